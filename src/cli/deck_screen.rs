@@ -14,6 +14,7 @@ use super::exit::Failure;
 use super::instructions::rules_of_files;
 use super::notify_command::NotifyCommand;
 use super::pair_tmux::kept;
+use super::recover::recovery_view;
 use super::screen_files::ScreenFiles;
 use super::screen_watch::ScreenWatch;
 use crate::adapters::git::TreeReading;
@@ -111,6 +112,7 @@ pub(super) fn options(
     let root = setting.dirs.root.clone();
     let starter = setting.clone();
     let reader = setting.clone();
+    let recovering = setting.clone();
     DeckOptions {
         client,
         operator,
@@ -126,6 +128,7 @@ pub(super) fn options(
             Some((read.tree, read.changed))
         }),
         read_rules: Arc::new(move |agent| rules_of_files(&reader, agent)),
+        read_recovery: Arc::new(move || recovery_view(&recovering)),
         notice: None,
         told_to_end: screen.told_to_end.clone(),
     }

@@ -2,6 +2,7 @@
 //! goes on. Reads only.
 
 mod contexts;
+mod parts;
 mod prompt;
 mod standing;
 mod tree;
@@ -9,6 +10,7 @@ mod tree;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
+use ctxrelay_ui::model::{self as ui, AgentRecovery, RecoveryView};
 use serde_json::{Value, json};
 
 use super::agent_word::agent_word;
@@ -18,16 +20,18 @@ use super::exit::{CliOutcome, Failure};
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::status;
-use super::words::{age, now_ms, short};
+use super::words::{now_ms, short};
 use crate::core::agent::Agent;
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, TurnStatus};
 use crate::core::fold::fold;
-use crate::core::id::RuntimeSession;
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::resume_command::resume_command;
-use crate::core::snapshot::Snapshot;
+use crate::core::snapshot::{MessageSnapshot, Snapshot};
+use crate::host::ProjectContext;
 use crate::store::ledger;
 use crate::wire::status::Status;
 use contexts::RecoveredContexts;
+use parts::{parts, show};
 use prompt::ResumePrompts;
 use standing::RecoveredState;
 use tree::RecoveredTree;
@@ -58,9 +62,10 @@ struct Past {
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    let past = past(context)?;
-    let tree = RecoveredTree::read(&context.setting.dirs.root);
-    let prompts = ResumePrompts::new(context, &past, &tree);
+    let setting = &context.setting;
+    let past = past(setting)?;
+    let tree = RecoveredTree::read(&setting.dirs.root);
+    let prompts = ResumePrompts::new(setting, &past, &tree);
     if let Some(agent) = args.prompt {
         let prompt = prompts.of(agent);
         let value = json!({"agent": agent, "prompt": prompt});
@@ -76,13 +81,13 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
 
 /// From the file itself, whether a daemon runs or not: its record is on the disk before anybody
 /// is answered.
-fn past(context: &CliContext) -> Result<Past, Failure> {
-    let Some(believed) = disk::current_reading(&context.setting)? else {
+fn past(setting: &ProjectContext) -> Result<Past, Failure> {
+    let Some(believed) = disk::current_reading(setting)? else {
         return Ok(Past::default());
     };
     let mut past = Past {
         world: Snapshot::believing_after(believed.snapshot().foreign_through),
-        pair: context.setting.runtime_session.clone(),
+        pair: setting.runtime_session.clone(),
         ..Past::default()
     };
     let path = believed.path();
@@ -107,23 +112,29 @@ fn past(context: &CliContext) -> Result<Past, Failure> {
 }
 
 impl Past {
-    fn undelivered(&self) -> Vec<Value> {
-        self.world
-            .unsettled
-            .iter()
-            .filter(|(_, message)| !message.is_proven())
-            .map(|(id, message)| {
-                json!({
-                    "id": id,
-                    "seq": message.seq,
-                    "from": message.from,
-                    "to": message.to,
-                    "at": message.at_ms,
-                    "state": message.result.map_or("pending", DeliveryResult::as_str),
-                })
-            })
-            .collect()
+    fn undelivered(&self) -> impl Iterator<Item = (&EntryId, &MessageSnapshot)> {
+        let messages = self.world.unsettled.iter();
+        messages.filter(|(_, message)| !message.is_proven())
     }
+}
+
+/// For the deck; the record is read from the disk. Otherwise a sentence.
+pub(super) fn recovery_view(setting: &ProjectContext) -> Result<RecoveryView, String> {
+    let past = past(setting).map_err(|failure| failure.to_string())?;
+    let tree = RecoveredTree::read(&setting.dirs.root);
+    let prompts = ResumePrompts::new(setting, &past, &tree);
+    let of = |agent, of| AgentRecovery {
+        agent: of,
+        command: resume_command(&past.world, agent),
+        prompt: prompts.of(agent),
+    };
+    Ok(RecoveryView {
+        parts: parts(&past, &tree),
+        agents: vec![
+            of(Agent::Claude, ui::Agent::Claude),
+            of(Agent::Codex, ui::Agent::Codex),
+        ],
+    })
 }
 
 fn to_json(
@@ -148,13 +159,23 @@ fn to_json(
         })
         .collect();
     let handoffs: Vec<_> = world.open_handoffs.values().collect();
+    let undelivered = past.undelivered().map(|(id, message)| {
+        json!({
+            "id": id,
+            "seq": message.seq,
+            "from": message.from,
+            "to": message.to,
+            "at": message.at_ms,
+            "state": message.result.map_or("pending", DeliveryResult::as_str),
+        })
+    });
     let mut told = json!({
         "running": status.running,
         "sessionId": status.session_id,
         "errors": errors,
         "interruptedTurns": turns,
         "openHandoffs": handoffs,
-        "undelivered": past.undelivered(),
+        "undelivered": undelivered.collect::<Vec<_>>(),
         "pendingProposals": world.pending_proposals.keys().collect::<Vec<_>>(),
         "git": tree.to_json(),
         "resume": {
@@ -178,21 +199,6 @@ fn to_json(
     told
 }
 
-/// A heading with the number of what follows.
-fn heading(out: &mut ReportText, text: &str, n: usize) {
-    out.spans(&[(Tone::Strong, text), (Tone::Faint, &format!("  {n}"))]);
-}
-
-/// A line with how old it is, in ms, and the id by which it can be named.
-fn line(out: &mut ReportText, age_ms: i64, id: &str, text: &str) {
-    let mut about = format!("  {:>6} ago  ", age(age_ms));
-    if !id.is_empty() {
-        about.push_str(id);
-        about.push_str("  ");
-    }
-    out.spans(&[(Tone::Faint, &about), (Tone::Plain, text)]);
-}
-
 fn text(
     status: &Status,
     past: &Past,
@@ -201,57 +207,18 @@ fn text(
 ) -> ReportText {
     let mut text = ReportText::new();
     let out = &mut text;
-    let now = now_ms();
-    let world = &past.world;
     if !status.running {
         out.spans(&[
             (Tone::Warning, "no daemon runs"),
             (Tone::Faint, "; start it with `ctxrelay`"),
         ]);
     }
-    past.standing.show(out, world, now);
-    heading(out, "Failures", world.errors.len());
-    for error in world.errors.iter().rev().take(RECENT_MAX) {
-        out.spans(&[
-            (
-                Tone::Faint,
-                &format!("  {:>6} ago  ", age(now - error.at_ms)),
-            ),
-            (Tone::Bad, &error.code.to_string()),
-            (
-                Tone::Plain,
-                &format!("  {}", short(&error.text, TEXT_CHARS)),
-            ),
-        ]);
+    let now = now_ms();
+    for part in parts(past, tree) {
+        show(out, &part, now);
     }
-    heading(out, "Interrupted turns", past.interrupted.len());
-    for entry in past.interrupted.iter().rev() {
-        let text = short(&entry.content, TEXT_CHARS);
-        line(out, now - entry.timestamp_ms, "", &text);
-    }
-    past.contexts.show(out, world, &past.pair, now);
-    heading(out, "Open handoffs", world.open_handoffs.len());
-    for handoff in world.open_handoffs.values() {
-        let to = handoff.to.as_ref().map_or("?", |to| to.as_str());
-        let ask = short(&handoff.ask, TEXT_CHARS);
-        let text = format!("{} → {to}: {ask}", handoff.from);
-        line(out, now - handoff.at_ms, handoff.id.as_str(), &text);
-    }
-    let undelivered = past.undelivered();
-    heading(out, "Not delivered", undelivered.len());
-    for message in &undelivered {
-        let field = |name: &str| super::words::field(message, name).to_owned();
-        out.line(format!(
-            "  {}  {} → {}: {}",
-            field("id"),
-            field("from"),
-            field("to"),
-            field("state")
-        ));
-    }
-    tree.show(out);
     for agent in Agent::ALL {
-        let command = resume_command(world, agent);
+        let command = resume_command(&past.world, agent);
         out.spans(&[
             (Tone::Strong, &format!("Tell {}", agent.title())),
             (Tone::Faint, &format!("  after `{command}`")),

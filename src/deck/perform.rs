@@ -164,6 +164,7 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
             Some(Msg::Work(Box::new(work)))
         }
         Effect::ReadRules { .. }
+        | Effect::ReadRecovery
         | Effect::Quit(_)
         | Effect::CopyText(_)
         | Effect::OpenEditor { .. }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctxrelay_ui::model::Level;
+use ctxrelay_ui::model::{Level, RecoveryView};
 use ctxrelay_ui::{Effect, Msg, QuitChoice};
 use futures::future::BoxFuture;
 use tokio::sync::{broadcast, mpsc, watch};
@@ -88,6 +88,9 @@ pub struct RulesOfFiles {
 /// Reads them; slow.
 pub type ReadRules = Arc<dyn Fn(Agent) -> RulesOfFiles + Send + Sync>;
 
+/// Reads where the work stands after a break, and how each agent goes on; slow. Otherwise a sentence.
+pub type ReadRecovery = Arc<dyn Fn() -> Result<RecoveryView, String> + Send + Sync>;
+
 /// What a deck is given.
 pub struct DeckOptions {
     /// For reading.
@@ -106,6 +109,8 @@ pub struct DeckOptions {
     pub read_tree: ReadTree,
     /// What the project's instruction files tell an agent.
     pub read_rules: ReadRules,
+    /// Where the work stands, from the record on the disk; slow.
+    pub read_recovery: ReadRecovery,
     /// Something to say from the start.
     pub notice: Option<String>,
     /// Becomes true when the process was told to end (a signal).
@@ -350,6 +355,12 @@ async fn on_effect(effect: Effect, options: &DeckOptions, model: &mut Model) -> 
             ..RulesOfFiles::default()
         });
         return Some(Msg::Rules(Box::new(rules(agent, read))));
+    }
+    if effect == Effect::ReadRecovery {
+        let read = Arc::clone(&options.read_recovery);
+        let read = tokio::task::spawn_blocking(move || read()).await;
+        let read = read.unwrap_or_else(|_| Err("The record cannot be read.".to_owned()));
+        return Some(Msg::Recovery(read.map(Box::new)));
     }
     perform(effect, &options.operator, model).await
 }

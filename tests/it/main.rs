@@ -16,6 +16,7 @@ mod control;
 mod deck;
 mod deck_agent_pages;
 mod deck_editor;
+mod deck_recovery;
 mod deck_thread;
 mod deck_unclear;
 mod demo;

@@ -125,8 +125,10 @@ pub enum Action {
     NextColumn,
     /// To the column of the tasks before.
     PrevColumn,
-    /// Start the daemon again.
+    /// Start the daemon again; what [`Self::Recover`] does while one runs.
     Restart,
+    /// Show where the work stands after a break, and how each agent goes on.
+    Recover,
     /// Draw everything again.
     Redraw,
     /// Back to the shell for a while.
@@ -212,6 +214,7 @@ const NAMES: &[(&str, Action)] = &[
     ("next column", Action::NextColumn),
     ("prev column", Action::PrevColumn),
     ("restart", Action::Restart),
+    ("recover", Action::Recover),
     ("redraw", Action::Redraw),
     ("suspend", Action::Suspend),
     ("quit", Action::Quit),

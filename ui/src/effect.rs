@@ -231,6 +231,8 @@ pub enum Effect {
         /// Which.
         agent: Agent,
     },
+    /// Give where the work stands, and how it goes on, by [`crate::Msg::Recovery`].
+    ReadRecovery,
     /// Search the whole record, and give what was found by [`crate::Msg::Found`].
     Search {
         /// What was typed; never blank.

@@ -3,7 +3,8 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::model::{
-    Agent, DeckView, EntryPlace, Field, FoundEntries, Level, RulesView, ThreadView, WorkView,
+    Agent, DeckView, EntryPlace, Field, FoundEntries, Level, RecoveryView, RulesView, ThreadView,
+    WorkView,
 };
 use crate::own_files::OwnFiles;
 
@@ -41,6 +42,9 @@ pub enum Msg {
     Work(Box<WorkView>),
     /// What an agent is told, asked for by [`crate::Effect::ReadRules`].
     Rules(Box<RulesView>),
+    /// Where the work stands, or why that cannot be read; asked for by
+    /// [`crate::Effect::ReadRecovery`].
+    Recovery(Result<Box<RecoveryView>, String>),
     /// What was found in the record, asked for by [`crate::Effect::Search`].
     Found(Box<FoundEntries>),
     /// What the operator wrote is on this line of the record, and on its way to this agent.

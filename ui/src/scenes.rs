@@ -7,6 +7,7 @@ mod asked;
 mod far_back;
 mod found;
 mod pieces;
+mod recovery;
 mod worlds;
 
 use ratatui::Terminal;
@@ -27,6 +28,7 @@ pub use far_back::far_back;
 pub use found::found_entries;
 pub use pieces::NOW_MS;
 use pieces::{opened_handoff, thread};
+pub use recovery::broken_work;
 pub use worlds::{
     bad_lines, disconnected, empty_first_run, failed, gated, gates_running, handed_over, held_up,
     hostile_text, long_session, pair_at_work, quiet, ruled, stale, trouble,
@@ -407,6 +409,20 @@ pub const SCENES: &[Scene] = &[
         world: pair_at_work,
         keys: "1jo",
         told: Some(agent_work::rules),
+        size: (120, 40),
+    },
+    Scene {
+        name: "recover",
+        world: pair_at_work,
+        keys: "R",
+        told: Some(recovery::read),
+        size: (120, 40),
+    },
+    Scene {
+        name: "recover_claude",
+        world: pair_at_work,
+        keys: "RJ",
+        told: Some(recovery::read),
         size: (120, 40),
     },
     Scene {

@@ -47,6 +47,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::OpenThread { .. }
         | Effect::ReadWork { .. }
         | Effect::ReadRules { .. }
+        | Effect::ReadRecovery
         // A copy, to read.
         | Effect::OpenEditor { is_draft: false, .. }
         | Effect::Search { .. }

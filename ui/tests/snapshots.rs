@@ -45,6 +45,8 @@ fn the_main_scenes_hold_at_every_size() {
         "agent_state",
         "agent_packet",
         "agent_told",
+        "recover",
+        "recover_claude",
     ] {
         let scene = scene(name).expect("a scene");
         for size in [(60, 15), (60, 20), (80, 24), (120, 40), (200, 50)] {

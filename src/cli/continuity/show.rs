@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde_json::{Value, json};
 
 use super::packet::ShownPacket;
-use super::status::{of_packet, summary};
+use super::status::{last_packet, summary};
 use super::{ShowStateArgs, StateForm};
 use crate::cli::connect::{runtime, world};
 use crate::cli::context::CliContext;
@@ -74,7 +74,7 @@ fn packet_text(out: &mut ReportText, agent: Agent, packet: Option<&ShownPacket<'
     let name = agent.title();
     match packet {
         Some(ShownPacket::Given { seen, .. }) => {
-            out.note(format!("{name}: {}", of_packet(seen, now_ms())));
+            out.note(format!("{name}: {}", last_packet(seen, now_ms())));
         }
         Some(ShownPacket::Expected(_)) => out.note(format!(
             "{name} was given none yet; after a compaction now it would be this"

@@ -76,7 +76,7 @@ pub(super) fn summary(out: &mut ReportText, agent: Agent, state: &ContinuityStat
         ));
     }
     if let Some(packet) = &state.packet {
-        out.line(format!("  {}", of_packet(packet, now_ms)));
+        out.line(format!("  {}", last_packet(packet, now_ms)));
     }
 }
 
@@ -95,15 +95,22 @@ pub(in crate::cli) fn of_compaction(compaction: &Compaction) -> String {
     format!("{trigger}, {before} → {after} tokens")
 }
 
-/// How far a packet came.
-pub(in crate::cli) fn of_packet(packet: &PacketSeen, now_ms: i64) -> String {
+/// When a packet was offered, and [`of_packet`].
+pub(super) fn last_packet(packet: &PacketSeen, now_ms: i64) -> String {
+    let ago = age(now_ms - packet.at_ms);
+    format!("last packet: {ago} ago, {}", of_packet(packet))
+}
+
+/// Why and how a packet came, and how far.
+pub(in crate::cli) fn of_packet(packet: &PacketSeen) -> String {
     let state = match &packet.step {
         ReloadStep::Offered { .. } => "offered, and not yet seen to have come".to_owned(),
         ReloadStep::Given => "given".to_owned(),
         ReloadStep::NotGiven { why } => format!("not given: {why}"),
         ReloadStep::Unknown { why } => format!("nobody knows whether it came: {why}"),
     };
-    let PacketSeen { cause, way, .. } = packet;
-    let (ago, seq) = (age(now_ms - packet.at_ms), packet.seq);
-    format!("last packet: {ago} ago, {cause}, by {way}, entry {seq}: {state}")
+    let PacketSeen {
+        cause, way, seq, ..
+    } = packet;
+    format!("{cause}, by {way}, entry {seq}: {state}")
 }

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
+use ctxrelay_ui::model::{RecoveryPart, RecoveryRow};
 use serde_json::{Map, Value, json};
 
-use super::{RECENT_MAX, TEXT_CHARS, heading, line};
+use super::parts::{counted, row};
+use super::{RECENT_MAX, TEXT_CHARS};
 use crate::cli::continuity::{of_compaction, of_packet};
-use crate::cli::report::ReportText;
 use crate::cli::words::short;
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{Compaction, ContinuityFact, Entry, EntryKind};
@@ -78,33 +79,36 @@ impl RecoveredContexts {
     }
 
     /// For people.
-    pub(super) fn show(
-        &self,
-        out: &mut ReportText,
-        world: &Snapshot,
-        pair: &RuntimeSession,
-        now_ms: i64,
-    ) {
-        heading(out, "Commands without an end", self.commands.len());
-        for (agent, at, text) in self.commands.iter().rev() {
+    pub(super) fn parts(&self, world: &Snapshot, pair: &RuntimeSession) -> [RecoveryPart; 3] {
+        let commands = self.commands.iter().rev().map(|(agent, at, text)| {
             let text = format!("{agent}: {}", short(text, TEXT_CHARS));
-            line(out, now_ms - at, "", &text);
-        }
-        heading(out, "Compactions", self.compactions.len());
-        for (agent, at, compaction) in self.compactions.iter().rev() {
-            let text = format!("{agent}: {}", of_compaction(compaction));
-            line(out, now_ms - at, "", &text);
-        }
-        for agent in Agent::ALL {
-            let state = world.state_of(agent, pair);
-            if let Some(packet) = state.and_then(|state| state.packet.as_ref()) {
-                out.line(format!(
-                    "  {}, {}",
-                    agent.title(),
-                    of_packet(packet, now_ms)
-                ));
-            }
-        }
+            row(*at, "", text)
+        });
+        let compactions = self
+            .compactions
+            .iter()
+            .rev()
+            .map(|(agent, at, compaction)| {
+                let text = format!("{agent}: {}", of_compaction(compaction));
+                row(*at, "", text)
+            });
+        let packets: Vec<RecoveryRow> = Agent::ALL
+            .into_iter()
+            .filter_map(|agent| {
+                let packet = world.state_of(agent, pair)?.packet.as_ref()?;
+                let text = format!("{agent}: {}", of_packet(packet));
+                Some(row(packet.at_ms, "", text))
+            })
+            .collect();
+        [
+            counted(
+                "Commands without an end",
+                self.commands.len(),
+                commands.collect(),
+            ),
+            counted("Compactions", self.compactions.len(), compactions.collect()),
+            counted("Last packets", packets.len(), packets),
+        ]
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::tree::RecoveredTree;
 use super::{Past, TEXT_CHARS};
-use crate::cli::context::CliContext;
 use crate::cli::words::{now_ms, short, time};
 use crate::core::agent::Agent;
 use crate::core::continuity::{PACKET_CHARS_MAX, Packet, PacketTerms};
 use crate::core::entry::ReloadCause;
 use crate::core::redact::Redactor;
+use crate::host::ProjectContext;
 use crate::store::config;
 
 /// What stands before the packet: an operator says it, who sends it.
@@ -24,8 +24,7 @@ pub(super) struct ResumePrompts<'a> {
 }
 
 impl<'a> ResumePrompts<'a> {
-    pub(super) fn new(context: &CliContext, past: &'a Past, tree: &'a RecoveredTree) -> Self {
-        let setting = &context.setting;
+    pub(super) fn new(setting: &ProjectContext, past: &'a Past, tree: &'a RecoveredTree) -> Self {
         let loaded = config::load(&setting.dirs, &setting.user_dirs);
         let now = now_ms();
         Self {

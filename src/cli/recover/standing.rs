@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
+use ctxrelay_ui::model::{RecoveryPart, RecoveryRow};
 use serde_json::{Value, json};
 
-use super::{TEXT_CHARS, heading, line};
-use crate::cli::output::Tone;
-use crate::cli::report::ReportText;
-use crate::cli::words::{age, short};
+use super::TEXT_CHARS;
+use super::parts::{counted, row, words};
+use crate::cli::words::short;
 use crate::core::entry::{Entry, EntryKind, NoteKind};
 use crate::core::policy::SignOffMode;
 use crate::core::snapshot::{NoteSnapshot, Snapshot};
@@ -78,57 +78,59 @@ impl RecoveredState {
     }
 
     /// For people: what there is to reach, how, what is decided, what stands in the way.
-    pub(super) fn show(&self, out: &mut ReportText, world: &Snapshot, now_ms: i64) {
-        for (what, note) in [
-            ("Goal", &self.goal),
-            ("Plan", &self.plan),
-            ("Next step", &self.next_step),
-        ] {
-            match note {
-                Some(note) => {
-                    let about = format!("  by {}, {} ago", note.by, age(now_ms - note.at_ms));
-                    out.spans(&[(Tone::Strong, what), (Tone::Faint, &about)]);
-                    out.block("  ", short(&note.text, NOTE_CHARS));
-                }
-                None => out.spans(&[(Tone::Strong, what), (Tone::Faint, "  nobody noted one")]),
-            }
-        }
-        heading(out, "Decisions", self.decisions.len());
-        for note in self.decisions.iter().rev() {
+    pub(super) fn parts(&self, world: &Snapshot) -> Vec<RecoveryPart> {
+        let mut parts = vec![
+            noted("Goal", self.goal.as_ref()),
+            noted("Plan", self.plan.as_ref()),
+            noted("Next step", self.next_step.as_ref()),
+        ];
+        let mut part = |title, rows: Vec<RecoveryRow>| {
+            parts.push(counted(title, rows.len(), rows));
+        };
+        let decisions = self.decisions.iter().rev().map(|note| {
             let text = format!("{}: {}", note.by, short(&note.text, TEXT_CHARS));
-            line(out, now_ms - note.at_ms, "", &text);
-        }
-        heading(out, "Blockers", world.open_blockers.len());
-        for blocker in &world.open_blockers {
+            row(note.at_ms, "", text)
+        });
+        part("Decisions", decisions.collect());
+        let blockers = world.open_blockers.iter().map(|blocker| {
             let text = format!("{}: {}", blocker.by, blocker.text);
-            line(out, now_ms - blocker.at_ms, blocker.id.as_str(), &text);
-        }
-        heading(
-            out,
-            "Proposals that wait for you",
-            world.pending_proposals.len(),
-        );
-        for pending in world.pending_proposals.values() {
+            row(blocker.at_ms, blocker.id.as_str(), text)
+        });
+        part("Blockers", blockers.collect());
+        let proposals = world.pending_proposals.values().map(|pending| {
             let summary = short(&pending.proposal.summary, TEXT_CHARS);
             let text = format!("{}: {summary}", pending.by);
-            line(out, now_ms - pending.at_ms, pending.id.as_str(), &text);
-        }
+            row(pending.at_ms, pending.id.as_str(), text)
+        });
+        part("Proposals that wait for you", proposals.collect());
         let decided = FinalityStatus::of(world, SignOffMode::default()).decided;
-        heading(out, "What you decided last", decided.len());
-        for decision in &decided {
+        let decided = decided.iter().map(|decision| {
             let reason = decision.reason.as_deref().unwrap_or_default();
             let text = format!("{} {}", decision.verdict, short(reason, TEXT_CHARS));
-            line(
-                out,
-                now_ms - decision.at,
-                decision.proposal_id.as_str(),
-                &text,
-            );
-        }
-        heading(out, "Open questions", world.open_questions.len());
-        for question in world.open_questions.values() {
+            row(decision.at, decision.proposal_id.as_str(), text)
+        });
+        part("What you decided last", decided.collect());
+        let questions = world.open_questions.values().map(|question| {
             let text = format!("{} → {}: {}", question.from, question.to, question.text);
-            line(out, now_ms - question.at_ms, question.id.as_str(), &text);
-        }
+            row(question.at_ms, question.id.as_str(), text)
+        });
+        part("Open questions", questions.collect());
+        parts
+    }
+}
+
+/// The last note of a sort, whole.
+fn noted(title: &str, note: Option<&NoteSnapshot>) -> RecoveryPart {
+    RecoveryPart {
+        title: title.to_owned(),
+        note: note.map_or_else(
+            || "nobody noted one".to_owned(),
+            |note| format!("by {}", note.by),
+        ),
+        at_ms: note.map(|note| note.at_ms),
+        rows: note
+            .map(|note| words(short(&note.text, NOTE_CHARS)))
+            .into_iter()
+            .collect(),
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use ctxrelay_ui::model::RecoveryPart;
 use serde_json::{Value, json};
 
+use super::parts::words;
 use crate::adapters::git::TreeReading;
 use crate::adapters::git_facts::git_facts;
-use crate::cli::output::Tone;
-use crate::cli::report::ReportText;
 use crate::cli::words::{count, short};
 use crate::core::continuity::GitFacts;
 
@@ -49,22 +49,26 @@ impl RecoveredTree {
     }
 
     /// For people.
-    pub(super) fn show(&self, out: &mut ReportText) {
-        out.spans(&[(Tone::Strong, "Git")]);
+    pub(super) fn part(&self) -> RecoveryPart {
+        let mut part = RecoveryPart {
+            title: "Git".to_owned(),
+            ..RecoveryPart::default()
+        };
         let Some(reading) = &self.reading else {
-            return out.line("  no repository");
+            part.note = "no repository".to_owned();
+            return part;
         };
         let branch = self.branch().unwrap_or("no branch");
         let commit = reading.tree.commit.as_deref().unwrap_or("no commit yet");
         let changed = count(reading.tree.changed, "file", "files");
-        out.line(format!("  {branch} at {commit}, {changed} changed"));
-        for file in reading.files() {
-            out.line(format!("    {file}"));
-        }
+        part.note = format!("{changed} changed");
+        part.rows.push(words(format!("{branch} at {commit}")));
+        part.rows.extend(reading.files().map(words));
         let more = reading.differing.len().saturating_sub(FILES_MAX);
         if more > 0 {
-            out.line(format!("    and {more} more"));
+            part.rows.push(words(format!("and {more} more")));
         }
+        part
     }
 }
 

@@ -16,6 +16,7 @@ mod hint;
 mod inbox;
 mod live_turn;
 mod policy;
+mod recovery;
 mod task;
 mod thread;
 mod timeline;
@@ -40,6 +41,7 @@ pub use hint::{FirstStep, StepAct};
 pub use inbox::{ChangedChecksRow, GateRow, GateState, InboxCard, InboxKind};
 pub use live_turn::{StepProgress, TurnAct, TurnLine, TurnView};
 pub use policy::PolicyView;
+pub use recovery::{AgentRecovery, RecoveryPart, RecoveryRow, RecoveryView};
 pub use task::{HandoffRow, HandoffStage, TaskColumn, Tasks};
 pub use thread::ThreadView;
 pub use timeline::{

@@ -6,7 +6,8 @@ use ratatui::layout::Rect;
 use super::sheet::{SheetText, draw_sheet, sheet_place, sheet_rows, sheet_scroll_max};
 use super::{
     AgentSheet, CardSheet, CardStage, ChipSheet, Choice, Composer, Confirm, EntrySheet, HelpSheet,
-    MessagesSheet, MessagesStage, Palette, PlaceLine, SearchSheet, Subject, ThreadSheet,
+    MessagesSheet, MessagesStage, Palette, PlaceLine, RecoverySheet, SearchSheet, Subject,
+    ThreadSheet,
 };
 use crate::deck::Deck;
 use crate::keymap::KeyContext;
@@ -20,6 +21,7 @@ pub(crate) enum Overlay {
     Entry(EntrySheet),
     Thread(ThreadSheet),
     Agent(AgentSheet),
+    Recovery(RecoverySheet),
     Card(CardSheet),
     Messages(MessagesSheet),
     Composer(Composer),
@@ -37,6 +39,7 @@ impl Overlay {
             Self::Help(_) | Self::Choice(_) => &[KeyContext::Overlay],
             Self::Entry(_) | Self::Thread(_) => &[KeyContext::Entry, KeyContext::Overlay],
             Self::Agent(_) => &[KeyContext::Agent, KeyContext::Overlay],
+            Self::Recovery(_) => &[KeyContext::Agent, KeyContext::Entry, KeyContext::Overlay],
             Self::Card(card) => match card.stage {
                 CardStage::Reading => &[KeyContext::Card, KeyContext::Overlay],
                 CardStage::Approving
@@ -93,6 +96,7 @@ impl Overlay {
             Self::Entry(sheet) => Some(&mut sheet.scroll),
             Self::Thread(sheet) => Some(&mut sheet.list.top),
             Self::Agent(sheet) => Some(&mut sheet.scroll),
+            Self::Recovery(sheet) => Some(&mut sheet.scroll),
             Self::Card(sheet) => Some(&mut sheet.scroll),
             Self::Messages(sheet) => Some(&mut sheet.list.top),
             _ => None,
@@ -105,6 +109,7 @@ impl Overlay {
             Self::Entry(sheet) => Some(sheet.text(deck, columns)),
             Self::Thread(sheet) => Some(sheet.text(deck, columns)),
             Self::Agent(sheet) => Some(sheet.text(deck, columns)),
+            Self::Recovery(sheet) => Some(sheet.text(deck, columns)),
             Self::Card(sheet) => Some(sheet.text(deck, columns)),
             Self::Messages(sheet) => Some(sheet.text(deck, columns)),
             _ => None,
@@ -117,6 +122,7 @@ impl Overlay {
             Self::Entry(sheet) => sheet.scroll,
             Self::Thread(sheet) => sheet.list.top,
             Self::Agent(sheet) => sheet.scroll,
+            Self::Recovery(sheet) => sheet.scroll,
             Self::Card(sheet) => sheet.scroll,
             Self::Messages(sheet) => sheet.list.top,
             _ => 0,
@@ -142,6 +148,7 @@ impl Overlay {
             | Self::Entry(_)
             | Self::Thread(_)
             | Self::Agent(_)
+            | Self::Recovery(_)
             | Self::Card(_)
             | Self::Messages(_) => sheet_place(screen, |columns| self.sheet(deck, columns)),
         }
@@ -179,6 +186,7 @@ impl Overlay {
             | Self::Entry(_)
             | Self::Thread(_)
             | Self::Agent(_)
+            | Self::Recovery(_)
             | Self::Card(_)
             | Self::Messages(_) => {
                 draw_sheet(deck, screen, buf, self.scroll(), |columns| {

@@ -108,6 +108,24 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
             Overlay::Messages(sheet),
             Action::Retry | Action::GiveUp | Action::Mark | Action::MarkRange,
         ) => sheet.stage == MessagesStage::Reading && deck.card(&sheet.id).is_some(),
+        (Overlay::Recovery(sheet), Action::Copy | Action::CopyId) => sheet.agent().is_some(),
+        (Overlay::Recovery(sheet), Action::Message) => {
+            sheet.agent().is_some() && deck.view.daemon.state.can_act()
+        }
+        // Keys of agents and entries alone.
+        (
+            Overlay::Recovery(_),
+            Action::Start
+            | Action::Handoff
+            | Action::Interrupt
+            | Action::SendAgain
+            | Action::LetBe
+            | Action::TryNow
+            | Action::NoTries
+            | Action::Compact
+            | Action::Edit
+            | Action::Raw,
+        ) => false,
         (_, Action::Suspend) => on_panes(deck, action),
         (_, Action::Return) => !deck.trail.is_empty(),
         (overlay, Action::Thread) => {

@@ -10,6 +10,7 @@ use super::moving::slide;
 use super::overlay_key::{after_typing, overlay_action};
 use super::own_files::take_own_files;
 use super::perform::{edit, perform};
+use super::recovering::take_recovery;
 use super::searching::search_now;
 use crate::action::Action;
 use crate::deck::{Deck, Fetched};
@@ -96,6 +97,10 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
         Msg::Rules(rules) => {
             take_rules(deck, *rules);
+            Vec::new()
+        }
+        Msg::Recovery(read) => {
+            take_recovery(deck, read);
             Vec::new()
         }
         Msg::Found(found) => {

@@ -12,6 +12,7 @@ mod opening;
 mod overlay_key;
 mod own_files;
 mod perform;
+mod recovering;
 mod searching;
 mod why_not;
 

@@ -6,6 +6,7 @@ use super::following::{follow, follow_back, open_thread};
 use super::moving::half_page;
 use super::opening::{ask_quit, ask_start, compose, confirm_stale, open_next, pick, quit_now};
 use super::perform::{copy_of, edit, perform_anywhere, reason_field, refuse};
+use super::recovering::on_recovery;
 use super::searching::{
     change_chips, choose_chips, go_to_typed, leave_search, move_in_search, search_now, take_hit,
 };
@@ -60,6 +61,11 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         }
         Action::Gates => stage(deck, CardStage::Gates),
         Action::Acknowledge => stage(deck, CardStage::Acknowledging),
+        Action::Copy | Action::CopyId | Action::NextEntry | Action::PrevEntry | Action::Message
+            if matches!(deck.overlays.last(), Some(Overlay::Recovery(_))) =>
+        {
+            return on_recovery(deck, action);
+        }
         Action::Copy | Action::CopyId => {
             let subject = deck.overlays.last().and_then(Overlay::subject);
             return copy_of(deck, subject, action);
@@ -270,7 +276,9 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             Vec::new()
         }
         // A sheet to read: enter closes it, as it opened it.
-        Overlay::Help(_) | Overlay::Entry(_) | Overlay::Agent(_) => Vec::new(),
+        Overlay::Help(_) | Overlay::Entry(_) | Overlay::Agent(_) | Overlay::Recovery(_) => {
+            Vec::new()
+        }
         composer @ Overlay::Composer(_) => {
             deck.overlays.push(composer);
             Vec::new()

@@ -10,6 +10,7 @@ use super::opening::{
     ask_clear, ask_quit, ask_start, ask_steps, ask_theme, compose, open_search, open_selected,
     quit_now,
 };
+use super::recovering::open_recovery;
 use super::searching::go_to_hit;
 use super::why_not::{aim, reason};
 use crate::action::Action;
@@ -26,6 +27,10 @@ const RECENT_MAX: usize = 8;
 
 /// Does it.
 pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
+    if action == Action::Restart && !applies(deck, action) {
+        // The same key: what one wants behind a break.
+        return perform(deck, Action::Recover);
+    }
     if !applies(deck, action) {
         refuse(deck, action);
         return Vec::new();
@@ -124,6 +129,7 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
             deck.say(Level::Info, "starting the daemon");
             return vec![Effect::Restart];
         }
+        Action::Recover => return open_recovery(deck),
         Action::Redraw => return vec![Effect::Redraw],
         Action::Suspend => return vec![Effect::Suspend],
         Action::Quit => return ask_quit(deck).map_or_else(Vec::new, |()| quit_now(deck)),
@@ -257,7 +263,7 @@ pub(super) fn edit(deck: &mut Deck, subject: Option<Subject>) -> Vec<Effect> {
 }
 
 /// Copies and says so.
-fn copy(deck: &mut Deck, text: String) -> Vec<Effect> {
+pub(super) fn copy(deck: &mut Deck, text: String) -> Vec<Effect> {
     deck.say(Level::Info, "copied");
     vec![Effect::CopyText(text)]
 }

@@ -1,0 +1,102 @@
+//! What one reads who recovers, in its order: for the terminal and for the deck.
+
+use ctxrelay_ui::model::{RecoveryPart, RecoveryRow};
+
+use super::tree::RecoveredTree;
+use super::{Past, RECENT_MAX, TEXT_CHARS};
+use crate::cli::output::Tone;
+use crate::cli::report::ReportText;
+use crate::cli::words::{age, short};
+use crate::core::entry::DeliveryResult;
+
+/// A heading with the number of what there is; the rows may be the latest of it alone.
+pub(super) fn counted(title: &str, n: usize, rows: Vec<RecoveryRow>) -> RecoveryPart {
+    RecoveryPart {
+        title: title.to_owned(),
+        note: n.to_string(),
+        at_ms: None,
+        rows,
+    }
+}
+
+/// A row with when it was, and the id by which it can be named.
+pub(super) fn row(at_ms: i64, id: &str, text: String) -> RecoveryRow {
+    RecoveryRow {
+        at_ms: Some(at_ms),
+        id: id.to_owned(),
+        code: String::new(),
+        text,
+    }
+}
+
+/// A row of words alone.
+pub(super) fn words(text: String) -> RecoveryRow {
+    RecoveryRow {
+        text,
+        ..RecoveryRow::default()
+    }
+}
+
+/// All of it, whether there is anything or not.
+pub(super) fn parts(past: &Past, tree: &RecoveredTree) -> Vec<RecoveryPart> {
+    let world = &past.world;
+    let mut parts = past.standing.parts(world);
+    let errors = world.errors.iter().rev().take(RECENT_MAX).map(|error| {
+        let text = short(&error.text, TEXT_CHARS);
+        RecoveryRow {
+            code: error.code.to_string(),
+            ..row(error.at_ms, "", text)
+        }
+    });
+    parts.push(counted("Failures", world.errors.len(), errors.collect()));
+    let turns = past.interrupted.iter().rev();
+    let turns = turns.map(|entry| row(entry.timestamp_ms, "", short(&entry.content, TEXT_CHARS)));
+    let count = past.interrupted.len();
+    parts.push(counted("Interrupted turns", count, turns.collect()));
+    parts.extend(past.contexts.parts(world, &past.pair));
+    let handoffs = world.open_handoffs.values().map(|handoff| {
+        let to = handoff.to.as_ref().map_or("?", |to| to.as_str());
+        let ask = short(&handoff.ask, TEXT_CHARS);
+        let text = format!("{} → {to}: {ask}", handoff.from);
+        row(handoff.at_ms, handoff.id.as_str(), text)
+    });
+    let count = world.open_handoffs.len();
+    parts.push(counted("Open handoffs", count, handoffs.collect()));
+    let undelivered: Vec<RecoveryRow> = past
+        .undelivered()
+        .map(|(id, message)| {
+            let state = message.result.map_or("pending", DeliveryResult::as_str);
+            let text = format!("{} → {}: {state}", message.from, message.to);
+            row(message.at_ms, id.as_str(), text)
+        })
+        .collect();
+    parts.push(counted("Not delivered", undelivered.len(), undelivered));
+    parts.push(tree.part());
+    parts
+}
+
+/// A part on the terminal; ages are as of `now_ms`.
+pub(super) fn show(out: &mut ReportText, part: &RecoveryPart, now_ms: i64) {
+    let mut note = format!("  {}", part.note);
+    if let Some(at) = part.at_ms {
+        note.push_str(&format!(", {} ago", age(now_ms - at)));
+    }
+    out.spans(&[(Tone::Strong, &part.title), (Tone::Faint, &note)]);
+    for row in &part.rows {
+        let Some(at) = row.at_ms else {
+            out.block("  ", row.text.as_str());
+            continue;
+        };
+        let mut about = format!("  {:>6} ago  ", age(now_ms - at));
+        if !row.id.is_empty() {
+            about.push_str(&row.id);
+            about.push_str("  ");
+        }
+        let mut spans = vec![(Tone::Faint, about.as_str())];
+        if !row.code.is_empty() {
+            spans.extend([(Tone::Bad, row.code.as_str()), (Tone::Plain, "  ")]);
+        }
+        spans.push((Tone::Plain, &row.text));
+        out.spans(&spans);
+    }
+}

@@ -1,0 +1,72 @@
+//! Going on after a break: the sheet that says how, and what is done with its prompts.
+
+use super::opening::compose;
+use super::perform::copy;
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::drafts::{Draft, Writing};
+use crate::effect::Effect;
+use crate::model::{Level, RecoveryView};
+use crate::overlays::{Overlay, RecoverySheet};
+use crate::widgets::TextField;
+
+/// Opens the sheet; it is read anew each time.
+pub(super) fn open_recovery(deck: &mut Deck) -> Vec<Effect> {
+    let sheet = RecoverySheet::default();
+    deck.overlays.push(Overlay::Recovery(sheet));
+    vec![Effect::ReadRecovery]
+}
+
+/// It was read.
+pub(super) fn take_recovery(deck: &mut Deck, read: Result<Box<RecoveryView>, String>) {
+    let mut overlays = deck.overlays.iter_mut().rev();
+    let sheet = overlays.find_map(|overlay| match overlay {
+        Overlay::Recovery(sheet) => Some(sheet),
+        _ => None,
+    });
+    if let Some(sheet) = sheet {
+        sheet.take(read);
+    }
+}
+
+/// What a key does on the sheet in front.
+pub(super) fn on_recovery(deck: &mut Deck, action: Action) -> Vec<Effect> {
+    let Some(Overlay::Recovery(sheet)) = deck.overlays.last_mut() else {
+        return Vec::new();
+    };
+    if let Action::NextEntry | Action::PrevEntry = action {
+        sheet.turn(action == Action::NextEntry);
+        return Vec::new();
+    }
+    let Some(of) = sheet.agent().cloned() else {
+        let next = deck.key_in(&deck.contexts(), Action::NextEntry);
+        let words = format!("{next} turns to an agent: what it is told stands there");
+        deck.say(Level::Info, words);
+        return Vec::new();
+    };
+    match action {
+        Action::Copy => return copy(deck, of.prompt),
+        Action::CopyId => return copy(deck, of.command),
+        Action::Message if super::applies(deck, action) => {
+            let draft = deck.drafts.take(of.agent, Writing::Message);
+            let prompt = TextField::lines("").with_text(&of.prompt).text();
+            deck.drafts
+                .keep(of.agent, Writing::Message, with(draft, prompt));
+            compose(deck, Some(of.agent), Writing::Message);
+        }
+        _ => super::perform::refuse(deck, action),
+    }
+    Vec::new()
+}
+
+/// What was written before stays, once.
+fn with(draft: Draft, prompt: String) -> Draft {
+    let text = if draft.text.contains(&prompt) {
+        draft.text
+    } else if draft.text.trim().is_empty() {
+        prompt
+    } else {
+        format!("{}\n\n{prompt}", draft.text)
+    };
+    Draft { text, ..draft }
+}

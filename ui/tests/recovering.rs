@@ -1,0 +1,103 @@
+//! Going on after a break: what is read, what is copied, what is sent, and nothing by itself.
+
+use ctxrelay_ui::effect::WhenBusy;
+use ctxrelay_ui::model::{Agent, DaemonState, DeckView};
+use ctxrelay_ui::scenes::{broken_work, keys, pair_at_work, terminal};
+use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+
+fn deck(view: DeckView) -> Deck {
+    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+    update(&mut deck, Msg::Resize(120, 40));
+    update(&mut deck, Msg::View(Box::new(view)));
+    deck
+}
+
+#[track_caller]
+fn shows(deck: &Deck, words: &str) {
+    let screen = terminal(deck, deck.size()).backend().to_string();
+    assert!(screen.contains(words), "{words} is not in\n{screen}");
+}
+
+fn read(deck: &mut Deck) {
+    update(deck, Msg::Recovery(Ok(Box::new(broken_work()))));
+}
+
+#[test]
+fn the_prompt_is_copied_or_becomes_a_draft_that_waits_for_enter() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(keys(&mut deck, "R"), [Effect::ReadRecovery]);
+    shows(&deck, "reading the record");
+    read(&mut deck);
+    shows(&deck, "Codex goes on with: ctxrelay codex");
+    shows(&deck, "Commands without an end");
+    assert_eq!(keys(&mut deck, "y"), [], "of which agent?");
+    shows(&deck, "J turns to an agent");
+    let [claude, codex] = <[_; 2]>::try_from(broken_work().agents).expect("two agents");
+    assert_eq!(
+        keys(&mut deck, "Jy"),
+        [Effect::CopyText(claude.prompt.clone())]
+    );
+    assert_eq!(keys(&mut deck, "Y"), [Effect::CopyText(claude.command)]);
+    assert_eq!(
+        keys(&mut deck, "Jy"),
+        [Effect::CopyText(codex.prompt.clone())]
+    );
+    assert_eq!(keys(&mut deck, "m"), [], "it is to be read before");
+    let sent = keys(&mut deck, "<enter>");
+    let wanted = Effect::SendMessage {
+        to: Agent::Codex,
+        // As whatever is pasted: no escape sequence goes on.
+        text: codex.prompt.trim().replace('\u{1b}', ""),
+        when_busy: WhenBusy::default(),
+    };
+    assert_eq!(sent, [wanted]);
+    shows(&deck, "Then tell it");
+}
+
+#[test]
+fn what_was_written_before_stays_in_the_draft_and_the_prompt_comes_once() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "1m");
+    update(&mut deck, Msg::Paste("first the plums".to_owned()));
+    keys(&mut deck, "<esc>R");
+    read(&mut deck);
+    keys(&mut deck, "Jm<esc>m<esc>m");
+    let [sent] = <[_; 1]>::try_from(keys(&mut deck, "<enter>")).expect("one message");
+    let Effect::SendMessage { to, text, .. } = sent else {
+        panic!("{sent:?}");
+    };
+    assert_eq!(to, Agent::Claude);
+    assert!(text.starts_with("first the plums\n\nGo on with"), "{text}");
+    assert_eq!(text.matches("Go on with").count(), 1, "{text}");
+}
+
+#[test]
+fn without_a_daemon_it_is_read_and_nothing_is_sent() {
+    let mut view = pair_at_work();
+    view.daemon.state = DaemonState::Ended;
+    let mut deck = deck(view);
+    assert_eq!(keys(&mut deck, "R"), [Effect::Restart]);
+    assert_eq!(
+        keys(&mut deck, ":where the work stands<enter>"),
+        [Effect::ReadRecovery]
+    );
+    read(&mut deck);
+    keys(&mut deck, "Jm");
+    shows(
+        &deck,
+        "not connected to the daemon: nothing can be sent now",
+    );
+    shows(&deck, "Then tell it");
+}
+
+#[test]
+fn why_it_cannot_be_read_is_said() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "R");
+    update(
+        &mut deck,
+        Msg::Recovery(Err("line 3\u{1b}[2J is cut".to_owned())),
+    );
+    shows(&deck, "line 3^[[2J is cut");
+    assert_eq!(keys(&mut deck, "Jy"), []);
+}
