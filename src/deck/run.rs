@@ -9,7 +9,7 @@ use ctxrelay_ui::model::{Level, RecoveryView};
 use ctxrelay_ui::{Effect, Msg, QuitChoice};
 use futures::future::BoxFuture;
 use tokio::sync::{broadcast, mpsc, watch};
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinHandle, spawn_blocking};
 use tokio::time::{Instant, sleep_until};
 
 use super::agent_work::rules;
@@ -155,6 +155,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
     let mut trees = TreeLooks::new();
     let (answers, mut answered) = mpsc::channel(1);
     let mut searching: Option<AbortHandle> = None;
+    let mut recovering: Option<JoinHandle<()>> = None;
     let mut proposals = Vec::new();
     let mut stale = true;
     let mut status_due: Option<Instant> = None;
@@ -269,6 +270,14 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                     searching = Some(tokio::spawn(search).abort_handle());
                     continue;
                 }
+                if effect == Effect::ReadRecovery {
+                    // A long record takes seconds; whoever asks again has the same answer.
+                    if recovering.as_ref().is_none_or(JoinHandle::is_finished) {
+                        let read = Arc::clone(&options.read_recovery);
+                        recovering = Some(tokio::spawn(recover(read, answers.clone())));
+                    }
+                    continue;
+                }
                 if effect == Effect::LookAtTree {
                     trees.look(&options, &model);
                     continue;
@@ -336,7 +345,7 @@ async fn on_effect(effect: Effect, options: &DeckOptions, model: &mut Model) -> 
     if let Effect::StartAgent(agent) = effect {
         let agent = agent_of(agent);
         let start = Arc::clone(&options.start_agent);
-        let started = tokio::task::spawn_blocking(move || start(agent)).await;
+        let started = spawn_blocking(move || start(agent)).await;
         return Some(match started {
             Ok(Ok(text)) => {
                 model.started.insert(agent, now_ms());
@@ -349,20 +358,22 @@ async fn on_effect(effect: Effect, options: &DeckOptions, model: &mut Model) -> 
     if let Effect::ReadRules { agent } = effect {
         let read = Arc::clone(&options.read_rules);
         let of = agent_of(agent);
-        let read = tokio::task::spawn_blocking(move || read(of)).await;
+        let read = spawn_blocking(move || read(of)).await;
         let read = read.unwrap_or_else(|_| RulesOfFiles {
             doubts: vec!["The files cannot be read.".to_owned()],
             ..RulesOfFiles::default()
         });
         return Some(Msg::Rules(Box::new(rules(agent, read))));
     }
-    if effect == Effect::ReadRecovery {
-        let read = Arc::clone(&options.read_recovery);
-        let read = tokio::task::spawn_blocking(move || read()).await;
-        let read = read.unwrap_or_else(|_| Err("The record cannot be read.".to_owned()));
-        return Some(Msg::Recovery(read.map(Box::new)));
-    }
     perform(effect, &options.operator, model).await
+}
+
+/// Where the work stands, whenever that is read.
+async fn recover(read: ReadRecovery, answers: mpsc::Sender<Msg>) {
+    let read = spawn_blocking(move || read()).await;
+    let read = read.unwrap_or_else(|_| Err("The record cannot be read.".to_owned()));
+    // Nobody waits for it where the deck was left.
+    let _ = answers.send(Msg::Recovery(read.map(Box::new))).await;
 }
 
 /// Returns whether everything has to be read anew.
