@@ -31,7 +31,7 @@ use crate::host::ProjectContext;
 use crate::store::ledger;
 use crate::wire::status::Status;
 use contexts::RecoveredContexts;
-use parts::{parts, show};
+use parts::{bounded, parts, show};
 use prompt::ResumePrompts;
 use standing::RecoveredState;
 use tree::RecoveredTree;
@@ -129,7 +129,7 @@ pub(super) fn recovery_view(setting: &ProjectContext) -> Result<RecoveryView, St
         prompt: prompts.of(agent),
     };
     Ok(RecoveryView {
-        parts: parts(&past, &tree),
+        parts: parts(&past, &tree).into_iter().map(bounded).collect(),
         agents: vec![
             of(Agent::Claude, ui::Agent::Claude),
             of(Agent::Codex, ui::Agent::Codex),

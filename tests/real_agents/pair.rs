@@ -38,6 +38,19 @@ pub fn attached_claude(pair: &Pair) -> Pty {
     claude
 }
 
+/// Claude says what it is at, and the turn ends.
+#[track_caller]
+pub fn note_the_goal(pair: &Pair, claude: &mut Pty) {
+    let goal = json!({"text": "Sort the plums by weight", "kind": "goal"});
+    pair.claude_calls(says("begin with the plums"), "append_note", goal);
+    let noted = pair.messages.when(tool_said("entry_id")).once();
+    noted.reply(Reply::text("The plums are begun."));
+    claude.submit("begin with the plums");
+    claude.wait_for_text("The plums are begun.");
+    // What is typed before the turn has ended is queued, and may come in another order.
+    claude.wait_for_text("· done ");
+}
+
 /// Codex in its terminal, on the daemon's thread.
 #[track_caller]
 pub fn attached_codex(pair: &Pair) -> Pty {

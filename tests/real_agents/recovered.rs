@@ -1,11 +1,11 @@
 //! What `recover` prints takes both agents' own conversations up again.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::pair::{attached_claude, attached_codex, status, wait_status};
+use crate::pair::{attached_claude, attached_codex, note_the_goal, status, wait_status};
 use crate::support::child::run;
 use crate::support::claude_home;
-use crate::support::model_request::{says, tool_said};
+use crate::support::model_request::says;
 use crate::support::pair::Pair;
 use crate::support::pty::Pty;
 use crate::support::script::Reply;
@@ -24,12 +24,7 @@ fn the_printed_commands_take_both_conversations_up_and_claude_reads_the_prompt()
     let daemon = pair.daemon();
     let mut claude = attached_claude(&pair);
     let mut codex = attached_codex(&pair);
-    let goal = json!({"text": "Sort the plums by weight", "kind": "goal"});
-    pair.claude_calls(says("begin with the plums"), "append_note", goal);
-    let noted = pair.messages.when(tool_said("entry_id")).once();
-    noted.reply(Reply::text("The plums are begun."));
-    claude.submit("begin with the plums");
-    claude.wait_for_text("The plums are begun.");
+    note_the_goal(&pair, &mut claude);
     let begun = Reply::text("The crates are begun.");
     pair.responses
         .when(says("begin with the crates"))

@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use crate::pair::{attached_claude, of_type};
+use crate::pair::{attached_claude, note_the_goal, of_type};
 use crate::support::child::run;
-use crate::support::model_request::{says, tool_said};
+use crate::support::model_request::says;
 use crate::support::pair::Pair;
 use crate::support::pty::{Key, Pty};
 use crate::support::script::{Reply, ToolCall};
@@ -30,19 +30,6 @@ fn steps(pair: &Pair) -> Vec<Value> {
     steps
         .map(|line| line["runtimeEvent"]["status"].clone())
         .collect()
-}
-
-/// Claude says what it is at, and the turn ends.
-#[track_caller]
-fn note_the_goal(pair: &Pair, claude: &mut Pty) {
-    let goal = json!({"text": "Sort the plums by weight", "kind": "goal"});
-    pair.claude_calls(says("begin with the plums"), "append_note", goal);
-    let noted = pair.messages.when(tool_said("entry_id")).once();
-    noted.reply(Reply::text("The plums are begun."));
-    claude.submit("begin with the plums");
-    claude.wait_for_text("The plums are begun.");
-    // What is typed before the turn has ended is queued, and may come in another order.
-    claude.wait_for_text("· done ");
 }
 
 #[test]

@@ -32,7 +32,12 @@ fn the_prompt_is_copied_or_becomes_a_draft_that_waits_for_enter() {
     shows(&deck, "Commands without an end");
     assert_eq!(keys(&mut deck, "y"), [], "of which agent?");
     shows(&deck, "J turns to an agent");
-    let [claude, codex] = <[_; 2]>::try_from(broken_work().agents).expect("two agents");
+    let [mut claude, mut codex] = <[_; 2]>::try_from(broken_work().agents).expect("two agents");
+    // What is pasted into a terminal has no escape sequence.
+    for of in [&mut claude, &mut codex] {
+        assert!(of.prompt.contains('\u{1b}'));
+        of.prompt = of.prompt.replace('\u{1b}', "");
+    }
     assert_eq!(
         keys(&mut deck, "Jy"),
         [Effect::CopyText(claude.prompt.clone())]
@@ -46,8 +51,7 @@ fn the_prompt_is_copied_or_becomes_a_draft_that_waits_for_enter() {
     let sent = keys(&mut deck, "<enter>");
     let wanted = Effect::SendMessage {
         to: Agent::Codex,
-        // As whatever is pasted: no escape sequence goes on.
-        text: codex.prompt.trim().replace('\u{1b}', ""),
+        text: codex.prompt.trim().to_owned(),
         when_busy: WhenBusy::default(),
     };
     assert_eq!(sent, [wanted]);

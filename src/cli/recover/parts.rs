@@ -9,6 +9,12 @@ use crate::cli::report::ReportText;
 use crate::cli::words::{age, short};
 use crate::core::entry::DeliveryResult;
 
+/// How many rows of a part the deck shows: it draws all of them each time.
+const ROWS_MAX: usize = 20;
+
+/// How much of a row the deck shows, in characters.
+const ROW_CHARS: usize = 1_000;
+
 /// A heading with the number of what there is; the rows may be the latest of it alone.
 pub(super) fn counted(title: &str, n: usize, rows: Vec<RecoveryRow>) -> RecoveryPart {
     RecoveryPart {
@@ -75,6 +81,20 @@ pub(super) fn parts(past: &Past, tree: &RecoveredTree) -> Vec<RecoveryPart> {
     parts
 }
 
+/// A part as the deck shows it, however much of it there is.
+pub(super) fn bounded(mut part: RecoveryPart) -> RecoveryPart {
+    let more = part.rows.len().saturating_sub(ROWS_MAX);
+    part.rows.truncate(ROWS_MAX);
+    for row in &mut part.rows {
+        row.text = short(&row.text, ROW_CHARS);
+    }
+    if more > 0 {
+        let all = format!("and {more} more: `ctxrelay recover` prints them");
+        part.rows.push(words(all));
+    }
+    part
+}
+
 /// A part on the terminal; ages are as of `now_ms`.
 pub(super) fn show(out: &mut ReportText, part: &RecoveryPart, now_ms: i64) {
     let mut note = format!("  {}", part.note);
@@ -98,5 +118,24 @@ pub(super) fn show(out: &mut ReportText, part: &RecoveryPart, now_ms: i64) {
         }
         spans.push((Tone::Plain, &row.text));
         out.spans(&spans);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deck_gets_a_screen_of_fifty_thousand_handoffs_and_the_command_for_the_rest() {
+        let mut rows = vec![RecoveryRow::default(); 50_001];
+        rows[0] = words("é".repeat(100_000));
+        let part = bounded(counted("Open handoffs", 50_001, rows));
+        assert_eq!(part.note, "50001");
+        assert_eq!(part.rows.len(), ROWS_MAX + 1);
+        assert!(part.rows[0].text.chars().count() <= ROW_CHARS + 1);
+        let last = &part.rows[ROWS_MAX].text;
+        assert_eq!(last, "and 49981 more: `ctxrelay recover` prints them");
+        let few = counted("Plan", 1, vec![words("weigh".to_owned())]);
+        assert_eq!(bounded(few.clone()), few);
     }
 }

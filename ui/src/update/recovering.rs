@@ -8,7 +8,7 @@ use crate::drafts::{Draft, Writing};
 use crate::effect::Effect;
 use crate::model::{Level, RecoveryView};
 use crate::overlays::{Overlay, RecoverySheet};
-use crate::widgets::TextField;
+use crate::sanitize::for_input;
 
 /// Opens the sheet; it is read anew each time.
 pub(super) fn open_recovery(deck: &mut Deck) -> Vec<Effect> {
@@ -44,12 +44,13 @@ pub(super) fn on_recovery(deck: &mut Deck, action: Action) -> Vec<Effect> {
         deck.say(Level::Info, words);
         return Vec::new();
     };
+    // It is pasted into an agent's terminal, where an escape is a key.
+    let (prompt, _) = for_input(&of.prompt);
     match action {
-        Action::Copy => return copy(deck, of.prompt),
+        Action::Copy => return copy(deck, prompt),
         Action::CopyId => return copy(deck, of.command),
         Action::Message if super::applies(deck, action) => {
             let draft = deck.drafts.take(of.agent, Writing::Message);
-            let prompt = TextField::lines("").with_text(&of.prompt).text();
             deck.drafts
                 .keep(of.agent, Writing::Message, with(draft, prompt));
             compose(deck, Some(of.agent), Writing::Message);
