@@ -9,9 +9,10 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
-    capsule, claude, claude_plugin, codex, codex_mcp, completions, config, continuity, daemon,
-    doctor, finality, gates, hold, hook, init, instances, instructions, kill, ledger, man, notify,
-    operator_key, pair, policy, queue, recover, redact, search, status, trust, unbuilt, uninit,
+    approvals, capsule, claude, claude_plugin, codex, codex_mcp, completions, config, continuity,
+    daemon, doctor, finality, gates, hold, hook, init, instances, instructions, kill, ledger, man,
+    notify, operator_key, pair, policy, queue, recover, redact, search, status, trust, unbuilt,
+    uninit,
 };
 use crate::demo::SPEEDS;
 
@@ -81,6 +82,9 @@ pub enum Verb {
     /// Sign-off: proposals that the work is done
     #[command(subcommand, after_help = "Example: ctxrelay finality list")]
     Finality(finality::Verb),
+    /// What the agents ask you before they go on, and your answer
+    #[command(subcommand, after_help = "Example: ctxrelay approvals list")]
+    Approvals(approvals::Verb),
     /// Evidence: the project's commands that you trust, run by the daemon
     #[command(subcommand, after_help = "Example: ctxrelay gates run")]
     Gates(gates::Verb),
@@ -212,6 +216,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "ledger",
             "queue",
             "finality",
+            "approvals",
             "gates",
             "release-gate",
             "coordinator",

@@ -11,6 +11,7 @@
 mod agent;
 mod agent_word;
 mod alone;
+mod approvals;
 pub mod args;
 mod bridge;
 mod by_id;

@@ -11,8 +11,8 @@ use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Output;
 use super::settings::Named;
 use super::{
-    bridge, capsule, claude, claude_plugin, codex, codex_mcp, completions, config, continuity,
-    daemon, deck, demo, doctor, doorbell, finality, gates, hold, hook, init, instances,
+    approvals, bridge, capsule, claude, claude_plugin, codex, codex_mcp, completions, config,
+    continuity, daemon, deck, demo, doctor, doorbell, finality, gates, hold, hook, init, instances,
     instructions, kill, ledger, man, notify, operator_key, pair, policy, queue, recover, redact,
     search, settings, status, trust, uninit,
 };
@@ -151,6 +151,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Ledger(verb)) => ledger::run(context, verb),
         Some(Verb::Queue(verb)) => queue::run(context, verb),
         Some(Verb::Finality(verb)) => finality::run(context, verb),
+        Some(Verb::Approvals(verb)) => approvals::run(context, verb),
         Some(Verb::Gates(verb)) => gates::run(context, verb),
         Some(Verb::ReleaseGate(_)) => gates::release(context),
         Some(Verb::Coordinator(args)) => policy::coordinator(context, &args),

@@ -20,7 +20,7 @@ use super::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, Tu
 use super::whole::Whole;
 pub use approval::{
     ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep,
-    ChoiceEffect,
+    ChoiceEffect, SUBJECT_CHARS_MAX,
 };
 pub use continuity::{
     Compaction, CompactionTrigger, ContinuityFact, ContinuityRecord, Reload, ReloadCause,

@@ -4,6 +4,7 @@
 //! - [`PolicyRules`]: who may write to git, and which permissions an agent has; [`PolicyRules::judge`]
 //!   says of one call of a tool what they make of it.
 //! - [`git_use`]: does a shell command write to git?
+//! - [`risk_hints`]: what the person should know of a request before it says yes.
 //!
 //! Only the text counts: what a script, a Makefile or a hook does when it runs is not seen. A rule on
 //! top of this keeps two agents out of each other's way; it is no sandbox.
@@ -17,6 +18,7 @@ mod policy_change;
 mod policy_rules;
 mod policy_verdict;
 mod programs;
+mod risk_hints;
 mod rule_in_force;
 mod secret_paths;
 mod shell;
@@ -37,5 +39,6 @@ pub use permission::{Permission, PermissionRule};
 pub use policy_change::PolicyChange;
 pub use policy_rules::{PermissionRules, PolicyRules};
 pub use policy_verdict::PolicyVerdict;
+pub use risk_hints::risk_hints;
 pub use rule_in_force::RuleInForce;
 pub use sign_off_mode::SignOffMode;

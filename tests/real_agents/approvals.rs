@@ -67,6 +67,60 @@ fn made(pair: &Pair) -> bool {
 }
 
 #[test]
+fn the_operator_answers_codex_on_the_command_line_and_no_agent_does() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    pair.responses
+        .when(tool_said("exited with code 0"))
+        .reply(Reply::text("Made it."));
+    let (mut codex, id) = codex_asks(&pair);
+    let listed = pair.project.run(["approvals", "list", "--json"]);
+    let listed = listed.expect_success().json();
+    let asked = &listed["approvals"][0];
+    assert_eq!(asked["id"], id.as_str());
+    assert_eq!(
+        (&asked["agent"], &asked["kind"], &asked["reason"]),
+        (
+            &json!("codex"),
+            &json!("command"),
+            &json!("a file is needed")
+        )
+    );
+    assert_eq!(listed["elsewhere"], 0);
+
+    // Without a terminal, and with a choice that Codex does not take.
+    let end = &id[id.len() - 12..];
+    let refused = pair.project.run(["approvals", "answer", end, "accept"]);
+    assert_eq!(refused.code(), 5, "{refused:?}");
+    let mut line = Pty::spawn(
+        &pair
+            .project
+            .ctxrelay(["approvals", "answer", end, "always"]),
+    );
+    assert_eq!(line.wait_exit(), 3, "{}", line.screen());
+    assert!(!made(&pair));
+
+    let mut line = Pty::spawn(
+        &pair
+            .project
+            .ctxrelay(["approvals", "answer", end, "accept"]),
+    );
+    line.wait_for_text("touch made.txt");
+    line.wait_for_text("Type `allow` to go on");
+    line.type_text("allow");
+    line.press(Key::Enter);
+    assert_eq!(line.wait_exit(), 0, "{}", line.screen());
+    codex.wait_for_text("Made it.");
+    assert!(made(&pair));
+    wait_status(&pair, "no request", |status| {
+        status["approvals"]["pending"] == 0
+    });
+    let none = pair.project.run(["approvals", "list", "--json"]);
+    assert_eq!(none.expect_success().json()["approvals"], json!([]));
+    verify(&pair);
+}
+
+#[test]
 fn the_operator_allows_a_command_away_from_codexs_terminal() {
     let Some(pair) = Pair::new() else { return };
     let _daemon = pair.daemon();

@@ -7,6 +7,7 @@ use crate::support::model_request::{hears, says, tool_said};
 use crate::support::pair::Pair;
 use crate::support::pty::{Key, Pty};
 use crate::support::script::Reply;
+use crate::support::wait::{timeout, wait_until};
 
 const QUESTION: &str = "May the old endpoint go?";
 
@@ -92,6 +93,39 @@ fn codex_waits_for_the_answer_that_is_typed_in_the_deck() {
     let told = pair.responses.requests().into_iter();
     let told = told.filter(|request| request.user_text().contains("ask the mobile team"));
     assert_eq!(told.count(), 0);
+}
+
+#[test]
+fn codex_waits_for_the_answer_that_is_given_on_the_command_line() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut codex = attached_codex(&pair);
+    pair.codex_calls(says("ask the person"), "ask_user", asks(50));
+    pair.responses
+        .when(tool_said("ask the mobile team"))
+        .reply(Reply::text("I ask them."));
+    codex.submit("ask the person");
+    let asked = wait_until("the question in the list", timeout(), || {
+        let listed = pair.project.run(["approvals", "list", "--json"]);
+        let listed = listed.expect_success().json();
+        let asked = listed["approvals"].as_array().unwrap().first().cloned();
+        asked.filter(|asked| asked["kind"] == "user_question")
+    });
+    assert_eq!(asked["subject"], QUESTION);
+    let id = asked["id"].as_str().unwrap();
+    let words = "ask the mobile team";
+    let answer = ["approvals", "answer", id, "3", "--note", words];
+    let mut line = Pty::spawn(&pair.project.ctxrelay(answer));
+    line.wait_for_text("Type `answer` to go on");
+    line.type_text("answer");
+    line.press(Key::Enter);
+    assert_eq!(line.wait_exit(), 0, "{}", line.screen());
+    codex.wait_for_text("I ask them.");
+    assert_eq!(
+        steps(&pair),
+        ["codex asked", "human given", "system answered"]
+    );
+    verify(&pair);
 }
 
 #[test]

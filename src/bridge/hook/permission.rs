@@ -7,10 +7,9 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::core::entry::{ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect};
-
-/// The most that is kept of what is asked about, in characters.
-const SUBJECT_CHARS_MAX: usize = 4_000;
+use crate::core::entry::{
+    ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, SUBJECT_CHARS_MAX,
+};
 
 /// The most that is kept of a change or of a tool's arguments, in characters.
 const DETAILS_CHARS_MAX: usize = 200_000;
@@ -89,15 +88,9 @@ impl PermissionAsk {
         ));
         Some(Self {
             request: ApprovalRequest {
-                kind,
-                key,
-                subject: cut(&subject, SUBJECT_CHARS_MAX),
                 cwd: input.get("cwd").and_then(Value::as_str).map(str::to_owned),
-                reason: None,
                 choices,
-                thread_id: None,
-                turn_id: None,
-                call_waits_until_ms: None,
+                ..ApprovalRequest::new(kind, key, cut(&subject, SUBJECT_CHARS_MAX))
             },
             details: cut(&details, DETAILS_CHARS_MAX),
             suggestions,

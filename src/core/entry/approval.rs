@@ -7,6 +7,10 @@ use crate::agent::Agent;
 use crate::id::{EntryId, ThreadId, TurnId};
 use crate::word::words;
 
+/// The most that a request keeps of what a vendor asks about, in characters: beyond it nobody
+/// decides by reading.
+pub const SUBJECT_CHARS_MAX: usize = 4_000;
+
 words! {
     /// What is asked about.
     pub enum ApprovalKind {
@@ -22,6 +26,21 @@ words! {
         Question = "question",
         /// A question of the agent's own to the person, by the tool `ask_user`.
         UserQuestion = "user_question",
+    }
+}
+
+impl ApprovalKind {
+    /// What an agent that asks asks for, behind `asks`.
+    pub fn sought(&self) -> &'static str {
+        match self {
+            Self::Command => "to run a command",
+            Self::FileChange => "to change files",
+            Self::Permissions => "for more than its sandbox allows",
+            Self::Tool => "to use a tool",
+            Self::Question => "a question",
+            Self::UserQuestion => "you a question",
+            Self::Other(_) => "something that this version does not know",
+        }
     }
 }
 
@@ -134,6 +153,26 @@ pub struct ApprovalRequest {
 }
 
 impl ApprovalRequest {
+    /// One that so far says only what it is about. `key`: as [`Self::key`].
+    pub fn new(kind: ApprovalKind, key: String, subject: String) -> Self {
+        Self {
+            kind,
+            key,
+            subject,
+            cwd: None,
+            reason: None,
+            choices: Vec::new(),
+            thread_id: None,
+            turn_id: None,
+            call_waits_until_ms: None,
+        }
+    }
+
+    /// Whether the subject is only the beginning of what the vendor asks about.
+    pub fn is_cut(&self) -> bool {
+        !self.is_user_question() && self.subject.chars().nth(SUBJECT_CHARS_MAX).is_some()
+    }
+
     /// Whether it hangs on no process and no connection: it waits until the operator answers, and
     /// the answer is a message.
     pub fn is_user_question(&self) -> bool {

@@ -31,3 +31,19 @@ pub struct ApprovalSnapshot {
     #[serde(default)]
     pub runtime_session: Option<RuntimeSession>,
 }
+
+impl ApprovalSnapshot {
+    /// What the text says beyond its subject, which its first lines repeat.
+    pub fn details(&self) -> &str {
+        let (_, rest) = self.text.split_once('\n').unwrap_or_default();
+        let details = rest.strip_prefix(self.request.subject.as_str());
+        details.unwrap_or_default().trim_start_matches('\n')
+    }
+
+    /// The answer that was given and has not shown its effect yet, in words.
+    pub fn given_label(&self) -> Option<&str> {
+        let (id, _) = self.given.as_ref()?;
+        let chosen = self.request.choice(id);
+        Some(chosen.map_or(id.as_str(), |choice| &choice.label))
+    }
+}

@@ -1,9 +1,7 @@
 //! What Codex asks the person: recorded as it is asked, and as it ends.
 
 use crate::core::agent::{Agent, Party};
-use crate::core::entry::{
-    ApprovalEnd, ApprovalKind, ApprovalRequest, ApprovalStep, Entry, EntryKind,
-};
+use crate::core::entry::{ApprovalEnd, ApprovalRequest, ApprovalStep, Entry, EntryKind};
 use crate::core::id::EntryId;
 use crate::daemon::owners::Daemon;
 
@@ -100,17 +98,8 @@ impl Daemon {
 
 /// All that the person should read.
 fn in_words(agent: Agent, request: &ApprovalRequest, details: &str) -> String {
-    let what = match &request.kind {
-        ApprovalKind::Command => "to run a command",
-        ApprovalKind::FileChange => "to change files",
-        ApprovalKind::Permissions => "for more than its sandbox allows",
-        ApprovalKind::Tool => "to use a tool",
-        ApprovalKind::Question => "a question",
-        ApprovalKind::UserQuestion => "you a question",
-        ApprovalKind::Other(_) => "something that this version does not know",
-    };
     let mut lines = vec![
-        format!("{} asks {what}", agent.title()),
+        format!("{} asks {}", agent.title(), request.kind.sought()),
         request.subject.clone(),
     ];
     if let Some(reason) = &request.reason {

@@ -209,15 +209,10 @@ fn request(params: &AskUserParams, key: String, now_ms: i64) -> ApprovalRequest 
         ChoiceEffect::OwnWords,
     );
     let waits_ms = params.timeout_ms.min(WAIT_MS_MAX);
+    let question = params.question.clone();
     ApprovalRequest {
-        kind: ApprovalKind::UserQuestion,
-        key,
-        subject: params.question.clone(),
-        cwd: None,
-        reason: None,
         choices: offered.chain([own_words]).collect(),
-        thread_id: None,
-        turn_id: None,
         call_waits_until_ms: Some(now_ms.saturating_add_unsigned(waits_ms)),
+        ..ApprovalRequest::new(ApprovalKind::UserQuestion, key, question)
     }
 }

@@ -6,9 +6,9 @@ use ctxrelay_ui::model as ui;
 
 use super::{agent_of, small};
 use crate::core::agent::{Agent, AgentState};
-use crate::core::entry::{ApprovalKind, ChoiceEffect};
+use crate::core::entry::ChoiceEffect;
 use crate::core::id::EntryId;
-use crate::core::policy::{GitUse, RuleInForce, git_use};
+use crate::core::policy::{RuleInForce, risk_hints};
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::deck::model::Model;
 
@@ -54,10 +54,6 @@ fn has_dialog(open: &BTreeMap<EntryId, ApprovalSnapshot>, agent: Agent) -> bool 
 
 fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce]) -> ui::InboxCard {
     let request = &asked.request;
-    // The text repeats what is asked in its first lines.
-    let details = asked.text.split_once('\n').map_or("", |(_, rest)| rest);
-    let details = details.strip_prefix(request.subject.as_str());
-    let details = details.unwrap_or_default().trim_start_matches('\n');
     let choices = request.choices.iter().map(|choice| ui::AskedChoice {
         id: choice.id.clone(),
         label: choice.label.clone(),
@@ -68,21 +64,14 @@ fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce]) -> ui::InboxCard {
             _ => ui::AnswerEffect::Allow,
         },
     });
-    let given = asked.given.as_ref().map(|(id, _)| {
-        let chosen = request.choice(id);
-        chosen.map_or_else(|| id.clone(), |choice| choice.label.clone())
-    });
     ui::InboxCard {
         seq: Some(asked.seq.0),
         asked: Some(Box::new(ui::AskedCard {
-            what: what(&request.kind).to_owned(),
-            details: details.to_owned(),
-            hints: git_hint(&request.kind, &request.subject)
-                .into_iter()
-                .flat_map(|hint| std::iter::once(hint).chain(git_rule(asked.agent, rules)))
-                .collect(),
+            what: request.kind.sought().to_owned(),
+            details: asked.details().to_owned(),
+            hints: risk_hints(asked.agent, request, rules),
             choices: choices.collect(),
-            given,
+            given: asked.given_label().map(str::to_owned),
             call_waits_until_ms: request.call_waits_until_ms,
         })),
         ..ui::InboxCard::new(
@@ -99,55 +88,11 @@ fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce]) -> ui::InboxCard {
     }
 }
 
-/// What a command does with git, where that is more than reading.
-fn git_hint(kind: &ApprovalKind, command: &str) -> Option<String> {
-    if *kind != ApprovalKind::Command {
-        return None;
-    }
-    match git_use(command) {
-        GitUse::NoWrite => None,
-        GitUse::Unclear(why) => Some(format!("may write to git: {why}")),
-        GitUse::Write(what) => Some(format!("writes to git: {what}")),
-    }
-}
-
-/// What the operator's rule says of this agent's writes to git. Codex may ask all the same, and the
-/// operator may say yes.
-fn git_rule(agent: Agent, rules: &[RuleInForce]) -> Option<String> {
-    let rule = rules
-        .iter()
-        .find(|rule| rule.agent == agent && matches!(rule.rule.as_str(), "coordinator" | "git"))?;
-    let mark = rule.mark();
-    Some(match rule.rule.as_str() {
-        "coordinator" => format!(
-            "your rule: {} leaves git's writes to others ({mark})",
-            agent.title()
-        ),
-        _ => format!(
-            "your rule: {} for {} ({mark})",
-            rule.comes_to,
-            agent.title()
-        ),
-    })
-}
-
-fn what(kind: &ApprovalKind) -> &'static str {
-    match kind {
-        ApprovalKind::Command => "to run a command",
-        ApprovalKind::FileChange => "to change files",
-        ApprovalKind::Permissions => "for more than its sandbox allows",
-        ApprovalKind::Tool => "to use a tool",
-        ApprovalKind::Question => "a question",
-        ApprovalKind::UserQuestion => "you a question",
-        ApprovalKind::Other(_) => "something new",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::core::entry::{ApprovalChoice, ApprovalRequest};
+    use crate::core::entry::{ApprovalChoice, ApprovalKind, ApprovalRequest};
     use crate::core::id::Seq;
     use crate::core::policy::{Coordinator, PolicyChange, PolicyRules};
 
@@ -162,17 +107,7 @@ mod tests {
             seq: Seq(1),
             agent: Agent::Codex,
             at_ms: 0,
-            request: ApprovalRequest {
-                kind,
-                key: "k".to_owned(),
-                subject: subject.to_owned(),
-                cwd: None,
-                reason: None,
-                choices: Vec::new(),
-                thread_id: None,
-                turn_id: None,
-                call_waits_until_ms: None,
-            },
+            request: ApprovalRequest::new(kind, "k".to_owned(), subject.to_owned()),
             text: format!("asks\n{subject}"),
             given: None,
             runtime_session: None,
@@ -186,7 +121,7 @@ mod tests {
         let rules = PolicyRules::default().with(PolicyChange::Coordinator { to });
         let rule = "your rule: Codex leaves git's writes to others (ADVISORY)";
         let hints = |subject| hints_under(&rules, ApprovalKind::Command, subject);
-        assert_eq!(hints("git push"), ["writes to git: git push", rule]);
+        assert_eq!(hints("git commit"), ["writes to git: git commit", rule]);
         assert_eq!(hints("$TOOL run")[1], rule);
         assert!(hints("git log -3").is_empty());
     }
@@ -194,19 +129,17 @@ mod tests {
     #[test]
     fn a_question_to_the_person_is_a_card_of_its_own_and_hides_no_dialog() {
         let request = ApprovalRequest {
-            kind: ApprovalKind::UserQuestion,
-            key: "k".to_owned(),
-            subject: "Which?".to_owned(),
-            cwd: None,
-            reason: None,
             choices: vec![ApprovalChoice {
                 id: "own_words".to_owned(),
                 label: "other".to_owned(),
                 effect: ChoiceEffect::OwnWords,
             }],
-            thread_id: None,
-            turn_id: None,
             call_waits_until_ms: Some(7),
+            ..ApprovalRequest::new(
+                ApprovalKind::UserQuestion,
+                "k".to_owned(),
+                "Which?".to_owned(),
+            )
         };
         let asked = ApprovalSnapshot {
             id: EntryId::new("q-1"),

@@ -13,20 +13,14 @@ use crate::id::{EntryId, Seq, SessionId};
 use crate::snapshot::Snapshot;
 
 fn request() -> ApprovalRequest {
+    let (key, subject) = ("T/call_1".to_owned(), "touch made.txt".to_owned());
     ApprovalRequest {
-        kind: ApprovalKind::Command,
-        key: "T/call_1".to_owned(),
-        subject: "touch made.txt".to_owned(),
-        cwd: None,
-        reason: None,
         choices: vec![ApprovalChoice {
             id: "accept".to_owned(),
             label: "allow once".to_owned(),
             effect: ChoiceEffect::AllowOnce,
         }],
-        thread_id: None,
-        turn_id: None,
-        call_waits_until_ms: None,
+        ..ApprovalRequest::new(ApprovalKind::Command, key, subject)
     }
 }
 

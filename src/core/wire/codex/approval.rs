@@ -6,12 +6,10 @@ use serde_json::{Value, json};
 
 use super::frame::ServerRequest;
 use super::item::FileUpdate;
-use crate::entry::{ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect};
+use crate::entry::{
+    ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, SUBJECT_CHARS_MAX,
+};
 use crate::id::{ThreadId, TurnId};
-
-/// The most that is kept of what is asked about, in characters: beyond it nobody decides by
-/// reading.
-const SUBJECT_CHARS_MAX: usize = 4_000;
 
 /// The most that is kept of a diff, in characters.
 const DIFF_CHARS_MAX: usize = 200_000;

@@ -1,0 +1,122 @@
+//! [`risk_hints`]: what the person should know before it says yes to a request for approval.
+
+use super::shell_needs::shell_needs;
+use super::{GitUse, Permission, RuleInForce, git_use};
+use crate::agent::Agent;
+use crate::entry::{ApprovalKind, ApprovalRequest};
+
+/// What a request says of itself that is easily overlooked, and the operator's own rule where it is
+/// about just that. Read from the request's text alone, so that no hint is no promise; where the
+/// record has only its beginning, that is the first hint.
+pub fn risk_hints(agent: Agent, request: &ApprovalRequest, rules: &[RuleInForce]) -> Vec<String> {
+    let git = git_hint(&request.kind, &request.subject);
+    let git = git.map(|hint| std::iter::once(hint).chain(git_rule(agent, rules)));
+    let cut = request.is_cut().then(|| {
+        let agent = agent.title();
+        format!("only its beginning is here: read all of it in {agent}'s own terminal")
+    });
+    let mut hints: Vec<String> = cut.into_iter().chain(git.into_iter().flatten()).collect();
+    hints.extend(reach(&request.kind, &request.subject));
+    hints
+}
+
+/// Secrets that a command names, and its way beyond this machine.
+fn reach(kind: &ApprovalKind, command: &str) -> Vec<String> {
+    if *kind != ApprovalKind::Command {
+        return Vec::new();
+    }
+    let mut needs = shell_needs(command);
+    needs.retain(|need| matches!(need.permission, Permission::Network | Permission::Secrets));
+    needs.into_iter().map(|need| need.what).collect()
+}
+
+/// What a command does with git, where that is more than reading.
+fn git_hint(kind: &ApprovalKind, command: &str) -> Option<String> {
+    if *kind != ApprovalKind::Command {
+        return None;
+    }
+    match git_use(command) {
+        GitUse::NoWrite => None,
+        GitUse::Unclear(why) => Some(format!("may write to git: {why}")),
+        GitUse::Write(what) => Some(format!("writes to git: {what}")),
+    }
+}
+
+/// What the operator's rule says of this agent's writes to git. Codex may ask all the same, and the
+/// operator may say yes.
+fn git_rule(agent: Agent, rules: &[RuleInForce]) -> Option<String> {
+    let rule = rules
+        .iter()
+        .find(|rule| rule.agent == agent && matches!(rule.rule.as_str(), "coordinator" | "git"))?;
+    let mark = rule.mark();
+    Some(match rule.rule.as_str() {
+        "coordinator" => format!(
+            "your rule: {} leaves git's writes to others ({mark})",
+            agent.title()
+        ),
+        _ => format!(
+            "your rule: {} for {} ({mark})",
+            rule.comes_to,
+            agent.title()
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::SUBJECT_CHARS_MAX;
+
+    fn hints(kind: ApprovalKind, subject: &str) -> Vec<String> {
+        let request = ApprovalRequest::new(kind, "k".to_owned(), subject.to_owned());
+        risk_hints(Agent::Codex, &request, &[])
+    }
+
+    #[test]
+    fn what_reaches_out_or_for_secrets_is_said_and_what_builds_is_not() {
+        let of = |subject| hints(ApprovalKind::Command, subject).join("; ");
+        for (command, words) in [
+            ("cat ~/.ssh/id_ed25519", &["secrets"][..]),
+            (
+                "/bin/bash -lc 'curl https://example.org'",
+                &["bash", "address"],
+            ),
+            (
+                "git push origin main",
+                &["writes to git", "remote repository"],
+            ),
+            (
+                "scp .env there:",
+                &["scp", "beyond", ".env is where secrets usually lie"],
+            ),
+        ] {
+            let said = of(command);
+            for word in words {
+                assert!(said.contains(word), "{command}: {said}");
+            }
+        }
+        for command in [
+            "cargo test",
+            "npm run build",
+            "ls -la src",
+            "touch made.txt",
+        ] {
+            assert_eq!(of(command), "", "{command}");
+        }
+        let tool = hints(ApprovalKind::Tool, "curl https://example.org");
+        assert_eq!(tool, [""; 0]);
+    }
+
+    #[test]
+    fn what_stands_behind_the_end_of_what_is_kept_is_not_passed_over_in_silence() {
+        let whole = "x".repeat(SUBJECT_CHARS_MAX);
+        assert_eq!(hints(ApprovalKind::Command, &whole), [""; 0]);
+        let cut = format!("{whole} …");
+        let said = "only its beginning is here: read all of it in Codex's own terminal";
+        for kind in [ApprovalKind::Command, ApprovalKind::FileChange] {
+            assert_eq!(hints(kind, &cut), [said]);
+        }
+        // That one is kept whole.
+        assert_eq!(hints(ApprovalKind::UserQuestion, &cut), [""; 0]);
+    }
+}
