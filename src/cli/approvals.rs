@@ -15,7 +15,7 @@ use super::words::{age, count, now_ms, short};
 use crate::core::entry::{ApprovalChoice, ApprovalRequest, ChoiceEffect};
 use crate::core::id::EntryId;
 use crate::core::policy::{RuleInForce, risk_hints};
-use crate::core::snapshot::{ApprovalSnapshot, Snapshot, TEXT_CHARS_MAX};
+use crate::core::snapshot::{ApprovalSnapshot, Snapshot};
 use crate::wire::control::{AnswerApprovalParams, Command, Reply};
 
 /// What can be done about requests for approval.
@@ -203,11 +203,8 @@ fn card(asked: &ApprovalSnapshot, hints: Vec<String>) -> ReportText {
     if !asked.details().is_empty() {
         out.block("  ", asked.details());
     }
-    if asked.text.chars().nth(TEXT_CHARS_MAX).is_some() {
-        let seq = asked.seq;
-        out.note(format!(
-            "not all is shown: `ctxrelay ledger show {seq} --full` has the rest"
-        ));
+    if let Some(rest) = asked.rest() {
+        out.note(rest);
     }
     if let Some(given) = asked.given_label() {
         let text = format!("  answered: {given}; its effect is not known yet");

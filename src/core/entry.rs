@@ -80,7 +80,7 @@ pub enum EntryKind {
         note: NoteKind,
         /// Handoffs that the note answers.
         handles: Vec<EntryId>,
-        /// The proposal of its own that the agent takes back with it.
+        /// The proposal or the question to the person, of its own, that the agent takes back with it.
         withdraws: Option<EntryId>,
     },
     /// A piece of evidence or output: a claim of its source, or verified.

@@ -23,7 +23,7 @@ use super::snapshot::{
     TEXT_CHARS_MAX,
 };
 use acting::fold_activity;
-use approving::{fold_answer, fold_approval};
+use approving::{fold_answer, fold_approval, withdraw_question};
 use closing::{
     close_answered, close_handled, decision_is_told, fold_decision, open_question, supersede,
     withdraw,
@@ -81,8 +81,9 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         } => {
             fold_note(world, entry, *note, handles);
             note_of_state(world, entry, *note);
-            if let Some(proposal) = withdraws {
-                withdraw(world, entry, proposal);
+            if let Some(withdrawn) = withdraws {
+                withdraw(world, entry, withdrawn);
+                withdraw_question(world, entry, withdrawn);
             }
         }
         EntryKind::Artifact(artifact) => fold_artifact(world, entry, artifact),

@@ -140,9 +140,18 @@ impl Approvals {
     ///
     /// # Errors
     ///
-    /// When another one is on its way.
+    /// As of [`Self::check`].
     pub(super) fn begin(&mut self, id: &EntryId) -> Result<(), Refusal> {
-        if self.answering.insert(id.clone()) {
+        self.check(id)?;
+        self.answering.insert(id.clone());
+        Ok(())
+    }
+
+    /// # Errors
+    ///
+    /// When an answer is on its way.
+    pub(super) fn check(&self, id: &EntryId) -> Result<(), Refusal> {
+        if !self.answering.contains(id) {
             return Ok(());
         }
         Err(Refusal::new(

@@ -183,3 +183,41 @@ fn a_late_answer_after_a_restart_of_the_deck_and_its_daemon_is_a_turn_of_codex()
     assert!(told.mentions("yes, now"), "{}", told.summary());
     is_over(&pair, &mut deck, "codex");
 }
+
+#[test]
+fn an_agent_takes_its_question_back_and_another_is_told_that_no_answer_comes() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    let mut codex = attached_codex(&pair);
+    pair.codex_calls(says("ask the person"), "ask_user", asks(0));
+    codex.submit("ask the person");
+    let question = wait_until("the question in the record", timeout(), || {
+        let mut lines = pair.project.ledger().into_iter();
+        lines.find(|line| line["runtimeEvent"]["kind"] == "approval")
+    });
+    deck.wait_for_text("May the old");
+    pair.codex_calls(
+        says("take it back"),
+        "append_note",
+        json!({"text": "found it in the docs", "withdraws": question["id"]}),
+    );
+    codex.submit("take it back");
+    deck.wait_for_text("Nothing waits for you");
+    assert_eq!(steps(&pair), ["codex asked"]);
+
+    let mut claude = attached_claude(&pair);
+    pair.claude_calls(says("ask the person"), "ask_user", asks(50));
+    pair.messages
+        .when(tool_said("no answer: go on without one"))
+        .reply(Reply::text("Then I decide."));
+    claude.submit("ask the person");
+    answers(&mut deck);
+    for _ in 0..3 {
+        deck.press(Key::Down);
+    }
+    deck.press(Key::Enter);
+    claude.wait_for_text("Then I decide.");
+    deck.wait_for_text("Nothing waits for you");
+    verify(&pair);
+}

@@ -52,7 +52,9 @@ pub(super) fn definition() -> Definition {
                 ),
                 (
                     "withdraws",
-                    schema::string_about("your own proposal of finality that you take back"),
+                    schema::string_about(
+                        "your own proposal or ask_user question that you take back",
+                    ),
                 ),
             ],
         ),

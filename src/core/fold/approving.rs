@@ -3,6 +3,7 @@
 use super::cut;
 use crate::agent::Party;
 use crate::entry::{ApprovalRecord, ApprovalStep, Entry, Message};
+use crate::id::EntryId;
 use crate::snapshot::{APPROVALS_OPEN_MAX, ApprovalSnapshot, Snapshot};
 
 /// Takes a step in. What somebody says who may not has no effect: the daemon tells what is asked
@@ -50,6 +51,14 @@ pub(super) fn fold_answer(world: &mut Snapshot, entry: &Entry, message: &Message
             && entry.receiver() == Some(asked.agent)
     });
     if asked.is_some() {
+        world.open_approvals.remove(id);
+    }
+}
+
+/// A note of the agent's that takes its own question back.
+pub(super) fn withdraw_question(world: &mut Snapshot, entry: &Entry, id: &EntryId) {
+    let asked = world.open_approvals.get(id);
+    if asked.is_some_and(|asked| asked.is_question_of(&entry.source)) {
         world.open_approvals.remove(id);
     }
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::Agent;
+use super::TEXT_CHARS_MAX;
+use crate::agent::{Agent, Party};
 use crate::entry::ApprovalRequest;
 use crate::id::{EntryId, RuntimeSession, Seq};
 
@@ -22,7 +23,7 @@ pub struct ApprovalSnapshot {
     pub at_ms: i64,
     /// What is asked.
     pub request: ApprovalRequest,
-    /// All of it in words, cut to [`TEXT_CHARS_MAX`](super::TEXT_CHARS_MAX).
+    /// All of it in words, cut to [`TEXT_CHARS_MAX`].
     pub text: String,
     /// The operator's answer that nobody has heard the effect of yet: the choice's id, and when it
     /// was given.
@@ -38,6 +39,20 @@ impl ApprovalSnapshot {
         let (_, rest) = self.text.split_once('\n').unwrap_or_default();
         let details = rest.strip_prefix(self.request.subject.as_str());
         details.unwrap_or_default().trim_start_matches('\n')
+    }
+
+    /// Where the rest of the text is to be read, when it is cut.
+    pub fn rest(&self) -> Option<String> {
+        self.text.chars().nth(TEXT_CHARS_MAX)?;
+        let seq = self.seq;
+        Some(format!(
+            "not all is shown: `ctxrelay ledger show {seq} --full` has the rest"
+        ))
+    }
+
+    /// Whether it is a question of `ask_user` that `by` asked.
+    pub fn is_question_of(&self, by: &Party) -> bool {
+        self.request.is_user_question() && by.agent() == Some(self.agent)
     }
 
     /// The answer that was given and has not shown its effect yet, in words.

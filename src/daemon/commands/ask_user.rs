@@ -37,8 +37,9 @@ const WAIT_MS_MAX: u64 = 50_000;
 /// How much of the question an answer repeats, in characters: enough to know which one it is.
 const QUESTION_NAMED_CHARS: usize = 200;
 
-/// The choice that is always there.
+/// The choices that are always there.
 const OWN_WORDS: &str = "own_words";
+const NO_ANSWER: &str = "no_answer";
 
 impl Daemon {
     pub(super) fn ask_user(&mut self, conn: ConnId, params: AskUserParams, reply: ReplySender) {
@@ -208,10 +209,16 @@ fn request(params: &AskUserParams, key: String, now_ms: i64) -> ApprovalRequest 
         "an answer in words of your own",
         ChoiceEffect::OwnWords,
     );
+    // An agent that is told so stops waiting; a card that only went away would leave it waiting.
+    let no_answer = choice(
+        NO_ANSWER.to_owned(),
+        "no answer: go on without one",
+        ChoiceEffect::Answer,
+    );
     let waits_ms = params.timeout_ms.min(WAIT_MS_MAX);
     let question = params.question.clone();
     ApprovalRequest {
-        choices: offered.chain([own_words]).collect(),
+        choices: offered.chain([own_words, no_answer]).collect(),
         call_waits_until_ms: Some(now_ms.saturating_add_unsigned(waits_ms)),
         ..ApprovalRequest::new(ApprovalKind::UserQuestion, key, question)
     }

@@ -1,20 +1,33 @@
-//! Proposals that wait for the operator: who may take one back, and why one does not wait.
+//! What waits for the operator: who may take it back, and why a proposal does not wait.
 
 use super::checks::not_found;
 use crate::core::agent::Party;
 use crate::core::id::EntryId;
 use crate::core::snapshot::Snapshot;
+use crate::daemon::approvals::Approvals;
 use crate::daemon::pending_decisions::PendingDecisions;
 use crate::wire::control::{Refusal, RefusalCode};
 
-/// Only its own proposal can an agent take back, and only one that nobody decides or decided.
+/// Only its own proposal or question can an agent take back, and only one that nobody decides or
+/// decided, answers or answered.
 pub(super) fn check_withdrawal(
     world: &Snapshot,
     deciding: &PendingDecisions,
+    approvals: &Approvals,
     by: &Party,
-    proposal: Option<&EntryId>,
+    withdrawn: Option<&EntryId>,
 ) -> Result<(), Refusal> {
-    let Some(id) = proposal else { return Ok(()) };
+    let Some(id) = withdrawn else { return Ok(()) };
+    if let Some(asked) = world.open_approvals.get(id) {
+        if !asked.is_question_of(by) {
+            return Err(Refusal::new(
+                RefusalCode::WrongState,
+                format!("request {id} is no question of yours"),
+                "only a question that you asked with `ask_user` can be taken back",
+            ));
+        }
+        return approvals.check(id);
+    }
     let Some(pending) = world.pending_proposals.get(id) else {
         return Err(not_pending(world, id));
     };

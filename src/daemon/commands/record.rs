@@ -22,6 +22,7 @@ impl Daemon {
                 check_withdrawal(
                     self.recorder.world(),
                     &self.deciding,
+                    &self.approvals,
                     &from,
                     params.withdraws.as_ref(),
                 )
@@ -84,9 +85,20 @@ impl Daemon {
 
     fn record_one(&mut self, entry: Entry, reply: ReplySender) {
         let entry_id = entry.id.clone();
+        let takes_back = matches!(
+            entry.kind,
+            EntryKind::Note {
+                withdraws: Some(_),
+                ..
+            }
+        );
         self.record(
             vec![entry],
-            Box::new(move |_, result| {
+            Box::new(move |daemon, result| {
+                if takes_back {
+                    // Questions that wait are counted there.
+                    daemon.status_changed();
+                }
                 answer(
                     reply,
                     result

@@ -5,12 +5,12 @@ use tokio::sync::oneshot;
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::{Agent, Party};
-use crate::core::entry::EntryKind;
+use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::{EntryId, Seq};
 use crate::store::testing::Place;
 use crate::wire::control::{
-    AnswerApprovalParams, AskUserParams, ClearParams, Command, Refusal, RefusalCode, Reply, Role,
-    WaitMessagesParams,
+    AnswerApprovalParams, AskUserParams, ClearParams, Command, NoteParams, Refusal, RefusalCode,
+    Reply, Role, WaitMessagesParams,
 };
 
 fn question(agent: Agent) -> AskUserParams {
@@ -322,4 +322,59 @@ async fn the_answer_says_whose_words_are_whose() {
     let wanted = format!("no\n\nThis answers your question {id}: Go on?");
     assert_eq!(told.entry.content, wanted);
     assert_eq!(told.entry.source, Party::Human);
+}
+
+#[tokio::test]
+async fn no_answer_is_told_too_so_that_nobody_waits_for_one() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let codex = rig.connect(Role::Codex, None, false);
+    let id = rig.ask_person(&codex, question(Agent::Codex)).await;
+    let command = answer(&id, "no_answer", None);
+    rig.call(&operator, command).await.unwrap();
+    assert!(rig.waiting_questions().is_empty());
+    let delivered = rig.delivered();
+    assert_eq!(delivered.len(), 1);
+    assert!(delivered[0].1.contains("no answer: go on without one"));
+}
+
+#[tokio::test]
+async fn an_agent_takes_its_question_back_while_nobody_answers_it() {
+    let take_back = |agent, id: &EntryId| {
+        Command::AppendNote(NoteParams {
+            agent: Some(agent),
+            text: "found it in the docs".to_owned(),
+            kind: NoteKind::Note,
+            handles: Vec::new(),
+            withdraws: Some(id.clone()),
+            runtime_session_id: None,
+        })
+    };
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let id = rig.ask_person(&claude, question(Agent::Claude)).await;
+    let of_other = rig.refused_code(&codex, take_back(Agent::Codex, &id)).await;
+    assert_eq!(of_other, RefusalCode::WrongState);
+    assert_eq!(rig.waiting_questions(), std::slice::from_ref(&id));
+    rig.call(&claude, take_back(Agent::Claude, &id))
+        .await
+        .unwrap();
+    assert!(rig.waiting_questions().is_empty());
+    assert_eq!(rig.daemon.status().approvals.pending, 0);
+    let late = rig
+        .refused_code(&operator, answer(&id, "choice/1", None))
+        .await;
+    assert_eq!(late, RefusalCode::NotFound);
+
+    let id = rig.ask_person(&claude, question(Agent::Claude)).await;
+    let answered = rig.ask(&operator, answer(&id, "choice/1", None));
+    let taken_back = rig.ask(&claude, take_back(Agent::Claude, &id));
+    rig.settle().await;
+    answered.await.unwrap().unwrap();
+    let refused = taken_back.await.unwrap().unwrap_err();
+    assert_eq!(refused.code, RefusalCode::InFlight);
 }

@@ -68,7 +68,7 @@ fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce]) -> ui::InboxCard {
         seq: Some(asked.seq.0),
         asked: Some(Box::new(ui::AskedCard {
             what: request.kind.sought().to_owned(),
-            details: asked.details().to_owned(),
+            details: details(asked),
             hints: risk_hints(asked.agent, request, rules),
             choices: choices.collect(),
             given: asked.given_label().map(str::to_owned),
@@ -88,6 +88,15 @@ fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce]) -> ui::InboxCard {
     }
 }
 
+fn details(asked: &ApprovalSnapshot) -> String {
+    match asked.rest() {
+        Some(rest) => format!("{}\n\n{rest}", asked.details())
+            .trim_start()
+            .to_owned(),
+        None => asked.details().to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
@@ -95,6 +104,7 @@ mod tests {
     use crate::core::entry::{ApprovalChoice, ApprovalKind, ApprovalRequest};
     use crate::core::id::Seq;
     use crate::core::policy::{Coordinator, PolicyChange, PolicyRules};
+    use crate::core::snapshot::TEXT_CHARS_MAX;
 
     fn hints(kind: ApprovalKind, subject: &str) -> Vec<String> {
         hints_under(&PolicyRules::default(), kind, subject)
@@ -159,6 +169,29 @@ mod tests {
         assert_eq!(part.choices[0].effect, ui::AnswerEffect::OwnWords);
         let open = BTreeMap::from([(asked.id.clone(), asked)]);
         assert!(!has_dialog(&open, Agent::Claude));
+    }
+
+    #[test]
+    fn a_card_that_holds_the_beginning_only_says_where_the_rest_is() {
+        let mut asked = ApprovalSnapshot {
+            id: EntryId::new("a-1"),
+            seq: Seq(7),
+            agent: Agent::Codex,
+            at_ms: 0,
+            request: ApprovalRequest::new(
+                ApprovalKind::FileChange,
+                "k".to_owned(),
+                "a.rs".to_owned(),
+            ),
+            text: "asks\na.rs\n+ one line".to_owned(),
+            given: None,
+            runtime_session: None,
+        };
+        let details = |asked: &ApprovalSnapshot| card(asked, &[]).asked.unwrap().details;
+        assert_eq!(details(&asked), "+ one line");
+        asked.text.push_str(&"\n+ one line".repeat(TEXT_CHARS_MAX));
+        let rest = "\n\nnot all is shown: `ctxrelay ledger show 7 --full` has the rest";
+        assert!(details(&asked).ends_with(rest));
     }
 
     #[test]

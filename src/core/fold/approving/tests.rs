@@ -6,7 +6,7 @@ use crate::agent::{Agent, Party};
 use crate::delivery::OnBusy;
 use crate::entry::{
     ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep,
-    ChoiceEffect, Entry, EntryKind, LifecycleEvent, Message,
+    ChoiceEffect, Entry, EntryKind, LifecycleEvent, Message, NoteKind,
 };
 use crate::fold::fold;
 use crate::id::{EntryId, Seq, SessionId};
@@ -182,4 +182,34 @@ fn a_question_to_the_person_waits_on_whatever_becomes_of_the_daemon_that_was_ask
         fold(&mut world, &entry(seq, Party::System, event.into()));
         assert_eq!(world.open_approvals.len(), 2);
     }
+}
+
+#[test]
+fn an_agent_takes_back_its_own_question_and_nothing_else() {
+    let mut world = Snapshot::default();
+    let question = ApprovalRequest {
+        kind: ApprovalKind::UserQuestion,
+        ..request()
+    };
+    let ask = ApprovalStep::Asked(question);
+    let by = Party::Agent(Agent::Claude);
+    fold(&mut world, &step(1, by.clone(), Agent::Claude, "q", ask));
+    asked(&mut world, Agent::Claude, "a");
+    let note = |seq, by, id: &str| {
+        let note = EntryKind::Note {
+            note: NoteKind::Note,
+            handles: Vec::new(),
+            withdraws: Some(EntryId::new(id)),
+        };
+        entry(seq, by, note)
+    };
+    let both = world.open_approvals.clone();
+    fold(&mut world, &note(3, Party::Agent(Agent::Codex), "q"));
+    fold(&mut world, &note(4, Party::Human, "q"));
+    // A vendor's request hangs on its call.
+    fold(&mut world, &note(5, by.clone(), "a"));
+    assert_eq!(world.open_approvals, both);
+    fold(&mut world, &note(6, by, "q"));
+    let open: Vec<_> = world.open_approvals.keys().cloned().collect();
+    assert_eq!(open, [EntryId::new("a")]);
 }

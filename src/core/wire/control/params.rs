@@ -129,7 +129,7 @@ pub struct NoteParams {
     /// Handoffs that it answers.
     #[serde(default)]
     pub handles: Vec<EntryId>,
-    /// The proposal of its own that it takes back.
+    /// The proposal or the question to the person, of its own, that it takes back.
     #[serde(default)]
     pub withdraws: Option<EntryId>,
     /// The pair; the connection's own when absent.
