@@ -68,8 +68,14 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
 struct Waiting {
     world: Snapshot,
     rules: Vec<RuleInForce>,
+    /// The project's folder.
+    root: String,
     /// What only can be answered in Codex's terminal, and stands in no entry.
     elsewhere: u64,
+}
+
+fn root(context: &CliContext) -> String {
+    context.setting.dirs.root.to_string_lossy().into_owned()
 }
 
 impl Waiting {
@@ -85,6 +91,7 @@ impl Waiting {
                     Ok(Self {
                         world,
                         rules: status.policy.rules,
+                        root: root(context),
                         elsewhere: status.approvals.pending.saturating_sub(recorded),
                     })
                 }
@@ -100,6 +107,7 @@ impl Waiting {
         Ok(Self {
             world,
             rules: disk::policy_on_disk(&context.setting).rules,
+            root: root(context),
             elsewhere: 0,
         })
     }
@@ -112,7 +120,7 @@ impl Waiting {
     }
 
     fn hints(&self, asked: &ApprovalSnapshot) -> Vec<String> {
-        risk_hints(asked.agent, &asked.request, &self.rules)
+        risk_hints(asked.agent, &asked.request, &self.rules, &self.root)
     }
 
     fn json(&self, asked: &ApprovalSnapshot) -> Value {
@@ -253,7 +261,7 @@ fn answer(context: &CliContext, args: AnswerArgs) -> CliOutcome {
         let rules = live.status().await?.policy.rules;
         let asked = find(&world, &id)?;
         let chosen = chosen(&asked.request, &choice)?;
-        let hints = risk_hints(asked.agent, &asked.request, &rules);
+        let hints = risk_hints(asked.agent, &asked.request, &rules, &root(context));
         context.out.aside(card(asked, hints))?;
         let what = format!("You answer {}: {}.", asked.agent.title(), chosen.label);
         operator::confirm(context, &what, word(chosen.effect))?;

@@ -96,6 +96,7 @@ impl DeckScreen {
 pub(super) fn about(setting: &ProjectContext, demo: bool) -> DeckAbout {
     DeckAbout {
         project: project_name(&setting.dirs.root),
+        root: setting.dirs.root.to_string_lossy().into_owned(),
         runtime_session: setting.runtime_session.to_string(),
         demo,
         utc_offset_s: utc_offset_s(),

@@ -13,6 +13,7 @@ mod coordinator;
 mod git_write;
 mod here_document;
 mod needs;
+mod outside;
 mod permission;
 mod policy_change;
 mod policy_rules;

@@ -60,6 +60,8 @@ pub type Restart =
 pub struct DeckAbout {
     /// The project's name.
     pub project: String,
+    /// Its folder, absolute and without links.
+    pub root: String,
     /// The pair.
     pub runtime_session: String,
     /// The agents are scripted.

@@ -67,6 +67,27 @@ fn made(pair: &Pair) -> bool {
 }
 
 #[test]
+fn a_request_that_leaves_the_project_says_so_in_the_deck_and_on_the_command_line() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    let mut codex = attached_codex(&pair);
+    let command = ToolCall::escalated("touch ../elsewhere.txt", "a file is needed");
+    pair.responses
+        .when(says("make it elsewhere"))
+        .once()
+        .reply(Reply::call(command));
+    codex.submit("make it elsewhere");
+    let hint = "names a path outside of the project: ../elsewhere.txt";
+    deck.wait_for_text("../elsewhere.txt");
+    deck.press(Key::Char('3'));
+    deck.press_until(Key::Enter, "the card", |screen| screen.contains(hint));
+    let listed = pair.project.run(["approvals", "list", "--json"]);
+    let listed = listed.expect_success().json();
+    assert_eq!(listed["approvals"][0]["hints"], json!([hint]));
+}
+
+#[test]
 fn the_operator_answers_codex_on_the_command_line_and_no_agent_does() {
     let Some(pair) = Pair::new() else { return };
     let _daemon = pair.daemon();
@@ -87,6 +108,9 @@ fn the_operator_answers_codex_on_the_command_line_and_no_agent_does() {
         )
     );
     assert_eq!(listed["elsewhere"], 0);
+    // Where Codex says that it runs is the project's folder.
+    assert!(asked["cwd"].is_string(), "{asked}");
+    assert_eq!(asked["hints"], json!([]), "{asked}");
 
     // Without a terminal, and with a choice that Codex does not take.
     let end = &id[id.len() - 12..];

@@ -1,5 +1,6 @@
 //! [`risk_hints`]: what the person should know before it says yes to a request for approval.
 
+use super::outside::outside;
 use super::shell_needs::shell_needs;
 use super::{GitUse, Permission, RuleInForce, git_use};
 use crate::agent::Agent;
@@ -7,8 +8,14 @@ use crate::entry::{ApprovalKind, ApprovalRequest};
 
 /// What a request says of itself that is easily overlooked, and the operator's own rule where it is
 /// about just that. Read from the request's text alone, so that no hint is no promise; where the
-/// record has only its beginning, that is the first hint.
-pub fn risk_hints(agent: Agent, request: &ApprovalRequest, rules: &[RuleInForce]) -> Vec<String> {
+/// record has only its beginning, that is the first hint. `root`: the project's folder, absolute and
+/// without links.
+pub fn risk_hints(
+    agent: Agent,
+    request: &ApprovalRequest,
+    rules: &[RuleInForce],
+    root: &str,
+) -> Vec<String> {
     let git = git_hint(&request.kind, &request.subject);
     let git = git.map(|hint| std::iter::once(hint).chain(git_rule(agent, rules)));
     let cut = request.is_cut().then(|| {
@@ -17,6 +24,7 @@ pub fn risk_hints(agent: Agent, request: &ApprovalRequest, rules: &[RuleInForce]
     });
     let mut hints: Vec<String> = cut.into_iter().chain(git.into_iter().flatten()).collect();
     hints.extend(reach(&request.kind, &request.subject));
+    hints.extend(outside(root, request));
     hints
 }
 
@@ -69,7 +77,7 @@ mod tests {
 
     fn hints(kind: ApprovalKind, subject: &str) -> Vec<String> {
         let request = ApprovalRequest::new(kind, "k".to_owned(), subject.to_owned());
-        risk_hints(Agent::Codex, &request, &[])
+        risk_hints(Agent::Codex, &request, &[], "/home/you/acme")
     }
 
     #[test]

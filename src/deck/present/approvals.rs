@@ -16,8 +16,9 @@ use crate::deck::model::Model;
 /// for its terminal.
 pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
     let open = &model.world.open_approvals;
-    let rules = &model.status.policy.rules;
-    let mut cards: Vec<ui::InboxCard> = open.values().map(|asked| card(asked, rules)).collect();
+    let (rules, root) = (&model.status.policy.rules, &model.about.root);
+    let cards = open.values().map(|asked| card(asked, rules, root));
+    let mut cards: Vec<ui::InboxCard> = cards.collect();
     let of_codex = model
         .status
         .approvals
@@ -52,7 +53,7 @@ fn has_dialog(open: &BTreeMap<EntryId, ApprovalSnapshot>, agent: Agent) -> bool 
     open.any(|asked| asked.agent == agent && !asked.request.is_user_question())
 }
 
-fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce]) -> ui::InboxCard {
+fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce], root: &str) -> ui::InboxCard {
     let request = &asked.request;
     let choices = request.choices.iter().map(|choice| ui::AskedChoice {
         id: choice.id.clone(),
@@ -69,7 +70,7 @@ fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce]) -> ui::InboxCard {
         asked: Some(Box::new(ui::AskedCard {
             what: request.kind.sought().to_owned(),
             details: details(asked),
-            hints: risk_hints(asked.agent, request, rules),
+            hints: risk_hints(asked.agent, request, rules, root),
             choices: choices.collect(),
             given: asked.given_label().map(str::to_owned),
             call_waits_until_ms: request.call_waits_until_ms,
@@ -122,7 +123,7 @@ mod tests {
             given: None,
             runtime_session: None,
         };
-        card(&asked, &rules).asked.unwrap().hints
+        card(&asked, &rules, "").asked.unwrap().hints
     }
 
     #[test]
@@ -161,7 +162,7 @@ mod tests {
             given: None,
             runtime_session: None,
         };
-        let shown = card(&asked, &[]);
+        let shown = card(&asked, &[], "");
         assert_eq!(shown.kind, ui::InboxKind::Question);
         let part = shown.asked.unwrap();
         assert_eq!(part.details, "");
@@ -187,7 +188,7 @@ mod tests {
             given: None,
             runtime_session: None,
         };
-        let details = |asked: &ApprovalSnapshot| card(asked, &[]).asked.unwrap().details;
+        let details = |asked: &ApprovalSnapshot| card(asked, &[], "").asked.unwrap().details;
         assert_eq!(details(&asked), "+ one line");
         asked.text.push_str(&"\n+ one line".repeat(TEXT_CHARS_MAX));
         let rest = "\n\nnot all is shown: `ctxrelay ledger show 7 --full` has the rest";
