@@ -373,6 +373,39 @@ fn a_refusal_in_the_deck_and_its_reason_reach_claudes_model() {
 }
 
 #[test]
+fn a_refusal_on_the_command_line_and_its_reason_reach_claudes_model() {
+    let Some(pair) = Pair::new() else { return };
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    pair.messages
+        .when(hears("use the lock instead"))
+        .reply(Reply::text("Understood."));
+    let (mut claude, id) = claude_asks(&pair);
+    let listed = pair.project.run(["approvals", "list", "--json"]);
+    let listed = listed.expect_success().json();
+    let asked = &listed["approvals"][0];
+    assert_eq!(asked["hints"], json!([]), "{asked}");
+    let choices = asked["choices"].as_array().unwrap();
+    let deny = choices.iter().find(|choice| choice["effect"] == "deny");
+    let deny = deny.unwrap()["id"].as_str().unwrap();
+    let reason = "use the lock instead";
+    let answer = ["approvals", "answer", &id, deny, "--note", reason];
+    let mut line = Pty::spawn(&pair.project.ctxrelay(answer));
+    line.wait_for_text("Type `deny` to go on");
+    line.type_text("deny");
+    line.press(Key::Enter);
+    assert_eq!(line.wait_exit(), 0, "{}", line.screen());
+    claude.wait_for_text("Understood.");
+    assert!(!made(&pair));
+    deck.wait_for_text("Nothing waits for you");
+    assert_eq!(
+        steps(&pair),
+        ["claude asked", "human given", "system answered"]
+    );
+    verify(&pair);
+}
+
+#[test]
 fn claude_that_is_answered_in_its_own_dialog_waits_for_nobody() {
     let Some(pair) = Pair::new() else { return };
     let mut deck = pair.deck();
