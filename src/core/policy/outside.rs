@@ -5,8 +5,8 @@ use super::needs::named;
 use crate::entry::{ApprovalKind, ApprovalRequest};
 
 /// What divides the words in which a path may stand.
-const BETWEEN_WORDS: [char; 13] = [
-    ' ', '\t', '\n', '\'', '"', '`', '=', ';', '|', '&', '(', ')', ',',
+const BETWEEN_WORDS: [char; 15] = [
+    ' ', '\t', '\n', '\'', '"', '`', '=', ';', '|', '&', '(', ')', ',', '<', '>',
 ];
 
 /// Paths that every command line may name: shells, and files that hold nothing.
@@ -44,7 +44,6 @@ pub(super) fn outside(root: &str, request: &ApprovalRequest) -> Vec<String> {
     let head = &request.subject[..request.subject.floor_char_boundary(COMMAND_BYTES_MAX)];
     let text = head.replace(&format!("{root}/"), &format!("{ROOT_MARK}/"));
     let words = text.split(BETWEEN_WORDS);
-    let words = words.map(|word| word.trim_start_matches(['<', '>', '0', '1', '2']));
     let mut seen: Vec<&str> = Vec::new();
     for word in words.filter(|word| leaves(root, cwd.unwrap_or(root), word)) {
         if !seen.contains(&word) {
@@ -71,8 +70,9 @@ fn leaves(root: &str, cwd: &str, word: &str) -> bool {
     if word == "~" || word.starts_with("~/") {
         return true;
     }
-    // The beginning of an address, and patterns of a search.
-    if word.starts_with("//") || word.contains(['\\', '^']) || EVERYWHERE.contains(&word) {
+    let word = word.strip_prefix("file://").unwrap_or(word);
+    // Of any other address the path is another machine's.
+    if word.contains("://") || EVERYWHERE.contains(&word) {
         return false;
     }
     if word.starts_with('/') {
@@ -120,7 +120,9 @@ mod tests {
             ("/bin/bash -lc 'touch /etc/hosts'", "/etc/hosts"),
             ("rm -rf ../other", "../other"),
             ("cp a src/../../b", "src/../../b"),
-            ("echo x >/etc/motd", "/etc/motd"),
+            ("echo x>/etc/motd", "/etc/motd"),
+            ("cat //etc/motd", "//etc/motd"),
+            ("rm /etc/my\\ hosts", "/etc/my\\"),
             ("make run 2>>/var/log/run", "/var/log/run"),
             ("make --prefix=/usr/local", "/usr/local"),
             (
@@ -129,6 +131,7 @@ mod tests {
             ),
             ("cat /home/you/acme", "/home/you/acme"),
             ("ls /", "/"),
+            ("open file:///etc/motd", "file:///etc/motd"),
         ] {
             let said = format!("names a path outside of the project: {path}");
             assert_eq!(of(command), said, "{command}");
