@@ -24,10 +24,12 @@ use crate::core::agent::Agent;
 use crate::deck::clock::utc_offset_s;
 use crate::deck::display::{Display, DisplayHost, DisplayTeller};
 use crate::deck::opening::while_opening;
-use crate::deck::run::{DeckAbout, DeckOptions, project_name};
+use crate::deck::run::{DeckAbout, DeckOptions, WaitingTrust, project_name};
 use crate::deck::term::is_light;
 use crate::host::ProjectContext;
+use crate::store::config;
 use crate::store::ledger::{ReadProgress, ReadSoFar};
+use crate::wire::config::Waiting;
 
 /// A screen, and what it listens to beside its keys.
 pub(super) struct DeckScreen {
@@ -114,6 +116,7 @@ pub(super) fn options(
     let starter = setting.clone();
     let reader = setting.clone();
     let recovering = setting.clone();
+    let trusting = setting.clone();
     DeckOptions {
         client,
         operator,
@@ -127,6 +130,14 @@ pub(super) fn options(
         read_tree: Arc::new(move |approved| {
             let read = TreeReading::since(&root, approved.as_ref())?;
             Some((read.tree, read.changed))
+        }),
+        read_trust: Arc::new(move || {
+            let loaded = config::load(&trusting.dirs, &trusting.user_dirs);
+            let acts = loaded.waiting.iter().any(Waiting::matters_now);
+            (acts && loaded.file.is_some()).then_some(WaitingTrust {
+                digest: loaded.digest,
+                waiting: loaded.waiting,
+            })
         }),
         read_rules: Arc::new(move |agent| rules_of_files(&reader, agent)),
         read_recovery: Arc::new(move || recovery_view(&recovering)),

@@ -9,7 +9,6 @@ use super::exit::{CliOutcome, Failure};
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::{operator, operator_key};
-use crate::core::managed_block::diff;
 use crate::core::signing::{SigningChange, SigningState, SigningStatement};
 use crate::store::config::{self, Loaded};
 use crate::wire::config::{SigningMode, signing_mode};
@@ -117,14 +116,7 @@ fn text(loaded: &Loaded) -> ReportText {
             "  (no effect in this version)"
         };
         out.spans(&[(Tone::Strong, &waiting.key), (Tone::Faint, note)]);
-        out.diff(diff(&pretty(&waiting.trusted), &pretty(&waiting.found)));
+        out.diff(waiting.diff());
     }
     out
-}
-
-fn pretty(value: &Option<Value>) -> String {
-    value
-        .as_ref()
-        .and_then(|value| serde_json::to_string_pretty(value).ok())
-        .unwrap_or_default()
 }

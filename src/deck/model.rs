@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::run::DeckAbout;
+use super::run::{DeckAbout, WaitingTrust};
 use super::timeline::Timeline;
 use super::unclear::UnclearWords;
 use super::work::WorkIndex;
@@ -59,6 +59,9 @@ pub struct Model {
     pub tree: Option<String>,
     /// What of it differs from the tree that was approved last.
     pub changed: Option<ChangedFiles>,
+    /// What of the configuration waits for trust, and since when this deck has known it, ms since the
+    /// epoch.
+    pub trust: Option<(WaitingTrust, i64)>,
     /// Agents that were started from this deck: when, ms since the epoch.
     pub started: BTreeMap<Agent, i64>,
     /// What Codex's turn has done so far.
@@ -88,6 +91,7 @@ impl Model {
             timeline: Timeline::default(),
             tree: None,
             changed: None,
+            trust: None,
             started: BTreeMap::new(),
             live_turn: LiveTurn::default(),
             unclear: UnclearWords::default(),
@@ -96,6 +100,15 @@ impl Model {
             steps: 0,
             writers: BTreeSet::new(),
         }
+    }
+
+    /// What of the configuration waits for trust now.
+    pub fn set_trust(&mut self, found: Option<WaitingTrust>, now_ms: i64) {
+        let before = self.trust.take();
+        self.trust = found.map(|found| match before {
+            Some((before, since_ms)) if before.digest == found.digest => (found, since_ms),
+            _ => (found, now_ms),
+        });
     }
 
     /// The tree of a proposal, to ask the gates about it.

@@ -25,7 +25,7 @@ use crate::core::policy::{Coordinator, PolicyChange};
 use crate::wire::control::{
     AcknowledgeParams, AnswerApprovalParams, ClearParams, Cleared, Command, DecideParams,
     HandoffParams, NoteParams, PolicySet, QueueChange, QueueChangeParams, Reply, RunGatesParams,
-    SendParams,
+    SendParams, TrustParams,
 };
 use crate::wire::search::SearchParams;
 
@@ -44,6 +44,13 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
         } => {
             let result = decide(operator, proposal_id, true, None, stale_tree).await;
             Some(notice(result, "approved, on record"))
+        }
+        Effect::Trust { digest } => {
+            let trust = Command::Trust(TrustParams {
+                digest,
+                signing: None,
+            });
+            Some(notice(operator.call(trust).await, "trusted, on record"))
         }
         Effect::RunGates => {
             let run = Command::RunGates(RunGatesParams::default());

@@ -5,6 +5,7 @@ mod approvals;
 mod gates;
 mod missing;
 mod rows;
+mod trust;
 
 use ctxrelay_ui::model as ui;
 
@@ -175,6 +176,7 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
     }
     cards.extend(approvals::cards(model));
     cards.extend(held_card(model));
+    cards.extend(trust::card(model));
     cards.extend(attention::stuck_cards(&model.status, now_ms));
     cards.sort_by_key(|card| card.at_ms);
     // They stay for long, and nobody waits for an answer.
@@ -191,8 +193,10 @@ fn setup_cards(model: &Model) -> Vec<ui::InboxCard> {
         return Vec::new();
     }
     let steps = missing(&model.status).into_iter();
+    // It has a card of its own.
+    let is_trust = |step: &ui::FirstStep| model.trust.is_some() && step.command == "ctxrelay trust";
     steps
-        .filter(|step| !step.done && !matches!(step.act, ui::StepAct::Start(_)))
+        .filter(|step| !step.done && !matches!(step.act, ui::StepAct::Start(_)) && !is_trust(step))
         .map(|step| {
             let text = if step.command.is_empty() || step.text.contains(&step.command) {
                 step.text

@@ -25,6 +25,7 @@ use crate::core::agent::Agent;
 use crate::core::entry::WorkTree;
 use crate::core::instructions::{FileName, RuleRow};
 use crate::core::snapshot::ChangedFiles;
+use crate::wire::config::Waiting;
 use crate::wire::control::{Command, Notification, Reply};
 
 /// Changes within this time are drawn together: faster than the eye, slower than a flood.
@@ -76,6 +77,18 @@ pub type TreeOfNow = (WorkTree, Option<ChangedFiles>);
 /// Reads the work tree of now and compares it.
 pub type ReadTree = Arc<dyn Fn(Option<WorkTree>) -> Option<TreeOfNow> + Send + Sync>;
 
+/// What of `config.json` has power and is not as the operator trusted it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingTrust {
+    /// Names all of it: nothing else is trusted.
+    pub digest: String,
+    /// The keys that wait; one of them at least would change something.
+    pub waiting: Vec<Waiting>,
+}
+
+/// Reads it; `None` where nothing waits.
+pub type ReadTrust = Arc<dyn Fn() -> Option<WaitingTrust> + Send + Sync>;
+
 /// What the project's instruction files tell an agent.
 #[derive(Debug, Default)]
 pub struct RulesOfFiles {
@@ -109,6 +122,8 @@ pub struct DeckOptions {
     pub restart: Restart,
     /// The work tree of now, compared with the one that was approved last; slow.
     pub read_tree: ReadTree,
+    /// What of the configuration waits for trust.
+    pub read_trust: ReadTrust,
     /// What the project's instruction files tell an agent.
     pub read_rules: ReadRules,
     /// Where the work stands, from the record on the disk; slow.
@@ -175,7 +190,10 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
             && matches!(*connection.borrow(), Connection::Connected(_))
         {
             stale = match read_all(&options.client, &mut model).await {
-                Ok(()) => false,
+                Ok(()) => {
+                    look_at_trust(&options, &mut model).await;
+                    false
+                }
                 Err(why) => {
                     model.unread = Some(why);
                     true
@@ -216,6 +234,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
             if let Ok(Reply::Status(status)) = options.client.call(Command::ReadStatus).await {
                 model.status = *status;
                 model.live_turn = read_turn(&options.client).await;
+                look_at_trust(&options, &mut model).await;
                 view_due.get_or_insert(Instant::now());
             }
         }
@@ -282,6 +301,8 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                 }
                 if effect == Effect::LookAtTree {
                     trees.look(&options, &model);
+                    look_at_trust(&options, &mut model).await;
+                    view_due.get_or_insert(Instant::now());
                     continue;
                 }
                 if matches!(effect, Effect::StartAgent(_)) {
@@ -315,10 +336,15 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                     // When it is refused, the card tells why.
                     trees.look(&options, &model);
                 }
+                let is_trust = matches!(effect, Effect::Trust { .. });
                 if let Some(msg) = on_effect(effect, &options, &mut model).await
                     && !display.tell(msg)
                 {
                     return DeckExit::Gone;
+                }
+                if is_trust {
+                    // Trusted, or changed meanwhile: either way it is another one now.
+                    look_at_trust(&options, &mut model).await;
                 }
                 view_due = Some(Instant::now());
             }
@@ -341,6 +367,13 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
             }
         }
     }
+}
+
+/// Reads anew what waits for trust: two small files, whenever the daemon has news.
+async fn look_at_trust(options: &DeckOptions, model: &mut Model) {
+    let read = Arc::clone(&options.read_trust);
+    let found = spawn_blocking(move || read()).await;
+    model.set_trust(found.ok().flatten(), now_ms());
 }
 
 async fn on_effect(effect: Effect, options: &DeckOptions, model: &mut Model) -> Option<Msg> {

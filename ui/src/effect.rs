@@ -117,7 +117,7 @@ pub enum Effect {
     },
     /// Leave.
     Quit(QuitChoice),
-    /// A card about the work tree is looked at: read it anew.
+    /// A card about the work tree or the configuration is looked at: read both anew.
     LookAtTree,
     /// The operator approves a finality proposal.
     Approve {
@@ -125,6 +125,11 @@ pub enum Effect {
         proposal_id: String,
         /// The work tree that the operator saw and approves although it is not the proposed one.
         stale_tree: Option<String>,
+    },
+    /// The operator trusts what a card showed of the configuration.
+    Trust {
+        /// Names what was shown.
+        digest: String,
     },
     /// Run the project's gates; asked before.
     RunGates,

@@ -121,6 +121,7 @@ impl Glyphs {
             InboxKind::Approval => self.pick("◐", "?"),
             InboxKind::Question => "?",
             InboxKind::Alarm
+            | InboxKind::Trust
             | InboxKind::Tampering
             | InboxKind::Stuck
             | InboxKind::Full

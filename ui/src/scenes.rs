@@ -24,7 +24,7 @@ use crate::update::update;
 use crate::view::view;
 
 pub use agent_work::{codex_rules, codex_work};
-pub use asked::{asked, asked_user};
+pub use asked::{asked, asked_user, trust_waits};
 pub use far_back::far_back;
 pub use found::found_entries;
 pub use list::SCENES;

@@ -122,6 +122,7 @@ fn sentence(card: &InboxCard) -> String {
         InboxKind::Finality => format!("{by} says that the work is done"),
         InboxKind::Approval => format!("{by} asks to be allowed something"),
         InboxKind::Question => format!("{by} asks you something"),
+        InboxKind::Trust => "a change of the configuration waits for your trust".to_owned(),
         InboxKind::Alarm => "a delivery needs you".to_owned(),
         InboxKind::Tampering => "somebody else was at the record".to_owned(),
         InboxKind::Setup => "something is not as it should be".to_owned(),

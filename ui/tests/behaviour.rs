@@ -8,7 +8,7 @@ use ctxrelay_ui::model::{
 };
 use ctxrelay_ui::scenes::{
     NOW_MS, asked, asked_user, empty_first_run, handed_over, held_up, keys, long_session,
-    pair_at_work, quiet, ruled, terminal,
+    pair_at_work, quiet, ruled, terminal, trust_waits,
 };
 use ctxrelay_ui::{
     Attend, Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, WhenBusy, update,
@@ -180,6 +180,45 @@ fn a_question_to_the_person_is_answered_by_a_choice_or_in_own_words() {
     let mut late = deck(late);
     keys(&mut late, "3<enter>");
     assert!(shown(&late).contains("It waits no longer"));
+}
+
+#[test]
+fn what_the_card_shows_of_the_configuration_is_trusted_by_a_typed_word() {
+    let digest = "5d1c0ab93f27";
+    let mut open = deck_at(trust_waits(), NO_DETAIL);
+    assert_eq!(keys(&mut open, "3<enter>"), [Effect::LookAtTree]);
+    let card = shown(&open);
+    assert!(card.contains("cargo test --lib || true"), "{card}");
+    assert!(card.contains("no effect in this version"), "{card}");
+    assert_eq!(keys(&mut open, "<enter>"), [], "reading trusts nothing");
+    assert!(shown(&open).contains("a trusts it, after a typed word"));
+    assert_eq!(keys(&mut open, "x"), [], "there is nothing to reject");
+    assert_eq!(keys(&mut open, "a<enter>"), []);
+    assert_eq!(keys(&mut open, "yes<enter>"), []);
+    keys(&mut open, "<esc>");
+    assert!(shown(&open).contains("Shall it count?"), "back to the card");
+    let trusted = Effect::Trust {
+        digest: digest.into(),
+    };
+    assert_eq!(keys(&mut open, "atrust<enter>"), [trusted]);
+    assert!(!shown(&open).contains("Shall it count?"));
+
+    // The file changed while the card was open: what was read is gone, and so is its key.
+    let mut changed = deck_at(trust_waits(), NO_DETAIL);
+    keys(&mut changed, "3<enter>");
+    let mut view = trust_waits();
+    view.inbox[0].id = "trust-0badc0de".into();
+    update(&mut changed, Msg::View(Box::new(view)));
+    assert!(shown(&changed).contains("This card is gone"));
+    assert_eq!(keys(&mut changed, "atrust<enter>"), []);
+
+    let mut signed = trust_waits();
+    let card = signed.inbox[0].trust.as_mut().expect("a card of trust");
+    card.elsewhere = Some("Decisions are signed here: run ctxrelay trust.".into());
+    let mut signed = deck_at(signed, NO_DETAIL);
+    keys(&mut signed, "3<enter>");
+    assert!(shown(&signed).contains("run ctxrelay trust"));
+    assert_eq!(keys(&mut signed, "atrust<enter>"), []);
 }
 
 #[test]

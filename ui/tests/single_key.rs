@@ -67,6 +67,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         // With agents there it asks.
         Effect::Quit(_) => !world.agents.iter().any(|card| card.state.is_attached()),
         Effect::Approve { .. }
+        | Effect::Trust { .. }
         | Effect::RunGates
         | Effect::StopGates
         | Effect::Reject { .. }

@@ -6,6 +6,7 @@ mod changed_checks;
 mod isolated;
 mod on_the_card;
 mod sign_off;
+mod trust_card;
 mod when;
 
 use serde_json::{Value, json};

@@ -2,6 +2,7 @@
 
 use super::agent::Party;
 use super::asked::AskedCard;
+use super::trust::TrustCard;
 use super::unclear::UnclearMessage;
 
 /// The kinds of cards.
@@ -13,6 +14,8 @@ pub enum InboxKind {
     Approval,
     /// An agent asks something.
     Question,
+    /// What has power in the configuration is not as it was trusted.
+    Trust,
     /// Something went wrong.
     Alarm,
     /// Somebody else was at the record: to be acknowledged.
@@ -32,6 +35,7 @@ impl InboxKind {
             Self::Finality => "finality",
             Self::Approval => "approval",
             Self::Question => "question",
+            Self::Trust => "trust",
             Self::Alarm | Self::Tampering => "alarm",
             Self::Stuck => "stuck",
             Self::Full => "full",
@@ -143,9 +147,17 @@ pub struct InboxCard {
     pub unclear_more: u64,
     /// What an agent asks to be allowed.
     pub asked: Option<Box<AskedCard>>,
+    /// What of the configuration waits for trust.
+    pub trust: Option<Box<TrustCard>>,
 }
 
 impl InboxCard {
+    /// Whether the deck's key trusts what it shows.
+    pub fn can_be_trusted(&self) -> bool {
+        let trust = self.trust.as_ref();
+        trust.is_some_and(|trust| trust.elsewhere.is_none())
+    }
+
     /// A card with only a summary; the rest is empty.
     pub fn new(
         kind: InboxKind,
@@ -177,6 +189,7 @@ impl InboxCard {
             unclear: Vec::new(),
             unclear_more: 0,
             asked: None,
+            trust: None,
         }
     }
 }

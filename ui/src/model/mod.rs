@@ -21,6 +21,7 @@ mod task;
 mod thread;
 mod timeline;
 mod timeline_window;
+mod trust;
 mod unclear;
 
 pub use agent::{
@@ -48,4 +49,5 @@ pub use timeline::{
     BadLines, EntryPlace, Field, FoldedRows, OutcomeState, RowOutcome, TimelineRow, Verdict,
 };
 pub use timeline_window::{TimelineGo, TimelineMark, TimelineWindow, TimelineWish};
+pub use trust::{TrustCard, WaitingKey};
 pub use unclear::UnclearMessage;

@@ -8,6 +8,7 @@ use super::asked::asked;
 use super::card_gates::{checks, gates_key, gates_question};
 use super::document::Document;
 use super::sheet::{SheetText, draw_box, key_footer, overlay_area};
+use super::trust::waiting_keys;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
@@ -138,11 +139,15 @@ impl CardSheet {
         if let Some(card) = &card.asked {
             asked(&mut document, card);
         }
+        if let Some(card) = &card.trust {
+            waiting_keys(&mut document, card);
+        }
         let lines = document.into_lines();
         let verb = match card.kind {
             InboxKind::Finality => "Is it done?",
             InboxKind::Approval => "May it?",
             InboxKind::Question => "It asks",
+            InboxKind::Trust => "Shall it count?",
             InboxKind::Alarm
             | InboxKind::Tampering
             | InboxKind::Stuck
@@ -180,6 +185,9 @@ impl CardSheet {
                         (Action::Approve, "approve as the operator"),
                         (Action::Reject, "reject with a reason"),
                     ]),
+                    InboxKind::Trust if card.can_be_trusted() => {
+                        keys.push((Action::Approve, "trust it"));
+                    }
                     InboxKind::Alarm => keys.push((Action::Retry, "try again")),
                     InboxKind::Tampering => keys.push((Action::Acknowledge, "I have seen it")),
                     InboxKind::Approval | InboxKind::Question if card.asked.is_some() => {
@@ -195,6 +203,7 @@ impl CardSheet {
                     InboxKind::Setup => keys.push((Action::Copy, "copy")),
                     InboxKind::Approval
                     | InboxKind::Question
+                    | InboxKind::Trust
                     | InboxKind::Stuck
                     | InboxKind::Full => {}
                 }

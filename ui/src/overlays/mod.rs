@@ -22,6 +22,7 @@ mod search_sheet;
 mod sheet;
 mod subject;
 mod thread_sheet;
+mod trust;
 
 pub(crate) use agent_pages::AgentPage;
 pub(crate) use agent_sheet::AgentSheet;
@@ -42,3 +43,4 @@ pub(crate) use search_sheet::SearchSheet;
 pub(crate) use sheet::SheetText;
 pub(crate) use subject::Subject;
 pub(crate) use thread_sheet::ThreadSheet;
+pub(crate) use trust::confirm_trust;

@@ -3,7 +3,8 @@
 use super::pieces::{NOW_MS, ago};
 use super::worlds::pair_at_work;
 use crate::model::{
-    Agent, AgentState, AnswerEffect, AskedCard, AskedChoice, DeckView, InboxCard, InboxKind,
+    Agent, AgentState, AnswerEffect, AskedCard, AskedChoice, DeckView, InboxCard, InboxKind, Party,
+    TrustCard, WaitingKey,
 };
 
 /// Codex asks whether it may run a command, before anything else that waits.
@@ -79,6 +80,49 @@ pub fn asked_user() -> DeckView {
         ],
         call_waits_until_ms: Some(NOW_MS + 36_000),
         ..AskedCard::default()
+    }));
+    view.inbox.insert(0, card);
+    view
+}
+
+/// Somebody changed what has power in the configuration.
+pub fn trust_waits() -> DeckView {
+    let mut view = pair_at_work();
+    let line = |is_new, text: &str| (is_new, text.to_owned());
+    let mut card = InboxCard::new(
+        InboxKind::Trust,
+        "trust-5d1c0ab93f27",
+        Party::System,
+        ago(40),
+        "gates, permissions changed in config.json, without effect until you trust it",
+    );
+    card.trust = Some(Box::new(TrustCard {
+        digest: "5d1c0ab93f27".to_owned(),
+        keys: vec![
+            WaitingKey {
+                name: "gates".to_owned(),
+                lines: vec![
+                    line(false, "    \"cmd\": \"cargo test\","),
+                    line(true, "    \"cmd\": \"cargo test --lib || true\","),
+                ],
+                ..WaitingKey::default()
+            },
+            WaitingKey {
+                name: "permissions".to_owned(),
+                lines: vec![
+                    line(true, "{"),
+                    line(true, "  \"network\": \"allow\""),
+                    line(true, "}"),
+                ],
+                ..WaitingKey::default()
+            },
+            WaitingKey {
+                name: "notify".to_owned(),
+                note: "no effect in this version".to_owned(),
+                lines: vec![line(true, "\"make noise\"")],
+            },
+        ],
+        elsewhere: None,
     }));
     view.inbox.insert(0, card);
     view

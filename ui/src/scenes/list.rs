@@ -4,7 +4,7 @@ use super::pieces::{opened_handoff, thread};
 use super::{
     Scene, agent_work, asked, asked_user, bad_lines, disconnected, empty_first_run, failed,
     far_back, found_entries, gated, gates_running, handed_over, held_up, hostile_text,
-    long_session, pair_at_work, quiet, recovery, ruled, stale, trouble,
+    long_session, pair_at_work, quiet, recovery, ruled, stale, trouble, trust_waits,
 };
 use crate::model::Agent;
 use crate::msg::Msg;
@@ -42,6 +42,13 @@ pub const SCENES: &[Scene] = &[
     Scene {
         name: "question_card",
         world: asked_user,
+        keys: "3<enter>",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "trust_card",
+        world: trust_waits,
         keys: "3<enter>",
         told: None,
         size: (120, 40),

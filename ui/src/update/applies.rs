@@ -45,7 +45,8 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         Action::Approve | Action::Reject => {
             let kind = selected_kind(deck);
             let decided = [Some(InboxKind::Finality), Some(InboxKind::Approval)];
-            deck.focus == Pane::Inbox && decided.contains(&kind)
+            let is_trusted = action == Action::Approve && kind == Some(InboxKind::Trust);
+            deck.focus == Pane::Inbox && (decided.contains(&kind) || is_trusted)
         }
         Action::Retry => deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Alarm),
         Action::Acknowledge => {
@@ -83,6 +84,7 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
                 && deck.card(&card.id).is_some_and(|card| match &card.asked {
                     Some(asked) if action == Action::Approve => !asked.choices.is_empty(),
                     Some(asked) => asked.denial().is_some(),
+                    None if action == Action::Approve && card.can_be_trusted() => true,
                     None => card.kind == InboxKind::Finality,
                 })
         }

@@ -31,7 +31,7 @@ const WORDS_AT_ONCE: usize = 50;
 
 /// Changes the deck by a message; what has to be done outside comes back.
 pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
-    let card = opened_finality(deck);
+    let card = looked_at(deck);
     if matches!(msg, Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_)) {
         deck.news.touched(deck.view.now_ms);
     }
@@ -135,7 +135,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
     effects.extend(unread_page(deck));
     effects.extend(notify(deck));
     remember(deck);
-    let opened = opened_finality(deck);
+    let opened = looked_at(deck);
     if opened.is_some() && opened != card {
         effects.push(Effect::LookAtTree);
     }
@@ -181,13 +181,15 @@ fn notify(deck: &mut Deck) -> Option<Effect> {
     Some(Effect::Notify { text, by })
 }
 
-/// The proposal whose card is in front.
-fn opened_finality(deck: &Deck) -> Option<String> {
+/// The card in front about what lies on the disk, which may have changed: a proposal's, or one of
+/// trust.
+fn looked_at(deck: &Deck) -> Option<String> {
     let Some(Overlay::Card(sheet)) = deck.overlays.last() else {
         return None;
     };
     let card = deck.card(&sheet.id)?;
-    (card.kind == InboxKind::Finality).then(|| card.id.clone())
+    let is_looked_at = matches!(card.kind, InboxKind::Finality | InboxKind::Trust);
+    is_looked_at.then(|| card.id.clone())
 }
 
 fn key(deck: &mut Deck, event: KeyEvent) -> Vec<Effect> {

@@ -16,7 +16,7 @@ use crate::drafts::Writing;
 use crate::effect::Effect;
 use crate::model::{InboxKind, Level};
 use crate::overlays::{
-    CardStage, Choice, MessagesSheet, MessagesStage, Overlay, Palette, Pick, answers,
+    CardStage, Choice, MessagesSheet, MessagesStage, Overlay, Palette, Pick, answers, confirm_trust,
 };
 use crate::widgets::TextField;
 
@@ -201,7 +201,10 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
         Overlay::Palette(palette) => run_picked(deck, palette),
         Overlay::Confirm(confirm) => {
             if confirm.is_typed() {
-                if matches!(confirm.effect, Effect::Approve { .. }) {
+                if matches!(
+                    confirm.effect,
+                    Effect::Approve { .. } | Effect::Trust { .. }
+                ) {
                     // The card that it was asked from is answered.
                     deck.overlays.pop();
                 }
@@ -245,6 +248,14 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
                     deck.overlays.push(Overlay::Card(card));
                     if answering {
                         deck.say(Level::Info, "an answer needs words: the agent reads them");
+                    } else if shown_kind == Some(InboxKind::Trust) {
+                        if super::applies(deck, Action::Approve) {
+                            let trust = deck.key_in(&deck.contexts(), Action::Approve);
+                            deck.say(
+                                Level::Info,
+                                format!("{trust} trusts it, after a typed word"),
+                            );
+                        }
                     } else if asks && super::applies(deck, Action::Approve) {
                         let answer = deck.key_in(&deck.contexts(), Action::Approve);
                         deck.say(Level::Info, format!("{answer} answers"));
@@ -336,6 +347,14 @@ fn approve(deck: &mut Deck) {
         && let Some(answers) = deck.card(&sheet.id).and_then(answers)
     {
         return deck.overlays.push(Overlay::Choice(answers));
+    }
+    if let Some(Overlay::Card(sheet)) = deck.overlays.last()
+        && let Some(trust) = deck.card(&sheet.id).and_then(|card| card.trust.as_deref())
+    {
+        return match confirm_trust(trust) {
+            Some(asked) => deck.overlays.push(Overlay::Confirm(asked)),
+            None => refuse(deck, Action::Approve),
+        };
     }
     let stale = match deck.overlays.last() {
         Some(Overlay::Card(sheet)) => deck

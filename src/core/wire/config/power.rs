@@ -8,6 +8,7 @@ use super::gate::Gate;
 use super::keys::Config;
 use super::operator_keys::signing_mode;
 use super::policy_keys::{set_policy, trusted_policy};
+use crate::managed_block::diff;
 use crate::wire::line::hex;
 
 /// The keys with power, whether this version knows what to do with them or not: what is trusted
@@ -50,10 +51,20 @@ pub struct Waiting {
 }
 
 impl Waiting {
+    /// What differs from what was trusted, line by line; `true`: it is new.
+    pub fn diff(&self) -> Vec<(bool, String)> {
+        diff(&pretty(&self.trusted), &pretty(&self.found))
+    }
+
     /// Whether this version would act differently if it were trusted.
     pub fn matters_now(&self) -> bool {
         ACTS_UPON.contains(&self.key.as_str())
     }
+}
+
+fn pretty(value: &Option<Value>) -> String {
+    let text = value.as_ref().map(serde_json::to_string_pretty);
+    text.and_then(Result::ok).unwrap_or_default()
 }
 
 /// The keys with power of a file, dotted, with their values.
