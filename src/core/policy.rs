@@ -4,6 +4,7 @@
 //! - [`PolicyRules`]: who may write to git, and which permissions an agent has; [`PolicyRules::judge`]
 //!   says of one call of a tool what they make of it.
 //! - [`git_use`]: does a shell command write to git?
+//! - [`named_files`]: which files a request is about.
 //! - [`risk_hints`]: what the person should know of a request before it says yes.
 //!
 //! Only the text counts: what a script, a Makefile or a hook does when it runs is not seen. A rule on
@@ -12,6 +13,7 @@
 mod coordinator;
 mod git_write;
 mod here_document;
+mod named_files;
 mod needs;
 mod outside;
 mod permission;
@@ -35,6 +37,7 @@ mod tests;
 
 pub use coordinator::Coordinator;
 pub use git_write::{COMMAND_BYTES_MAX, GitUse, git_use};
+pub use named_files::named_files;
 pub use needs::ToolUse;
 pub use permission::{Permission, PermissionRule};
 pub use policy_change::PolicyChange;

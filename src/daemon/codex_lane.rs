@@ -44,6 +44,8 @@ pub struct CodexLane {
     tui: bool,
     tui_pid: Option<u32>,
     approvals: u64,
+    /// Helper threads that wait for the human.
+    waiting_helpers: u64,
     /// What the turn that ended last died of.
     last_error: Option<String>,
     trouble: Option<String>,
@@ -67,6 +69,7 @@ impl CodexLane {
             tui: false,
             tui_pid: None,
             approvals: 0,
+            waiting_helpers: 0,
             last_error: None,
             trouble: None,
             is_untold: false,

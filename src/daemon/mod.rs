@@ -34,6 +34,7 @@
 //! | [`Reloads`](reloads::Reloads) | packets that are being made, or of which it is not known whether their agent has them | orders, what became of one | the order to go on with, the packet before |
 //! | [`Reminders`](reminders::Reminders) | after which turn each agent was reminded that it says nothing of its state | what an agent is at | the reminder, once |
 //! | [`TouchedFiles`](touched_files::TouchedFiles) | the files of Claude's running turns | a file, the end of a turn | what the turn touched |
+//! | [`RecentWrites`](recent_writes::RecentWrites) | the files that each agent wrote in the last minutes | a file | those since a time |
 //! | [`AgentProcesses`](agent_processes::AgentProcesses) | processes whose descendants may not decide | pids | those that live |
 //! | [`Notices`](notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
 //! | `Board`, [`LoopTimes`](loop_times::LoopTimes) | what others read on the disk; how long the loop was busy | the state of now; a time | |
@@ -106,6 +107,7 @@ mod owners;
 mod peer;
 mod pending_decisions;
 mod readers;
+mod recent_writes;
 mod recorder;
 mod recording;
 mod registering;

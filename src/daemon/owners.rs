@@ -25,6 +25,7 @@ use super::operations::Operations;
 use super::outbox::Outbox;
 use super::pending_decisions::PendingDecisions;
 use super::readers::Readers;
+use super::recent_writes::RecentWrites;
 use super::recorder::Recorder;
 use super::reloads::Reloads;
 use super::reminders::Reminders;
@@ -61,6 +62,7 @@ pub struct Daemon {
     pub(super) reloads: Reloads<ThenReloaded>,
     pub(super) reminders: Reminders,
     pub(super) touched: TouchedFiles,
+    pub(super) recent_writes: RecentWrites,
     pub(super) agent_processes: AgentProcesses,
     pub(super) events: mpsc::WeakSender<Event>,
     pub(super) operations: Operations,
@@ -114,6 +116,7 @@ impl Daemon {
             reloads: Reloads::default(),
             reminders: Reminders::default(),
             touched: TouchedFiles::default(),
+            recent_writes: RecentWrites::default(),
             agent_processes: AgentProcesses::default(),
             events,
             operations: Operations::default(),

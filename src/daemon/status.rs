@@ -102,7 +102,7 @@ impl Daemon {
                 running: self.gates.running(),
             },
             approvals: ApprovalsStatus {
-                pending: self.approvals_pending(parts.approvals),
+                pending: self.approvals_pending(parts.approvals, parts.waiting_helpers),
             },
             policy: self.policy_status(),
             autonomy: AutonomyStatus { enabled: false },
@@ -111,13 +111,13 @@ impl Daemon {
         }
     }
 
-    /// How much waits for the person's answer. Those of helper threads are not in the record, and
-    /// those of a daemon that records again are not counted by the adapter (`of_codex`) yet.
-    fn approvals_pending(&self, of_codex: u64) -> u64 {
+    /// How much waits for the person's answer. What helper threads ask is not in the record, and what
+    /// is of a daemon that records again are not counted by the adapter (`of_codex`) yet.
+    fn approvals_pending(&self, of_codex: u64, waiting_helpers: u64) -> u64 {
         let open = self.recorder.world().open_approvals.values();
         let (questions, of_vendors): (Vec<_>, Vec<_>) =
             open.partition(|asked| asked.request.is_user_question());
-        of_codex.max(of_vendors.len() as u64) + questions.len() as u64
+        of_codex.max(of_vendors.len() as u64) + questions.len() as u64 + waiting_helpers
     }
 
     /// How the chain is in the file as it lies there, not only in what this process wrote.

@@ -180,6 +180,11 @@ pub enum CodexFact {
         /// In its words, at most [`COMMAND_CHARS_MAX`] characters; with secrets.
         text: String,
     },
+    /// The turn of the visible thread has changed these files.
+    FilesWritten {
+        /// Absolute, or below its folder.
+        paths: Vec<String>,
+    },
     /// The turn of the visible thread has a plan, or another one; with secrets.
     TurnPlanned {
         /// All steps.
@@ -211,10 +216,12 @@ pub enum CodexFact {
         /// The request.
         request_id: String,
     },
-    /// Approvals and questions of the visible thread that wait for the human.
+    /// What waits for the human.
     ApprovalsPending {
-        /// How many.
+        /// Approvals and questions of the visible thread.
         count: u64,
+        /// Helper threads that wait, of whose requests nothing else is known.
+        helpers: u64,
     },
     /// The adapter itself failed, by a fault of ours, and is no more. The last fact.
     Failed,

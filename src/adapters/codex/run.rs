@@ -350,8 +350,11 @@ impl Run {
     /// Their ids mean nothing to the next connection; what still waits is sent to us again.
     async fn forget_approvals(&mut self) {
         self.memory.approvals.clear();
-        if std::mem::take(&mut self.memory.approvals_told) > 0 {
-            self.tell(CodexFact::ApprovalsPending { count: 0 }).await;
+        self.memory.helpers.clear();
+        if std::mem::take(&mut self.memory.approvals_told) != (0, 0) {
+            let (count, helpers) = (0, 0);
+            self.tell(CodexFact::ApprovalsPending { count, helpers })
+                .await;
         }
     }
 

@@ -1,6 +1,6 @@
 //! [`ThreadState`]: what outlives a connection and an app-server, and goes on to the next owner.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -16,6 +16,9 @@ use super::turns::TurnBook;
 
 /// Changes of files that are remembered. An approval follows its item at once.
 const CHANGES_MAX: usize = 16;
+
+/// Helper threads that wait are kept up to this number; more at one time are not believable.
+const HELPERS_MAX: usize = 64;
 
 /// What the adapter knows about its conversation.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -41,9 +44,12 @@ pub(super) struct ThreadState {
     /// The latest changes of files by their item, for an approval that is asked for them.
     #[serde(skip)]
     pub(super) changes: VecDeque<(String, Vec<FileUpdate>)>,
-    /// How many of them were told last.
+    /// Threads that we do not follow and that wait for the human, as their status says.
     #[serde(skip)]
-    pub(super) approvals_told: u64,
+    pub(super) helpers: BTreeSet<String>,
+    /// How many questions, and how many helpers that wait, were told last.
+    #[serde(skip)]
+    pub(super) approvals_told: (u64, u64),
     /// The account's usage windows. The app-server tells them again.
     #[serde(skip)]
     pub(super) rate_limits: RateLimits,
@@ -77,6 +83,28 @@ impl ThreadState {
             .iter_mut()
             .chain(&mut self.left)
             .find(|book| book.thread_id().as_str() == thread_id)
+    }
+
+    /// A thread that is not the visible one waits for the human, or does not.
+    pub(super) fn other_thread(&mut self, thread_id: String, waits: bool) {
+        if !waits {
+            self.helpers.remove(&thread_id);
+        } else if self.helpers.len() < HELPERS_MAX {
+            self.helpers.insert(thread_id);
+        }
+    }
+
+    /// How many threads that we do not follow wait for the human: by their status, or by a request
+    /// of theirs that we happen to see.
+    pub(super) fn waiting_helpers(&self) -> u64 {
+        let followed: BTreeSet<&str> = (self.visible.iter().chain(&self.left))
+            .map(|book| book.thread_id().as_str())
+            .collect();
+        let asking = self.approvals.values();
+        let asking = asking.filter_map(|asked| asked.request.thread_id.as_ref());
+        let waiting = self.helpers.iter().map(String::as_str);
+        let all: BTreeSet<&str> = waiting.chain(asking.map(ThreadId::as_str)).collect();
+        all.difference(&followed).count() as u64
     }
 
     /// Remembers what a change of files consists of.

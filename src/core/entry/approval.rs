@@ -150,6 +150,10 @@ pub struct ApprovalRequest {
     /// [`ApprovalKind::UserQuestion`], which waits on without its call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_waits_until_ms: Option<i64>,
+    /// Files that it names and that the other agent had written in the minutes before, as far as
+    /// that was known when it was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peer_files: Vec<String>,
 }
 
 impl ApprovalRequest {
@@ -165,6 +169,7 @@ impl ApprovalRequest {
             thread_id: None,
             turn_id: None,
             call_waits_until_ms: None,
+            peer_files: Vec::new(),
         }
     }
 

@@ -25,25 +25,20 @@ const EVERYWHERE: [&str; 11] = [
 ];
 
 /// Stands for the root, whose own name may have blanks in it.
-const ROOT_MARK: char = '\u{1}';
+pub(super) const ROOT_MARK: char = '\u{1}';
 
 /// The folder, if it is not the project's (`root`, absolute and without links), and the first path
 /// that lies elsewhere. By the names alone: links are not followed, and what a variable or a program
 /// comes to is not known.
 pub(super) fn outside(root: &str, request: &ApprovalRequest) -> Vec<String> {
-    let has_paths = matches!(
-        request.kind,
-        ApprovalKind::Command | ApprovalKind::FileChange | ApprovalKind::Permissions
-    );
-    if !has_paths {
+    if !has_paths(request) {
         return Vec::new();
     }
     let cwd = request.cwd.as_deref().filter(|cwd| cwd.starts_with('/'));
     let folder = cwd.filter(|cwd| !is_below(root, cwd));
     let folder = folder.map(|cwd| format!("its folder is not the project's: {}", named(cwd)));
-    let head = &request.subject[..request.subject.floor_char_boundary(COMMAND_BYTES_MAX)];
-    let text = head.replace(&format!("{root}/"), &format!("{ROOT_MARK}/"));
-    let words = text.split(BETWEEN_WORDS);
+    let (_, words) = path_words(root, request);
+    let words = words.iter().map(String::as_str);
     let mut seen: Vec<&str> = Vec::new();
     for word in words.filter(|word| leaves(root, cwd.unwrap_or(root), word)) {
         if !seen.contains(&word) {
@@ -63,6 +58,23 @@ pub(super) fn outside(root: &str, request: &ApprovalRequest) -> Vec<String> {
         format!("names a path {place}: {path}{more}")
     });
     folder.into_iter().chain(path).collect()
+}
+
+/// Whether what is asked about may be a path.
+pub(super) fn has_paths(request: &ApprovalRequest) -> bool {
+    matches!(
+        request.kind,
+        ApprovalKind::Command | ApprovalKind::FileChange | ApprovalKind::Permissions
+    )
+}
+
+/// What is read of a request, and the words of it in which a path may stand, [`ROOT_MARK`] in the
+/// place of `root`.
+pub(super) fn path_words<'r>(root: &str, request: &'r ApprovalRequest) -> (&'r str, Vec<String>) {
+    let head = &request.subject[..request.subject.floor_char_boundary(COMMAND_BYTES_MAX)];
+    let text = head.replace(&format!("{root}/"), &format!("{ROOT_MARK}/"));
+    let words = text.split(BETWEEN_WORDS).map(str::to_owned);
+    (head, words.collect())
 }
 
 /// Whether a word is a path that leads out of `root`, seen from `cwd`.
@@ -86,6 +98,13 @@ fn leaves(root: &str, cwd: &str, word: &str) -> bool {
 
 /// Whether an absolute path is `root` or lies in it.
 fn is_below(root: &str, path: &str) -> bool {
+    let root = root.split('/').filter(|part| !part.is_empty());
+    let mut parts = parts(path).into_iter();
+    root.into_iter().all(|part| parts.next() == Some(part))
+}
+
+/// The names that an absolute path consists of, without detours.
+pub(super) fn parts(path: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
@@ -94,9 +113,7 @@ fn is_below(root: &str, path: &str) -> bool {
             part => parts.push(part),
         }
     }
-    let root = root.split('/').filter(|part| !part.is_empty());
-    let mut parts = parts.into_iter();
-    root.into_iter().all(|part| parts.next() == Some(part))
+    parts
 }
 
 #[cfg(test)]

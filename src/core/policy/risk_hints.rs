@@ -1,5 +1,6 @@
 //! [`risk_hints`]: what the person should know before it says yes to a request for approval.
 
+use super::needs::named;
 use super::outside::outside;
 use super::shell_needs::shell_needs;
 use super::{GitUse, Permission, RuleInForce, git_use};
@@ -25,7 +26,21 @@ pub fn risk_hints(
     let mut hints: Vec<String> = cut.into_iter().chain(git.into_iter().flatten()).collect();
     hints.extend(reach(&request.kind, &request.subject));
     hints.extend(outside(root, request));
+    hints.extend(of_peer(agent, request));
     hints
+}
+
+/// The file that the other agent is at, too.
+fn of_peer(agent: Agent, request: &ApprovalRequest) -> Option<String> {
+    let (first, rest) = request.peer_files.split_first()?;
+    let more = match rest.len() {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    let (peer, first) = (agent.peer().title(), named(first));
+    Some(format!(
+        "{peer} wrote it in the minutes before: {first}{more}"
+    ))
 }
 
 /// Secrets that a command names, and its way beyond this machine.
@@ -113,6 +128,18 @@ mod tests {
         }
         let tool = hints(ApprovalKind::Tool, "curl https://example.org");
         assert_eq!(tool, [""; 0]);
+    }
+
+    #[test]
+    fn a_file_that_the_other_agent_just_wrote_is_said() {
+        let mut request =
+            ApprovalRequest::new(ApprovalKind::FileChange, "k".into(), "change a.rs".into());
+        request.peer_files = vec!["a.rs".to_owned(), "b.rs".to_owned()];
+        let said = risk_hints(Agent::Codex, &request, &[], "/home/you/acme");
+        assert_eq!(
+            said,
+            ["Claude wrote it in the minutes before: a.rs and 1 more"]
+        );
     }
 
     #[test]

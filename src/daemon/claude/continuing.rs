@@ -191,6 +191,11 @@ impl Daemon {
         if is_written || READING.contains(&tool.as_str()) {
             let below = Path::new(path).strip_prefix(&self.dirs.root).ok();
             let below = below.and_then(Path::to_str).unwrap_or(path).to_owned();
+            if is_written {
+                let now_ms = self.clock.now_ms();
+                self.recent_writes
+                    .wrote(Agent::Claude, below.clone(), now_ms);
+            }
             self.touched.file(pair, below, is_written);
         }
     }

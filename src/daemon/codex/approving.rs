@@ -1,9 +1,16 @@
 //! What Codex asks the person: recorded as it is asked, and as it ends.
 
+use std::collections::BTreeMap;
+
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{ApprovalEnd, ApprovalRequest, ApprovalStep, Entry, EntryKind};
 use crate::core::id::EntryId;
+use crate::core::policy::named_files;
 use crate::daemon::owners::Daemon;
+use crate::daemon::recent_writes::RECENT_MS;
+
+/// How many files of the other agent's are named with a request.
+const PEER_FILES_MAX: usize = 20;
 
 impl Daemon {
     pub(super) fn approval_asked(
@@ -74,12 +81,28 @@ impl Daemon {
         );
     }
 
+    /// What it names of the files that the other agent has written in the last minutes: what this
+    /// daemon saw, and what the record has of turns that are over.
+    fn peer_files(&self, agent: Agent, request: &ApprovalRequest) -> Vec<String> {
+        let (peer, since_ms) = (agent.peer(), self.clock.now_ms() - RECENT_MS);
+        let seen = self.recent_writes.since(peer, since_ms);
+        let states = self.recorder.world().continuity.get(&peer);
+        let states = states.into_iter().flat_map(BTreeMap::values);
+        let recorded = states.flat_map(|state| state.files.iter().rev());
+        let recorded = recorded.filter(|file| file.at_ms >= since_ms);
+        let files = seen.chain(recorded.map(|file| file.path.as_str()));
+        let mut named = named_files(&self.dirs.root.to_string_lossy(), request, files);
+        named.truncate(PEER_FILES_MAX);
+        named
+    }
+
     pub(in crate::daemon) fn asked_entry(
         &self,
         agent: Agent,
-        request: ApprovalRequest,
+        mut request: ApprovalRequest,
         details: &str,
     ) -> Entry {
+        request.peer_files = self.peer_files(agent, &request);
         let content = in_words(agent, &request, details);
         let mut entry = self.entry(
             Party::Agent(agent),

@@ -129,6 +129,12 @@ impl Daemon {
             }
             CodexFact::CommandEnded { item_id } => self.command_ended(&item_id),
             CodexFact::TurnDid { act, text } => self.turn_did(act, &text),
+            CodexFact::FilesWritten { paths } => {
+                let now_ms = self.clock.now_ms();
+                for path in paths {
+                    self.recent_writes.wrote(Agent::Codex, path, now_ms);
+                }
+            }
             CodexFact::TurnPlanned { steps } => self.turn_planned(steps),
             // It was looked at.
             CodexFact::Sign => {}
@@ -140,8 +146,8 @@ impl Daemon {
                 details,
             } => self.approval_asked(request_id, *request, &details),
             CodexFact::ApprovalResolved { request_id } => self.approval_resolved(&request_id),
-            CodexFact::ApprovalsPending { count } => {
-                self.codex.approvals_pending(count);
+            CodexFact::ApprovalsPending { count, helpers } => {
+                self.codex.approvals_pending(count, helpers);
                 self.status_changed();
             }
         }

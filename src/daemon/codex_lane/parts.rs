@@ -23,6 +23,7 @@ pub(in crate::daemon) struct CodexParts {
     pub(in crate::daemon) app_server: Option<AppServerStatus>,
     pub(in crate::daemon) tui: bool,
     pub(in crate::daemon) approvals: u64,
+    pub(in crate::daemon) waiting_helpers: u64,
     pub(in crate::daemon) delivery: DeliveryStatus,
     pub(in crate::daemon) trouble: Option<String>,
 }
@@ -53,6 +54,7 @@ impl CodexLane {
             app_server: server.cloned(),
             tui: self.tui,
             approvals: self.approvals,
+            waiting_helpers: self.waiting_helpers,
             delivery: DeliveryStatus {
                 mode: "push".to_owned(),
                 rung,

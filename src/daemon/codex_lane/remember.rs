@@ -25,6 +25,7 @@ impl CodexLane {
     /// The app-server is gone, and what waited for an approval with it.
     pub(in crate::daemon) fn server_gone(&mut self) {
         self.approvals = 0;
+        self.waiting_helpers = 0;
     }
 
     /// The terminal came or left. Returns whether that is new.
@@ -37,8 +38,9 @@ impl CodexLane {
         true
     }
 
-    pub(in crate::daemon) fn approvals_pending(&mut self, count: u64) {
+    pub(in crate::daemon) fn approvals_pending(&mut self, count: u64, helpers: u64) {
         self.approvals = count;
+        self.waiting_helpers = helpers;
     }
 
     /// Why the lane rests. Returns whether that is new.

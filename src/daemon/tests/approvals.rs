@@ -36,6 +36,7 @@ fn request(key: &str) -> ApprovalRequest {
         thread_id: Some(ThreadId::new("thread-1")),
         turn_id: Some(TurnId::new("turn-1")),
         call_waits_until_ms: None,
+        peer_files: Vec::new(),
     }
 }
 
@@ -405,4 +406,163 @@ async fn an_answer_to_a_hook_that_is_just_gone_reaches_nobody_and_ends_the_reque
     assert_eq!(rig.open(), 0);
     let wanted = ["claude asked", "human given", "system answered"];
     assert_eq!(rig.steps().await, wanted);
+}
+
+#[tokio::test]
+async fn a_hundred_requests_at_once_are_each_answered_as_it_was_meant() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    for n in 0..100 {
+        rig.fact(CodexFact::ApprovalAsked {
+            request_id: n.to_string(),
+            request: Box::new(request(&format!("key-{n}"))),
+            details: String::new(),
+        });
+    }
+    rig.status(WAITING);
+    rig.settle().await;
+    assert_eq!(rig.open(), 100);
+    assert_eq!(rig.daemon.status().approvals.pending, 100);
+    let open = rig.daemon.recorder.world().open_approvals.values();
+    let ids: Vec<(EntryId, String)> = open
+        .map(|asked| (asked.id.clone(), asked.request.key.clone()))
+        .collect();
+    let choice_of = |key: &str| match key.ends_with('7') {
+        true => "accept",
+        false => "decline",
+    };
+    let mut sent = std::collections::BTreeMap::new();
+    let mut left: Vec<&(EntryId, String)> = ids.iter().collect();
+    for _round in 0..10 {
+        // All of them, before any is done: what the adapter has no room for is refused, not lost.
+        let mut waiting = Vec::new();
+        for (id, key) in &left {
+            waiting.push(rig.ask(&operator, answer(id, choice_of(key), None)));
+        }
+        rig.settle().await;
+        while let Ok(request) = rig.requests.try_recv() {
+            if let CodexRequest::AnswerApproval {
+                request_id,
+                choice,
+                reply,
+            } = request
+            {
+                reply.send(Ok(())).unwrap();
+                assert!(sent.insert(format!("key-{request_id}"), choice).is_none());
+            }
+        }
+        let mut again = Vec::new();
+        for (waiting, asked) in waiting.into_iter().zip(left) {
+            match waiting.await.unwrap() {
+                Ok(Reply::Recorded(_)) => {}
+                Err(refusal) if refusal.code == RefusalCode::CodexUnavailable => again.push(asked),
+                other => panic!("{other:?}"),
+            }
+        }
+        left = again;
+    }
+    assert!(left.is_empty());
+    let meant = ids
+        .iter()
+        .map(|(_, key)| (key.clone(), choice_of(key).to_owned()));
+    assert_eq!(sent, meant.collect());
+    for n in 0..100 {
+        let request_id = n.to_string();
+        rig.fact(CodexFact::ApprovalResolved { request_id });
+    }
+    rig.settle().await;
+    assert_eq!(rig.open(), 0);
+}
+
+#[tokio::test]
+async fn a_deck_that_is_killed_answers_nothing_and_the_next_one_may() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let killed = rig.connect(Role::Deck, None, true);
+    let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+    let mut of_claude = rig.claude_asks(&hook, "k1");
+    let of_codex = rig.codex_asks("3", "k2").await;
+    rig.daemon.disconnect(killed.conn);
+    rig.settle().await;
+    assert_eq!(rig.open(), 2);
+    assert!(of_claude.try_recv().is_err());
+    assert!(rig.requests.try_recv().is_err(), "nothing was answered");
+    let next = rig.connect(Role::Deck, None, true);
+    assert_eq!(rig.answer(&next, &of_codex, "accept", None).await, Ok(()));
+    let open = &rig.daemon.recorder.world().open_approvals;
+    let of_hook = open.keys().find(|id| **id != of_codex).unwrap().clone();
+    assert_eq!(rig.answer(&next, &of_hook, "decline", None).await, Ok(()));
+    assert!(matches!(
+        of_claude.await,
+        Ok(Ok(Reply::Approval(Some(given)))) if given.choice == "decline"
+    ));
+}
+
+#[tokio::test]
+async fn a_request_names_the_files_that_the_other_agent_just_wrote() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let _operator = rig.connect(Role::Deck, None, true);
+    let below = |path: &str| place.dirs.root.join(path).to_string_lossy().into_owned();
+    // Claude writes one file and reads another, in a turn that runs on.
+    for (tool, path) in [("Edit", "src/lib.rs"), ("Read", "README.md")] {
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        let params = HookParams {
+            event: "PostToolUse".to_owned(),
+            claude_pid: Some(CLAUDE),
+            tool: Some(tool.to_owned()),
+            path: Some(below(path)),
+            ..HookParams::default()
+        };
+        rig.call(&hook, Command::Hook(params)).await.unwrap();
+        rig.daemon.disconnect(hook.conn);
+    }
+    let asks = |key: &str, subject: &str| ApprovalRequest {
+        subject: subject.to_owned(),
+        cwd: Some(place.dirs.root.to_string_lossy().into_owned()),
+        ..request(key)
+    };
+    rig.fact(CodexFact::ApprovalAsked {
+        request_id: "3".to_owned(),
+        request: Box::new(asks("k1", "sed -i s/a/b/ src/lib.rs README.md")),
+        details: String::new(),
+    });
+    rig.settle().await;
+    let world = rig.daemon.recorder.world();
+    let asked = world.open_approvals.values().next().unwrap();
+    assert_eq!(asked.request.peer_files, ["src/lib.rs"]);
+
+    // And the other way round.
+    rig.fact(CodexFact::FilesWritten {
+        paths: vec![below("src/main.rs")],
+    });
+    let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+    let ask = Command::AskApproval(AskApprovalParams {
+        request: asks("k2", "git checkout -- src/main.rs src/lib.rs"),
+        details: String::new(),
+        claude_pid: Some(CLAUDE),
+        tool_use: Some("t".to_owned()),
+    });
+    let _waiting = rig.ask(&hook, ask);
+    rig.settle().await;
+    let mut open = rig.daemon.recorder.world().open_approvals.values();
+    let asked = open.find(|asked| asked.agent == Agent::Claude).unwrap();
+    assert_eq!(asked.request.peer_files, [below("src/main.rs")]);
+}
+
+#[tokio::test]
+async fn a_helper_thread_of_codexs_that_waits_is_counted_beside_what_is_recorded() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let _operator = rig.connect(Role::Deck, None, true);
+    let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+    let _waiting = rig.claude_asks(&hook, "k1");
+    rig.settle().await;
+    for (helpers, pending) in [(1, 2), (0, 1)] {
+        let count = 0;
+        rig.fact(CodexFact::ApprovalsPending { count, helpers });
+        assert_eq!(rig.daemon.status().approvals.pending, pending);
+    }
+    assert!(rig.requests.try_recv().is_err(), "nothing was answered");
 }

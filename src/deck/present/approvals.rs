@@ -12,8 +12,8 @@ use crate::core::policy::{RuleInForce, risk_hints};
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::deck::model::Model;
 
-/// A card for each, and one for those that are not in the record: what a helper of Codex's asks is
-/// for its terminal.
+/// A card for each, and one for those that are not in the record: what a helper thread of Codex's
+/// asks is answered in its terminal.
 pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
     let open = &model.world.open_approvals;
     let (rules, root) = (&model.status.policy.rules, &model.about.root);
@@ -31,7 +31,7 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
             "codex-approvals",
             ui::Agent::Codex,
             model.world.agent(Agent::Codex).since_ms,
-            "Codex waits for your approval: answer it in its terminal.",
+            "Codex, or a helper of it, waits for your answer in its own pane.",
         ));
     }
     let is_waiting = model.status.agents.claude.state == AgentState::Waiting;

@@ -26,7 +26,7 @@ impl Session<'_> {
         };
         self.memory.approvals.insert(request.id, question);
         let thread = request.thread_id.unwrap_or_default();
-        // A helper thread's are the terminal's own business.
+        // A helper thread's can be answered in the terminal only, and are counted.
         if self.memory.book(&thread).is_some() {
             self.tell(asked).await;
         }
@@ -57,7 +57,8 @@ impl Session<'_> {
         Ok(Ok(()))
     }
 
-    /// Tells how many questions wait in the visible thread, when that changed.
+    /// Tells how many questions wait in the visible thread, and how many helper threads wait, when
+    /// that changed.
     pub(super) async fn tell_approvals(&mut self) {
         let visible = self.memory.thread_id();
         let waiting = self.memory.approvals.values();
@@ -65,9 +66,11 @@ impl Session<'_> {
         let count = waiting
             .filter(|question| is_visible(question.request.thread_id.as_ref()))
             .count() as u64;
-        if count != self.memory.approvals_told {
-            self.memory.approvals_told = count;
-            self.tell(CodexFact::ApprovalsPending { count }).await;
+        let helpers = self.memory.waiting_helpers();
+        if (count, helpers) != self.memory.approvals_told {
+            self.memory.approvals_told = (count, helpers);
+            self.tell(CodexFact::ApprovalsPending { count, helpers })
+                .await;
         }
     }
 }

@@ -42,11 +42,18 @@ impl Session<'_> {
                         .take_if(|thread| thread.id == changed.thread_id)
                 {
                     self.todo.push_back(Todo::Follow(candidate));
+                } else {
+                    let waits = !changed.status.active_flags.is_empty();
+                    self.memory.other_thread(changed.thread_id, waits);
+                    self.tell_approvals().await;
                 }
             }
             CodexNotification::ThreadClosed(closed) => {
                 if self.memory.is_visible(&closed.thread_id) {
                     self.todo.push_back(Todo::Resubscribe);
+                } else {
+                    self.memory.other_thread(closed.thread_id, false);
+                    self.tell_approvals().await;
                 }
             }
             CodexNotification::TurnStarted(started) => {
@@ -119,6 +126,15 @@ impl Session<'_> {
                             facts.push(CodexFact::CommandEnded { item_id: id });
                         }
                         said @ Item::AgentMessage { .. } => facts.extend(did(&said)),
+                        Item::FileChange {
+                            changes, status, ..
+                        } if status == "completed" => {
+                            let paths = changes
+                                .into_iter()
+                                .map(|change| change.kind.move_path.unwrap_or(change.path));
+                            let paths = paths.collect();
+                            facts.push(CodexFact::FilesWritten { paths });
+                        }
                         _ => {}
                     }
                 }

@@ -186,7 +186,10 @@ async fn questions_are_told_and_counted_and_never_answered_by_ourselves() {
     assert_eq!(asked(&script.fact().await), "0");
     assert_eq!(
         script.fact().await,
-        CodexFact::ApprovalsPending { count: 1 }
+        CodexFact::ApprovalsPending {
+            count: 1,
+            helpers: 0
+        }
     );
     // Replayed, of a helper, and not for a human.
     script
@@ -196,6 +199,13 @@ async fn questions_are_told_and_counted_and_never_answered_by_ourselves() {
     script
         .send(ask(1, "item/commandExecution/requestApproval", "H"))
         .await;
+    assert_eq!(
+        script.fact().await,
+        CodexFact::ApprovalsPending {
+            count: 1,
+            helpers: 1
+        }
+    );
     script.send(ask(2, "currentTime/read", "T")).await;
     script
         .send(ask(3, "mcpServer/elicitation/request", "T"))
@@ -203,7 +213,10 @@ async fn questions_are_told_and_counted_and_never_answered_by_ourselves() {
     assert_eq!(asked(&script.fact().await), "3");
     assert_eq!(
         script.fact().await,
-        CodexFact::ApprovalsPending { count: 2 }
+        CodexFact::ApprovalsPending {
+            count: 2,
+            helpers: 1
+        }
     );
     for id in [0, 3] {
         script
@@ -217,7 +230,22 @@ async fn questions_are_told_and_counted_and_never_answered_by_ourselves() {
         let request_id = format!("{id}");
         let resolved = CodexFact::ApprovalResolved { request_id };
         assert_eq!(script.fact().await, resolved);
-        assert_eq!(script.fact().await, CodexFact::ApprovalsPending { count });
+        let helpers = 1;
+        assert_eq!(
+            script.fact().await,
+            CodexFact::ApprovalsPending { count, helpers }
+        );
+    }
+    // Another helper says by its status alone that it waits, and then that it does not.
+    for (flags, helpers) in [(json!(["waitingOnApproval"]), 2), (json!([]), 1)] {
+        let status = json!({"type": "active", "activeFlags": flags});
+        let changed = json!({"threadId": "H2", "status": status});
+        script.notify("thread/status/changed", changed).await;
+        let count = 0;
+        assert_eq!(
+            script.fact().await,
+            CodexFact::ApprovalsPending { count, helpers }
+        );
     }
     // The next frame from us is the one that we ask for: none of the questions was answered.
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;

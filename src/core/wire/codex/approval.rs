@@ -67,6 +67,7 @@ impl CodexQuestion {
                 thread_id: request.thread_id.clone().map(ThreadId::new),
                 turn_id: params.turn_id.map(TurnId::new),
                 call_waits_until_ms: None,
+                peer_files: Vec::new(),
             },
             details: question.details,
             results,

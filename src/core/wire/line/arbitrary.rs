@@ -265,9 +265,10 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
         prop::option::of(text().prop_map(ThreadId::new)),
         prop::option::of("t[0-3]".prop_map(TurnId::new)),
         prop::option::of(0_i64..4_000_000_000_000),
+        prop::collection::vec(text(), 0..3),
     )
         .prop_map(
-            |(kind, (key, subject), cwd, reason, choices, thread_id, turn_id, until)| {
+            |(kind, (key, subject), cwd, reason, choices, thread_id, turn_id, until, files)| {
                 ApprovalRequest {
                     kind: kind.into(),
                     key,
@@ -278,6 +279,7 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
                     thread_id,
                     turn_id,
                     call_waits_until_ms: until,
+                    peer_files: files,
                 }
             },
         )
