@@ -184,6 +184,12 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         EntryKind::Lifecycle {
             event: LifecycleEvent::SigningChanged,
         } => fold_signing(world, entry),
+        EntryKind::Lifecycle {
+            event: LifecycleEvent::CoordinatorChanged,
+        } => world.untold_coordinator = Some(entry.seq),
+        EntryKind::Lifecycle {
+            event: LifecycleEvent::CoordinatorTold,
+        } => world.untold_coordinator = None,
         EntryKind::Lifecycle { .. } => {
             if let Some(id) = acknowledged_by(entry) {
                 let mut alarms = world.alarms.iter_mut();

@@ -1,7 +1,8 @@
 //! Instruction files: what each agent reads by itself, and what of the rest it is given.
 //!
 //! - [`InstructionFile`]: one file of the project, read and masked.
-//! - [`managed_instructions`]: what our own block in such a file says.
+//! - [`managed_instructions`]: what our own block in such a file says, and [`coordinator_note`] what
+//!   tells of a change of it.
 //! - [`included`]: the files that one names.
 //! - [`read_by`]: which of them an agent reads without us.
 //! - [`SharedRules`]: the paragraphs that it does not have, within a budget, and a row for each
@@ -18,6 +19,6 @@ mod shared_rules;
 
 pub use file::{FileName, InstructionFile};
 pub use include::included;
-pub use managed::managed_instructions;
+pub use managed::{coordinator_note, managed_instructions};
 pub use reading::read_by;
 pub use shared_rules::{RuleRow, RuleState, SHARED_CHARS_MAX, SharedRules};

@@ -134,6 +134,9 @@ pub struct Snapshot {
     /// Alarms about the record, oldest first: all that are not acknowledged, and the latest ones.
     #[serde(default)]
     pub alarms: VecDeque<AlarmSnapshot>,
+    /// The operator's last word on who writes to git, while Codex was not told of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untold_coordinator: Option<Seq>,
     /// Whether decisions are signed, and by whom.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signing: Option<SigningState>,

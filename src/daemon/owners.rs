@@ -33,6 +33,7 @@ use super::running_commands::RunningCommands;
 use super::silence::Silences;
 use super::tamper::Alarms;
 use super::touched_files::TouchedFiles;
+use crate::core::id::Seq;
 use crate::core::live_turn::LiveTurn;
 use crate::store::dirs::ProjectDirs;
 use crate::store::publisher::Board;
@@ -63,6 +64,8 @@ pub struct Daemon {
     pub(super) reminders: Reminders,
     pub(super) touched: TouchedFiles,
     pub(super) recent_writes: RecentWrites,
+    /// The change of the coordinator of which Codex was told last.
+    pub(super) coordinator_told: Seq,
     pub(super) agent_processes: AgentProcesses,
     pub(super) events: mpsc::WeakSender<Event>,
     pub(super) operations: Operations,
@@ -117,6 +120,7 @@ impl Daemon {
             reminders: Reminders::default(),
             touched: TouchedFiles::default(),
             recent_writes: RecentWrites::default(),
+            coordinator_told: Seq(0),
             agent_processes: AgentProcesses::default(),
             events,
             operations: Operations::default(),

@@ -17,6 +17,8 @@ words! {
         CompactionAsked = "compaction_asked",
         /// The operator said who alone writes to git.
         CoordinatorChanged = "coordinator_changed",
+        /// Codex, which reads its instruction files at its start alone, is told of that with a message.
+        CoordinatorTold = "coordinator_told",
         /// A `config.json` of ContextRelay 3 was taken over.
         ConfigMigrated = "config_migrated",
         /// A changed `config.json` was read again.
@@ -61,13 +63,14 @@ mod tests {
     use super::*;
 
     /// As they stand in the record, in the order of [`LifecycleEvent::ALL`].
-    const TEXTS: [&str; 24] = [
+    const TEXTS: [&str; 25] = [
         "alarm_acknowledged",
         "claude_bridge_replaced",
         "codex_tui_attached",
         "codex_tui_left",
         "compaction_asked",
         "coordinator_changed",
+        "coordinator_told",
         "config_migrated",
         "config_reloaded",
         "config_trusted",

@@ -17,10 +17,24 @@ Claude Code and Codex work on this project together through ctxrelay. When the c
 /// The text of the block. What is said of git is the operator's rule, and what keeps an agent from
 /// breaking it is not in a text.
 pub fn managed_instructions(coordinator: Option<Coordinator>) -> String {
-    let Some(coordinator) = coordinator else {
-        return INSTRUCTIONS.to_owned();
+    match coordinator {
+        Some(coordinator) => format!("{INSTRUCTIONS}- {}\n", git_rule(coordinator)),
+        None => INSTRUCTIONS.to_owned(),
+    }
+}
+
+/// What joins the next message to an agent that has read its instruction files before the operator
+/// changed who writes to git: one line.
+pub fn coordinator_note(coordinator: Option<Coordinator>) -> String {
+    let rule = match coordinator {
+        Some(coordinator) => git_rule(coordinator),
+        None => "nobody is named any more; do as your own instructions say.".to_owned(),
     };
-    let rule = match coordinator.agent() {
+    format!("[ctxrelay] The operator changed who writes to git: {rule}")
+}
+
+fn git_rule(coordinator: Coordinator) -> String {
+    match coordinator.agent() {
         Some(agent) => {
             let (title, other) = (agent.title(), agent.peer().title());
             format!(
@@ -34,13 +48,20 @@ pub fn managed_instructions(coordinator: Option<Coordinator>) -> String {
                  git as you like; say in your answer what is to be written, and why."
                 .to_owned()
         }
-    };
-    format!("{INSTRUCTIONS}- {rule}\n")
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_note_is_one_line() {
+        for to in Coordinator::ALL.into_iter().map(Some).chain([None]) {
+            let note = coordinator_note(to);
+            assert!(!note.contains('\n') && note.chars().count() < 400, "{note}");
+        }
+    }
 
     #[test]
     fn the_block_names_who_writes_to_git_and_nobody_where_nobody_was_named() {

@@ -2,9 +2,11 @@
 
 use tokio::time::Instant;
 
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, OnBusy};
+use crate::core::entry::LifecycleEvent;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession};
+use crate::core::instructions::coordinator_note;
 use crate::core::trace;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
@@ -44,6 +46,10 @@ impl Daemon {
             text.push_str("\n\n");
             text.push_str(&reminder);
         }
+        if let Some(note) = self.tell_coordinator(&id) {
+            text.push_str("\n\n");
+            text.push_str(&note);
+        }
         let following = trace::attempt(&id, Some(&attempt));
         following.in_scope(|| tracing::debug!(?on_busy, repeat, "handed to the Codex adapter"));
         let asked = self
@@ -52,6 +58,21 @@ impl Daemon {
         if asked.is_err() {
             self.not_sent(id, "the Codex adapter takes no requests");
         }
+    }
+
+    /// What tells Codex, with this message, that the operator changed who writes to git; recorded,
+    /// and said once. Codex reads its instruction files when a conversation begins, and not again.
+    fn tell_coordinator(&mut self, with: &EntryId) -> Option<String> {
+        let changed = self.recorder.world().untold_coordinator?;
+        if self.coordinator_told >= changed {
+            // Its entry is on its way.
+            return None;
+        }
+        self.coordinator_told = changed;
+        let note = coordinator_note(self.configuration.policy().coordinator);
+        let text = format!("Codex is told with message {}: {note}", with.short());
+        self.note_fact(Party::System, LifecycleEvent::CoordinatorTold, text);
+        Some(note)
     }
 
     /// Why the lane rests, for the status.

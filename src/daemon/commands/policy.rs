@@ -1,9 +1,11 @@
 //! The operator changes a rule for the agents.
 
 use serde_json::Map;
+use tokio::sync::oneshot;
 
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{ErrorCode, LifecycleEvent};
+use crate::core::id::{EntryId, Seq};
 use crate::core::instructions::managed_instructions;
 use crate::core::policy::{PolicyChange, PolicyRules, SignOffMode};
 use crate::daemon::clock::now_ms;
@@ -99,6 +101,18 @@ impl Daemon {
             };
             let _ = events.blocking_send(rewritten);
         });
+    }
+
+    /// The same, where nobody waits for what came of it.
+    pub(super) fn renew_blocks(&self, rules: &PolicyRules, entry_id: EntryId, seq: Seq) {
+        let (nobody, _) = oneshot::channel();
+        let set = PolicySet {
+            entry_id,
+            seq,
+            rewritten: Vec::new(),
+            left: Vec::new(),
+        };
+        self.rewrite_blocks(rules, set, nobody);
     }
 
     /// A hook of Claude's kept it from a call: the record says so.

@@ -2,11 +2,12 @@
 
 use crate::core::agent::Party;
 use crate::core::entry::{ErrorCode, LifecycleEvent};
+use crate::core::policy::PolicyChange;
 use crate::daemon::clock::now_ms;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::store::{config, trust};
-use crate::wire::config::{SigningMode, signing_mode};
+use crate::wire::config::{SigningMode, signing_mode, trusted_policy};
 use crate::wire::control::{Recorded, Refusal, RefusalCode, Reply, TrustParams};
 
 impl Daemon {
@@ -55,8 +56,19 @@ impl Daemon {
             None,
         );
         let entry_id = entry.id.clone();
+        let rules = trusted_policy(&power);
+        let names_another = rules.coordinator != self.configuration.policy().coordinator;
+        let coordinator = names_another.then(|| {
+            let to = rules.coordinator;
+            let text = PolicyChange::Coordinator { to }.to_string();
+            let event = LifecycleEvent::CoordinatorChanged;
+            self.entry(Party::Human, None, event, text, None)
+        });
         self.record(
-            std::iter::once(entry).chain(signing).collect(),
+            std::iter::once(entry)
+                .chain(signing)
+                .chain(coordinator)
+                .collect(),
             Box::new(move |daemon, result| {
                 let stored = match result {
                     Ok(stored) => stored,
@@ -77,6 +89,9 @@ impl Daemon {
                 let loaded = config::load(&daemon.dirs, &user);
                 daemon.reconfigure(loaded, &[]);
                 daemon.alarms.trusted();
+                if names_another {
+                    daemon.renew_blocks(&rules, entry_id.clone(), seq);
+                }
                 answer(reply, Ok(Reply::Recorded(Recorded { entry_id, seq })));
             }),
         );

@@ -4,13 +4,15 @@ use serde_json::{Value, json};
 
 use super::rig::{Guest, Rig};
 use super::tamper::{configured, write_config};
+use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::{Agent, Party};
+use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, LifecycleEvent};
 use crate::core::managed_block::with_block;
 use crate::core::policy::{Coordinator, Permission, PermissionRule, PolicyChange};
 use crate::store::testing::Place;
 use crate::store::{config, trust};
-use crate::wire::control::{Command, HookParams, PolicySet, RefusalCode, Reply, Role};
+use crate::wire::control::{Command, HookParams, PolicySet, RefusalCode, Reply, Role, TrustParams};
 
 fn coordinator(to: Coordinator) -> Command {
     Command::SetPolicy(PolicyChange::Coordinator { to: Some(to) })
@@ -143,4 +145,63 @@ async fn a_rule_for_claude_is_enforced_once_its_hooks_run_and_what_they_refuse_i
     let recent = rig.daemon.recorder.recent();
     let said = recent.iter().find(|stored| stored.entry.kind == kind);
     assert!(said.unwrap().entry.content.contains("`git push`"));
+}
+
+#[tokio::test]
+async fn codex_is_told_of_a_new_coordinator_once_with_its_next_message() {
+    let place = Place::new();
+    write_config(&place, json!({}));
+    let (mut rig, operator) = configured(&place).await;
+    rig.codex_runs().await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert!(!rig.delivered()[0].1.contains("who writes to git"));
+    rig.user_message("turn-1", Some(&first));
+    rig.completed("turn-1", std::slice::from_ref(&first), "yes");
+    rig.settle().await;
+
+    set(&mut rig, &operator, coordinator(Coordinator::Claude)).await;
+    // What is in force is told, however often it was changed.
+    set(&mut rig, &operator, coordinator(Coordinator::Human)).await;
+    assert!(rig.daemon.recorder.world().untold_coordinator.is_some());
+    rig.status(ReportedStatus::Idle);
+    let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let texts = rig.delivered();
+    let (id, text) = texts.last().unwrap();
+    assert_eq!(*id, second);
+    let note = "\n\n[ctxrelay] The operator changed who writes to git: The operator alone";
+    assert!(text.contains(note), "{text}");
+    assert_eq!(rig.daemon.recorder.world().untold_coordinator, None);
+    let recent = rig.daemon.recorder.recent();
+    let told = EntryKind::from(LifecycleEvent::CoordinatorTold);
+    let told: Vec<_> = (recent.iter())
+        .filter(|stored| stored.entry.kind == told)
+        .collect();
+    assert_eq!(told.len(), 1);
+    assert!(told[0].entry.content.contains(second.short()));
+
+    rig.user_message("turn-2", Some(&second));
+    rig.completed("turn-2", std::slice::from_ref(&second), "yes");
+    rig.status(ReportedStatus::Idle);
+    rig.settle().await;
+    let _third = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let third = rig.delivered();
+    assert!(!third.last().unwrap().1.contains("who writes to git"));
+}
+
+#[tokio::test]
+async fn a_coordinator_that_is_trusted_in_the_file_is_told_like_one_that_is_set() {
+    let place = Place::new();
+    write_config(&place, json!({"collaboration": {"coordinator": "codex"}}));
+    let (mut rig, operator) = configured(&place).await;
+    assert_eq!(rig.daemon.configuration.policy().coordinator, None);
+    let loaded = config::load(&place.dirs, &place.user);
+    let trust = Command::Trust(TrustParams {
+        digest: loaded.digest,
+        signing: None,
+    });
+    rig.call(&operator, trust).await.unwrap();
+    let policy = rig.daemon.configuration.policy();
+    assert_eq!(policy.coordinator, Some(Coordinator::Codex));
+    assert!(rig.daemon.recorder.world().untold_coordinator.is_some());
 }
