@@ -18,6 +18,13 @@ use crate::core::snapshot::ChangedFiles;
 /// How long one `git` may take; a very large tree then simply has no state.
 const DEADLINE: Duration = Duration::from_secs(20);
 
+/// What the index says of a repository within the work tree.
+const GITLINK: &str = "160000";
+
+/// How many of them are read in one repository, and how deep: with more the tree has no state.
+const NESTED_MAX: usize = 64;
+const NESTED_DEPTH_MAX: usize = 4;
+
 /// A caller inside a git hook has these set, and they would point somewhere else.
 pub(super) const POINTERS: [&str; 5] = [
     "GIT_DIR",
@@ -53,6 +60,11 @@ impl TreeReading {
 
     /// As [`work_tree`], compared with one that was approved.
     pub fn since(root: &Path, approved: Option<&WorkTree>) -> Option<Self> {
+        Self::at_depth(root, approved, 0)
+    }
+
+    /// `depth`: in how many other repositories this one lies.
+    fn at_depth(root: &Path, approved: Option<&WorkTree>, depth: usize) -> Option<Self> {
         let top = PathBuf::from(line(git(root).args(["rev-parse", "--show-toplevel"]))?);
         let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
         let own = own_repository(root)?;
@@ -61,6 +73,7 @@ impl TreeReading {
             line_or_empty(&mut ours(&["read-tree", commit]))?;
         }
         line_or_empty(&mut ours(&["add", "--all", "--", "."]))?;
+        pin_nested(&ours, &top, depth)?;
         let tree = line(&mut ours(&["write-tree"]))?;
         let differing = match &commit {
             Some(commit) => text(&mut ours(&[
@@ -100,6 +113,35 @@ impl TreeReading {
             changed: changed_files,
         })
     }
+}
+
+/// A repository within the work tree (a submodule, or one that somebody made there) stands in the
+/// index as its commit alone, so that what changes in it would change nothing. Where it differs from
+/// its commit, its own tree stands there instead. `None`: one of them cannot be read.
+fn pin_nested(ours: &dyn Fn(&[&str]) -> Command, top: &Path, depth: usize) -> Option<()> {
+    let listed = text(&mut ours(&["ls-files", "--stage", "-z"]))?;
+    let entries = listed.split('\0').filter(|it| it.starts_with(GITLINK));
+    for (count, entry) in entries.enumerate() {
+        let (_, path) = entry.split_once('\t')?;
+        let folder = top.join(path);
+        if folder.join(".git").symlink_metadata().is_err() {
+            // Not checked out: nothing lies there.
+            continue;
+        }
+        if depth == NESTED_DEPTH_MAX || count == NESTED_MAX {
+            return None;
+        }
+        let found = line(git(&folder).args(["rev-parse", "--show-toplevel"]))?;
+        if Path::new(&found) != folder {
+            return None;
+        }
+        let nested = TreeReading::at_depth(&folder, None, depth + 1)?;
+        if nested.tree.changed > 0 {
+            let info = format!("{GITLINK},{},{path}", nested.tree.tree);
+            line_or_empty(&mut ours(&["update-index", "--cacheinfo", &info]))?;
+        }
+    }
+    Some(())
 }
 
 /// The files that differ between an approved tree and one of now, and whether they are exactly
@@ -270,6 +312,35 @@ mod tests {
         std::fs::write(dir.path().join("a"), "1").unwrap();
         assert!(work_tree(dir.path()).is_some());
         assert!(!mark.exists());
+    }
+
+    #[test]
+    fn what_changes_in_a_repository_within_changes_the_tree() {
+        let dir = tempfile::tempdir().unwrap();
+        run(dir.path(), &["init", "--quiet"]);
+        std::fs::write(dir.path().join("a"), "1").unwrap();
+        let within = dir.path().join("vendor, own");
+        std::fs::create_dir(&within).unwrap();
+        run(&within, &["init", "--quiet"]);
+        std::fs::write(within.join("b"), "1").unwrap();
+        run(&within, &["add", "b"]);
+        run(&within, &["commit", "--quiet", "-m", "one"]);
+        run(dir.path(), &["add", "--all"]);
+        run(dir.path(), &["commit", "--quiet", "-m", "one"]);
+        let tree = || work_tree(dir.path()).unwrap();
+        let clean = tree();
+        assert_eq!(clean.changed, 0);
+        std::fs::write(within.join("b"), "2").unwrap();
+        let (dirty, again) = (tree(), tree());
+        assert_eq!(dirty.changed, 1);
+        assert_ne!(dirty.tree, clean.tree);
+        assert_eq!(dirty, again);
+        std::fs::write(within.join("hidden"), "").unwrap();
+        assert_ne!(tree().tree, dirty.tree);
+        // One that is not checked out is as its commit says.
+        std::fs::remove_dir_all(&within).unwrap();
+        std::fs::create_dir(&within).unwrap();
+        assert!(work_tree(dir.path()).is_some());
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod bad;
 mod changed_checks;
 mod isolated;
 mod on_the_card;
+mod repositories;
 mod sign_off;
 mod trust_card;
 mod when;
