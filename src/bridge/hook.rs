@@ -6,6 +6,7 @@
 
 mod before_tool;
 mod permission;
+mod status_line;
 
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use crate::wire::control::{
 use permission::{PermissionAsk, tool_use};
 
 pub use before_tool::{BEFORE_TOOL, before_tool};
+pub use status_line::status_line;
 
 /// How long a hook may hold Claude up, all in all.
 const HOOK_WAIT: Duration = Duration::from_millis(1_500);
@@ -275,6 +277,8 @@ fn params(event: &str, caller: HookCaller, input: &Value) -> HookParams {
         tool: file.and(word("tool_name")),
         path: file.map(str::to_owned),
         text: text.map(|text| beginning(text, TEXT_BYTES_MAX).to_owned()),
+        context: None,
+        columns: None,
     }
 }
 

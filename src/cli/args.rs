@@ -11,8 +11,8 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use super::{
     approvals, capsule, claude, claude_plugin, codex, codex_mcp, completions, config, continuity,
     daemon, doctor, finality, gates, hold, hook, init, instances, instructions, kill, ledger, man,
-    notify, operator_key, pair, policy, queue, recover, redact, search, status, trust, unbuilt,
-    uninit,
+    notify, operator_key, pair, policy, queue, recover, redact, search, status, statusline, trust,
+    unbuilt, uninit,
 };
 use crate::demo::SPEEDS;
 
@@ -144,6 +144,9 @@ pub enum Verb {
     /// A hook of Claude
     #[command(hide = true)]
     Hook(hook::Args),
+    /// What Claude shows below its composer
+    #[command(hide = true)]
+    Statusline(statusline::Args),
     /// A child that dies with its owner
     #[command(hide = true)]
     Hold(hold::Args),

@@ -1,5 +1,7 @@
 //! `ctxrelay claude-plugin …`: the plugin for a plain `claude`, through Claude's own commands.
 
+mod status_line;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,6 +16,7 @@ use super::operator::may_change;
 use super::report::Report;
 use crate::adapters::claude::install::{self, ClaudeArgs, Installed, Marketplace, plugin_id};
 use crate::host::ProjectContext;
+use status_line::StatusLineVerb;
 
 /// How long one of Claude's commands may take; they work offline.
 const COMMAND_WAIT: Duration = Duration::from_secs(60);
@@ -30,6 +33,13 @@ pub enum Verb {
     /// Whether it is installed
     #[command(after_help = "Example: ctxrelay claude-plugin status --json")]
     Status,
+    /// The pair in Claude's status line
+    #[command(
+        subcommand,
+        name = "statusline",
+        after_help = "Example: ctxrelay claude-plugin statusline install"
+    )]
+    StatusLine(StatusLineVerb),
 }
 
 /// Arguments of `install` and `remove`.
@@ -41,6 +51,9 @@ pub struct PluginChangeArgs {
 }
 
 pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
+    if let Verb::StatusLine(verb) = &verb {
+        return status_line::run(context, verb);
+    }
     let program = context
         .setting
         .claude_program
@@ -50,6 +63,7 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
         Verb::Install(args) => install(context, program, args.yes),
         Verb::Remove(args) => remove(context, program, args.yes),
         Verb::Status => status(context, program),
+        Verb::StatusLine(verb) => status_line::run(context, &verb),
     }
 }
 

@@ -75,6 +75,7 @@ mod search;
 pub mod settings;
 mod shell;
 mod status;
+mod statusline;
 mod successor;
 mod trust;
 mod unbuilt;

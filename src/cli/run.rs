@@ -14,7 +14,7 @@ use super::{
     approvals, bridge, capsule, claude, claude_plugin, codex, codex_mcp, completions, config,
     continuity, daemon, deck, demo, doctor, doorbell, finality, gates, hold, hook, init, instances,
     instructions, kill, ledger, man, notify, operator_key, pair, policy, queue, recover, redact,
-    search, settings, status, trust, uninit,
+    search, settings, status, statusline, trust, uninit,
 };
 
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
@@ -122,13 +122,18 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         verb => verb,
     };
     let named = match verb {
-        Some(Verb::Hook(_) | Verb::Doorbell | Verb::Bridge) => Named::Near,
+        Some(Verb::Hook(_) | Verb::Statusline(_) | Verb::Doorbell | Verb::Bridge) => Named::Near,
         _ => Named::Exactly,
     };
-    let setting = settings::resolve(cli.project.as_deref(), named, settings::environment);
+    let project = match &verb {
+        Some(Verb::Statusline(_)) => cli.project.or_else(statusline::project),
+        _ => cli.project,
+    };
+    let setting = settings::resolve(project.as_deref(), named, settings::environment);
     let setting = match (verb.as_ref(), setting) {
         // A hook or a monitor that fails would disturb the agent's turn.
         (Some(Verb::Hook(_)), Err(_)) => return Ok(ExitKind::Ok),
+        (Some(Verb::Statusline(args)), Err(_)) => return statusline::without_project(&out, args),
         (Some(Verb::Doorbell), Err(failure)) => return doorbell::idle(&failure),
         (_, setting) => setting?,
     };
@@ -169,6 +174,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Bridge) => bridge::run(context),
         Some(Verb::Doorbell) => doorbell::run(context),
         Some(Verb::Hook(args)) => hook::run(context, &args),
+        Some(Verb::Statusline(args)) => statusline::run(context, &args),
         // Answered above, before a project was looked for.
         Some(
             Verb::Completions(_)

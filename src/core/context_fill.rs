@@ -11,6 +11,8 @@ words! {
         Vendor = "vendor",
         /// The vendor's own transcript of the conversation.
         Transcript = "transcript",
+        /// What the vendor gives to the person's status line.
+        StatusLine = "statusline",
         /// A table of ours, by the model's name.
         Table = "table",
     }

@@ -28,6 +28,9 @@ pub struct ContextReading {
 pub struct ContextMeter {
     agent: Agent,
     latest: Option<ContextReading>,
+    /// What fits into it, in tokens, as the vendor's status line says: it knows better than a table,
+    /// and says so also where it does not say how full it is.
+    told_window: Option<u64>,
     /// How full it was when each of the latest turns began, oldest first: since the conversation
     /// began or was compacted.
     begins: VecDeque<u64>,
@@ -43,6 +46,7 @@ impl ContextMeter {
         Self {
             agent,
             latest: None,
+            told_window: None,
             begins: VecDeque::new(),
             in_turn: false,
             is_stale: false,
@@ -74,6 +78,11 @@ impl ContextMeter {
         self.is_stale = false;
         self.latest = Some(reading);
         is_new
+    }
+
+    /// The vendor's status line says what fits into it, in tokens. Returns whether that is new.
+    pub fn window_told(&mut self, window: u64) -> bool {
+        self.told_window.replace(window) != Some(window)
     }
 
     /// A turn begins.
@@ -126,8 +135,10 @@ impl ContextMeter {
     pub fn fill(&self) -> ContextFill {
         let latest = self.latest.as_ref();
         let used = self.used();
-        let window = latest
-            .and_then(|latest| latest.window.clone())
+        let told = self.told_window;
+        let window = told
+            .map(|window| (window, ContextSource::StatusLine))
+            .or_else(|| latest.and_then(|latest| latest.window.clone()))
             .filter(|(window, source)| is_believable(*window, source, used));
         let tokens = window.as_ref().map(|(window, _)| *window);
         let compacts_at = tokens.map(|window| compacts_at(self.agent, window));
@@ -168,7 +179,7 @@ impl ContextMeter {
 
 /// A window of a table that holds more than fits into it is another one. A vendor knows its own.
 fn is_believable(window: u64, source: &ContextSource, used: Option<u64>) -> bool {
-    window > 0 && (*source == ContextSource::Vendor || used.is_none_or(|used| used <= window))
+    window > 0 && (*source != ContextSource::Table || used.is_none_or(|used| used <= window))
 }
 
 fn percent(used: u64, window: u64) -> u64 {
@@ -243,6 +254,27 @@ mod tests {
 
         let fill = meter_at(300, 200).fill();
         assert_eq!((fill.percent, fill.turns_left), (Some(150), Some(0)));
+    }
+
+    #[test]
+    fn a_status_line_knows_the_window_better_than_a_table_also_after_a_compaction() {
+        let mut meter = ContextMeter::new(Agent::Claude);
+        assert!(meter.window_told(1_000_000));
+        assert!(!meter.window_told(1_000_000));
+        let from_table = ContextReading {
+            window: Some((200_000, ContextSource::Table)),
+            ..reading(150_000, None)
+        };
+        meter.read(from_table.clone());
+        let fill = meter.fill();
+        assert_eq!((fill.window, fill.percent), (Some(1_000_000), Some(15)));
+        assert_eq!(fill.window_source, Some(ContextSource::StatusLine));
+        meter.compacted(None);
+        let fill = meter.fill();
+        assert_eq!((fill.used, fill.window), (None, Some(1_000_000)));
+        meter.began_anew();
+        meter.read(from_table);
+        assert_eq!(meter.fill().window_source, Some(ContextSource::Table));
     }
 
     #[test]

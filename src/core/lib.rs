@@ -29,6 +29,7 @@ pub mod review;
 pub mod row_class;
 pub mod signing;
 pub mod snapshot;
+pub mod status_line;
 pub mod trace;
 pub mod whole;
 pub mod wire;

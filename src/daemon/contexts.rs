@@ -80,6 +80,15 @@ impl Contexts {
         is_new
     }
 
+    /// What fits into it, in tokens, by the vendor's status line. Returns whether that is new.
+    pub(super) fn window_told(&mut self, agent: Agent, window: u64, now_ms: i64) -> bool {
+        let warn_percent = self.warn_percent;
+        let metered = self.of(agent);
+        let is_new = metered.meter.window_told(window);
+        metered.look(warn_percent, now_ms);
+        is_new
+    }
+
     /// Takes from how full a context on the operator is told.
     pub(super) fn warn_from(&mut self, percent: u64, now_ms: i64) {
         self.warn_percent = percent;

@@ -87,6 +87,34 @@ impl Daemon {
         }
     }
 
+    /// What Claude gives to the person's status line.
+    pub(super) fn meter_status_line(&mut self, params: &HookParams) {
+        let path = params.transcript.as_deref().map(Path::new);
+        let Some(path) = path.filter(|path| path.is_absolute()) else {
+            return;
+        };
+        self.contexts
+            .converses(Agent::Claude, &path.to_string_lossy());
+        let figures = params.context.unwrap_or_default();
+        let now_ms = self.clock.now_ms();
+        let mut is_new = false;
+        if let Some(window) = figures.window {
+            is_new |= self.contexts.window_told(Agent::Claude, window, now_ms);
+        }
+        if let Some(used) = figures.used {
+            let reading = ContextReading {
+                used,
+                source: ContextSource::StatusLine,
+                window: None,
+                at_ms: now_ms,
+            };
+            is_new |= self.contexts.read(Agent::Claude, reading);
+        }
+        if is_new {
+            self.status_changed();
+        }
+    }
+
     /// The end of a transcript was read.
     pub(super) fn on_transcript(&mut self, read: TranscriptRead) {
         if read.is_last {

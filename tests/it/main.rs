@@ -41,6 +41,7 @@ mod roles;
 mod search;
 mod search_everywhere;
 mod signing;
+mod status_line;
 #[path = "../support/mod.rs"]
 mod support;
 mod terminal;

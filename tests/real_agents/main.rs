@@ -33,6 +33,7 @@ mod reloaded;
 mod reminded;
 mod resume_view;
 mod rules;
+mod status_line;
 #[path = "../support/mod.rs"]
 mod support;
 mod told;

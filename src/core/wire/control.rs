@@ -33,10 +33,10 @@ pub use command::Command;
 pub use gates::{EndedRun, GateReport, GatesReport, RunGatesParams};
 pub use params::{
     AcknowledgeParams, ArtifactParams, AttendParams, Attendance, ClearParams, CompactParams,
-    ContextView, DecideParams, GetMessagesParams, HandOverParams, HandoffParams, HookParams,
-    IdsParams, LedgerListParams, MONITOR, MONITOR_BEFORE, NoteParams, ProposeParams, QueueChange,
-    QueueChangeParams, QueueDrainParams, ReadContextParams, SendParams, StopParams, TrustParams,
-    WaitMessagesParams,
+    ContextFigures, ContextView, DecideParams, GetMessagesParams, HandOverParams, HandoffParams,
+    HookParams, IdsParams, LedgerListParams, MONITOR, MONITOR_BEFORE, NoteParams, ProposeParams,
+    QueueChange, QueueChangeParams, QueueDrainParams, ReadContextParams, STATUS_LINE, SendParams,
+    StopParams, TrustParams, WaitMessagesParams,
 };
 pub use refusal::{Refusal, RefusalCode};
 pub use reply::{

@@ -7,7 +7,7 @@ use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::wire::control::{HookParams, HookReply, IdsParams, Reply};
+use crate::wire::control::{HookParams, HookReply, IdsParams, Reply, STATUS_LINE};
 
 /// The source of a `SessionStart` in the middle of whatever is going on.
 const COMPACT: &str = "compact";
@@ -39,6 +39,10 @@ impl AskedHook {
 
 impl Daemon {
     pub(super) fn hook(&mut self, conn: ConnId, params: &HookParams, reply: ReplySender) {
+        if params.event == STATUS_LINE {
+            let line = self.status_line(conn, params);
+            return answer(reply, Ok(Reply::Hook(HookReply::of_text(Some(line)))));
+        }
         if let Some(pid) = params.claude_pid {
             self.claude_processes.hook_ran(pid, params.is_judged);
         }

@@ -23,6 +23,7 @@ mod queue;
 pub(super) mod record;
 mod search;
 mod send;
+mod status_line;
 mod task;
 mod trust;
 mod work_state;

@@ -247,6 +247,9 @@ pub const MONITOR: &str = "ctxrelay";
 /// The same in a Claude that was started with the plugin of an earlier build.
 pub const MONITOR_BEFORE: &str = "contextrelay inbox";
 
+/// The event under which the person's status line is told of and asked for: none of Claude's own.
+pub const STATUS_LINE: &str = "StatusLine";
+
 /// Hook events that ctxrelay listens to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
@@ -290,6 +293,23 @@ pub struct HookParams {
     /// operator's kept Claude from the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// The status line: what Claude says of its context.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextFigures>,
+    /// The status line: how wide the terminal is, in columns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<u16>,
+}
+
+/// What Claude gives to the person's status line of its context, in tokens. Before the first answer
+/// and after a compaction it says only what fits into it (Claude Code 2.1.330, observed).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContextFigures {
+    /// In the context now.
+    pub used: Option<u64>,
+    /// What fits into it.
+    pub window: Option<u64>,
 }
 
 /// Arguments of [`Command::Decide`](super::Command::Decide).

@@ -1,0 +1,199 @@
+//! `ctxrelay statusline` (hidden): what Claude runs for the person's status line. Never fails.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use super::bridge;
+use super::connect::runtime;
+use super::context::CliContext;
+use super::doorbell::claude_pid;
+use super::exit::{CliOutcome, ExitKind};
+use super::output::Output;
+use super::settings::environment;
+use super::words::short;
+use crate::bridge::hook::{HookCaller, status_line};
+use crate::wire::control::Role;
+
+/// The most that Claude tells, and that the person's line may say, in bytes.
+const BYTES_MAX: u64 = 256 * 1024;
+
+/// How long Claude may take to say it.
+const INPUT_WAIT: Duration = Duration::from_secs(1);
+
+/// How long the person's own command may take. Ours waits for it, and Claude for nobody.
+const AROUND_WAIT: Duration = Duration::from_secs(3);
+
+/// The width that is taken where none is told, in columns.
+const COLUMNS: u16 = 80;
+
+/// Arguments of `statusline`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The person's own status line, which runs first
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    pub around: Option<String>,
+}
+
+pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
+    show(&context.out, args, async |input| {
+        let caller = HookCaller {
+            pid: claude_pid(),
+            has_monitors: true,
+            is_judged: false,
+        };
+        let client = bridge::client(&context.setting, Role::Hook, caller.pid, Vec::new(), None);
+        status_line(input, caller, columns(), client).await
+    })
+}
+
+/// The project that Claude runs in, as it tells its status line (2.1.330, observed).
+pub fn project() -> Option<PathBuf> {
+    let folder = environment("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+    folder.filter(|folder| folder.is_absolute())
+}
+
+/// Where there is no project the person's own line is all there is.
+pub fn without_project(out: &Output, args: &Args) -> CliOutcome {
+    show(out, args, async |_| None)
+}
+
+fn show(out: &Output, args: &Args, ours: impl AsyncFnOnce(&Value) -> Option<String>) -> CliOutcome {
+    if let Ok(runtime) = runtime() {
+        let said = runtime.block_on(async {
+            let input = timeout(INPUT_WAIT, read(tokio::io::stdin())).await;
+            let input = input.unwrap_or_default();
+            let value = serde_json::from_slice(&input).unwrap_or_default();
+            let theirs = async {
+                match &args.around {
+                    Some(command) => around(command, &input, AROUND_WAIT).await,
+                    None => Vec::new(),
+                }
+            };
+            let (mut said, ours) = tokio::join!(theirs, ours(&value));
+            if let Some(line) = ours.filter(|line| !line.is_empty()) {
+                said.extend_from_slice(line.as_bytes());
+                said.push(b'\n');
+            }
+            said
+        });
+        // Nobody who reads is no fault.
+        let _ = out.raw(&said);
+    }
+    // A read of standard input may still block.
+    std::process::exit(ExitKind::Ok.code().into());
+}
+
+/// What the person's command prints, as it is: their terminal and their colours. It ends with a line
+/// end, if it says anything. One that takes too long is ended, with all that it started.
+async fn around(command: &str, input: &[u8], wait: Duration) -> Vec<u8> {
+    let child = Command::new("sh")
+        .args(["-c", command])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn();
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => return format!("your status line did not start: {error}\n").into_bytes(),
+    };
+    let group = child
+        .id()
+        .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let feed = async {
+        if let Some(mut stdin) = stdin {
+            // It need not read.
+            let _ = stdin.write_all(input).await;
+        }
+    };
+    let listen = async {
+        match stdout {
+            Some(stdout) => read(stdout).await,
+            None => Vec::new(),
+        }
+    };
+    let said = timeout(wait, async { tokio::join!(feed, listen).1 }).await;
+    let mut said = said.unwrap_or_else(|_| {
+        let (command, seconds) = (short(command, 40), wait.as_secs());
+        let line = format!("your status line took over {seconds} s and was ended: {command}");
+        line.replace(char::is_control, " ").into_bytes()
+    });
+    // Also what it left running behind its end: it is asked for again and again.
+    if let Some(group) = group {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    if said.last().is_some_and(|last| *last != b'\n') {
+        said.push(b'\n');
+    }
+    said
+}
+
+async fn read(from: impl AsyncRead + Unpin) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let _ = from.take(BYTES_MAX).read_to_end(&mut bytes).await;
+    bytes
+}
+
+/// Claude tells how wide its terminal is (2.1.330, observed).
+fn columns() -> u16 {
+    let told = std::env::var("COLUMNS").ok();
+    told.and_then(|told| told.parse().ok()).unwrap_or(COLUMNS)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    async fn said(command: &str, input: &[u8]) -> String {
+        String::from_utf8(around(command, input, Duration::from_secs(60)).await).unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_persons_command_reads_what_claude_says_and_is_shown_as_it_is() {
+        assert_eq!(said("cat", b"{\"a\":1}").await, "{\"a\":1}\n");
+        assert_eq!(said("printf '\\033[31mred'", b"").await, "\u{1b}[31mred\n");
+        assert_eq!(said("exit 3", b"x").await, "");
+        // It reads nothing of more than a pipe holds.
+        assert_eq!(
+            said("echo one; echo two", &[b' '; 200_000]).await,
+            "one\ntwo\n"
+        );
+    }
+
+    #[tokio::test]
+    async fn one_that_hangs_is_ended_with_its_children_and_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let pid = folder.path().join("pid");
+        let command = format!("sleep 600 & echo $! > '{}'; wait", pid.display());
+        let hung = around(&command, b"", Duration::from_millis(300)).await;
+        let hung = String::from_utf8(hung).unwrap();
+        assert!(hung.starts_with("your status line took over"), "{hung}");
+        assert!(hung.ends_with('\n'));
+        let pid: i32 = std::fs::read_to_string(pid)
+            .unwrap()
+            .trim()
+            .parse()
+            .unwrap();
+        let is_there = || {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            !stat.is_empty() && !stat.contains(") Z ")
+        };
+        timeout(Duration::from_secs(30), async {
+            while is_there() {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await
+        .unwrap();
+    }
+}
