@@ -10,7 +10,7 @@ use super::skipped;
 
 /// How many tests may have real agents at work at once: they are heavy, and a starved agent misses
 /// its own deadlines.
-const MAX_AT_ONCE: usize = 2;
+const MAX_AT_ONCE: usize = 3;
 
 /// The variable that turns the tests with real agents off; they are counted as skipped.
 pub const SKIP_VARIABLE: &str = "CTXRELAY_SKIP_AGENTS";
