@@ -1,4 +1,4 @@
-//! [`ProcessStat`] and [`loopback`]: what the kernel says about the processes of others.
+//! [`ProcessStat`], [`StartedProcess`] and [`loopback`]: what the kernel says about the processes of others.
 
 pub mod loopback;
 
@@ -39,6 +39,30 @@ impl ProcessStat {
             session: 0,
             has_terminal: !terminal.trim().starts_with('?'),
         })
+    }
+}
+
+/// One process for good: an id alone may be somebody else's once it has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct StartedProcess {
+    /// Its id.
+    pub pid: u32,
+    /// See [`started`].
+    pub started: Option<String>,
+}
+
+impl StartedProcess {
+    /// The process that has this id now.
+    pub fn of(pid: u32) -> Self {
+        Self {
+            pid,
+            started: started(pid),
+        }
+    }
+
+    /// Whether it has not ended.
+    pub fn lives(&self) -> bool {
+        self.started.is_some() && started(self.pid) == self.started
     }
 }
 

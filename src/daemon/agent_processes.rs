@@ -8,34 +8,60 @@
 
 use std::collections::HashMap;
 
-use crate::adapters::process::started;
+use crate::adapters::process::StartedProcess;
 
-/// How many processes are known before those that have ended are forgotten.
-const KNOWN_MAX: usize = 256;
+/// How many processes are known before it is looked which of them have ended. Those that live are
+/// never forgotten, however many.
+const CROWD_MIN: usize = 256;
 
 /// The agents' processes, each with its start: an id alone may be somebody else's by now.
 #[derive(Debug, Default)]
 pub(super) struct AgentProcesses {
     known: HashMap<u32, Option<String>>,
+    /// How many of them lived when that was looked at last.
+    living: usize,
+    /// It is being looked which of them have ended.
+    looks: bool,
 }
 
 impl AgentProcesses {
     /// This process is an agent's. Not so the first process of all: everybody descends from it,
     /// the operator too.
-    pub(super) fn know(&mut self, pid: u32) {
-        if pid <= 1 {
-            return;
+    pub(super) fn know(&mut self, process: StartedProcess) {
+        if process.pid > 1 {
+            self.known.insert(process.pid, process.started);
         }
-        if self.known.len() >= KNOWN_MAX {
-            self.forget_dead();
-        }
-        self.known.insert(pid, started(pid));
     }
 
-    /// Those that live.
-    pub(super) fn living(&mut self) -> Vec<u32> {
-        self.forget_dead();
-        self.known.keys().copied().collect()
+    /// All of them, those included that may have ended: an asker has to look.
+    pub(super) fn known(&self) -> Vec<StartedProcess> {
+        let known = self.known.iter();
+        known
+            .map(|(pid, started)| StartedProcess {
+                pid: *pid,
+                started: started.clone(),
+            })
+            .collect()
+    }
+
+    /// All of them, when so many have come that it is to be looked which have ended; then
+    /// [`Self::forget`] is to follow. An id of a process that has ended may become the
+    /// operator's.
+    pub(super) fn crowd(&mut self) -> Option<Vec<StartedProcess>> {
+        let is_crowd = self.known.len() >= CROWD_MIN.max(2 * self.living);
+        (is_crowd && !std::mem::replace(&mut self.looks, true)).then(|| self.known())
+    }
+
+    /// These have ended.
+    pub(super) fn forget(&mut self, ended: &[StartedProcess]) {
+        for process in ended {
+            // Not one that has its id since.
+            if self.known.get(&process.pid) == Some(&process.started) {
+                self.known.remove(&process.pid);
+            }
+        }
+        self.looks = false;
+        self.living = self.known.len();
     }
 
     /// All of them, for the process that goes on in place of this one.
@@ -48,9 +74,10 @@ impl AgentProcesses {
         self.known.extend(known);
     }
 
-    /// An id of a process that has ended may become the operator's.
-    fn forget_dead(&mut self) {
-        self.known
-            .retain(|pid, start| start.is_some() && started(*pid) == *start);
+    /// Those that live.
+    #[cfg(test)]
+    pub(super) fn living(&self) -> Vec<u32> {
+        let living = self.known().into_iter().filter(StartedProcess::lives);
+        living.map(|process| process.pid).collect()
     }
 }

@@ -1,16 +1,14 @@
 //! What is given as somebody's word is given from the line that was recorded: whoever edits it in
 //! place while it waits has it given to nobody.
 
-use std::io;
 use std::sync::Arc;
 
-use super::event::Event;
+use super::bodies::as_recorded;
 use super::owners::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::{DeliveryResult, ErrorCode};
 use crate::core::id::{EntryId, Seq};
-use crate::store::ledger::{Reading, Stored};
-use crate::wire::control::{Refusal, RefusalCode};
+use crate::store::ledger::Stored;
 
 /// The key of the notice about altered lines.
 const ALTERED: &str = "message_altered";
@@ -18,63 +16,13 @@ const ALTERED: &str = "message_altered";
 /// The key of the notice about an older queue.
 const OLDER_QUEUE: &str = "queue_put_back";
 
-/// A line that is not the recorded one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Altered;
-
 impl Daemon {
-    /// The entry of a message that waits, for its receiver; nothing when it cannot be read, or is
-    /// not as it was recorded. The loop hears of that.
-    pub(super) fn message(&self, id: &EntryId) -> Option<Arc<Stored>> {
-        let seq = self.outbox.get(id)?.seq;
-        let known = self.recorder.world().unsettled.get(id);
-        let hash = known.and_then(|message| message.hash.as_deref());
-        match self.as_recorded(seq, hash) {
-            Ok(stored) => stored,
-            Err(Altered) => {
-                // Reading changes nothing. A full queue loses only this hint: the next reader
-                // gives it again.
-                if let Some(events) = self.events.upgrade() {
-                    let _ = events.try_send(Event::Altered(id.clone()));
-                }
-                None
-            }
-        }
-    }
-
-    /// An entry whose line gives this hash, if one is known.
-    fn as_recorded(&self, seq: Seq, hash: Option<&str>) -> Result<Option<Arc<Stored>>, Altered> {
-        let stored = match self.recorder.recent_entry(seq) {
-            Some(stored) => stored,
-            None => match self.recorder.ledger().read(seq) {
-                Ok(Some(stored)) => Arc::new(stored),
-                Ok(None) => return Ok(None),
-                // Where the entry was stands something else.
-                Err(error)
-                    if hash.is_some()
-                        && matches!(
-                            error.kind(),
-                            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
-                        ) =>
-                {
-                    return Err(Altered);
-                }
-                Err(error) => {
-                    tracing::warn!(%error, %seq, "an entry could not be read");
-                    return Ok(None);
-                }
-            },
-        };
-        if hash.is_none_or(|hash| stored.is_of(hash)) {
-            Ok(Some(stored))
-        } else {
-            Err(Altered)
-        }
-    }
-
-    /// A decision of the operator that is still to be told, if its line is the recorded one.
+    /// A decision of the operator that is still to be told, if its line is the recorded one. Read at
+    /// the start, before there is a loop.
     pub(super) fn untold(&self, seq: Seq, hash: Option<&str>) -> Option<Arc<Stored>> {
-        self.as_recorded(seq, hash).ok().flatten()
+        let recent = self.recorder.recent_entry(seq);
+        let stored = as_recorded(self.recorder.ledger(), recent, seq, hash);
+        stored.ok().flatten()
     }
 
     /// The message is settled as what it is: given to nobody.
@@ -117,29 +65,5 @@ impl Daemon {
         self.notices.set(OLDER_QUEUE, text.to_owned());
         let kind = ErrorCode::QueuePutBack;
         self.keep_fact(Party::System, kind, text);
-    }
-
-    /// Refuses to carry entries on into another file when somebody edited the one they stand in
-    /// since it was opened: with a new hash they would be as good as recorded.
-    pub(super) fn check_unaltered(&self) -> Result<(), Refusal> {
-        let stats = self.recorder.ledger().stats();
-        let path = self.recorder.ledger().path();
-        let now = Reading::open(path, self.recorder.session_id(), None, None);
-        let is_as_it_was = match now {
-            Ok(now) => {
-                let now = now.stats();
-                !stats.chain_ok || now.chain_ok && now.head == stats.head
-            }
-            Err(_) => false,
-        };
-        if is_as_it_was {
-            return Ok(());
-        }
-        Err(Refusal::new(
-            RefusalCode::RecordAltered,
-            "somebody else edited the record",
-            "nothing was changed; see where with `ctxrelay ledger verify`, and begin anew with \
-             `ctxrelay ledger clear`",
-        ))
     }
 }

@@ -7,6 +7,7 @@ use super::attach::{ConnId, Outlet};
 use super::clients::{ANSWER_MS, Clients, Newcomer, PlaceLost};
 use super::clock::now_ms;
 use super::owners::Daemon;
+use super::peer::ClientProcess;
 use super::reply::stopping;
 use crate::core::agent::Party;
 use crate::core::delivery::LadderInput;
@@ -19,7 +20,7 @@ impl Daemon {
         conn: ConnId,
         hello: Hello,
         operator: bool,
-        process: Option<u32>,
+        process: Option<ClientProcess>,
         outlet: Outlet,
     ) -> Result<Welcome, Refusal> {
         Clients::check_protocol(&hello)?;
@@ -27,16 +28,21 @@ impl Daemon {
             return Err(stopping());
         }
         let role = hello.role;
+        let (itself, agent) = match process {
+            Some(ClientProcess { itself, agent }) => (Some(itself), agent),
+            None => (None, None),
+        };
         let newcomer = Newcomer {
             hello,
             operator,
-            process,
+            process: itself,
             since_ms: now_ms(),
             outlet,
         };
         let now_ms = self.clock.now_ms();
         let receiver = self.clients.connect(conn, newcomer, now_ms)?;
-        self.know_agent_of(role, process);
+        // The parent of a bridge or hook is an agent.
+        self.know_agents(agent.into_iter().collect());
         // A hook says nothing about the doorbell beside it.
         if role != Role::Hook {
             self.is_up_to_date(role);

@@ -1,8 +1,9 @@
 //! [`GoOn`]: how the loop goes on with what was to be recorded; [`ThenStored`]: behind rows;
-//! [`ThenReloaded`]: with a packet.
+//! [`ThenReloaded`]: with a packet; [`ThenRead`]: with bodies.
 
 use std::sync::Arc;
 
+use super::bodies::ReadBodies;
 use super::owners::Daemon;
 use super::reloads::RecordedPacket;
 use crate::store::ledger::Stored;
@@ -20,6 +21,9 @@ pub(super) type ThenStored = Box<dyn FnOnce(&mut Daemon, Result<(), &Refusal>) +
 /// Gets a packet once it is recorded; none where the record knows of no work, and where it could not
 /// be recorded.
 pub(super) type ThenReloaded = Box<dyn FnOnce(&mut Daemon, Option<RecordedPacket>) + Send>;
+
+/// What happens once bodies were read beside the loop.
+pub(super) type ThenRead = Box<dyn FnOnce(&mut Daemon, ReadBodies) + Send>;
 
 /// How the loop goes on with what was to be recorded.
 pub(super) enum GoOn {

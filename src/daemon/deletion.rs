@@ -12,7 +12,6 @@ use super::event::{DeletionAsked, DeletionDone, Event};
 use super::owners::Daemon;
 use super::reply::{ReplySender, answer};
 use super::stop::STEP;
-use super::under_way::UnderWay;
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
 use crate::core::id::SessionId;
@@ -79,7 +78,7 @@ impl Daemon {
             // Another one has ended meanwhile, whose texts are not among them.
             return self.read_texts(params, reply);
         }
-        let (cleared, deletion) = match self.clear_now(Some(texts)) {
+        let (cleared, deletion) = match self.clear_now(Some(texts), None) {
             Ok((cleared, Some(deletion))) => (cleared, deletion),
             Ok((cleared, None)) => return answer(reply, Ok(Reply::Cleared(cleared))),
             Err(refusal) => return answer(reply, Err(refusal)),
@@ -120,20 +119,5 @@ impl Daemon {
             );
         }
         answer(reply, Ok(Reply::Cleared(cleared)));
-    }
-
-    /// Has something done on a thread that may wait for the disk; what comes of it is an event,
-    /// before which the daemon does not end.
-    fn beside(&self, work: impl FnOnce(UnderWay) -> Event + Send + 'static) {
-        let Some(events) = self.events.upgrade() else {
-            return;
-        };
-        let under_way = self.operations.begin_beside();
-        tokio::spawn(async move {
-            match tokio::task::spawn_blocking(|| work(under_way)).await {
-                Ok(event) => drop(events.send(event).await),
-                Err(error) => tracing::error!(%error, "work beside the loop failed"),
-            }
-        });
     }
 }

@@ -34,26 +34,25 @@ pub(super) struct Digest<'a> {
     earlier: [u64; 3],
 }
 
-impl<'a> Digest<'a> {
-    /// Of an open ledger and what it folds to.
+/// What a digest says of the session's beginning: read beside the loop, and it stays so.
+#[derive(Debug)]
+pub(super) struct DigestBeginning {
+    from_ms: Option<i64>,
+    /// The digest of the compaction that the session began with.
+    before: Option<Value>,
+}
+
+impl DigestBeginning {
+    /// Of an open ledger and what it folds to. Blocking.
     ///
     /// # Errors
     ///
     /// When the ledger cannot be read.
-    pub(super) fn of(ledger: &Ledger, world: &'a Snapshot, carried: u64) -> io::Result<Self> {
+    pub(super) fn read(ledger: &Ledger, world: &Snapshot) -> io::Result<Self> {
         let first = ledger.page(&EntryFilter::default(), None, true, 1)?;
-        let mut digest = Self {
-            world,
-            session: world
-                .session_id
-                .clone()
-                .unwrap_or_else(|| SessionId::new("")),
-            from_ms: first
-                .entries
-                .first()
-                .map_or(world.last_at_ms, |stored| stored.entry.timestamp_ms),
-            carried,
-            earlier: [0; 3],
+        let mut beginning = Self {
+            from_ms: first.entries.first().map(|it| it.entry.timestamp_ms),
+            before: None,
         };
         if world.counts.contains_key("summary") {
             let filter = EntryFilter {
@@ -64,10 +63,30 @@ impl<'a> Digest<'a> {
             if let Some(stored) = page.entries.first()
                 && let EntryKind::Other { detail, .. } = &stored.entry.kind
             {
-                digest.add_earlier(&detail["digest"]);
+                beginning.before = detail.get("digest").cloned();
             }
         }
-        Ok(digest)
+        Ok(beginning)
+    }
+}
+
+impl<'a> Digest<'a> {
+    /// Of what a ledger folds to.
+    pub(super) fn of(beginning: &DigestBeginning, world: &'a Snapshot, carried: u64) -> Self {
+        let mut digest = Self {
+            world,
+            session: world
+                .session_id
+                .clone()
+                .unwrap_or_else(|| SessionId::new("")),
+            from_ms: beginning.from_ms.unwrap_or(world.last_at_ms),
+            carried,
+            earlier: [0; 3],
+        };
+        if let Some(before) = &beginning.before {
+            digest.add_earlier(before);
+        }
+        digest
     }
 
     fn add_earlier(&mut self, before: &Value) {

@@ -5,12 +5,17 @@ use std::path::PathBuf;
 use tokio::sync::oneshot;
 
 use super::attach::{ConnId, Outlet};
+use super::bodies::BodiesRead;
+use super::carrying::SessionEnding;
+use super::peer::ClientProcess;
 use super::reply::ReplySender;
+use super::settings::{SettingsKept, SettingsRead};
 use super::tamper::fact::WatchFact;
 use super::under_way::UnderWay;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::passed::Passed;
 use crate::adapters::gate::GateFact;
+use crate::adapters::process::StartedProcess;
 use crate::core::agent::Agent;
 use crate::core::continuity::GitFacts;
 use crate::core::delivery::Checked;
@@ -18,7 +23,6 @@ use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
 use crate::core::instructions::SharedRules;
 use crate::core::snapshot::ChangedFiles;
-use crate::store::blobs::BlobError;
 use crate::store::erase::KeptTexts;
 use crate::store::ledger::WriterEvent;
 use crate::store::queue::QueueEvent;
@@ -40,7 +44,7 @@ pub enum Event {
         /// In process, or through the operator's socket from a process that is no agent's.
         operator: bool,
         /// Its process, where the kernel says.
-        process: Option<u32>,
+        process: Option<ClientProcess>,
         /// Where its notifications go.
         outlet: Outlet,
         /// The answer.
@@ -109,6 +113,10 @@ pub enum Event {
         /// Until it has been taken in.
         under_way: UnderWay,
     },
+    /// `config.json` and what is trusted of it were read for a change of them.
+    SettingsRead(Box<SettingsRead>),
+    /// A change of them was written, or could not be.
+    SettingsKept(Box<SettingsKept>),
     /// The blocks in the instruction files say what the rules are now.
     BlocksRewritten {
         /// What is answered.
@@ -118,6 +126,8 @@ pub enum Event {
         /// Until it has been answered.
         under_way: UnderWay,
     },
+    /// What a session that is to end leaves to the next one was read.
+    SessionEnding(Box<SessionEnding>),
     /// What stays when the session is deleted was found out.
     DeletionAsked(DeletionAsked),
     /// A session was deleted for good, as far as it could be.
@@ -126,14 +136,18 @@ pub enum Event {
     Gate(GateFact),
     /// An answer of the operator's to a request for approval reached nobody.
     ApprovalUnanswered(EntryId),
-    /// A text that is kept beside the ledger was wanted and could not be had.
-    TextLost(LostText),
+    /// What messages are given from was read for somebody.
+    BodiesRead(Box<BodiesRead>),
     /// The line of a message that waits is not the one that was recorded.
     Altered(EntryId),
-    /// Which processes the operator's socket must refuse now.
-    AgentPids {
-        /// The answer.
-        reply: oneshot::Sender<Vec<u32>>,
+    /// Processes of agents, as far as nobody connected from them.
+    AgentsSeen(Vec<StartedProcess>),
+    /// Processes of agents that have ended.
+    AgentsEnded(Vec<StartedProcess>),
+    /// Below which processes the operator's socket must refuse now.
+    AgentsKnown {
+        /// The answer; some of them may have ended.
+        reply: oneshot::Sender<Vec<StartedProcess>>,
     },
     /// The text of `/metrics`.
     Metrics {
@@ -172,14 +186,19 @@ impl Event {
             Self::Watch(_) => "watch",
             Self::TreeRead { .. } => "tree_read",
             Self::PacketRead { .. } => "packet_read",
+            Self::SettingsRead(_) => "settings_read",
+            Self::SettingsKept(_) => "settings_kept",
             Self::BlocksRewritten { .. } => "blocks_rewritten",
+            Self::SessionEnding(_) => "session_ending",
             Self::DeletionAsked(_) => "deletion_asked",
             Self::DeletionDone(_) => "deletion_done",
             Self::Gate(_) => "gate",
             Self::ApprovalUnanswered(_) => "approval_unanswered",
-            Self::TextLost(_) => "text_lost",
+            Self::BodiesRead(_) => "bodies_read",
             Self::Altered(_) => "altered",
-            Self::AgentPids { .. } => "agent_pids",
+            Self::AgentsSeen(_) => "agents_seen",
+            Self::AgentsEnded(_) => "agents_ended",
+            Self::AgentsKnown { .. } => "agents_known",
             Self::Metrics { .. } => "metrics",
             Self::Leave { .. } => "leave",
             Self::Shutdown { .. } => "shutdown",
@@ -255,13 +274,4 @@ pub struct DeletionDone {
     pub reply: ReplySender,
     /// Until this is heard.
     pub under_way: UnderWay,
-}
-
-/// A text that should be there and is not.
-#[derive(Debug)]
-pub struct LostText {
-    /// The entry whose text it is.
-    pub entry: EntryId,
-    /// Why it cannot be had.
-    pub error: BlobError,
 }

@@ -8,6 +8,9 @@ use tokio_util::sync::CancellationToken;
 use super::attach::{ConnId, Outlet};
 use super::event::Event;
 use super::fault::{DaemonFault, FaultSlot};
+use super::peer::ClientProcess;
+use super::tree_commit::TreeCommit;
+use crate::adapters::process::StartedProcess;
 use crate::wire::control::{
     Command, Hello, Notification, Refusal, RefusalCode, Reply, Role, Welcome,
 };
@@ -20,6 +23,7 @@ pub const EVENTS_MAX: usize = 1024;
 #[derive(Debug, Clone)]
 pub struct DaemonHandle {
     events: mpsc::Sender<Event>,
+    commit: TreeCommit,
     ended: CancellationToken,
     /// Why it ended, when nobody had told it to.
     fault: FaultSlot,
@@ -41,9 +45,14 @@ pub struct Joined {
 }
 
 impl DaemonHandle {
-    pub(super) fn new(events: mpsc::Sender<Event>, ended: CancellationToken) -> Self {
+    pub(super) fn new(
+        events: mpsc::Sender<Event>,
+        commit: TreeCommit,
+        ended: CancellationToken,
+    ) -> Self {
         Self {
             events,
+            commit,
             ended,
             fault: FaultSlot::default(),
         }
@@ -57,6 +66,11 @@ impl DaemonHandle {
     /// The fault that ended the daemon.
     pub fn fault(&self) -> Option<DaemonFault> {
         self.fault.get()
+    }
+
+    /// The commit that the work tree stands on.
+    pub(super) fn commit(&self) -> &TreeCommit {
+        &self.commit
     }
 
     pub(super) fn events(&self) -> &mpsc::Sender<Event> {
@@ -86,7 +100,7 @@ impl DaemonHandle {
         &self,
         hello: Hello,
         operator: bool,
-        process: Option<u32>,
+        process: Option<ClientProcess>,
     ) -> Result<Joined, Refusal> {
         let conn = ConnId::next();
         let closed = CancellationToken::new();
@@ -134,6 +148,9 @@ impl DaemonHandle {
     ///
     /// When the daemon refuses, or has ended.
     pub async fn call(&self, conn: ConnId, command: Command) -> Result<Reply, Refusal> {
+        if may_record_message(&command) {
+            self.commit.read().await;
+        }
         let (reply, answer) = oneshot::channel();
         self.send(Event::Command {
             conn,
@@ -144,11 +161,16 @@ impl DaemonHandle {
         answer.await.map_err(|_| self.unanswered())?
     }
 
-    /// Processes whose descendants are agents' commands.
+    /// Processes whose descendants are agents' commands: those that live.
     pub async fn agent_pids(&self) -> Option<Vec<u32>> {
         let (reply, answer) = oneshot::channel();
-        self.events.send(Event::AgentPids { reply }).await.ok()?;
-        answer.await.ok()
+        self.events.send(Event::AgentsKnown { reply }).await.ok()?;
+        let known = answer.await.ok()?;
+        let look = move || {
+            let living = known.into_iter().filter(StartedProcess::lives);
+            living.map(|process| process.pid).collect()
+        };
+        tokio::task::spawn_blocking(look).await.ok()
     }
 
     /// The text of `/metrics`.
@@ -189,6 +211,15 @@ impl DaemonHandle {
     async fn send(&self, event: Event) -> Result<(), Refusal> {
         self.events.send(event).await.map_err(|_| ended())
     }
+}
+
+/// Whether a message may come of it, which says on which commit the work tree stood. A proposal and
+/// a decision have the whole tree read.
+fn may_record_message(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Send(_) | Command::Handoff(_) | Command::AnswerApproval(_)
+    )
 }
 
 fn ended() -> Refusal {

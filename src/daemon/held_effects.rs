@@ -1,4 +1,5 @@
-//! [`HeldEffects`]: what of each lane waits for rows that are on their way to the disk.
+//! [`HeldEffects`]: what of each lane waits for rows that are on their way to the disk, and then for
+//! what it is given from, where that is not at hand.
 //!
 //! `T` is how whoever waits goes on; it is kept, handed back and not looked at.
 
@@ -78,6 +79,17 @@ impl<T> HeldEffects<T> {
             failed.extend(of_lane.into_iter().map(|effect| (agent, effect)));
         }
         failed
+    }
+
+    /// What left a lane last is being read from the disk: what follows stays behind it.
+    pub(super) fn begin_read(&mut self, agent: Agent) {
+        self.lane(agent).begin_read();
+    }
+
+    /// That was read and has left: what may leave next. To be asked until there is nothing, with
+    /// which the read is over.
+    pub(super) fn next_read(&mut self, agent: Agent) -> Option<HeldEffect<T>> {
+        self.lane(agent).next_read()
     }
 
     /// Whether nothing waits.

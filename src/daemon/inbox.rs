@@ -1,8 +1,8 @@
 //! The envelope in which each message is given, whichever way it goes.
 
+use super::bodies::Body;
 use super::clock::now_ms;
 use super::owners::Daemon;
-use crate::adapters::git_head;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{BEGINNING_CHARS, DeliveryWay};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind};
@@ -21,17 +21,17 @@ const HEAD: &str = "gitHead";
 impl Daemon {
     /// The message as its receiver gets it. Here and nowhere else its text is made, whichever way
     /// it goes.
-    pub(super) fn enveloped(&self, entry: &Entry, repeat: bool) -> InboxMessage {
-        self.enveloped_text(entry, repeat, &self.whole_text(entry))
+    pub(super) fn enveloped(&self, body: &Body, repeat: bool) -> InboxMessage {
+        self.enveloped_text(body, repeat, whole_text(body))
     }
 
     /// Its first [`BEGINNING_CHARS`] characters, in an envelope that says so.
-    pub(super) fn enveloped_beginning(&self, entry: &Entry) -> InboxMessage {
-        let text = beginning(&self.whole_text(entry));
-        self.enveloped_text(entry, false, &text)
+    pub(super) fn enveloped_beginning(&self, body: &Body) -> InboxMessage {
+        self.enveloped_text(body, false, &beginning(whole_text(body)))
     }
 
-    fn enveloped_text(&self, entry: &Entry, repeat: bool, text: &str) -> InboxMessage {
+    fn enveloped_text(&self, body: &Body, repeat: bool, text: &str) -> InboxMessage {
+        let entry = &body.stored.entry;
         let (require_reply, in_reply_to, reason, context_refs, kind) = match &entry.kind {
             EntryKind::Message(message) => (
                 message.require_reply,
@@ -57,14 +57,14 @@ impl Daemon {
             ),
             _ => (false, None, None, Vec::new(), "message"),
         };
-        let age_s = (now_ms() - entry.timestamp_ms).max(0) / 1000;
+        let age_s = age_s(entry);
         let text = wrap(
             &Envelope {
                 id: &entry.id,
                 from: &entry.source,
                 kind,
                 age_s,
-                head_moved: self.head_moved(entry, age_s),
+                head_moved: self.head_moved(body),
                 repeat,
                 require_reply,
                 reason: reason.as_deref(),
@@ -92,19 +92,25 @@ impl Daemon {
 
     /// Whether the work tree stands elsewhere than when a message was recorded that comes late.
     /// What cannot be told is not said: outside of a repository, or where its files are not read.
-    fn head_moved(&self, entry: &Entry, age_s: i64) -> bool {
-        let is_late = age_s >= LATE_S || entry.timestamp_ms < self.identity.started_ms;
-        if !is_late {
-            return false;
-        }
+    fn head_moved(&self, body: &Body) -> bool {
+        let entry = &body.stored.entry;
         let then = entry.meta.get(HEAD).and_then(Value::as_str);
-        let now = git_head::head(&self.dirs.root);
-        then.zip(now).is_some_and(|(then, now)| then != now)
+        self.says_whether_head_moved(entry)
+            && then
+                .zip(body.commit.as_deref())
+                .is_some_and(|(then, now)| then != now)
     }
 
-    /// Writes into a message on which commit the work tree stands, for [`Self::head_moved`].
+    /// Whether a message that is given now says so.
+    pub(super) fn says_whether_head_moved(&self, entry: &Entry) -> bool {
+        let is_late = age_s(entry) >= LATE_S || entry.timestamp_ms < self.identity.started_ms;
+        is_late && entry.meta.contains_key(HEAD)
+    }
+
+    /// Writes into a message on which commit the work tree stands, for [`Self::head_moved`]. It was
+    /// read before the loop heard of the message.
     pub(super) fn note_head(&self, entry: &mut Entry) {
-        if let Some(head) = git_head::head(&self.dirs.root) {
+        if let Some(head) = self.commit.known() {
             entry.meta.insert(HEAD.to_owned(), Value::String(head));
         }
     }
@@ -132,6 +138,14 @@ impl Daemon {
             DeliveryResult::Requeued => "the operator asked for another try".to_owned(),
         }
     }
+}
+
+fn whole_text(body: &Body) -> &str {
+    body.text.as_deref().unwrap_or(&body.stored.entry.content)
+}
+
+fn age_s(entry: &Entry) -> i64 {
+    (now_ms() - entry.timestamp_ms).max(0) / 1000
 }
 
 /// How a text begins, and a line that says so.

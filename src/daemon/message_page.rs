@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use super::bodies::{BodyOrder, NotRead, ReadBodies};
 use super::continuation::ThenStored;
 use super::inbox::answers;
 use super::owners::Daemon;
@@ -55,7 +56,15 @@ pub(super) struct PageQuery<'a> {
 
 impl Daemon {
     /// A page of what waits for an agent.
-    pub(super) fn message_page(&self, query: &PageQuery<'_>) -> MessagePage {
+    ///
+    /// # Errors
+    ///
+    /// With what is to be read first.
+    pub(super) fn message_page(
+        &self,
+        query: &PageQuery<'_>,
+        read: &ReadBodies,
+    ) -> Result<MessagePage, Vec<BodyOrder>> {
         let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
         let start = MessageCursor::default();
         let cursor = query.after.unwrap_or(&start);
@@ -74,7 +83,11 @@ impl Daemon {
         let mut messages = Vec::new();
         let mut more = false;
         while let Some(row) = order.pop_front() {
-            let Some(message) = self.asked_for(row, query) else {
+            let Ok(message) = self.asked_for(row, query, read) else {
+                let ids = std::iter::once(row).chain(order).map(|row| &row.id);
+                return Err(self.on_disk(ids, read));
+            };
+            let Some(message) = message else {
                 continue;
             };
             let rest = cursor.cut.as_ref().filter(|cut| cut.id == row.id);
@@ -108,7 +121,7 @@ impl Daemon {
             // Whoever goes on from here gets what has come since.
             next.after = next.after.max(until);
         }
-        MessagePage {
+        Ok(MessagePage {
             cursor: (!messages.is_empty()).then_some(next),
             more,
             messages,
@@ -116,7 +129,7 @@ impl Daemon {
             timed_out: false,
             acked: Vec::new(),
             unfinished: Vec::new(),
-        }
+        })
     }
 
     /// How much waits for an agent.
@@ -150,22 +163,24 @@ impl Daemon {
     }
 
     /// The message of a row, if it is one that was asked for.
-    fn asked_for(&self, row: &Delivery, query: &PageQuery<'_>) -> Option<InboxMessage> {
+    fn asked_for(
+        &self,
+        row: &Delivery,
+        query: &PageQuery<'_>,
+        read: &ReadBodies,
+    ) -> Result<Option<InboxMessage>, NotRead> {
         if let Some(question) = query.reply_to {
             // An answer stands after its question: most rows need not be read.
             let asked_at: Option<Seq> = self.recorder.ledger().seq_of(question);
             if asked_at.is_some_and(|asked| row.seq < asked) {
-                return None;
+                return Ok(None);
             }
         }
-        let stored = self.message(&row.id)?;
-        if query
-            .reply_to
-            .is_some_and(|question| !answers(&stored.entry, question))
-        {
-            return None;
-        }
-        Some(self.enveloped(&stored.entry, row.is_repeat()))
+        let body = self.body(&row.id, read)?.filter(|body| {
+            let question = query.reply_to;
+            question.is_none_or(|question| answers(&body.stored.entry, question))
+        });
+        Ok(body.map(|body| self.enveloped(&body, row.is_repeat())))
     }
 
     /// These texts are on their way to an agent that asked: they are not offered by another way

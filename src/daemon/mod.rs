@@ -14,6 +14,9 @@
 //! | [`Clients`](clients::Clients) | connections, waiters, calls that wait for the record, liveness probes | hello, goodbye, deadlines | who hears what, and who is answered |
 //! | [`Outbox`](outbox::Outbox) | messages that are not proven yet, the writer of `queue.db` | rows | rows, tokens of their writes |
 //! | [`HeldEffects`](held_effects::HeldEffects) | what waits for rows to be on the disk | effects of delivery, who goes on behind them; the writer's word | what may leave, what does not |
+//! | [`BodyReads`](bodies::BodyReads) | who waits for messages that are read from the disk | a read, how to go on | how to go on with what was read |
+//! | [`TreeCommit`](tree_commit::TreeCommit) | the commit that the work tree stands on, as it was read last | who wants it anew | what is known |
+//! | [`WorkLane`](work_lane::WorkLane) | work on the files of the settings that waits for the one before | work | its event |
 //! | [`Gates`](gates::Gates) | the run of gates that is under way | gates, what the running one tells | the gate to run next, who waits for the end |
 //! | [`Readers`](readers::Readers) | reads beside the loop | a read | its answer, to who asked |
 //! | [`CodexLane`](codex_lane::CodexLane) | Codex's state, the machine that delivers to it, what its turns had and answered | `CodexInput`, facts of app-server, terminal and turns | `DeliveryEffect`s |
@@ -35,7 +38,7 @@
 //! | [`Reminders`](reminders::Reminders) | after which turn each agent was reminded that it says nothing of its state | what an agent is at | the reminder, once |
 //! | [`TouchedFiles`](touched_files::TouchedFiles) | the files of Claude's running turns | a file, the end of a turn | what the turn touched |
 //! | [`RecentWrites`](recent_writes::RecentWrites) | the files that each agent wrote in the last minutes | a file | those since a time |
-//! | [`AgentProcesses`](agent_processes::AgentProcesses) | processes whose descendants may not decide | pids | those that live |
+//! | [`AgentProcesses`](agent_processes::AgentProcesses) | processes whose descendants may not decide | processes, those that have ended | all that are known |
 //! | [`Notices`](notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
 //! | `Board`, [`LoopTimes`](loop_times::LoopTimes) | what others read on the disk; how long the loop was busy | the state of now; a time | |
 //!
@@ -47,7 +50,9 @@
 //! - decided: `commands`, one file a family; `decisions` tells the agents of the operator's
 //! - recorded and told: `recording` follows the recorder, publishes, and goes on with
 //!   [`GoOn`](continuation::GoOn)
-//! - delivered: `effects` does what the lanes want, by `codex::delivering` and `claude::delivering`
+//! - delivered: `effects` does what the lanes want, by `codex::delivering` and `claude::delivering`;
+//!   `reading_bodies` has read what is not at hand
+//! - beside the loop: `beside`; what an event still waits for stands in the head of `run`
 //! - shown: `status`, `metrics`, `show`; answered: `waiting`
 //! - ended: `ending`, `failing`, [`takeover`]
 //!
@@ -58,7 +63,10 @@ mod agent_processes;
 mod altered;
 mod approvals;
 pub mod attach;
+mod beside;
+mod bodies;
 mod bounded_map;
+mod carrying;
 mod claude;
 mod claude_lane;
 mod claude_processes;
@@ -107,6 +115,7 @@ mod owners;
 mod peer;
 mod pending_decisions;
 mod readers;
+mod reading_bodies;
 mod recent_writes;
 mod recorder;
 mod recording;
@@ -120,6 +129,7 @@ mod run;
 pub mod running;
 mod running_commands;
 mod sending_again;
+mod settings;
 mod show;
 mod signing;
 mod silence;
@@ -133,10 +143,11 @@ pub mod takeover;
 mod tamper;
 mod touched_files;
 mod tree;
+mod tree_commit;
 mod under_way;
 mod waiting;
 mod watching_turns;
-mod whole_text;
+mod work_lane;
 
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,8 @@ impl Daemon {
             || "a client that has gone".to_owned(),
             |attachment| {
                 let hello = &attachment.hello;
-                let process = attachment.process.unwrap_or(hello.pid);
+                let process = attachment.process.as_ref();
+                let process = process.map_or(hello.pid, |process| process.pid);
                 let role = hello.role.as_str();
                 format!("a client that says {role}, process {process}")
             },

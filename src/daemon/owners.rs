@@ -4,6 +4,7 @@ use tokio::sync::mpsc;
 
 use super::agent_processes::AgentProcesses;
 use super::approvals::Approvals;
+use super::bodies::BodyReads;
 use super::claude_lane::ClaudeLane;
 use super::claude_processes::ClaudeProcesses;
 use super::clients::Clients;
@@ -11,7 +12,7 @@ use super::clock::Clock;
 use super::codex_lane::CodexLane;
 use super::configuration::Configuration;
 use super::contexts::Contexts;
-use super::continuation::{GoOn, ThenReloaded, ThenStored};
+use super::continuation::{GoOn, ThenRead, ThenReloaded, ThenStored};
 use super::event::Event;
 use super::gates::Gates;
 use super::given_heads::GivenHeads;
@@ -33,6 +34,8 @@ use super::running_commands::RunningCommands;
 use super::silence::Silences;
 use super::tamper::Alarms;
 use super::touched_files::TouchedFiles;
+use super::tree_commit::TreeCommit;
+use super::work_lane::WorkLane;
 use crate::core::id::Seq;
 use crate::core::live_turn::LiveTurn;
 use crate::store::dirs::ProjectDirs;
@@ -45,6 +48,8 @@ pub struct Daemon {
     pub(super) recorder: Recorder<GoOn>,
     pub(super) outbox: Outbox,
     pub(super) held: HeldEffects<ThenStored>,
+    pub(super) bodies: BodyReads<ThenRead>,
+    pub(super) commit: TreeCommit,
     pub(super) clock: Clock,
     pub(super) clients: Clients,
     pub(super) claude: ClaudeLane,
@@ -70,6 +75,7 @@ pub struct Daemon {
     pub(super) events: mpsc::WeakSender<Event>,
     pub(super) operations: Operations,
     pub(super) configuration: Configuration,
+    pub(super) settings_work: WorkLane,
     pub(super) alarms: Alarms,
     /// What others read on the disk.
     pub(super) board: Board,
@@ -91,6 +97,7 @@ impl Daemon {
         recorder: Recorder<GoOn>,
         outbox: Outbox,
         codex: CodexLane,
+        commit: TreeCommit,
         events: mpsc::WeakSender<Event>,
     ) -> Self {
         let clock = Clock::start();
@@ -101,6 +108,8 @@ impl Daemon {
             recorder,
             outbox,
             held: HeldEffects::default(),
+            bodies: BodyReads::default(),
+            commit,
             clock,
             clients: Clients::default(),
             claude: ClaudeLane::default(),
@@ -125,6 +134,7 @@ impl Daemon {
             events,
             operations: Operations::default(),
             configuration: Configuration::default(),
+            settings_work: WorkLane::default(),
             alarms: Alarms::default(),
             board: Board::default(),
             loop_times: LoopTimes::default(),

@@ -1,6 +1,8 @@
-//! [`Peer`]: the process at the other end of a connection, by the kernel's word.
+//! [`Peer`]: the process at the other end of a connection, by the kernel's word. It is asked by the
+//! connection, before the loop hears of it.
 
-use crate::adapters::process::loopback;
+use crate::adapters::process::{ProcessStat, StartedProcess, loopback};
+use crate::wire::control::Role;
 
 /// How the kernel can be asked for the process at the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,17 +20,66 @@ pub enum Peer {
     Unknown,
 }
 
+/// A client's process, and what the kernel says beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientProcess {
+    /// The process.
+    pub itself: StartedProcess,
+    /// The agent that started it, of a bridge or a hook.
+    pub agent: Option<StartedProcess>,
+}
+
+impl ClientProcess {
+    /// Looks a client's process up. Blocking.
+    pub fn of(pid: u32, role: Role) -> Self {
+        let is_agents = matches!(role, Role::Claude | Role::Hook | Role::Codex);
+        let agent = is_agents.then(|| parent_that_started(pid)).flatten();
+        Self {
+            itself: StartedProcess::of(pid),
+            agent: agent.map(StartedProcess::of),
+        }
+    }
+}
+
 impl Peer {
     /// The process, where the kernel agrees with what the client says of itself. A client that
     /// names another process is nobody: it only keeps its own parent from becoming an agent.
-    pub async fn process(self, said: u32) -> Option<u32> {
-        match self {
-            Self::Process(pid) => Some(pid),
-            Self::Loopback { theirs, ours } => {
-                let look = move || loopback::is_held_by(said, theirs, ours).then_some(said);
-                tokio::task::spawn_blocking(look).await.ok().flatten()
-            }
-            Self::Unknown => None,
-        }
+    pub async fn process(self, said: u32, role: Role) -> Option<ClientProcess> {
+        let look = move || {
+            let pid = match self {
+                Self::Process(pid) => pid,
+                Self::Loopback { theirs, ours } => {
+                    loopback::is_held_by(said, theirs, ours).then_some(said)?
+                }
+                Self::Unknown => return None,
+            };
+            Some(ClientProcess::of(pid, role))
+        };
+        tokio::task::spawn_blocking(look).await.ok().flatten()
+    }
+}
+
+/// The parent, if it is the process that started this one. An orphan's parent is the one that took
+/// it, such as the manager of the person's whole session: it has another session, and no terminal.
+fn parent_that_started(pid: u32) -> Option<u32> {
+    let child = ProcessStat::of(pid)?;
+    let parent = ProcessStat::of(child.parent)?;
+    (parent.session == child.session || parent.has_terminal).then_some(child.parent)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn the_parent_of_a_child_is_the_one_that_started_it() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        assert_eq!(parent_that_started(child.id()), Some(std::process::id()));
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert_eq!(parent_that_started(u32::MAX - 1), None);
     }
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 
 use super::attach::ConnId;
-use super::reply::{ReplySender, answer};
+use super::reply::{ReplySender, answer, too_much};
 use crate::wire::control::{Refusal, RefusalCode, Reply};
 
 /// How many reads are carried out at once: more would only take the processor from the loop.
@@ -115,11 +115,9 @@ fn lock(lines: &Lines) -> MutexGuard<'_, HashMap<ConnId, Line>> {
 }
 
 fn overloaded() -> Refusal {
-    Refusal::new(
-        RefusalCode::Overloaded,
-        format!("{READS_MAX} of your reads of the record wait already"),
-        "nothing is wrong; try again in a moment",
-    )
+    too_much(format!(
+        "{READS_MAX} of your reads of the record wait already"
+    ))
 }
 
 /// The reading thread panicked, which nothing else hangs on: it changes nothing.

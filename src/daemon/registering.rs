@@ -1,27 +1,40 @@
 //! Which process becomes an agent's, and by what.
 
+use tokio::sync::mpsc;
+
 use super::attach::ConnId;
+use super::event::Event;
 use super::owners::Daemon;
-use crate::adapters::process::ProcessStat;
-use crate::wire::control::{Refusal, RefusalCode, Reply, Role};
+use crate::adapters::process::StartedProcess;
+use crate::wire::control::{Refusal, RefusalCode, Reply};
 
 impl Daemon {
-    /// A client said hello from this process. The parent of a bridge or hook is an agent.
-    pub(super) fn know_agent_of(&mut self, role: Role, process: Option<u32>) {
-        if matches!(role, Role::Claude | Role::Hook | Role::Codex)
-            && let Some(parent) = process.and_then(parent_that_started)
-        {
-            self.agent_processes.know(parent);
+    /// These processes are agents'.
+    pub(super) fn know_agents(&mut self, processes: Vec<StartedProcess>) {
+        for process in processes {
+            self.agent_processes.know(process);
         }
+        let (Some(known), Some(events)) = (self.agent_processes.crowd(), self.events.upgrade())
+        else {
+            return;
+        };
+        tokio::spawn(async move {
+            let ended = tokio::task::spawn_blocking(|| {
+                let ended = known.into_iter().filter(|process| !process.lives());
+                ended.collect()
+            });
+            let ended = ended.await.unwrap_or_default();
+            let _ = events.send(Event::AgentsEnded(ended)).await;
+        });
     }
 
     /// The process at the other end is about to become an agent. It names nobody but itself, so
     /// that whoever may connect may say it.
     pub(super) fn register_agent(&mut self, conn: ConnId) -> Result<Reply, Refusal> {
-        let process = self.clients.get(conn).and_then(|it| it.process);
+        let process = self.clients.get(conn).and_then(|it| it.process.clone());
         match process {
-            Some(pid) => {
-                self.agent_processes.know(pid);
+            Some(process) => {
+                self.know_agents(vec![process]);
                 Ok(Reply::Done)
             }
             None => Err(Refusal::new(
@@ -33,12 +46,16 @@ impl Daemon {
     }
 }
 
-/// The parent, if it is the process that started this one. An orphan's parent is the one that took
-/// it, such as the manager of the person's whole session: it has another session, and no terminal.
-fn parent_that_started(pid: u32) -> Option<u32> {
-    let child = ProcessStat::of(pid)?;
-    let parent = ProcessStat::of(child.parent)?;
-    (parent.session == child.session || parent.has_terminal).then_some(child.parent)
+/// Has the loop know of agents' processes, before it hears of anything that they did. Which ones
+/// they are for good is asked beside it.
+pub(super) async fn tell_agents(events: &mpsc::Sender<Event>, pids: Vec<u32>) {
+    if pids.is_empty() {
+        return;
+    }
+    let look = move || pids.into_iter().map(StartedProcess::of).collect();
+    if let Ok(processes) = tokio::task::spawn_blocking(look).await {
+        let _ = events.send(Event::AgentsSeen(processes)).await;
+    }
 }
 
 #[cfg(test)]
@@ -63,9 +80,9 @@ mod tests {
         let child = cat();
         let pid = child.id();
         let mut agents = AgentProcesses::default();
-        agents.know(1);
-        agents.know(0);
-        agents.know(pid);
+        agents.know(StartedProcess::of(1));
+        agents.know(StartedProcess::of(0));
+        agents.know(StartedProcess::of(pid));
         assert_eq!(agents.living(), [pid]);
         // Its number may be anybody's from now on.
         end(child);
@@ -76,7 +93,7 @@ mod tests {
     fn what_was_handed_over_counts_only_for_the_same_process() {
         let child = cat();
         let mut before = AgentProcesses::default();
-        before.know(child.id());
+        before.know(StartedProcess::of(child.id()));
         let carried = before.drain();
         let mut after = AgentProcesses::default();
         after.inherit(vec![(std::process::id(), Some("another start".to_owned()))]);
@@ -86,10 +103,25 @@ mod tests {
     }
 
     #[test]
-    fn the_parent_of_a_child_is_the_one_that_started_it() {
-        let child = cat();
-        assert_eq!(parent_that_started(child.id()), Some(std::process::id()));
-        end(child);
-        assert_eq!(parent_that_started(u32::MAX - 1), None);
+    fn those_that_have_ended_are_forgotten_once_there_are_many_and_nobody_else() {
+        let mut agents = AgentProcesses::default();
+        let mut crowd = None;
+        let mut pid = 2;
+        while crowd.is_none() {
+            let started = Some("before".to_owned());
+            agents.know(StartedProcess { pid, started });
+            crowd = agents.crowd();
+            pid += 1;
+        }
+        let ended = crowd.unwrap();
+        assert_eq!(agents.crowd(), None, "it is being looked");
+        // One of their numbers is another process's meanwhile.
+        let newer = StartedProcess {
+            pid: 2,
+            started: Some("since".to_owned()),
+        };
+        agents.know(newer.clone());
+        agents.forget(&ended);
+        assert_eq!(agents.known(), [newer]);
     }
 }

@@ -1,4 +1,4 @@
-//! [`ReplySender`]: the way back to who asked.
+//! [`ReplySender`]: the way back to who asked; and the refusals that several places give.
 
 use tokio::sync::oneshot;
 
@@ -18,5 +18,29 @@ pub(super) fn stopping() -> Refusal {
         RefusalCode::DaemonStopping,
         "the daemon is stopping",
         "the call was not carried out; try again once a daemon runs",
+    )
+}
+
+/// Refuses whoever has not said who it is.
+pub(super) fn no_hello() -> Refusal {
+    Refusal::new(
+        RefusalCode::NoHello,
+        "say hello first",
+        "send a `hello` request with protocol, role and pid",
+    )
+}
+
+/// Refuses for now: so much of something waits already.
+pub(super) fn too_much(waits: impl Into<String>) -> Refusal {
+    let hint = "nothing is wrong; try again in a moment";
+    Refusal::new(RefusalCode::Overloaded, waits, hint)
+}
+
+/// Refuses because nobody drives Codex.
+pub(super) fn no_adapter() -> Refusal {
+    Refusal::new(
+        RefusalCode::CodexUnavailable,
+        "the Codex adapter takes no requests",
+        "try again in a moment",
     )
 }

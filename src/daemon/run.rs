@@ -1,6 +1,19 @@
 //! The loop of the [`Daemon`]: it takes one [`Event`] after the other and hands it to whoever it is
 //! for. What is decided is appended, and only when an entry is durable it is folded, published and
 //! has effects.
+//!
+//! No event waits for a disk, for `git`, or for the kernel's word on a process. What is needed of
+//! these is asked before the loop hears of the matter (by the connection, by who forwards the
+//! adapter's facts), or beside it, and comes back as an [`Event`] (`Daemon::beside`, `Readers`,
+//! `read_bodies`). What the loop still waits for itself, and why:
+//!
+//! | what | how long, and why here |
+//! |---|---|
+//! | two appends, the head outside and `current` when a session ends (`rollover`) | at most [`STEP`](super::stop::STEP) each; nothing may be recorded in between, and no client could be told anything else |
+//! | unlinking what a session leaves that is deleted for good (`recorder::successor`) | a file a long text; a text that the next session has as well would go with it if it were recorded meanwhile |
+//! | a rename of the file that is put away (`recorder::successor`) | one call, behind a sync of the same disk |
+//! | one line of the record by its offset: what a call answers or names, when it is none of the last thousand (`Recorder::stored`, `Ledger::seq_of`) | a read of the file that is appended to, mostly from memory |
+//! | `current` that somebody else changed (`tamper::alert`) | seldom, with a pause of its own; beside the loop it could name a session that has ended since |
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -136,14 +149,19 @@ impl Daemon {
                 drop(under_way);
                 answer(reply, Ok(Reply::PolicySet(*set)));
             }
+            Event::SettingsRead(read) => self.on_settings_read(*read),
+            Event::SettingsKept(kept) => self.on_settings_kept(*kept),
+            Event::SessionEnding(ending) => self.on_session_ending(*ending),
             Event::DeletionAsked(asked) => self.on_deletion_asked(asked),
             Event::DeletionDone(done) => self.on_deletion_done(done),
             Event::Gate(fact) => self.on_gate(fact),
             Event::ApprovalUnanswered(id) => self.approvals.failed(&id),
-            Event::TextLost(lost) => self.on_text_lost(&lost),
+            Event::BodiesRead(found) => self.on_bodies_read(*found),
             Event::Altered(id) => self.on_altered(id),
-            Event::AgentPids { reply } => {
-                let _ = reply.send(self.agent_processes.living());
+            Event::AgentsSeen(processes) => self.know_agents(processes),
+            Event::AgentsEnded(ended) => self.agent_processes.forget(&ended),
+            Event::AgentsKnown { reply } => {
+                let _ = reply.send(self.agent_processes.known());
             }
             Event::Metrics { reply } => {
                 let _ = reply.send(super::metrics::render(self));

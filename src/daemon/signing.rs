@@ -87,8 +87,8 @@ impl Daemon {
         }
     }
 
-    /// Has the key known outside of the project, or forgotten there.
-    pub(super) fn keep_signer(&mut self, user: &UserDirs, notice: Option<&SigningNotice>) {
+    /// Has the key known outside of the project, or forgotten there; at the start.
+    fn keep_signer(&mut self, user: &UserDirs, notice: Option<&SigningNotice>) {
         if let Err(error) = signer::write(user, &self.dirs.instance_id(), notice) {
             let why = format!("which key signs the decisions could not be kept: {error}");
             self.note_fact(Party::System, ErrorCode::TrustNotKept, why);

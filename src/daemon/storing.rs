@@ -1,6 +1,9 @@
 //! How the loop waits for the rows of `queue.db`: they are written beside it, and a byte leaves
 //! only after the rows before it are on the disk.
 
+use std::borrow::Cow;
+
+use super::bodies::ReadBodies;
 use super::continuation::ThenStored;
 use super::fault::DaemonFault;
 use super::held_effects::HeldEffect;
@@ -79,7 +82,7 @@ impl Daemon {
         match self.held.hold(agent, HeldEffect::Leave(effect)) {
             Ok(now) => {
                 if let Some(effect) = now {
-                    self.go_on(effect);
+                    self.go_on(agent, effect);
                 }
             }
             Err(effect) => self.stay(effect, &too_much_held()),
@@ -91,7 +94,7 @@ impl Daemon {
         match self.held.hold(agent, HeldEffect::Then(then)) {
             Ok(now) => {
                 if let Some(effect) = now {
-                    self.go_on(effect);
+                    self.go_on(agent, effect);
                 }
             }
             Err(effect) => self.stay(effect, &too_much_held()),
@@ -106,8 +109,8 @@ impl Daemon {
                 if self.notices.clear(QUEUE_UNWRITABLE) {
                     self.status_changed();
                 }
-                while let Some((_, effect)) = self.held.next_durable(upto) {
-                    self.go_on(effect);
+                while let Some((agent, effect)) = self.held.next_durable(upto) {
+                    self.go_on(agent, effect);
                 }
             }
             QueueEvent::Failed { upto, error } => {
@@ -122,9 +125,20 @@ impl Daemon {
         self.release_codex();
     }
 
-    /// The rows before it are on the disk. What is not wanted any more does not leave: meanwhile it
-    /// may have been proven or taken back, or the human or a limit may have come.
-    fn go_on(&mut self, effect: HeldEffect<ThenStored>) {
+    /// The rows before it are on the disk.
+    fn go_on(&mut self, agent: Agent, effect: HeldEffect<ThenStored>) {
+        self.go_on_with(agent, effect, ReadBodies::default());
+    }
+
+    /// Goes on with what was read for it; whether something is to be read first. What is not wanted
+    /// any more does not leave: meanwhile it may have been proven or taken back, or the human or a
+    /// limit may have come.
+    fn go_on_with(
+        &mut self,
+        agent: Agent,
+        effect: HeldEffect<ThenStored>,
+        read: ReadBodies,
+    ) -> bool {
         match effect {
             HeldEffect::Then(then) => then(self, Ok(())),
             HeldEffect::Leave(DeliveryEffect::HandOver {
@@ -135,7 +149,17 @@ impl Daemon {
             }) => {
                 let backlog = &self.outbox.backlog;
                 if self.codex.may_leave(backlog, &id, &attempt) {
-                    self.deliver_to_adapter(id, attempt, on_busy, repeat);
+                    let Ok(body) = self.body(&id, &read) else {
+                        let effect = DeliveryEffect::HandOver {
+                            id: id.clone(),
+                            attempt,
+                            on_busy,
+                            repeat,
+                        };
+                        return self.read_for_lane(agent, &id, effect);
+                    };
+                    let body = body.map(Cow::into_owned);
+                    self.deliver_to_adapter(id, attempt, on_busy, repeat, body);
                 } else if self.outbox.is_attempt(&id, &attempt) {
                     self.codex_input(CodexInput::NotWanted { id });
                 }
@@ -145,7 +169,16 @@ impl Daemon {
                 let ladder = pair.and_then(|pair| self.claude.ladder(&pair));
                 let backlog = &self.outbox.backlog;
                 if ladder.is_some_and(|ladder| ladder.may_leave(backlog, bridge, &id)) {
-                    self.push_to_claude(bridge, id, repeat);
+                    let Ok(body) = self.body(&id, &read) else {
+                        let effect = DeliveryEffect::Push {
+                            bridge,
+                            id: id.clone(),
+                            repeat,
+                        };
+                        return self.read_for_lane(agent, &id, effect);
+                    };
+                    let body = body.map(Cow::into_owned);
+                    self.push_to_claude(bridge, id, repeat, body);
                 } else {
                     self.not_pushed(id);
                 }
@@ -153,6 +186,28 @@ impl Daemon {
             // Nothing else leaves.
             HeldEffect::Leave(_) => {}
         }
+        false
+    }
+
+    /// Has read what the first of a lane is given from; what comes behind it stays there. Always
+    /// true.
+    fn read_for_lane(&mut self, agent: Agent, id: &EntryId, effect: DeliveryEffect) -> bool {
+        self.held.begin_read(agent);
+        let read = ReadBodies::default();
+        let orders = self.on_disk([id], &read);
+        let then = move |daemon: &mut Self, read| {
+            let mut next = Some((HeldEffect::Leave(effect), read));
+            while let Some((effect, read)) = next {
+                if daemon.go_on_with(agent, effect, read) {
+                    return;
+                }
+                let behind = daemon.held.next_read(agent);
+                next = behind.map(|effect| (effect, ReadBodies::default()));
+            }
+            daemon.release_codex();
+        };
+        self.read_bodies(orders, read, Box::new(then));
+        true
     }
 
     /// The rows before it could not be written: it does not leave, and who decided it hears so.

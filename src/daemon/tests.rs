@@ -5,6 +5,7 @@
 mod answers;
 mod approvals;
 mod ask_user;
+mod bodies;
 mod bounds;
 mod claude;
 mod clear;

@@ -11,7 +11,10 @@ impl Daemon {
         };
         let root = self.dirs.root.clone();
         let approved = self.recorder.world().approved_tree.clone();
+        let commit = self.commit.clone();
         tokio::spawn(async move {
+            // For the messages that may come of it.
+            commit.read().await;
             let read = move || TreeReading::since(&root, approved.as_ref());
             let read = tokio::task::spawn_blocking(read).await.ok().flatten();
             let (tree, changed) = match read {

@@ -5,15 +5,19 @@ use std::collections::BTreeSet;
 
 use tokio::time::Instant;
 
-use super::clients::{Asked, Waiter, Wants, When, too_many_asked, too_many_waiters};
+use super::attach::ConnId;
+use super::bodies::{BodyOrder, ReadBodies};
+use super::clients::{Asked, Waiter, WaiterId, Wants, When, too_many_asked, too_many_waiters};
 use super::message_page::PageQuery;
 use super::owners::Daemon;
-use super::reply::{ReplySender, answer};
+use super::reply::{ReplySender, answer, too_much};
 use crate::core::agent::Agent;
 use crate::core::delivery::Outcome;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
-use crate::wire::control::{MessagePage, Refusal, RefusalCode, Reply, Sent};
+use crate::wire::control::{
+    AckedPartly, GetMessagesParams, MessagePage, Refusal, RefusalCode, Reply, Sent,
+};
 
 impl Daemon {
     /// Has somebody wait. With every place taken whoever wants messages is refused, and a sender
@@ -33,50 +37,97 @@ impl Daemon {
     pub(super) fn answer_waiters(&mut self) {
         self.clients.waiters_mut().forget_closed();
         let mut last = None;
-        while let Some((id, wants)) = self.clients.waiters().next_after(last) {
+        while let Some(id) = self.clients.waiters().next_after(last) {
             last = Some(id);
-            let Some(reply) = self.ready(wants) else {
-                continue;
-            };
-            let Some(waiter) = self.clients.waiters_mut().take(id) else {
-                continue;
-            };
-            match (reply, waiter.wants) {
-                (Reply::Messages(page), Wants::Messages { agent, .. }) => {
-                    self.answer_page(waiter.reply, page, agent);
-                }
-                (reply, _) => answer(waiter.reply, Ok(reply)),
+            self.look_at_waiter(id, ReadBodies::default());
+        }
+    }
+
+    /// Answers one of them, if it has something to get. While it is being read what that is, the
+    /// call is not looked at again.
+    fn look_at_waiter(&mut self, id: WaiterId, read: ReadBodies) {
+        let waiters = self.clients.waiters();
+        let reply = match waiters.wants(id).map(|wants| self.ready(wants, &read)) {
+            Some(Ok(Some(reply))) => reply,
+            Some(Ok(None)) | None => return,
+            // Whoever waits is looked at again.
+            Some(Err(_)) if !self.bodies.has_room() => return,
+            Some(Err(orders)) => {
+                self.clients.waiters_mut().begin_read(id);
+                let then = move |daemon: &mut Self, read| {
+                    daemon.clients.waiters_mut().end_read(id);
+                    daemon.look_at_waiter(id, read);
+                };
+                return self.read_bodies(orders, read, Box::new(then));
+            }
+        };
+        let Some(waiter) = self.clients.waiters_mut().take(id) else {
+            return;
+        };
+        match (reply, waiter.wants) {
+            (Reply::Messages(page), Wants::Messages { agent, .. }) => {
+                self.answer_page(waiter.reply, page, agent);
+            }
+            (reply, _) => answer(waiter.reply, Ok(reply)),
+        }
+    }
+
+    /// Answers with a page, once what it is made of was read.
+    fn give_page(
+        &mut self,
+        conn: ConnId,
+        params: GetMessagesParams,
+        acked: AckedPartly,
+        reply: ReplySender,
+        read: ReadBodies,
+    ) {
+        match self.page_for(conn, &params, &acked, &read) {
+            Ok(page) => self.answer_page(reply, page, params.agent),
+            Err(_) if !self.bodies.has_room() => {
+                answer(
+                    reply,
+                    Err(too_much("too many messages are being read already")),
+                );
+            }
+            Err(orders) => {
+                let then = move |daemon: &mut Self, read| {
+                    // Nothing is handed out to nobody.
+                    if !reply.is_closed() {
+                        daemon.give_page(conn, params, acked, reply, read);
+                    }
+                };
+                self.read_bodies(orders, read, Box::new(then));
             }
         }
     }
 
-    fn ready(&self, wants: &Wants) -> Option<Reply> {
-        match wants {
+    fn ready(&self, wants: &Wants, read: &ReadBodies) -> Result<Option<Reply>, Vec<BodyOrder>> {
+        Ok(match wants {
             Wants::Messages {
                 agent,
                 runtime_session,
                 after,
                 reply_to,
             } => {
-                let page = self.message_page(&PageQuery {
+                let query = PageQuery {
                     agent: *agent,
                     runtime_session,
                     after: after.as_ref(),
                     reply_to: reply_to.as_ref(),
                     limit: None,
                     reserved: 0,
-                });
+                };
+                let page = self.message_page(&query, read)?;
                 (!page.messages.is_empty()).then_some(Reply::Messages(page))
             }
-            Wants::Receipt(sent) => {
-                let outcome = self.codex.receipt(&sent.message_id)?;
-                Some(Reply::Sent(Sent {
+            Wants::Receipt(sent) => self.codex.receipt(&sent.message_id).map(|outcome| {
+                Reply::Sent(Sent {
                     outcome,
                     delivery_attempt_id: self.codex.last_attempt(&sent.message_id),
                     ..sent.clone()
-                }))
-            }
-        }
+                })
+            }),
+        })
     }
 
     /// Answers whoever has waited long enough.
@@ -188,10 +239,7 @@ impl Daemon {
                 conn,
                 params,
                 acked,
-            } => {
-                let page = self.page_for(conn, &params, acked);
-                self.answer_page(reply, page, params.agent);
-            }
+            } => self.give_page(conn, params, acked, reply, ReadBodies::default()),
         }
     }
 }

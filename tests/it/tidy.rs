@@ -346,6 +346,114 @@ fn no_owner_of_the_daemon_knows_the_loop() {
     assert!(wrong.is_empty(), "these know the loop: {wrong:#?}");
 }
 
+/// What waits for a disk, for git, or for the kernel's word on a process.
+const SLOW: [&str; 31] = [
+    "fs::",
+    "Blobs::",
+    "config::load(",
+    "config::save(",
+    "trust::",
+    "signer::",
+    "sentinel::",
+    "write_current(",
+    "name_current(",
+    "erase_knowing(",
+    "texts_of_others(",
+    "ledger::seal(",
+    "discard_checkpoint(",
+    "user_file::",
+    "ProcessStat::of",
+    "StartedProcess::of",
+    "::lives",
+    ".lives()",
+    "is_held_by(",
+    "environment(",
+    "git_head::",
+    "git_facts(",
+    "TreeReading::",
+    "ProjectRules::read",
+    "fallback_names(",
+    "CapsulesNow::",
+    "transcript::read_end",
+    "ledger.read(",
+    "recorder.stored(",
+    ".seq_of(",
+    "append_and_wait(",
+];
+
+/// The files of the daemon that may do such a thing, and why no event waits for it; those that the
+/// loop does wait for stand in the head of `daemon::run`.
+const SLOW_FILES: [(&str, &str); 34] = [
+    ("start", "before there is a loop"),
+    ("signing", "before there is a loop"),
+    ("ending", "behind the last event"),
+    ("tamper::inspect", "a thread of its own"),
+    ("tamper::watcher", "a thread of its own"),
+    ("operator", "a task of the listener"),
+    ("operator::gate", "beside the loop, for the listener"),
+    ("peer", "beside the loop, for a connection"),
+    ("handle", "beside the loop, for who asks"),
+    ("registering", "beside the loop"),
+    ("agent_processes", "of its tests"),
+    ("tree", "beside the loop"),
+    (
+        "tree_commit",
+        "beside the loop, and once before there is one",
+    ),
+    ("metering", "beside the loop"),
+    ("reloading", "beside the loop"),
+    ("bodies", "beside the loop"),
+    ("carrying", "beside the loop"),
+    (
+        "deletion",
+        "beside the loop, but for what `recorder::successor` removes",
+    ),
+    ("managed_blocks", "beside the loop"),
+    ("commands::settings", "beside the loop"),
+    ("commands::policy", "beside the loop"),
+    ("commands::trust", "beside the loop"),
+    ("commands::search", "a read beside the loop"),
+    ("commands::capsules", "a read beside the loop"),
+    ("commands::context", "a read beside the loop"),
+    ("commands::ledger", "a read beside the loop"),
+    ("recorder", "the loop waits: a line of the record"),
+    ("codex::turns", "the loop waits: a line of the record"),
+    ("commands::answers", "the loop waits: a line of the record"),
+    ("commands::checks", "the loop waits: a line of the record"),
+    ("commands::send", "the loop waits: a line of the record"),
+    ("message_page", "the loop waits: a line of the record"),
+    (
+        "rollover",
+        "the loop waits: one session ends and the next begins",
+    ),
+    ("tamper::alert", "the loop waits: `current` is put back"),
+];
+
+#[test]
+fn nothing_of_the_daemon_is_slow_on_its_loop_but_what_is_named() {
+    let mut wrong = Vec::new();
+    let mut idle: BTreeSet<&str> = SLOW_FILES.iter().map(|(name, _)| *name).collect();
+    for (file, code) in files_of_the_daemon() {
+        let allowed = SLOW_FILES.iter().find(|(name, _)| {
+            // What is before the loop, and who follows the record, are folders.
+            let is_folder = ["start", "recorder"].contains(name);
+            file == *name || is_folder && file.starts_with(&format!("{name}::"))
+        });
+        let found = SLOW.iter().find(|slow| code.contains(**slow));
+        match (found, allowed) {
+            (Some(_), Some((name, _))) => drop(idle.remove(name)),
+            (Some(slow), None) => wrong.push(format!("{file}: {slow}")),
+            (None, _) => {}
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "on the loop, or with a reason to be named:\n{}",
+        wrong.join("\n")
+    );
+    assert!(idle.is_empty(), "no longer slow: {idle:?}");
+}
+
 /// Commands that are functions over the few owners that they name. It may grow; nothing may leave.
 const COMMANDS_OVER_OWNERS: [&str; 6] = [
     "commands::answers",

@@ -1,4 +1,5 @@
-//! [`Held`]: what may leave a lane only behind rows that are on their way to the disk.
+//! [`Held`]: what may leave a lane only behind rows that are on their way to the disk, and behind
+//! what is being read from there to be given.
 
 use std::collections::VecDeque;
 
@@ -9,6 +10,8 @@ pub struct Held<T> {
     waiting: VecDeque<(u64, T)>,
     /// The last write of the lane that was not answered.
     unanswered: Option<u64>,
+    /// What was let out last is being read. These have nothing but that to wait for.
+    behind_read: Option<VecDeque<T>>,
 }
 
 impl<T> Default for Held<T> {
@@ -16,6 +19,7 @@ impl<T> Default for Held<T> {
         Self {
             waiting: VecDeque::new(),
             unanswered: None,
+            behind_read: None,
         }
     }
 }
@@ -34,7 +38,7 @@ impl<T> Held<T> {
                 self.waiting.push_back((token, item));
                 None
             }
-            None => Some(item),
+            None => self.let_out(item),
         }
     }
 
@@ -42,8 +46,39 @@ impl<T> Held<T> {
     /// none.
     pub fn next_durable(&mut self, upto: u64) -> Option<T> {
         self.answered(upto);
-        let (_, item) = self.waiting.pop_front_if(|(token, _)| *token <= upto)?;
-        Some(item)
+        while let Some((_, item)) = self.waiting.pop_front_if(|(token, _)| *token <= upto) {
+            if let Some(item) = self.let_out(item) {
+                return Some(item);
+            }
+        }
+        None
+    }
+
+    /// What was let out last is not at hand and is being read: nothing overtakes it. Then
+    /// [`Self::next_read`] is to follow.
+    pub fn begin_read(&mut self) {
+        self.behind_read.get_or_insert_default();
+    }
+
+    /// What was read has left: the next that may leave, unless it is to be read as well. To be asked
+    /// until there is none; with that the read is over.
+    pub fn next_read(&mut self) -> Option<T> {
+        let next = self.behind_read.as_mut()?.pop_front();
+        if next.is_none() {
+            self.behind_read = None;
+        }
+        next
+    }
+
+    /// It comes back unless it has to stay behind what is being read.
+    fn let_out(&mut self, item: T) -> Option<T> {
+        match &mut self.behind_read {
+            Some(behind) => {
+                behind.push_back(item);
+                None
+            }
+            None => Some(item),
+        }
     }
 
     /// The writes up to this one failed: what does not leave. That is also what waits for a later
@@ -64,17 +99,18 @@ impl<T> Held<T> {
 
     /// What is held, in its order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.waiting.iter().map(|(_, item)| item)
+        let waiting = self.waiting.iter().map(|(_, item)| item);
+        self.behind_read.iter().flatten().chain(waiting)
     }
 
-    /// How much is held.
+    /// How much is held, what is being read apart.
     pub fn len(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() + self.behind_read.as_ref().map_or(0, VecDeque::len)
     }
 
-    /// Whether nothing is held.
+    /// Whether nothing is held, and nothing being read.
     pub fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.waiting.is_empty() && self.behind_read.is_none()
     }
 
     fn answered(&mut self, upto: u64) {
@@ -143,6 +179,41 @@ mod tests {
         // The second write is still out.
         assert_eq!(held.hold('c'), None);
         assert_eq!(durable(&mut held, 2), "c");
+    }
+
+    #[test]
+    fn nothing_overtakes_what_is_being_read() {
+        let mut held = Held::default();
+        assert_eq!(held.hold('a'), Some('a'));
+        held.begin_read();
+        assert!(!held.is_empty());
+        // It has no write to wait for; and these have one.
+        assert_eq!(held.hold('b'), None);
+        held.begin(1);
+        assert_eq!(held.hold('c'), None);
+        held.begin(2);
+        assert_eq!(held.hold('d'), None);
+        assert_eq!(durable(&mut held, 1), "");
+        assert_eq!(held.len(), 3);
+        assert_eq!(held.iter().collect::<String>(), "bcd");
+        assert_eq!(held.next_read(), Some('b'));
+        // It is to be read as well.
+        held.begin_read();
+        assert_eq!(held.next_read(), Some('c'));
+        assert_eq!(held.next_read(), None);
+        assert_eq!(durable(&mut held, 2), "d");
+        assert!(held.is_empty());
+    }
+
+    #[test]
+    fn a_write_that_fails_hits_nothing_that_waits_for_a_read() {
+        let mut held = Held::default();
+        held.begin_read();
+        assert_eq!(held.hold('a'), None);
+        held.begin(1);
+        assert_eq!(held.hold('b'), None);
+        assert_eq!(held.take_failed(1), ['b']);
+        assert_eq!(held.next_read(), Some('a'));
     }
 
     #[test]

@@ -3,11 +3,14 @@
 
 use crate::core::agent::Agent;
 use crate::core::delivery::{Fit, HookPoint, LadderInput, Load, OnBusy, Shown};
-use crate::core::entry::Entry;
 use crate::core::id::{EntryId, RuntimeSession, Seq};
+use crate::daemon::bodies::{Body, BodyOrder, NotRead, ReadBodies};
 use crate::daemon::continuation::ThenStored;
 use crate::daemon::owners::Daemon;
 use crate::wire::control::{HookReply, InboxMessage, Refusal};
+
+/// Gets what a hook hands over.
+type ThenGiven = Box<dyn FnOnce(&mut Daemon, HookReply) + Send>;
 
 /// What a hook hands over.
 #[derive(Debug, Default)]
@@ -75,8 +78,27 @@ impl Daemon {
     ) {
         // A hook may come before its bridge does.
         self.claude.know(pair);
-        let Some(context) = self.hook_context(pair, carrier) else {
-            return then(self, HookReply::default());
+        self.read_context(pair.clone(), carrier, ReadBodies::default(), Box::new(then));
+    }
+
+    /// As [`Self::context_for`], with what was read for it so far.
+    fn read_context(
+        &mut self,
+        pair: RuntimeSession,
+        carrier: HookPoint,
+        read: ReadBodies,
+        then: ThenGiven,
+    ) {
+        let context = match self.hook_context(&pair, carrier, &read) {
+            Ok(Some(context)) => context,
+            Err(orders) if self.bodies.has_room() => {
+                let then = move |daemon: &mut Self, read| {
+                    daemon.read_context(pair, carrier, read, then);
+                };
+                return self.read_bodies(orders, read, Box::new(then));
+            }
+            // What waits goes on waiting.
+            Ok(None) | Err(_) => return then(self, HookReply::default()),
         };
         let whole = context.whole.iter();
         let ids: Vec<EntryId> = whole.map(|message| message.message_id.clone()).collect();
@@ -101,22 +123,41 @@ impl Daemon {
             };
             then(daemon, reply);
         };
-        self.claim_rows(pair, carried, head, Box::new(given));
+        self.claim_rows(&pair, carried, head, Box::new(given));
     }
 
-    fn hook_context(&self, pair: &RuntimeSession, carrier: HookPoint) -> Option<HookContext> {
-        let ladder = self.claude.ladder(pair)?;
+    /// What a hook hands over, if anything.
+    ///
+    /// # Errors
+    ///
+    /// With what is to be read first.
+    fn hook_context(
+        &self,
+        pair: &RuntimeSession,
+        carrier: HookPoint,
+        read: &ReadBodies,
+    ) -> Result<Option<HookContext>, Vec<BodyOrder>> {
+        let Some(ladder) = self.claude.ladder(pair) else {
+            return Ok(None);
+        };
         let mut context = HookContext::default();
-        for id in ladder.carries(&self.outbox.backlog, carrier) {
-            let Some(row) = self.outbox.get(&id) else {
+        let carried = ladder.carries(&self.outbox.backlog, carrier);
+        for (at, id) in carried.iter().enumerate() {
+            let Some(row) = self.outbox.get(id) else {
                 continue;
             };
             let (seq, repeat, shown) = (row.seq, row.is_repeat(), row.shown);
             // Nothing but a steer overtakes what stays behind.
             let is_behind = context.left > 0 && row.on_busy != OnBusy::Steer;
-            let stored = self.message(&id).filter(|_| !is_behind);
-            if let Some(stored) = stored {
-                let message = self.enveloped(&stored.entry, repeat);
+            let body = match is_behind {
+                true => None,
+                false => match self.body(id, read) {
+                    Ok(body) => body,
+                    Err(NotRead) => return Err(self.on_disk(&carried[at..], read)),
+                },
+            };
+            if let Some(body) = body {
+                let message = self.enveloped(&body, repeat);
                 match context.load.fit(units(&message.text) + 1) {
                     Fit::Whole => {
                         context.put(&message.text);
@@ -125,10 +166,10 @@ impl Daemon {
                     }
                     Fit::Fetch if context.left == 0 => {
                         let is_new = shown == Shown::Nothing;
-                        let is_shown = is_new && self.put_beginning(&mut context, &stored.entry);
+                        let is_shown = is_new && self.put_beginning(&mut context, &body);
                         if !is_new || is_shown || context.whole.is_empty() {
                             context.to_fetch = Some(ToFetch {
-                                id,
+                                id: id.clone(),
                                 is_new,
                                 is_shown,
                             });
@@ -142,13 +183,13 @@ impl Daemon {
             context.left += 1;
             context.upto = Some(seq);
         }
-        context.finish(carrier)
+        Ok(context.finish(carrier))
     }
 
     /// Shows the beginning of a text, where there is room. A reason can be long too, and marks
     /// before forged lines take room.
-    fn put_beginning(&self, context: &mut HookContext, entry: &Entry) -> bool {
-        let beginning = self.enveloped_beginning(entry);
+    fn put_beginning(&self, context: &mut HookContext, body: &Body) -> bool {
+        let beginning = self.enveloped_beginning(body);
         let has_room = context.load.has_room(units(&beginning.text) + 1);
         if has_room {
             context.put(&beginning.text);

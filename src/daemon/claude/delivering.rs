@@ -9,6 +9,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::LadderInput;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
+use crate::daemon::bodies::Body;
 use crate::daemon::owners::Daemon;
 use crate::wire::control::{Notification, Refusal};
 
@@ -89,13 +90,19 @@ impl Daemon {
     }
 
     /// One message through the bridge, with its body. Its row is on disk.
-    pub(in crate::daemon) fn push_to_claude(&mut self, bridge: u64, id: EntryId, repeat: bool) {
+    pub(in crate::daemon) fn push_to_claude(
+        &mut self,
+        bridge: u64,
+        id: EntryId,
+        repeat: bool,
+        body: Option<Body>,
+    ) {
         let Some(row) = self.outbox.get(&id) else {
             return;
         };
         let pair = row.runtime_session.clone();
-        let sent = self.message(&id).is_some_and(|stored| {
-            let message = self.enveloped(&stored.entry, repeat);
+        let sent = body.is_some_and(|body| {
+            let message = self.enveloped(&body, repeat);
             self.given.note(&message);
             self.following(&id)
                 .in_scope(|| tracing::debug!(repeat, "pushed to the bridge"));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::adapters::process::StartedProcess;
 use crate::core::id::EntryId;
 use crate::daemon::attach::Outlet;
 use crate::wire::control::Hello;
@@ -14,7 +15,7 @@ pub(in crate::daemon) struct Attachment {
     /// Operator commands are accepted.
     pub operator: bool,
     /// Its process, where the kernel says.
-    pub process: Option<u32>,
+    pub process: Option<StartedProcess>,
     /// It gets the deliveries of its agent and runtime session.
     pub receiver: bool,
     /// It is a doorbell.
@@ -34,7 +35,7 @@ impl Attachment {
     pub(super) fn new(
         hello: Hello,
         operator: bool,
-        process: Option<u32>,
+        process: Option<StartedProcess>,
         since_ms: i64,
         outlet: Outlet,
     ) -> Self {

@@ -17,6 +17,7 @@ mod waiters;
 
 use std::collections::BTreeMap;
 
+use crate::adapters::process::StartedProcess;
 use crate::core::delivery::LadderMode;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{
@@ -35,7 +36,7 @@ pub(super) use probes::{ANSWER_MS, PlaceLost};
 pub(super) use refused::{Counted, OperatorRefusals};
 #[cfg(test)]
 pub(super) use waiters::WAITERS_MAX;
-pub(super) use waiters::{Waiter, Waiters, Wants, too_many_waiters};
+pub(super) use waiters::{Waiter, WaiterId, Waiters, Wants, too_many_waiters};
 
 /// The longest name of a pair, in characters.
 const PAIR_CHARS_MAX: usize = 100;
@@ -58,7 +59,7 @@ pub(super) struct Newcomer {
     /// It came over the operator's socket, or is the deck of this process.
     pub operator: bool,
     /// Its process, where the kernel says.
-    pub process: Option<u32>,
+    pub process: Option<StartedProcess>,
     /// Wall clock, ms since the epoch.
     pub since_ms: i64,
     pub outlet: Outlet,

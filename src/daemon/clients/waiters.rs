@@ -1,6 +1,6 @@
 //! [`Waiters`]: calls that are answered when there is something, or when their time is up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use tokio::time::Instant;
@@ -52,6 +52,8 @@ pub(in crate::daemon) struct WaiterId(u64);
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Waiters {
     waiting: BTreeMap<WaiterId, Waiter>,
+    /// It is being read what these get.
+    read: BTreeSet<WaiterId>,
     next: u64,
 }
 
@@ -76,12 +78,29 @@ impl Waiters {
         self.waiting.retain(|_, known| !known.reply.is_closed());
     }
 
-    /// The first that came after this one and is still read by somebody.
-    pub fn next_after(&self, last: Option<WaiterId>) -> Option<(WaiterId, &Wants)> {
+    /// The first that came after this one, is still read by somebody, and can be looked at.
+    pub fn next_after(&self, last: Option<WaiterId>) -> Option<WaiterId> {
         let from = last.map_or(Bound::Unbounded, Bound::Excluded);
         let mut later = self.waiting.range((from, Bound::Unbounded));
-        let (id, waiter) = later.find(|(_, waiter)| !waiter.reply.is_closed())?;
-        Some((*id, &waiter.wants))
+        let (id, _) =
+            later.find(|(id, waiter)| !waiter.reply.is_closed() && !self.read.contains(id))?;
+        Some(*id)
+    }
+
+    /// What this one wants, while it waits and is read by somebody.
+    pub fn wants(&self, id: WaiterId) -> Option<&Wants> {
+        let waiter = self.waiting.get(&id)?;
+        (!waiter.reply.is_closed()).then_some(&waiter.wants)
+    }
+
+    /// It is being read what this one gets.
+    pub fn begin_read(&mut self, id: WaiterId) {
+        self.read.insert(id);
+    }
+
+    /// That was read.
+    pub fn end_read(&mut self, id: WaiterId) {
+        self.read.remove(&id);
     }
 
     /// It waits no longer.

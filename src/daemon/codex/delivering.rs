@@ -8,8 +8,9 @@ use crate::core::entry::LifecycleEvent;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession};
 use crate::core::instructions::coordinator_note;
 use crate::core::trace;
+use crate::daemon::bodies::Body;
 use crate::daemon::owners::Daemon;
-use crate::daemon::reply::{ReplySender, answer};
+use crate::daemon::reply::{ReplySender, answer, no_adapter};
 use crate::wire::control::{CodexJoin, Refusal, RefusalCode, Reply};
 
 impl Daemon {
@@ -35,11 +36,12 @@ impl Daemon {
         attempt: AttemptId,
         on_busy: OnBusy,
         repeat: bool,
+        body: Option<Body>,
     ) {
-        let Some(stored) = self.message(&id) else {
+        let Some(body) = body else {
             return self.not_sent(id, "a message could not be read from the record");
         };
-        let message = self.enveloped(&stored.entry, repeat);
+        let message = self.enveloped(&body, repeat);
         self.given.note(&message);
         let mut text = message.text;
         if let Some(reminder) = self.reminder(Agent::Codex, &RuntimeSession::default()) {
@@ -137,14 +139,7 @@ impl Daemon {
 
     pub(in crate::daemon) fn ensure_codex(&mut self, reply: ReplySender) {
         let Ok(thread) = self.codex.ensure() else {
-            return answer(
-                reply,
-                Err(Refusal::new(
-                    RefusalCode::CodexUnavailable,
-                    "the Codex adapter takes no requests",
-                    "try again in a moment",
-                )),
-            );
+            return answer(reply, Err(no_adapter()));
         };
         // Whoever wants Codex now does not wait for the lane's rest.
         self.codex_input(CodexInput::Wanted);

@@ -19,16 +19,10 @@ impl Daemon {
         self.meter_codex(&fact);
         match fact {
             CodexFact::ServerStarted {
-                pid,
-                keeper,
-                version,
-                port,
+                pid, version, port, ..
             } => {
                 let server = AppServerStatus { pid, version };
                 let life = self.codex.server_started(server, port);
-                // What a command of Codex leaves behind becomes a child of the keeper.
-                self.agent_processes.know(pid);
-                self.agent_processes.know(keeper);
                 self.notices.clear("codex");
                 self.status_changed();
                 self.codex_input(CodexInput::ServerStarted { life });
@@ -291,10 +285,6 @@ impl Daemon {
     }
 
     pub(super) fn tui(&mut self, attached: bool, pid: Option<u32>) {
-        if let Some(pid) = pid {
-            // Also one that has just left may run on.
-            self.agent_processes.know(pid);
-        }
         if attached {
             self.notices.clear("proxy");
         }

@@ -6,7 +6,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, LimitInput};
 use crate::core::entry::LifecycleEvent;
 use crate::daemon::owners::Daemon;
-use crate::daemon::reply::{ReplySender, answer};
+use crate::daemon::reply::{ReplySender, answer, no_adapter};
 use crate::wire::control::{AttendParams, Attendance, Refusal, RefusalCode, Reply};
 
 impl Daemon {
@@ -86,14 +86,7 @@ impl Daemon {
             );
         };
         let Some(stopped) = self.codex.interrupt(turn.clone()) else {
-            return answer(
-                reply,
-                Err(Refusal::new(
-                    RefusalCode::CodexUnavailable,
-                    "the Codex adapter takes no requests",
-                    "try again in a moment",
-                )),
-            );
+            return answer(reply, Err(no_adapter()));
         };
         self.note_fact(
             Party::Human,

@@ -1,5 +1,6 @@
 //! What every command refuses: ids that name nothing, texts that are empty or too long.
 
+use crate::core::continuity::MARKER_CHARS_MAX;
 use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::EntryId;
 use crate::daemon::recorder::Recorder;
@@ -66,6 +67,33 @@ pub(in crate::daemon) fn not_found(what: &str, hint: &str) -> Refusal {
 /// An id that somebody made up may be long.
 pub(super) fn shortened(id: &EntryId) -> String {
     id.as_str().chars().take(ID_CHARS_MAX).collect()
+}
+
+/// The place that a cursor names. Refuses what is none.
+pub(super) fn check_cursor(cursor: Option<&str>) -> Result<Option<u64>, Refusal> {
+    let Some(cursor) = cursor else {
+        return Ok(None);
+    };
+    cursor.parse().map(Some).map_err(|_| {
+        Refusal::new(
+            RefusalCode::InvalidArguments,
+            format!("`{cursor}` is no cursor"),
+            "use the `cursor` of the page before",
+        )
+    })
+}
+
+/// Refuses what an agent says of its work when it is longer than what is kept of it: what would be
+/// cut is better said in fewer words.
+pub(super) fn check_marker(what: &str, text: &str) -> Result<(), Refusal> {
+    if text.chars().count() <= MARKER_CHARS_MAX {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        RefusalCode::TooLarge,
+        format!("{what} is longer than {MARKER_CHARS_MAX} characters"),
+        "say it in fewer words, or name a file that says it",
+    ))
 }
 
 /// Refuses free text that is empty or too long.

@@ -3,6 +3,7 @@
 
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, Fate, LifecycleEvent, TASK_ONLY};
+use crate::daemon::carrying::{CarryingRead, EndingWish};
 use crate::daemon::deletion::Deletion;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
@@ -14,19 +15,21 @@ impl Daemon {
     pub(super) fn clear(&mut self, params: ClearParams, reply: ReplySender) {
         match self.may_end(params.session_id.as_ref()) {
             Ok(()) if params.discard => self.read_texts(params, reply),
-            Ok(()) => {
-                let cleared = self.clear_now(None);
+            Ok(()) if self.recorder.world().entries_of_open_tasks().is_empty() => {
+                // There is nothing to be read.
+                let cleared = self.clear_now(None, None);
                 answer(reply, cleared.map(|(cleared, _)| Reply::Cleared(cleared)));
             }
+            Ok(()) => self.read_carrying(EndingWish::Clear(params), reply),
             Err(refusal) => answer(reply, Err(refusal)),
         }
     }
 
     /// What the open tasks are made of. What was said for one that is not current is nothing that
     /// the agents are at.
-    fn entries_of_tasks(&self) -> Result<Vec<Entry>, Refusal> {
+    fn entries_of_tasks(&self, read: &CarryingRead) -> Result<Vec<Entry>, Refusal> {
         let world = self.recorder.world();
-        let mut entries = self.carried_entries(world.entries_of_open_tasks())?;
+        let mut entries = self.carried_entries(world.entries_of_open_tasks(), read)?;
         for entry in &mut entries {
             let session = entry.runtime_session.clone().unwrap_or_default();
             let current = world.current_task(&session).map(|task| &task.id);
@@ -37,10 +40,12 @@ impl Daemon {
         Ok(entries)
     }
 
-    /// `texts`: the session is deleted for good, and these long texts stay.
+    /// `texts`: the session is deleted for good, and these long texts stay. Else `read` is what it
+    /// leaves, if anything.
     pub(in crate::daemon) fn clear_now(
         &mut self,
         texts: Option<KeptTexts>,
+        read: Option<&CarryingRead>,
     ) -> Result<(Cleared, Option<Deletion>), Refusal> {
         let (fate, how) = if texts.is_some() {
             (Fate::Discarded, "deletes this session for good")
@@ -48,9 +53,9 @@ impl Daemon {
             (Fate::Archived, "puts this session away")
         };
         // Open tasks are none of the session's: they go on.
-        let carried = match fate {
-            Fate::Discarded => Vec::new(),
-            _ => self.entries_of_tasks()?,
+        let carried = match read {
+            None => Vec::new(),
+            Some(read) => self.entries_of_tasks(read)?,
         };
         let (cancelled, mut closing) = self.take_back_all();
         let word = self.entry(

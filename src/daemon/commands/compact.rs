@@ -4,37 +4,37 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ledger::unreadable;
 use crate::core::agent::{Agent, Party};
 use crate::core::carried::CarriedEntry;
 use crate::core::delivery::DeliveryWay;
-use crate::core::entry::{DeliveryResult, Entry, EntryKind, Fate, LifecycleEvent, NoteKind};
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, Fate, LifecycleEvent};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::Snapshot;
+use crate::daemon::carrying::{CarryingRead, EndingWish, compaction_wants};
 use crate::daemon::digest::Digest;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::rollover::Rollover;
-use crate::wire::control::{CompactParams, Compacted, Refusal, RefusalCode, Reply};
+use crate::wire::control::{CompactParams, Compacted, Refusal};
 
 impl Daemon {
-    pub(super) fn compact(&mut self, params: &CompactParams, reply: ReplySender) {
-        let compacted = self
-            .may_end(params.session_id.as_ref())
-            .and_then(|()| self.compact_now());
-        answer(reply, compacted.map(Reply::Compacted));
+    pub(super) fn compact(&mut self, params: CompactParams, reply: ReplySender) {
+        match self.may_end(params.session_id.as_ref()) {
+            Ok(()) => self.read_carrying(EndingWish::Compact(params), reply),
+            Err(refusal) => answer(reply, Err(refusal)),
+        }
     }
 
-    fn compact_now(&mut self) -> Result<Compacted, Refusal> {
-        self.check_unaltered()?;
-        let mut wanted = wanted(self.recorder.world(), |id| {
-            self.recorder.ledger().seq_of(id)
-        });
-        wanted.extend(self.resolved_for_now());
-        let mut carried = self.carried_entries(wanted)?;
+    pub(super) fn compact_now(&mut self, read: &CarryingRead) -> Result<Compacted, Refusal> {
+        let world = self.recorder.world();
+        let wanted = match world.seq == read.upto {
+            true => read.wanted.clone(),
+            false => compaction_wants(world, self.recorder.ledger()),
+        };
+        let mut carried = self.carried_entries(wanted, read)?;
         let count = carried.len() as u64;
         carried.extend(self.delivery_facts());
-        carried.push(self.digest_entry(count)?);
+        carried.extend(self.digest_entry(count, read));
         let word = self.entry(
             Party::Human,
             None,
@@ -64,22 +64,14 @@ impl Daemon {
     }
 
     /// These entries in the order in which they were recorded, as they will stand in the new file.
-    pub(super) fn carried_entries(&self, wanted: BTreeSet<Seq>) -> Result<Vec<Entry>, Refusal> {
+    pub(super) fn carried_entries(
+        &self,
+        wanted: BTreeSet<Seq>,
+        read: &CarryingRead,
+    ) -> Result<Vec<Entry>, Refusal> {
         let mut entries = Vec::new();
         for seq in wanted {
-            let stored = self
-                .recorder
-                .ledger()
-                .read(seq)
-                .map_err(|error| unreadable(&error))?
-                .ok_or_else(|| {
-                    Refusal::new(
-                        RefusalCode::LedgerUnreadable,
-                        format!("entry {seq} is open and could not be read"),
-                        "nothing was changed; see what `ctxrelay ledger verify` says",
-                    )
-                })?;
-            let mut entry = stored.entry;
+            let mut entry = self.carried_entry(seq, read)?;
             let (session_id, seq) = match entry.carried.take() {
                 // Carried again, it still stood first where it stood first.
                 Some(first) => (first.session_id, first.seq),
@@ -96,36 +88,6 @@ impl Daemon {
             entries.push(entry);
         }
         Ok(entries)
-    }
-
-    /// Handoffs that a pending proposal counts as resolved, and what resolved them: a rejection
-    /// opens them again.
-    fn resolved_for_now(&self) -> Vec<Seq> {
-        let named: BTreeSet<&EntryId> = self
-            .recorder
-            .world()
-            .pending_proposals
-            .values()
-            .flat_map(|pending| &pending.proposal.handles)
-            .collect();
-        let mut resolved = Vec::new();
-        let closed = self.recorder.world().closed_handoffs.iter();
-        for handoff in closed.filter(|closed| named.contains(&closed.id)) {
-            let closer = handoff.handled_by.as_ref();
-            let closer =
-                closer.and_then(|(id, _)| self.recorder.stored(self.recorder.ledger().seq_of(id)?));
-            // A decision closes nothing without its proposal, and a handoff would be open again:
-            // without what closed it, it is better not there.
-            if let Some(closer) = closer.filter(|closer| {
-                matches!(
-                    closer.entry.kind,
-                    EntryKind::Message(_) | EntryKind::Note { .. }
-                )
-            }) {
-                resolved.extend([handoff.seq, closer.entry.seq]);
-            }
-        }
-        resolved
     }
 
     /// How far the carried messages have come, so that nothing that is proven is delivered again
@@ -156,10 +118,9 @@ impl Daemon {
             .collect()
     }
 
-    fn digest_entry(&self, carried: u64) -> Result<Entry, Refusal> {
-        let digest = Digest::of(self.recorder.ledger(), self.recorder.world(), carried)
-            .map_err(|error| unreadable(&error))?;
-        Ok(self.entry(
+    fn digest_entry(&self, carried: u64, read: &CarryingRead) -> Option<Entry> {
+        let digest = Digest::of(read.digest.as_ref()?, self.recorder.world(), carried);
+        Some(self.entry(
             Party::System,
             None,
             EntryKind::Other {
@@ -191,46 +152,6 @@ impl Daemon {
 fn place_now(places: &BTreeMap<Seq, Seq>, seq: Seq) -> Seq {
     let known = places.range(..=seq).next_back();
     known.map_or(Seq(0), |(_, new)| *new)
-}
-
-/// The places of the entries that are carried on.
-fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSet<Seq> {
-    let mut wanted: BTreeSet<Seq> = world.open_questions.keys().copied().collect();
-    wanted.extend(world.unsettled.values().map(|message| message.seq));
-    wanted.extend(
-        world
-            .pending_proposals
-            .values()
-            .map(|proposal| proposal.seq),
-    );
-    for handoff in world.open_handoffs.values() {
-        wanted.insert(handoff.seq);
-        // What was said about it, so that it stays in its lane.
-        let about = [&handoff.answer, &handoff.blocked_by];
-        wanted.extend(about.into_iter().flatten().filter_map(&seq_of));
-    }
-    wanted.extend(world.open_blockers.iter().map(|blocker| blocker.seq));
-    let states = world.continuity.values().flat_map(BTreeMap::values);
-    wanted.extend(states.flat_map(|state| state.stated().map(|said| said.seq)));
-    wanted.extend(world.entries_of_open_tasks());
-    wanted.extend(world.gates.values().map(|gate| gate.seq));
-    // Where the work stands: the latest of each sort, and every decision.
-    for note in world.notes.iter().rev() {
-        let is_latest = !world
-            .notes
-            .iter()
-            .any(|other| other.kind == note.kind && other.seq > note.seq);
-        let is_wanted = match note.kind {
-            NoteKind::Decision => true,
-            NoteKind::Goal | NoteKind::Plan | NoteKind::NextStep => is_latest,
-            // What of the others still counts is in the agents' states.
-            _ => false,
-        };
-        if is_wanted {
-            wanted.insert(note.seq);
-        }
-    }
-    wanted
 }
 
 fn asks(entry: &Entry) -> bool {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::checks::check_cursor;
 use super::ledger::unreadable;
 use crate::adapters::git_facts::git_facts;
 use crate::core::agent::Agent;
@@ -122,16 +123,7 @@ pub(in crate::daemon) fn context(
     // While it is held, the loop has to copy it before it folds the next entry.
     drop(world);
     let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
-    let mut from: Option<u64> = match &params.cursor {
-        None => None,
-        Some(cursor) => Some(cursor.parse().map_err(|_| {
-            Refusal::new(
-                RefusalCode::InvalidArguments,
-                format!("`{cursor}` is no cursor"),
-                "use the `cursor` of the page before",
-            )
-        })?),
-    };
+    let mut from = check_cursor(params.cursor.as_deref())?;
     let mut entries = Vec::new();
     let mut scanned = 0;
     let fits = |stored: &Stored| {

@@ -10,6 +10,7 @@ use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{GateInForce, GateSnapshot, TreeInQuestion};
 use crate::daemon::event::Event;
 use crate::daemon::owners::Daemon;
+use crate::daemon::registering::tell_agents;
 use crate::wire::config::Gate;
 use crate::wire::control::{GateReport, GatesReport, Refusal, RefusalCode, Reply, RunGatesParams};
 
@@ -111,6 +112,10 @@ impl Daemon {
         tokio::spawn(gate::run(order, stop, told));
         tokio::spawn(async move {
             while let Some(fact) = facts.recv().await {
+                if let GateFact::Began { pid, keeper } = &fact {
+                    // It is the project's own code, which an agent may have written.
+                    tell_agents(&events, vec![*pid, *keeper]).await;
+                }
                 if events.send(Event::Gate(fact)).await.is_err() {
                     break;
                 }
@@ -120,11 +125,8 @@ impl Daemon {
 
     pub(in crate::daemon) fn on_gate(&mut self, fact: GateFact) {
         match fact {
-            // It is the project's own code, which an agent may have written.
-            GateFact::Began { pid, keeper } => {
-                self.agent_processes.know(pid);
-                self.agent_processes.know(keeper);
-            }
+            // Said before.
+            GateFact::Began { .. } => {}
             GateFact::Printed(text) => {
                 // The status shows it, which agents can read as well.
                 let (text, _) = self.recorder.redactor().redact_text(&text);

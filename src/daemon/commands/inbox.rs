@@ -11,6 +11,7 @@ use crate::core::delivery::{ClaudeInput, Delivery, DeliveryWay, LadderInput, Mes
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
+use crate::daemon::bodies::{BodyOrder, ReadBodies};
 use crate::daemon::clients::{Waiter, Wants, When};
 use crate::daemon::message_page::PageQuery;
 use crate::daemon::owners::Daemon;
@@ -45,22 +46,23 @@ impl Daemon {
         &self,
         conn: ConnId,
         params: &GetMessagesParams,
-        acked: AckedPartly,
-    ) -> MessagePage {
+        acked: &AckedPartly,
+        read: &ReadBodies,
+    ) -> Result<MessagePage, Vec<BodyOrder>> {
         let runtime_session = self.runtime_session(conn, params.runtime_session_id.clone());
-        let page = self.message_page(&PageQuery {
+        let query = PageQuery {
             agent: params.agent,
             runtime_session: &runtime_session,
             after: self.place(params.after.as_ref()),
             reply_to: None,
             limit: params.limit,
             reserved: json_chars(&json!(acked)),
-        });
-        MessagePage {
-            acked: acked.acked,
-            unfinished: acked.unfinished,
-            ..page
-        }
+        };
+        Ok(MessagePage {
+            acked: acked.acked.clone(),
+            unfinished: acked.unfinished.clone(),
+            ..self.message_page(&query, read)?
+        })
     }
 
     pub(super) fn wait_messages(

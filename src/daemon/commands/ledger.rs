@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::checks::not_found;
+use super::checks::{check_cursor, not_found};
 use crate::core::id::{EntryId, Seq};
 use crate::core::row_class::RowResult;
 use crate::core::snapshot::Snapshot;
@@ -81,16 +81,7 @@ pub(super) fn show<T>(
 }
 
 fn page(ledger: &Ledger, params: &LedgerListParams) -> Result<Reply, Refusal> {
-    let from = match &params.after {
-        None => None,
-        Some(cursor) => Some(cursor.parse().map_err(|_| {
-            Refusal::new(
-                RefusalCode::InvalidArguments,
-                format!("`{cursor}` is no cursor"),
-                "use the `cursor` of the page before",
-            )
-        })?),
-    };
+    let from = check_cursor(params.after.as_deref())?;
     let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
     let page = ledger
         .page(&EntryFilter::from(params), from, params.ascending, limit)
@@ -126,7 +117,7 @@ fn entry(ledger: &Ledger, name: &str, full: bool) -> Result<Reply, Refusal> {
     Ok(Reply::Entry(entry))
 }
 
-pub(super) fn unreadable(error: &std::io::Error) -> Refusal {
+pub(in crate::daemon) fn unreadable(error: &std::io::Error) -> Refusal {
     Refusal::new(
         RefusalCode::LedgerUnreadable,
         format!("the record could not be read: {error}"),

@@ -7,6 +7,7 @@ mod ask_user;
 mod attend;
 mod auto_sign_off;
 mod capsules;
+mod carrying;
 pub(super) mod checks;
 mod clear;
 mod compact;
@@ -16,13 +17,14 @@ mod decide;
 mod gates;
 mod hook;
 mod inbox;
-mod ledger;
+pub(super) mod ledger;
 mod pending;
 mod policy;
 mod queue;
 pub(super) mod record;
 mod search;
 mod send;
+mod settings;
 mod status_line;
 mod task;
 mod trust;
@@ -34,7 +36,8 @@ use super::attach::ConnId;
 use super::event::TreePurpose;
 use super::inbox::sender;
 use super::owners::Daemon;
-use super::reply::{ReplySender, answer};
+use super::reply::{ReplySender, answer, no_hello};
+use super::settings::SettingsChange;
 use super::stop::Stop;
 use crate::core::agent::Agent;
 use crate::core::delivery::ClaudeInput;
@@ -45,14 +48,7 @@ impl Daemon {
     /// Carries a command out, or refuses it.
     pub(super) fn command(&mut self, conn: ConnId, command: Command, reply: ReplySender) {
         let Some(attachment) = self.clients.get(conn) else {
-            return answer(
-                reply,
-                Err(Refusal::new(
-                    RefusalCode::NoHello,
-                    "say hello first",
-                    "send a `hello` request with protocol, role and pid",
-                )),
-            );
+            return answer(reply, Err(no_hello()));
         };
         if self.operations.is_stopping() {
             return answer(reply, Err(self.operations.refusal()));
@@ -125,7 +121,8 @@ impl Daemon {
                 self.read_capsules(conn, asking, params, reply);
             }
             Command::LedgerRebuild(params) => {
-                answer(reply, search::rebuild(&self.dirs, &self.recorder, &params))
+                let dirs = self.dirs.clone();
+                search::rebuild(dirs, &self.recorder, &self.readers, conn, params, reply);
             }
             Command::QueueList => answer(reply, Ok(Reply::Queue(self.queue_rows()))),
             Command::Subscribe => {
@@ -157,7 +154,7 @@ impl Daemon {
                 answer(reply, stopped);
             }
             Command::Clear(params) => self.clear(params, reply),
-            Command::Compact(params) => self.compact(&params, reply),
+            Command::Compact(params) => self.compact(params, reply),
             Command::Stop(params) => {
                 answer(reply, Ok(Reply::Done));
                 self.stop(Stop::now(params.kill));
@@ -166,8 +163,16 @@ impl Daemon {
             Command::QueueChange(params) => self.change_queue(params, reply),
             Command::QueueDrain(params) => self.drain_queue(&params, reply),
             Command::QueueRebuild => self.rebuild_queue(reply),
-            Command::Trust(params) => self.trust(&params, reply),
-            Command::SetPolicy(change) => self.set_policy(change, reply),
+            Command::Trust(params) => self.read_settings(
+                SettingsChange::Trust {
+                    params,
+                    is_signer_forgotten: false,
+                },
+                reply,
+            ),
+            Command::SetPolicy(change) => {
+                self.read_settings(SettingsChange::Policy(change), reply);
+            }
             Command::Attend(params) => self.attend(params, reply),
             Command::AcknowledgeAlarm(params) => self.acknowledge_alarm(&params, reply),
         }

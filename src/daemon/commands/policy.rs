@@ -13,8 +13,10 @@ use crate::daemon::event::Event;
 use crate::daemon::managed_blocks::{RewrittenBlocks, rewrite};
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
+use crate::daemon::settings::{KeptPolicy, SettingsKept, SettingsWritten};
+use crate::store::config::{self, Loaded};
 use crate::store::dirs::{ProjectDirs, UserDirs};
-use crate::store::{config, trust};
+use crate::store::trust;
 use crate::wire::config::{keys_of, trusted_policy};
 use crate::wire::control::{HookParams, PolicySet, Refusal, RefusalCode, Reply};
 use crate::wire::status::PolicyStatus;
@@ -24,11 +26,14 @@ const WHY_CHARS_MAX: usize = 500;
 
 impl Daemon {
     /// Recorded first; the rule counts once the entry is durable, and the instruction files follow.
-    pub(super) fn set_policy(&mut self, change: PolicyChange, reply: ReplySender) {
-        let Some(user) = self.configuration.user().cloned() else {
-            return answer(reply, Err(failed("this daemon has no configuration")));
-        };
-        if config::load(&self.dirs, &user).file.is_none() {
+    pub(super) fn record_policy(
+        &mut self,
+        change: PolicyChange,
+        user: UserDirs,
+        loaded: &Loaded,
+        reply: ReplySender,
+    ) {
+        if loaded.file.is_none() {
             let why = "config.json is no JSON object, so that nothing can be set in it";
             return answer(reply, Err(failed(why)));
         }
@@ -55,51 +60,65 @@ impl Daemon {
                     Ok(stored) => stored,
                     Err(refusal) => return answer(reply, Err(refusal.clone())),
                 };
-                let seq = stored[0].entry.seq;
-                let rules = match keep(&daemon.dirs, &user, change) {
-                    Ok(rules) => rules,
-                    Err(error) => {
-                        let why = format!("the rule could not be kept: {error}");
-                        daemon.note_fact(Party::System, ErrorCode::TrustNotKept, why.clone());
-                        return answer(reply, Err(failed(&why)));
-                    }
-                };
-                let loaded = config::load(&daemon.dirs, &user);
-                daemon.reconfigure(loaded, &[]);
-                daemon.alarms.trusted();
-                daemon.status_changed();
                 let set = PolicySet {
                     entry_id,
-                    seq,
+                    seq: stored[0].entry.seq,
                     rewritten: Vec::new(),
                     left: Vec::new(),
                 };
-                match change {
-                    PolicyChange::Coordinator { .. } => daemon.rewrite_blocks(&rules, set, reply),
-                    _ => answer(reply, Ok(Reply::PolicySet(set))),
-                }
+                let dirs = daemon.dirs.clone();
+                daemon.beside_in_order(move |under_way| {
+                    let kept = keep(&dirs, &user, change)
+                        .map(|rules| (rules, config::load(&dirs, &user)))
+                        .map_err(|error| format!("the rule could not be kept: {error}"));
+                    let kept = SettingsWritten::Policy(KeptPolicy { change, set, kept });
+                    Event::SettingsKept(Box::new(SettingsKept {
+                        kept,
+                        reply,
+                        under_way,
+                    }))
+                });
             }),
         );
+    }
+
+    /// The rule was written: it counts.
+    pub(super) fn policy_kept(&mut self, kept: KeptPolicy, reply: ReplySender) {
+        let KeptPolicy { change, set, kept } = kept;
+        let (rules, loaded) = match kept {
+            Ok(kept) => kept,
+            Err(why) => {
+                self.note_not_kept(why.clone());
+                return answer(reply, Err(failed(&why)));
+            }
+        };
+        self.reconfigure(loaded, &[]);
+        self.alarms.trusted();
+        self.status_changed();
+        match change {
+            PolicyChange::Coordinator { .. } => self.rewrite_blocks(&rules, set, reply),
+            _ => answer(reply, Ok(Reply::PolicySet(set))),
+        }
+    }
+
+    /// What was to be kept outside of the project could not be.
+    pub(super) fn note_not_kept(&mut self, why: String) {
+        self.note_fact(Party::System, ErrorCode::TrustNotKept, why);
     }
 
     /// Has the instruction files say who writes to git. Files are read and written beside the loop.
     fn rewrite_blocks(&self, rules: &PolicyRules, mut set: PolicySet, reply: ReplySender) {
         let root = self.dirs.root.clone();
         let body = managed_instructions(rules.coordinator);
-        let under_way = self.operations.begin_beside();
-        let Some(events) = self.events.upgrade() else {
-            return answer(reply, Ok(Reply::PolicySet(set)));
-        };
-        tokio::task::spawn_blocking(move || {
+        self.beside(move |under_way| {
             let RewrittenBlocks { changed, left } = rewrite(&root, &body);
             set.rewritten = changed;
             set.left = left;
-            let rewritten = Event::BlocksRewritten {
+            Event::BlocksRewritten {
                 set: Box::new(set),
                 reply,
                 under_way,
-            };
-            let _ = events.blocking_send(rewritten);
+            }
         });
     }
 
@@ -187,7 +206,7 @@ fn set(file: &mut Map<String, serde_json::Value>, key: &str, value: Option<serde
     };
 }
 
-fn failed(why: &str) -> Refusal {
+pub(super) fn failed(why: &str) -> Refusal {
     Refusal::new(
         RefusalCode::TrustFailed,
         why,

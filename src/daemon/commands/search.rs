@@ -3,8 +3,10 @@
 
 use super::ledger::{unreadable, waiting};
 use crate::core::row_class::RowResult;
+use crate::daemon::attach::ConnId;
+use crate::daemon::readers::Readers;
 use crate::daemon::recorder::Recorder;
-use crate::daemon::reply::{ReplySender, answer};
+use crate::daemon::reply::{ReplySender, answer, too_much};
 use crate::store::derived;
 use crate::store::dirs::ProjectDirs;
 use crate::store::search::{SearchError, SearchRequest};
@@ -35,39 +37,42 @@ pub(super) fn find<T>(recorder: &Recorder<T>, params: &SearchParams, reply: Repl
 
 /// Says how far the index is, and begins everything anew when asked to.
 pub(super) fn rebuild<T>(
-    dirs: &ProjectDirs,
+    dirs: ProjectDirs,
     recorder: &Recorder<T>,
-    params: &RebuildParams,
-) -> Result<Reply, Refusal> {
-    let mut removed = Vec::new();
+    readers: &Readers,
+    conn: ConnId,
+    params: RebuildParams,
+    reply: ReplySender,
+) {
     if params.begin {
-        removed = derived::discard_checkpoint(dirs).map_err(|error| {
-            Refusal::new(
-                RefusalCode::RebuildFailed,
-                format!("the checkpoint could not be removed: {error}"),
-                "see that the state folder is yours and can be written",
-            )
-        })?;
         recorder.search().rebuild();
-        removed.push(derived::INDEX.to_owned());
     }
     let state = recorder.search().state();
-    Ok(Reply::Index(IndexReport {
+    let mut report = IndexReport {
         session_id: Some(recorder.session_id().clone()),
         indexed_to: state.indexed_to,
         head: recorder.world().seq.0,
-        removed,
+        removed: Vec::new(),
         fault: state.fault,
-    }))
+    };
+    readers.read(conn, reply, move || {
+        if params.begin {
+            report.removed = derived::discard_checkpoint(&dirs).map_err(|error| {
+                Refusal::new(
+                    RefusalCode::RebuildFailed,
+                    format!("the checkpoint could not be removed: {error}"),
+                    "see that the state folder is yours and can be written",
+                )
+            })?;
+            report.removed.push(derived::INDEX.to_owned());
+        }
+        Ok(Reply::Index(report))
+    });
 }
 
 fn refusal(error: &SearchError) -> Refusal {
     match error {
-        SearchError::Busy => Refusal::new(
-            RefusalCode::Overloaded,
-            error.to_string(),
-            "nothing is wrong; try again in a moment",
-        ),
+        SearchError::Busy => too_much(error.to_string()),
         SearchError::Ledger { source, .. } => unreadable(source),
         _ => Refusal::new(
             RefusalCode::SearchFailed,

@@ -1,8 +1,7 @@
 //! Tasks that can travel: the operator opens one, makes it the current one, and closes it.
 
-use super::checks::{ID_CHARS_MAX, check_text, not_found, shortened};
+use super::checks::{ID_CHARS_MAX, check_marker, check_text, not_found, shortened};
 use crate::core::agent::Party;
-use crate::core::continuity::MARKER_CHARS_MAX;
 use crate::core::entry::{Entry, EntryKind, NoteKind, TASK, TASK_ONLY, TaskRecord, TaskStep};
 use crate::core::id::{CapsuleId, EntryId, RuntimeSession};
 use crate::core::snapshot::{Snapshot, TASKS_OPEN_MAX, TaskSnapshot};
@@ -187,14 +186,7 @@ fn check_said(field: &str, text: Option<&str>) -> Result<(), Refusal> {
         return Ok(());
     };
     check_text(field, text)?;
-    if text.chars().count() > MARKER_CHARS_MAX {
-        return Err(Refusal::new(
-            RefusalCode::TooLarge,
-            format!("`{field}` is longer than {MARKER_CHARS_MAX} characters"),
-            "say it in fewer words, or name a file that says it",
-        ));
-    }
-    Ok(())
+    check_marker(&format!("`{field}`"), text)
 }
 
 fn check_handoff(world: &Snapshot, id: Option<&EntryId>) -> Result<(), Refusal> {

@@ -1,23 +1,30 @@
 //! The operator trusts what `config.json` says now.
 
+use super::settings::keep_signer;
 use crate::core::agent::Party;
-use crate::core::entry::{ErrorCode, LifecycleEvent};
+use crate::core::entry::LifecycleEvent;
 use crate::core::policy::PolicyChange;
 use crate::daemon::clock::now_ms;
+use crate::daemon::event::Event;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::store::{config, trust};
+use crate::daemon::settings::{KeptTrust, SettingsChange, SettingsKept, SettingsWritten};
+use crate::store::config::{self, Loaded};
+use crate::store::dirs::UserDirs;
+use crate::store::trust;
 use crate::wire::config::{SigningMode, signing_mode, trusted_policy};
 use crate::wire::control::{Recorded, Refusal, RefusalCode, Reply, TrustParams};
 
 impl Daemon {
     /// Recorded first; what is trusted counts once the entry is durable.
-    pub(super) fn trust(&mut self, params: &TrustParams, reply: ReplySender) {
-        let Some(user) = self.configuration.user().cloned() else {
-            return answer(reply, Err(failed("this daemon has no configuration")));
-        };
-        // Small and bounded, and read here so that nothing else happens in between.
-        let loaded = config::load(&self.dirs, &user);
+    pub(super) fn record_trust(
+        &mut self,
+        params: TrustParams,
+        is_signer_forgotten: bool,
+        user: UserDirs,
+        loaded: &Loaded,
+        reply: ReplySender,
+    ) {
         if loaded.digest != params.digest || loaded.file.is_none() {
             return answer(
                 reply,
@@ -34,9 +41,14 @@ impl Daemon {
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         let changes_signing = signing.is_some();
-        if changes_signing && signing_mode(&power) == SigningMode::Off {
+        let ends_signing = changes_signing && signing_mode(&power) == SigningMode::Off;
+        if ends_signing && !is_signer_forgotten {
             // Before it is recorded: after a crash the record says what is so.
-            self.keep_signer(&user, None);
+            let change = SettingsChange::Trust {
+                params,
+                is_signer_forgotten: true,
+            };
+            return self.read_settings(change, reply);
         }
         let keys: Vec<&str> = power.keys().map(String::as_str).collect();
         let text = if keys.is_empty() {
@@ -58,7 +70,8 @@ impl Daemon {
         let entry_id = entry.id.clone();
         let rules = trusted_policy(&power);
         let names_another = rules.coordinator != self.configuration.policy().coordinator;
-        let coordinator = names_another.then(|| {
+        let renews = names_another.then_some(rules);
+        let coordinator = renews.as_ref().map(|rules| {
             let to = rules.coordinator;
             let text = PolicyChange::Coordinator { to }.to_string();
             let event = LifecycleEvent::CoordinatorChanged;
@@ -75,30 +88,60 @@ impl Daemon {
                     Err(refusal) => return answer(reply, Err(refusal.clone())),
                 };
                 let seq = stored[0].entry.seq;
+                let recorded = Recorded { entry_id, seq };
                 let state = daemon.recorder.world().signing.as_ref();
                 let notice = state.map(|state| state.notice.clone());
-                if changes_signing && notice.is_some() {
-                    daemon.keep_signer(&user, notice.as_ref());
-                }
-                let id = daemon.dirs.instance_id();
-                if let Err(error) = trust::write(&user, &id, power, now_ms()) {
-                    let why = format!("what was trusted could not be kept: {error}");
-                    daemon.note_fact(Party::System, ErrorCode::TrustNotKept, why.clone());
-                    return answer(reply, Err(failed(&why)));
-                }
-                let loaded = config::load(&daemon.dirs, &user);
-                daemon.reconfigure(loaded, &[]);
-                daemon.alarms.trusted();
-                if names_another {
-                    daemon.renew_blocks(&rules, entry_id.clone(), seq);
-                }
-                answer(reply, Ok(Reply::Recorded(Recorded { entry_id, seq })));
+                let notice = notice.filter(|_| changes_signing);
+                let (dirs, id) = (daemon.dirs.clone(), daemon.dirs.instance_id());
+                daemon.beside_in_order(move |under_way| {
+                    let signer = notice.and_then(|it| keep_signer(&user, &id, Some(&it)));
+                    let kept = trust::write(&user, &id, power, now_ms())
+                        .map(|()| config::load(&dirs, &user))
+                        .map_err(|error| format!("what was trusted could not be kept: {error}"));
+                    let kept = SettingsWritten::Trust(KeptTrust {
+                        recorded,
+                        signer,
+                        renews,
+                        kept,
+                    });
+                    Event::SettingsKept(Box::new(SettingsKept {
+                        kept,
+                        reply,
+                        under_way,
+                    }))
+                });
             }),
         );
     }
+
+    /// What is trusted was written: it counts.
+    pub(super) fn trust_kept(&mut self, kept: KeptTrust, reply: ReplySender) {
+        let KeptTrust {
+            recorded,
+            signer,
+            renews,
+            kept,
+        } = kept;
+        if let Some(why) = signer {
+            self.note_not_kept(why);
+        }
+        let loaded = match kept {
+            Ok(loaded) => loaded,
+            Err(why) => {
+                self.note_not_kept(why.clone());
+                return answer(reply, Err(failed(&why)));
+            }
+        };
+        self.reconfigure(loaded, &[]);
+        self.alarms.trusted();
+        if let Some(rules) = renews {
+            self.renew_blocks(&rules, recorded.entry_id.clone(), recorded.seq);
+        }
+        answer(reply, Ok(Reply::Recorded(recorded)));
+    }
 }
 
-fn failed(why: &str) -> Refusal {
+pub(super) fn failed(why: &str) -> Refusal {
     Refusal::new(
         RefusalCode::TrustFailed,
         why,

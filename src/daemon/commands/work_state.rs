@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::checks::{ID_CHARS_MAX, check_text, not_found};
+use super::checks::{ID_CHARS_MAX, check_marker, check_text, not_found};
 use crate::core::agent::{Agent, Party};
-use crate::core::continuity::{MARKER_CHARS_MAX, PINNED};
+use crate::core::continuity::PINNED;
 use crate::core::entry::{ContinuityFact, Entry, EntryKind};
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Daemon;
@@ -106,17 +106,7 @@ fn check(params: &StateWorkParams) -> Result<(), Refusal> {
     }
     for value in values {
         check_text(value.kind.as_str(), &value.text)?;
-        // More is not kept, and what would be cut is better said in fewer words.
-        if value.text.chars().count() > MARKER_CHARS_MAX {
-            return Err(Refusal::new(
-                RefusalCode::TooLarge,
-                format!(
-                    "the {} is longer than {MARKER_CHARS_MAX} characters",
-                    value.kind.as_str()
-                ),
-                "say it in fewer words, or name a file that says it",
-            ));
-        }
+        check_marker(&format!("the {}", value.kind.as_str()), &value.text)?;
     }
     Ok(())
 }

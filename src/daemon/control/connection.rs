@@ -28,7 +28,8 @@ use super::admission::HelloAdmission;
 use super::lobby::LobbyPlace;
 use crate::daemon::handle::{DaemonHandle, Joined};
 use crate::daemon::peer::Peer;
-use crate::wire::control::{Command, FRAME_BYTES_MAX, Hello, PART_BYTES, Refusal, RefusalCode};
+use crate::daemon::reply::no_hello;
+use crate::wire::control::{Command, FRAME_BYTES_MAX, Hello, PART_BYTES, Refusal};
 use crate::wire::jsonrpc::{ErrorObject, Frame, Request, code};
 
 /// How long a client may take to say hello.
@@ -240,11 +241,7 @@ where
         };
         let id = request.id;
         if request.method != "hello" {
-            let error = to_error(&Refusal::new(
-                RefusalCode::NoHello,
-                "say hello first",
-                "send a `hello` request with protocol, role and pid",
-            ));
+            let error = to_error(&no_hello());
             refuse(sink, id, error).await?;
             continue;
         }
@@ -263,7 +260,7 @@ where
             refuse(sink, id, to_error(&refusal)).await?;
             return None;
         }
-        let process = peer.process(hello.pid).await;
+        let process = peer.process(hello.pid, hello.role).await;
         let operator = admission == HelloAdmission::Operator;
         match daemon.join_from(hello, operator, process).await {
             Ok(joined) => {

@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 use crate::daemon::event::Event;
 use crate::daemon::handle::{DaemonHandle, EVENTS_MAX};
 use crate::daemon::recorder::WriterEvents;
+use crate::daemon::tree_commit::TreeCommit;
 use crate::store::queue::QueueEvent;
 
 /// Both ends of the loop's queue.
@@ -18,11 +19,11 @@ pub(in crate::daemon) struct Channel {
 }
 
 impl Channel {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(commit: TreeCommit) -> Self {
         let ended = CancellationToken::new();
         let (events, inbox) = mpsc::channel(EVENTS_MAX);
         Self {
-            handle: DaemonHandle::new(events, ended.clone()),
+            handle: DaemonHandle::new(events, commit, ended.clone()),
             inbox,
             ended,
         }

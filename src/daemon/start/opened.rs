@@ -19,6 +19,7 @@ use crate::daemon::identity::Identity;
 use crate::daemon::outbox::Outbox;
 use crate::daemon::owners::Daemon;
 use crate::daemon::recorder::{Keepers, Recorder, RecorderParts};
+use crate::daemon::tree_commit::TreeCommit;
 use crate::store::disk_space::DiskSpace;
 use crate::store::head::{HeadKeeper, Heads};
 use crate::store::ledger::{self, CheckpointKeeper, Ledger, Stored};
@@ -79,7 +80,7 @@ impl Claimed {
             dirs, user_dirs, ..
         } = &self.builder;
         let state_failed = |source| self.builder.state_failed(source);
-        let channel = Channel::new();
+        let channel = Channel::new(TreeCommit::start(dirs.root.clone()));
         let heads = Heads::open(user_dirs, &dirs.instance_id())
             .map_err(|source| self.builder.registry_failed(source))?;
         let believed_after = heads.kept().map_or(0, |kept| kept.foreign_through);
@@ -225,6 +226,7 @@ impl Opened {
             recorder,
             self.outbox,
             codex,
+            self.channel.handle.commit().clone(),
             weak,
         );
         Assembled {

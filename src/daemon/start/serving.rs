@@ -29,6 +29,7 @@ use crate::daemon::fault::{DaemonFault, Ended};
 use crate::daemon::handle::DaemonHandle;
 use crate::daemon::identity::Identity;
 use crate::daemon::operator;
+use crate::daemon::registering::tell_agents;
 use crate::daemon::running::Running;
 use crate::daemon::takeover::{Listeners, LoopState, Takeover};
 use crate::store::child;
@@ -271,11 +272,27 @@ fn record_child(dirs: ProjectDirs, disowned: Arc<AtomicBool>) -> codex::RecordCh
 /// Tells the loop what the adapter tells, and its end.
 async fn forward(mut facts: mpsc::Receiver<CodexFact>, handle: DaemonHandle) {
     while let Some(fact) = facts.recv().await {
+        tell_agents(handle.events(), agents_of(&fact)).await;
+        if matches!(fact, CodexFact::TurnCompleted { .. }) {
+            // Its last words may be a message.
+            handle.commit().read().await;
+        }
         if handle.events().send(Event::Codex(fact)).await.is_err() {
             return;
         }
     }
     let _ = handle.events().send(Event::CodexSilent).await;
+}
+
+/// The processes below which nobody is the operator.
+fn agents_of(fact: &CodexFact) -> Vec<u32> {
+    match fact {
+        // What a command of Codex leaves behind becomes a child of the keeper.
+        CodexFact::ServerStarted { pid, keeper, .. } => vec![*pid, *keeper],
+        // Also a terminal that has just left may run on.
+        CodexFact::Tui { pid, .. } => pid.iter().copied().collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn fingerprint(secret: &str) -> String {

@@ -24,6 +24,7 @@ use crate::daemon::event::Event;
 use crate::daemon::handle::DaemonHandle;
 use crate::daemon::identity::Identity;
 use crate::daemon::owners::Daemon;
+use crate::daemon::peer::ClientProcess;
 use crate::daemon::start::{Assembled, Builder, Claimed};
 use crate::daemon::takeover::CarriedState;
 use crate::store::ledger::{self, Ledger, LedgerError, WriterEvent};
@@ -380,6 +381,7 @@ impl Rig {
             runtime_session_id: RuntimeSession::default(),
             mode: DeliveryMode::Auto,
         };
+        let process = ClientProcess::of(process, role);
         self.greet_from(hello, false, Some(process))
     }
 
@@ -387,7 +389,12 @@ impl Rig {
         self.greet_from(hello, operator, None)
     }
 
-    fn greet_from(&mut self, hello: Hello, operator: bool, process: Option<u32>) -> Guest {
+    fn greet_from(
+        &mut self,
+        hello: Hello,
+        operator: bool,
+        process: Option<ClientProcess>,
+    ) -> Guest {
         self.try_greet(hello, operator, process).unwrap()
     }
 
@@ -395,7 +402,7 @@ impl Rig {
         &mut self,
         hello: Hello,
         operator: bool,
-        process: Option<u32>,
+        process: Option<ClientProcess>,
     ) -> Result<Guest, Refusal> {
         let conn = ConnId::next();
         let (outlet, notifications) = Outlet::new(CancellationToken::new());

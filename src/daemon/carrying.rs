@@ -1,0 +1,189 @@
+//! [`CarryingRead`]: what a session that ends leaves to the one that follows, read beside the loop
+//! before it ends. All of the record is read for a compaction; what is recorded meanwhile is in
+//! memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use super::commands::ledger::unreadable;
+use super::digest::DigestBeginning;
+use super::reply::ReplySender;
+use super::under_way::UnderWay;
+use crate::core::entry::{Entry, EntryKind, NoteKind};
+use crate::core::id::{EntryId, Seq, SessionId};
+use crate::core::snapshot::Snapshot;
+use crate::store::ledger::{self, Ledger};
+use crate::wire::control::{ClearParams, CompactParams, Refusal, RefusalCode};
+
+/// How a session is to end.
+#[derive(Debug, Clone)]
+pub enum EndingWish {
+    /// Put away; open tasks go on.
+    Clear(ClearParams),
+    /// Sealed; what is open in it goes on.
+    Compact(CompactParams),
+}
+
+/// A session is to end, and what it leaves was read.
+#[derive(Debug)]
+pub struct SessionEnding {
+    /// How.
+    pub(super) wish: EndingWish,
+    /// The session.
+    pub(super) session: SessionId,
+    /// What was read of it.
+    pub(super) read: Result<CarryingRead, Refusal>,
+    /// The answer.
+    pub(super) reply: ReplySender,
+    /// Until this is heard.
+    pub(super) under_way: UnderWay,
+}
+
+/// What was read.
+#[derive(Debug)]
+pub(super) struct CarryingRead {
+    /// The last entry that was recorded then.
+    pub(super) upto: Seq,
+    /// The places of the entries that are carried on.
+    pub(super) wanted: BTreeSet<Seq>,
+    pub(super) entries: BTreeMap<Seq, Entry>,
+    /// Of a compaction.
+    pub(super) digest: Option<DigestBeginning>,
+}
+
+impl CarryingRead {
+    /// Reads it. Blocking.
+    ///
+    /// # Errors
+    ///
+    /// When the record cannot be read, or was edited.
+    pub(super) fn of(
+        wish: &EndingWish,
+        ledger: &Ledger,
+        world: &Snapshot,
+    ) -> Result<Self, Refusal> {
+        let (wanted, digest) = match wish {
+            EndingWish::Clear(_) => (world.entries_of_open_tasks(), None),
+            EndingWish::Compact(_) => {
+                check_unaltered(ledger)?;
+                let digest = DigestBeginning::read(ledger, world);
+                let digest = digest.map_err(|error| unreadable(&error))?;
+                (compaction_wants(world, ledger), Some(digest))
+            }
+        };
+        let mut entries = BTreeMap::new();
+        for seq in &wanted {
+            entries.insert(*seq, entry_at(ledger, *seq)?);
+        }
+        Ok(Self {
+            upto: world.seq,
+            wanted,
+            entries,
+            digest,
+        })
+    }
+}
+
+/// An entry that is carried on.
+pub(super) fn entry_at(ledger: &Ledger, seq: Seq) -> Result<Entry, Refusal> {
+    let stored = ledger.read(seq).map_err(|error| unreadable(&error))?;
+    let stored = stored.ok_or_else(|| {
+        Refusal::new(
+            RefusalCode::LedgerUnreadable,
+            format!("entry {seq} is open and could not be read"),
+            "nothing was changed; see what `ctxrelay ledger verify` says",
+        )
+    })?;
+    Ok(stored.entry)
+}
+
+/// Handoffs that a pending proposal counts as resolved, and what resolved them: a rejection opens
+/// them again.
+fn resolved_for_now(world: &Snapshot, ledger: &Ledger) -> Vec<Seq> {
+    let pending = world.pending_proposals.values();
+    let named: BTreeSet<&EntryId> = pending
+        .flat_map(|pending| &pending.proposal.handles)
+        .collect();
+    let mut resolved = Vec::new();
+    let closed = world.closed_handoffs.iter();
+    for handoff in closed.filter(|closed| named.contains(&closed.id)) {
+        let closer = handoff.handled_by.as_ref();
+        let closer = closer.and_then(|(id, _)| ledger.read(ledger.seq_of(id)?).ok().flatten());
+        // A decision closes nothing without its proposal, and a handoff would be open again:
+        // without what closed it, it is better not there.
+        if let Some(closer) = closer.filter(|closer| {
+            matches!(
+                closer.entry.kind,
+                EntryKind::Message(_) | EntryKind::Note { .. }
+            )
+        }) {
+            resolved.extend([handoff.seq, closer.entry.seq]);
+        }
+    }
+    resolved
+}
+
+/// The places of the entries that a compaction carries on. Reads the record for some of them.
+pub(super) fn compaction_wants(world: &Snapshot, ledger: &Ledger) -> BTreeSet<Seq> {
+    let mut wanted = wanted(world, |id| ledger.seq_of(id));
+    wanted.extend(resolved_for_now(world, ledger));
+    wanted
+}
+
+fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSet<Seq> {
+    let mut wanted: BTreeSet<Seq> = world.open_questions.keys().copied().collect();
+    wanted.extend(world.unsettled.values().map(|message| message.seq));
+    wanted.extend(
+        world
+            .pending_proposals
+            .values()
+            .map(|proposal| proposal.seq),
+    );
+    for handoff in world.open_handoffs.values() {
+        wanted.insert(handoff.seq);
+        // What was said about it, so that it stays in its lane.
+        let about = [&handoff.answer, &handoff.blocked_by];
+        wanted.extend(about.into_iter().flatten().filter_map(&seq_of));
+    }
+    wanted.extend(world.open_blockers.iter().map(|blocker| blocker.seq));
+    let states = world.continuity.values().flat_map(BTreeMap::values);
+    wanted.extend(states.flat_map(|state| state.stated().map(|said| said.seq)));
+    wanted.extend(world.entries_of_open_tasks());
+    wanted.extend(world.gates.values().map(|gate| gate.seq));
+    // Where the work stands: the latest of each sort, and every decision.
+    for note in world.notes.iter().rev() {
+        let is_latest = !world
+            .notes
+            .iter()
+            .any(|other| other.kind == note.kind && other.seq > note.seq);
+        let is_wanted = match note.kind {
+            NoteKind::Decision => true,
+            NoteKind::Goal | NoteKind::Plan | NoteKind::NextStep => is_latest,
+            // What of the others still counts is in the agents' states.
+            _ => false,
+        };
+        if is_wanted {
+            wanted.insert(note.seq);
+        }
+    }
+    wanted
+}
+
+/// Refuses to carry entries on into another file when somebody edited the one they stand in since
+/// it was opened: with a new hash they would be as good as recorded. Reads all that was recorded
+/// until now; what is recorded meanwhile is our own writer's. Blocking.
+fn check_unaltered(ledger: &Ledger) -> Result<(), Refusal> {
+    let stats = ledger.stats();
+    let now = ledger::read_to(ledger.path(), stats.bytes, |_| ControlFlow::Continue(()));
+    let is_as_it_was =
+        now.is_ok_and(|now| !stats.chain_ok || now.chain_ok && now.head == stats.head);
+    if is_as_it_was {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        RefusalCode::RecordAltered,
+        "somebody else edited the record",
+        "nothing was changed; see where with `ctxrelay ledger verify`, and begin anew with \
+         `ctxrelay ledger clear`",
+    ))
+}

@@ -1,0 +1,95 @@
+//! The settings are read, a change of them is recorded, and then it is written and counts.
+
+use crate::core::signing::SigningNotice;
+use crate::daemon::event::Event;
+use crate::daemon::owners::Daemon;
+use crate::daemon::reply::{ReplySender, answer};
+use crate::daemon::settings::{SettingsChange, SettingsKept, SettingsRead, SettingsWritten};
+use crate::store::config;
+use crate::store::dirs::UserDirs;
+use crate::store::signer;
+
+impl Daemon {
+    /// Has the settings read for a change of them.
+    pub(super) fn read_settings(&mut self, change: SettingsChange, reply: ReplySender) {
+        let Some(user) = self.configuration.user().cloned() else {
+            let why = "this daemon has no configuration";
+            let refusal = match change {
+                SettingsChange::Policy(_) => super::policy::failed(why),
+                SettingsChange::Trust { .. } => super::trust::failed(why),
+            };
+            return answer(reply, Err(refusal));
+        };
+        let forgets = matches!(
+            change,
+            SettingsChange::Trust {
+                is_signer_forgotten: true,
+                ..
+            }
+        );
+        let (dirs, id) = (self.dirs.clone(), self.dirs.instance_id());
+        self.beside_in_order(move |under_way| {
+            let not_kept = forgets.then(|| keep_signer(&user, &id, None)).flatten();
+            let loaded = config::load(&dirs, &user);
+            Event::SettingsRead(Box::new(SettingsRead {
+                change,
+                user,
+                loaded,
+                not_kept,
+                reply,
+                under_way,
+            }))
+        });
+    }
+
+    /// They were read: what is to be changed is recorded first.
+    pub(in crate::daemon) fn on_settings_read(&mut self, read: SettingsRead) {
+        let SettingsRead {
+            change,
+            user,
+            loaded,
+            not_kept,
+            reply,
+            under_way: _heard,
+        } = read;
+        if let Some(why) = not_kept {
+            self.note_not_kept(why);
+        }
+        if self.operations.is_stopping() {
+            return answer(reply, Err(self.operations.refusal()));
+        }
+        match change {
+            SettingsChange::Policy(change) => self.record_policy(change, user, &loaded, reply),
+            SettingsChange::Trust {
+                params,
+                is_signer_forgotten,
+            } => self.record_trust(params, is_signer_forgotten, user, &loaded, reply),
+        }
+    }
+
+    /// A change was written: it counts.
+    pub(in crate::daemon) fn on_settings_kept(&mut self, kept: SettingsKept) {
+        let SettingsKept {
+            kept,
+            reply,
+            under_way: _heard,
+        } = kept;
+        match kept {
+            SettingsWritten::Policy(kept) => self.policy_kept(kept, reply),
+            SettingsWritten::Trust(kept) => self.trust_kept(kept, reply),
+        }
+    }
+}
+
+/// Has the key known outside of the project, or forgotten there. Why it could not be. Blocking.
+pub(super) fn keep_signer(
+    user: &UserDirs,
+    instance_id: &str,
+    notice: Option<&SigningNotice>,
+) -> Option<String> {
+    let written = signer::write(user, instance_id, notice);
+    let error = written.err()?;
+    Some(format!(
+        "which key signs the decisions could not be kept: {error}"
+    ))
+}

@@ -1,0 +1,73 @@
+//! [`SettingsRead`] and [`SettingsKept`]: `config.json` and what is trusted of it are read and written
+//! beside the loop, one change after the other. The entry of a change is recorded between the two.
+
+use super::reply::ReplySender;
+use super::under_way::UnderWay;
+use crate::core::policy::{PolicyChange, PolicyRules};
+use crate::store::config::Loaded;
+use crate::store::dirs::UserDirs;
+use crate::wire::control::{PolicySet, Recorded, TrustParams};
+
+/// What is to become of the settings.
+#[derive(Debug)]
+pub enum SettingsChange {
+    /// A rule for the agents.
+    Policy(PolicyChange),
+    /// The file is trusted as it is.
+    Trust {
+        /// Which file, and what it needs.
+        params: TrustParams,
+        /// The signer's key is not known outside of the project any more.
+        is_signer_forgotten: bool,
+    },
+}
+
+/// The settings were read for a change of them.
+#[derive(Debug)]
+pub struct SettingsRead {
+    pub(super) change: SettingsChange,
+    pub(super) user: UserDirs,
+    pub(super) loaded: Loaded,
+    /// What could not be written on the way; why.
+    pub(super) not_kept: Option<String>,
+    pub(super) reply: ReplySender,
+    /// Until this is heard.
+    pub(super) under_way: UnderWay,
+}
+
+/// A change was recorded and written, or could not be.
+#[derive(Debug)]
+pub struct SettingsKept {
+    pub(super) kept: SettingsWritten,
+    pub(super) reply: ReplySender,
+    /// Until this is heard.
+    pub(super) under_way: UnderWay,
+}
+
+/// What was written.
+#[derive(Debug)]
+pub(super) enum SettingsWritten {
+    Policy(KeptPolicy),
+    Trust(KeptTrust),
+}
+
+/// A rule that was written, with what it was recorded as.
+#[derive(Debug)]
+pub(super) struct KeptPolicy {
+    pub(super) change: PolicyChange,
+    pub(super) set: PolicySet,
+    /// The rules as they are now, and the file; why they could not be written.
+    pub(super) kept: Result<(PolicyRules, Loaded), String>,
+}
+
+/// What is trusted now, and what it was recorded as.
+#[derive(Debug)]
+pub(super) struct KeptTrust {
+    pub(super) recorded: Recorded,
+    /// The signer's key could not be kept; why.
+    pub(super) signer: Option<String>,
+    /// The rules, where they name another coordinator: the instruction files are to say so.
+    pub(super) renews: Option<PolicyRules>,
+    /// The file as it counts now; why it does not.
+    pub(super) kept: Result<Loaded, String>,
+}
