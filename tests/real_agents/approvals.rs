@@ -12,22 +12,22 @@ use crate::support::pty::{Key, Pty};
 use crate::support::script::{Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
 
-const DIALOG: &str = "Would you like to run";
+pub const DIALOG: &str = "Would you like to run";
 
-const CLAUDES_DIALOG: &str = "Do you want to proceed?";
+pub const CLAUDES_DIALOG: &str = "Do you want to proceed?";
 
 /// What Claude runs: its output is not in the command.
 const MAKES_FILE: &str = "touch made.txt && echo done-$((40+2))";
 
 /// The steps of requests for approval in the record, oldest first.
-fn approvals(pair: &Pair) -> Vec<Value> {
+pub fn approvals(pair: &Pair) -> Vec<Value> {
     let lines = pair.project.ledger().into_iter();
     lines
         .filter(|line| line["runtimeEvent"]["kind"] == "approval")
         .collect()
 }
 
-fn steps(pair: &Pair) -> Vec<String> {
+pub fn steps(pair: &Pair) -> Vec<String> {
     let word = |line: &Value| {
         let (source, status) = (&line["source"], &line["runtimeEvent"]["status"]);
         format!("{} {}", source.as_str().unwrap(), status.as_str().unwrap())
@@ -37,7 +37,7 @@ fn steps(pair: &Pair) -> Vec<String> {
 
 /// Codex in its terminal, which asks whether it may make a file; the id of the request.
 #[track_caller]
-fn codex_asks(pair: &Pair) -> (Pty, String) {
+pub fn codex_asks(pair: &Pair) -> (Pty, String) {
     let command = ToolCall::escalated("touch made.txt", "a file is needed");
     pair.responses
         .when(says("make the file"))
@@ -62,7 +62,7 @@ fn codex_asks(pair: &Pair) -> (Pty, String) {
     (codex, id.to_owned())
 }
 
-fn made(pair: &Pair) -> bool {
+pub fn made(pair: &Pair) -> bool {
     pair.project.root().join("made.txt").exists()
 }
 
@@ -295,7 +295,7 @@ fn claude_wants_a_file(pair: &Pair) -> Pty {
 
 /// As before, at its own dialog, and the id of the request.
 #[track_caller]
-fn claude_asks(pair: &Pair) -> (Pty, String) {
+pub fn claude_asks(pair: &Pair) -> (Pty, String) {
     let mut claude = claude_wants_a_file(pair);
     let asked = wait_until("the request in the record", timeout(), || {
         approvals(pair).pop()
@@ -309,7 +309,7 @@ fn claude_asks(pair: &Pair) -> (Pty, String) {
 
 /// Answers Claude's own dialog.
 #[track_caller]
-fn yes(claude: &mut Pty) {
+pub fn yes(claude: &mut Pty) {
     claude.press_until(Key::Enter, "the dialog to go", |screen| {
         !screen.contains(CLAUDES_DIALOG)
     });
@@ -317,7 +317,7 @@ fn yes(claude: &mut Pty) {
 
 /// The deck's card of what waits, opened.
 #[track_caller]
-fn card(deck: &mut Pty) {
+pub fn card(deck: &mut Pty) {
     deck.press(Key::Char('3'));
     // Beside the lists it is read without its keys.
     deck.press_until(Key::Enter, "the card", |screen| {

@@ -28,6 +28,7 @@ mod pair;
 mod policy;
 mod proposals;
 mod published;
+mod raced;
 mod recovered;
 mod reloaded;
 mod reminded;
