@@ -2,7 +2,10 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::key::Key;
-use ctxrelay_ui::model::{Banner, DeckView, HandoffRow, Level, Party};
+use ctxrelay_ui::model::{
+    AnswerEffect, AskedCard, AskedChoice, Banner, DeckView, HandoffRow, InboxCard, InboxKind,
+    Level, Party, TrustCard, WaitingKey,
+};
 use ctxrelay_ui::scenes::{hostile_text, long_session, screen};
 use ctxrelay_ui::{Deck, Depth, Glyphs, Msg, Settings, update};
 use proptest::prelude::*;
@@ -133,8 +136,34 @@ fn hostile(text: &str) -> DeckView {
             gate.name = text.to_owned();
             gate.command = text.to_owned();
             gate.result = text.to_owned();
+            gate.output = vec![text.to_owned()];
         }
     }
+    let party = || Party::Other(text.to_owned());
+    let mut trust = InboxCard::new(InboxKind::Trust, text, party(), 0, text);
+    trust.trust = Some(Box::new(TrustCard {
+        digest: text.to_owned(),
+        keys: vec![WaitingKey {
+            name: text.to_owned(),
+            note: text.to_owned(),
+            lines: vec![(true, text.to_owned()), (false, text.to_owned())],
+        }],
+        elsewhere: None,
+    }));
+    let mut asks = InboxCard::new(InboxKind::Approval, "a", party(), 0, text);
+    asks.asked = Some(Box::new(AskedCard {
+        what: text.to_owned(),
+        details: text.to_owned(),
+        hints: vec![text.to_owned()],
+        choices: vec![AskedChoice {
+            id: text.to_owned(),
+            label: text.to_owned(),
+            effect: AnswerEffect::Allow,
+        }],
+        given: Some(text.to_owned()).filter(|text| text.len() > 40),
+        call_waits_until_ms: None,
+    }));
+    view.inbox.splice(0..0, [trust, asks]);
     let hostile = |row: &mut HandoffRow| {
         row.ask = text.to_owned();
         row.id_short = text.to_owned();
