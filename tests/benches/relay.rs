@@ -16,6 +16,7 @@
 
 mod agent;
 mod appends;
+mod approvals;
 mod busy;
 mod cpu;
 mod delivery;
@@ -37,11 +38,12 @@ use figure::Table;
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
     ("delivery", delivery::measure),
     ("hook", hook::measure),
+    ("approvals", approvals::measure),
     ("wake", wake::measure),
     ("starts", starts::measure),
     ("process", process::measure),
