@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use super::exit::Failure;
 use super::instructions::rules_of_files;
 use super::notify_command::NotifyCommand;
+use super::operator_key::deck_key;
 use super::pair_tmux::kept;
 use super::recover::recovery_view;
 use super::screen_files::ScreenFiles;
@@ -23,6 +24,7 @@ use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::deck::clock::utc_offset_s;
 use crate::deck::display::{Display, DisplayHost, DisplayTeller};
+use crate::deck::key_slot::KeySlot;
 use crate::deck::opening::while_opening;
 use crate::deck::run::{DeckAbout, DeckOptions, WaitingTrust, project_name};
 use crate::deck::term::is_light;
@@ -35,6 +37,7 @@ use crate::wire::config::Waiting;
 pub(super) struct DeckScreen {
     pub(super) display: Display,
     pub(super) told_to_end: watch::Receiver<bool>,
+    key_slot: KeySlot,
     /// Ends with the screen.
     _watch: ScreenWatch,
 }
@@ -50,6 +53,7 @@ impl DeckScreen {
         let keeper = files.clone();
         let teller: Arc<OnceLock<DisplayTeller>> = Arc::default();
         let failing = Arc::clone(&teller);
+        let key_slot = KeySlot::default();
         let command = NotifyCommand::new(files.folder());
         let notify = move |words, text| {
             let failing = Arc::clone(&failing);
@@ -63,12 +67,14 @@ impl DeckScreen {
             notify: Box::new(notify),
             keep_theme: Box::new(move |name| keeper.keep_theme(name)),
             stop_group,
+            key_slot: key_slot.clone(),
         };
         let display = Display::open(settings, host)
             .map_err(|error| Failure::internal("show the deck", error))?;
         let _ = teller.set(display.teller());
         Ok(Self {
             told_to_end: signals(display.teller())?,
+            key_slot,
             _watch: ScreenWatch::start(files, own, display.teller()),
             display,
         })
@@ -117,6 +123,7 @@ pub(super) fn options(
     let reader = setting.clone();
     let recovering = setting.clone();
     let trusting = setting.clone();
+    let unlocker = setting.clone();
     DeckOptions {
         client,
         operator,
@@ -141,6 +148,8 @@ pub(super) fn options(
         }),
         read_rules: Arc::new(move |agent| rules_of_files(&reader, agent)),
         read_recovery: Arc::new(move || recovery_view(&recovering)),
+        unlock_key: Arc::new(move |wanted, typed| deck_key(&unlocker, wanted, typed)),
+        key_slot: screen.key_slot.clone(),
         notice: None,
         told_to_end: screen.told_to_end.clone(),
     }

@@ -1,5 +1,7 @@
 //! `ctxrelay operator key …`: the key that signs decisions.
 
+use std::time::Duration;
+
 use clap::Subcommand;
 use serde_json::json;
 use zeroize::Zeroizing;
@@ -9,6 +11,9 @@ use super::exit::{CliOutcome, Failure};
 use super::report::{Report, ReportText};
 use super::{operator, passphrase};
 use crate::core::signing::Signer;
+use crate::deck::key_slot::{SigningKey, UnlockedKey};
+use crate::host::ProjectContext;
+use crate::store::config;
 use crate::store::operator_key::{self, KeyError, OperatorKey, PASSPHRASE_CHARS_MIN};
 
 /// What belongs to the operator.
@@ -123,6 +128,38 @@ pub fn unlock(context: &CliContext, wanted: Option<&Signer>) -> Result<OperatorK
     }
     let typed: Zeroizing<String> = passphrase::ask(&format!("Passphrase of the key {found}:"))?;
     operator_key::unlock(user, &typed).map_err(|error| failed(context, &error))
+}
+
+/// Unlocks the key for the deck: it is wanted, what was typed is its passphrase, and how long it may
+/// be kept is what was trusted.
+///
+/// # Errors
+///
+/// As [`unlock`], as one sentence.
+pub fn deck_key(
+    setting: &ProjectContext,
+    wanted: &Signer,
+    typed: &str,
+) -> Result<UnlockedKey, String> {
+    let user = &setting.user_dirs;
+    let found = operator_key::read(user).map_err(|error| error.to_string())?;
+    if found != *wanted {
+        return Err(format!(
+            "the key file was replaced: it is {found}, and decisions are signed by {wanted}"
+        ));
+    }
+    let key = operator_key::unlock(user, typed).map_err(|error| error.to_string())?;
+    let keys = config::load(&setting.dirs, user).config.operator;
+    Ok(UnlockedKey {
+        key: Box::new(key),
+        keep: Duration::from_secs(60 * keys.unlock_minutes.get()),
+    })
+}
+
+impl SigningKey for OperatorKey {
+    fn sign(&self, statement: &[u8]) -> String {
+        self.value(statement)
+    }
 }
 
 fn failed(context: &CliContext, error: &KeyError) -> Failure {

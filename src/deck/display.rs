@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep};
 use super::clock::now_ms;
 use super::editor::Edited;
 use super::input_pause::InputPause;
+use super::key_slot::KeySlot;
 use super::late_reply::LateReply;
 use super::lend::edit;
 use super::term::{DRAWING_THREAD, Screen, restore, restore_unread};
@@ -67,6 +68,8 @@ pub struct DisplayHost {
     pub notify: Box<dyn Fn(Vec<String>, String) + Send>,
     /// Tells the process, with its group, to stop until a shell continues it.
     pub stop_group: fn(),
+    /// Forgets the key that signs, before this process is suspended.
+    pub key_slot: KeySlot,
 }
 
 impl std::fmt::Debug for DisplayHost {
@@ -299,6 +302,8 @@ fn draw(
                 }
                 Input::Look => has_view = true,
                 Input::Continued => {
+                    // Somebody else suspended it.
+                    host.key_slot.forget();
                     if screen.resume().is_err() {
                         return;
                     }
@@ -321,6 +326,7 @@ fn draw(
                     let _ = screen.clear();
                 }
                 Effect::Suspend => {
+                    host.key_slot.forget();
                     screen.suspend(host.stop_group);
                     let stop = wait_for_stop(inputs);
                     if matches!(stop, Stop::Over) || screen.resume().is_err() {

@@ -6,6 +6,7 @@
 //! - [`term`]: the only place that touches the terminal.
 //! - [`display`]: the threads that read and draw it.
 //! - [`lend`]: the terminal in the hands of the person's editor.
+//! - [`signing`]: what is decided on the screen, signed in this process.
 //! - [`opening`]: the deck before there is a daemon.
 //! - [`run`]: the deck with one.
 
@@ -16,6 +17,7 @@ pub mod display;
 mod editor;
 mod found;
 mod input_pause;
+pub mod key_slot;
 mod late_reply;
 mod lend;
 pub mod model;
@@ -25,6 +27,7 @@ mod present;
 mod reading;
 mod row_window;
 pub mod run;
+pub mod signing;
 pub mod term;
 mod thread;
 mod timeline;

@@ -57,6 +57,8 @@ pub struct Model {
     pub timeline: Timeline,
     /// What names the work tree ([`pin`](crate::core::entry::WorkTree::pin)); `None` until somebody looked.
     pub tree: Option<String>,
+    /// Until when the key that signs is unlocked in this deck, ms since the epoch.
+    pub key_until_ms: Option<i64>,
     /// What of it differs from the tree that was approved last.
     pub changed: Option<ChangedFiles>,
     /// What of the configuration waits for trust, and since when this deck has known it, ms since the
@@ -90,6 +92,7 @@ impl Model {
             deliveries: BTreeMap::new(),
             timeline: Timeline::default(),
             tree: None,
+            key_until_ms: None,
             changed: None,
             trust: None,
             started: BTreeMap::new(),

@@ -22,6 +22,7 @@ use crate::core::delivery::OnBusy;
 use crate::core::entry::NoteKind;
 use crate::core::id::EntryId;
 use crate::core::policy::{Coordinator, PolicyChange};
+use crate::core::signing::DecisionSignature;
 use crate::wire::control::{
     AcknowledgeParams, AnswerApprovalParams, ClearParams, Cleared, Command, DecideParams,
     HandoffParams, NoteParams, PolicySet, QueueChange, QueueChangeParams, Reply, RunGatesParams,
@@ -36,13 +37,18 @@ const FOUND_MAX: u32 = 100;
 const SEARCH_AGAIN: Duration = Duration::from_millis(500);
 
 /// Performs what is a call; everything else is the caller's. Returns what the screen is told.
-pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model) -> Option<Msg> {
+pub(super) async fn perform(
+    effect: Effect,
+    signature: Option<DecisionSignature>,
+    operator: &Client,
+    model: &mut Model,
+) -> Option<Msg> {
     match effect {
         Effect::Approve {
             proposal_id,
             stale_tree,
         } => {
-            let result = decide(operator, proposal_id, true, None, stale_tree).await;
+            let result = decide(operator, proposal_id, None, stale_tree, signature).await;
             Some(notice(result, "approved, on record"))
         }
         Effect::Trust { digest } => {
@@ -64,7 +70,7 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
             proposal_id,
             reason,
         } => {
-            let result = decide(operator, proposal_id, false, Some(reason), None).await;
+            let result = decide(operator, proposal_id, Some(reason), None, signature).await;
             Some(notice(result, "rejected, on record"))
         }
         Effect::AnswerApproval { id, choice, note } => {
@@ -176,6 +182,9 @@ pub(super) async fn perform(effect: Effect, operator: &Client, model: &mut Model
         | Effect::CopyText(_)
         | Effect::OpenEditor { .. }
         | Effect::LookAtTree
+        | Effect::Unlock { .. }
+        | Effect::LeaveUnlock
+        | Effect::LockKey
         | Effect::Redraw
         | Effect::Notify { .. }
         | Effect::Suspend
@@ -247,17 +256,17 @@ async fn words_of(operator: &Client, model: &Model, line: u64) -> Option<String>
 async fn decide(
     operator: &Client,
     proposal_id: String,
-    approve: bool,
     reason: Option<String>,
     stale_tree: Option<String>,
+    signature: Option<DecisionSignature>,
 ) -> Result<Reply, ClientError> {
     operator
         .call(Command::Decide(DecideParams {
             proposal_id: EntryId::new(proposal_id),
-            approve,
+            approve: reason.is_none(),
             reason,
             stale_tree,
-            signature: None,
+            signature,
         }))
         .await
 }

@@ -8,6 +8,7 @@ mod rows;
 mod trust;
 
 use ctxrelay_ui::model as ui;
+use ctxrelay_ui::text::clock;
 
 use agents::{claude_card, codex_card};
 use missing::missing;
@@ -46,6 +47,7 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         daemon: daemon(model),
         opening: opening(model),
         banner: banner(model),
+        is_key_unlocked: model.key_until_ms.is_some(),
         ledger: ui::HeaderLedger {
             entries: model.world.seq.0.max(status.ledger.entries),
             chain: match status.ledger.chain {
@@ -264,7 +266,7 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
             })
             .collect(),
         replaces: replaced(model, proposal),
-        sign_off: sign_off(model, proposal),
+        sign_off: sign_off(model),
         commit: claimed.tree.as_ref().and_then(|tree| tree.commit.clone()),
         changed_files: claimed.tree.as_ref().map_or(0, |tree| small(tree.changed)),
         tree: claimed.tree.as_ref().map(|tree| tree.tree.clone()),
@@ -287,13 +289,18 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
 }
 
 /// How it is decided, where that is not by a key of the deck alone.
-fn sign_off(model: &Model, proposal: &ProposalSnapshot) -> Option<String> {
+fn sign_off(model: &Model) -> Option<String> {
     if let Some(signing) = &model.world.signing {
+        let signer = &signing.notice.signer;
+        let locked = match model.key_until_ms {
+            Some(until_ms) => format!(
+                "It is unlocked here until {}; the command `lock key` locks it at once.",
+                clock(until_ms, model.about.utc_offset_s)
+            ),
+            None => "It is locked: deciding asks for its passphrase.".to_owned(),
+        };
         return Some(format!(
-            "Decisions are signed here, by the key {}. Decide in a terminal, which asks for its \
-             passphrase: ctxrelay finality approve {id}, or reject {id}.",
-            signing.notice.signer,
-            id = proposal.id.short()
+            "Decisions are signed here, by the key {signer}. {locked}"
         ));
     }
     let is_auto = model.status.finality.mode == SignOffMode::Auto.as_str();

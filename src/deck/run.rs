@@ -15,15 +15,18 @@ use tokio::time::{Instant, sleep_until};
 use super::agent_work::rules;
 use super::clock::now_ms;
 use super::display::Display;
+use super::key_slot::KeySlot;
 use super::model::{DaemonLink, Model};
 use super::perform::{agent_of, perform, search};
 use super::present::present;
 use super::reading::{read_all, read_turn};
+use super::signing::{DeckSigning, ToSign, UnlockKey};
 use super::tree_looks::TreeLooks;
 use crate::client::{Client, Connection};
 use crate::core::agent::Agent;
 use crate::core::entry::WorkTree;
 use crate::core::instructions::{FileName, RuleRow};
+use crate::core::signing::DecisionSignature;
 use crate::core::snapshot::ChangedFiles;
 use crate::wire::config::Waiting;
 use crate::wire::control::{Command, Notification, Reply};
@@ -128,6 +131,10 @@ pub struct DeckOptions {
     pub read_rules: ReadRules,
     /// Where the work stands, from the record on the disk; slow.
     pub read_recovery: ReadRecovery,
+    /// Unlocks the key that signs; slow.
+    pub unlock_key: UnlockKey,
+    /// Where it lies while it is unlocked.
+    pub key_slot: KeySlot,
     /// Something to say from the start.
     pub notice: Option<String>,
     /// Becomes true when the process was told to end (a signal).
@@ -170,6 +177,9 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
     let mut connection = options.client.connection();
     let mut told_to_end = options.told_to_end.clone();
     let mut trees = TreeLooks::new();
+    let unlock_key = Arc::clone(&options.unlock_key);
+    let key_slot = options.key_slot.clone();
+    let mut signing = DeckSigning::new(unlock_key, key_slot.clone());
     let (answers, mut answered) = mpsc::channel(1);
     let mut searching: Option<AbortHandle> = None;
     let mut recovering: Option<JoinHandle<()>> = None;
@@ -217,6 +227,8 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
             view_due = None;
             let now_ms = now_ms();
             model.advance(now_ms);
+            signing.slot().expire();
+            model.key_until_ms = signing.slot().until().map(|(_, until_ms)| until_ms);
             stale_due = model.work.next_due_ms().map(|due_ms| {
                 let wait = u64::try_from(due_ms.saturating_sub(now_ms)).unwrap_or(0);
                 Instant::now() + Duration::from_millis(wait)
@@ -239,7 +251,15 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
             }
         }
         let far = now + Duration::from_secs(3600);
-        let wake = [view_due, stale_due, status_due, read_due]
+        let locked_due = signing
+            .slot()
+            .until()
+            .map(|(until, _)| Instant::from_std(until));
+        if locked_due.is_some_and(|due| due <= now) {
+            view_due = Some(now);
+            continue;
+        }
+        let wake = [view_due, stale_due, status_due, read_due, locked_due]
             .into_iter()
             .flatten()
             .min()
@@ -337,7 +357,28 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                     trees.look(&options, &model);
                 }
                 let is_trust = matches!(effect, Effect::Trust { .. });
-                if let Some(msg) = on_effect(effect, &options, &mut model).await
+                view_due = Some(Instant::now());
+                let effect = match effect {
+                    Effect::Unlock { passphrase } => {
+                        signing.unlock(passphrase, &model);
+                        continue;
+                    }
+                    Effect::LeaveUnlock => {
+                        signing.leave();
+                        continue;
+                    }
+                    Effect::LockKey => {
+                        signing.slot().forget();
+                        let text = "the key is locked".to_owned();
+                        if !display.tell(Msg::Notice(Level::Info, text)) {
+                            return DeckExit::Gone;
+                        }
+                        continue;
+                    }
+                    effect => effect,
+                };
+                let to_sign = signing.prepare(effect, &model, &options.read_tree).await;
+                if let Some(msg) = on_signed(to_sign, &options, &mut model).await
                     && !display.tell(msg)
                 {
                     return DeckExit::Gone;
@@ -348,6 +389,21 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                 }
                 view_due = Some(Instant::now());
             }
+            Some(end) = signing.ended() => {
+                let taken = signing.take(end, &model, &options.read_tree).await;
+                let Some(taken) = taken else { continue };
+                let (unlocked, msg) = match taken {
+                    Ok(to_sign) => (Ok(()), on_signed(to_sign, &options, &mut model).await),
+                    Err(why) => (Err(why), None),
+                };
+                for msg in std::iter::once(Msg::Unlocked(unlocked)).chain(msg) {
+                    if !display.tell(msg) {
+                        return DeckExit::Gone;
+                    }
+                }
+                view_due = Some(Instant::now());
+            }
+            () = key_slot.changed() => view_due = Some(Instant::now()),
             Some(found) = answered.recv() => {
                 if !display.tell(found) {
                     return DeckExit::Gone;
@@ -376,7 +432,21 @@ async fn look_at_trust(options: &DeckOptions, model: &mut Model) {
     model.set_trust(found.ok().flatten(), now_ms());
 }
 
-async fn on_effect(effect: Effect, options: &DeckOptions, model: &mut Model) -> Option<Msg> {
+/// Performs what is signed as far as it has to be.
+async fn on_signed(to_sign: ToSign, options: &DeckOptions, model: &mut Model) -> Option<Msg> {
+    match to_sign {
+        ToSign::Ready(effect, signature) => on_effect(effect, signature, options, model).await,
+        ToSign::Ask(question) => Some(question),
+        ToSign::Refused(why) => Some(Msg::Notice(Level::Error, why)),
+    }
+}
+
+async fn on_effect(
+    effect: Effect,
+    signature: Option<DecisionSignature>,
+    options: &DeckOptions,
+    model: &mut Model,
+) -> Option<Msg> {
     if let Effect::StartAgent(agent) = effect {
         let agent = agent_of(agent);
         let start = Arc::clone(&options.start_agent);
@@ -400,7 +470,7 @@ async fn on_effect(effect: Effect, options: &DeckOptions, model: &mut Model) -> 
         });
         return Some(Msg::Rules(Box::new(rules(agent, read))));
     }
-    perform(effect, &options.operator, model).await
+    perform(effect, signature, &options.operator, model).await
 }
 
 /// Where the work stands, whenever that is read.

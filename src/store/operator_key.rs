@@ -254,7 +254,8 @@ impl OperatorKey {
         self.value(&statement.to_bytes())
     }
 
-    fn value(&self, bytes: &[u8]) -> String {
+    /// Signs the bytes of a statement; the value in hex.
+    pub fn value(&self, bytes: &[u8]) -> String {
         hex(&self.key.sign(bytes).to_bytes())
     }
 }

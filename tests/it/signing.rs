@@ -1,5 +1,7 @@
 //! Signed decisions: from the terminal of the operator to the record, and against who can write it.
 
+mod deck;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +13,7 @@ use crate::ledger::belief::forge;
 use crate::support::gate_scene::Scene;
 use crate::support::operator::Operator;
 use crate::support::project::{Project, names};
-use crate::support::pty::{Key, Pty};
+use crate::support::pty::Pty;
 
 const PASSPHRASE: &str = "correct horse battery";
 
@@ -90,13 +92,6 @@ fn only_who_knows_the_passphrase_decides_and_the_record_says_whose_key_it_was() 
     assert_eq!(refused.data["code"], "not_signed");
     let auto = json!({"change": "signOff", "mode": "auto"});
     assert!(operator.call("policy/set", auto).is_err());
-    let mut deck = Pty::spawn(&project.ctxrelay([]));
-    deck.wait_for_text("✓ chain");
-    deck.press(Key::Char('3'));
-    deck.press(Key::Enter);
-    deck.wait_for_screen("how it is decided", |screen| {
-        screen.contains("Decisions are signed here") && screen.contains(&fingerprint)
-    });
     let (code, screen) = approve(&project, id, "not the one");
     assert_eq!(code, 5, "{screen}");
     assert_eq!(state(&project, id), "pending");

@@ -129,6 +129,8 @@ pub enum Action {
     Restart,
     /// Show where the work stands after a break, and how each agent goes on.
     Recover,
+    /// Forget the unlocked key.
+    LockKey,
     /// Draw everything again.
     Redraw,
     /// Back to the shell for a while.
@@ -215,6 +217,7 @@ const NAMES: &[(&str, Action)] = &[
     ("prev column", Action::PrevColumn),
     ("restart", Action::Restart),
     ("recover", Action::Recover),
+    ("lock key", Action::LockKey),
     ("redraw", Action::Redraw),
     ("suspend", Action::Suspend),
     ("quit", Action::Quit),

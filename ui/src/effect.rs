@@ -2,6 +2,7 @@
 
 use crate::model::{Agent, Chips, EntryPlace, Party, TimelineWish};
 use crate::notification::NotificationSettings;
+use crate::passphrase::Passphrase;
 
 /// How to leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -131,6 +132,15 @@ pub enum Effect {
         /// Names what was shown.
         digest: String,
     },
+    /// This was typed where [`crate::Msg::AskPassphrase`] asked; answered by [`crate::Msg::Unlocked`].
+    Unlock {
+        /// What was typed.
+        passphrase: Passphrase,
+    },
+    /// The question for the passphrase was left: nothing is signed.
+    LeaveUnlock,
+    /// Forget the unlocked key.
+    LockKey,
     /// Run the project's gates; asked before.
     RunGates,
     /// Stop the gates that run.

@@ -60,6 +60,15 @@ pub enum Msg {
     OwnFiles(Box<OwnFiles>),
     /// What the person's editor left of a draft, asked for by [`crate::Effect::OpenEditor`].
     EditorText(String),
+    /// What an effect asked for has to be signed, and the key is locked.
+    AskPassphrase {
+        /// What a person compares of the key.
+        fingerprint: String,
+        /// What will be signed, in one line.
+        what: String,
+    },
+    /// What became of [`crate::Effect::Unlock`]; otherwise one sentence.
+    Unlocked(Result<(), String>),
     /// What became of an effect, in one sentence; shown in the hint bar for a while.
     Notice(Level, String),
 }

@@ -32,7 +32,8 @@ pub use pieces::NOW_MS;
 pub use recovery::broken_work;
 pub use worlds::{
     bad_lines, disconnected, empty_first_run, failed, gated, gates_running, handed_over, held_up,
-    hostile_text, long_session, pair_at_work, quiet, ruled, stale, trouble,
+    hostile_text, long_session, pair_at_work, passphrase_asked, quiet, ruled, signed, stale,
+    trouble, unlocked,
 };
 
 /// A world and the keys that were pressed in it.

@@ -60,6 +60,9 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         // As the user has set it.
         | Effect::Notify { .. }
         | Effect::Suspend
+        // It only takes away.
+        | Effect::LeaveUnlock
+        | Effect::LockKey
         // Only after it has ended.
         | Effect::Restart => true,
         // Nothing is stopped by itself, nothing is sent, nothing costs.
@@ -71,6 +74,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::RunGates
         | Effect::StopGates
         | Effect::Reject { .. }
+        | Effect::Unlock { .. }
         | Effect::AnswerApproval { .. }
         | Effect::Retry { .. }
         | Effect::GiveUp { .. }

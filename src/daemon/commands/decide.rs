@@ -239,7 +239,7 @@ fn check_signed(
         let (text, next) = match why {
             NotSigned::Missing => (
                 format!("decisions are signed here, by the key {signer}"),
-                "decide in a terminal: `ctxrelay finality approve ID`, or `reject`",
+                "decide in the deck or in a terminal, where the passphrase is asked for",
             ),
             _ => (
                 format!("the decision does not count: {why}, or the work tree changed meanwhile"),

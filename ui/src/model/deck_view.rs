@@ -145,6 +145,8 @@ pub struct DeckView {
     pub opening: Option<String>,
     /// A sentence that must be seen.
     pub banner: Option<Banner>,
+    /// The key that signs what the operator does is unlocked in this deck.
+    pub is_key_unlocked: bool,
     /// The record.
     pub ledger: HeaderLedger,
     /// The agents, Claude first.

@@ -23,6 +23,7 @@ mod sheet;
 mod subject;
 mod thread_sheet;
 mod trust;
+mod unlock_sheet;
 
 pub(crate) use agent_pages::AgentPage;
 pub(crate) use agent_sheet::AgentSheet;
@@ -44,3 +45,4 @@ pub(crate) use sheet::SheetText;
 pub(crate) use subject::Subject;
 pub(crate) use thread_sheet::ThreadSheet;
 pub(crate) use trust::confirm_trust;
+pub(crate) use unlock_sheet::UnlockSheet;

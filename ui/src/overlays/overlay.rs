@@ -7,7 +7,7 @@ use super::sheet::{SheetText, draw_sheet, sheet_place, sheet_rows, sheet_scroll_
 use super::{
     AgentSheet, CardSheet, CardStage, ChipSheet, Choice, Composer, Confirm, EntrySheet, HelpSheet,
     MessagesSheet, MessagesStage, Palette, PlaceLine, RecoverySheet, SearchSheet, Subject,
-    ThreadSheet,
+    ThreadSheet, UnlockSheet,
 };
 use crate::deck::Deck;
 use crate::keymap::KeyContext;
@@ -30,6 +30,7 @@ pub(crate) enum Overlay {
     Search(SearchSheet),
     Place(PlaceLine),
     Chips(ChipSheet),
+    Unlock(UnlockSheet),
 }
 
 impl Overlay {
@@ -53,7 +54,9 @@ impl Overlay {
                 MessagesStage::Retrying | MessagesStage::GivingUp => &[KeyContext::Overlay],
             },
             Self::Composer(_) => &[KeyContext::Composer],
-            Self::Palette(_) | Self::Confirm(_) | Self::Place(_) => &[KeyContext::Input],
+            Self::Palette(_) | Self::Confirm(_) | Self::Place(_) | Self::Unlock(_) => {
+                &[KeyContext::Input]
+            }
             Self::Search(SearchSheet { chip: None, .. }) => &[KeyContext::Search],
             Self::Search(_) | Self::Chips(_) => &[KeyContext::Chips],
         }
@@ -141,6 +144,7 @@ impl Overlay {
             Self::Composer(composer) => Some(composer.area(screen)),
             Self::Confirm(confirm) => Some(confirm.area(screen).0),
             Self::Choice(choice) => Some(choice.area(screen).0),
+            Self::Unlock(unlock) => Some(unlock.area(screen).0),
             Self::Search(_) => Some(SearchSheet::area(screen)),
             Self::Chips(_) => Some(ChipSheet::area(deck, screen)),
             Self::Place(_) => None,
@@ -179,6 +183,7 @@ impl Overlay {
             Self::Composer(composer) => composer.draw(deck, screen, buf),
             Self::Confirm(confirm) => confirm.draw(deck, screen, buf),
             Self::Choice(choice) => choice.draw(deck, screen, buf),
+            Self::Unlock(unlock) => unlock.draw(deck, screen, buf),
             Self::Search(search) => search.draw(deck, screen, buf),
             Self::Place(place) => place.draw(deck, screen, buf),
             Self::Chips(chips) => chips.draw(deck, screen, buf),

@@ -4,7 +4,8 @@ use super::pieces::{opened_handoff, thread};
 use super::{
     Scene, agent_work, asked, asked_user, bad_lines, disconnected, empty_first_run, failed,
     far_back, found_entries, gated, gates_running, handed_over, held_up, hostile_text,
-    long_session, pair_at_work, quiet, recovery, ruled, stale, trouble, trust_waits,
+    long_session, pair_at_work, passphrase_asked, quiet, recovery, ruled, signed, stale, trouble,
+    trust_waits, unlocked,
 };
 use crate::model::Agent;
 use crate::msg::Msg;
@@ -79,6 +80,20 @@ pub const SCENES: &[Scene] = &[
         world: pair_at_work,
         keys: "3<enter>a",
         told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "signed_card",
+        world: unlocked,
+        keys: "3<enter>",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "unlock",
+        world: signed,
+        keys: "3<enter>a<enter>",
+        told: Some(passphrase_asked),
         size: (120, 40),
     },
     Scene {

@@ -12,6 +12,7 @@ use crate::model::{
     InboxKind, Level, OutcomeState, Party, PolicyView, QueueCounts, RowOutcome, Silence,
     SilenceLevel, StepAct, TimelineRow, TimelineWindow, UnclearMessage, UsageLimit,
 };
+use crate::msg::Msg;
 
 /// Both agents work, one proposal waits.
 pub fn pair_at_work() -> DeckView {
@@ -62,6 +63,38 @@ pub fn gated() -> DeckView {
     );
     view
 }
+
+/// The same, where what the operator decides is signed.
+pub fn signed() -> DeckView {
+    let mut view = pair_at_work();
+    view.inbox[0].sign_off = Some(format!(
+        "Decisions are signed here, by the key {SIGNER}. It is locked: deciding asks for its \
+         passphrase."
+    ));
+    view
+}
+
+/// The same, with the key unlocked for a while.
+pub fn unlocked() -> DeckView {
+    let mut view = pair_at_work();
+    view.is_key_unlocked = true;
+    view.inbox[0].sign_off = Some(format!(
+        "Decisions are signed here, by the key {SIGNER}. It is unlocked here until 14:12; the \
+         command `lock key` locks it at once."
+    ));
+    view
+}
+
+/// The question for the passphrase of the key that signs.
+pub fn passphrase_asked() -> Msg {
+    Msg::AskPassphrase {
+        fingerprint: SIGNER.to_owned(),
+        what: "Approve: Refresh reuses the in-flight request; 24 tests pass.".to_owned(),
+    }
+}
+
+/// A fingerprint of a key.
+const SIGNER: &str = "9f2c:71d0:0b8e:44a1:c3d5:6e7f:1289:aa04";
 
 /// The operator said who alone writes to git.
 pub fn ruled() -> DeckView {

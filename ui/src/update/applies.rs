@@ -23,6 +23,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
     let can_act = view.daemon.state.can_act();
     match action {
         Action::Message | Action::Handoff | Action::Note | Action::Coordinator => can_act,
+        Action::LockKey => view.is_key_unlocked,
         Action::Clear => can_act && view.ledger.entries > 0,
         Action::Suspend => deck.seen && !view.daemon.state.is_own(),
         Action::Restart => deck.seen && !view.demo && view.daemon.state.can_restart(),

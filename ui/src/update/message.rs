@@ -2,6 +2,7 @@
 
 use crossterm::event::{KeyEvent, KeyEventKind};
 use ratatui::layout::Rect;
+use zeroize::Zeroize as _;
 
 use super::agent_pages::{take_rules, take_work, unread_page};
 use super::following::take_thread;
@@ -12,6 +13,7 @@ use super::own_files::take_own_files;
 use super::perform::{edit, perform};
 use super::recovering::take_recovery;
 use super::searching::search_now;
+use super::unlocking::{ask_passphrase, unlocked};
 use crate::action::Action;
 use crate::deck::{Deck, Fetched};
 use crate::effect::Effect;
@@ -38,7 +40,12 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
     let mut effects = match msg {
         Msg::Key(event) => key(deck, event),
         Msg::Mouse(event) => mouse(deck, event),
-        Msg::Paste(text) => paste(deck, &text),
+        Msg::Paste(mut text) => {
+            let effects = paste(deck, &text);
+            // It may have been a passphrase.
+            text.zeroize();
+            effects
+        }
         Msg::Resize(columns, rows) => {
             deck.size = (columns, rows);
             Vec::new()
@@ -125,6 +132,14 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             take_own_files(deck, *own);
             Vec::new()
         }
+        Msg::AskPassphrase { fingerprint, what } => {
+            ask_passphrase(deck, fingerprint, what);
+            Vec::new()
+        }
+        Msg::Unlocked(result) => {
+            unlocked(deck, result);
+            Vec::new()
+        }
         Msg::Notice(level, text) => {
             deck.say(level, text);
             Vec::new()
@@ -203,6 +218,10 @@ fn key(deck: &mut Deck, event: KeyEvent) -> Vec<Effect> {
     let Some(overlay) = deck.overlays.last_mut() else {
         return action.map_or_else(Vec::new, |action| perform(deck, action));
     };
+    if let (None, Overlay::Unlock(sheet)) = (action, &mut *overlay) {
+        sheet.key(event);
+        return Vec::new();
+    }
     match (action, overlay.field_mut()) {
         (Some(action), _) => overlay_action(deck, action),
         (None, Some(field)) => {
@@ -214,6 +233,10 @@ fn key(deck: &mut Deck, event: KeyEvent) -> Vec<Effect> {
 }
 
 fn paste(deck: &mut Deck, text: &str) -> Vec<Effect> {
+    if let Some(Overlay::Unlock(sheet)) = deck.overlays.last_mut() {
+        sheet.paste(text);
+        return Vec::new();
+    }
     let Some(field) = deck
         .overlays
         .last_mut()

@@ -14,6 +14,7 @@ mod own_files;
 mod perform;
 mod recovering;
 mod searching;
+mod unlocking;
 mod why_not;
 
 pub(crate) use applies::applies;

@@ -10,6 +10,7 @@ use super::recovering::on_recovery;
 use super::searching::{
     change_chips, choose_chips, go_to_typed, leave_search, move_in_search, search_now, take_hit,
 };
+use super::unlocking::{leave_unlock, unlock};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::Writing;
@@ -23,6 +24,9 @@ use crate::widgets::TextField;
 /// Does it.
 pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
     match action {
+        Action::Back if matches!(deck.overlays.last(), Some(Overlay::Unlock(_))) => {
+            return leave_unlock(deck);
+        }
         Action::Back => close(deck),
         Action::Quit => return leave(deck),
         Action::Redraw => return vec![Effect::Redraw],
@@ -216,6 +220,7 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
         }
         Overlay::Search(search) => take_hit(deck, search),
         Overlay::Place(place) => go_to_typed(deck, place),
+        Overlay::Unlock(sheet) => unlock(deck, sheet),
         chips @ Overlay::Chips(_) => {
             deck.overlays.push(chips);
             Vec::new()

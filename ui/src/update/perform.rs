@@ -130,6 +130,7 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
             return vec![Effect::Restart];
         }
         Action::Recover => return open_recovery(deck),
+        Action::LockKey => return vec![Effect::LockKey],
         Action::Redraw => return vec![Effect::Redraw],
         Action::Suspend => return vec![Effect::Suspend],
         Action::Quit => return ask_quit(deck).map_or_else(Vec::new, |()| quit_now(deck)),

@@ -65,6 +65,7 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
                 "the daemon runs in this deck and would stop with it: {quit} leaves it in the background"
             ));
         }
+        Action::LockKey => "no key is unlocked here",
         Action::Restart => "the daemon runs",
         Action::Clear => "the record is empty: nothing to clear",
         Action::Steps => {

@@ -275,7 +275,7 @@ pub type Percent = Bounded<0, 100>;
 /// A whole number from `MIN` to `MAX`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
-pub struct Bounded<const MIN: u64, const MAX: u64>(u64);
+pub struct Bounded<const MIN: u64, const MAX: u64>(pub(super) u64);
 
 impl<const MIN: u64, const MAX: u64> Bounded<MIN, MAX> {
     /// The number.

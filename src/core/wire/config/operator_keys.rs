@@ -4,15 +4,27 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::keys::Bounded;
 use super::read::read;
 
 /// Keys of `operator`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OperatorKeys {
     /// Whether decisions on proposals are signed by a key outside of the project. Counts only as
     /// the operator last trusted it.
     pub signing: SigningMode,
+    /// For how many minutes the deck keeps the unlocked key in memory; 0: for one signature.
+    pub unlock_minutes: Bounded<0, 480>,
+}
+
+impl Default for OperatorKeys {
+    fn default() -> Self {
+        Self {
+            signing: SigningMode::Off,
+            unlock_minutes: Bounded(5),
+        }
+    }
 }
 
 /// By what decisions are signed.
@@ -27,13 +39,18 @@ pub enum SigningMode {
     Passphrase,
 }
 
-/// What `operator.signing` is among keys with power, dotted.
-pub fn signing_mode(power: &Map<String, Value>) -> SigningMode {
+/// What `operator` is among keys with power, dotted.
+pub fn operator_keys(power: &Map<String, Value>) -> OperatorKeys {
     let Some(operator) = power.get("operator") else {
-        return SigningMode::Off;
+        return OperatorKeys::default();
     };
     let Value::Object(file) = json!({"operator": operator}) else {
-        return SigningMode::Off;
+        return OperatorKeys::default();
     };
-    read(&file).0.operator.signing
+    read(&file).0.operator
+}
+
+/// What `operator.signing` is among keys with power, dotted.
+pub fn signing_mode(power: &Map<String, Value>) -> SigningMode {
+    operator_keys(power).signing
 }

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::gate::Gate;
 use super::keys::Config;
-use super::operator_keys::signing_mode;
+use super::operator_keys::operator_keys;
 use super::policy_keys::{set_policy, trusted_policy};
 use crate::managed_block::diff;
 use crate::wire::line::hex;
@@ -118,7 +118,7 @@ fn is_less(found: Option<&Value>, trusted: Option<&Value>) -> bool {
 /// those that were trusted, also where the file has others by now, or none.
 pub fn only_trusted(config: &mut Config, trusted: &Map<String, Value>) {
     set_policy(config, &trusted_policy(trusted));
-    config.operator.signing = signing_mode(trusted);
+    config.operator = operator_keys(trusted);
     config.gates = trusted.get("gates").map(Gate::all).unwrap_or_default();
     let allowed = trusted.get("redaction.allow").and_then(Value::as_array);
     config.redaction.allow.retain(|entry| {

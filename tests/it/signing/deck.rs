@@ -1,0 +1,112 @@
+//! Signing in the deck: the passphrase is typed there, and the daemon gets no more than signatures.
+
+use std::path::PathBuf;
+
+use super::{PASSPHRASE, holding, make_key, state, switch, verify};
+use crate::support::gate_scene::Scene;
+use crate::support::project::Project;
+use crate::support::pty::{Key, Pty};
+use crate::support::wait::{timeout, wait_until};
+
+/// Opens the only card that waits, once the one before is gone.
+pub fn open_card(deck: &mut Pty) {
+    deck.wait_for_screen("one card that waits, and no other", |screen| {
+        screen.contains("1 waits for you") && !screen.contains("answered")
+    });
+    deck.press(Key::Char('3'));
+    deck.press(Key::Enter);
+    deck.wait_for_text("as the operator");
+}
+
+/// Opens the card that waits and says yes, or no with a reason; both ask once more.
+fn decide(deck: &mut Pty, rejection: Option<&str>) {
+    open_card(deck);
+    match rejection {
+        None => deck.press(Key::Char('a')),
+        Some(reason) => {
+            deck.press(Key::Char('x'));
+            deck.type_text(reason);
+        }
+    }
+    deck.press(Key::Enter);
+}
+
+#[track_caller]
+fn wait_for_state(project: &Project, id: &str, wanted: &str) {
+    wait_until(wanted, timeout(), || {
+        (state(project, id) == wanted).then_some(())
+    });
+}
+
+#[test]
+fn a_proposal_is_approved_and_rejected_in_the_deck_after_the_passphrase_was_typed_there() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let fingerprint = make_key(&project);
+    let (code, screen) = switch(&project, "passphrase", PASSPHRASE);
+    assert_eq!(code, 0, "{screen}");
+    let first = Scene::new(&project).proposal;
+
+    let mut deck = Pty::spawn(&project.ctxrelay([]));
+    deck.wait_for_text("✓ chain");
+    decide(&mut deck, None);
+    deck.wait_for_screen("the question", |screen| {
+        screen.contains("Type the passphrase") && screen.contains(&fingerprint)
+    });
+    deck.type_text("not the one");
+    deck.press(Key::Enter);
+    deck.wait_for_text("that is not the passphrase");
+    assert_eq!(state(&project, &first), "pending");
+    let (code, report) = verify(&project);
+    assert_eq!((code, report["signed"].as_array().unwrap().len()), (0, 0));
+
+    deck.type_text(PASSPHRASE);
+    deck.wait_for_text("Something is typed");
+    deck.press(Key::Enter);
+    wait_for_state(&project, &first, "approved");
+
+    // The key is there for a while: the next one is signed without a question, and says until when.
+    let second = Scene::new(&project).proposal;
+    deck.wait_until_gone("Sign it");
+    decide(&mut deck, Some("not yet"));
+    wait_for_state(&project, &second, "rejected");
+
+    // Locked by the command, it is asked for again; left, nothing is recorded.
+    let third = Scene::new(&project).proposal;
+    open_card(&mut deck);
+    deck.wait_for_text("It is unlocked here until");
+    deck.press(Key::Escape);
+    deck.wait_until_gone("as the operator");
+    deck.press(Key::Char(':'));
+    deck.type_text("lock the key");
+    deck.press(Key::Enter);
+    deck.wait_for_text("the key is locked");
+    decide(&mut deck, None);
+    deck.wait_for_text("Type the passphrase");
+    deck.press(Key::Escape);
+    deck.wait_for_text("nothing was signed");
+    assert_eq!(state(&project, &third), "pending");
+
+    let (code, report) = verify(&project);
+    assert_eq!(code, 0, "{report}");
+    let signed = report["signed"].as_array().unwrap();
+    let decided: Vec<_> = signed
+        .iter()
+        .map(|signed| {
+            assert_eq!(signed["fingerprint"], fingerprint, "{report}");
+            signed["proposalId"].as_str().unwrap()
+        })
+        .collect();
+    assert_eq!(decided, [first.as_str(), second.as_str()], "{report}");
+
+    // Nothing of it was ever drawn, or written anywhere.
+    let drawn = String::from_utf8_lossy(&deck.transcript()).into_owned();
+    assert!(!drawn.contains("horse") && !drawn.contains("battery"));
+    for folder in [
+        project.root().to_owned(),
+        project.registry(),
+        project.home(),
+    ] {
+        assert_eq!(holding(&folder, PASSPHRASE), Vec::<PathBuf>::new());
+    }
+}

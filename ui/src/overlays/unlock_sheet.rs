@@ -1,0 +1,143 @@
+//! [`UnlockSheet`]: asks for the passphrase of the key that signs what the operator does.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::sheet::{draw_box, key_footer, overlay_area};
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::passphrase::Passphrase;
+use crate::sanitize::line;
+use crate::text;
+use crate::theme::ThemeRole;
+use crate::widgets::fit_line;
+
+/// The question. What is typed is never drawn, nor how long it is.
+#[derive(Debug, Clone)]
+pub(crate) struct UnlockSheet {
+    /// What a person compares.
+    fingerprint: String,
+    /// What will be signed.
+    what: String,
+    typed: Passphrase,
+    /// It was typed and is being checked.
+    is_unlocking: bool,
+    /// Why the one before was none.
+    fault: Option<String>,
+}
+
+impl UnlockSheet {
+    pub(crate) fn new(fingerprint: String, what: String) -> Self {
+        Self {
+            fingerprint,
+            what,
+            typed: Passphrase::new(),
+            is_unlocking: false,
+            fault: None,
+        }
+    }
+
+    /// Types a key, with those that every prompt has.
+    pub(crate) fn key(&mut self, event: KeyEvent) {
+        if self.is_unlocking {
+            return;
+        }
+        let is_ctrl = event.modifiers.contains(KeyModifiers::CONTROL);
+        match event.code {
+            KeyCode::Char('u') if is_ctrl => self.typed = Passphrase::new(),
+            KeyCode::Char(_) if is_ctrl => {}
+            KeyCode::Char(letter) => self.paste(letter.encode_utf8(&mut [0; 4])),
+            KeyCode::Backspace => self.typed.pop(),
+            _ => {}
+        }
+    }
+
+    /// Types a text.
+    pub(crate) fn paste(&mut self, text: &str) {
+        if !self.is_unlocking {
+            self.fault = None;
+            self.typed.push(text);
+        }
+    }
+
+    /// What was typed, to be checked; `None` while nothing is there or one is being checked.
+    pub(crate) fn submit(&mut self) -> Option<Passphrase> {
+        if self.is_unlocking || self.typed.is_empty() {
+            return None;
+        }
+        self.is_unlocking = true;
+        Some(self.typed.take())
+    }
+
+    /// It was none; it can be typed again.
+    pub(crate) fn failed(&mut self, why: String) {
+        self.is_unlocking = false;
+        self.fault = Some(why);
+    }
+
+    /// Where it stands, and its words.
+    pub(super) fn area(&self, screen: Rect) -> (Rect, Vec<String>) {
+        let columns = 72.min(screen.width.saturating_sub(2)).max(1);
+        let room = usize::from(columns.saturating_sub(4));
+        let lines = [line(&self.what), format!("Key {}", line(&self.fingerprint))];
+        let body: Vec<String> = lines
+            .iter()
+            .flat_map(|words| text::wrap(words, room))
+            .collect();
+        (overlay_area(screen, columns, body.len() + 7), body)
+    }
+
+    /// What became of what was typed. Nothing in it depends on which characters these are.
+    fn state(&self) -> (ThemeRole, String) {
+        match (&self.fault, self.is_unlocking, self.typed.is_empty()) {
+            (Some(why), ..) => (ThemeRole::OutcomeFailed, line(why)),
+            (None, true, _) => (ThemeRole::Wait, "unlocking …".to_owned()),
+            (None, false, true) => (
+                ThemeRole::TextMuted,
+                "Type the passphrase; it is not shown.".to_owned(),
+            ),
+            (None, false, false) => (
+                ThemeRole::TextMuted,
+                "Something is typed; it is not shown.".to_owned(),
+            ),
+        }
+    }
+
+    pub(crate) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
+        let theme = &deck.theme;
+        let (area, body) = self.area(screen);
+        let inner = draw_box(
+            deck,
+            area,
+            buf,
+            Line::styled("Sign it", theme.style(ThemeRole::TitleFocus)),
+            Line::default(),
+        );
+        let width = usize::from(inner.width);
+        let text_rows = usize::from(inner.height.saturating_sub(3));
+        for (row, words) in body.iter().take(text_rows).enumerate() {
+            let style = theme.style(ThemeRole::Text);
+            buf.set_stringn(inner.x, inner.y + row as u16, words, width, style);
+        }
+        let (role, state) = self.state();
+        let footer = key_footer(
+            deck,
+            &[
+                (Action::Open, "unlock and sign"),
+                (Action::Back, "leave it"),
+            ],
+        );
+        let rows = [
+            (3, Line::from(Span::styled(state, theme.style(role)))),
+            (1, footer),
+        ];
+        for (from_bottom, row) in rows {
+            if inner.height >= from_bottom {
+                let y = inner.bottom() - from_bottom;
+                buf.set_line(inner.x, y, &fit_line(row, width), inner.width);
+            }
+        }
+    }
+}
