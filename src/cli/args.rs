@@ -9,9 +9,10 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
-    approvals, capsule, claude, claude_plugin, codex, codex_mcp, completions, config, continuity,
-    daemon, doctor, finality, gates, hold, hook, init, instances, instructions, kill, ledger, man,
-    notify, operator_key, pair, policy, queue, recover, redact, search, status, statusline, trust,
+    apart, approvals, capsule, claude, claude_plugin, codex, codex_mcp, completions, config,
+    continuity, daemon, doctor, finality, gates, hold, hook, init, instances, instructions, kill,
+    ledger, man, notify, operator_key, pair, policy, queue, recover, redact, search, status,
+    statusline, trust,
     unbuilt, uninit,
 };
 use crate::demo::SPEEDS;
@@ -150,6 +151,9 @@ pub enum Verb {
     /// A child that dies with its owner
     #[command(hide = true)]
     Hold(hold::Args),
+    /// Run a program in a session of its own
+    #[command(hide = true)]
+    Apart(apart::Args),
 
     /// The scripted app-server of the demo
     #[command(

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::exit::Failure;
 use super::instructions::rules_of_files;
 use super::notify_command::NotifyCommand;
-use super::operator_key::deck_key;
+use super::operator_key::{deck_key, deck_ssh};
 use super::pair_tmux::kept;
 use super::recover::recovery_view;
 use super::screen_files::ScreenFiles;
@@ -27,6 +27,7 @@ use crate::deck::display::{Display, DisplayHost, DisplayTeller};
 use crate::deck::key_slot::KeySlot;
 use crate::deck::opening::while_opening;
 use crate::deck::run::{DeckAbout, DeckOptions, WaitingTrust, project_name};
+use crate::deck::signing::OperatorKeyAccess;
 use crate::deck::term::is_light;
 use crate::host::ProjectContext;
 use crate::store::config;
@@ -123,7 +124,7 @@ pub(super) fn options(
     let reader = setting.clone();
     let recovering = setting.clone();
     let trusting = setting.clone();
-    let unlocker = setting.clone();
+    let (unlocker, asker) = (setting.clone(), setting.clone());
     DeckOptions {
         client,
         operator,
@@ -148,7 +149,12 @@ pub(super) fn options(
         }),
         read_rules: Arc::new(move |agent| rules_of_files(&reader, agent)),
         read_recovery: Arc::new(move || recovery_view(&recovering)),
-        unlock_key: Arc::new(move |wanted, typed| deck_key(&unlocker, wanted, typed)),
+        keys: OperatorKeyAccess {
+            unlock: Arc::new(move |wanted, typed| deck_key(&unlocker, wanted, typed)),
+            elsewhere: Arc::new(move |wanted, bytes, is_left| {
+                deck_ssh(&asker, wanted, bytes, is_left)
+            }),
+        },
         key_slot: screen.key_slot.clone(),
         notice: None,
         told_to_end: screen.told_to_end.clone(),

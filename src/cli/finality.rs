@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 mod look;
 
 use super::by_id::{Wanted, by_id};
-use super::connect::{runtime, unexpected, world};
+use super::connect::{Live, runtime, unexpected, world};
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::output::Tone;
@@ -17,7 +17,7 @@ use crate::adapters::git::work_tree;
 use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
 use crate::core::policy::{PolicyChange, SignOffMode};
-use crate::core::signing::{DecisionSignature, DecisionStatement};
+use crate::core::signing::DecisionSignature;
 use crate::core::snapshot::{GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, Snapshot};
 use crate::wire::control::{Command, DecideParams, GateReport, Reply};
 use look::Look;
@@ -361,7 +361,7 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
             }
             None => operator::confirm(context, &what, word)?,
         }
-        let signature = sign(context, &world, proposal, approve)?;
+        let signature = sign(context, &live, &world, proposal, approve).await?;
         match live
             .ask(params(proposal.id.clone(), stale, signature))
             .await?
@@ -376,8 +376,9 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
 }
 
 /// Has the operator sign, where decisions are signed. What is signed is the work tree of now.
-fn sign(
+async fn sign(
     context: &CliContext,
+    live: &Live,
     world: &Snapshot,
     proposal: &ProposalSnapshot,
     approved: bool,
@@ -392,13 +393,11 @@ fn sign(
             "have it proposed again",
         ));
     };
-    let key = operator_key::unlock(context, Some(&signing.notice.signer))?;
+    let wanted = Some(&signing.notice.signer);
+    let key = operator_key::find_wanted(context, live, wanted).await?;
     let tree = work_tree(&context.setting.dirs.root);
-    let statement = DecisionStatement {
-        head,
-        proposal: &proposal.id,
-        tree: WorkTree::pin(tree.as_ref()),
-        approved,
-    };
-    Ok(Some(key.sign(&statement)))
+    let tree = WorkTree::pin(tree.as_ref());
+    let sign = |bytes: &[u8]| key.sign(bytes);
+    let signed = signing.sign_decision(head, &proposal.id, tree, approved, sign);
+    signed.map(Some)
 }

@@ -11,14 +11,19 @@ use super::connect::{self, DaemonFound, Live, runtime, unexpected};
 use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, Failure};
-use super::operator;
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::words::short;
+use super::{operator, operator_key};
 use crate::core::entry::ArtifactStatus;
+use crate::core::id::EntryId;
+use crate::core::signing::OperatorAct;
 use crate::core::snapshot::{GateInForce, Snapshot};
 use crate::store::config;
-use crate::wire::control::{Command, EndedRun, GateReport, GatesReport, Reply, RunGatesParams};
+use crate::wire::control::{
+    Command, EndedRun, GateReport, GatesReport, ReleaseToSign, Reply, RunGatesParams,
+    SignReleaseParams,
+};
 
 /// How often the daemon is asked whether a run is over; gates take seconds to minutes.
 const LOOK: Duration = Duration::from_millis(200);
@@ -141,13 +146,17 @@ fn run_gates(context: &CliContext, params: RunGatesParams) -> CliOutcome {
         let Some(number) = begun.running.or(begun.ended.map(|ended| ended.run)) else {
             return Err(Failure::internal("run the gates", "the daemon began none"));
         };
-        tokio::select! {
-            ended = end_of(&live, number) => ended,
+        let (report, mut ended) = tokio::select! {
+            ended = end_of(&live, number) => ended?,
             _ = tokio::signal::ctrl_c() => {
                 live.ask(Command::StopGates).await?;
-                end_of(&live, number).await
+                end_of(&live, number).await?
             }
+        };
+        if let Some(to_sign) = ended.to_sign.take() {
+            ended.release = Some(sign(context, &live, &report, &ended, &to_sign).await?);
         }
+        Ok::<_, Failure>((report, ended))
     })?;
     let mut ran = report.gates;
     ran.retain(|gate| ended.names.contains(&gate.name));
@@ -165,6 +174,41 @@ fn run_gates(context: &CliContext, params: RunGatesParams) -> CliOutcome {
     let value =
         json!({"gates": ran, "release": ended.release, "stopped": ended.stopped, "why": ended.why});
     context.out.report(Report::new(&value, text).checked(ok))
+}
+
+/// Has the operator sign what a release gate came to, after it was shown, and has it recorded.
+async fn sign(
+    context: &CliContext,
+    live: &Live,
+    report: &GatesReport,
+    ended: &EndedRun,
+    to_sign: &ReleaseToSign,
+) -> Result<EntryId, Failure> {
+    let mut ran = report.gates.clone();
+    ran.retain(|gate| ended.names.contains(&gate.name));
+    context.out.aside(rows(&ran))?;
+    let ReleaseToSign {
+        subject,
+        tree,
+        verdict,
+    } = to_sign;
+    let act = OperatorAct::Release;
+    let signature = operator_key::sign_act(context, live, act, subject, tree, verdict).await?;
+    let Some(signature) = signature else {
+        return Err(Failure::state(
+            "not_signed",
+            "nothing is signed here any more",
+            "run it again: `ctxrelay release-gate`",
+        ));
+    };
+    let run = ended.run;
+    match live
+        .ask(Command::SignRelease(SignReleaseParams { run, signature }))
+        .await?
+    {
+        Reply::Recorded(recorded) => Ok(recorded.entry_id),
+        other => Err(unexpected(&other)),
+    }
 }
 
 /// Waits for the end of a run.

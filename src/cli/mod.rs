@@ -11,6 +11,7 @@
 mod agent;
 mod agent_word;
 mod alone;
+mod apart;
 mod approvals;
 pub mod args;
 mod bridge;
@@ -74,6 +75,7 @@ mod screen_watch;
 mod search;
 pub mod settings;
 mod shell;
+mod ssh_sign;
 mod status;
 mod statusline;
 mod successor;

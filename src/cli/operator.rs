@@ -10,7 +10,9 @@ use std::io::IsTerminal as _;
 use super::connect::{self, Live};
 use super::context::CliContext;
 use super::exit::Failure;
+use super::operator_key;
 use crate::core::agent::is_agents_variable;
+use crate::core::signing::{ActSignature, OperatorAct};
 use crate::wire::control::{Command, Reply};
 
 /// Why this process is not the operator's, if it is not.
@@ -78,6 +80,41 @@ pub async fn ask(
     let live = live(context).await?;
     confirm(context, what, word)?;
     live.ask(command).await
+}
+
+/// As [`ask`], for an act that is signed where the record says so.
+///
+/// # Errors
+///
+/// As [`ask`], or when nothing could be signed.
+pub async fn ask_signed(
+    context: &CliContext,
+    subject: SignedSubject<'_>,
+    command: impl Fn(Option<ActSignature>) -> Command,
+    what: &str,
+    word: &str,
+) -> Result<Reply, Failure> {
+    check(context, &command(None)).await?;
+    let live = live(context).await?;
+    confirm(context, what, word)?;
+    let SignedSubject {
+        act,
+        subject,
+        verdict,
+    } = subject;
+    let signature = operator_key::sign_act(context, &live, act, subject, "", verdict).await?;
+    live.ask(command(signature)).await
+}
+
+/// What is signed of an act.
+#[derive(Debug, Clone, Copy)]
+pub struct SignedSubject<'a> {
+    /// What is done.
+    pub act: OperatorAct,
+    /// To what.
+    pub subject: &'a str,
+    /// How.
+    pub verdict: &'a str,
 }
 
 /// Refuses anybody but the operator, and has the attempt recorded.

@@ -1,20 +1,25 @@
 //! `ctxrelay operator key …`: the key that signs decisions.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Subcommand;
 use serde_json::json;
 use zeroize::Zeroizing;
 
+use super::connect::Live;
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::report::{Report, ReportText};
+use super::ssh_sign::{Asking, ssh_sign};
 use super::{operator, passphrase};
-use crate::core::signing::Signer;
-use crate::deck::key_slot::{SigningKey, UnlockedKey};
+use crate::core::signing::{ActSignature, OperatorAct, Signer, SigningState};
+use crate::deck::key_slot::{KeyFault, SigningKey, UnlockedKey};
 use crate::host::ProjectContext;
 use crate::store::config;
+use crate::store::dirs::UserDirs;
 use crate::store::operator_key::{self, KeyError, OperatorKey, PASSPHRASE_CHARS_MIN};
+use crate::wire::control::{Command, ReportKeyParams};
 
 /// What belongs to the operator.
 #[derive(Debug, Subcommand)]
@@ -27,9 +32,9 @@ pub enum Verb {
 /// What can be done about the key.
 #[derive(Debug, Subcommand)]
 pub enum KeyVerb {
-    /// Make it, under a passphrase (operator)
-    #[command(after_help = "Example: ctxrelay operator key new")]
-    New,
+    /// Make it, under a passphrase, or take your own SSH key (operator)
+    #[command(after_help = "Example: ctxrelay operator key new --ssh ~/.ssh/id_ed25519.pub")]
+    New(KeyNewArgs),
     /// Its fingerprint
     #[command(after_help = "Example: ctxrelay operator key show --json")]
     Show,
@@ -38,9 +43,20 @@ pub enum KeyVerb {
     Remove,
 }
 
+/// Arguments of `operator key new`.
+#[derive(Debug, clap::Args)]
+pub struct KeyNewArgs {
+    /// Your own SSH key, by its public half: Ed25519 or P-256, also one that wants a touch
+    #[arg(long, value_name = "PATH")]
+    pub ssh: Option<PathBuf>,
+}
+
 pub fn run(context: &CliContext, verb: &Verb) -> CliOutcome {
     match verb {
-        Verb::Key(KeyVerb::New) => new(context),
+        Verb::Key(KeyVerb::New(args)) => match &args.ssh {
+            Some(path) => new_ssh(context, path),
+            None => new(context),
+        },
         Verb::Key(KeyVerb::Show) => show(context),
         Verb::Key(KeyVerb::Remove) => remove(context),
     }
@@ -76,6 +92,19 @@ fn new(context: &CliContext) -> CliOutcome {
     report(context, &key.signer(), "made")
 }
 
+/// Signs once, so that a key that cannot is not taken.
+fn new_ssh(context: &CliContext, path: &Path) -> CliOutcome {
+    refuse_others()?;
+    let user = &context.setting.user_dirs;
+    let signer = operator_key::create_ssh(user, path).map_err(|error| failed(context, &error))?;
+    let tried = find(context, Some(&signer)).and_then(|key| key.sign(b"ctxrelay operator key\n"));
+    if let Err(failure) = tried {
+        operator_key::remove(user).map_err(|error| failed(context, &error))?;
+        return Err(failure);
+    }
+    report(context, &signer, "is yours from now on")
+}
+
 fn show(context: &CliContext) -> CliOutcome {
     let signer = operator_key::read(&context.setting.user_dirs);
     let signer = signer.map_err(|error| failed(context, &error))?;
@@ -101,6 +130,7 @@ fn report(context: &CliContext, signer: &Signer, what: &str) -> CliOutcome {
     let value = json!({
         "signer": signer.as_str(),
         "fingerprint": signer.fingerprint(),
+        "publicKey": signer.to_openssh(),
         "file": path.display().to_string(),
     });
     context.out.report(Report::new(&value, text))
@@ -111,12 +141,75 @@ fn refuse_others() -> Result<(), Failure> {
     operator::own_refusal().map_or(Ok(()), Err)
 }
 
-/// Has the operator type the passphrase of the key that is wanted.
+/// What signs for the operator on this terminal.
+#[derive(Debug)]
+pub enum OperatorSigner {
+    /// Ours, unlocked.
+    Passphrase(OperatorKey),
+    /// The person's SSH key, which signs elsewhere.
+    Ssh {
+        /// Its public half.
+        signer: Signer,
+        /// Where that lies.
+        public_key: PathBuf,
+    },
+}
+
+impl OperatorSigner {
+    /// The public half.
+    pub fn signer(&self) -> Signer {
+        match self {
+            Self::Passphrase(key) => key.signer(),
+            Self::Ssh { signer, .. } => signer.clone(),
+        }
+    }
+
+    /// The signature of these bytes, in hex.
+    ///
+    /// # Errors
+    ///
+    /// When `ssh-keygen` has not signed.
+    pub fn sign(&self, bytes: &[u8]) -> Result<String, Failure> {
+        match self {
+            Self::Passphrase(key) => Ok(key.value(bytes)),
+            Self::Ssh { signer, public_key } => {
+                let signed = ssh_sign(signer, public_key, bytes, Asking::Terminal, &|| false);
+                signed.map_err(|why| {
+                    let next = "nothing was recorded; run the command again";
+                    Failure::refused("not_signed", why, next)
+                })
+            }
+        }
+    }
+}
+
+/// As [`find`]; that there is another key is an alarm in the record.
+///
+/// # Errors
+///
+/// As [`find`].
+pub async fn find_wanted(
+    context: &CliContext,
+    live: &Live,
+    wanted: Option<&Signer>,
+) -> Result<OperatorSigner, Failure> {
+    let found = operator_key::read(&context.setting.user_dirs);
+    if let Some(found) = found
+        .ok()
+        .filter(|found| wanted.is_some_and(|it| it != found))
+    {
+        live.ask(Command::ReportKey(ReportKeyParams { found }))
+            .await?;
+    }
+    find(context, wanted)
+}
+
+/// The key that is wanted: its passphrase is typed, or `ssh-keygen` is told to be ready.
 ///
 /// # Errors
 ///
 /// When there is no key, it is another one, or the passphrase is not its own.
-pub fn unlock(context: &CliContext, wanted: Option<&Signer>) -> Result<OperatorKey, Failure> {
+pub fn find(context: &CliContext, wanted: Option<&Signer>) -> Result<OperatorSigner, Failure> {
     let user = &context.setting.user_dirs;
     let found = operator_key::read(user).map_err(|error| failed(context, &error))?;
     if let Some(wanted) = wanted.filter(|wanted| **wanted != found) {
@@ -126,8 +219,22 @@ pub fn unlock(context: &CliContext, wanted: Option<&Signer>) -> Result<OperatorK
             "the key file was replaced, or decisions are signed by a key that is elsewhere",
         ));
     }
+    let ssh = operator_key::ssh_key(user).map_err(|error| failed(context, &error))?;
+    if let Some(public_key) = ssh {
+        let touch = if found.wants_touch() {
+            ": touch it when it blinks"
+        } else {
+            ""
+        };
+        let text = format!("signing with the key {found}{touch}");
+        context.out.note(&text);
+        let signer = found;
+        return Ok(OperatorSigner::Ssh { signer, public_key });
+    }
     let typed: Zeroizing<String> = passphrase::ask(&format!("Passphrase of the key {found}:"))?;
-    operator_key::unlock(user, &typed).map_err(|error| failed(context, &error))
+    let unlocked = operator_key::unlock(user, &typed);
+    let unlocked = unlocked.map_err(|error| failed(context, &error))?;
+    Ok(OperatorSigner::Passphrase(unlocked))
 }
 
 /// Unlocks the key for the deck: it is wanted, what was typed is its passphrase, and how long it may
@@ -135,25 +242,56 @@ pub fn unlock(context: &CliContext, wanted: Option<&Signer>) -> Result<OperatorK
 ///
 /// # Errors
 ///
-/// As [`unlock`], as one sentence.
+/// As [`find`].
 pub fn deck_key(
     setting: &ProjectContext,
     wanted: &Signer,
     typed: &str,
-) -> Result<UnlockedKey, String> {
+) -> Result<UnlockedKey, KeyFault> {
     let user = &setting.user_dirs;
-    let found = operator_key::read(user).map_err(|error| error.to_string())?;
-    if found != *wanted {
-        return Err(format!(
-            "the key file was replaced: it is {found}, and decisions are signed by {wanted}"
-        ));
-    }
-    let key = operator_key::unlock(user, typed).map_err(|error| error.to_string())?;
+    must_be(user, wanted)?;
+    let key = operator_key::unlock(user, typed).map_err(fault)?;
     let keys = config::load(&setting.dirs, user).config.operator;
     Ok(UnlockedKey {
         key: Box::new(key),
         keep: Duration::from_secs(60 * keys.unlock_minutes.get()),
     })
+}
+
+/// Has the person's SSH key sign for the deck, which has the terminal.
+///
+/// # Errors
+///
+/// When it is another key, or `ssh-keygen` has not signed.
+pub fn deck_ssh(
+    setting: &ProjectContext,
+    wanted: &Signer,
+    bytes: &[u8],
+    is_left: &dyn Fn() -> bool,
+) -> Result<String, KeyFault> {
+    let user = &setting.user_dirs;
+    must_be(user, wanted)?;
+    let path = operator_key::ssh_key(user).map_err(fault)?;
+    let path = path.ok_or_else(|| fault(KeyError::Missing))?;
+    let program = &setting.own_program;
+    let signed = ssh_sign(wanted, &path, bytes, Asking::Elsewhere { program }, is_left);
+    signed.map_err(|why| {
+        KeyFault::Refused(format!(
+            "{why}; where it has to ask, use ssh-agent or a terminal"
+        ))
+    })
+}
+
+fn must_be(user: &UserDirs, wanted: &Signer) -> Result<(), KeyFault> {
+    let found = operator_key::read(user).map_err(fault)?;
+    match found == *wanted {
+        true => Ok(()),
+        false => Err(KeyFault::Replaced(found)),
+    }
+}
+
+fn fault(error: KeyError) -> KeyFault {
+    KeyFault::Refused(error.to_string())
 }
 
 impl SigningKey for OperatorKey {
@@ -162,10 +300,37 @@ impl SigningKey for OperatorKey {
     }
 }
 
+/// Has the operator sign an act, where the record says that it is signed. Asked for before the
+/// world is read: nothing may be signed between the two.
+///
+/// # Errors
+///
+/// As [`find`], or when the daemon cannot be read.
+pub async fn sign_act(
+    context: &CliContext,
+    live: &Live,
+    act: OperatorAct,
+    subject: &str,
+    tree: &str,
+    verdict: &str,
+) -> Result<Option<ActSignature>, Failure> {
+    let signing = live.snapshot().await?.signing;
+    let Some(signing) = signing.filter(SigningState::signs_acts) else {
+        return Ok(None);
+    };
+    let key = find_wanted(context, live, Some(&signing.notice.signer)).await?;
+    let signing = live.snapshot().await?.signing.unwrap_or(signing);
+    let signed = signing.sign_act(act, subject, tree, verdict, |bytes| key.sign(bytes));
+    signed.map(Some)
+}
+
 fn failed(context: &CliContext, error: &KeyError) -> Failure {
     let path = context.setting.user_dirs.operator_key();
     let hint = match error {
         KeyError::Missing => "make one: `ctxrelay operator key new`".to_owned(),
+        KeyError::IsSsh | KeyError::NoSshKey(_) => {
+            "see `ctxrelay operator key new --help`".to_owned()
+        }
         KeyError::Exists => "see it: `ctxrelay operator key show`".to_owned(),
         KeyError::Wrong => "run the command again; nothing was changed".to_owned(),
         KeyError::Unreadable | KeyError::Io(_) => format!("see {}", path.display()),

@@ -11,10 +11,10 @@ use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Output;
 use super::settings::Named;
 use super::{
-    approvals, bridge, capsule, claude, claude_plugin, codex, codex_mcp, completions, config,
-    continuity, daemon, deck, demo, doctor, doorbell, finality, gates, hold, hook, init, instances,
-    instructions, kill, ledger, man, notify, operator_key, pair, policy, queue, recover, redact,
-    search, settings, status, statusline, trust, uninit,
+    apart, approvals, bridge, capsule, claude, claude_plugin, codex, codex_mcp, completions,
+    config, continuity, daemon, deck, demo, doctor, doorbell, finality, gates, hold, hook, init,
+    instances, instructions, kill, ledger, man, notify, operator_key, pair, policy, queue, recover,
+    redact, search, settings, status, statusline, trust, uninit,
 };
 
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
@@ -116,6 +116,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Man(args)) => return man::run(&out, &args),
         Some(Verb::Config(config::Verb::Schema)) => return config::schema(&out),
         Some(Verb::Hold(args)) => return hold::run(args),
+        Some(Verb::Apart(args)) => return apart::run(args),
         Some(Verb::DemoCodex(args)) => std::process::exit(crate::demo::codex::main(args.args)),
         Some(Verb::Viewer(args)) => return args.refuse(),
         Some(Verb::Demo(args)) => return demo::run(&out, &args),
@@ -180,6 +181,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
             Verb::Completions(_)
             | Verb::Man(_)
             | Verb::Hold(_)
+            | Verb::Apart(_)
             | Verb::Demo(_)
             | Verb::DemoCodex(_)
             | Verb::Config(config::Verb::Schema)

@@ -3,13 +3,16 @@
 
 use serde_json::{Value, json};
 
-use super::connect::{runtime, unexpected};
+use super::connect::{Live, runtime, unexpected};
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::{operator, operator_key};
-use crate::core::signing::{SigningChange, SigningState, SigningStatement};
+use crate::core::id::SessionId;
+use crate::core::signing::{
+    ActSignature, OperatorAct, SignedPlace, SigningChange, SigningNotice, SigningState, TRUSTED,
+};
 use crate::store::config::{self, Loaded};
 use crate::wire::config::{SigningMode, signing_mode};
 use crate::wire::control::{Command, Reply, TrustParams};
@@ -37,21 +40,21 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     if args.show || loaded.waiting.is_empty() {
         return show(context, &loaded);
     }
-    let command = |signing| {
+    let command = |signing, signature| {
         Command::Trust(TrustParams {
             digest: loaded.digest.clone(),
             signing,
+            signature,
         })
     };
     runtime()?.block_on(async {
-        operator::check(context, &command(None)).await?;
+        operator::check(context, &command(None, None)).await?;
         let live = operator::live(context).await?;
         context.out.aside(text(&loaded))?;
         let what = "These keys have power: from now on they count as they are shown here.";
         operator::confirm(context, what, "trust")?;
-        let world = live.snapshot().await?;
-        let signing = signing_change(context, &loaded, world.signing.as_ref())?;
-        match live.ask(command(signing)).await? {
+        let (signing, signature) = sign(context, &live, &loaded).await?;
+        match live.ask(command(signing, signature)).await? {
             Reply::Recorded(recorded) => {
                 let line = format!("trusted, recorded as entry {}", recorded.seq);
                 context.out.report(Report::new(&recorded, line))
@@ -61,26 +64,56 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     })
 }
 
-/// What `operator.signing` changes, signed by the key that it needs.
-fn signing_change(
+/// What `operator.signing` changes, signed by the key that it needs; or the signature of what is
+/// trusted, where nothing changes.
+async fn sign(
     context: &CliContext,
+    live: &Live,
     loaded: &Loaded,
-    state: Option<&SigningState>,
-) -> Result<Option<SigningChange>, Failure> {
-    let wanted = signing_mode(&loaded.power());
-    Ok(match (wanted, state) {
-        (SigningMode::Passphrase, None) => {
-            let notice = operator_key::unlock(context, None)?.notice();
-            Some(SigningChange::On { notice })
+) -> Result<(Option<SigningChange>, Option<ActSignature>), Failure> {
+    let world = live.snapshot().await?;
+    let is_wanted = signing_mode(&loaded.power()) != SigningMode::Off;
+    let state = world.signing.as_ref();
+    if state.is_some_and(SigningState::signs_acts) && is_wanted {
+        let (act, subject) = (OperatorAct::Trust, &loaded.digest);
+        let signature = operator_key::sign_act(context, live, act, subject, "", TRUSTED).await?;
+        return Ok((None, signature));
+    }
+    if state.is_none() && !is_wanted {
+        return Ok((None, None));
+    }
+    let wanted = state.map(|state| &state.notice.signer);
+    let key = operator_key::find_wanted(context, live, wanted).await?;
+    let mode = signing_mode(&loaded.power());
+    if is_wanted && key.signer().is_ssh() != (mode == SigningMode::Ssh) {
+        return Err(Failure::state(
+            "other_key",
+            format!("the key here, {}, is of another sort", key.signer()),
+            "`operator.signing` is `ssh` for an SSH key, and `passphrase` for one of ours",
+        ));
+    }
+    let sign = |bytes: &[u8]| key.sign(bytes);
+    // What was signed while the passphrase was typed counts.
+    let world = live.snapshot().await?;
+    let change = match (world.signing.as_ref(), is_wanted) {
+        (Some(state), false) => state.sign_off(sign)?,
+        (state, _) => {
+            let place = SignedPlace {
+                project: context.setting.dirs.instance_id(),
+                session: world
+                    .session_id
+                    .clone()
+                    .unwrap_or_else(|| SessionId::new("")),
+            };
+            let notice = SigningNotice::sign(key.signer(), Some(place), sign)?;
+            match state {
+                // It signed the decisions alone, as earlier versions had it.
+                Some(state) => state.sign_replacement(notice, sign)?,
+                None => SigningChange::On { notice },
+            }
         }
-        (SigningMode::Off, Some(state)) => {
-            let key = operator_key::unlock(context, Some(&state.notice.signer))?;
-            let head = state.head.as_deref().unwrap_or_default();
-            let value = key.sign_change(&SigningStatement::Off { head });
-            Some(SigningChange::Off { value })
-        }
-        _ => None,
-    })
+    };
+    Ok((Some(change), None))
 }
 
 fn show(context: &CliContext, loaded: &Loaded) -> CliOutcome {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::entry::{Entry, EntryKind, ErrorCode, LifecycleEvent};
 use super::id::{EntryId, Seq};
-use super::signing::{NotSigned, Signer};
+use super::signing::{NotSigned, OperatorAct, Signer};
 
 /// The key of an entry's `meta` with the alarm, or with the id of the one that is acknowledged.
 pub const META: &str = "alarm";
@@ -46,6 +46,22 @@ pub enum Alarm {
         /// That key.
         signer: Signer,
     },
+    /// The record has an act of the operator's that is not signed as it has to be.
+    UnsignedAct {
+        /// Its number.
+        seq: u64,
+        /// What was done.
+        act: OperatorAct,
+        /// Why it is not believed.
+        why: NotSigned,
+    },
+    /// The operator's key on this machine is not the one that signs in the record.
+    SignerReplaced {
+        /// The one that signs.
+        signer: Signer,
+        /// The one that is there.
+        found: Signer,
+    },
     /// The record has a change of signing that is not signed as it has to be.
     UnsignedChange {
         /// Its number.
@@ -58,10 +74,12 @@ impl Alarm {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::ForeignLines { .. } => ErrorCode::ForeignLines,
-            Self::RecordCut { .. } | Self::SignerLost { .. } => ErrorCode::LedgerTouched,
-            Self::UnsignedDecision { .. } | Self::UnsignedChange { .. } => {
-                ErrorCode::UnsignedDecision
+            Self::RecordCut { .. } | Self::SignerLost { .. } | Self::SignerReplaced { .. } => {
+                ErrorCode::LedgerTouched
             }
+            Self::UnsignedDecision { .. }
+            | Self::UnsignedAct { .. }
+            | Self::UnsignedChange { .. } => ErrorCode::UnsignedDecision,
         }
     }
 
@@ -100,10 +118,22 @@ impl Alarm {
                 "entry {seq} decides on proposal {proposal}, and {why}: somebody else's, it has no \
                  effect"
             ),
+            Self::UnsignedAct { seq, act, why } => {
+                let what = match act {
+                    OperatorAct::Trust => "trusts the configuration",
+                    OperatorAct::Clear => "ends a session, or goes on from one",
+                    OperatorAct::Release => "records a release gate",
+                };
+                format!("entry {seq} {what}, and {why}: somebody else's, it has no effect")
+            }
             Self::SignerLost { signer } => format!(
                 "the record does not say any more that the key {signer} signs its decisions, which \
                  is known outside the project: it was rewritten or removed; do not trust the \
                  decisions before this entry"
+            ),
+            Self::SignerReplaced { signer, found } => format!(
+                "the operator's key on this machine was replaced: {found} is there, and {signer} \
+                 signs in this record; nothing is signed with it"
             ),
             Self::UnsignedChange { seq } => format!(
                 "entry {seq} changes who signs the decisions, and is not signed by the key that \

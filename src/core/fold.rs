@@ -17,6 +17,7 @@ use super::entry::{
     TurnStatus,
 };
 use super::id::{EntryId, Seq};
+use super::signing::ActSignature;
 use super::snapshot::{
     ArtifactSnapshot, BRIEF_CHARS_MAX, BlockerSnapshot, ErrorSnapshot, HandoffSnapshot, ITEMS_MAX,
     LimitSnapshot, MessageSnapshot, NoteSnapshot, ProposalSnapshot, RECENT_MAX, Snapshot,
@@ -30,7 +31,7 @@ use closing::{
 };
 use continuing::{fold_continuity, note_of_state, turn_begins};
 use delivering::{fold_delivery, fold_turn_end};
-use signing::{fold_signing, is_signed};
+use signing::{fold_signing, is_act_believed, is_signed};
 use tasking::{fold_task, work_of_task};
 
 /// Takes one entry in. Cannot fail: what makes no sense any more changes nothing.
@@ -52,9 +53,15 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         return show(world, entry);
     }
 
+    if !is_act_believed(world, entry) {
+        return;
+    }
     fold_activity(world, entry);
     match &entry.kind {
-        EntryKind::SessionStarted { predecessor } => world.predecessor.clone_from(predecessor),
+        EntryKind::SessionStarted { predecessor } => {
+            world.predecessor.clone_from(predecessor);
+            world.begun_by = ActSignature::of(entry);
+        }
         EntryKind::Message(message) => {
             track(world, entry);
             open_question(world, entry, message);

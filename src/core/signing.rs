@@ -2,15 +2,20 @@
 //!
 //! While the record says that decisions are signed, one without the right signature has no effect:
 //! who can write the project or append to the record cannot decide. The key itself never comes
-//! here; it signs what [`DecisionStatement`] and [`SigningStatement`] write.
+//! here; it signs what [`DecisionStatement`], [`ActStatement`] and [`SigningStatement`] write.
 
+mod act;
 mod change;
+mod sign;
 mod signer;
+mod ssh;
 mod statement;
 
-pub use change::{META, SigningChange, SigningNotice, SigningRefused, SigningState};
+pub use act::{ACT_META, ActSignature, OperatorAct, TRUSTED};
+pub use change::{META, SignedPlace, SigningChange, SigningNotice, SigningRefused, SigningState};
 pub use signer::{KEY_BYTES, SIGNATURE_BYTES, Signer};
-pub use statement::{DecisionStatement, SigningStatement};
+pub use ssh::{NoSshKey, SSH_NAMESPACE, signature_of_armor};
+pub use statement::{ActStatement, DecisionStatement, SigningStatement};
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +28,7 @@ pub struct DecisionSignature {
     pub signer: Signer,
     /// The hash on the proposal's line, and so the head of the chain up to and with it.
     pub head: String,
-    /// The Ed25519 signature of the [`DecisionStatement`], in hex.
+    /// The signature of the [`DecisionStatement`], in hex.
     pub value: String,
 }
 
@@ -40,6 +45,9 @@ pub enum NotSigned {
     /// What is signed is not the proposal as it stands in this record.
     #[error("its signature belongs to another proposal or record")]
     OtherHead,
+    /// What is signed is not what the entry says.
+    #[error("what is signed is something else")]
+    OtherSubject,
     /// It closes what its proposal does not name.
     #[error("it closes handoffs that its proposal does not name")]
     OtherHandoffs,
@@ -83,7 +91,9 @@ impl SigningState {
                 return Err(NotSigned::OtherHandoffs);
             }
         }
+        let place = self.notice.place.as_ref();
         let statement = DecisionStatement {
+            project: place.map(|place| place.project.as_str()),
             head: &signature.head,
             proposal: &decision.proposal_id,
             tree: WorkTree::pin(decision.tree.as_ref()),

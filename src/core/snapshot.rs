@@ -24,7 +24,7 @@ use super::entry::{
     TurnStatus, WorkTree,
 };
 use super::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
-use super::signing::SigningState;
+use super::signing::{ActSignature, SigningState};
 pub use activity::{ACTIVITY_MINUTES, ActivityMinute, RecentActivity};
 pub use approval::{APPROVALS_OPEN_MAX, ApprovalSnapshot};
 pub use changed_files::{ChangedChecks, ChangedFiles};
@@ -140,6 +140,9 @@ pub struct Snapshot {
     /// Whether decisions are signed, and by whom.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signing: Option<SigningState>,
+    /// The operator's signature on the first entry of this session, which another one went before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_by: Option<ActSignature>,
 }
 
 /// An agent as the ledger tells it.
@@ -405,7 +408,7 @@ impl Snapshot {
             proposal.hash = Some(hash.to_owned());
         }
         let signing = self.signing.as_mut();
-        if let Some(signing) = signing.filter(|signing| signing.since == seq) {
+        if let Some(signing) = signing.filter(|signing| signing.act == seq) {
             signing.head = Some(hash.to_owned());
         }
     }

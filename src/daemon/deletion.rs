@@ -78,7 +78,7 @@ impl Daemon {
             // Another one has ended meanwhile, whose texts are not among them.
             return self.read_texts(params, reply);
         }
-        let (cleared, deletion) = match self.clear_now(Some(texts), None) {
+        let (cleared, deletion) = match self.clear_now(Some(texts), None, params.signature) {
             Ok((cleared, Some(deletion))) => (cleared, deletion),
             Ok((cleared, None)) => return answer(reply, Ok(Reply::Cleared(cleared))),
             Err(refusal) => return answer(reply, Err(refusal)),

@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 
 use tokio::sync::oneshot;
 
+use crate::core::entry::Entry;
 use crate::core::id::EntryId;
 use crate::core::snapshot::ChangedFiles;
 use crate::wire::config::Gate;
-use crate::wire::control::EndedRun;
+use crate::wire::control::{EndedRun, ReleaseToSign};
 use crate::wire::status::GateRunning;
 
 /// How many of the last lines are shown while a gate runs.
@@ -26,9 +27,22 @@ pub(super) struct Gates {
     runs: u64,
     run: Option<Run>,
     ended: Option<EndedRun>,
+    /// The artifact of the last run that waits for the operator's signature.
+    unsigned: Option<Entry>,
     /// Proposals whose gates are to be run behind what runs now, oldest first, and what changed
     /// for each.
     proposals: VecDeque<(EntryId, Option<ChangedFiles>)>,
+}
+
+/// What became of a release gate's artifact.
+#[derive(Debug)]
+pub(super) enum ReleaseEnd {
+    /// There is none.
+    None,
+    /// It is recorded.
+    Recorded(EntryId),
+    /// It is recorded once the operator has signed it.
+    Unsigned(Box<Entry>, ReleaseToSign),
 }
 
 #[derive(Debug)]
@@ -61,6 +75,7 @@ impl Gates {
     /// Takes a run on; to be begun with [`Self::next`]. Only when none is under way.
     pub(super) fn begin(&mut self, gates: Vec<Gate>, is_release: bool) {
         self.runs += 1;
+        self.unsigned = None;
         self.run = Some(Run {
             waiting: gates.into(),
             begun: Vec::new(),
@@ -154,16 +169,41 @@ impl Gates {
     }
 
     /// The run is over; the proposal that it was for.
-    pub(super) fn end(&mut self, release: Option<EntryId>) -> Option<EntryId> {
+    pub(super) fn end(&mut self, release: ReleaseEnd) -> Option<EntryId> {
         let run = self.run.take()?;
         self.ended = Some(EndedRun {
             run: self.runs,
             names: run.begun,
             stopped: run.is_stopped,
             why: run.why,
-            release,
+            release: None,
+            to_sign: None,
         });
+        let ended = self.ended.as_mut()?;
+        match release {
+            ReleaseEnd::None => {}
+            ReleaseEnd::Recorded(id) => ended.release = Some(id),
+            ReleaseEnd::Unsigned(entry, to_sign) => {
+                ended.to_sign = Some(to_sign);
+                self.unsigned = Some(*entry);
+            }
+        }
         run.proposal
+    }
+
+    /// The artifact of that run, which waits for a signature, and what is signed of it.
+    pub(super) fn unsigned(&self, run: u64) -> Option<(&Entry, &ReleaseToSign)> {
+        let ended = self.ended.as_ref().filter(|ended| ended.run == run)?;
+        self.unsigned.as_ref().zip(ended.to_sign.as_ref())
+    }
+
+    /// It is recorded.
+    pub(super) fn signed(&mut self, id: EntryId) {
+        self.unsigned = None;
+        if let Some(ended) = &mut self.ended {
+            ended.to_sign = None;
+            ended.release = Some(id);
+        }
     }
 
     /// The number of the run that is under way.

@@ -23,6 +23,7 @@ use crate::core::entry::{
     TurnRecord, TurnStatus,
 };
 use crate::core::id::{EntryId, SessionId, ThreadId};
+use crate::core::signing::ActSignature;
 use crate::core::snapshot::Snapshot;
 use crate::store::erase::KeptTexts;
 use crate::store::ledger::Stored;
@@ -43,6 +44,8 @@ pub(super) struct Rollover {
     pub closing: Vec<Entry>,
     /// What the new session takes over, after its first entry and before the agents.
     pub carried: Vec<Entry>,
+    /// The operator's signature, where the operator's acts are signed.
+    pub signature: Option<ActSignature>,
 }
 
 /// A session that has ended, and the one that goes on.
@@ -92,6 +95,7 @@ impl Daemon {
             texts,
             closing,
             carried,
+            signature,
         } = succession;
         let stored = self
             .recorder
@@ -102,9 +106,14 @@ impl Daemon {
 
         let before = self.recorder.as_predecessor(fate);
         let next = session::new_id(now_ms(), crate::daemon::start::rand_u32());
-        let mut first = vec![self.session_entry(&next, Some(before.clone()))];
-        first.extend(carried);
+        let mut begins = self.session_entry(&next, Some(before.clone()));
+        if let Some(signature) = &signature {
+            signature.put_on(&mut begins);
+        }
+        let mut first = vec![begins];
+        // Before what is carried on: of that, too, only what is signed counts.
         first.extend(self.signing_as_it_is());
+        first.extend(carried);
         first.extend(self.open_alarms());
         first.extend(self.agents_as_they_are(fate));
         let head = before.head.clone();

@@ -16,7 +16,7 @@ pub enum SettingsChange {
     /// The file is trusted as it is.
     Trust {
         /// Which file, and what it needs.
-        params: TrustParams,
+        params: Box<TrustParams>,
         /// The signer's key is not known outside of the project any more.
         is_signer_forgotten: bool,
     },

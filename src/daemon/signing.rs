@@ -5,7 +5,10 @@ use crate::core::agent::Party;
 use crate::core::alarm::{Alarm, AlarmSnapshot};
 use crate::core::entry::{Entry, ErrorCode, LifecycleEvent};
 use crate::core::id::Seq;
-use crate::core::signing::{META, SigningChange, SigningNotice, SigningState};
+use crate::core::signing::{
+    ActSignature, META, NotSigned, OperatorAct, SignedPlace, Signer, SigningChange, SigningNotice,
+    SigningState,
+};
 use crate::store::dirs::UserDirs;
 use crate::store::signer;
 use crate::wire::config::SigningMode;
@@ -23,15 +26,26 @@ impl Daemon {
         change: Option<SigningChange>,
     ) -> Result<Option<Entry>, Refusal> {
         let state = self.recorder.world().signing.as_ref();
-        let is_wanted = wanted == SigningMode::Passphrase;
-        if is_wanted == state.is_some() {
+        let is_wanted = wanted != SigningMode::Off;
+        // A key that signs the decisions alone may come to sign all acts.
+        let widens = change.is_some() && state.is_some_and(|state| !state.signs_acts());
+        if is_wanted == state.is_some() && !widens {
             return Ok(None);
         }
+        let notice = change.as_ref().and_then(SigningChange::notice);
+        let here = SignedPlace {
+            project: self.dirs.instance_id(),
+            session: self.recorder.session_id().clone(),
+        };
+        let is_here = notice.is_none_or(|notice| {
+            let is_ssh = wanted == SigningMode::Ssh;
+            notice.place.as_ref() == Some(&here) && notice.signer.is_ssh() == is_ssh
+        });
         let after = change
             .as_ref()
             .map(|change| SigningState::after(state, change.clone(), Seq(0)));
         match (after, change) {
-            (Some(Ok(after)), Some(change)) if after.is_some() == is_wanted => {
+            (Some(Ok(after)), Some(change)) if is_here && after.is_some() == is_wanted => {
                 Ok(Some(self.signing_entry(Party::Human, &change)))
             }
             _ => Err(Refusal::new(
@@ -40,6 +54,35 @@ impl Daemon {
                 "trust it in a terminal, where the passphrase can be asked for: `ctxrelay trust`",
             )),
         }
+    }
+
+    /// Refuses an act of the operator that is not signed where it has to be: the record would not
+    /// believe it.
+    pub(super) fn check_act(
+        &self,
+        act: OperatorAct,
+        signature: Option<&ActSignature>,
+        subject: &str,
+        verdict: &str,
+    ) -> Result<(), Refusal> {
+        let state = self.recorder.world().signing.as_ref();
+        let Some(state) = state.filter(|state| state.signs_acts()) else {
+            return Ok(());
+        };
+        let checked = state.check_act(act, signature, Some(subject), Some(verdict));
+        checked.map_err(|why| {
+            let (text, next) = match why {
+                NotSigned::Missing => (
+                    format!("this is signed here, by the key {}", state.notice.signer),
+                    "do it in a terminal or in the deck, where the passphrase is asked for",
+                ),
+                _ => (
+                    format!("it does not count: {why}, or something was signed meanwhile"),
+                    "nothing was changed; run the command again",
+                ),
+            };
+            Refusal::new(RefusalCode::NotSigned, text, next)
+        })
     }
 
     /// Decisions of the next session are signed as those of this one.
@@ -67,10 +110,9 @@ impl Daemon {
             self.keep_signer(user, told.as_ref());
             return;
         };
-        if told
-            .as_ref()
-            .is_some_and(|told| told.signer == known.signer)
-        {
+        // The same key that signs less now was announced by somebody else: a notice can be copied.
+        let is_less = known.place.is_some() && told.as_ref().is_some_and(|it| it.place.is_none());
+        if !is_less && told.as_ref().is_some_and(|it| it.signer == known.signer) {
             return;
         }
         let alarm = Alarm::SignerLost {
@@ -84,6 +126,22 @@ impl Daemon {
             let change = SigningChange::On { notice: known };
             let entry = self.signing_entry(Party::System, &change);
             self.record_mere_fact(entry);
+        }
+    }
+
+    /// The operator was to sign, and this key was in the place of the one that signs.
+    pub(super) fn meet_key(&mut self, found: Signer) {
+        let world = self.recorder.world();
+        let Some(state) = world.signing.as_ref() else {
+            return;
+        };
+        let signer = state.notice.signer.clone();
+        let alarm = Alarm::SignerReplaced { signer, found };
+        let is_told = world.open_alarms().any(|open| open.alarm == alarm);
+        let is_other =
+            !matches!(&alarm, Alarm::SignerReplaced { signer, found } if signer == found);
+        if is_other && !is_told {
+            self.raise_alarm(alarm);
         }
     }
 

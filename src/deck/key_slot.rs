@@ -31,6 +31,32 @@ impl fmt::Debug for UnlockedKey {
     }
 }
 
+/// Why nothing was signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyFault {
+    /// This key is in the place of the one that signs.
+    Replaced(Signer),
+    /// A sentence.
+    Refused(String),
+}
+
+impl KeyFault {
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Replaced(found) => {
+                format!("the key file was replaced: it is {found}; recorded as an alarm")
+            }
+            Self::Refused(why) => why.clone(),
+        }
+    }
+}
+
+impl From<&str> for KeyFault {
+    fn from(why: &str) -> Self {
+        Self::Refused(why.to_owned())
+    }
+}
+
 /// Where the key lies. Shared with the thread that draws, which forgets it before this process is
 /// suspended.
 #[derive(Clone, Default)]

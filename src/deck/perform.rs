@@ -14,6 +14,7 @@ use super::clock::now_ms;
 use super::found::found;
 use super::model::{Model, entry, session_name};
 use super::present;
+use super::signing::DeckSignature;
 use super::thread::read_thread;
 use super::timeline::Timeline;
 use crate::client::{Client, ClientError};
@@ -39,7 +40,7 @@ const SEARCH_AGAIN: Duration = Duration::from_millis(500);
 /// Performs what is a call; everything else is the caller's. Returns what the screen is told.
 pub(super) async fn perform(
     effect: Effect,
-    signature: Option<DecisionSignature>,
+    signature: Option<DeckSignature>,
     operator: &Client,
     model: &mut Model,
 ) -> Option<Msg> {
@@ -48,6 +49,7 @@ pub(super) async fn perform(
             proposal_id,
             stale_tree,
         } => {
+            let signature = signature.and_then(DeckSignature::decision);
             let result = decide(operator, proposal_id, None, stale_tree, signature).await;
             Some(notice(result, "approved, on record"))
         }
@@ -55,6 +57,7 @@ pub(super) async fn perform(
             let trust = Command::Trust(TrustParams {
                 digest,
                 signing: None,
+                signature: None,
             });
             Some(notice(operator.call(trust).await, "trusted, on record"))
         }
@@ -70,6 +73,7 @@ pub(super) async fn perform(
             proposal_id,
             reason,
         } => {
+            let signature = signature.and_then(DeckSignature::decision);
             let result = decide(operator, proposal_id, Some(reason), None, signature).await;
             Some(notice(result, "rejected, on record"))
         }
@@ -116,6 +120,7 @@ pub(super) async fn perform(
             let clear = Command::Clear(ClearParams {
                 session_id: model.status.session_id.clone(),
                 discard,
+                signature: signature.and_then(DeckSignature::act),
             });
             Some(match operator.call(clear).await {
                 Ok(Reply::Cleared(cleared)) => was_cleared(&cleared),

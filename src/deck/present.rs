@@ -297,6 +297,9 @@ fn sign_off(model: &Model) -> Option<String> {
                 "It is unlocked here until {}; the command `lock key` locks it at once.",
                 clock(until_ms, model.about.utc_offset_s)
             ),
+            None if signer.is_ssh() => {
+                "`ssh-keygen` signs with it, and may want a touch or its passphrase.".to_owned()
+            }
             None => "It is locked: deciding asks for its passphrase.".to_owned(),
         };
         return Some(format!(

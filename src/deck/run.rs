@@ -15,21 +15,20 @@ use tokio::time::{Instant, sleep_until};
 use super::agent_work::rules;
 use super::clock::now_ms;
 use super::display::Display;
-use super::key_slot::KeySlot;
+use super::key_slot::{KeyFault, KeySlot};
 use super::model::{DaemonLink, Model};
 use super::perform::{agent_of, perform, search};
 use super::present::present;
 use super::reading::{read_all, read_turn};
-use super::signing::{DeckSigning, ToSign, UnlockKey};
+use super::signing::{DeckSignature, DeckSigning, OperatorKeyAccess, ToSign};
 use super::tree_looks::TreeLooks;
 use crate::client::{Client, Connection};
 use crate::core::agent::Agent;
 use crate::core::entry::WorkTree;
 use crate::core::instructions::{FileName, RuleRow};
-use crate::core::signing::DecisionSignature;
 use crate::core::snapshot::ChangedFiles;
 use crate::wire::config::Waiting;
-use crate::wire::control::{Command, Notification, Reply};
+use crate::wire::control::{Command, Notification, Reply, ReportKeyParams};
 
 /// Changes within this time are drawn together: faster than the eye, slower than a flood.
 const GATHER: Duration = Duration::from_millis(16);
@@ -131,8 +130,8 @@ pub struct DeckOptions {
     pub read_rules: ReadRules,
     /// Where the work stands, from the record on the disk; slow.
     pub read_recovery: ReadRecovery,
-    /// Unlocks the key that signs; slow.
-    pub unlock_key: UnlockKey,
+    /// The keys of the operator.
+    pub keys: OperatorKeyAccess,
     /// Where it lies while it is unlocked.
     pub key_slot: KeySlot,
     /// Something to say from the start.
@@ -177,9 +176,9 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
     let mut connection = options.client.connection();
     let mut told_to_end = options.told_to_end.clone();
     let mut trees = TreeLooks::new();
-    let unlock_key = Arc::clone(&options.unlock_key);
+    let (keys, read_tree) = (options.keys.clone(), Arc::clone(&options.read_tree));
     let key_slot = options.key_slot.clone();
-    let mut signing = DeckSigning::new(unlock_key, key_slot.clone());
+    let mut signing = DeckSigning::new(keys, read_tree, key_slot.clone());
     let (answers, mut answered) = mpsc::channel(1);
     let mut searching: Option<AbortHandle> = None;
     let mut recovering: Option<JoinHandle<()>> = None;
@@ -360,7 +359,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                 view_due = Some(Instant::now());
                 let effect = match effect {
                     Effect::Unlock { passphrase } => {
-                        signing.unlock(passphrase, &model);
+                        signing.unlock(passphrase);
                         continue;
                     }
                     Effect::LeaveUnlock => {
@@ -377,7 +376,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                     }
                     effect => effect,
                 };
-                let to_sign = signing.prepare(effect, &model, &options.read_tree).await;
+                let to_sign = signing.prepare(effect, &model).await;
                 if let Some(msg) = on_signed(to_sign, &options, &mut model).await
                     && !display.tell(msg)
                 {
@@ -390,11 +389,13 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                 view_due = Some(Instant::now());
             }
             Some(end) = signing.ended() => {
-                let taken = signing.take(end, &model, &options.read_tree).await;
-                let Some(taken) = taken else { continue };
+                let Some(taken) = signing.take(end) else { continue };
                 let (unlocked, msg) = match taken {
                     Ok(to_sign) => (Ok(()), on_signed(to_sign, &options, &mut model).await),
-                    Err(why) => (Err(why), None),
+                    Err(fault) => {
+                        report(&fault, &options.operator).await;
+                        (Err(fault.text()), None)
+                    }
                 };
                 for msg in std::iter::once(Msg::Unlocked(unlocked)).chain(msg) {
                     if !display.tell(msg) {
@@ -441,9 +442,20 @@ async fn on_signed(to_sign: ToSign, options: &DeckOptions, model: &mut Model) ->
     }
 }
 
+/// That another key is in the place of the one that signs is an alarm.
+async fn report(fault: &KeyFault, operator: &Client) {
+    if let KeyFault::Replaced(found) = fault {
+        let found = found.clone();
+        let told = operator.call(Command::ReportKey(ReportKeyParams { found }));
+        if let Err(error) = told.await {
+            tracing::warn!(%error, "that the key was replaced could not be recorded");
+        }
+    }
+}
+
 async fn on_effect(
     effect: Effect,
-    signature: Option<DecisionSignature>,
+    signature: Option<DeckSignature>,
     options: &DeckOptions,
     model: &mut Model,
 ) -> Option<Msg> {

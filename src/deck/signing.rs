@@ -2,61 +2,95 @@
 //! no more than the signature.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ctxrelay_ui::{Effect, Msg, Passphrase};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-use super::key_slot::{KeySlot, UnlockedKey};
+use super::key_slot::{KeyFault, KeySlot, UnlockedKey};
 use super::model::Model;
 use super::run::ReadTree;
-use crate::core::entry::WorkTree;
-use crate::core::id::EntryId;
-use crate::core::signing::{DecisionSignature, DecisionStatement, Signer};
+use crate::core::entry::{Fate, WorkTree};
+use crate::core::id::{EntryId, SessionId};
+use crate::core::signing::{ActSignature, DecisionSignature, OperatorAct, Signer, SigningState};
 
 /// How much of what is decided on the question repeats, in characters.
 const SUBJECT_CHARS: usize = 120;
 
 /// Unlocks the key of this signer with what was typed; slow on purpose. Otherwise a sentence.
-pub type UnlockKey = Arc<dyn Fn(&Signer, &str) -> Result<UnlockedKey, String> + Send + Sync>;
+pub type UnlockKey = Arc<dyn Fn(&Signer, &str) -> Result<UnlockedKey, KeyFault> + Send + Sync>;
+
+/// Has a person's own key sign these bytes; slow, it may wait for a touch. Asked now and then whether
+/// nobody waits for it any more. Otherwise a sentence.
+pub type SignElsewhere =
+    Arc<dyn Fn(&Signer, &[u8], &dyn Fn() -> bool) -> Result<String, KeyFault> + Send + Sync>;
+
+/// The keys of the operator.
+#[derive(Clone)]
+pub struct OperatorKeyAccess {
+    /// Of ours.
+    pub unlock: UnlockKey,
+    /// Of the person's own.
+    pub elsewhere: SignElsewhere,
+}
+
+impl std::fmt::Debug for OperatorKeyAccess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OperatorKeyAccess")
+    }
+}
 
 /// A wish with the signature that it needs, or what has to be told first.
 pub(super) enum ToSign {
     /// It can be performed.
-    Ready(Effect, Option<DecisionSignature>),
-    /// It waits for the passphrase.
+    Ready(Effect, Option<DeckSignature>),
+    /// It waits for the key.
     Ask(Msg),
     /// It cannot be signed.
     Refused(String),
 }
 
-/// What unlocking came to.
-pub(super) struct UnlockEnd {
+/// What came of a question.
+pub(super) struct SigningEnd {
     attempt: u64,
-    forgotten: u64,
-    signer: Signer,
-    result: Result<UnlockedKey, String>,
+    outcome: Result<SigningDone, KeyFault>,
 }
 
-/// The wish that waits for a passphrase, and the key that is there for a while.
+/// The signature, and the key that was unlocked for it.
+struct SigningDone {
+    signed: Result<DeckSignature, KeyFault>,
+    unlocked: Option<(Signer, UnlockedKey, u64)>,
+}
+
+/// The wish that waits for a key, and the key that is there for a while.
 pub(super) struct DeckSigning {
-    unlock: UnlockKey,
+    keys: OperatorKeyAccess,
+    read_tree: ReadTree,
     slot: KeySlot,
-    waits: Option<Effect>,
+    waits: Option<Waiting>,
     /// Which question this is: the answer to one that was left counts for nothing.
-    attempt: u64,
-    ends: mpsc::Sender<UnlockEnd>,
-    ended: mpsc::Receiver<UnlockEnd>,
+    attempt: Arc<AtomicU64>,
+    ends: mpsc::Sender<SigningEnd>,
+    ended: mpsc::Receiver<SigningEnd>,
+}
+
+/// A wish that waits, and what is signed of it.
+struct Waiting {
+    effect: Effect,
+    subject: Subject,
+    signing: SigningState,
 }
 
 impl DeckSigning {
-    pub(super) fn new(unlock: UnlockKey, slot: KeySlot) -> Self {
+    pub(super) fn new(keys: OperatorKeyAccess, read_tree: ReadTree, slot: KeySlot) -> Self {
         let (ends, ended) = mpsc::channel(1);
         Self {
-            unlock,
+            keys,
+            read_tree,
             slot,
             waits: None,
-            attempt: 0,
+            attempt: Arc::default(),
             ends,
             ended,
         }
@@ -67,157 +101,254 @@ impl DeckSigning {
     }
 
     /// Has a wish signed where the record says that it has to be.
-    pub(super) async fn prepare(
-        &mut self,
-        effect: Effect,
-        model: &Model,
-        read_tree: &ReadTree,
-    ) -> ToSign {
+    pub(super) async fn prepare(&mut self, effect: Effect, model: &Model) -> ToSign {
         let Some(signing) = &model.world.signing else {
             return ToSign::Ready(effect, None);
         };
-        let Some((proposal, approved)) = decided(&effect) else {
+        let Some(subject) = Subject::of(&effect, model, signing) else {
             return ToSign::Ready(effect, None);
         };
         let signer = &signing.notice.signer;
-        if !self.slot.is_unlocked(signer) {
-            let what = subject(model, &proposal, approved);
-            self.attempt += 1;
-            self.waits = Some(effect);
-            return ToSign::Ask(Msg::AskPassphrase {
-                fingerprint: signer.fingerprint(),
-                what,
-            });
+        if self.slot.is_unlocked(signer) {
+            let sign = |bytes: &[u8]| {
+                let value = self.slot.sign(signer, bytes);
+                value.ok_or_else(|| KeyFault::from("the key was locked meanwhile"))
+            };
+            let read = Arc::clone(&self.read_tree);
+            let is_decision = subject.is_decision();
+            let tree = spawn_blocking(move || is_decision.then(|| read(None)).flatten());
+            let tree = tree.await.ok().flatten().map(|(tree, _)| tree);
+            return ready(effect, subject.sign(signing, tree.as_ref(), sign));
         }
-        let signed = match statement(model, &proposal, approved, read_tree).await {
-            Ok(statement) => {
-                let value = self.slot.sign(signer, &statement.bytes);
-                let value = value.ok_or_else(|| "the key was locked meanwhile".to_owned());
-                value.map(|value| statement.signed(signer, value))
-            }
-            Err(why) => Err(why),
+        let (fingerprint, what) = (signer.fingerprint(), subject.text(model));
+        let question = match signer.is_ssh() {
+            true => Msg::AwaitKey {
+                fingerprint,
+                what,
+                touch: signer.wants_touch(),
+            },
+            false => Msg::AskPassphrase { fingerprint, what },
         };
-        ready(effect, signed)
+        self.attempt.fetch_add(1, Ordering::Relaxed);
+        self.waits = Some(Waiting {
+            effect,
+            subject,
+            signing: signing.clone(),
+        });
+        if signer.is_ssh() {
+            self.sign_elsewhere();
+        }
+        ToSign::Ask(question)
     }
 
-    /// Begins to unlock the key; [`Self::ended`] tells what came of it.
-    pub(super) fn unlock(&self, passphrase: Passphrase, model: &Model) {
-        let Some(signing) = &model.world.signing else {
+    /// Signs beside the deck, with the person's own key.
+    fn sign_elsewhere(&self) {
+        let elsewhere = Arc::clone(&self.keys.elsewhere);
+        self.beside(move |subject, signing, tree, is_left| {
+            let signer = &signing.notice.signer;
+            let sign = |bytes: &[u8]| elsewhere(signer, bytes, is_left);
+            let value = subject.sign(signing, tree, sign)?;
+            Ok(SigningDone {
+                signed: Ok(value),
+                unlocked: None,
+            })
+        });
+    }
+
+    /// Begins to unlock the key, and signs what waits; [`Self::ended`] tells what came of it.
+    pub(super) fn unlock(&self, passphrase: Passphrase) {
+        let unlock = Arc::clone(&self.keys.unlock);
+        let forgotten = self.slot.forgotten();
+        self.beside(move |subject, signing, tree, _| {
+            let signer = &signing.notice.signer;
+            let unlocked = unlock(signer, passphrase.as_str())?;
+            drop(passphrase);
+            let signed = subject.sign(signing, tree, |bytes| Ok(unlocked.key.sign(bytes)));
+            Ok(SigningDone {
+                signed,
+                unlocked: Some((signer.clone(), unlocked, forgotten)),
+            })
+        });
+    }
+
+    /// Does something slow with what waits.
+    fn beside(
+        &self,
+        sign: impl FnOnce(
+            &Subject,
+            &SigningState,
+            Option<&WorkTree>,
+            &dyn Fn() -> bool,
+        ) -> Result<SigningDone, KeyFault>
+        + Send
+        + 'static,
+    ) {
+        let Some(waits) = &self.waits else {
             return;
         };
-        let signer = signing.notice.signer.clone();
-        let (attempt, forgotten) = (self.attempt, self.slot.forgotten());
-        let (unlock, ends) = (Arc::clone(&self.unlock), self.ends.clone());
+        let (subject, signing) = (waits.subject.clone(), waits.signing.clone());
+        let (ends, counter) = (self.ends.clone(), Arc::clone(&self.attempt));
+        let read_tree = Arc::clone(&self.read_tree);
+        let attempt = counter.load(Ordering::Relaxed);
         spawn_blocking(move || {
-            let result = unlock(&signer, passphrase.as_str());
-            drop(passphrase);
+            let tree = subject.is_decision().then(|| read_tree(None)).flatten();
+            let tree = tree.map(|(tree, _)| tree);
+            let is_left = || counter.load(Ordering::Relaxed) != attempt || ends.is_closed();
+            let outcome = sign(&subject, &signing, tree.as_ref(), &is_left);
             // Nobody waits where the deck was left.
-            let _ = ends.blocking_send(UnlockEnd {
-                attempt,
-                forgotten,
-                signer,
-                result,
-            });
+            let _ = ends.blocking_send(SigningEnd { attempt, outcome });
         });
     }
 
     /// The question was left.
     pub(super) fn leave(&mut self) {
-        self.attempt += 1;
+        self.attempt.fetch_add(1, Ordering::Relaxed);
         self.waits = None;
     }
 
-    pub(super) async fn ended(&mut self) -> Option<UnlockEnd> {
+    pub(super) async fn ended(&mut self) -> Option<SigningEnd> {
         self.ended.recv().await
     }
 
-    /// Takes what unlocking came to; the wish that waited for it, signed. `None`: nobody waits for
+    /// Takes what came of a question; the wish that waited for it, signed. `None`: nobody waits for
     /// this one any more. `Err`: why it was none.
-    pub(super) async fn take(
-        &mut self,
-        end: UnlockEnd,
-        model: &Model,
-        read_tree: &ReadTree,
-    ) -> Option<Result<ToSign, String>> {
-        if end.attempt != self.attempt || self.waits.is_none() {
+    pub(super) fn take(&mut self, end: SigningEnd) -> Option<Result<ToSign, KeyFault>> {
+        if end.attempt != self.attempt.load(Ordering::Relaxed) || self.waits.is_none() {
             return None;
         }
-        let unlocked = match end.result {
-            Ok(unlocked) => unlocked,
+        let done = match end.outcome {
+            Ok(done) => done,
             Err(why) => return Some(Err(why)),
         };
-        let effect = self.waits.take()?;
-        let (proposal, approved) = decided(&effect)?;
-        let statement = statement(model, &proposal, approved, read_tree).await;
-        let signed = statement.map(|statement| {
-            let value = unlocked.key.sign(&statement.bytes);
-            statement.signed(&end.signer, value)
-        });
-        self.slot.keep(end.signer, unlocked, end.forgotten);
-        Some(Ok(ready(effect, signed)))
+        if let Some((signer, unlocked, forgotten)) = done.unlocked {
+            self.slot.keep(signer, unlocked, forgotten);
+        }
+        let effect = self.waits.take()?.effect;
+        Some(Ok(ready(effect, done.signed)))
     }
 }
 
-fn ready(effect: Effect, signed: Result<DecisionSignature, String>) -> ToSign {
+fn ready(effect: Effect, signed: Result<DeckSignature, KeyFault>) -> ToSign {
     match signed {
         Ok(signature) => ToSign::Ready(effect, Some(signature)),
-        Err(why) => ToSign::Refused(why),
+        Err(fault) => ToSign::Refused(fault.text()),
     }
 }
 
-/// The proposal that a wish decides on, and how.
-fn decided(effect: &Effect) -> Option<(EntryId, bool)> {
-    match effect {
-        Effect::Approve { proposal_id, .. } => Some((EntryId::new(proposal_id.clone()), true)),
-        Effect::Reject { proposal_id, .. } => Some((EntryId::new(proposal_id.clone()), false)),
-        _ => None,
+/// What goes with a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum DeckSignature {
+    /// With a decision.
+    Decision(DecisionSignature),
+    /// With another act.
+    Act(ActSignature),
+}
+
+impl DeckSignature {
+    pub(super) fn decision(self) -> Option<DecisionSignature> {
+        match self {
+            Self::Decision(signature) => Some(signature),
+            Self::Act(_) => None,
+        }
     }
-}
 
-/// One line about what will be signed.
-fn subject(model: &Model, proposal: &EntryId, approved: bool) -> String {
-    let verb = if approved { "Approve" } else { "Reject" };
-    let summary = model.world.proposal(proposal);
-    let summary = summary.map_or("", |proposal| proposal.proposal.summary.as_str());
-    let summary: String = summary.chars().take(SUBJECT_CHARS).collect();
-    format!("{verb}: {summary}")
-}
-
-/// What is signed of a decision.
-struct ToBeSigned {
-    head: String,
-    bytes: Vec<u8>,
-}
-
-impl ToBeSigned {
-    fn signed(self, signer: &Signer, value: String) -> DecisionSignature {
-        DecisionSignature {
-            signer: signer.clone(),
-            head: self.head,
-            value,
+    pub(super) fn act(self) -> Option<ActSignature> {
+        match self {
+            Self::Decision(_) => None,
+            Self::Act(signature) => Some(signature),
         }
     }
 }
 
-/// A decision on the work tree of now.
-async fn statement(
-    model: &Model,
-    proposal: &EntryId,
-    approved: bool,
-    read_tree: &ReadTree,
-) -> Result<ToBeSigned, String> {
-    let pending = model.world.proposal(proposal);
-    let head = pending.and_then(|pending| pending.hash.clone());
-    let head = head.ok_or("nothing can be signed over this proposal: have it proposed again")?;
-    let read = Arc::clone(read_tree);
-    let tree = spawn_blocking(move || read(None)).await.ok().flatten();
-    let tree = tree.map(|(tree, _)| tree);
-    let statement = DecisionStatement {
-        head: &head,
-        proposal,
-        tree: WorkTree::pin(tree.as_ref()),
-        approved,
-    };
-    let bytes = statement.to_bytes();
-    Ok(ToBeSigned { head, bytes })
+/// What a wish does that is signed.
+#[derive(Clone)]
+enum Subject {
+    Decision {
+        proposal: EntryId,
+        /// The hash on its line.
+        head: Option<String>,
+        approved: bool,
+    },
+    Clear {
+        session: SessionId,
+        fate: Fate,
+    },
+}
+
+impl Subject {
+    /// `None` for what nobody signs.
+    fn of(effect: &Effect, model: &Model, signing: &SigningState) -> Option<Self> {
+        let decision = |id: &str, approved| {
+            let proposal = EntryId::new(id);
+            let head = model.world.proposal(&proposal);
+            Self::Decision {
+                head: head.and_then(|pending| pending.hash.clone()),
+                proposal,
+                approved,
+            }
+        };
+        match effect {
+            Effect::Approve { proposal_id, .. } => Some(decision(proposal_id, true)),
+            Effect::Reject { proposal_id, .. } => Some(decision(proposal_id, false)),
+            Effect::ClearSession { discard } if signing.signs_acts() => Some(Self::Clear {
+                session: model.world.session_id.clone()?,
+                fate: match discard {
+                    true => Fate::Discarded,
+                    false => Fate::Archived,
+                },
+            }),
+            _ => None,
+        }
+    }
+
+    /// Whether it is decided on a work tree.
+    fn is_decision(&self) -> bool {
+        matches!(self, Self::Decision { .. })
+    }
+
+    /// One line about it.
+    fn text(&self, model: &Model) -> String {
+        match self {
+            Self::Decision {
+                proposal, approved, ..
+            } => {
+                let verb = if *approved { "Approve" } else { "Reject" };
+                let summary = model.world.proposal(proposal);
+                let summary = summary.map_or("", |proposal| proposal.proposal.summary.as_str());
+                let summary: String = summary.chars().take(SUBJECT_CHARS).collect();
+                format!("{verb}: {summary}")
+            }
+            Self::Clear { session, fate } => match fate {
+                Fate::Discarded => format!("Delete for good: {session}"),
+                _ => format!("Archive: {session}"),
+            },
+        }
+    }
+
+    fn sign(
+        &self,
+        signing: &SigningState,
+        tree: Option<&WorkTree>,
+        sign: impl FnOnce(&[u8]) -> Result<String, KeyFault>,
+    ) -> Result<DeckSignature, KeyFault> {
+        match self {
+            Self::Decision {
+                proposal,
+                head,
+                approved,
+            } => {
+                let head = head.as_deref();
+                let head =
+                    head.ok_or("nothing can be signed over this proposal: have it proposed again")?;
+                let tree = WorkTree::pin(tree);
+                let signed = signing.sign_decision(head, proposal, tree, *approved, sign)?;
+                Ok(DeckSignature::Decision(signed))
+            }
+            Self::Clear { session, fate } => {
+                let (act, verdict) = (OperatorAct::Clear, fate.verdict());
+                let signed = signing.sign_act(act, session.as_str(), "", verdict, sign)?;
+                Ok(DeckSignature::Act(signed))
+            }
+        }
+    }
 }

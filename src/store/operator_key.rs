@@ -1,8 +1,9 @@
-//! [`OperatorKey`]: the key that signs decisions. Lies outside of the projects, encrypted under a
-//! passphrase that is on no disk.
+//! [`OperatorKey`]: the key that signs for the operator. Lies outside of the projects, encrypted under
+//! a passphrase that is on no disk; or only its public half does, when it is a person's SSH key.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
@@ -12,9 +13,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::dirs::{UserDirs, make_private_dir, read_private, write_private};
-use ctxrelay_core::signing::{
-    DecisionSignature, DecisionStatement, KEY_BYTES, Signer, SigningNotice, SigningStatement,
-};
+use ctxrelay_core::signing::{KEY_BYTES, NoSshKey, Signer};
 use ctxrelay_core::wire::line::hex;
 
 /// More than any key file is long.
@@ -51,6 +50,12 @@ pub enum KeyError {
     /// The passphrase is not the one, or the file was changed.
     #[error("that is not the passphrase, or the key file was changed")]
     Wrong,
+    /// It is a person's SSH key, which is not here.
+    #[error("it is an SSH key, which has no passphrase here")]
+    IsSsh,
+    /// That is no SSH key which can be used.
+    #[error(transparent)]
+    NoSshKey(#[from] NoSshKey),
     /// The disk.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -58,8 +63,33 @@ pub enum KeyError {
 
 /// The file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+enum KeyFile {
+    Sealed(SealedKey),
+    Ssh(SshKey),
+}
+
+impl KeyFile {
+    fn version(&self) -> u32 {
+        match self {
+            Self::Sealed(file) => file.version,
+            Self::Ssh(file) => file.version,
+        }
+    }
+}
+
+/// A person's SSH key: `ssh-keygen` or the agent has the other half.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct KeyFile {
+struct SshKey {
+    version: u32,
+    signer: Signer,
+    public_key: PathBuf,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SealedKey {
     version: u32,
     signer: Signer,
     memory_kib: u32,
@@ -88,7 +118,60 @@ impl fmt::Debug for OperatorKey {
 ///
 /// When there is no file, or none that can be read.
 pub fn read(user: &UserDirs) -> Result<Signer, KeyError> {
-    Ok(file(user)?.signer)
+    Ok(match file(user)? {
+        KeyFile::Sealed(file) => file.signer,
+        KeyFile::Ssh(file) => file.signer,
+    })
+}
+
+/// Where the public half of the person's SSH key lies; `None` for a key of our own.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn ssh_key(user: &UserDirs) -> Result<Option<PathBuf>, KeyError> {
+    Ok(match file(user)? {
+        KeyFile::Sealed(_) => None,
+        KeyFile::Ssh(file) => Some(file.public_key),
+    })
+}
+
+/// Takes a person's SSH key, by its `.pub` file.
+///
+/// # Errors
+///
+/// When there is a key already, the file is no public key, or ours cannot be written.
+pub fn create_ssh(user: &UserDirs, public_key: &Path) -> Result<Signer, KeyError> {
+    must_be_missing(user)?;
+    let public_key = std::path::absolute(public_key)?;
+    let mut text = String::new();
+    let mut open = std::fs::File::open(&public_key)?.take(FILE_BYTES_MAX);
+    open.read_to_string(&mut text)?;
+    let signer = Signer::from_openssh(&text)?;
+    let file = KeyFile::Ssh(SshKey {
+        version: VERSION,
+        signer: signer.clone(),
+        public_key,
+    });
+    write(user, &file)?;
+    Ok(signer)
+}
+
+fn must_be_missing(user: &UserDirs) -> Result<(), KeyError> {
+    match file(user) {
+        Err(KeyError::Missing) => Ok(()),
+        Err(KeyError::Io(error)) => Err(error.into()),
+        _ => Err(KeyError::Exists),
+    }
+}
+
+fn write(user: &UserDirs, file: &KeyFile) -> Result<(), KeyError> {
+    let path = user.operator_key();
+    if let Some(dir) = path.parent() {
+        make_private_dir(dir)?;
+    }
+    let text = serde_json::to_vec_pretty(file).map_err(io::Error::other)?;
+    Ok(write_private(&path, &text)?)
 }
 
 /// Makes a new key and writes it.
@@ -97,11 +180,7 @@ pub fn read(user: &UserDirs) -> Result<Signer, KeyError> {
 ///
 /// When there is one already, or the file cannot be written.
 pub fn create(user: &UserDirs, passphrase: &str) -> Result<OperatorKey, KeyError> {
-    match file(user) {
-        Err(KeyError::Missing) => {}
-        Err(KeyError::Io(error)) => return Err(error.into()),
-        _ => return Err(KeyError::Exists),
-    }
+    must_be_missing(user)?;
     let mut seed = Zeroizing::new([0; KEY_BYTES]);
     let (mut salt, mut nonce) = ([0; SALT_BYTES], [0; NONCE_BYTES]);
     for bytes in [&mut seed[..], &mut salt[..], &mut nonce[..]] {
@@ -119,7 +198,7 @@ pub fn create(user: &UserDirs, passphrase: &str) -> Result<OperatorKey, KeyError
     let sealed = XChaCha20Poly1305::new((&*wrapping).into())
         .encrypt(XNonce::from_slice(&nonce), payload)
         .map_err(|_| KeyError::Unreadable)?;
-    let made = KeyFile {
+    let made = KeyFile::Sealed(SealedKey {
         version: VERSION,
         signer,
         memory_kib: MEMORY_KIB,
@@ -127,13 +206,8 @@ pub fn create(user: &UserDirs, passphrase: &str) -> Result<OperatorKey, KeyError
         salt: hex(&salt),
         nonce: hex(&nonce),
         sealed: hex(&sealed),
-    };
-    let path = user.operator_key();
-    if let Some(dir) = path.parent() {
-        make_private_dir(dir)?;
-    }
-    let text = serde_json::to_vec_pretty(&made).map_err(io::Error::other)?;
-    write_private(&path, &text)?;
+    });
+    write(user, &made)?;
     Ok(key)
 }
 
@@ -143,7 +217,9 @@ pub fn create(user: &UserDirs, passphrase: &str) -> Result<OperatorKey, KeyError
 ///
 /// When there is none, or the passphrase is not the one.
 pub fn unlock(user: &UserDirs, passphrase: &str) -> Result<OperatorKey, KeyError> {
-    let file = file(user)?;
+    let KeyFile::Sealed(file) = file(user)? else {
+        return Err(KeyError::IsSsh);
+    };
     let (Some(salt), Some(nonce), Some(sealed)) =
         (unhex(&file.salt), unhex(&file.nonce), unhex(&file.sealed))
     else {
@@ -194,7 +270,7 @@ fn file(user: &UserDirs) -> Result<KeyFile, KeyError> {
         Err(error) => return Err(error.into()),
     };
     match serde_json::from_slice::<KeyFile>(&text) {
-        Ok(file) if file.version == VERSION => Ok(file),
+        Ok(file) if file.version() == VERSION => Ok(file),
         _ => Err(KeyError::Unreadable),
     }
 }
@@ -233,27 +309,6 @@ impl OperatorKey {
         Signer::new(self.key.verifying_key().as_bytes())
     }
 
-    /// Signs a decision.
-    pub fn sign(&self, statement: &DecisionStatement<'_>) -> DecisionSignature {
-        DecisionSignature {
-            signer: self.signer(),
-            head: statement.head.to_owned(),
-            value: self.value(&statement.to_bytes()),
-        }
-    }
-
-    /// Announces itself.
-    pub fn notice(&self) -> SigningNotice {
-        let signer = self.signer();
-        let value = self.sign_change(&SigningStatement::On(&signer));
-        SigningNotice { signer, value }
-    }
-
-    /// Signs a change of signing; the value in hex.
-    pub fn sign_change(&self, statement: &SigningStatement<'_>) -> String {
-        self.value(&statement.to_bytes())
-    }
-
     /// Signs the bytes of a statement; the value in hex.
     pub fn value(&self, bytes: &[u8]) -> String {
         hex(&self.key.sign(bytes).to_bytes())
@@ -285,7 +340,7 @@ mod tests {
         assert_eq!(read(user).unwrap(), made.signer());
         let unlocked = unlock(user, "correct horse").unwrap();
         assert_eq!(unlocked.signer(), made.signer());
-        assert!(unlocked.notice().is_right());
+        assert!(unlocked.signer().verifies(b"x", &unlocked.value(b"x")));
         assert!(matches!(
             unlock(user, "correct house"),
             Err(KeyError::Wrong)

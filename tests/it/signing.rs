@@ -1,6 +1,8 @@
 //! Signed decisions: from the terminal of the operator to the record, and against who can write it.
 
+mod acts;
 mod deck;
+mod ssh;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -127,7 +129,7 @@ fn switching_off_wants_the_key_and_a_new_session_is_signed_as_the_one_before() {
     let (code, screen) = at_a_terminal(
         &project,
         &["ledger", "clear", "--apply"],
-        &[("to go on", "clear")],
+        &[("to go on", "clear"), ("Passphrase of", PASSPHRASE)],
     );
     assert_eq!(code, 0, "{screen}");
 

@@ -67,7 +67,16 @@ pub enum Msg {
         /// What will be signed, in one line.
         what: String,
     },
-    /// What became of [`crate::Effect::Unlock`]; otherwise one sentence.
+    /// What an effect asked for is being signed elsewhere, by the person's own key.
+    AwaitKey {
+        /// As of `AskPassphrase`.
+        fingerprint: String,
+        /// As of `AskPassphrase`.
+        what: String,
+        /// It waits for a touch.
+        touch: bool,
+    },
+    /// What became of [`crate::Effect::Unlock`], or of what was signed elsewhere; otherwise one sentence.
     Unlocked(Result<(), String>),
     /// What became of an effect, in one sentence; shown in the hint bar for a while.
     Notice(Level, String),

@@ -88,3 +88,27 @@ fn an_unlocked_key_is_locked_by_a_command_and_a_locked_one_is_said_to_be() {
     keys(&mut deck, "<esc><esc>:");
     assert_eq!(keys(&mut deck, "lock<space>the<space>key<enter>"), []);
 }
+
+#[test]
+fn a_key_that_signs_elsewhere_is_waited_for_and_can_be_left() {
+    let wait = |touch| Msg::AwaitKey {
+        fingerprint: "SHA256:abc".to_owned(),
+        what: "Approve: it".to_owned(),
+        touch,
+    };
+    let mut deck = scene("signed_card").expect("the scene").deck();
+    update(&mut deck, wait(true));
+    let shown = drawn(&deck);
+    assert!(shown.contains("Touch your key") && shown.contains("SHA256:abc"));
+    assert_eq!(keys(&mut deck, "abc<enter>"), []);
+    update(
+        &mut deck,
+        Msg::Unlocked(Err("it was not touched".to_owned())),
+    );
+    assert!(drawn(&deck).contains("it was not touched"));
+    assert!(keys(&mut deck, "<esc>").contains(&Effect::LeaveUnlock));
+    update(&mut deck, wait(false));
+    assert!(drawn(&deck).contains("ssh-keygen signs"));
+    update(&mut deck, Msg::Unlocked(Ok(())));
+    assert!(!drawn(&deck).contains("Sign it"));
+}

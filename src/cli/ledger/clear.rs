@@ -6,10 +6,12 @@ use super::open::Open;
 use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
-use crate::cli::operator;
+use crate::cli::operator::{self, SignedSubject};
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
+use crate::core::entry::Fate;
 use crate::core::id::SessionId;
+use crate::core::signing::OperatorAct;
 use crate::wire::control::{ClearParams, Cleared, Command, Reply};
 
 /// How many characters of the session's id have to be typed before it is deleted.
@@ -79,16 +81,30 @@ fn dry_run(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
 }
 
 async fn apply(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
-    let command = Command::Clear(ClearParams {
-        session_id: Some(open.session.clone()),
-        discard,
-    });
+    let command = |signature| {
+        Command::Clear(ClearParams {
+            session_id: Some(open.session.clone()),
+            discard,
+            signature,
+        })
+    };
+    let fate = if discard {
+        Fate::Discarded
+    } else {
+        Fate::Archived
+    };
+    let subject = SignedSubject {
+        act: OperatorAct::Clear,
+        subject: open.session.as_str(),
+        verdict: fate.verdict(),
+    };
     let word = if discard {
         last_characters(&open.session)
     } else {
         "clear".to_owned()
     };
-    let reply = operator::ask(context, command, &what(open, discard), &word).await?;
+    let reply =
+        operator::ask_signed(context, subject, command, &what(open, discard), &word).await?;
     let Reply::Cleared(cleared) = reply else {
         return Err(unexpected(&reply));
     };

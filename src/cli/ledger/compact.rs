@@ -6,9 +6,11 @@ use super::open::Open;
 use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
-use crate::cli::operator;
+use crate::cli::operator::{self, SignedSubject};
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
+use crate::core::entry::Fate;
+use crate::core::signing::OperatorAct;
 use crate::wire::control::{Command, CompactParams, Reply};
 
 /// Arguments of `ledger compact`.
@@ -52,10 +54,18 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
 }
 
 async fn apply(context: &CliContext, open: &Open, what: &str) -> CliOutcome {
-    let command = Command::Compact(CompactParams {
-        session_id: Some(open.session.clone()),
-    });
-    let reply = operator::ask(context, command, what, "compact").await?;
+    let command = |signature| {
+        Command::Compact(CompactParams {
+            session_id: Some(open.session.clone()),
+            signature,
+        })
+    };
+    let subject = SignedSubject {
+        act: OperatorAct::Clear,
+        subject: open.session.as_str(),
+        verdict: Fate::Compacted.verdict(),
+    };
+    let reply = operator::ask_signed(context, subject, command, what, "compact").await?;
     let Reply::Compacted(compacted) = reply else {
         return Err(unexpected(&reply));
     };

@@ -23,7 +23,7 @@ use crate::cli::report::Report;
 use crate::cli::words::{count, now_ms};
 use crate::core::id::SessionId;
 use crate::store::dirs::ProjectDirs;
-use crate::store::ledger::{self, Stats};
+use crate::store::ledger::{self, SigningCheck, Stats};
 
 use crate::cli::destination::{self, Destination};
 use card::Card;
@@ -163,9 +163,11 @@ fn write(
     let mut entries = 0;
     let mut failed = Ok(());
     let mut started = false;
+    let mut signing = SigningCheck::default();
     let read = ledger::read_to(path, reach.bytes, |stored| {
         entries += 1;
-        let card = Card::of(&stored, content::whole(dirs, &stored));
+        let judged = signing.judge(&stored.entry, &stored.hash);
+        let card = Card::of(&stored, content::whole(dirs, &stored), judged);
         failed = begin(format, session, &mut started, out).and_then(|()| match format {
             Format::Html => html::entry(&card, out),
             _ => markdown::entry(&card, out),

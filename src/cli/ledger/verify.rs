@@ -14,7 +14,7 @@ use crate::cli::words::count;
 use crate::core::alarm::Alarm;
 use crate::core::id::SessionId;
 use crate::store::head::{self, Kept};
-use crate::store::ledger::{self, AlarmReport, VerifyReport};
+use crate::store::ledger::{self, AlarmReport, SignedEntry, SignedWhat, VerifyReport};
 use crate::store::owner;
 
 /// Arguments of `ledger verify`.
@@ -135,13 +135,8 @@ fn to_json(report: &VerifyReport) -> Value {
         "foreign": report.alarms.iter().filter_map(foreign).collect::<Vec<_>>(),
         "cut": report.alarms.iter().filter_map(cut).collect::<Vec<_>>(),
         "unsigned": report.alarms.iter().filter_map(unsigned).collect::<Vec<_>>(),
-        "signed": report.signed.iter().map(|signed| json!({
-            "seq": signed.seq,
-            "proposalId": signed.proposal,
-            "approved": signed.approved,
-            "signer": signed.signer.as_str(),
-            "fingerprint": signed.signer.fingerprint(),
-        })).collect::<Vec<_>>(),
+        "signed": report.signed.iter().filter_map(decision).collect::<Vec<_>>(),
+        "signedActs": report.signed.iter().filter_map(act).collect::<Vec<_>>(),
         "tornBytes": report.torn_bytes,
         "blobs": {
             "texts": report.blobs.texts,
@@ -149,6 +144,40 @@ fn to_json(report: &VerifyReport) -> Value {
             "altered": report.blobs.altered,
         },
     })
+}
+
+fn decision(signed: &SignedEntry) -> Option<Value> {
+    let SignedWhat::Decision { proposal, approved } = &signed.what else {
+        return None;
+    };
+    Some(json!({
+        "seq": signed.seq,
+        "proposalId": proposal,
+        "approved": approved,
+        "signer": signed.signer.as_str(),
+        "fingerprint": signed.signer.fingerprint(),
+    }))
+}
+
+fn act(signed: &SignedEntry) -> Option<Value> {
+    let (act, subject, verdict) = match &signed.what {
+        SignedWhat::Decision { .. } => return None,
+        SignedWhat::Act {
+            act,
+            subject,
+            verdict,
+        } => (act.as_str(), Some(subject), Some(verdict)),
+        SignedWhat::Session { from } => ("session", Some(from), None),
+        SignedWhat::Signing => ("signing", None, None),
+    };
+    Some(json!({
+        "seq": signed.seq,
+        "act": act,
+        "subject": subject,
+        "verdict": verdict,
+        "signer": signed.signer.as_str(),
+        "fingerprint": signed.signer.fingerprint(),
+    }))
 }
 
 fn foreign(report: &AlarmReport) -> Option<Value> {
@@ -182,10 +211,11 @@ fn cut(report: &AlarmReport) -> Option<Value> {
 fn unsigned(report: &AlarmReport) -> Option<Value> {
     let (seq, why) = match &report.alarm {
         Alarm::UnsignedDecision { seq, why, .. } => (Some(seq), why.to_string()),
+        Alarm::UnsignedAct { seq, act, why } => (Some(seq), format!("{}: {why}", act.as_str())),
         Alarm::UnsignedChange { seq } => {
             (Some(seq), "it is not signed by the key in force".to_owned())
         }
-        Alarm::SignerLost { .. } => (None, report.alarm.text()),
+        Alarm::SignerLost { .. } | Alarm::SignerReplaced { .. } => (None, report.alarm.text()),
         _ => return None,
     };
     Some(json!({"seq": seq, "why": why, "acknowledged": report.acknowledged}))
@@ -234,13 +264,10 @@ fn text(path: &Path, report: &VerifyReport) -> ReportText {
         out.spans(&[(tone, &text)]);
     }
     for signed in &report.signed {
-        let verdict = match signed.approved {
-            true => "approved",
-            false => "rejected",
-        };
+        let what = signed.what.text();
         let text = format!(
-            "       entry {}: {verdict} {}, signed by {}",
-            signed.seq, signed.proposal, signed.signer
+            "       entry {}: {what}, signed by {}",
+            signed.seq, signed.signer
         );
         out.spans(&[(Tone::Good, &text)]);
     }

@@ -65,7 +65,7 @@ words! {
         TrustNotKept = "trust_not_kept",
         /// A turn of Codex has given no sign for long.
         TurnSilent = "turn_silent",
-        /// A decision, or a change of signing, is not signed as it has to be.
+        /// A decision, another act of the operator's, or a change of signing, is not signed as it has to be.
         UnsignedDecision = "unsigned_decision",
         /// The ledger's writer failed, and the daemon with it.
         WriterGone = "writer_gone",

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::signer::Signer;
 use super::statement::SigningStatement;
 use crate::entry::{Entry, EntryKind, LifecycleEvent};
-use crate::id::Seq;
+use crate::id::{Seq, SessionId};
 
 /// The key of an entry's `meta` with the change.
 pub const META: &str = "signing";
@@ -17,14 +17,38 @@ pub const META: &str = "signing";
 pub struct SigningNotice {
     /// The key.
     pub signer: Signer,
+    /// Where, when it signs every act of the operator; without it the decisions alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<SignedPlace>,
     /// Its signature of [`SigningStatement::On`], in hex.
     pub value: String,
 }
 
+/// Where a key announced itself. What it signs there counts nowhere else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignedPlace {
+    /// The project's id.
+    pub project: String,
+    /// The session of the record. Only one that begins with a signed entry goes on from it.
+    pub session: SessionId,
+}
+
 impl SigningNotice {
+    /// What of the operator's is signed, in words.
+    pub fn what_is_signed(&self) -> &'static str {
+        match self.place {
+            Some(_) => "decisions, trust, clearing and release gates are signed",
+            None => "decisions are signed",
+        }
+    }
+
     /// Whether the key itself said so.
     pub fn is_right(&self) -> bool {
-        let statement = SigningStatement::On(&self.signer).to_bytes();
+        let statement = SigningStatement::On {
+            signer: &self.signer,
+            place: self.place.as_ref(),
+        };
+        let statement = statement.to_bytes();
         self.signer.verifies(&statement, &self.value)
     }
 }
@@ -64,6 +88,14 @@ impl SigningChange {
         serde_json::from_value(entry.meta.get(META)?.clone()).ok()
     }
 
+    /// The key that announces itself by it.
+    pub fn notice(&self) -> Option<&SigningNotice> {
+        match self {
+            Self::On { notice } | Self::Replaced { notice, .. } => Some(notice),
+            Self::Off { .. } => None,
+        }
+    }
+
     /// As it stands in its entry's `meta`.
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
@@ -74,7 +106,8 @@ impl SigningChange {
         match self {
             Self::On { notice } => {
                 format!(
-                    "decisions are signed from here on, by the key {}",
+                    "{} from here on, by the key {}",
+                    notice.what_is_signed(),
                     notice.signer
                 )
             }
@@ -96,7 +129,11 @@ pub struct SigningState {
     pub notice: SigningNotice,
     /// The entry from which on.
     pub since: Seq,
-    /// The hash on its line, which a change of key and an end are signed over.
+    /// The last act that was signed, which is `since` as long as there was none.
+    #[serde(default)]
+    pub act: Seq,
+    /// The hash on the line of that one, which the next act, a change of key and an end are signed
+    /// over.
     pub head: Option<String>,
 }
 
@@ -112,11 +149,11 @@ impl SigningState {
         since: Seq,
     ) -> Result<Option<Self>, SigningRefused> {
         let begun = |notice: SigningNotice| {
-            let head = None;
             Some(Self {
                 notice,
                 since,
-                head,
+                act: since,
+                head: None,
             })
         };
         match (state, change) {
@@ -129,6 +166,7 @@ impl SigningState {
                 let statement = SigningStatement::Replaced {
                     head,
                     signer: &notice.signer,
+                    place: notice.place.as_ref(),
                 };
                 let is_by_old = state.notice.signer.verifies(&statement.to_bytes(), &value);
                 match is_by_old && notice.is_right() {

@@ -6,13 +6,16 @@ use ed25519_dalek::{Signature, VerifyingKey};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::ssh::{self, NoSshKey};
+
 /// Bytes of a public key.
 pub const KEY_BYTES: usize = 32;
 
 /// Bytes of a signature.
 pub const SIGNATURE_BYTES: usize = 64;
 
-/// An Ed25519 public key, as 64 hex digits. What is read may be anything; it verifies nothing then.
+/// An Ed25519 public key as 64 hex digits, or a person's SSH key as `ssh:` with the hex digits of its
+/// wire form. What is read may be anything; it verifies nothing then.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Signer(String);
@@ -23,13 +26,46 @@ impl Signer {
         Self(hex(key))
     }
 
+    /// A person's SSH key, as it stands in its `.pub` file.
+    ///
+    /// # Errors
+    ///
+    /// When it is none, or of a sort that cannot be verified.
+    pub fn from_openssh(text: &str) -> Result<Self, NoSshKey> {
+        let key = ssh::key_bytes(text)?;
+        Ok(Self(format!("{}{}", ssh::PREFIX, hex(&key))))
+    }
+
+    /// As it stands in a `.pub` file; `None` for a key of our own.
+    pub fn to_openssh(&self) -> Option<String> {
+        ssh::to_text(&self.ssh()?)
+    }
+
+    /// Whether it is a security key, which waits for a touch each time.
+    pub fn wants_touch(&self) -> bool {
+        self.ssh().is_some_and(|key| ssh::wants_touch(&key))
+    }
+
+    /// Whether it is a person's SSH key.
+    pub fn is_ssh(&self) -> bool {
+        self.0.starts_with(ssh::PREFIX)
+    }
+
+    fn ssh(&self) -> Option<Vec<u8>> {
+        unhex(self.0.strip_prefix(ssh::PREFIX)?)
+    }
+
     /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What a person compares: the first 128 bits of the key's SHA-256, in groups.
+    /// What a person compares: the first 128 bits of the key's SHA-256, in groups; of an SSH key what
+    /// `ssh-keygen -l` shows.
     pub fn fingerprint(&self) -> String {
+        if let Some(shown) = self.ssh().and_then(|key| ssh::fingerprint(&key)) {
+            return shown;
+        }
         let Some(key) = bytes::<KEY_BYTES>(&self.0) else {
             return "no key".to_owned();
         };
@@ -41,6 +77,10 @@ impl Signer {
     /// Whether this key signed these bytes. Strict: of a message there are no two signatures, and
     /// no key that many messages fit.
     pub fn verifies(&self, message: &[u8], signature: &str) -> bool {
+        if let Some(key) = self.ssh() {
+            let signature = unhex(signature);
+            return signature.is_some_and(|signature| ssh::verifies(&key, message, &signature));
+        }
         let key = bytes(&self.0).and_then(|key| VerifyingKey::from_bytes(&key).ok());
         let signature = bytes::<SIGNATURE_BYTES>(signature).map(Signature::from);
         match (key, signature) {
@@ -60,20 +100,24 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes of so many lower-case hex digits: each value has one spelling.
+/// The bytes of so many lower-case hex digits.
 fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
+    unhex(text)?.try_into().ok()
+}
+
+/// The bytes of lower-case hex digits: each value has one spelling.
+fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),
         b'a'..=b'f' => Some(byte - b'a' + 10),
         _ => None,
     };
     let text = text.as_bytes();
-    if text.len() != 2 * N {
+    if !text.len().is_multiple_of(2) {
         return None;
     }
-    let mut bytes = [0; N];
-    for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Some(bytes)
+    let pairs = text.chunks_exact(2);
+    pairs
+        .map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?))
+        .collect()
 }

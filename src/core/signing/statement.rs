@@ -1,10 +1,18 @@
 //! [`DecisionStatement`], [`SigningStatement`]: the very bytes that are signed.
 
+use super::act::OperatorAct;
+use super::change::SignedPlace;
 use super::signer::Signer;
 use crate::id::EntryId;
 
 /// What no other use of the same key begins with. Raised with the version when a field changes.
 const DECISION: &str = "ctxrelay decision v1\n";
+
+/// As [`DECISION`], of a record in which every act of the operator is signed.
+const DECISION_2: &str = "ctxrelay decision v2\n";
+
+/// As [`DECISION`].
+const ACT: &str = "ctxrelay act v1\n";
 
 /// As [`DECISION`].
 const SIGNING: &str = "ctxrelay signing v1\n";
@@ -12,6 +20,8 @@ const SIGNING: &str = "ctxrelay signing v1\n";
 /// What the operator signs with a decision.
 #[derive(Debug, Clone, Copy)]
 pub struct DecisionStatement<'a> {
+    /// The project, where the record says that every act is signed.
+    pub project: Option<&'a str>,
     /// The hash on the proposal's line.
     pub head: &'a str,
     /// The proposal.
@@ -29,13 +39,53 @@ impl DecisionStatement<'_> {
             true => "approved",
             false => "rejected",
         };
+        let fields = [
+            ("head", self.head),
+            ("proposal", self.proposal.as_str()),
+            ("tree", self.tree),
+            ("verdict", verdict),
+        ];
+        match self.project {
+            None => written(DECISION, &fields),
+            Some(project) => {
+                let fields: Vec<_> = std::iter::once(("project", project))
+                    .chain(fields)
+                    .collect();
+                written(DECISION_2, &fields)
+            }
+        }
+    }
+}
+
+/// What the operator signs with any other act.
+#[derive(Debug, Clone, Copy)]
+pub struct ActStatement<'a> {
+    /// The project.
+    pub project: &'a str,
+    /// What is done.
+    pub act: OperatorAct,
+    /// The hash on the line of the act before, so that each signature counts once.
+    pub head: &'a str,
+    /// What it is done to.
+    pub subject: &'a str,
+    /// The work tree, where there is one ([`WorkTree::pin`](crate::entry::WorkTree::pin)).
+    pub tree: &'a str,
+    /// How.
+    pub verdict: &'a str,
+}
+
+impl ActStatement<'_> {
+    /// As [`DecisionStatement::to_bytes`].
+    pub fn to_bytes(&self) -> Vec<u8> {
         written(
-            DECISION,
+            ACT,
             &[
+                ("project", self.project),
+                ("act", self.act.as_str()),
                 ("head", self.head),
-                ("proposal", self.proposal.as_str()),
+                ("subject", self.subject),
                 ("tree", self.tree),
-                ("verdict", verdict),
+                ("verdict", self.verdict),
             ],
         )
     }
@@ -45,13 +95,20 @@ impl DecisionStatement<'_> {
 #[derive(Debug, Clone, Copy)]
 pub enum SigningStatement<'a> {
     /// This key signs from now on; by itself, which shows that whoever announces it has it.
-    On(&'a Signer),
+    On {
+        /// The key.
+        signer: &'a Signer,
+        /// Where it announces itself, when it signs every act.
+        place: Option<&'a SignedPlace>,
+    },
     /// Another key signs from now on; by the one that signed so far.
     Replaced {
         /// The hash on the line from which the one so far signs.
         head: &'a str,
         /// The new one.
         signer: &'a Signer,
+        /// As of `On`.
+        place: Option<&'a SignedPlace>,
     },
     /// Nothing is signed from now on; by the key that signed so far.
     Off {
@@ -63,13 +120,20 @@ pub enum SigningStatement<'a> {
 impl SigningStatement<'_> {
     /// As [`DecisionStatement::to_bytes`].
     pub fn to_bytes(&self) -> Vec<u8> {
-        match self {
-            Self::On(signer) => written(SIGNING, &[("on", signer.as_str())]),
-            Self::Replaced { head, signer } => {
-                written(SIGNING, &[("head", head), ("replaced", signer.as_str())])
-            }
-            Self::Off { head } => written(SIGNING, &[("head", head), ("off", "")]),
+        let (mut fields, place) = match self {
+            Self::On { signer, place } => (vec![("on", signer.as_str())], *place),
+            Self::Replaced {
+                head,
+                signer,
+                place,
+            } => (vec![("head", *head), ("replaced", signer.as_str())], *place),
+            Self::Off { head } => (vec![("head", *head), ("off", "")], None),
+        };
+        if let Some(place) = place {
+            let session = place.session.as_str();
+            fields.extend([("project", place.project.as_str()), ("session", session)]);
         }
+        written(SIGNING, &fields)
     }
 }
 

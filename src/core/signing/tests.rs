@@ -22,8 +22,7 @@ fn sign(key: &SigningKey, bytes: &[u8]) -> String {
 
 fn notice(key: &SigningKey) -> SigningNotice {
     let signer = signer(key);
-    let value = sign(key, &SigningStatement::On(&signer).to_bytes());
-    SigningNotice { signer, value }
+    SigningNotice::sign(signer, None, |bytes| Ok::<_, ()>(sign(key, bytes))).unwrap()
 }
 
 fn on(key: &SigningKey) -> SigningChange {
@@ -39,6 +38,7 @@ fn state(key: &SigningKey) -> SigningState {
 
 fn statement<'a>(proposal: &'a EntryId, head: &'a str) -> DecisionStatement<'a> {
     DecisionStatement {
+        project: None,
         head,
         proposal,
         tree: "tree",
@@ -58,7 +58,10 @@ fn what_is_signed_is_written_in_one_way_for_ever() {
     let written =
         |statement: SigningStatement<'_>| String::from_utf8(statement.to_bytes()).unwrap();
     assert_eq!(
-        written(SigningStatement::On(&signer)),
+        written(SigningStatement::On {
+            signer: &signer,
+            place: None
+        }),
         format!("ctxrelay signing v1\non 64:{}\n", signer.as_str())
     );
     assert_eq!(
@@ -91,6 +94,7 @@ fn signing_changes_only_by_the_key_that_signs() {
         let signer = signer(&new);
         let statement = SigningStatement::Replaced {
             head,
+            place: None,
             signer: &signer,
         };
         SigningChange::Replaced {
@@ -120,6 +124,7 @@ fn signing_changes_only_by_the_key_that_signs() {
         panic!("not on");
     };
     let claimed = SigningNotice {
+        place: None,
         signer: signer(&new),
         value: notice.value,
     };
@@ -157,7 +162,7 @@ proptest! {
     ) {
         let key = SigningKey::from_bytes(&seed);
         let proposal = EntryId::new(proposal);
-        let statement = DecisionStatement { head: &head, proposal: &proposal, tree: &tree, approved };
+        let statement = DecisionStatement { project: None, head: &head, proposal: &proposal, tree: &tree, approved };
         let bytes = statement.to_bytes();
         let value = sign(&key, &bytes);
         let signer = signer(&key);
@@ -189,7 +194,7 @@ proptest! {
         prop_assume!(one != other || verdicts[0] != verdicts[1]);
         let bytes = |[head, proposal, tree]: &[String; 3], approved| {
             let proposal = EntryId::new(proposal.as_str());
-            DecisionStatement { head, proposal: &proposal, tree, approved }.to_bytes()
+            DecisionStatement { project: None, head, proposal: &proposal, tree, approved }.to_bytes()
         };
         prop_assert_ne!(bytes(&one, verdicts[0]), bytes(&other, verdicts[1]));
     }

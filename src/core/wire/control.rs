@@ -30,12 +30,15 @@ pub use capsules::{
     ReadCapsulesParams,
 };
 pub use command::Command;
-pub use gates::{EndedRun, GateReport, GatesReport, RunGatesParams};
+pub use gates::{
+    EndedRun, GateReport, GatesReport, ReleaseToSign, RunGatesParams, SignReleaseParams,
+};
 pub use params::{
     AcknowledgeParams, ArtifactParams, AttendParams, Attendance, ClearParams, CompactParams,
     ContextFigures, ContextView, DecideParams, GetMessagesParams, HandOverParams, HandoffParams,
     HookParams, IdsParams, LedgerListParams, MONITOR, MONITOR_BEFORE, NoteParams, ProposeParams,
-    QueueChange, QueueChangeParams, QueueDrainParams, ReadContextParams, STATUS_LINE, SendParams,
+    QueueChange, QueueChangeParams, QueueDrainParams, ReadContextParams, ReportKeyParams,
+    STATUS_LINE, SendParams,
     StopParams, TrustParams, WaitMessagesParams,
 };
 pub use refusal::{Refusal, RefusalCode};

@@ -53,10 +53,12 @@ impl Daemon {
             return self.read_carrying(wish, reply);
         }
         let ended = match wish {
-            EndingWish::Clear(_) => self
-                .clear_now(None, Some(&read))
+            EndingWish::Clear(params) => self
+                .clear_now(None, Some(&read), params.signature)
                 .map(|(cleared, _)| Reply::Cleared(cleared)),
-            EndingWish::Compact(_) => self.compact_now(&read).map(Reply::Compacted),
+            EndingWish::Compact(params) => self
+                .compact_now(&read, params.signature)
+                .map(Reply::Compacted),
         };
         answer(reply, ended);
     }

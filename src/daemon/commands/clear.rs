@@ -3,6 +3,7 @@
 
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, Fate, LifecycleEvent, TASK_ONLY};
+use crate::core::signing::{ActSignature, OperatorAct};
 use crate::daemon::carrying::{CarryingRead, EndingWish};
 use crate::daemon::deletion::Deletion;
 use crate::daemon::owners::Daemon;
@@ -17,7 +18,7 @@ impl Daemon {
             Ok(()) if params.discard => self.read_texts(params, reply),
             Ok(()) if self.recorder.world().entries_of_open_tasks().is_empty() => {
                 // There is nothing to be read.
-                let cleared = self.clear_now(None, None);
+                let cleared = self.clear_now(None, None, params.signature);
                 answer(reply, cleared.map(|(cleared, _)| Reply::Cleared(cleared)));
             }
             Ok(()) => self.read_carrying(EndingWish::Clear(params), reply),
@@ -46,19 +47,27 @@ impl Daemon {
         &mut self,
         texts: Option<KeptTexts>,
         read: Option<&CarryingRead>,
+        signature: Option<ActSignature>,
     ) -> Result<(Cleared, Option<Deletion>), Refusal> {
         let (fate, how) = if texts.is_some() {
             (Fate::Discarded, "deletes this session for good")
         } else {
             (Fate::Archived, "puts this session away")
         };
+        let session = self.recorder.session_id().as_str();
+        self.check_act(
+            OperatorAct::Clear,
+            signature.as_ref(),
+            session,
+            fate.verdict(),
+        )?;
         // Open tasks are none of the session's: they go on.
         let carried = match read {
             None => Vec::new(),
             Some(read) => self.entries_of_tasks(read)?,
         };
         let (cancelled, mut closing) = self.take_back_all();
-        let word = self.entry(
+        let mut word = self.entry(
             Party::Human,
             None,
             LifecycleEvent::SessionCleared,
@@ -70,12 +79,16 @@ impl Daemon {
             ),
             None,
         );
+        if let Some(signature) = &signature {
+            signature.put_on(&mut word);
+        }
         closing.push(word);
         let rolled_over = self.roll_over(Rollover {
             fate,
             texts,
             closing,
             carried,
+            signature,
         });
         // Taken back they are in any case: the record of the old session says so by now, unless
         // it took nothing at all.

@@ -9,6 +9,7 @@ use crate::core::carried::CarriedEntry;
 use crate::core::delivery::DeliveryWay;
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, Fate, LifecycleEvent};
 use crate::core::id::{EntryId, Seq};
+use crate::core::signing::{ActSignature, OperatorAct};
 use crate::core::snapshot::Snapshot;
 use crate::daemon::carrying::{CarryingRead, EndingWish, compaction_wants};
 use crate::daemon::digest::Digest;
@@ -25,7 +26,14 @@ impl Daemon {
         }
     }
 
-    pub(super) fn compact_now(&mut self, read: &CarryingRead) -> Result<Compacted, Refusal> {
+    pub(super) fn compact_now(
+        &mut self,
+        read: &CarryingRead,
+        signature: Option<ActSignature>,
+    ) -> Result<Compacted, Refusal> {
+        let (act, verdict) = (OperatorAct::Clear, Fate::Compacted.verdict());
+        let session = self.recorder.session_id().as_str();
+        self.check_act(act, signature.as_ref(), session, verdict)?;
         let world = self.recorder.world();
         let wanted = match world.seq == read.upto {
             true => read.wanted.clone(),
@@ -35,18 +43,22 @@ impl Daemon {
         let count = carried.len() as u64;
         carried.extend(self.delivery_facts());
         carried.extend(self.digest_entry(count, read));
-        let word = self.entry(
+        let mut word = self.entry(
             Party::Human,
             None,
             LifecycleEvent::SessionCompacted,
             format!("the operator compacts this session: {count} entries are carried on"),
             None,
         );
+        if let Some(signature) = &signature {
+            signature.put_on(&mut word);
+        }
         let rolled_over = self.roll_over(Rollover {
             fate: Fate::Compacted,
             texts: None,
             closing: vec![word],
             carried,
+            signature,
         })?;
         self.outbox.move_to(self.recorder.world());
         self.move_cursors(&rolled_over.world);

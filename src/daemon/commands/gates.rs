@@ -6,13 +6,19 @@ use super::checks::{ID_CHARS_MAX, not_found};
 use crate::adapters::gate::{self, GateFact, GateOrder, GateOutcome};
 use crate::core::agent::Party;
 use crate::core::entry::{Artifact, ArtifactStatus, Entry, EntryKind, GateRun, WorkTree};
-use crate::core::id::{EntryId, Seq};
+use crate::core::id::Seq;
+use crate::core::signing::{OperatorAct, SigningState};
 use crate::core::snapshot::{GateInForce, GateSnapshot, TreeInQuestion};
 use crate::daemon::event::Event;
+use crate::daemon::gates::ReleaseEnd;
 use crate::daemon::owners::Daemon;
 use crate::daemon::registering::tell_agents;
+use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::config::Gate;
-use crate::wire::control::{GateReport, GatesReport, Refusal, RefusalCode, Reply, RunGatesParams};
+use crate::wire::control::{
+    GateReport, GatesReport, Recorded, Refusal, RefusalCode, ReleaseToSign, Reply, RunGatesParams,
+    SignReleaseParams,
+};
 
 /// How many facts of a gate may wait for the loop. What is only shown is left out beyond.
 const FACTS_WAITING: usize = 4;
@@ -197,17 +203,27 @@ impl Daemon {
 
     /// No gate is left to run.
     fn gates_done(&mut self) {
-        let Some(entry) = self.gates.release().map(|ran| self.release_entry(ran)) else {
-            return self.end_gates(None);
+        let release = self.gates.release();
+        let Some((entry, to_sign)) = release.map(|ran| self.release_entry(ran)) else {
+            return self.end_gates(ReleaseEnd::None);
         };
+        let signing = self.recorder.world().signing.as_ref();
+        if signing.is_some_and(SigningState::signs_acts) {
+            return self.end_gates(ReleaseEnd::Unsigned(Box::new(entry), to_sign));
+        }
         let id = entry.id.clone();
         self.record(
             vec![entry],
-            Box::new(move |daemon, result| daemon.end_gates(result.is_ok().then_some(id))),
+            Box::new(move |daemon, result| {
+                daemon.end_gates(match result {
+                    Ok(_) => ReleaseEnd::Recorded(id),
+                    Err(_) => ReleaseEnd::None,
+                });
+            }),
         );
     }
 
-    fn end_gates(&mut self, release: Option<EntryId>) {
+    fn end_gates(&mut self, release: ReleaseEnd) {
         if let Some(proposal) = self.gates.end(release) {
             self.gates_ran_for(proposal);
         }
@@ -218,8 +234,44 @@ impl Daemon {
         }
     }
 
+    /// Records what the last release gate came to, once the operator has signed it.
+    pub(super) fn sign_release(&mut self, params: SignReleaseParams, reply: ReplySender) {
+        let Some((entry, to_sign)) = self.gates.unsigned(params.run) else {
+            let refusal = Refusal::new(
+                RefusalCode::WrongState,
+                "no release gate of that run waits for a signature",
+                "run it again: `ctxrelay release-gate`",
+            );
+            return answer(reply, Err(refusal));
+        };
+        let signature = &params.signature;
+        let ReleaseToSign {
+            subject, verdict, ..
+        } = to_sign;
+        let signed = Some(signature).filter(|signed| signed.tree == to_sign.tree);
+        if let Err(refusal) = self.check_act(OperatorAct::Release, signed, subject, verdict) {
+            return answer(reply, Err(refusal));
+        }
+        let mut entry = entry.clone();
+        signature.put_on(&mut entry);
+        let entry_id = entry.id.clone();
+        self.record(
+            vec![entry],
+            Box::new(move |daemon, result| {
+                let recorded = result.map(|stored| Recorded {
+                    entry_id: entry_id.clone(),
+                    seq: stored[0].entry.seq,
+                });
+                if recorded.is_ok() {
+                    daemon.gates.signed(entry_id);
+                }
+                answer(reply, recorded.map(Reply::Recorded).map_err(Clone::clone));
+            }),
+        );
+    }
+
     /// One artifact about all that was run.
-    fn release_entry(&self, ran: &[String]) -> Entry {
+    fn release_entry(&self, ran: &[String]) -> (Entry, ReleaseToSign) {
         let world = self.recorder.world();
         let ran = ran.iter();
         let ran: Vec<&GateSnapshot> = ran.filter_map(|name| world.gates.get(name)).collect();
@@ -257,7 +309,13 @@ impl Daemon {
             evidence: lines,
             verified: None,
         };
-        self.evidence(artifact, content)
+        let runs: Vec<&str> = ran.iter().map(|gate| gate.id.as_str()).collect();
+        let to_sign = ReleaseToSign {
+            subject: runs.join(","),
+            tree: WorkTree::pin(tree.as_ref()).to_owned(),
+            verdict: artifact.status.as_str().to_owned(),
+        };
+        (self.evidence(artifact, content), to_sign)
     }
 }
 

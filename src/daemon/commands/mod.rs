@@ -153,6 +153,7 @@ impl Daemon {
                 let stopped = self.stop_gates();
                 answer(reply, stopped);
             }
+            Command::SignRelease(params) => self.sign_release(params, reply),
             Command::Clear(params) => self.clear(params, reply),
             Command::Compact(params) => self.compact(params, reply),
             Command::Stop(params) => {
@@ -165,7 +166,7 @@ impl Daemon {
             Command::QueueRebuild => self.rebuild_queue(reply),
             Command::Trust(params) => self.read_settings(
                 SettingsChange::Trust {
-                    params,
+                    params: Box::new(params),
                     is_signer_forgotten: false,
                 },
                 reply,
@@ -174,6 +175,10 @@ impl Daemon {
                 self.read_settings(SettingsChange::Policy(change), reply);
             }
             Command::Attend(params) => self.attend(params, reply),
+            Command::ReportKey(params) => {
+                self.meet_key(params.found);
+                answer(reply, Ok(Reply::Done));
+            }
             Command::AcknowledgeAlarm(params) => self.acknowledge_alarm(&params, reply),
         }
     }

@@ -63,7 +63,7 @@ impl Daemon {
             SettingsChange::Trust {
                 params,
                 is_signer_forgotten,
-            } => self.record_trust(params, is_signer_forgotten, user, &loaded, reply),
+            } => self.record_trust(*params, is_signer_forgotten, user, &loaded, reply),
         }
     }
 

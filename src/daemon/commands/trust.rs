@@ -2,8 +2,10 @@
 
 use super::settings::keep_signer;
 use crate::core::agent::Party;
-use crate::core::entry::LifecycleEvent;
+use crate::core::entry::{Entry, LifecycleEvent};
+use crate::core::id::Seq;
 use crate::core::policy::PolicyChange;
+use crate::core::signing::{OperatorAct, TRUSTED};
 use crate::daemon::clock::now_ms;
 use crate::daemon::event::Event;
 use crate::daemon::owners::Daemon;
@@ -41,11 +43,19 @@ impl Daemon {
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         let changes_signing = signing.is_some();
-        let ends_signing = changes_signing && signing_mode(&power) == SigningMode::Off;
-        if ends_signing && !is_signer_forgotten {
+        let is_off = changes_signing && signing_mode(&power) == SigningMode::Off;
+        // What switches signing off is signed itself.
+        let signature = params.signature.clone().filter(|_| !is_off);
+        if !is_off {
+            let act = OperatorAct::Trust;
+            if let Err(refusal) = self.check_act(act, signature.as_ref(), &loaded.digest, TRUSTED) {
+                return answer(reply, Err(refusal));
+            }
+        }
+        if is_off && !is_signer_forgotten {
             // Before it is recorded: after a crash the record says what is so.
             let change = SettingsChange::Trust {
-                params,
+                params: Box::new(params),
                 is_signer_forgotten: true,
             };
             return self.read_settings(change, reply);
@@ -60,13 +70,16 @@ impl Daemon {
                 &loaded.digest[..12]
             )
         };
-        let entry = self.entry(
+        let mut entry = self.entry(
             Party::Human,
             None,
             LifecycleEvent::ConfigTrusted,
             text,
             None,
         );
+        if let Some(signature) = signature {
+            signature.put_on(&mut entry);
+        }
         let entry_id = entry.id.clone();
         let rules = trusted_policy(&power);
         let names_another = rules.coordinator != self.configuration.policy().coordinator;
@@ -77,17 +90,21 @@ impl Daemon {
             let event = LifecycleEvent::CoordinatorChanged;
             self.entry(Party::Human, None, event, text, None)
         });
+        let mut entries: Vec<Entry> = std::iter::once(entry).chain(signing).collect();
+        // Each is judged by what stands before it: signed up to the end, and from the beginning on.
+        if is_off {
+            entries.reverse();
+        }
+        entries.extend(coordinator);
         self.record(
-            std::iter::once(entry)
-                .chain(signing)
-                .chain(coordinator)
-                .collect(),
+            entries,
             Box::new(move |daemon, result| {
                 let stored = match result {
                     Ok(stored) => stored,
                     Err(refusal) => return answer(reply, Err(refusal.clone())),
                 };
-                let seq = stored[0].entry.seq;
+                let trusted = stored.iter().find(|stored| stored.entry.id == entry_id);
+                let seq = trusted.map_or(Seq(0), |stored| stored.entry.seq);
                 let recorded = Recorded { entry_id, seq };
                 let state = daemon.recorder.world().signing.as_ref();
                 let notice = state.map(|state| state.notice.clone());

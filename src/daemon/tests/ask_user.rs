@@ -272,8 +272,8 @@ async fn what_no_card_can_show_is_refused_and_an_agent_cannot_fill_the_inbox() {
 async fn a_question_stays_in_the_next_session_unless_its_words_are_deleted() {
     let clear = |discard| {
         Command::Clear(ClearParams {
-            session_id: None,
             discard,
+            ..ClearParams::default()
         })
     };
     for (command, left) in [

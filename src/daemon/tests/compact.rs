@@ -477,6 +477,7 @@ async fn it_is_the_operators_and_waits_for_what_is_on_its_way() {
     rig.settle().await;
     let stale = Command::Compact(CompactParams {
         session_id: Some(crate::core::id::SessionId::new("session_1_x")),
+        ..CompactParams::default()
     });
     assert_eq!(
         rig.call(&operator, stale).await.unwrap_err().code,

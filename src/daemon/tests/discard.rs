@@ -47,8 +47,8 @@ fn holding(dir: &Path, text: &str) -> Vec<PathBuf> {
 
 fn discard() -> Command {
     Command::Clear(ClearParams {
-        session_id: None,
         discard: true,
+        ..ClearParams::default()
     })
 }
 

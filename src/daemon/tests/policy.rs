@@ -199,6 +199,7 @@ async fn a_coordinator_that_is_trusted_in_the_file_is_told_like_one_that_is_set(
     let trust = Command::Trust(TrustParams {
         digest: loaded.digest,
         signing: None,
+        signature: None,
     });
     rig.call(&operator, trust).await.unwrap();
     let policy = rig.daemon.configuration.policy();

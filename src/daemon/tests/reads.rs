@@ -83,8 +83,8 @@ async fn a_read_that_a_clear_overtakes_is_of_the_session_that_it_was_asked_of() 
         let held = hold_reads(&rig);
         let list = rig.ask(&codex, Command::LedgerList(LedgerListParams::default()));
         let clear = ClearParams {
-            session_id: None,
             discard,
+            ..ClearParams::default()
         };
         rig.call(&deck, Command::Clear(clear)).await.unwrap();
         let after = rig.ask(&codex, Command::LedgerList(LedgerListParams::default()));

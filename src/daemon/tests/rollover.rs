@@ -28,8 +28,8 @@ async fn write_to_claude(rig: &mut Rig, operator: &Guest) -> EntryId {
 
 async fn clear(rig: &mut Rig, operator: &Guest, discard: bool) -> Cleared {
     let clear = Command::Clear(ClearParams {
-        session_id: None,
         discard,
+        ..ClearParams::default()
     });
     match rig.call(operator, clear).await {
         Ok(Reply::Cleared(cleared)) => cleared,

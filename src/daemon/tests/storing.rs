@@ -242,7 +242,7 @@ async fn a_session_does_not_end_while_something_waits_for_its_row() {
     let page = rig.ask_only(&bridge, get(Agent::Claude));
     let clear = Command::Clear(ClearParams {
         discard: false,
-        session_id: None,
+        ..ClearParams::default()
     });
     let refused = rig.ask_only(&operator, clear).try_recv().unwrap();
     assert_eq!(refused.unwrap_err().code, RefusalCode::InFlight);

@@ -102,6 +102,7 @@ async fn only_what_was_shown_is_trusted_and_it_is_the_operators_word() {
     let command = Command::Trust(TrustParams {
         digest: digest.clone(),
         signing: None,
+        signature: None,
     });
 
     let agent = rig.connect(Role::Codex, None, false);

@@ -56,7 +56,7 @@ pub use reading::Reading;
 pub use seal::seal;
 pub use verify::{AlarmReport, OutsideHead, VerifyReport, verify, verify_with};
 pub use verify_blobs::{BlobReport, whole_texts};
-pub use verify_signing::SignedDecision;
+pub use verify_signing::{SignedEntry, SignedWhat, SigningCheck};
 pub use writer::WriterEvent;
 
 pub use ctxrelay_core::wire::line::Stored;

@@ -19,7 +19,7 @@ use super::belief::{Belief, Border, JudgedLine};
 use super::check::{ChainFault, Checker, Reason};
 use super::lines::Lines;
 use super::verify_blobs::{BlobCheck, BlobReport};
-use super::verify_signing::{SignedDecision, SigningCheck};
+use super::verify_signing::{SignedEntry, SigningCheck};
 use super::walk::walk;
 
 /// What [`verify`] found.
@@ -50,7 +50,7 @@ pub struct VerifyReport {
     /// What somebody else did to it: what the record tells of, and what is still to be told.
     pub alarms: Vec<AlarmReport>,
     /// The decisions that are signed, oldest first.
-    pub signed: Vec<SignedDecision>,
+    pub signed: Vec<SignedEntry>,
 }
 
 /// An alarm, be it of lines that still stand in the file.

@@ -175,10 +175,9 @@ fn gates_are_run_by_the_operator_alone_and_the_command_says_what_they_came_to() 
     let release = released.next().unwrap();
     assert_eq!(release["artifact"]["status"], "failed");
     assert_eq!(release["source"], "system");
-    assert_eq!(
-        release["artifact"]["summary"],
-        "required gate lint is red: exit 7 after 0.0 s"
-    );
+    let summary = release["artifact"]["summary"].as_str().unwrap();
+    let wanted = "required gate lint is red: exit 7 after ";
+    assert!(summary.starts_with(wanted), "{summary}");
     // Only what is required was run.
     assert_eq!(evidence(&project).len(), 3);
 }

@@ -26,6 +26,8 @@ pub(crate) struct UnlockSheet {
     is_unlocking: bool,
     /// Why the one before was none.
     fault: Option<String>,
+    /// The key is a person's own and signs elsewhere; whether it waits for a touch.
+    elsewhere: Option<bool>,
 }
 
 impl UnlockSheet {
@@ -36,6 +38,16 @@ impl UnlockSheet {
             typed: Passphrase::new(),
             is_unlocking: false,
             fault: None,
+            elsewhere: None,
+        }
+    }
+
+    /// Nothing is typed: the key signs elsewhere.
+    pub(crate) fn elsewhere(fingerprint: String, what: String, touch: bool) -> Self {
+        Self {
+            is_unlocking: true,
+            elsewhere: Some(touch),
+            ..Self::new(fingerprint, what)
         }
     }
 
@@ -73,7 +85,8 @@ impl UnlockSheet {
 
     /// It was none; it can be typed again.
     pub(crate) fn failed(&mut self, why: String) {
-        self.is_unlocking = false;
+        // Elsewhere nothing is typed again.
+        self.is_unlocking = self.elsewhere.is_some();
         self.fault = Some(why);
     }
 
@@ -93,7 +106,14 @@ impl UnlockSheet {
     fn state(&self) -> (ThemeRole, String) {
         match (&self.fault, self.is_unlocking, self.typed.is_empty()) {
             (Some(why), ..) => (ThemeRole::OutcomeFailed, line(why)),
-            (None, true, _) => (ThemeRole::Wait, "unlocking …".to_owned()),
+            (None, true, _) => {
+                let text = match self.elsewhere {
+                    None => "unlocking …",
+                    Some(true) => "Touch your key when it blinks …",
+                    Some(false) => "ssh-keygen signs …",
+                };
+                (ThemeRole::Wait, text.to_owned())
+            }
             (None, false, true) => (
                 ThemeRole::TextMuted,
                 "Type the passphrase; it is not shown.".to_owned(),

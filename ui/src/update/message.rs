@@ -13,7 +13,7 @@ use super::own_files::take_own_files;
 use super::perform::{edit, perform};
 use super::recovering::take_recovery;
 use super::searching::search_now;
-use super::unlocking::{ask_passphrase, unlocked};
+use super::unlocking::{ask_passphrase, await_key, unlocked};
 use crate::action::Action;
 use crate::deck::{Deck, Fetched};
 use crate::effect::Effect;
@@ -134,6 +134,14 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
         Msg::AskPassphrase { fingerprint, what } => {
             ask_passphrase(deck, fingerprint, what);
+            Vec::new()
+        }
+        Msg::AwaitKey {
+            fingerprint,
+            what,
+            touch,
+        } => {
+            await_key(deck, fingerprint, what, touch);
             Vec::new()
         }
         Msg::Unlocked(result) => {

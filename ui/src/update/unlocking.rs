@@ -12,6 +12,13 @@ pub(super) fn ask_passphrase(deck: &mut Deck, fingerprint: String, what: String)
     deck.overlays.push(Overlay::Unlock(sheet));
 }
 
+/// Waits for a key that signs elsewhere.
+pub(super) fn await_key(deck: &mut Deck, fingerprint: String, what: String, touch: bool) {
+    take_sheet(deck);
+    let sheet = UnlockSheet::elsewhere(fingerprint, what, touch);
+    deck.overlays.push(Overlay::Unlock(sheet));
+}
+
 /// `enter`.
 pub(super) fn unlock(deck: &mut Deck, mut sheet: UnlockSheet) -> Vec<Effect> {
     let typed = sheet.submit();

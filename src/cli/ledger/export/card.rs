@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::content::Content;
-use crate::store::ledger::Stored;
+use crate::core::alarm::Alarm;
+use crate::store::ledger::{SignedEntry, Stored};
 
 /// What the card shows in its own place.
 const ENVELOPE: [&str; 11] = [
@@ -43,7 +44,11 @@ pub(super) struct Card<'a> {
 }
 
 impl<'a> Card<'a> {
-    pub(super) fn of(stored: &'a Stored, content: Content<'a>) -> Self {
+    pub(super) fn of(
+        stored: &'a Stored,
+        content: Content<'a>,
+        signed: Option<Result<SignedEntry, Alarm>>,
+    ) -> Self {
         let entry = &stored.entry;
         let mut details = Vec::new();
         if let Value::Object(fields) = stored.to_value() {
@@ -55,6 +60,13 @@ impl<'a> Card<'a> {
         }
         // A handoff says its ask twice.
         details.retain(|(_, text)| !text.is_empty() && *text != entry.content);
+        if let Some(signed) = signed {
+            let text = match signed {
+                Ok(signed) => format!("{}, by the key {}", signed.what.text(), signed.signer),
+                Err(alarm) => alarm.text(),
+            };
+            details.insert(0, ("signed".to_owned(), text));
+        }
         if let Some(remark) = content.remark {
             details.insert(0, ("remark".to_owned(), remark));
         }

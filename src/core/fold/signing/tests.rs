@@ -6,13 +6,14 @@ use serde_json::Map;
 use crate::agent::{Agent, Party};
 use crate::alarm::Alarm;
 use crate::entry::{
-    Entry, EntryKind, FinalityDecision, FinalityProposal, LifecycleEvent, WorkTree,
+    Artifact, ArtifactStatus, Entry, EntryKind, Fate, FinalityDecision, FinalityProposal,
+    LifecycleEvent, Predecessor, WorkTree,
 };
 use crate::fold::fold;
 use crate::id::{EntryId, Seq, SessionId};
 use crate::signing::{
-    DecisionSignature, DecisionStatement, META, NotSigned, Signer, SigningChange, SigningNotice,
-    SigningStatement,
+    ActSignature, DecisionSignature, DecisionStatement, META, NotSigned, OperatorAct, SignedPlace,
+    Signer, SigningChange, SigningNotice, SigningStatement, TRUSTED,
 };
 use crate::snapshot::Snapshot;
 use crate::wire::line::hex;
@@ -20,6 +21,7 @@ use crate::wire::line::hex;
 struct Record {
     world: Snapshot,
     key: SigningKey,
+    session: SessionId,
 }
 
 impl Record {
@@ -28,20 +30,17 @@ impl Record {
         let mut record = Self {
             world: Snapshot::default(),
             key: SigningKey::from_bytes(&[7; 32]),
+            session: SessionId::new("session"),
         };
         record.propose("p1");
         record
     }
 
-    fn put(&mut self, id: &str, source: Party, kind: EntryKind, change: Option<SigningChange>) {
-        let mut meta = Map::new();
-        if let Some(change) = change {
-            meta.insert(META.to_owned(), change.to_value());
-        }
-        let entry = Entry {
+    fn entry(&self, id: &str, source: Party, kind: EntryKind) -> Entry {
+        Entry {
             id: EntryId::new(id),
             timestamp_ms: 1,
-            session_id: SessionId::new("session"),
+            session_id: self.session.clone(),
             source,
             target: None,
             content: String::new(),
@@ -49,11 +48,23 @@ impl Record {
             kind,
             runtime_session: None,
             carried: None,
-            meta,
+            meta: Map::new(),
             seq: Seq(self.world.seq.0 + 1),
-        };
+        }
+    }
+
+    fn fold(&mut self, entry: Entry) {
         fold(&mut self.world, &entry);
-        self.world.note_hash(&entry.id, &format!("hash of {id}"));
+        self.world
+            .note_hash(&entry.id, &format!("hash of {}", entry.id));
+    }
+
+    fn put(&mut self, id: &str, source: Party, kind: EntryKind, change: Option<SigningChange>) {
+        let mut entry = self.entry(id, source, kind);
+        if let Some(change) = change {
+            entry.meta.insert(META.to_owned(), change.to_value());
+        }
+        self.fold(entry);
     }
 
     fn propose(&mut self, id: &str) {
@@ -74,8 +85,7 @@ impl Record {
 
     fn on(&mut self) {
         let signer = self.signer();
-        let value = self.sign(&SigningStatement::On(&signer).to_bytes());
-        let notice = SigningNotice { signer, value };
+        let notice = SigningNotice::sign(signer, None, self.with()).unwrap();
         self.change(SigningChange::On { notice });
     }
 
@@ -89,6 +99,7 @@ impl Record {
 
     fn signed(&self, proposal: &str, head: &str, tree: &str) -> FinalityDecision {
         let statement = DecisionStatement {
+            project: None,
             head,
             proposal: &EntryId::new(proposal),
             tree,
@@ -188,6 +199,7 @@ fn from_the_switch_on_only_what_the_key_signed_decides() {
     let stranger = Record {
         world: Snapshot::default(),
         key: SigningKey::from_bytes(&[8; 32]),
+        session: SessionId::new("session"),
     };
     let by_stranger = stranger.signed("p1", "hash of p1", "t");
     refused(&mut record, by_stranger, NotSigned::OtherSigner);
@@ -227,4 +239,187 @@ fn switching_off_is_signed_over_this_very_switch_on() {
     assert_eq!(record.world.signing, None);
     record.decide(unsigned("p1", "t"));
     assert!(record.world.pending_proposals.is_empty());
+}
+
+/// Every act is signed from the entry `change` on, in this very session of the project `here`.
+fn all_signed() -> Record {
+    let mut record = Record::with_a_proposal();
+    let place = SignedPlace {
+        project: "here".to_owned(),
+        session: SessionId::new("session"),
+    };
+    let notice = SigningNotice::sign(record.signer(), Some(place), record.with()).unwrap();
+    record.change(SigningChange::On { notice });
+    assert_eq!(record.alarms().len(), 0);
+    record
+}
+
+impl Record {
+    fn with(&self) -> impl Fn(&[u8]) -> Result<String, ()> {
+        move |bytes: &[u8]| Ok(self.sign(bytes))
+    }
+
+    fn act(&self, act: OperatorAct, subject: &str, verdict: &str) -> ActSignature {
+        let state = self.world.signing.as_ref().unwrap();
+        state
+            .sign_act(act, subject, "", verdict, self.with())
+            .unwrap()
+    }
+
+    /// An entry with a signature in the place where an act has it; its alarm, if it is one.
+    fn signed_entry(
+        &mut self,
+        source: Party,
+        kind: impl Into<EntryKind>,
+        signature: Option<&ActSignature>,
+    ) -> Option<NotSigned> {
+        let before = self.alarms().len();
+        let mut entry = self.entry("act", source, kind.into());
+        if let Some(signature) = signature {
+            signature.put_on(&mut entry);
+        }
+        self.fold(entry);
+        let alarms = self.alarms();
+        let raised = alarms.get(before)?;
+        match raised {
+            Alarm::UnsignedAct { why, .. } => Some(*why),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn trust(&mut self, signature: Option<&ActSignature>) -> Option<NotSigned> {
+        self.signed_entry(Party::Human, LifecycleEvent::ConfigTrusted, signature)
+    }
+}
+
+#[test]
+fn trust_counts_signed_over_the_act_before_and_only_once() {
+    let mut record = all_signed();
+    let right = record.act(OperatorAct::Trust, "digest", TRUSTED);
+    assert_eq!(record.trust(None), Some(NotSigned::Missing));
+    let mut other_subject = right.clone();
+    other_subject.subject = "another digest".to_owned();
+    assert_eq!(record.trust(Some(&other_subject)), Some(NotSigned::Wrong));
+    let another_act = record.act(OperatorAct::Release, "digest", TRUSTED);
+    assert_eq!(record.trust(Some(&another_act)), Some(NotSigned::Wrong));
+    let another_verdict = record.act(OperatorAct::Trust, "digest", "maybe");
+    assert_eq!(
+        record.trust(Some(&another_verdict)),
+        Some(NotSigned::OtherSubject)
+    );
+
+    assert_eq!(record.trust(Some(&right)), None);
+    // What was trusted before cannot be brought back with its signature.
+    assert_eq!(record.trust(Some(&right)), Some(NotSigned::OtherHead));
+    let next = record.act(OperatorAct::Trust, "digest", TRUSTED);
+    assert_eq!(record.trust(Some(&next)), None);
+}
+
+#[test]
+fn what_is_signed_in_one_project_counts_in_no_copy_of_it() {
+    let mut there = all_signed();
+    let mut here = all_signed();
+    let place = SignedPlace {
+        project: "there".to_owned(),
+        session: SessionId::new("session"),
+    };
+    let notice = SigningNotice::sign(there.signer(), Some(place), there.with()).unwrap();
+    there.world.signing.as_mut().unwrap().notice = notice;
+    let trusted = there.act(OperatorAct::Trust, "digest", TRUSTED);
+    assert_eq!(here.trust(Some(&trusted)), Some(NotSigned::Wrong));
+
+    // The same proposal with the same hash on its line.
+    let state = there.world.signing.clone().unwrap();
+    let (id, tree) = (EntryId::new("p1"), "t");
+    let mut decision = here.signed("p1", "hash of p1", tree);
+    decision.signature = state
+        .sign_decision("hash of p1", &id, tree, true, there.with())
+        .ok();
+    here.decide(decision.clone());
+    assert_eq!(here.world.pending_proposals.len(), 1);
+    // And one of an earlier version, which named no project.
+    let old = here.signed("p1", "hash of p1", tree);
+    here.decide(old);
+    assert_eq!(here.world.pending_proposals.len(), 1);
+    let state = here.world.signing.clone().unwrap();
+    decision.signature = state
+        .sign_decision("hash of p1", &id, tree, true, here.with())
+        .ok();
+    here.decide(decision);
+    assert!(here.world.pending_proposals.is_empty());
+}
+
+#[test]
+fn a_release_gate_counts_as_it_was_signed_and_an_agents_is_a_claim() {
+    let mut record = all_signed();
+    let artifact = |status| {
+        EntryKind::Artifact(Artifact {
+            kind: "release_gate".to_owned(),
+            title: "release gate".to_owned(),
+            summary: String::new(),
+            status,
+            evidence: Vec::new(),
+            verified: None,
+        })
+    };
+    let passed = || artifact(ArtifactStatus::Passed);
+    let failed = record.act(OperatorAct::Release, "runs", "failed");
+    let by = Party::System;
+    assert_eq!(
+        record.signed_entry(by.clone(), passed(), None),
+        Some(NotSigned::Missing)
+    );
+    let turned = record.signed_entry(by.clone(), passed(), Some(&failed));
+    assert_eq!(turned, Some(NotSigned::OtherSubject));
+    assert!(record.world.artifacts.is_empty());
+    let right = record.act(OperatorAct::Release, "runs", "passed");
+    assert_eq!(record.signed_entry(by, passed(), Some(&right)), None);
+    assert_eq!(record.world.artifacts.len(), 1);
+    let claim = record.signed_entry(Agent::Codex.into(), passed(), None);
+    assert_eq!(claim, None);
+}
+
+#[test]
+fn a_session_goes_on_from_a_signed_one_only_where_the_key_ended_that_one() {
+    let old = all_signed();
+    let notice = old.world.signing.as_ref().unwrap().notice.clone();
+    let right = old.act(OperatorAct::Clear, "session", "archived");
+    let compacted = old.act(OperatorAct::Clear, "session", "compacted");
+    let elsewhere = old.act(OperatorAct::Clear, "another", "archived");
+    let begun = |signature: Option<&ActSignature>| {
+        let mut record = Record::with_a_proposal();
+        record.world = Snapshot::default();
+        record.session = SessionId::new("next");
+        let predecessor = Some(Predecessor {
+            session_id: SessionId::new("session"),
+            entries: 3,
+            head: "old head".to_owned(),
+            fate: Fate::Archived,
+        });
+        let kind = EntryKind::SessionStarted { predecessor };
+        let raised = record.signed_entry(Party::Human, kind, signature);
+        assert_eq!(raised, None);
+        record.change(SigningChange::On {
+            notice: notice.clone(),
+        });
+        assert!(record.world.signing.is_some());
+        let raised = record.alarms().first().map(|alarm| (*alarm).clone());
+        raised.map(|alarm| match alarm {
+            Alarm::UnsignedAct { why, act, .. } => {
+                assert_eq!(act, OperatorAct::Clear);
+                why
+            }
+            other => panic!("{other:?}"),
+        })
+    };
+    assert_eq!(begun(Some(&right)), None);
+    assert_eq!(begun(None), Some(NotSigned::Missing));
+    assert_eq!(begun(Some(&compacted)), Some(NotSigned::OtherSubject));
+    assert_eq!(begun(Some(&elsewhere)), Some(NotSigned::OtherSubject));
+    // The word in the old session, too.
+    let mut old = all_signed();
+    let mut clear =
+        |signature| old.signed_entry(Party::Human, LifecycleEvent::SessionCleared, signature);
+    assert_eq!(clear(None), Some(NotSigned::Missing));
+    assert_eq!(clear(Some(&right)), None);
 }

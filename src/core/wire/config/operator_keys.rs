@@ -11,8 +11,8 @@ use super::read::read;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OperatorKeys {
-    /// Whether decisions on proposals are signed by a key outside of the project. Counts only as
-    /// the operator last trusted it.
+    /// Whether decisions, trust, clearing and release gates are signed by a key outside of the
+    /// project. Counts only as the operator last trusted it.
     pub signing: SigningMode,
     /// For how many minutes the deck keeps the unlocked key in memory; 0: for one signature.
     pub unlock_minutes: Bounded<0, 480>,
@@ -37,6 +37,8 @@ pub enum SigningMode {
     Off,
     /// By a key under a passphrase: `ctxrelay operator key new`.
     Passphrase,
+    /// By the person's own SSH key: `ctxrelay operator key new --ssh`.
+    Ssh,
 }
 
 /// What `operator` is among keys with power, dotted.

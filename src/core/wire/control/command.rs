@@ -8,8 +8,8 @@ use super::{
     AttendParams, ClearParams, CompactParams, DecideParams, ForgetWorkParams, GetMessagesParams,
     HandOverParams, HandoffParams, HookParams, IdsParams, LedgerListParams, NoteParams,
     ProposeParams, QueueChangeParams, QueueDrainParams, ReadCapsulesParams, ReadContextParams,
-    RunGatesParams, SendParams, StateWorkParams, StopParams, TaskParams, TrustParams,
-    WaitMessagesParams,
+    ReportKeyParams, RunGatesParams, SendParams, SignReleaseParams, StateWorkParams, StopParams,
+    TaskParams, TrustParams, WaitMessagesParams,
 };
 use crate::agent::Agent;
 use crate::policy::PolicyChange;
@@ -139,6 +139,9 @@ pub enum Command {
     /// Operator: stop the gates that run.
     #[serde(rename = "gates/stop")]
     StopGates,
+    /// Operator: record what the last release gate came to, signed.
+    #[serde(rename = "gates/sign")]
+    SignRelease(SignReleaseParams),
     /// Operator: seal the session and start a new one.
     #[serde(rename = "ledger/clear")]
     Clear(ClearParams),
@@ -169,6 +172,9 @@ pub enum Command {
     /// Operator: what to do about an agent that is silent, or at its usage limit.
     #[serde(rename = "agent/attend")]
     Attend(AttendParams),
+    /// Operator: another key was found in the place of the one that signs. An alarm.
+    #[serde(rename = "operator/keyReplaced")]
+    ReportKey(ReportKeyParams),
     /// Operator: an alarm about the record was seen. Nothing becomes true by it.
     #[serde(rename = "alarm/acknowledge")]
     AcknowledgeAlarm(AcknowledgeParams),
@@ -214,6 +220,7 @@ impl Command {
             Self::ChangeTask(_) => "task/change",
             Self::RunGates(_) => "gates/run",
             Self::StopGates => "gates/stop",
+            Self::SignRelease(_) => "gates/sign",
             Self::Clear(_) => "ledger/clear",
             Self::Compact(_) => "ledger/compact",
             Self::Stop(_) => "daemon/stop",
@@ -224,6 +231,7 @@ impl Command {
             Self::Trust(_) => "config/trust",
             Self::SetPolicy(_) => "policy/set",
             Self::Attend(_) => "agent/attend",
+            Self::ReportKey(_) => "operator/keyReplaced",
             Self::AcknowledgeAlarm(_) => "alarm/acknowledge",
         }
     }
@@ -270,6 +278,7 @@ impl Command {
             | Self::ChangeTask(_)
             | Self::RunGates(_)
             | Self::StopGates
+            | Self::SignRelease(_)
             | Self::Clear(_)
             | Self::Compact(_)
             | Self::Stop(_)
@@ -280,6 +289,7 @@ impl Command {
             | Self::Trust(_)
             | Self::SetPolicy(_)
             | Self::Attend(_)
+            | Self::ReportKey(_)
             | Self::AcknowledgeAlarm(_) => true,
         }
     }
@@ -294,6 +304,7 @@ impl Command {
             | Self::ChangeTask(_)
             | Self::RunGates(_)
             | Self::StopGates
+            | Self::SignRelease(_)
             | Self::Clear(_)
             | Self::Compact(_)
             | Self::Stop(_)
@@ -304,6 +315,7 @@ impl Command {
             | Self::Trust(_)
             | Self::SetPolicy(_)
             | Self::Attend(_)
+            | Self::ReportKey(_)
             | Self::AcknowledgeAlarm(_) => true,
             Self::Send(params) => params.from.is_none(),
             Self::Handoff(params) => params.from.is_none(),

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::signing::ActSignature;
+
 use crate::entry::{ArtifactStatus, IsolatedRun, WorkTree};
 use crate::id::{EntryId, Seq};
 use crate::snapshot::{GateInForce, GateSnapshot, Snapshot};
@@ -43,6 +45,31 @@ pub struct EndedRun {
     pub why: Option<String>,
     /// The `release_gate` artifact, if one was recorded.
     pub release: Option<EntryId>,
+    /// The artifact that waits for the operator's signature, where the operator's acts are signed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_sign: Option<ReleaseToSign>,
+}
+
+/// What a release gate came to, before the operator signs it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReleaseToSign {
+    /// The ids of the gates' runs.
+    pub subject: String,
+    /// The work tree ([`WorkTree::pin`](crate::entry::WorkTree::pin)).
+    pub tree: String,
+    /// Passed or not.
+    pub verdict: String,
+}
+
+/// Arguments of [`Command::SignRelease`](super::Command::SignRelease).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SignReleaseParams {
+    /// The run that was shown to the operator.
+    pub run: u64,
+    /// The signature.
+    pub signature: ActSignature,
 }
 
 /// One gate, and the latest run of this very command.

@@ -8,7 +8,7 @@ use crate::agent::Agent;
 use crate::delivery::{DeliveryWay, MessageCursor, OnBusy};
 use crate::entry::{ArtifactStatus, NoteKind};
 use crate::id::{EntryId, RuntimeSession, SessionId, ThreadId, TurnId};
-use crate::signing::{DecisionSignature, SigningChange};
+use crate::signing::{ActSignature, DecisionSignature, Signer, SigningChange};
 
 /// Arguments of [`Command::Send`](super::Command::Send).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -348,6 +348,9 @@ pub struct ClearParams {
     pub session_id: Option<SessionId>,
     /// Delete it instead of keeping it in the archives.
     pub discard: bool,
+    /// The operator's signature, where the operator's acts are signed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<ActSignature>,
 }
 
 /// Arguments of [`Command::Compact`](super::Command::Compact).
@@ -356,6 +359,9 @@ pub struct ClearParams {
 pub struct CompactParams {
     /// Must be the current session.
     pub session_id: Option<SessionId>,
+    /// As of [`ClearParams`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<ActSignature>,
 }
 
 /// Arguments of [`Command::Trust`](super::Command::Trust).
@@ -368,6 +374,17 @@ pub struct TrustParams {
     /// What `operator.signing` changes by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signing: Option<SigningChange>,
+    /// As of [`ClearParams`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<ActSignature>,
+}
+
+/// Arguments of [`Command::ReportKey`](super::Command::ReportKey).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportKeyParams {
+    /// The key that was found in the place of the one that signs.
+    pub found: Signer,
 }
 
 /// Arguments of [`Command::Attend`](super::Command::Attend).

@@ -128,11 +128,13 @@ fn a_row_says_who_approved_and_that_a_decision_without_its_signature_has_no_effe
         if is_signed {
             let notice = SigningNotice {
                 signer: Signer::new(&[7; 32]),
+                place: None,
                 value: String::new(),
             };
             model.world.signing = Some(SigningState {
                 notice,
                 since: Seq(1),
+                act: Seq(1),
                 head: None,
             });
         }
