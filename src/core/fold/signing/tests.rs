@@ -423,3 +423,29 @@ fn a_session_goes_on_from_a_signed_one_only_where_the_key_ended_that_one() {
     assert_eq!(clear(None), Some(NotSigned::Missing));
     assert_eq!(clear(Some(&right)), None);
 }
+
+#[test]
+fn a_key_that_signed_the_decisions_alone_comes_to_sign_every_act_by_its_own_word() {
+    let mut record = Record::with_a_proposal();
+    record.on();
+    assert_eq!(record.trust(None), None);
+    let place = SignedPlace {
+        project: "here".to_owned(),
+        session: SessionId::new("session"),
+    };
+    let notice = SigningNotice::sign(record.signer(), Some(place), record.with()).unwrap();
+    let state = record.world.signing.clone().unwrap();
+    let change = state.sign_replacement(notice, record.with()).unwrap();
+    record.change(change);
+    assert_eq!(record.alarms().len(), 0);
+    assert_eq!(record.trust(None), Some(NotSigned::Missing));
+    let right = record.act(OperatorAct::Trust, "digest", TRUSTED);
+    assert_eq!(record.trust(Some(&right)), None);
+    // The announcement of before, copied, takes nothing back.
+    let before = record.alarms().len();
+    record.change(SigningChange::On {
+        notice: state.notice,
+    });
+    assert_eq!(record.alarms().len(), before + 1);
+    assert_eq!(record.trust(None), Some(NotSigned::Missing));
+}
