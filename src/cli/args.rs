@@ -12,8 +12,7 @@ use super::{
     apart, approvals, capsule, claude, claude_plugin, codex, codex_mcp, completions, config,
     continuity, daemon, doctor, finality, gates, hold, hook, init, instances, instructions, kill,
     ledger, man, notify, operator_key, pair, policy, queue, recover, redact, search, status,
-    statusline, trust,
-    unbuilt, uninit,
+    statusline, trust, unbuilt, uninit,
 };
 use crate::demo::SPEEDS;
 

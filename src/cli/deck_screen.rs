@@ -10,8 +10,11 @@ use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use super::disk;
 use super::exit::Failure;
 use super::instructions::rules_of_files;
+use super::ledger::search::all;
+use super::ledger::show;
 use super::notify_command::NotifyCommand;
 use super::operator_key::{deck_key, deck_ssh};
 use super::pair_tmux::kept;
@@ -27,6 +30,7 @@ use crate::deck::display::{Display, DisplayHost, DisplayTeller};
 use crate::deck::key_slot::KeySlot;
 use crate::deck::opening::while_opening;
 use crate::deck::run::{DeckAbout, DeckOptions, WaitingTrust, project_name};
+use crate::deck::sealed::SealedSessions;
 use crate::deck::signing::OperatorKeyAccess;
 use crate::deck::term::is_light;
 use crate::host::ProjectContext;
@@ -156,9 +160,37 @@ pub(super) fn options(
             }),
         },
         key_slot: screen.key_slot.clone(),
+        sealed: sealed_sessions(setting),
         notice: None,
         told_to_end: screen.told_to_end.clone(),
     }
+}
+
+/// Sessions that have ended, as `ctxrelay search --in archives` and `ledger show` read them.
+fn sealed_sessions(setting: &ProjectContext) -> SealedSessions {
+    let (searched, read) = (setting.clone(), setting.clone());
+    SealedSessions::new(
+        Arc::new(move |params| {
+            let here = disk::current(&searched).map_err(|failure| failure.message)?;
+            let here = here.map(|(session, _)| session);
+            all(&searched, &|_| (), params, here.as_ref()).map_err(|failure| failure.message)
+        }),
+        Arc::new(move |session, line| {
+            let reading = disk::reading(&read, session.as_str());
+            let reading = reading.map_err(|failure| failure.message)?;
+            let show = |full| {
+                let args = show::Args {
+                    entry: line.to_string(),
+                    session: None,
+                    full,
+                };
+                show::from_file(&reading, &args)
+            };
+            // A long text that is lost: its beginning says itself that it is one.
+            let shown = show(true).or_else(|_| show(false));
+            shown.map_err(|failure| failure.message)
+        }),
+    )
 }
 
 fn screen_settings(own: &OwnFiles) -> Result<Settings, Failure> {

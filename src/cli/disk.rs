@@ -5,7 +5,6 @@
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::context::CliContext;
 use super::exit::{Failure, START_ONE};
 use super::words::{count, now_ms};
 use crate::core::agent::Agent;
@@ -113,10 +112,9 @@ pub fn record_file(setting: &ProjectContext, session: Option<&str>) -> Result<Pa
 /// # Errors
 ///
 /// When there is no such session, or its file cannot be read.
-pub fn reading(context: &CliContext, session: &str) -> Result<Reading, Failure> {
-    let path = session_file(&context.setting.dirs, session)?;
-    believed(&context.setting, &SessionId::new(session), &path)
-        .map_err(|error| unreadable(&path, &error))
+pub fn reading(setting: &ProjectContext, session: &str) -> Result<Reading, Failure> {
+    let path = session_file(&setting.dirs, session)?;
+    believed(setting, &SessionId::new(session), &path).map_err(|error| unreadable(&path, &error))
 }
 
 /// A ledger up to where it is believed, as a daemon would that starts now.

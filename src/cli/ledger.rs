@@ -13,7 +13,7 @@ mod open;
 mod rebuild;
 pub(super) mod search;
 mod sessions;
-mod show;
+pub(super) mod show;
 mod verify;
 
 /// What can be done with the record.

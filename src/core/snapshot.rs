@@ -5,6 +5,7 @@
 
 mod activity;
 mod approval;
+mod blocking;
 mod changed_files;
 mod gates;
 mod handoff;
@@ -20,8 +21,7 @@ use super::alarm::AlarmSnapshot;
 use super::continuity::ContinuityState;
 use super::delivery::{Delivery, DeliveryWay, OnBusy};
 use super::entry::{
-    Artifact, DeliveryResult, ErrorCode, FinalityProposal, NoteKind, Predecessor, TurnRecord,
-    TurnStatus, WorkTree,
+    Artifact, DeliveryResult, ErrorCode, NoteKind, Predecessor, TurnRecord, TurnStatus, WorkTree,
 };
 use super::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::signing::{ActSignature, SigningState};
@@ -422,44 +422,6 @@ impl Snapshot {
     /// The agent's part; offline when the ledger never heard of it.
     pub fn agent(&self, agent: Agent) -> AgentSnapshot {
         self.agents.get(&agent).cloned().unwrap_or_default()
-    }
-
-    /// What stands in the way of a proposal by the record alone: blocker notes, open handoffs that
-    /// it does not close, open questions, messages whose fate nobody knows, and what failed since
-    /// the last approval. The gates are told by [`Self::gate_blockers`].
-    pub fn blockers(&self, proposal: &FinalityProposal) -> Vec<String> {
-        self.blockers_except(&proposal.handles)
-    }
-
-    /// As [`Self::blockers`], for a proposal that would close these handoffs.
-    pub fn blockers_except(&self, closed: &[EntryId]) -> Vec<String> {
-        let notes = self.open_blockers.iter().map(|blocker| {
-            let (id, by) = (&blocker.id, &blocker.by);
-            format!("blocker note {id} by {by} stands: {}", blocker.text)
-        });
-        let handoffs = self
-            .open_handoffs
-            .keys()
-            .filter(|id| !closed.contains(id))
-            .map(|id| format!("handoff {id} is open"));
-        let questions = self.open_questions.values().map(|question| {
-            let QuestionSnapshot { id, from, to, .. } = question;
-            format!(
-                "question {id} of {from} to {to} has no answer: {}",
-                question.text
-            )
-        });
-        let ambiguous = self
-            .unsettled
-            .iter()
-            .filter(|(_, message)| message.result == Some(DeliveryResult::Ambiguous))
-            .map(|(id, _)| format!("delivery of {id} is ambiguous"));
-        notes
-            .chain(handoffs)
-            .chain(questions)
-            .chain(ambiguous)
-            .chain(self.failed_artifacts())
-            .collect()
     }
 
     /// A proposal that waits, or that was decided or ended lately.

@@ -30,9 +30,17 @@ impl Notices {
 
     /// All of them, the urgent ones first: the deck has one line for them.
     pub fn lines(&self) -> Vec<String> {
+        self.in_order().map(|(_, text)| text.clone()).collect()
+    }
+
+    /// Their keys, in the same order.
+    pub fn keys(&self) -> Vec<String> {
+        self.in_order().map(|(key, _)| (*key).to_owned()).collect()
+    }
+
+    fn in_order(&self) -> impl Iterator<Item = (&&'static str, &String)> {
         let is_urgent = |key: &&'static str| URGENT.contains(key);
         let (urgent, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|(key, _)| is_urgent(key));
-        let all = urgent.into_iter().chain(others);
-        all.map(|(_, text)| text.clone()).collect()
+        urgent.into_iter().chain(others)
     }
 }

@@ -107,6 +107,7 @@ impl Daemon {
             policy: self.policy_status(),
             autonomy: AutonomyStatus { enabled: false },
             notices: self.notices.lines(),
+            notice_keys: self.notices.keys(),
             detached: self.identity.detached,
         }
     }

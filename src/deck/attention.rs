@@ -70,6 +70,28 @@ pub(super) fn stuck_cards(status: &Status, now_ms: i64) -> Vec<ui::InboxCard> {
         .collect()
 }
 
+/// A card for each agent at its usage limit, unless the operator wants nothing said of it.
+pub(super) fn limit_cards(status: &Status) -> Vec<ui::InboxCard> {
+    let agents = &status.agents;
+    let limits = [
+        (Agent::Claude, agents.claude.limit.as_ref()),
+        (Agent::Codex, agents.codex.limit.as_ref()),
+    ];
+    limits
+        .into_iter()
+        .filter_map(|(agent, of)| {
+            limit(of)?;
+            Some(ui::InboxCard::new(
+                ui::InboxKind::Limited,
+                format!("limit-{agent}"),
+                agent_of(agent),
+                of?.since,
+                format!("{} is at its usage limit", agent.title()),
+            ))
+        })
+        .collect()
+}
+
 /// A card for each agent that is here and whose context is nearly full.
 pub(super) fn full_cards(
     status: &Status,

@@ -18,7 +18,7 @@ use super::editor::Edited;
 use super::input_pause::InputPause;
 use super::key_slot::KeySlot;
 use super::late_reply::LateReply;
-use super::lend::edit;
+use super::lend::{edit, keep};
 use super::term::{DRAWING_THREAD, Screen, restore, restore_unread};
 
 /// Inputs that may wait for the drawing thread. A person types slower; a paste is one message.
@@ -238,7 +238,7 @@ enum Stop {
 
 /// Waits until this process was stopped and goes on, or has not been stopped. A view that comes
 /// meanwhile lies in its slot, and keys were meant for the shell.
-fn wait_for_stop(inputs: &Receiver<Input>) -> Stop {
+fn wait_for_stop(inputs: &Receiver<Input>, missed: &mut Vec<Msg>) -> Stop {
     let begun = std::time::Instant::now();
     loop {
         let left = STOP_WAIT.saturating_sub(begun.elapsed());
@@ -250,7 +250,8 @@ fn wait_for_stop(inputs: &Receiver<Input>) -> Stop {
                 return Stop::Continued;
             }
             Err(RecvTimeoutError::Timeout) => return Stop::NotStopped,
-            Ok(Input::Look | Input::Msg(_)) => {}
+            Ok(Input::Msg(msg)) => keep(missed, *msg),
+            Ok(Input::Look) => {}
         }
     }
 }
@@ -320,6 +321,7 @@ fn draw(
         if has_view && let Some(view) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
             effects.extend(update(&mut deck, Msg::View(view)));
         }
+        let mut follow = Vec::new();
         for effect in effects.drain(..) {
             match effect {
                 Effect::Redraw => {
@@ -328,7 +330,11 @@ fn draw(
                 Effect::Suspend => {
                     host.key_slot.forget();
                     screen.suspend(host.stop_group);
-                    let stop = wait_for_stop(inputs);
+                    let mut missed = Vec::new();
+                    let stop = wait_for_stop(inputs, &mut missed);
+                    for msg in missed {
+                        follow.extend(update(&mut deck, msg));
+                    }
                     if matches!(stop, Stop::Over) || screen.resume().is_err() {
                         return;
                     }
@@ -349,11 +355,16 @@ fn draw(
                     let _ = screen.copy(&text);
                 }
                 Effect::OpenEditor { text, is_draft } => {
-                    let Ok(edited) = edit(&mut screen, pause, inputs, &text) else {
+                    let mut missed = Vec::new();
+                    let edited = edit(&mut screen, pause, inputs, &text, &mut missed);
+                    let Ok(edited) = edited else {
                         return;
                     };
                     // What came meanwhile stands in the next frame.
                     was_away = true;
+                    for msg in missed {
+                        follow.extend(update(&mut deck, msg));
+                    }
                     let msg = match edited {
                         Edited::Text(text) if is_draft => Msg::EditorText(text),
                         Edited::Text(_) => continue,
@@ -376,5 +387,6 @@ fn draw(
                 }
             }
         }
+        effects.append(&mut follow);
     }
 }

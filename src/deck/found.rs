@@ -1,4 +1,4 @@
-//! [`found`]: what a search came to, as the screen lists it.
+//! What a search came to, as the screen lists it: [`found`], [`listed`] and [`nothing_found`].
 
 use ctxrelay_ui::model as ui;
 
@@ -6,35 +6,31 @@ use super::present::party_of;
 use crate::client::ClientError;
 use crate::core::agent::Party;
 use crate::wire::control::Reply;
+use crate::wire::search::{SearchHit, SearchPage};
 
-/// The answer to a search for `words`.
+/// The daemon's answer to a search for `words`.
 pub(super) fn found(
     number: u64,
     words: String,
     answer: Result<Reply, ClientError>,
 ) -> ui::FoundEntries {
-    let mut found = ui::FoundEntries {
-        number,
-        words,
-        rows: Vec::new(),
-        total: 0,
-        total_is_at_least: false,
-        behind: 0,
-        fault: None,
-    };
-    let page = match answer {
-        Ok(Reply::Found(page)) => page,
+    match answer {
+        Ok(Reply::Found(page)) => listed(number, words, page),
         Ok(_) => {
-            found.fault = Some("the daemon answers something else".to_owned());
-            return found;
+            let why = "the daemon answers something else".to_owned();
+            nothing_found(number, words, why)
         }
         Err(error) => {
             let refusal = error.to_refusal();
-            found.fault = Some(format!("{}: {}", refusal.message, refusal.hint));
-            return found;
+            let why = format!("{}: {}", refusal.message, refusal.hint);
+            nothing_found(number, words, why)
         }
-    };
-    let row = |hit: crate::wire::search::SearchHit| ui::FoundRow {
+    }
+}
+
+/// Hits of a search for `words`.
+pub(super) fn listed(number: u64, words: String, page: SearchPage) -> ui::FoundEntries {
+    let row = |hit: SearchHit| ui::FoundRow {
         seq: hit.seq,
         kind: hit.entry_type,
         session: hit.session.map(|id| id.to_string()),
@@ -44,9 +40,26 @@ pub(super) fn found(
         snippet: hit.snippet,
         marks: hit.marks,
     };
-    found.rows = page.hits.into_iter().map(row).collect();
-    found.total = page.total;
-    found.total_is_at_least = page.total_is_at_least;
-    found.behind = page.behind;
-    found
+    ui::FoundEntries {
+        number,
+        words,
+        rows: page.hits.into_iter().map(row).collect(),
+        total: page.total,
+        total_is_at_least: page.total_is_at_least,
+        behind: page.behind,
+        fault: None,
+    }
+}
+
+/// Why nothing could be searched.
+pub(super) fn nothing_found(number: u64, words: String, why: String) -> ui::FoundEntries {
+    ui::FoundEntries {
+        number,
+        words,
+        rows: Vec::new(),
+        total: 0,
+        total_is_at_least: false,
+        behind: 0,
+        fault: Some(why),
+    }
 }

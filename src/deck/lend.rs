@@ -3,6 +3,8 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
+use ctxrelay_ui::Msg;
+
 use super::display::Input;
 use super::editor::{Edited, Editor, command};
 use super::input_pause::InputPause;
@@ -11,12 +13,16 @@ use super::term::Screen;
 /// How often it is looked whether the editor has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// Messages that are kept for a screen that nobody sees: more than a person can have asked for.
+const MISSED_MAX: usize = 256;
+
 /// The deck ends, or its terminal is gone.
 #[derive(Debug)]
 pub(super) struct Over;
 
 /// Runs the editor on a copy of the text and waits for its end. Nothing else waits for it: who feeds
-/// the screen finds its slot and its queue as ever, of which only the latest view counts.
+/// the screen finds its slot and its queue as ever. What it is told meanwhile, a refused message
+/// say, is put into `missed`.
 ///
 /// # Errors
 ///
@@ -26,6 +32,7 @@ pub(super) fn edit(
     pause: &InputPause,
     inputs: &Receiver<Input>,
     text: &str,
+    missed: &mut Vec<Msg>,
 ) -> Result<Edited, Over> {
     let Some(command) = command() else {
         return Ok(Edited::Failed("no editor: set $EDITOR".to_owned()));
@@ -36,7 +43,7 @@ pub(super) fn edit(
     }
     screen.lend();
     let edited = match Editor::open(&command, text) {
-        Ok(editor) => wait(editor, inputs),
+        Ok(editor) => wait(editor, inputs, missed),
         Err(error) => Ok(Edited::Failed(format!(
             "the editor cannot be opened: {error}"
         ))),
@@ -49,16 +56,40 @@ pub(super) fn edit(
     taken.and(edited)
 }
 
-fn wait(mut editor: Editor, inputs: &Receiver<Input>) -> Result<Edited, Over> {
+fn wait(
+    mut editor: Editor,
+    inputs: &Receiver<Input>,
+    missed: &mut Vec<Msg>,
+) -> Result<Edited, Over> {
     loop {
         if let Some(edited) = editor.ended() {
             return Ok(edited);
         }
         match inputs.recv_timeout(LOOK_EVERY) {
             Ok(Input::End) | Err(RecvTimeoutError::Disconnected) => return Err(Over),
-            // A view lies in its slot; what else is told was meant for a screen that nobody sees.
-            Ok(Input::Look | Input::Msg(_) | Input::Continued) | Err(RecvTimeoutError::Timeout) => {
-            }
+            Ok(Input::Msg(msg)) => keep(missed, *msg),
+            // A view lies in its slot.
+            Ok(Input::Look | Input::Continued) | Err(RecvTimeoutError::Timeout) => {}
         }
+    }
+}
+
+/// Keeps what the screen is told while somebody else has the terminal. Keys were meant for that one,
+/// and hits of a search come again.
+pub(super) fn keep(missed: &mut Vec<Msg>, msg: Msg) {
+    let is_kept = matches!(
+        msg,
+        Msg::NotSent(_)
+            | Msg::Sent { .. }
+            | Msg::Notice(..)
+            | Msg::EntryText { .. }
+            | Msg::Thread(_)
+            | Msg::Work(_)
+            | Msg::Rules(_)
+            | Msg::Recovery(_)
+            | Msg::OwnFiles(_)
+    );
+    if is_kept && missed.len() < MISSED_MAX {
+        missed.push(msg);
     }
 }

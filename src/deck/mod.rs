@@ -9,6 +9,7 @@
 //! - [`signing`]: what is decided on the screen, signed in this process.
 //! - [`opening`]: the deck before there is a daemon.
 //! - [`run`]: the deck with one.
+//! - [`sealed`]: what has ended, read from the disk.
 
 mod agent_work;
 mod attention;
@@ -27,6 +28,7 @@ mod present;
 mod reading;
 mod row_window;
 pub mod run;
+pub mod sealed;
 pub mod signing;
 pub mod term;
 mod thread;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::run::{DeckAbout, WaitingTrust};
 use super::timeline::Timeline;
-use super::unclear::UnclearWords;
+use super::unclear::UnclearMessages;
 use super::work::WorkIndex;
 use crate::core::agent::Agent;
 use crate::core::entry::{DeliveryRecord, Entry, EntryKind};
@@ -68,8 +68,8 @@ pub struct Model {
     pub started: BTreeMap<Agent, i64>,
     /// What Codex's turn has done so far.
     pub live_turn: LiveTurn,
-    /// What was read of messages that may have arrived or not.
-    pub unclear: UnclearWords,
+    /// Messages that may have arrived or not.
+    pub unclear: UnclearMessages,
     /// Its open handoffs as rows.
     pub work: WorkIndex,
     /// Whose deck it is.
@@ -97,7 +97,7 @@ impl Model {
             trust: None,
             started: BTreeMap::new(),
             live_turn: LiveTurn::default(),
-            unclear: UnclearWords::default(),
+            unclear: UnclearMessages::default(),
             work: WorkIndex::default(),
             about,
             steps: 0,
@@ -133,10 +133,10 @@ impl Model {
         self.unread = None;
         if !is_same {
             self.deliveries.clear();
-            self.unclear.clear();
             self.steps = 0;
             self.writers.clear();
         }
+        self.unclear.begin_again(&self.world, is_same);
         self.take_steps(&rows);
         let mut timeline = std::mem::take(&mut self.timeline);
         timeline.reset(self, rows, is_same);
@@ -208,6 +208,7 @@ impl Model {
         let in_order = entry.seq.0 == self.world.seq.0 + 1 || self.world.seq == Seq(0);
         let touched = WorkIndex::touched(&self.world, entry);
         fold(&mut self.world, entry);
+        self.unclear.take(&self.world, &touched);
         self.work.take(&self.world, touched);
         self.remember(entry);
         self.writers.extend(entry.source.agent());
@@ -277,5 +278,7 @@ pub fn session_name(id: &SessionId) -> &str {
     id.rsplit_once('_').map_or(id, |(_, digits)| digits)
 }
 
+#[cfg(test)]
+mod cost_tests;
 #[cfg(test)]
 mod tests;

@@ -32,7 +32,7 @@ use crate::wire::control::{
 use crate::wire::search::SearchParams;
 
 /// Hits that are listed; nobody scrolls through more instead of typing another word.
-const FOUND_MAX: u32 = 100;
+pub(super) const FOUND_MAX: u32 = 100;
 
 /// While the index is being built a search is made again this often.
 const SEARCH_AGAIN: Duration = Duration::from_millis(500);
@@ -88,11 +88,12 @@ pub(super) async fn perform(
         Effect::Retry { ids } => Some(change_queue(operator, ids, QueueChange::Retry).await),
         Effect::GiveUp { ids } => Some(change_queue(operator, ids, QueueChange::Remove).await),
         Effect::ReadWords { lines } => {
+            let mut read = Vec::new();
             for line in lines {
-                if let Some(words) = words_of(operator, model, line).await {
-                    model.unclear.read(line, words);
-                }
+                let words = words_of(operator, model, line).await;
+                read.extend(words.map(|words| (line, words)));
             }
+            model.unclear.read(&model.world, read);
             None
         }
         Effect::Acknowledge { id } => {

@@ -5,6 +5,7 @@ mod approvals;
 mod gates;
 mod missing;
 mod rows;
+mod states;
 mod trust;
 
 use ctxrelay_ui::model as ui;
@@ -18,13 +19,16 @@ use super::attention;
 use super::model::{DaemonLink, Model, session_name};
 use super::work::handoff_name;
 use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::entry::{DeliveryResult, WorkTree};
+use crate::core::entry::WorkTree;
 use crate::core::policy::{RuleInForce, SignOffMode};
 use crate::core::snapshot::ProposalSnapshot;
 use crate::wire::status::{ChainState, PolicyStatus};
 
 /// How much of a proposal that was replaced is repeated, in characters.
 const REPLACED_CHARS: usize = 80;
+
+/// The most blockers of a proposal that are named on its card.
+const BLOCKERS_MAX: usize = 100;
 
 /// The whole visible world at a time.
 pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
@@ -131,25 +135,13 @@ fn opening(model: &Model) -> Option<String> {
     })
 }
 
+/// The worst of what is not as it should be; each of it has a row of the inbox too.
 fn banner(model: &Model) -> Option<ui::Banner> {
-    if let DaemonLink::Ended(why) = &model.link {
-        return Some(ui::Banner {
-            level: ui::Level::Error,
-            text: format!(
-                "{why}. What was acknowledged is on disk; it can be started again from here."
-            ),
-        });
-    }
-    if let Some(why) = model.unread.as_ref().filter(|_| model.is_read) {
-        return Some(ui::Banner {
-            level: ui::Level::Warn,
-            text: format!("What stands here may be old: {why}. It is tried again."),
-        });
-    }
-    model.status.notices.first().map(|text| ui::Banner {
-        level: ui::Level::Warn,
-        text: text.clone(),
-    })
+    let (level, text) = states::link_fault(model).or_else(|| {
+        let first = model.status.notices.first()?;
+        Some((ui::Level::Warn, first.clone()))
+    })?;
+    Some(ui::Banner { level, text })
 }
 
 fn is_attached(model: &Model, agent: Agent) -> bool {
@@ -163,7 +155,7 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
         .values()
         .map(|proposal| finality_card(model, proposal))
         .collect();
-    cards.extend(model.unclear.cards(&model.world));
+    cards.extend(model.unclear.cards());
     for open in model.world.open_alarms() {
         cards.push(ui::InboxCard {
             seq: Some(open.seq.0),
@@ -181,35 +173,16 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
     cards.extend(trust::card(model));
     cards.extend(attention::stuck_cards(&model.status, now_ms));
     cards.sort_by_key(|card| card.at_ms);
+    let (waits, known): (Vec<_>, Vec<_>) = (states::cards(model).into_iter())
+        .chain(attention::limit_cards(&model.status))
+        .chain(attention::full_cards(&model.status, |agent| {
+            is_attached(model, agent)
+        }))
+        .partition(|card| card.kind.waits());
+    cards.extend(waits);
     // They stay for long, and nobody waits for an answer.
-    cards.extend(attention::full_cards(&model.status, |agent| {
-        is_attached(model, agent)
-    }));
-    cards.extend(setup_cards(model));
+    cards.extend(known);
     cards
-}
-
-/// What is not installed, and what the daemon says is not as it should be.
-fn setup_cards(model: &Model) -> Vec<ui::InboxCard> {
-    if model.about.demo || !model.is_read {
-        return Vec::new();
-    }
-    let steps = missing(&model.status).into_iter();
-    // It has a card of its own.
-    let is_trust = |step: &ui::FirstStep| model.trust.is_some() && step.command == "ctxrelay trust";
-    steps
-        .filter(|step| !step.done && !matches!(step.act, ui::StepAct::Start(_)) && !is_trust(step))
-        .map(|step| {
-            let text = if step.command.is_empty() || step.text.contains(&step.command) {
-                step.text
-            } else {
-                format!("{}: {}", step.text, step.command)
-            };
-            let id = format!("setup-{text}");
-            let kind = ui::InboxKind::Setup;
-            ui::InboxCard::new(kind, id, ui::Party::System, 0, text)
-        })
-        .collect()
 }
 
 /// What waits behind a turn that the human stopped in Codex: release it now, or keep it.
@@ -217,15 +190,12 @@ fn held_card(model: &Model) -> Option<ui::InboxCard> {
     if !model.status.agents.codex.held {
         return None;
     }
-    let waiting = model.world.unsettled.iter().filter(|(_, message)| {
-        message.to == Agent::Codex
-            && matches!(message.result, None | Some(DeliveryResult::Requeued))
-    });
-    let (id, first) = waiting.clone().min_by_key(|(_, message)| message.seq)?;
-    let count = waiting.count();
+    let (count, id) = model.unclear.waiting_for_codex()?;
+    let first = model.world.unsettled.get(id)?;
     let (messages, wait) = if count == 1 {
         ("1 message".to_owned(), "waits")
     } else {
+        let count = ctxrelay_ui::text::grouped(count as u64);
         (format!("{count} messages"), "wait")
     };
     Some(ui::InboxCard {
@@ -245,7 +215,14 @@ fn held_card(model: &Model) -> Option<ui::InboxCard> {
 
 fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
     let claimed = &proposal.proposal;
-    let mut blockers = model.world.blockers(claimed);
+    // As many as anybody reads: thousands of open handoffs stand against it as much as ten.
+    let unclear = model.unclear.ids();
+    let named = model.world.blockers_with(&claimed.handles, unclear);
+    let mut blockers: Vec<String> = named.take(BLOCKERS_MAX).collect();
+    let open = model
+        .world
+        .blocker_count(&claimed.handles, model.unclear.count());
+    let blockers_more = open.saturating_sub(blockers.len()) as u64;
     let in_force = &model.status.gates.in_force;
     let on = model.in_question(proposal);
     blockers.extend(model.world.gate_blockers(in_force, &on));
@@ -278,6 +255,7 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
         gates: gates::gates(model, proposal),
         changed_checks: now.map(|_| gates::changed_checks(model)),
         blockers,
+        blockers_more,
         ..ui::InboxCard::new(
             ui::InboxKind::Finality,
             proposal.id.to_string(),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctxrelay_ui::model::{Level, RecoveryView};
+use ctxrelay_ui::model::{Level, RecoveryView, SearchScope};
 use ctxrelay_ui::{Effect, Msg, QuitChoice};
 use futures::future::BoxFuture;
 use tokio::sync::{broadcast, mpsc, watch};
@@ -20,11 +20,13 @@ use super::model::{DaemonLink, Model};
 use super::perform::{agent_of, perform, search};
 use super::present::present;
 use super::reading::{read_all, read_turn};
+use super::sealed::SealedSessions;
 use super::signing::{DeckSignature, DeckSigning, OperatorKeyAccess, ToSign};
 use super::tree_looks::TreeLooks;
 use crate::client::{Client, Connection};
 use crate::core::agent::Agent;
 use crate::core::entry::WorkTree;
+use crate::core::id::SessionId;
 use crate::core::instructions::{FileName, RuleRow};
 use crate::core::snapshot::ChangedFiles;
 use crate::wire::config::Waiting;
@@ -134,6 +136,8 @@ pub struct DeckOptions {
     pub keys: OperatorKeyAccess,
     /// Where it lies while it is unlocked.
     pub key_slot: KeySlot,
+    /// The sessions that have ended.
+    pub sealed: SealedSessions,
     /// Something to say from the start.
     pub notice: Option<String>,
     /// Becomes true when the process was told to end (a signal).
@@ -299,15 +303,23 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                 if let Effect::Quit(choice) = effect {
                     return DeckExit::Chosen(choice);
                 }
-                if let Effect::Search { words, chips, number } = effect {
+                if let Effect::Search { place, words, chips, number } = effect {
                     // Each key press asks anew: the answer to the one before is not waited for.
                     if let Some(before) = searching.take() {
                         before.abort();
                     }
                     let answers = answers.clone();
-                    let operator = options.operator.clone();
-                    let search = search(operator, words, chips, number, answers);
-                    searching = Some(tokio::spawn(search).abort_handle());
+                    let task = match place {
+                        SearchScope::Record => {
+                            let operator = options.operator.clone();
+                            tokio::spawn(search(operator, words, chips, number, answers))
+                        }
+                        SearchScope::Archives => {
+                            let sealed = options.sealed.clone();
+                            tokio::spawn(sealed.search(words, number, answers))
+                        }
+                    };
+                    searching = Some(task.abort_handle());
                     continue;
                 }
                 if effect == Effect::ReadRecovery {
@@ -481,6 +493,12 @@ async fn on_effect(
             ..RulesOfFiles::default()
         });
         return Some(Msg::Rules(Box::new(rules(agent, read))));
+    }
+    // An entry of the record is named by the short name of its session.
+    if let Effect::OpenEntry { place } = &effect
+        && SessionId::is_well_formed(&place.session)
+    {
+        return options.sealed.open(model, place.clone()).await;
     }
     perform(effect, signature, &options.operator, model).await
 }

@@ -1,14 +1,17 @@
-//! [`UnclearWords`] and the rows of messages of which nobody can know whether they arrived: one for
-//! each receiver, however many there are.
+//! [`UnclearMessages`]: messages of which nobody can know whether they arrived, and those that a held
+//! Codex keeps waiting, kept current entry by entry; and the row for each receiver of the former.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ctxrelay_ui::{model as ui, text};
 
 use super::present::{agent_of, party_of};
+use super::work::Touched;
 use crate::core::agent::Agent;
 use crate::core::entry::DeliveryResult;
-use crate::core::snapshot::Snapshot;
+use crate::core::id::EntryId;
+use crate::core::snapshot::{MessageSnapshot, Snapshot};
 
 /// Messages that are listed; the others follow once these are settled.
 const LISTED_MAX: usize = 500;
@@ -19,61 +22,201 @@ const WORDS_MAX: usize = 2 * LISTED_MAX;
 /// Characters of the first message on the row.
 const ROW_CHARS: usize = 80;
 
-/// Beginnings of such messages, as far as they were read.
+/// Such messages, and their beginnings as far as they were read.
 #[derive(Debug, Clone, Default)]
-pub struct UnclearWords {
-    by_line: BTreeMap<u64, String>,
+pub struct UnclearMessages {
+    words: BTreeMap<u64, String>,
+    to_claude: UnclearLane,
+    to_codex: UnclearLane,
+    /// Messages for Codex that no attempt was made for, by their line.
+    waiting: BTreeMap<u64, EntryId>,
+    /// Where each of them stands.
+    known: BTreeMap<EntryId, (u64, Standing)>,
+    /// Messages that were looked at.
+    #[cfg(test)]
+    pub(super) looked_at: usize,
 }
 
-impl UnclearWords {
-    /// The one on this line was read.
-    pub(super) fn read(&mut self, line: u64, words: String) {
-        if self.by_line.len() >= WORDS_MAX {
-            self.by_line.pop_first();
+/// Those for one agent, by their line.
+#[derive(Debug, Clone, Default)]
+struct UnclearLane {
+    all: BTreeMap<u64, EntryId>,
+    /// The oldest ones, as the screen lists them.
+    listed: Arc<[ui::UnclearMessage]>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Unclear(Agent),
+    Waiting,
+}
+
+impl Standing {
+    fn of(message: &MessageSnapshot) -> Option<Self> {
+        match message.result {
+            Some(DeliveryResult::Ambiguous) => Some(Self::Unclear(message.to)),
+            None | Some(DeliveryResult::Requeued) if message.to == Agent::Codex => {
+                Some(Self::Waiting)
+            }
+            _ => None,
         }
-        self.by_line.insert(line, words);
+    }
+}
+
+impl UnclearMessages {
+    /// All of a world; beginnings that were read stay, where it is the world of the same record.
+    pub(super) fn begin_again(&mut self, world: &Snapshot, is_same_record: bool) {
+        let words = std::mem::take(&mut self.words);
+        *self = Self::default();
+        if is_same_record {
+            self.words = words;
+        }
+        for id in world.unsettled.keys() {
+            self.update(world, id);
+        }
+        for agent in Agent::ALL {
+            self.list(world, agent);
+        }
     }
 
-    /// Another record began.
-    pub(super) fn clear(&mut self) {
-        self.by_line.clear();
+    /// Takes over what an entry has changed, once it is folded in.
+    pub(super) fn take(&mut self, world: &Snapshot, touched: &Touched) {
+        let Touched::Some(ids) = touched else {
+            return self.begin_again(world, true);
+        };
+        let mut changed: Vec<(Agent, u64)> = Vec::new();
+        for id in ids {
+            changed.extend(self.update(world, id));
+        }
+        for (agent, line) in changed {
+            let listed = &self.lane(agent).listed;
+            let is_full = listed.len() >= LISTED_MAX;
+            if !is_full || listed.last().is_some_and(|last| line <= last.line) {
+                self.list(world, agent);
+            }
+        }
+    }
+
+    /// Takes over where a message stands now: the lanes that it left or came into.
+    fn update(&mut self, world: &Snapshot, id: &EntryId) -> Vec<(Agent, u64)> {
+        #[cfg(test)]
+        {
+            self.looked_at += 1;
+        }
+        let message = world.unsettled.get(id);
+        let now = message.and_then(|message| Some((message.seq.0, Standing::of(message)?)));
+        let mut changed = Vec::new();
+        if self.known.get(id).copied() == now {
+            return changed;
+        }
+        if let Some((line, standing)) = self.known.remove(id) {
+            match standing {
+                Standing::Waiting => self.waiting.remove(&line),
+                Standing::Unclear(agent) => {
+                    changed.push((agent, line));
+                    self.lane_mut(agent).all.remove(&line)
+                }
+            };
+        }
+        if let Some((line, standing)) = now {
+            match standing {
+                Standing::Waiting => self.waiting.insert(line, id.clone()),
+                Standing::Unclear(agent) => {
+                    changed.push((agent, line));
+                    self.lane_mut(agent).all.insert(line, id.clone())
+                }
+            };
+            self.known.insert(id.clone(), (line, standing));
+        }
+        changed
+    }
+
+    /// Makes the list of a lane.
+    fn list(&mut self, world: &Snapshot, agent: Agent) {
+        let first = self.lane(agent).all.values().take(LISTED_MAX);
+        let listed: Arc<[_]> = first
+            .filter_map(|id| {
+                let message = world.unsettled.get(id)?;
+                Some(ui::UnclearMessage {
+                    id: id.to_string(),
+                    line: message.seq.0,
+                    at_ms: message.at_ms,
+                    from: party_of(&message.from),
+                    words: self.words.get(&message.seq.0).cloned(),
+                })
+            })
+            .collect();
+        #[cfg(test)]
+        {
+            self.looked_at += listed.len();
+        }
+        self.lane_mut(agent).listed = listed;
+    }
+
+    fn lane(&self, agent: Agent) -> &UnclearLane {
+        match agent {
+            Agent::Claude => &self.to_claude,
+            Agent::Codex => &self.to_codex,
+        }
+    }
+
+    fn lane_mut(&mut self, agent: Agent) -> &mut UnclearLane {
+        match agent {
+            Agent::Claude => &mut self.to_claude,
+            Agent::Codex => &mut self.to_codex,
+        }
+    }
+
+    /// Beginnings of messages were read, by their lines.
+    pub(super) fn read(&mut self, world: &Snapshot, words: Vec<(u64, String)>) {
+        for (line, words) in words {
+            if self.words.len() >= WORDS_MAX {
+                self.words.pop_first();
+            }
+            self.words.insert(line, words);
+        }
+        for agent in Agent::ALL {
+            self.list(world, agent);
+        }
+    }
+
+    /// All that are unclear.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &EntryId> {
+        let lanes = [&self.to_claude, &self.to_codex];
+        lanes.into_iter().flat_map(|lane| lane.all.values())
+    }
+
+    /// How many are unclear.
+    pub(super) fn count(&self) -> usize {
+        self.to_claude.all.len() + self.to_codex.all.len()
+    }
+
+    /// Messages for Codex that wait: how many, and the oldest one.
+    pub(super) fn waiting_for_codex(&self) -> Option<(usize, &EntryId)> {
+        let (_, first) = self.waiting.first_key_value()?;
+        Some((self.waiting.len(), first))
     }
 
     /// A card for each agent that such messages are for.
-    pub(super) fn cards(&self, world: &Snapshot) -> Vec<ui::InboxCard> {
+    pub(super) fn cards(&self) -> Vec<ui::InboxCard> {
         let cards = Agent::ALL.into_iter();
-        cards.filter_map(|to| self.card(world, to)).collect()
+        cards.filter_map(|to| self.card(to)).collect()
     }
 
-    fn card(&self, world: &Snapshot, to: Agent) -> Option<ui::InboxCard> {
-        let mut messages: Vec<_> = world
-            .unsettled
-            .iter()
-            .filter(|(_, message)| {
-                message.to == to && message.result == Some(DeliveryResult::Ambiguous)
-            })
-            .collect();
-        messages.sort_by_key(|(_, message)| message.seq);
-        let (_, first) = messages.first()?;
-        let count = messages.len();
+    fn card(&self, to: Agent) -> Option<ui::InboxCard> {
+        let lane = self.lane(to);
+        let first = lane.listed.first()?;
+        let count = lane.all.len();
         let title = to.title();
         let mut summary = format!("{} ambiguous to {title}", text::grouped(count as u64));
-        if let Some(words) = self.by_line.get(&first.seq.0) {
+        if let Some(words) = &first.words {
             let words: String = words.chars().take(ROW_CHARS).collect();
             summary.push_str(&format!(": \u{201c}{words}\u{201d}"));
         }
-        let listed = messages.iter().take(LISTED_MAX);
-        let unclear = listed.map(|(id, message)| ui::UnclearMessage {
-            id: id.to_string(),
-            line: message.seq.0,
-            at_ms: message.at_ms,
-            from: party_of(&message.from),
-            words: self.by_line.get(&message.seq.0).cloned(),
-        });
         Some(ui::InboxCard {
-            seq: Some(first.seq.0),
-            unclear: unclear.collect(),
-            unclear_more: count.saturating_sub(LISTED_MAX) as u64,
+            seq: Some(first.line),
+            unclear: Arc::clone(&lane.listed),
+            unclear_more: count.saturating_sub(lane.listed.len()) as u64,
             ..ui::InboxCard::new(
                 ui::InboxKind::Alarm,
                 format!("ambiguous-{to}"),
@@ -92,24 +235,38 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::core::id::Seq;
+
+    fn message(seq: u64, result: &str) -> MessageSnapshot {
+        let message = json!({"seq": seq, "from": "codex", "to": "claude", "at_ms": seq,
+            "runtime_session": null, "on_busy": "queue", "result": result, "rung": null});
+        serde_json::from_value(message).unwrap()
+    }
+
+    fn id(seq: u64) -> EntryId {
+        EntryId::new(format!("m{}", 90_000 - seq))
+    }
 
     fn world(count: u64) -> Snapshot {
         let mut world = Snapshot::default();
         for seq in 1..=count {
-            let message = json!({"seq": seq, "from": "codex", "to": "claude", "at_ms": seq,
-                "runtime_session": null, "on_busy": "queue", "result": "ambiguous", "rung": null});
-            let message = serde_json::from_value(message).unwrap();
-            let id = crate::core::id::EntryId::new(format!("m{}", count - seq));
-            world.unsettled.insert(id, message);
+            world.unsettled.insert(id(seq), message(seq, "ambiguous"));
         }
         world
     }
 
+    fn of(world: &Snapshot) -> UnclearMessages {
+        let mut messages = UnclearMessages::default();
+        messages.begin_again(world, false);
+        messages
+    }
+
     #[test]
     fn five_thousand_are_one_card_that_lists_the_oldest() {
-        let mut words = UnclearWords::default();
-        words.read(1, "look at plum.rs".to_owned());
-        let cards = words.cards(&world(5_000));
+        let world = world(5_000);
+        let mut messages = of(&world);
+        messages.read(&world, vec![(1, "look at plum.rs".to_owned())]);
+        let cards = messages.cards();
         assert_eq!(cards.len(), 1);
         let card = &cards[0];
         assert_eq!(
@@ -129,6 +286,56 @@ mod tests {
         for message in world.unsettled.values_mut() {
             message.result = Some(DeliveryResult::Confirmed);
         }
-        assert_eq!(UnclearWords::default().cards(&world), []);
+        assert_eq!(of(&world).cards(), []);
+    }
+
+    #[test]
+    fn an_entry_has_its_own_message_looked_at_and_the_list_made_where_it_stands_in_it() {
+        let mut world = world(50_000);
+        let mut messages = of(&world);
+        messages.looked_at = 0;
+        let listed = messages.cards()[0].unclear.clone();
+        let touch = |messages: &mut UnclearMessages, world: &Snapshot, seq: u64| {
+            messages.take(world, &Touched::Some(vec![id(seq)]));
+            std::mem::take(&mut messages.looked_at)
+        };
+        // Another one, that nobody sees yet.
+        world
+            .unsettled
+            .insert(id(50_001), message(50_001, "ambiguous"));
+        assert_eq!(touch(&mut messages, &world, 50_001), 1);
+        let card = messages.cards().remove(0);
+        assert!(Arc::ptr_eq(&card.unclear, &listed), "the same list");
+        assert_eq!(card.unclear_more, 49_501);
+        // What has nothing to do with them.
+        assert_eq!(touch(&mut messages, &world, 60_000), 1);
+        // One of the list is settled, and the next one follows.
+        world.unsettled.remove(&id(7));
+        assert_eq!(touch(&mut messages, &world, 7), 1 + LISTED_MAX);
+        let card = messages.cards().remove(0);
+        let last = card.unclear.last().unwrap();
+        assert_eq!((last.line, card.unclear_more), (501, 49_500));
+        assert_eq!(messages.count(), messages.ids().count());
+        let same = of(&world).cards();
+        assert_eq!(messages.cards(), same, "as made of the whole world");
+    }
+
+    #[test]
+    fn what_waits_for_codex_is_known_by_its_oldest() {
+        let mut world = Snapshot::default();
+        for (seq, result) in [(3, None), (2, Some(DeliveryResult::Requeued)), (1, None)] {
+            let message = MessageSnapshot {
+                to: Agent::Codex,
+                seq: Seq(seq),
+                result,
+                ..message(seq, "ambiguous")
+            };
+            world.unsettled.insert(id(seq), message);
+        }
+        let mut messages = of(&world);
+        assert_eq!(messages.waiting_for_codex(), Some((3, &id(1))));
+        world.unsettled.remove(&id(1));
+        messages.take(&world, &Touched::Some(vec![id(1)]));
+        assert_eq!(messages.waiting_for_codex(), Some((2, &id(2))));
     }
 }

@@ -29,6 +29,9 @@ pub struct WorkIndex {
     due: BTreeSet<(i64, EntryId)>,
     /// Columns are those of this time, ms since the epoch.
     now_ms: i64,
+    /// Rows that were looked at.
+    #[cfg(test)]
+    pub(super) looked_at: usize,
 }
 
 /// What an entry can change.
@@ -110,6 +113,10 @@ impl WorkIndex {
 
     /// Takes over where a handoff stands now.
     fn update(&mut self, world: &Snapshot, id: &EntryId) {
+        #[cfg(test)]
+        {
+            self.looked_at += 1;
+        }
         let now_ms = self.now_ms;
         if let Some(known) = self.known.remove(id) {
             self.open.remove(known.seq);

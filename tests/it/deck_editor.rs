@@ -103,6 +103,35 @@ fn an_editor_that_hangs_or_stops_itself_is_ended_from_the_keyboard_and_the_deck_
 }
 
 #[test]
+fn a_draft_is_written_in_the_editor_and_none_is_lost_where_that_fails_or_hangs() {
+    let project = Project::new();
+    let script = "case $(cat \"$1\") in good*) sed -i s/good/better/ \"$1\";; bad*) echo x > \"$1\"; \
+                  exit 3;; *) printf 'it hangs\\r\\n'; exec sleep 1000;; esac";
+    let mut deck = deck(&project, script);
+    deck.press(Key::Char('m'));
+    deck.type_text("good words");
+    deck.send(b"\x07");
+    deck.wait_for_text("better words");
+    deck.send(b"\x15");
+    deck.type_text("bad words");
+    deck.send(b"\x07");
+    deck.wait_for_text("$EDITOR failed with exit code 3");
+    deck.wait_for_text("bad words");
+    deck.send(b"\x15");
+    deck.type_text("more words");
+    deck.send(b"\x07");
+    deck.wait_for_text("it hangs");
+    deck.send(b"\x03");
+    deck.wait_for_text("more words");
+    let gone = || copies(&project).is_empty().then_some(());
+    wait_until("the end of the copies", timeout(), gone);
+    deck.press(Key::Enter);
+    deck.wait_for_text("1 queued");
+    let sent = |line: &serde_json::Value| line["content"] == "more words";
+    assert_eq!(project.ledger().iter().filter(|line| sent(line)).count(), 1);
+}
+
+#[test]
 fn a_deck_that_is_ended_ends_its_editor_and_gives_the_terminal_back() {
     let project = Project::new();
     let script = "echo $$ > \"$PWD/editor.pid\"; printf 'it hangs\\r\\n'; exec sleep 1000";

@@ -147,6 +147,8 @@ pub enum Action {
     OtherAgent,
     /// What becomes of it while the agent works.
     WhenBusy,
+    /// Search in the sealed sessions, or in the record again.
+    OtherPlace,
 }
 
 /// Every action with its name.
@@ -226,6 +228,7 @@ const NAMES: &[(&str, Action)] = &[
     ("next field", Action::NextField),
     ("other agent", Action::OtherAgent),
     ("when busy", Action::WhenBusy),
+    ("other place", Action::OtherPlace),
 ];
 
 impl Action {

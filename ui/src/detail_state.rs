@@ -43,7 +43,8 @@ impl DetailState {
             return None;
         };
         let waits = self.asked.as_ref().is_some_and(|(asked, at_ms)| {
-            let may_come = now_ms.saturating_sub(*at_ms) < ASK_AGAIN_MS;
+            // Not before its time either: a clock may be put back.
+            let may_come = (0..ASK_AGAIN_MS).contains(&now_ms.saturating_sub(*at_ms));
             may_come && (asked == place || !is_opened)
         });
         if waits || is_here(place) {

@@ -1,6 +1,6 @@
 //! [`Effect`]: what the deck wants done. It does nothing itself.
 
-use crate::model::{Agent, Chips, EntryPlace, Party, TimelineWish};
+use crate::model::{Agent, Chips, EntryPlace, Party, SearchScope, TimelineWish};
 use crate::notification::NotificationSettings;
 use crate::passphrase::Passphrase;
 
@@ -250,6 +250,8 @@ pub enum Effect {
     ReadRecovery,
     /// Search the whole record, and give what was found by [`crate::Msg::Found`].
     Search {
+        /// Where.
+        place: SearchScope,
         /// What was typed; never blank.
         words: String,
         /// What it is narrowed to.

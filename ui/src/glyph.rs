@@ -124,8 +124,11 @@ impl Glyphs {
             | InboxKind::Trust
             | InboxKind::Tampering
             | InboxKind::Stuck
+            | InboxKind::Trouble
             | InboxKind::Full
             | InboxKind::Setup => self.pick("▲", "!"),
+            InboxKind::Limited => self.state(AgentState::Limited),
+            InboxKind::Notice => self.dot(),
         }
     }
 

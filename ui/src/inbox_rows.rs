@@ -86,6 +86,13 @@ impl InboxRows {
         self.rows.retain(stays);
     }
 
+    /// The clock was put back.
+    pub(crate) fn put_back(&mut self, by_ms: i64) {
+        for until in self.rows.iter_mut().flat_map(|row| &mut row.gone_until_ms) {
+            *until = until.saturating_sub(by_ms);
+        }
+    }
+
     /// The selected row.
     pub(crate) fn selected(&self) -> Option<&InboxRow> {
         self.rows.get(self.list.selected)

@@ -20,6 +20,8 @@ const ROWS_BOTH: u16 = 34;
 const ROWS_DETAIL: u16 = 34;
 /// From this width on, it is read at its right.
 const COLUMNS_DETAIL: u16 = 160;
+/// Fewest rows of the Inbox below Agents, its title among them, where the panes have tabs.
+const SHARED_MIN: u16 = 5;
 /// Fewest rows of a pane with its frame.
 const PANE_MIN: u16 = 4;
 
@@ -36,6 +38,8 @@ pub(crate) struct Layout {
     /// The line above the hints while there is a notice: the frames' own last one, which has no
     /// words, or one that is taken from the pane.
     pub(crate) notice: Rect,
+    /// The line with the Inbox's title where it shares the first tab; empty elsewhere.
+    pub(crate) rule: Rect,
     /// The panes that are shown.
     pub(crate) panes: Vec<(Pane, Rect)>,
     /// What is selected, in full; empty where there is no room or nothing to read.
@@ -59,6 +63,7 @@ impl Layout {
             header: empty,
             banner: empty,
             tabs: empty,
+            rule: empty,
             hints: empty,
             notice: empty,
             panes: Vec::new(),
@@ -100,9 +105,27 @@ impl Layout {
             }
         } else {
             layout.tabs = row(body.y);
-            layout.panes = vec![(deck.focus, below(body, 1))];
+            layout.on_a_tab(deck, below(body, 1));
         }
         layout
+    }
+
+    /// The pane in focus alone; but Inbox below Agents, where these leave room.
+    fn on_a_tab(&mut self, deck: &Deck, body: Rect) {
+        let agents = panes::rows_wanted(deck, Pane::Agents, usize::from(body.width));
+        let agents = u16::try_from(agents).unwrap_or(u16::MAX);
+        let is_first = matches!(deck.focus, Pane::Agents | Pane::Inbox);
+        if !is_first || agents.saturating_add(SHARED_MIN) > body.height {
+            self.panes = vec![(deck.focus, body)];
+            return;
+        }
+        let top = Rect {
+            height: agents,
+            ..body
+        };
+        let rest = below(body, agents);
+        self.rule = Rect { height: 1, ..rest };
+        self.panes = vec![(Pane::Agents, top), (Pane::Inbox, below(rest, 1))];
     }
 
     /// Whether the panes stand side by side on a screen of so many columns and rows.

@@ -14,6 +14,7 @@
 //! of a [`keymap`].
 
 pub mod action;
+mod clock_change;
 mod deck;
 mod detail_state;
 mod drafts;

@@ -33,6 +33,11 @@ impl Receipt {
         }
     }
 
+    /// The clock was put back.
+    pub(crate) fn put_back(&mut self, by_ms: i64) {
+        self.until_ms = self.until_ms.map(|until| until.saturating_sub(by_ms));
+    }
+
     /// When it goes by itself.
     pub(crate) fn until_ms(&self) -> Option<i64> {
         self.until_ms

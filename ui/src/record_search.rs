@@ -1,6 +1,6 @@
 //! [`RecordSearch`]: what was searched for, what came of it, and what was searched for before.
 
-use crate::model::FoundEntries;
+use crate::model::{FoundEntries, SearchScope};
 
 /// Searches that are remembered.
 const HISTORY_MAX: usize = 50;
@@ -8,6 +8,7 @@ const HISTORY_MAX: usize = 50;
 /// The search.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RecordSearch {
+    place: SearchScope,
     /// How often was asked: an answer to an earlier question is not looked at.
     asked: u64,
     found: Option<FoundEntries>,
@@ -23,6 +24,17 @@ impl RecordSearch {
         self.asked
     }
 
+    /// Where.
+    pub(crate) fn place(&self) -> SearchScope {
+        self.place
+    }
+
+    /// In the other place from now on, where nothing is found yet.
+    pub(crate) fn turn_to_other_place(&mut self) {
+        self.clear();
+        self.place = self.place.other();
+    }
+
     /// Nothing is searched for.
     pub(crate) fn clear(&mut self) {
         self.asked += 1;
@@ -35,9 +47,12 @@ impl RecordSearch {
         if found.number != self.asked {
             return;
         }
-        let line = self.hit().map(|(seq, _)| seq);
-        self.selected = line
-            .and_then(|line| found.rows.iter().position(|row| row.seq == line))
+        let hit = self.hit();
+        self.selected = hit
+            .and_then(|(line, session)| {
+                let mut rows = found.rows.iter();
+                rows.position(|row| row.seq == line && row.session == session)
+            })
             .unwrap_or(0);
         self.found = Some(found);
     }

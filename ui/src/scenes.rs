@@ -9,6 +9,7 @@ mod found;
 mod list;
 mod pieces;
 mod recovery;
+mod trouble;
 mod worlds;
 
 use ratatui::Terminal;
@@ -30,10 +31,11 @@ pub use found::found_entries;
 pub use list::SCENES;
 pub use pieces::NOW_MS;
 pub use recovery::broken_work;
+pub use trouble::{held_up, trouble};
 pub use worlds::{
-    bad_lines, disconnected, empty_first_run, failed, gated, gates_running, handed_over, held_up,
+    bad_lines, disconnected, empty_first_run, failed, gated, gates_running, handed_over,
     hostile_text, long_session, pair_at_work, passphrase_asked, quiet, ruled, signed, stale,
-    trouble, unlocked,
+    unlocked,
 };
 
 /// A world and the keys that were pressed in it.

@@ -196,7 +196,9 @@ impl TimelineState {
 
     fn is_waiting(&self, now_ms: i64) -> bool {
         let asked = self.asked.as_ref();
-        asked.is_some_and(|asked| now_ms.saturating_sub(asked.at_ms) < ASK_AGAIN_MS)
+        // Not before its time either: a clock may be put back.
+        let waits = 0..ASK_AGAIN_MS;
+        asked.is_some_and(|asked| waits.contains(&now_ms.saturating_sub(asked.at_ms)))
     }
 
     /// Asks for more rows when the selection comes near the end of what is loaded.

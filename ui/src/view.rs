@@ -11,7 +11,9 @@ use crate::hint_bar::{draw_hints, draw_notice};
 use crate::layout::Layout;
 use crate::model::Level;
 use crate::pane::Pane;
-use crate::panes::{draw_board, draw_detail, draw_header, draw_pane, draw_too_small, is_board};
+use crate::panes::{
+    draw_board, draw_detail, draw_header, draw_pane, draw_too_small, is_board, pane_title,
+};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -37,6 +39,7 @@ pub(crate) fn draw(deck: &Deck, area: Rect, buf: &mut Buffer) {
         draw_header(deck, layout.header, buf);
         draw_banner(deck, layout.banner, buf);
         draw_tabs(deck, &layout, buf);
+        draw_rule(deck, layout.rule, buf);
         let board = layout.pane(Pane::Tasks).filter(|_| is_board(deck, &layout));
         match board {
             Some(area) => draw_board(deck, area, buf),
@@ -171,6 +174,29 @@ fn draw_tabs(deck: &Deck, layout: &Layout, buf: &mut Buffer) {
             buf.set_line(area.right() - width - 1, area.y, &mark, width);
         }
     }
+}
+
+/// `── 3 Inbox  2 wait for you ─────`: where the Inbox begins on the tab that it shares.
+fn draw_rule(deck: &Deck, area: Rect, buf: &mut Buffer) {
+    if area.is_empty() {
+        return;
+    }
+    let line = |columns: u16| {
+        let line = deck.glyphs.border().horizontal_top;
+        Span::styled(
+            line.repeat(usize::from(columns)),
+            deck.theme.style(ThemeRole::Border),
+        )
+    };
+    let room = usize::from(area.width.saturating_sub(8));
+    let title = pane_title(deck, Pane::Inbox, deck.focus == Pane::Inbox, room);
+    let mut spans = vec![Span::raw(" "), line(2), Span::raw(" ")];
+    spans.extend(title.spans);
+    spans.push(Span::raw(" "));
+    let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
+    let left = usize::from(area.width).saturating_sub(used + 1);
+    spans.push(line(left as u16));
+    buf.set_line(area.x, area.y, &Line::from(spans), area.width);
 }
 
 /// Replaces what a terminal without UTF-8 cannot show; wide cells become `??`.

@@ -80,6 +80,12 @@ impl WaitingNews {
         }
     }
 
+    /// The clock was put back.
+    pub(crate) fn put_back(&mut self, by_ms: i64) {
+        self.touched_ms = self.touched_ms.saturating_sub(by_ms);
+        self.told_ms = self.told_ms.map(|told| told.saturating_sub(by_ms));
+    }
+
     /// When there is something to tell, ms since the epoch.
     pub(crate) fn due_ms(&self) -> Option<i64> {
         let due = self.told_ms.map_or(0, |told| told.saturating_add(GAP_MS));
@@ -125,7 +131,10 @@ fn sentence(card: &InboxCard) -> String {
         InboxKind::Trust => "a change of the configuration waits for your trust".to_owned(),
         InboxKind::Alarm => "a delivery needs you".to_owned(),
         InboxKind::Tampering => "somebody else was at the record".to_owned(),
-        InboxKind::Setup => "something is not as it should be".to_owned(),
+        InboxKind::Trouble | InboxKind::Setup | InboxKind::Notice => {
+            "something is not as it should be".to_owned()
+        }
+        InboxKind::Limited => format!("{by} is at its usage limit"),
         InboxKind::Full => format!("{by}'s context is nearly full"),
         InboxKind::Stuck => format!("{by}'s turn gives no sign for long"),
     }

@@ -1,7 +1,7 @@
 //! Writing to an agent: what is typed and pasted, what becomes of it, and the receipt.
 
 use ctxrelay_ui::model::{
-    Agent, AgentState, DeckView, OutcomeState, Party, RowOutcome, TimelineRow,
+    Agent, AgentState, DeckView, Level, OutcomeState, Party, RowOutcome, TimelineRow,
 };
 use ctxrelay_ui::scenes::{keys, pair_at_work, screen, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, NoteTag, Settings, WhenBusy, update};
@@ -265,4 +265,49 @@ fn what_was_refused_is_a_draft_again() {
     update(&mut deck, Msg::NotSent("refused".into()));
     keys(&mut deck, "m");
     assert!(shown(&deck).contains("second"));
+}
+
+#[test]
+fn a_draft_goes_to_the_editor_and_is_kept_whatever_becomes_of_that() {
+    let mut deck = deck(pair_at_work());
+    assert_eq!(keys(&mut deck, "mone<ctrl-g>"), [draft("one")]);
+    // It failed: what was typed stands there as it was, and the reason.
+    let failed = "$EDITOR failed with exit code 3".to_owned();
+    update(&mut deck, Msg::Notice(Level::Warn, failed));
+    assert!(shown(&deck).contains("exit code 3"));
+    assert!(shown(&deck).contains("3 characters · 1 line"));
+    assert_eq!(keys(&mut deck, "<ctrl-g>"), [draft("one")]);
+    update(&mut deck, Msg::EditorText("one\ntwo\u{202e}\n".to_owned()));
+    assert!(shown(&deck).contains("1 character that cannot be seen or sent was left out"));
+    assert_eq!(
+        keys(&mut deck, "<enter>"),
+        [message("one\ntwo", WhenBusy::Wait)]
+    );
+    // Also where nothing is written yet.
+    assert_eq!(keys(&mut deck, "m<ctrl-g>"), [draft("")]);
+}
+
+#[test]
+fn what_is_too_long_for_a_message_is_cut_with_a_word_and_the_rest_stays_quick_to_read() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "m");
+    let paste = "0123456789abcde\n".repeat(65_536);
+    update(&mut deck, Msg::Paste(paste));
+    let screen = shown(&deck);
+    assert!(screen.contains("786 432 characters"), "{screen}");
+    assert!(
+        screen.contains("262 144 characters · 16 385 lines"),
+        "{screen}"
+    );
+    keys(&mut deck, "<esc>");
+    assert!(!shown(&deck).contains("Message"), "it is a draft");
+    keys(&mut deck, "m");
+    assert!(shown(&deck).contains("262 144 characters"));
+}
+
+fn draft(text: &str) -> Effect {
+    Effect::OpenEditor {
+        text: text.to_owned(),
+        is_draft: true,
+    }
 }

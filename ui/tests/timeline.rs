@@ -2,8 +2,8 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
-    Chip, DeckView, EntryPlace, FoldedRows, FoundEntries, TimelineGo, TimelineMark, TimelineRow,
-    TimelineWindow, TimelineWish,
+    Chip, DeckView, EntryPlace, FoldedRows, FoundEntries, SearchScope, TimelineGo, TimelineMark,
+    TimelineRow, TimelineWindow, TimelineWish,
 };
 use ctxrelay_ui::scenes::{NOW_MS, found_entries, keys, long_session, pair_at_work, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
@@ -379,6 +379,59 @@ fn a_hit_of_another_session_is_opened_to_be_read() {
         line: 871,
     };
     assert_eq!(keys(&mut deck, "<enter>"), [Effect::OpenEntry { place }]);
+}
+
+#[test]
+fn sealed_sessions_are_searched_on_a_key_and_said_to_be() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let effects = keys(&mut deck, "/cookie");
+    update(&mut deck, found(question(&effects).1));
+    let effects = keys(&mut deck, "<ctrl-t>");
+    let [Effect::Search { place, words, .. }] = &effects[..] else {
+        panic!("{effects:?}");
+    };
+    assert_eq!((*place, words.as_str()), (SearchScope::Archives, "cookie"));
+    let screen = shown(&deck);
+    assert!(
+        screen.contains("searching"),
+        "no hits of the record: {screen}"
+    );
+    assert!(
+        screen.contains("chips count in the record only"),
+        "{screen}"
+    );
+    let mut entries = FoundEntries {
+        number: question(&effects).1,
+        ..found_entries()
+    };
+    for row in &mut entries.rows {
+        row.session = Some("session_1795300000000_0a1b2c3d".to_owned());
+    }
+    update(&mut deck, Msg::Found(Box::new(entries)));
+    let screen = shown(&deck);
+    assert!(screen.contains("1 of 5 in all sealed sessions"), "{screen}");
+    assert!(screen.contains("in 0a1b2c3d"), "{screen}");
+    let opened = keys(&mut deck, "<enter>");
+    assert!(
+        matches!(&opened[..], [Effect::OpenEntry { .. }]),
+        "{opened:?}"
+    );
+    let screen = shown(&deck);
+    assert!(screen.contains("of session 0a1b2c3d, sealed"), "{screen}");
+    let effects = keys(&mut deck, "<esc>/<ctrl-t>");
+    assert!(
+        matches!(
+            &effects[..],
+            [
+                ..,
+                Effect::Search {
+                    place: SearchScope::Record,
+                    ..
+                }
+            ]
+        ),
+        "and back: {effects:?}"
+    );
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn entries(context: &CliContext, id: &CapsuleId) -> Result<Vec<Stored>, Failure>
 
 /// A session that is not there any more ends the log.
 fn sealed(context: &CliContext, session: &SessionId) -> Option<Reading> {
-    disk::reading(context, session.as_str()).ok()
+    disk::reading(&context.setting, session.as_str()).ok()
 }
 
 fn of_session(reading: &Reading, id: &CapsuleId) -> io::Result<(Vec<Stored>, Option<Predecessor>)> {

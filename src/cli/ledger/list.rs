@@ -116,7 +116,7 @@ async fn page(context: &CliContext, args: Args) -> Result<EntryPage, Failure> {
     };
     match session {
         Some(session) => {
-            let reading = disk::reading(context, &session)?;
+            let reading = disk::reading(&context.setting, &session)?;
             fill(params, async |params| from_file(&reading, &params)).await
         }
         None => Ok(EntryPage {

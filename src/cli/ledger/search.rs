@@ -12,6 +12,7 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, now_ms, time};
 use crate::core::id::SessionId;
 use crate::core::redact::Redactor;
+use crate::host::ProjectContext;
 use crate::store::search::{RequestError, SearchError, SearchRequest, search_file};
 use crate::store::{config, registry};
 use crate::wire::control::{Command, Reply};
@@ -59,10 +60,12 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     };
     let page = match args.session.as_deref() {
         None => runtime()?.block_on(current(context, &params))?,
-        Some(ALL) => all(context, params, None)?,
+        Some(ALL) => all(&context.setting, &noted(context), params, None)?,
         Some(session) => {
             let path = disk::session_file(&context.setting.dirs, session)?;
-            from_file(context, &SessionId::new(session), &path, &params, false)?
+            let session = SessionId::new(session);
+            let noted = noted(context);
+            from_file(&context.setting, &noted, &session, &path, &params, false)?
         }
     };
     context.out.report(Report::new(&page, text(&page)))
@@ -84,7 +87,10 @@ pub(in crate::cli) async fn current(
         };
     }
     match disk::current(&context.setting)? {
-        Some((session, path)) => from_file(context, &session, &path, params, false),
+        Some((session, path)) => {
+            let noted = noted(context);
+            from_file(&context.setting, &noted, &session, &path, params, false)
+        }
         None => {
             request(params)?;
             Ok(nothing())
@@ -92,14 +98,20 @@ pub(in crate::cli) async fn current(
     }
 }
 
+/// Says what is left out on the terminal.
+pub(in crate::cli) fn noted(context: &CliContext) -> impl Fn(&str) {
+    |remark| context.out.note(remark)
+}
+
 /// In every session there is but one, youngest first. The cursor names the session and the place in
-/// it.
+/// it. What is left out is told to `note`.
 ///
 /// # Errors
 ///
 /// As [`current`].
 pub(in crate::cli) fn all(
-    context: &CliContext,
+    setting: &ProjectContext,
+    note: &dyn Fn(&str),
     mut params: SearchParams,
     but: Option<&SessionId>,
 ) -> Result<SearchPage, Failure> {
@@ -116,7 +128,7 @@ pub(in crate::cli) fn all(
     request(&params)?;
     let limit = params.limit.unwrap_or(LIMIT) as usize;
     let mut page = nothing();
-    let sessions = sessions::all(&context.setting.dirs)?.into_iter();
+    let sessions = sessions::all(&setting.dirs)?.into_iter();
     for (session, path) in sessions.filter(|(session, _)| Some(session) != but) {
         // Sessions before the cursor were shown; they still count.
         let room = limit.saturating_sub(page.hits.len());
@@ -128,7 +140,7 @@ pub(in crate::cli) fn all(
             _ => None,
         };
         params.limit = Some(u32::try_from(room).unwrap_or(LIMIT_MAX).max(1));
-        let found = from_file(context, &session, &path, &params, true)?;
+        let found = from_file(setting, note, &session, &path, &params, true)?;
         page.total += found.total;
         page.total_is_at_least |= found.total_is_at_least;
         if !is_shown {
@@ -158,13 +170,13 @@ fn cursor_of(hit: &SearchHit) -> Option<String> {
 }
 
 fn from_file(
-    context: &CliContext,
+    setting: &ProjectContext,
+    note: &dyn Fn(&str),
     session: &SessionId,
     path: &Path,
     params: &SearchParams,
     names_session: bool,
 ) -> Result<SearchPage, Failure> {
-    let setting = &context.setting;
     let request = request(params)?;
     // An index that came with somebody else's project is not believed.
     let known = registry::is_known(&setting.user_dirs, &setting.dirs).unwrap_or(false);
@@ -176,7 +188,7 @@ fn from_file(
     let rules = config::load(&setting.dirs, &setting.user_dirs).rules;
     let found = reach.map_err(unreadable).and_then(|(reach, reading)| {
         if let Some(remark) = reach.remark() {
-            context.out.note(&remark);
+            note(&remark);
         }
         search_file(
             &setting.dirs,

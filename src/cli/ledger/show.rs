@@ -37,7 +37,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
 
 async fn find(context: &CliContext, args: &Args) -> Result<Value, Failure> {
     if let Some(session) = &args.session {
-        return from_file(&disk::reading(context, session)?, args);
+        return from_file(&disk::reading(&context.setting, session)?, args);
     }
     match connect::control(&context.setting).await {
         DaemonFound::Live(live) => {
@@ -49,13 +49,15 @@ async fn find(context: &CliContext, args: &Args) -> Result<Value, Failure> {
             }
         }
         DaemonFound::Nobody | DaemonFound::Unfit(_) => match disk::current(&context.setting)? {
-            Some((session, _)) => from_file(&disk::reading(context, session.as_str())?, args),
+            Some((session, _)) => {
+                from_file(&disk::reading(&context.setting, session.as_str())?, args)
+            }
             None => Err(missing(&args.entry)),
         },
     }
 }
 
-fn from_file(reading: &Reading, args: &Args) -> Result<Value, Failure> {
+pub(in crate::cli) fn from_file(reading: &Reading, args: &Args) -> Result<Value, Failure> {
     let name = args.entry.as_str();
     let seq = match name.parse() {
         Ok(seq) => Some(Seq(seq)),

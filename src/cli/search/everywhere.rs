@@ -6,7 +6,7 @@ use crate::cli::connect::runtime;
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::Failure;
-use crate::cli::ledger::search::{all, current, senseless};
+use crate::cli::ledger::search::{all, current, noted, senseless};
 use crate::core::id::SessionId;
 use crate::core::redact::Redactor;
 use crate::store::config;
@@ -105,7 +105,12 @@ impl<'a> Everywhere<'a> {
                 Ok(of_page(found, kind, session, |hit| hit.seq.to_string()))
             }
             FoundIn::Archive | FoundIn::Capsule => {
-                let found = all(self.context, params, here.as_ref())?;
+                let found = all(
+                    &self.context.setting,
+                    &noted(self.context),
+                    params,
+                    here.as_ref(),
+                )?;
                 Ok(of_page(found, kind, None, |hit| {
                     let session = hit.session.as_ref().map_or("", SessionId::as_str);
                     format!("{session}:{}", hit.seq)

@@ -38,8 +38,7 @@ pub use params::{
     ContextFigures, ContextView, DecideParams, GetMessagesParams, HandOverParams, HandoffParams,
     HookParams, IdsParams, LedgerListParams, MONITOR, MONITOR_BEFORE, NoteParams, ProposeParams,
     QueueChange, QueueChangeParams, QueueDrainParams, ReadContextParams, ReportKeyParams,
-    STATUS_LINE, SendParams,
-    StopParams, TrustParams, WaitMessagesParams,
+    STATUS_LINE, SendParams, StopParams, TrustParams, WaitMessagesParams,
 };
 pub use refusal::{Refusal, RefusalCode};
 pub use reply::{

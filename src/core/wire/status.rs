@@ -71,6 +71,10 @@ pub struct Status {
     pub autonomy: AutonomyStatus,
     /// Sentences that a person should read; empty when all is well.
     pub notices: Vec<String>,
+    /// What each of these is about, one word each, the same for as long as it holds; empty without
+    /// a daemon, and of a daemon of an earlier build.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notice_keys: Vec<String>,
     /// A detached daemon that ends by itself when nothing is attached.
     pub detached: bool,
 }

@@ -15,9 +15,20 @@ pub(super) fn is_attached(status: &Status, agent: Agent) -> bool {
     }
 }
 
-/// What keeps the pair from working, and what is there already: both agents, what wakes Claude,
-/// and whatever the daemon has to say.
+/// What keeps the pair from working, and what is there already; and whatever the daemon has to say.
 pub(super) fn missing(status: &Status) -> Vec<ui::FirstStep> {
+    let mut steps = of_pair(status);
+    steps.extend(status.notices.iter().map(|notice| ui::FirstStep {
+        text: notice.clone(),
+        command: command_in(notice).to_owned(),
+        act: ui::StepAct::Copy,
+        done: false,
+    }));
+    steps
+}
+
+/// Both agents, and what wakes Claude.
+pub(super) fn of_pair(status: &Status) -> Vec<ui::FirstStep> {
     let agents = &status.agents;
     let mut steps: Vec<ui::FirstStep> = Agent::ALL
         .into_iter()
@@ -55,17 +66,11 @@ pub(super) fn missing(status: &Status) -> Vec<ui::FirstStep> {
             done: false,
         });
     }
-    steps.extend(status.notices.iter().map(|notice| ui::FirstStep {
-        text: notice.clone(),
-        command: command_in(notice).to_owned(),
-        act: ui::StepAct::Copy,
-        done: false,
-    }));
     steps
 }
 
 /// The last command that a sentence names between backticks; empty when it names none.
-fn command_in(text: &str) -> &str {
+pub(super) fn command_in(text: &str) -> &str {
     let mut parts = text.rsplit('`');
     parts
         .nth(1)

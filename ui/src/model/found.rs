@@ -2,6 +2,34 @@
 
 use super::agent::Party;
 
+/// Where is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SearchScope {
+    /// In the record, all of it.
+    #[default]
+    Record,
+    /// In the sessions that are sealed.
+    Archives,
+}
+
+impl SearchScope {
+    /// The other one.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Record => Self::Archives,
+            Self::Archives => Self::Record,
+        }
+    }
+
+    /// Its words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Record => "the whole record",
+            Self::Archives => "all sealed sessions",
+        }
+    }
+}
+
 /// What was found, also of what the timeline has not loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundEntries {

@@ -1,5 +1,7 @@
 //! [`InboxCard`]: something that waits for the operator.
 
+use std::sync::Arc;
+
 use super::agent::Party;
 use super::asked::AskedCard;
 use super::trust::TrustCard;
@@ -22,10 +24,16 @@ pub enum InboxKind {
     Tampering,
     /// An agent's turn is silent for long: its own sheet has the keys.
     Stuck,
+    /// The record, the queue or the daemon is not as it should be: it stays until it is.
+    Trouble,
+    /// An agent is at its usage limit: its own sheet has the keys.
+    Limited,
     /// An agent's context is nearly full: its own sheet has the keys.
     Full,
-    /// Something is not set up, or not as it should be: it stays until it is.
+    /// Something is not set up: it stays until it is.
     Setup,
+    /// Something to know, which nobody has to answer: it stays as long as it is so.
+    Notice,
 }
 
 impl InboxKind {
@@ -36,16 +44,26 @@ impl InboxKind {
             Self::Approval => "approval",
             Self::Question => "question",
             Self::Trust => "trust",
-            Self::Alarm | Self::Tampering => "alarm",
+            Self::Alarm | Self::Tampering | Self::Trouble => "alarm",
             Self::Stuck => "stuck",
+            Self::Limited => "limit",
             Self::Full => "full",
             Self::Setup => "setup",
+            Self::Notice => "notice",
         }
     }
 
     /// Whether somebody or something waits for the operator. What does not stands below.
     pub fn waits(self) -> bool {
-        !matches!(self, Self::Full | Self::Setup)
+        !matches!(
+            self,
+            Self::Limited | Self::Full | Self::Setup | Self::Notice
+        )
+    }
+
+    /// Whether nobody asks: it is so, as long as it is.
+    pub fn is_state(self) -> bool {
+        matches!(self, Self::Trouble | Self::Setup | Self::Notice)
     }
 }
 
@@ -141,10 +159,16 @@ pub struct InboxCard {
     pub stale_tree: Option<String>,
     /// What stands against it.
     pub blockers: Vec<String>,
+    /// How much more.
+    pub blockers_more: u64,
     /// Messages of which nobody can know whether they arrived, oldest first: the card is a list.
-    pub unclear: Vec<UnclearMessage>,
+    pub unclear: Arc<[UnclearMessage]>,
     /// How many more there are.
     pub unclear_more: u64,
+    /// What can be done about it, a sentence each.
+    pub steps: Vec<String>,
+    /// The command that does it, to be copied.
+    pub command: Option<String>,
     /// What an agent asks to be allowed.
     pub asked: Option<Box<AskedCard>>,
     /// What of the configuration waits for trust.
@@ -152,6 +176,11 @@ pub struct InboxCard {
 }
 
 impl InboxCard {
+    /// How much stands against it.
+    pub fn blocker_count(&self) -> u64 {
+        (self.blockers.len() as u64).saturating_add(self.blockers_more)
+    }
+
     /// Whether the deck's key trusts what it shows.
     pub fn can_be_trusted(&self) -> bool {
         let trust = self.trust.as_ref();
@@ -186,8 +215,11 @@ impl InboxCard {
             tree_still_same: None,
             stale_tree: None,
             blockers: Vec::new(),
-            unclear: Vec::new(),
+            blockers_more: 0,
+            unclear: Arc::default(),
             unclear_more: 0,
+            steps: Vec::new(),
+            command: None,
             asked: None,
             trust: None,
         }

@@ -36,7 +36,7 @@ pub use chips::{Chip, ChipSort, Chips, ThreadChip};
 pub use deck_view::{
     Banner, Chain, DaemonState, DeckView, HeaderDaemon, HeaderLedger, HeaderPorts, Level,
 };
-pub use found::{FoundEntries, FoundRow};
+pub use found::{FoundEntries, FoundRow, SearchScope};
 pub use handoff_rows::HandoffRows;
 pub use hint::{FirstStep, StepAct};
 pub use inbox::{ChangedChecksRow, GateRow, GateState, InboxCard, InboxKind};

@@ -86,6 +86,10 @@ pub(super) fn checks(document: &mut Document<'_>, card: &InboxCard) {
     for blocker in &card.blockers {
         document.bullet(deck.glyphs.wrong(), attention, blocker);
     }
+    if card.blockers_more > 0 {
+        let more = format!("and {} more", text::grouped(card.blockers_more));
+        document.body(&more, ThemeRole::OutcomeAttention);
+    }
 }
 
 /// What changed of that on which it depends what a gate comes to.

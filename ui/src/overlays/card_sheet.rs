@@ -142,6 +142,7 @@ impl CardSheet {
         if let Some(card) = &card.trust {
             waiting_keys(&mut document, card);
         }
+        what_to_do(&mut document, card);
         let lines = document.into_lines();
         let verb = match card.kind {
             InboxKind::Finality => "Is it done?",
@@ -151,8 +152,11 @@ impl CardSheet {
             InboxKind::Alarm
             | InboxKind::Tampering
             | InboxKind::Stuck
+            | InboxKind::Trouble
+            | InboxKind::Limited
             | InboxKind::Full
-            | InboxKind::Setup => "Look at this",
+            | InboxKind::Setup
+            | InboxKind::Notice => "Look at this",
         };
         SheetText {
             title: Line::from(vec![
@@ -162,10 +166,14 @@ impl CardSheet {
                 ),
                 Span::styled(format!("  {verb}"), theme.style(ThemeRole::TitleFocus)),
             ]),
-            mark: Line::styled(
-                text::short(&sanitize::line(&card.id), 12),
-                theme.style(ThemeRole::TextFaint),
-            ),
+            mark: match card.kind.is_state() {
+                // Its id says nothing to anybody.
+                true => Line::default(),
+                false => Line::styled(
+                    text::short(&sanitize::line(&card.id), 12),
+                    theme.style(ThemeRole::TextFaint),
+                ),
+            },
             lines,
             footer: self.footer(deck, card, columns),
         }
@@ -200,11 +208,17 @@ impl CardSheet {
                             keys.push((Action::Reject, "do not allow, with a reason"));
                         }
                     }
-                    InboxKind::Setup => keys.push((Action::Copy, "copy")),
+                    InboxKind::Trouble | InboxKind::Setup | InboxKind::Notice => {
+                        keys.push((Action::Copy, "copy"));
+                        if card.command.is_some() {
+                            keys.push((Action::CopyId, "copy the command"));
+                        }
+                    }
                     InboxKind::Approval
                     | InboxKind::Question
                     | InboxKind::Trust
                     | InboxKind::Stuck
+                    | InboxKind::Limited
                     | InboxKind::Full => {}
                 }
                 if !card.gates.is_empty() {
@@ -350,10 +364,10 @@ pub(crate) fn warnings(card: &InboxCard) -> Vec<String> {
         }
         _ => {}
     }
-    match card.blockers.len() {
+    match card.blocker_count() {
         0 => {}
         1 => out.push("one blocker is open".to_owned()),
-        n => out.push(format!("{n} blockers are open")),
+        n => out.push(format!("{} blockers are open", text::grouped(n))),
     }
     let failed = card
         .gates
@@ -374,7 +388,7 @@ fn head(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
         now if now == "now" => "just now".to_owned(),
         age => format!("{age} ago"),
     };
-    if card.kind == InboxKind::Setup {
+    if card.kind.is_state() {
         return vec![Line::styled("as it is now", muted)];
     }
     let mut by = vec![
@@ -484,6 +498,22 @@ fn claims(document: &mut Document<'_>, card: &InboxCard) {
         for earlier in &card.replaces {
             document.bullet(dot, muted, earlier);
         }
+    }
+}
+
+/// What can be done about it.
+fn what_to_do(document: &mut Document<'_>, card: &InboxCard) {
+    if card.steps.is_empty() && card.command.is_none() {
+        return;
+    }
+    let dot = document.deck.glyphs.dot();
+    let muted = document.style(ThemeRole::TextMuted);
+    document.heading("What to do", "");
+    for step in &card.steps {
+        document.bullet(dot, muted, step);
+    }
+    if let Some(command) = &card.command {
+        document.body(command, ThemeRole::Key);
     }
 }
 

@@ -216,6 +216,7 @@ impl Composer {
                 keys.push((Action::WhenBusy, "if busy"));
             }
             keys.push((Action::Back, "draft"));
+            keys.push((Action::Edit, "editor"));
             let line = fit_line(key_footer(deck, &keys), usize::from(inner.width));
             buf.set_line(inner.x, inner.bottom() - 1, &line, inner.width);
         }

@@ -3,6 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use super::document::Document;
+use super::search_sheet::session_label;
 use super::sheet::{SheetText, key_footer};
 use crate::action::Action;
 use crate::deck::Deck;
@@ -11,6 +12,10 @@ use crate::panes::outcome_line;
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
+
+/// Characters of a text that are laid out: more than anybody reads in a pane, and as many as a frame
+/// has the time for.
+const SHOWN_CHARS: usize = 100_000;
 
 /// An opened entry.
 #[derive(Debug, Clone)]
@@ -65,6 +70,13 @@ impl EntrySheet {
             None => format!("Entry {}", text::grouped(self.place.line)),
         };
         let mut title = vec![Span::styled(name, theme.style(ThemeRole::TitleFocus))];
+        if !self.is_of_record(deck) {
+            let session = sanitize::line(session_label(&self.place.session));
+            title.push(Span::styled(
+                format!("  of session {session}, sealed"),
+                theme.style(ThemeRole::OutcomeAttention),
+            ));
+        }
         if let Some(row) = row {
             title.push(Span::styled(
                 format!("  {}", sanitize::line(&row.kind)),
@@ -99,7 +111,9 @@ impl EntrySheet {
         let deck = document.deck;
         let fetched = deck.fetched.get(&self.place);
         if let Some(fetched) = fetched.filter(|_| self.is_raw) {
-            return document.text(&fetched.raw, ThemeRole::TextMuted);
+            let (raw, rest) = beginning(&fetched.raw);
+            document.text(raw, ThemeRole::TextMuted);
+            return write_rest(document, rest);
         }
         let row = self.row(deck);
         if let Some(row) = row.filter(|row| row.bad_lines.is_some()) {
@@ -116,7 +130,11 @@ impl EntrySheet {
             document.gap();
         }
         match (fetched, row) {
-            (Some(fetched), _) => document.markdown(&fetched.text),
+            (Some(fetched), _) => {
+                let (text, rest) = beginning(&fetched.text);
+                document.markdown(text);
+                write_rest(document, rest);
+            }
             (None, Some(row)) => {
                 document.markdown(&row.text);
                 if row.text_cut {
@@ -124,16 +142,35 @@ impl EntrySheet {
                 }
             }
             (None, None) if !self.is_of_record(deck) => {
-                let session = &self.place.session;
-                let text = format!("this entry stands in session {session}, which has ended");
-                document.text(&text, ThemeRole::TextFaint);
+                document.text("being read from the disk …", ThemeRole::TextFaint);
             }
             (None, None) => document.text("being read from the record …", ThemeRole::TextFaint),
         }
         for field in fetched.iter().flat_map(|fetched| &fetched.detail) {
             document.heading(&field.name, "");
-            document.body(&field.text, ThemeRole::Text);
+            let (text, rest) = beginning(&field.text);
+            document.body(text, ThemeRole::Text);
+            write_rest(document, rest);
         }
+    }
+}
+
+/// What of a text is shown, and how many bytes are not.
+fn beginning(text: &str) -> (&str, usize) {
+    let end = text.char_indices().nth(SHOWN_CHARS);
+    let end = end.map_or(text.len(), |(at, _)| at);
+    (&text[..end], text.len() - end)
+}
+
+/// Says where the rest of a text is, of so many bytes.
+fn write_rest(document: &mut Document<'_>, bytes: usize) {
+    if bytes > 0 {
+        let key = document
+            .deck
+            .key_in(&document.deck.contexts(), Action::Edit);
+        let bytes = text::grouped(bytes as u64);
+        let text = format!("… {bytes} bytes more: {key} opens all of the text in $EDITOR");
+        document.text(&text, ThemeRole::OutcomeAttention);
     }
 }
 

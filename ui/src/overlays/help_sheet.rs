@@ -27,7 +27,8 @@ const COLUMNS_MAX: usize = 3;
 const MARK: usize = 14;
 
 /// What goes two ways stands in one row.
-const PAIRS: [(Action, Action, &str); 13] = [
+const PAIRS: [(Action, Action, &str); 14] = [
+    (Action::OtherAgent, Action::WhenBusy, "other agent, if busy"),
     (
         Action::WorkState,
         Action::Instructions,
@@ -208,36 +209,42 @@ fn legend(document: &mut Document<'_>) {
     }
 }
 
-/// The lines in so many columns, one after the other; no heading is the last line of one.
+/// The lines in columns of so many rows, but for the last one, which has what is left; no heading is
+/// the last line of one.
+fn in_columns(lines: &[Line<'static>], columns: usize, rows: usize) -> Vec<Vec<Line<'static>>> {
+    let mut left = lines;
+    let mut sides: Vec<Vec<Line<'static>>> = Vec::new();
+    while !left.is_empty() {
+        let is_last = sides.len() + 1 == columns;
+        let mut side: Vec<Line<'static>> = Vec::new();
+        while let Some((line, rest)) = left.split_first().filter(|_| is_last || side.len() < rows) {
+            if !side.is_empty() || width_of(line) > 0 {
+                side.push(line.clone());
+            }
+            left = rest;
+        }
+        // A heading stays with what it is the heading of.
+        if side.len() > 2 && width_of(&side[side.len() - 2]) == 0 && !left.is_empty() {
+            side.pop();
+            left = &lines[lines.len() - left.len() - 1..];
+        }
+        sides.push(side);
+    }
+    sides
+}
+
+/// The lines in so many columns, one after the other.
 fn side_by_side(lines: Vec<Line<'static>>, columns: usize, width: usize) -> Vec<Line<'static>> {
     if columns < 2 {
         return lines;
     }
-    let rows = lines.len().div_ceil(columns) + 1;
-    let mut left = lines.into_iter().peekable();
-    let mut sides: Vec<Vec<Line<'static>>> = Vec::new();
-    while left.peek().is_some() {
-        let is_last = sides.len() + 1 == columns;
-        let mut side: Vec<Line<'static>> = Vec::new();
-        while let Some(line) = left.next_if(|_| is_last || side.len() < rows) {
-            if !side.is_empty() || width_of(&line) > 0 {
-                side.push(line);
-            }
-        }
-        // A heading stays with what it is the heading of.
-        let ends_in_heading = side.len() > 2 && width_of(&side[side.len() - 2]) == 0;
-        let moved = (ends_in_heading && left.peek().is_some())
-            .then(|| side.pop())
-            .flatten();
-        sides.push(side);
-        if let Some(heading) = moved {
-            left = std::iter::once(heading)
-                .chain(left)
-                .collect::<Vec<_>>()
-                .into_iter()
-                .peekable();
-        }
-    }
+    // What a heading takes along makes the last column longer: one more row may be needed.
+    let fewest = lines.len().div_ceil(columns);
+    let sides = [fewest, fewest + 1].map(|rows| in_columns(&lines, columns, rows));
+    let height = |sides: &Vec<Vec<Line<'static>>>| sides.iter().map(Vec::len).max();
+    let Some(sides) = sides.into_iter().min_by_key(height) else {
+        return lines;
+    };
     let rows = sides.iter().map(Vec::len).max().unwrap_or(0);
     let mut sides: Vec<_> = sides.into_iter().map(Vec::into_iter).collect();
     let beside = |sides: &mut Vec<std::vec::IntoIter<Line<'static>>>| {

@@ -8,7 +8,7 @@ use super::chip_bar::chip_lines;
 use super::sheet::{draw_box, key_footer, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::FoundRow;
+use crate::model::{FoundRow, SearchScope};
 use crate::panes::direction;
 use crate::sanitize;
 use crate::text;
@@ -59,7 +59,13 @@ impl SearchSheet {
         self.field
             .draw(Rect { height: 1, ..inner }, buf, theme, self.chip.is_none());
         let columns = usize::from(inner.width);
-        let mut foot = chip_lines(deck, &deck.timeline.chips, self.chip, columns);
+        let mut foot = match deck.search.place() {
+            SearchScope::Record => chip_lines(deck, &deck.timeline.chips, self.chip, columns),
+            SearchScope::Archives => vec![Line::styled(
+                "sealed sessions are read from the disk; chips count in the record only",
+                theme.style(ThemeRole::TextMuted),
+            )],
+        };
         foot.truncate(usize::from(inner.height / 3).max(1));
         foot.push(self.footer(deck));
         let foot_top = inner.bottom().saturating_sub(foot.len() as u16);
@@ -76,12 +82,13 @@ impl SearchSheet {
         self.draw_hits(deck, list, buf);
     }
 
-    /// How many there are, of the whole record.
+    /// How many there are, and where.
     fn mark(&self, deck: &Deck) -> Line<'static> {
         let theme = &deck.theme;
         let search = &deck.search;
+        let place_name = search.place().as_str();
         if self.field.is_blank() {
-            return Line::styled("the whole record", theme.style(ThemeRole::TextMuted));
+            return Line::styled(place_name, theme.style(ThemeRole::TextMuted));
         }
         let Some(found) = search.found() else {
             return Line::styled("searching …", theme.style(ThemeRole::TextMuted));
@@ -103,12 +110,16 @@ impl SearchSheet {
         };
         let place = text::grouped(place as u64);
         Line::styled(
-            format!("{place} of {total}{at_least} in the whole record{behind}"),
+            format!("{place} of {total}{at_least} in {place_name}{behind}"),
             theme.style(ThemeRole::Match),
         )
     }
 
     fn footer(&self, deck: &Deck) -> Line<'static> {
+        let elsewhere = match deck.search.place() {
+            SearchScope::Record => "sealed sessions",
+            SearchScope::Archives => "record",
+        };
         let keys: &[(Action, &str)] = if self.chip.is_some() {
             &[
                 (Action::MoveDown, "next"),
@@ -119,8 +130,9 @@ impl SearchSheet {
         } else {
             &[
                 (Action::NextField, "chips"),
+                (Action::OtherPlace, elsewhere),
                 (Action::MoveDown, "hit"),
-                (Action::MoveUp, "hit, then earlier searches"),
+                (Action::MoveUp, "hit, earlier"),
                 (Action::Open, "go there"),
                 (Action::Back, "as it was"),
             ]
@@ -154,12 +166,13 @@ impl SearchSheet {
             return say(sanitize::line(fault), buf);
         }
         if found.rows.is_empty() && !self.field.is_blank() {
-            let chips = if deck.timeline.chips.is_empty() {
-                ""
-            } else {
-                " with these chips"
+            let where_to = deck.search.place();
+            let chips = match where_to {
+                SearchScope::Record if !deck.timeline.chips.is_empty() => " with these chips",
+                _ => "",
             };
-            return say(format!("nothing in the record has these words{chips}"), buf);
+            let place = where_to.as_str();
+            return say(format!("nothing in {place} has these words{chips}"), buf);
         }
         let rows = usize::from(area.height);
         let selected = deck.search.selected();
@@ -216,6 +229,10 @@ impl SearchSheet {
             muted,
         ));
         spans.push(blank(1));
+        if let Some(session) = &row.session {
+            let session = sanitize::line(session_label(session));
+            spans.push(Span::styled(format!("in {session}  "), muted));
+        }
         let role = if is_selected {
             ThemeRole::TextStrong
         } else {
@@ -225,14 +242,13 @@ impl SearchSheet {
             let role = if is_match { ThemeRole::Match } else { role };
             spans.push(Span::styled(sanitize::line(piece), theme.style(role)));
         }
-        if let Some(session) = &row.session {
-            spans.push(Span::styled(
-                format!("  in session {}", sanitize::line(session)),
-                muted,
-            ));
-        }
         fit_line(Line::from(spans), columns)
     }
+}
+
+/// The end of a session's id, which tells sessions apart for people.
+pub(super) fn session_label(id: &str) -> &str {
+    id.rsplit_once('_').map_or(id, |(_, digits)| digits)
 }
 
 /// The pieces of a text, and which of them were found. Marks are in characters, in order; what of

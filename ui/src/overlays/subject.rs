@@ -32,9 +32,10 @@ impl Subject {
                 let card = row.gone_until_ms.is_none().then_some(&row.card)?;
                 return Some(match (card.kind, &card.by) {
                     // Its keys stand on the agent's own sheet.
-                    (InboxKind::Stuck | InboxKind::Full, Party::Agent(agent)) => {
-                        Self::Agent(*agent)
-                    }
+                    (
+                        InboxKind::Stuck | InboxKind::Limited | InboxKind::Full,
+                        Party::Agent(agent),
+                    ) => Self::Agent(*agent),
                     _ if !card.unclear.is_empty() => Self::Messages(card.id.clone()),
                     _ => Self::Card(card.id.clone()),
                 });
@@ -73,16 +74,24 @@ impl Subject {
     pub(crate) fn plain(&self, deck: &Deck) -> Option<String> {
         match self {
             Self::Entry(place) => EntrySheet::new(place.clone()).plain(deck),
-            Self::Card(id) => deck.card(id).map(|card| card.summary.clone()),
+            Self::Card(id) => deck.card(id).map(|card| {
+                let steps = card.steps.iter().chain(&card.command);
+                let parts = std::iter::once(&card.summary).chain(steps);
+                parts.map(String::as_str).collect::<Vec<_>>().join("\n")
+            }),
             Self::Agent(_) | Self::Messages(_) => None,
         }
     }
 
-    /// The id to be copied.
+    /// The id to be copied; of what is a state, the command for it.
     pub(crate) fn id(&self, deck: &Deck) -> Option<String> {
         match self {
             Self::Entry(place) => EntrySheet::new(place.clone()).id(deck),
-            Self::Card(id) => Some(id.clone()),
+            Self::Card(id) => Some(
+                deck.card(id)
+                    .and_then(|card| card.command.clone())
+                    .unwrap_or_else(|| id.clone()),
+            ),
             Self::Agent(_) | Self::Messages(_) => None,
         }
     }

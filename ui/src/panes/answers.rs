@@ -57,6 +57,11 @@ fn who(deck: &Deck) -> Line<'static> {
 fn waits(deck: &Deck) -> Line<'static> {
     match deck.view.waiting() {
         0 if deck.opening().is_some() => Line::default(),
+        0 if !deck.view.inbox.is_empty() => Line::from(Span::styled(
+            format!("{} to know", text::grouped(deck.view.inbox.len() as u64)),
+            deck.theme.style(ThemeRole::TextMuted),
+        )),
+        0 if deck.view.banner.is_some() => Line::default(),
         0 => Line::from(Span::styled(
             "nothing waits",
             deck.theme.style(ThemeRole::TextFaint),

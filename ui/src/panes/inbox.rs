@@ -3,7 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::deck::Deck;
-use crate::model::{GateState, InboxCard, InboxKind};
+use crate::model::{GateState, InboxCard, InboxKind, Party};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -35,10 +35,13 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
             InboxKind::Alarm
                 | InboxKind::Tampering
                 | InboxKind::Stuck
+                | InboxKind::Trouble
                 | InboxKind::Full
                 | InboxKind::Setup
         ) {
             ThemeRole::OutcomeAttention
+        } else if matches!(card.kind, InboxKind::Limited | InboxKind::Notice) {
+            ThemeRole::TextMuted
         } else {
             ThemeRole::Wait
         },
@@ -59,12 +62,12 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
                 },
             ),
             blank(1),
-            Span::styled(sanitize::line(&card.summary), dim(ThemeRole::Text)),
+            Span::styled(summary(deck, card), dim(ThemeRole::Text)),
         ]),
         Line::from(Span::styled(
             if gone {
                 "answered".to_owned()
-            } else if card.kind == InboxKind::Setup {
+            } else if card.kind.is_state() {
                 // It is so now; since when is not known.
                 String::new()
             } else {
@@ -80,6 +83,23 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         lines.push(fit_line(Line::from(spans), columns));
     }
     RowLines::from(lines)
+}
+
+/// What a row says; a limit counts down.
+fn summary(deck: &Deck, card: &InboxCard) -> String {
+    let limit = match &card.by {
+        Party::Agent(agent) if card.kind == InboxKind::Limited => deck.view.agent(*agent),
+        _ => None,
+    };
+    match limit.and_then(|agent| agent.limit.as_ref()) {
+        Some(limit) => {
+            let words = super::limit_words(deck, limit);
+            // The row's own word has said it.
+            let rest = words.trim_start_matches("limit").trim_start_matches(':');
+            rest.trim_start().to_owned()
+        }
+        None => sanitize::line(&card.summary),
+    }
 }
 
 /// The card in a few words: gates, risk, blockers, tree.
@@ -110,10 +130,14 @@ fn proof(deck: &Deck, card: &InboxCard) -> Vec<Span<'static>> {
         };
         parts.push((format!("gates {green}/{}", required.len()), role));
     }
-    match card.blockers.len() {
+    match card.blocker_count() {
         0 => {}
         n => parts.push((
-            format!("{n} blocker{}", if n == 1 { "" } else { "s" }),
+            format!(
+                "{} blocker{}",
+                text::grouped(n),
+                if n == 1 { "" } else { "s" }
+            ),
             ThemeRole::OutcomeAttention,
         )),
     }
@@ -139,9 +163,14 @@ fn proof(deck: &Deck, card: &InboxCard) -> Vec<Span<'static>> {
     out
 }
 
-pub(super) fn empty() -> Vec<String> {
+pub(super) fn empty(deck: &Deck) -> Vec<String> {
+    let first = match deck.view.banner {
+        // The row comes with the next view.
+        Some(_) => "Look at the line above.",
+        None => "Nothing waits for you.",
+    };
     vec![
-        "Nothing waits for you.".to_owned(),
+        first.to_owned(),
         "Finality proposals and alarms come here.".to_owned(),
     ]
 }

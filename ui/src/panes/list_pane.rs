@@ -53,7 +53,7 @@ fn empty(deck: &Deck, pane: Pane, columns: usize) -> Vec<Line<'static>> {
         (Some(_), _) => vec!["…".to_owned()],
         (None, Pane::Agents) => vec!["No agent is known yet.".to_owned()],
         (None, Pane::Timeline) => timeline::empty(deck),
-        (None, Pane::Inbox) => inbox::empty(),
+        (None, Pane::Inbox) => inbox::empty(deck),
         (None, Pane::Tasks) => tasks::empty(deck),
         (None, Pane::Handoffs) => handoffs::empty(deck),
     };
@@ -178,7 +178,7 @@ pub(crate) fn draw_pane(deck: &Deck, pane: Pane, layout: &Layout, area: Rect, bu
             buf,
             deck.glyphs,
             border,
-            title(deck, pane, focus, usize::from(area.width.saturating_sub(4))),
+            pane_title(deck, pane, focus, usize::from(area.width.saturating_sub(4))),
             mark(deck, pane, layout),
         );
     }
@@ -269,7 +269,8 @@ fn width_is_used(width: usize, number: usize, heading: usize) -> bool {
     width > 0 || number == heading
 }
 
-fn title(deck: &Deck, pane: Pane, focus: bool, columns: usize) -> Line<'static> {
+/// Number and name of a pane, and how much is in it where that is worth a word.
+pub(crate) fn pane_title(deck: &Deck, pane: Pane, focus: bool, columns: usize) -> Line<'static> {
     let theme = &deck.theme;
     let style = theme.style(if focus {
         ThemeRole::TitleFocus

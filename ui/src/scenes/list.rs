@@ -242,9 +242,16 @@ pub const SCENES: &[Scene] = &[
     Scene {
         name: "ambiguous",
         world: trouble,
-        keys: "3G<up><enter>vjv",
+        keys: "3gjj<enter>vjv",
         told: None,
         size: (120, 40),
+    },
+    Scene {
+        name: "alarm_card",
+        world: trouble,
+        keys: "3gjjj<enter>",
+        told: None,
+        size: (80, 24),
     },
     Scene {
         name: "far_back",

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use super::agents::{claude, codex, minutes};
+use super::agents::{claude, codex};
 use super::pieces::{
-    NOW_MS, ago, base, changed_checks, finality, gates, handoffs, much_work, row, tasks, with, work,
+    ago, base, changed_checks, finality, gates, handoffs, much_work, row, tasks, with, work,
 };
 use crate::model::{
-    Agent, AgentCard, AgentState, BadLines, Banner, Chain, ContextUse, DaemonState, DeckView,
-    FirstStep, GateState, HandoffRow, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard,
-    InboxKind, Level, OutcomeState, Party, PolicyView, QueueCounts, RowOutcome, Silence,
-    SilenceLevel, StepAct, TimelineRow, TimelineWindow, UnclearMessage, UsageLimit,
+    Agent, AgentCard, AgentState, BadLines, Banner, Chain, DaemonState, DeckView, FirstStep,
+    GateState, HandoffRow, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard, InboxKind, Level,
+    OutcomeState, Party, PolicyView, QueueCounts, RowOutcome, StepAct, TimelineRow, TimelineWindow,
 };
 use crate::msg::Msg;
 
@@ -268,133 +267,6 @@ pub fn hostile_text() -> DeckView {
         level: Level::Warn,
         text: "torn tail set aside\r\x1b[0K: 1 line".to_owned(),
     });
-    view
-}
-
-/// Messages to Claude of which nobody can know whether they arrived.
-fn ambiguous() -> InboxCard {
-    let words = [
-        "Two issues: refresh is not single-flight, and the old token is kept after rotation.",
-        "cargo test -p auth is green now, 118 passed",
-        "Please look at src/token.rs:41 before you go on\u{1b}[2J",
-        "The lock is held across an await: is that wanted?",
-    ];
-    let message = |(words, n): (&str, u64)| UnclearMessage {
-        id: format!("m-04b{n}"),
-        line: 1_190 + n,
-        at_ms: ago(300 - 60 * n as i64),
-        from: Party::Agent(Agent::Codex),
-        words: (n < 4).then(|| words.to_owned()),
-    };
-    let unclear: Vec<UnclearMessage> = words.into_iter().zip(1..).map(message).collect();
-    InboxCard {
-        unclear,
-        ..InboxCard::new(
-            InboxKind::Alarm,
-            "ambiguous-claude",
-            Agent::Claude,
-            ago(240),
-            "4 ambiguous to Claude: \u{201c}Two issues: refresh is not single-flight, and\u{201d}",
-        )
-    }
-}
-
-/// Things that need a look.
-pub fn trouble() -> DeckView {
-    let mut view = pair_at_work();
-    view.agents[0] = AgentCard {
-        since_ms: Some(ago(14)),
-        hint: Some("started 14 s ago, not connected: look for its trust question".to_owned()),
-        queue: QueueCounts {
-            pending: 2,
-            in_flight: 0,
-            ambiguous: 1,
-        },
-        ..AgentCard::offline(Agent::Claude)
-    };
-    view.agents[1].state = AgentState::Limited;
-    view.agents[1].detail = vec!["usage limit, resets at 16:40".to_owned()];
-    view.agents[1].command = None;
-    view.ledger = HeaderLedger {
-        entries: 1_204,
-        chain: Chain::Broken { seq: 871 },
-        bad_lines: 2,
-    };
-    view.banner = Some(Banner {
-        level: Level::Error,
-        text: "entry 871 does not follow from 870: the file was changed by another program. `ctxrelay ledger verify` says where.".to_owned(),
-    });
-    view.inbox[0].tree_still_same = Some(false);
-    view.inbox[0].blockers = vec!["h8 is still open: choose the lock".to_owned()];
-    view.inbox[0].gates = gates();
-    view.inbox[0].gates[0].state = GateState::Failed;
-    view.inbox.push(ambiguous());
-    view.inbox.push(InboxCard::new(
-        InboxKind::Setup,
-        "setup-codex",
-        Party::System,
-        0,
-        "Codex is not installed: npm install -g @openai/codex",
-    ));
-    let last = view.timeline.len() - 1;
-    view.timeline[last].outcome = Some(RowOutcome {
-        state: OutcomeState::Attention,
-        text: "ambiguous · it may have arrived; not sent again by itself".to_owned(),
-        since_ms: Some(ago(75)),
-        took_ms: None,
-    });
-    view
-}
-
-/// A stuck turn, and a limit that counts down: what the operator has keys for.
-pub fn held_up() -> DeckView {
-    let mut view = pair_at_work();
-    let claude = &mut view.agents[0];
-    claude.state = AgentState::Limited;
-    claude.since_ms = Some(ago(1_900));
-    claude.detail = vec!["the last turn failed: rate_limit".to_owned()];
-    claude.unread = 3;
-    claude.queue = QueueCounts {
-        pending: 3,
-        in_flight: 0,
-        ambiguous: 0,
-    };
-    claude.limit = Some(UsageLimit {
-        resets_ms: Some(NOW_MS + 7_795_000),
-        try_ms: Some(NOW_MS + 7_797_000),
-        tries: 1,
-        tries_max: 6,
-        again: 1,
-        is_cancelled: false,
-    });
-    let codex = &mut view.agents[1];
-    codex.since_ms = Some(ago(1_300));
-    codex.activity = minutes("____________");
-    codex.turn_id = Some("turn-7".to_owned());
-    codex.silence = Some(Silence {
-        level: SilenceLevel::Stuck,
-        since_ms: ago(720),
-        snoozed_until_ms: None,
-    });
-    codex.cut_off = 2;
-    codex.context = Some(ContextUse {
-        used: 214_140,
-        window: 258_000,
-    });
-    view.inbox.push(InboxCard::new(
-        InboxKind::Stuck,
-        "stuck-codex",
-        Agent::Codex,
-        ago(720),
-        "No sign of its turn since 13:50: look at it, let it be, or stop it.",
-    ));
-    view.inbox.push(InboxCard::new(
-        InboxKind::Full,
-        "full-codex",
-        Agent::Codex,
-        ago(1_260),
-        "Context 83 % full, room for about 2 turns: % on its sheet shows what can be done.",
-    ));
     view
 }
 

@@ -72,6 +72,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         | Action::Newline
         | Action::NextField
         | Action::OtherAgent
+        | Action::OtherPlace
         | Action::WhenBusy => false,
         _ => true,
     }

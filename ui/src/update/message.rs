@@ -26,6 +26,7 @@ use crate::pane::Pane;
 use crate::panes;
 use crate::receipt::Receipt;
 use crate::task_list::TaskList;
+use crate::text::grouped;
 use crate::tracked_list::TrackedList;
 
 /// Messages whose words are asked for together: the deck waits for them.
@@ -55,6 +56,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Tick(now_ms) => {
+            deck.follow_clock(now_ms);
             deck.view.now_ms = now_ms;
             Vec::new()
         }
@@ -261,18 +263,21 @@ fn paste(deck: &mut Deck, text: &str) -> Vec<Effect> {
     };
     let removed = field.paste(text);
     let effects = after_typing(deck);
-    match removed {
-        0 => {}
-        1 => deck.say(
-            Level::Warn,
-            "1 character that cannot be seen or sent was left out of the paste",
-        ),
-        n => deck.say(
-            Level::Warn,
-            format!("{n} characters that cannot be seen or sent were left out of the paste"),
-        ),
-    }
+    say_left_out(deck, removed, "the paste");
     effects
+}
+
+/// Says what of a text did not come into a field.
+fn say_left_out(deck: &mut Deck, count: usize, of: &str) {
+    let what = match count {
+        0 => return,
+        1 => "1 character that cannot be seen or sent was".to_owned(),
+        n => format!(
+            "{} characters that cannot be seen or sent, or are too many, were",
+            grouped(n as u64)
+        ),
+    };
+    deck.say(Level::Warn, format!("{what} left out of {of}"));
 }
 
 /// The draft is what the person's editor left.
@@ -283,10 +288,13 @@ fn take_draft(deck: &mut Deck, text: &str) {
             "nothing is being written: what was edited is not kept",
         );
     };
-    composer.field_mut().replace(text.trim_end_matches('\n'));
+    let text = text.trim_end_matches('\n');
+    let left_out = composer.field_mut().replace(text);
+    say_left_out(deck, left_out, "what was edited");
 }
 
 fn take_view(deck: &mut Deck, view: DeckView) {
+    deck.follow_clock(view.now_ms);
     let old = std::mem::replace(&mut deck.view, view);
     deck.seen = true;
     deck.mark_stale(&old);

@@ -8,7 +8,8 @@ use super::opening::{ask_quit, ask_start, compose, confirm_stale, open_next, pic
 use super::perform::{copy_of, edit, perform_anywhere, reason_field, refuse};
 use super::recovering::on_recovery;
 use super::searching::{
-    change_chips, choose_chips, go_to_typed, leave_search, move_in_search, search_now, take_hit,
+    change_chips, choose_chips, go_to_typed, leave_search, move_in_search, search_elsewhere,
+    search_now, take_hit,
 };
 use super::unlocking::{leave_unlock, unlock};
 use crate::action::Action;
@@ -43,6 +44,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Search(_))) => {
             choose_chips(deck);
         }
+        Action::OtherPlace => return search_elsewhere(deck),
         Action::ToggleChip | Action::ClearChips => return change_chips(deck, action),
         Action::MoveDown => scroll(deck, 1),
         Action::MoveUp => scroll(deck, -1),
@@ -80,6 +82,9 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         }
         Action::Return if !follow_back(deck) => {
             deck.say(Level::Info, "no reference was followed before");
+        }
+        Action::Edit if matches!(deck.overlays.last(), Some(Overlay::Composer(_))) => {
+            return edit_draft(deck);
         }
         Action::Edit => {
             let subject = deck.overlays.last().and_then(Overlay::subject);
@@ -474,6 +479,16 @@ fn send(deck: &mut Deck) -> Vec<Effect> {
         composer.give(&mut deck.drafts);
     }
     vec![effect]
+}
+
+/// Opens what is typed in the person's editor. It stays here as it is until the editor ends well.
+fn edit_draft(deck: &mut Deck) -> Vec<Effect> {
+    let Some(Overlay::Composer(composer)) = deck.overlays.last_mut() else {
+        return Vec::new();
+    };
+    let text = composer.field_mut().text();
+    let is_draft = true;
+    vec![Effect::OpenEditor { text, is_draft }]
 }
 
 fn write(deck: &mut Deck, action: Action) {

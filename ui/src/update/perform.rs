@@ -144,6 +144,7 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         | Action::NextField
         | Action::OtherAgent
         | Action::ToggleChip
+        | Action::OtherPlace
         | Action::WhenBusy => {}
     }
     Vec::new()

@@ -4,7 +4,7 @@ use super::moving::{jump, show_again};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
-use crate::model::{Chip, Chips, EntryPlace, Level, TimelineGo};
+use crate::model::{Chip, Chips, EntryPlace, Level, SearchScope, TimelineGo};
 use crate::overlays::{Overlay, PlaceLine, SearchSheet, Subject, chip_step, thread_chip};
 use crate::place_words::place_of;
 
@@ -18,6 +18,7 @@ pub(super) fn search_now(deck: &mut Deck) -> Vec<Effect> {
         return Vec::new();
     }
     vec![Effect::Search {
+        place: deck.search.place(),
         words: search.field.text(),
         chips: deck.timeline.chips.clone(),
         number: deck.search.ask(),
@@ -41,7 +42,7 @@ pub(super) fn take_hit(deck: &mut Deck, search: SearchSheet) -> Vec<Effect> {
     if deck.search.hit().is_none() {
         let text = match deck.search.found() {
             Some(_) => "nothing was found",
-            None => "the record is being searched",
+            None => "it is being searched",
         };
         deck.say(Level::Info, text);
         deck.overlays.push(Overlay::Search(search));
@@ -117,9 +118,18 @@ fn earlier(deck: &mut Deck, later: bool) -> Vec<Effect> {
     search_now(deck)
 }
 
-/// From the words to the chips.
+/// From the record to the sealed sessions, and back.
+pub(super) fn search_elsewhere(deck: &mut Deck) -> Vec<Effect> {
+    deck.search.turn_to_other_place();
+    search_now(deck)
+}
+
+/// From the words to the chips, where these count.
 pub(super) fn choose_chips(deck: &mut Deck) {
-    if let Some(Overlay::Search(search)) = deck.overlays.last_mut() {
+    if deck.search.place() == SearchScope::Archives {
+        let text = "chips count in the record only: sealed sessions are searched as a whole";
+        deck.say(Level::Info, text);
+    } else if let Some(Overlay::Search(search)) = deck.overlays.last_mut() {
         search.chip = Some(0);
     }
 }

@@ -96,7 +96,7 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::Thread => "only an entry of the record has a thread",
         Action::NextColumn | Action::PrevColumn => "only the tasks stand by column",
         Action::Open | Action::Copy | Action::CopyId | Action::Edit => "nothing is selected",
-        Action::Zoom => "there is one pane at a time already",
+        Action::Zoom => "this screen has room for no more than what stands there",
         _ => return None,
     };
     Some(text.to_owned())

@@ -138,10 +138,11 @@ impl TextField {
         removed
     }
 
-    /// Another text in the place of this one, the cursor behind it.
-    pub(crate) fn replace(&mut self, text: &str) {
-        let fresh = Self::new(self.many_lines, self.placeholder);
-        *self = fresh.with_text(text);
+    /// Another text in the place of this one, the cursor behind it; the count of characters that
+    /// were left out.
+    pub(crate) fn replace(&mut self, text: &str) -> usize {
+        *self = Self::new(self.many_lines, self.placeholder);
+        self.paste(text)
     }
 
     /// Lines that the text takes in `columns`, for a box that grows with it.

@@ -1,0 +1,99 @@
+//! What an entry costs where the record is long: rows that are looked at, and not time.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use serde_json::{Value, json};
+
+use super::{DaemonLink, Model};
+use crate::core::entry::{DeliveryResult, Entry};
+use crate::core::fold::fold;
+use crate::core::id::{EntryId, Seq};
+use crate::core::snapshot::Snapshot;
+use crate::deck::present::present;
+use crate::deck::run::DeckAbout;
+use crate::wire::window::WindowPage;
+
+const OPEN: u64 = 50_000;
+
+/// Rows of lists that are made again as a whole, and the few that an entry names.
+const AT_MOST: usize = 8;
+
+fn entry(line: u64, id: &str, kind: &str, more: &Value) -> Entry {
+    let mut value = json!({"schema": "v1", "id": id, "timestamp": 1_000 * line, "sessionId": "s",
+        "type": kind, "seq": line, "source": "codex", "content": "words"});
+    let more = more.as_object().unwrap().clone();
+    value.as_object_mut().unwrap().extend(more);
+    super::entry(value, None).unwrap()
+}
+
+/// So many open handoffs to Codex, every other one of which may have arrived or not, and a proposal.
+fn model() -> Model {
+    let mut world = Snapshot::default();
+    let handoff = json!({"source": "claude", "target": "codex",
+        "handoff": {"reason": "", "onBusy": "queue"}});
+    fold(&mut world, &entry(1, "h1", "handoff", &handoff));
+    let (_, first) = world.open_handoffs.pop_first().unwrap();
+    let (_, message) = world.unsettled.pop_first().unwrap();
+    for line in 1..=OPEN {
+        let id = EntryId::new(format!("h{line}"));
+        let mut handoff = first.clone();
+        (handoff.id, handoff.seq) = (id.clone(), Seq(line));
+        world.open_handoffs.insert(id.clone(), handoff);
+        let mut message = message.clone();
+        message.seq = Seq(line);
+        message.result = line.is_multiple_of(2).then_some(DeliveryResult::Ambiguous);
+        world.unsettled.insert(id, message);
+    }
+    world.seq = Seq(OPEN);
+    let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
+    model.reset(world, WindowPage::default());
+    let proposal = json!({"finality": {"summary": "done", "evidence": []},
+        "handles_handoff_ids": ["h7"]});
+    assert!(model.append(&entry(OPEN + 1, "p1", "finality_proposal", &proposal)));
+    model
+}
+
+#[test]
+fn an_entry_has_only_its_own_rows_looked_at_among_fifty_thousand() {
+    let mut model = model();
+    let delivery = |id: &str, status: &str| {
+        json!({"source": "system", "runtimeEvent": {"kind": "message_delivery",
+            "status": status, "messageId": id, "to": "codex"}})
+    };
+    let entries = [
+        ("note", "note", json!({})),
+        ("message", "message", json!({"target": "claude"})),
+        // Of none that is listed.
+        ("settled", "runtime_event", delivery("h40001", "confirmed")),
+        ("unclear", "runtime_event", delivery("h39999", "ambiguous")),
+    ];
+    for ((id, kind, more), line) in entries.into_iter().zip(OPEN + 2..) {
+        (model.unclear.looked_at, model.work.looked_at) = (0, 0);
+        assert!(model.append(&entry(line, id, kind, &more)));
+        let looked_at = (model.unclear.looked_at, model.work.looked_at);
+        assert!(
+            looked_at.0 <= AT_MOST && looked_at.1 <= AT_MOST,
+            "{id}: {looked_at:?}"
+        );
+    }
+    assert_eq!(model.unclear.count(), OPEN as usize / 2 + 1);
+}
+
+#[test]
+fn the_card_of_a_proposal_names_as_much_as_anybody_reads_and_counts_the_rest() {
+    let model = model();
+    let inbox = present(&model, 0).inbox;
+    let card = inbox.iter().find(|card| card.id == "p1").unwrap();
+    assert_eq!(card.blockers.len(), 100);
+    let claimed = &model
+        .world
+        .pending_proposals
+        .values()
+        .next()
+        .unwrap()
+        .proposal;
+    let all = model.world.blockers(claimed);
+    assert_eq!(card.blocker_count(), all.len() as u64);
+    assert_eq!(card.blockers, all[..100]);
+    assert_eq!(all.len() as u64, OPEN - 1 + OPEN / 2);
+}

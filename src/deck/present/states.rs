@@ -1,0 +1,335 @@
+//! Rows of the inbox for what is not as it should be: one each, for as long as it is so, with what
+//! can be done about it.
+
+use ctxrelay_ui::model as ui;
+
+use super::missing::{command_in, of_pair};
+use crate::deck::model::{DaemonLink, Model};
+use crate::wire::status::{ChainState, Status};
+
+/// The key of the daemon's sentence about alarms, each of which has a card of its own.
+const ALARM: &str = "alarm";
+
+/// The key of its sentence that the file of the record was touched.
+const TOUCHED: &str = "touched";
+
+/// How bad it is that the daemon is away or cannot be read, and a sentence; `None`: neither is so.
+pub(super) fn link_fault(model: &Model) -> Option<(ui::Level, String)> {
+    if let DaemonLink::Ended(why) = &model.link {
+        let text =
+            format!("{why}. What was acknowledged is on disk; it can be started again from here.");
+        return Some((ui::Level::Error, text));
+    }
+    let why = model.unread.as_ref().filter(|_| model.is_read)?;
+    let text = format!("What stands here may be old: {why}. It is tried again.");
+    Some((ui::Level::Warn, text))
+}
+
+/// The key of its sentence about keys of the configuration that wait for trust.
+const WAITING_TRUST: &str = "config_trust";
+
+/// A row for each.
+pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
+    let status = &model.status;
+    let mut cards = Vec::new();
+    if let Some((_, text)) = link_fault(model) {
+        let steps = match &model.link {
+            DaemonLink::Ended(_) => {
+                "R on the panes starts it again, unless you gave it another key."
+            }
+            _ => "If it stays so, look how the daemon is.",
+        };
+        let command = "ctxrelay status".to_owned();
+        cards.push(card(
+            ui::InboxKind::Trouble,
+            "link",
+            text,
+            &[steps],
+            command,
+        ));
+    }
+    let has_alarms = model.world.open_alarms().next().is_some();
+    for (at, text) in status.notices.iter().enumerate() {
+        // A daemon of an earlier build names none.
+        let key = status.notice_keys.get(at).map_or("", String::as_str);
+        let has_card = match key {
+            ALARM => has_alarms,
+            WAITING_TRUST => model.trust.is_some(),
+            _ => false,
+        };
+        if has_card {
+            continue;
+        }
+        let (kind, steps) = about(key);
+        let id = if key.is_empty() { text } else { key };
+        let command = command_in(text).to_owned();
+        cards.push(card(kind, id, text.clone(), steps, command));
+    }
+    let is_told = has_alarms || status.notice_keys.iter().any(|key| key == TOUCHED);
+    cards.extend(record_cards(status, is_told));
+    if !model.about.demo && model.is_read {
+        cards.extend(pair_cards(status));
+    }
+    cards
+}
+
+/// What the chain and the lines of the record say.
+fn record_cards(status: &Status, is_told: bool) -> Vec<ui::InboxCard> {
+    let verify = || "ctxrelay ledger verify".to_owned();
+    let mut cards = Vec::new();
+    if status.ledger.chain == ChainState::Broken && !is_told {
+        let text = "The record is not as it was written: its chain is broken";
+        let (kind, steps) = about(TOUCHED);
+        cards.push(card(kind, "chain", text.to_owned(), steps, verify()));
+    }
+    let (lines, verb) = match status.ledger.bad_lines {
+        0 => return cards,
+        1 => ("1 line".to_owned(), "is"),
+        n => (format!("{} lines", ctxrelay_ui::text::grouped(n)), "are"),
+    };
+    let text =
+        format!("{lines} of the record cannot be read, and {verb} left out of what is shown");
+    let steps = ["Each has a row of the timeline where it stands; nothing has to be done."];
+    let kind = ui::InboxKind::Notice;
+    cards.push(card(kind, "bad-lines", text, &steps, verify()));
+    cards
+}
+
+/// What is not installed or not set up. What only has to be started is seen in the agents' pane.
+fn pair_cards(status: &Status) -> Vec<ui::InboxCard> {
+    let steps = of_pair(status).into_iter();
+    steps
+        .filter(|step| !step.done && !matches!(step.act, ui::StepAct::Start(_)))
+        .map(|step| {
+            let advice: &[&str] = if step.command.starts_with("npm ") {
+                &[
+                    "Install it, then start the daemon and the deck again: they look for it when \
+                     they start.",
+                    "Where it is installed and not on the PATH, CONTEXTRELAY_CLAUDE_BIN and \
+                     CONTEXTRELAY_CODEX_BIN say where.",
+                    "Without it everything else works: record, deck and the other agent.",
+                ]
+            } else {
+                &["Quit it, and start it as part of the pair."]
+            };
+            let text = match step.command.as_str() {
+                "" => step.text,
+                command => format!("{}: {command}", step.text),
+            };
+            let id = text.clone();
+            card(ui::InboxKind::Setup, &id, text, advice, step.command)
+        })
+        .collect()
+}
+
+fn card(
+    kind: ui::InboxKind,
+    id: &str,
+    text: String,
+    steps: &[&str],
+    command: String,
+) -> ui::InboxCard {
+    ui::InboxCard {
+        steps: steps.iter().map(|step| (*step).to_owned()).collect(),
+        command: Some(command).filter(|command| !command.is_empty()),
+        ..ui::InboxCard::new(kind, format!("state-{id}"), ui::Party::System, 0, text)
+    }
+}
+
+/// What sort of row a sentence of the daemon is, and what can be done, by its key. What is not
+/// known here has a row all the same: the sentence itself says what to do.
+fn about(key: &str) -> (ui::InboxKind, &'static [&'static str]) {
+    use ui::InboxKind::{Notice, Setup, Trouble};
+    match key {
+        ALARM => (
+            Trouble,
+            &["Look what it is, then acknowledge it on its card."],
+        ),
+        TOUCHED => (
+            Trouble,
+            &[
+                "See where: the command names the first entry that is not as it was written.",
+                "Put the file back as it was; or seal the record and begin a new one with \
+                 `ctxrelay ledger clear`.",
+                "Ask what else on this machine writes into .contextrelay/.",
+            ],
+        ),
+        "current" => (
+            Trouble,
+            &["Ask what else on this machine writes into .contextrelay/: the record goes on."],
+        ),
+        "message_altered" => (
+            Trouble,
+            &["Nobody was given it. Ask its sender to send it again, if it still counts."],
+        ),
+        "queue_put_back" => (
+            Trouble,
+            &["Open the rows of ambiguous messages, and send again or give up each of them."],
+        ),
+        "ledger_unwritable" | "queue" | "disk" => (
+            Trouble,
+            &[
+                "Make room on that disk, or make .contextrelay/ writable for you again.",
+                "It goes on by itself then, and what waits is not lost.",
+            ],
+        ),
+        "long_texts" => (
+            Notice,
+            &[
+                "Give them more room with `storage.blobsMegabytes` in config.json, or delete a \
+                 session for good with `ctxrelay ledger clear --discard`.",
+            ],
+        ),
+        "daemon_failed" => (
+            Notice,
+            &[
+                "If it happens again, .contextrelay/state/contextrelay.log says where. This goes \
+               away with the next start.",
+            ],
+        ),
+        "codex" => (
+            Setup,
+            &["See what it needs with `ctxrelay doctor`; it is tried again when Codex is needed."],
+        ),
+        "config" => (
+            Setup,
+            &["Correct config.json: it is read again when you save it. Until then defaults count."],
+        ),
+        WAITING_TRUST => (
+            Setup,
+            &[
+                "The command shows what changed and asks for a word: what an agent wrote there \
+               counts only after it.",
+            ],
+        ),
+        "proxy" => (
+            Notice,
+            &["Start Codex's terminal with `ctxrelay codex`, which knows the token."],
+        ),
+        _ => (Notice, &[]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deck::present::present;
+    use crate::deck::run::DeckAbout;
+
+    fn read(link: DaemonLink) -> Model {
+        let mut model = Model::new(link, DeckAbout::default());
+        model.is_read = true;
+        model.status.agents.claude.installed = true;
+        model.status.agents.codex.installed = true;
+        model
+    }
+
+    /// Kind and text of each row.
+    fn rows(model: &Model) -> Vec<(&'static str, bool, String)> {
+        let cards = present(model, 0).inbox.into_iter();
+        let row = |card: ui::InboxCard| (card.kind.as_str(), card.kind.waits(), card.summary);
+        cards.map(row).collect()
+    }
+
+    #[test]
+    fn every_banner_has_its_row_as_long_as_it_stands() {
+        let mut ended = read(DaemonLink::Ended("the daemon has failed".to_owned()));
+        ended.about.demo = true;
+        let mut old = read(DaemonLink::Attached);
+        old.unread = Some("the record cannot be read".to_owned());
+        let keys = [
+            ALARM,
+            TOUCHED,
+            "current",
+            "message_altered",
+            "queue_put_back",
+            "ledger_unwritable",
+            "queue",
+            "disk",
+            "long_texts",
+            "daemon_failed",
+            "codex",
+            "config",
+            WAITING_TRUST,
+            "proxy",
+            "doorbell",
+            "watch",
+            "one of a later build",
+            "",
+        ];
+        let told = keys.map(|key| {
+            let mut model = read(DaemonLink::Hosting);
+            model.status.notices = vec![format!("about {key}")];
+            model.status.notice_keys = vec![key.to_owned()];
+            model
+        });
+        for model in [ended, old].iter().chain(&told) {
+            let view = present(model, 0);
+            let banner = view.banner.unwrap_or_else(|| panic!("no banner"));
+            let row = view.inbox.iter().find(|card| card.summary == banner.text);
+            assert!(row.is_some(), "{banner:?} in {:?}", view.inbox);
+        }
+        assert!(present(&read(DaemonLink::Hosting), 0).inbox.is_empty());
+    }
+
+    #[test]
+    fn a_row_stays_the_same_one_while_its_figures_change_and_says_what_to_do() {
+        let mut model = read(DaemonLink::Hosting);
+        model.status.notice_keys = vec!["disk".to_owned()];
+        let mut ids = Vec::new();
+        for left in ["210 MB", "190 MB"] {
+            model.status.notices = vec![format!("{left} are free")];
+            let card = present(&model, 0).inbox.remove(0);
+            assert!(card.kind.waits() && !card.steps.is_empty(), "{card:?}");
+            ids.push(card.id);
+        }
+        assert_eq!(ids[0], ids[1]);
+    }
+
+    #[test]
+    fn a_broken_record_and_a_missing_program_are_rows_with_the_command_that_helps() {
+        let mut model = read(DaemonLink::Attached);
+        model.status.agents.codex.installed = false;
+        model.status.ledger.chain = ChainState::Broken;
+        model.status.ledger.bad_lines = 2;
+        let told = rows(&model);
+        let kinds: Vec<_> = told
+            .iter()
+            .map(|(kind, waits, _)| (*kind, *waits))
+            .collect();
+        assert_eq!(
+            kinds,
+            [("alarm", true), ("notice", false), ("setup", false)]
+        );
+        let commands = present(&model, 0).inbox.into_iter();
+        let commands: Vec<String> = commands.filter_map(|card| card.command).collect();
+        let verify = "ctxrelay ledger verify";
+        assert_eq!(commands, [verify, verify, "npm install -g @openai/codex"]);
+        // Who touched it was told: once.
+        model.status.notices = vec!["somebody else touched the record".to_owned()];
+        model.status.notice_keys = vec![TOUCHED.to_owned()];
+        assert_eq!(rows(&model).len(), 3);
+    }
+
+    #[test]
+    fn a_limit_is_a_row_of_its_own_unless_nothing_is_to_be_said_of_it() {
+        use crate::core::delivery::LimitMode;
+        use crate::wire::status::LimitStatus;
+        let mut model = read(DaemonLink::Hosting);
+        let limit = LimitStatus {
+            since: 5,
+            resets_at: Some(60_000),
+            ..LimitStatus::default()
+        };
+        for mode in [LimitMode::Notify, LimitMode::Resume, LimitMode::Off] {
+            let limit = LimitStatus {
+                mode,
+                ..limit.clone()
+            };
+            model.status.agents.codex.limit = Some(limit);
+            let text = "Codex is at its usage limit".to_owned();
+            let row = (mode != LimitMode::Off).then_some(("limit", false, text));
+            assert_eq!(rows(&model), Vec::from_iter(row));
+        }
+    }
+}

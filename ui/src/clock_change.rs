@@ -1,0 +1,26 @@
+//! [`Deck::follow_clock`]: a clock that is put back. What goes after some seconds goes after as many.
+
+use crate::deck::Deck;
+
+/// By less than this it is not put back: a view is of a moment before the last tick.
+const PUT_BACK_MS: i64 = 1_000;
+
+impl Deck {
+    /// Takes the time from now on.
+    pub(crate) fn follow_clock(&mut self, now_ms: i64) {
+        let by_ms = self.view.now_ms.saturating_sub(now_ms);
+        if !self.seen || by_ms < PUT_BACK_MS {
+            return;
+        }
+        if let Some(notice) = self.notice.as_mut()
+            && notice.until_ms != i64::MAX
+        {
+            notice.until_ms = notice.until_ms.saturating_sub(by_ms);
+        }
+        if let Some(receipt) = self.receipt.as_mut() {
+            receipt.put_back(by_ms);
+        }
+        self.inbox.put_back(by_ms);
+        self.news.put_back(by_ms);
+    }
+}

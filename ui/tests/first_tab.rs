@@ -1,0 +1,82 @@
+//! Under 100 columns Agents and Inbox share the first tab, as far as Agents leave room.
+
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ctxrelay_ui::model::DeckView;
+use ctxrelay_ui::scenes::{held_up, keys, pair_at_work, quiet, terminal};
+use ctxrelay_ui::{Deck, Msg, Pane, Settings, update};
+
+fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
+    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+    update(&mut deck, Msg::Resize(size.0, size.1));
+    update(&mut deck, Msg::View(Box::new(view)));
+    deck
+}
+
+fn shown(deck: &Deck) -> String {
+    terminal(deck, deck.size()).backend().to_string()
+}
+
+/// The lines with the agents and with the first card, from the top.
+fn places(deck: &Deck) -> (Option<usize>, Option<usize>) {
+    let screen = shown(deck);
+    let line = |words: &str| screen.lines().skip(2).position(|line| line.contains(words));
+    (line("◇ Codex"), line("◈ finality"))
+}
+
+#[test]
+fn who_works_and_what_waits_are_seen_together_whichever_has_the_focus() {
+    for columns in [60, 80, 99] {
+        let mut deck = deck_at(pair_at_work(), (columns, 24));
+        for (key, pane) in [("1", Pane::Agents), ("3", Pane::Inbox)] {
+            keys(&mut deck, key);
+            assert_eq!(deck.focus(), pane);
+            let (Some(agents), Some(inbox)) = places(&deck) else {
+                panic!("{}", shown(&deck));
+            };
+            assert!(agents < inbox, "{}", shown(&deck));
+            let cursors = shown(&deck).matches('▸').count();
+            assert_eq!(cursors, 1, "{}", shown(&deck));
+        }
+        keys(&mut deck, "2");
+        assert_eq!(places(&deck).1, None, "the timeline is alone");
+    }
+}
+
+#[test]
+fn where_agents_leave_no_room_the_one_in_focus_has_it_all() {
+    let mut deck = deck_at(held_up(), (60, 15));
+    keys(&mut deck, "1");
+    let (agents, inbox) = places(&deck);
+    assert!(agents.is_some() && inbox.is_none(), "{}", shown(&deck));
+    keys(&mut deck, "3");
+    let (agents, inbox) = places(&deck);
+    assert!(agents.is_none() && inbox.is_some(), "{}", shown(&deck));
+}
+
+#[test]
+fn a_click_reaches_the_pane_and_row_under_it() {
+    let mut deck = deck_at(pair_at_work(), (80, 24));
+    keys(&mut deck, "1");
+    let screen = shown(&deck);
+    let row = screen.lines().position(|line| line.contains("? question"));
+    let click = MouseEvent {
+        kind: MouseEventKind::Down(MouseButton::Left),
+        column: 20,
+        row: row.expect("a question") as u16,
+        modifiers: KeyModifiers::NONE,
+    };
+    update(&mut deck, Msg::Mouse(click));
+    assert_eq!(deck.focus(), Pane::Inbox);
+    let screen = shown(&deck);
+    assert!(screen.contains("▸ ? question"), "{screen}");
+    update(&mut deck, Msg::Mouse(click));
+    assert!(shown(&deck).contains("It asks"), "a second one opens it");
+}
+
+#[test]
+fn an_empty_inbox_says_so_below_the_agents() {
+    let mut deck = deck_at(quiet(), (80, 24));
+    keys(&mut deck, "1");
+    assert!(shown(&deck).contains("── 3 Inbox ──"), "{}", shown(&deck));
+    assert!(shown(&deck).contains("Nothing waits for you."));
+}

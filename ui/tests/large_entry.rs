@@ -1,0 +1,36 @@
+//! An entry of ten megabytes: its beginning is shown, all of it can be copied and opened.
+
+use ctxrelay_ui::model::EntryPlace;
+use ctxrelay_ui::scenes::{keys, pair_at_work, terminal};
+use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+
+#[test]
+fn only_its_beginning_is_laid_out_and_nothing_of_it_is_lost() {
+    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+    update(&mut deck, Msg::Resize(120, 33));
+    update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    let opened = keys(&mut deck, "2j<enter>");
+    let place = opened.iter().find_map(|effect| match effect {
+        Effect::OpenEntry { place } => Some(EntryPlace::clone(place)),
+        _ => None,
+    });
+    let text = "a line of a log with e\u{301} and \u{5e9}\u{5dc}\u{5d5}\u{5dd}\n".repeat(230_000);
+    let told = Msg::EntryText {
+        place: place.expect("it is asked for"),
+        text: text.clone(),
+        detail: Vec::new(),
+        raw: format!("{{\"content\": {text:?}}}"),
+    };
+    update(&mut deck, told);
+    for key in ["G", "rG"] {
+        keys(&mut deck, key);
+        let screen = terminal(&deck, deck.size()).backend().to_string();
+        assert!(screen.contains("bytes more: e opens all"), "{screen}");
+    }
+    assert_eq!(keys(&mut deck, "y"), [Effect::CopyText(text.clone())]);
+    let is_draft = false;
+    assert_eq!(
+        keys(&mut deck, "e"),
+        [Effect::OpenEditor { text, is_draft }]
+    );
+}
