@@ -25,7 +25,6 @@ mod hook;
 mod ledger;
 mod messages;
 mod process;
-mod record;
 mod search;
 mod starts;
 #[path = "../support/mod.rs"]
@@ -34,6 +33,7 @@ mod timeline;
 mod wake;
 
 use figure::Table;
+use support::record;
 
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));

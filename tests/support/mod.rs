@@ -30,6 +30,7 @@ pub mod privileged;
 pub mod project;
 pub mod pty;
 pub mod published;
+pub mod record;
 pub mod responses_server;
 pub mod script;
 pub mod skipped;

@@ -9,6 +9,7 @@ mod found;
 mod list;
 mod pieces;
 mod recovery;
+mod regions;
 mod trouble;
 mod worlds;
 
@@ -31,6 +32,7 @@ pub use found::found_entries;
 pub use list::SCENES;
 pub use pieces::NOW_MS;
 pub use recovery::broken_work;
+pub use regions::painted_outside;
 pub use trouble::{held_up, trouble};
 pub use worlds::{
     bad_lines, disconnected, empty_first_run, failed, gated, gates_running, handed_over,

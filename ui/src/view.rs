@@ -57,8 +57,22 @@ pub(crate) fn draw(deck: &Deck, area: Rect, buf: &mut Buffer) {
         }
         draw_overlays(deck, area, buf);
     }
-    if deck.glyphs == Glyphs::Ascii {
-        to_ascii(deck, area, buf);
+    match deck.glyphs {
+        Glyphs::Ascii => to_ascii(deck, area, buf),
+        Glyphs::Unicode => forget_hidden(area, buf),
+    }
+}
+
+/// Takes away what stands behind the second half of a wide cell. It is not sent to the terminal, so
+/// that a cell that comes to light there must differ from it in order to be sent.
+fn forget_hidden(area: Rect, buf: &mut Buffer) {
+    for y in area.top()..area.bottom() {
+        for x in area.left()..area.right().saturating_sub(1) {
+            let symbol = buf[(x, y)].symbol();
+            if !symbol.is_ascii() && text::width(symbol) > 1 {
+                buf[(x + 1, y)].reset();
+            }
+        }
     }
 }
 
@@ -89,7 +103,7 @@ fn draw_overlays(deck: &Deck, area: Rect, buf: &mut Buffer) {
     }
 }
 
-fn draw_banner(deck: &Deck, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw_banner(deck: &Deck, area: Rect, buf: &mut Buffer) {
     let Some(banner) = deck.view.banner.as_ref().filter(|_| !area.is_empty()) else {
         return;
     };
@@ -143,7 +157,7 @@ pub(crate) fn tabs(deck: &Deck) -> Vec<(Pane, Line<'static>)> {
 /// Columns between two tabs.
 pub(crate) const TAB_GAP: usize = 2;
 
-fn draw_tabs(deck: &Deck, layout: &Layout, buf: &mut Buffer) {
+pub(crate) fn draw_tabs(deck: &Deck, layout: &Layout, buf: &mut Buffer) {
     let area = layout.tabs;
     if area.is_empty() {
         return;

@@ -1,12 +1,21 @@
-//! Thousands of keys, clicks, pastes, sizes, entries and changed files in a row: no panic, nothing
-//! outside its region, and what stands on a terminal is what a fresh screen would show.
+//! Thousands of keys, clicks, pastes, sizes, entries, pages, answers, lost daemons and changed files
+//! in a row: no panic, nothing outside its region, and what stands on a terminal is what a fresh
+//! screen would show. `CTXRELAY_SCREEN_RUNS` says how many runs there are, each with other events.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::key::Key;
 use ctxrelay_ui::keymap::KeyContext;
-use ctxrelay_ui::model::{Agent, AgentState, DeckView, HandoffRows, Level, Party, TimelineRow};
-use ctxrelay_ui::scenes::{gated, held_up, hostile_text, long_session, pair_at_work, screen};
-use ctxrelay_ui::{Deck, Keymap, Msg, NotificationSettings, OwnFiles, Settings, update, view};
+use ctxrelay_ui::model::{
+    Agent, AgentState, DaemonState, DeckView, EntryPlace, Field, HandoffRows, Level, Party,
+    ThreadView, TimelineRow,
+};
+use ctxrelay_ui::scenes::{
+    asked, bad_lines, broken_work, codex_rules, codex_work, found_entries, gated, handed_over,
+    held_up, hostile_text, long_session, painted_outside, pair_at_work, screen, trouble,
+};
+use ctxrelay_ui::{
+    Deck, Effect, Keymap, Msg, NotificationSettings, OwnFiles, Settings, update, view,
+};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ratatui::Terminal;
@@ -14,14 +23,30 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::{Buffer, Cell};
 use unicode_width::UnicodeWidthStr as _;
 
-/// Events of one run; there are four of them.
+/// Runs, and the events of each: five thousand together.
+const RUNS: u32 = 4;
 const EVENTS: usize = 1_250;
 /// How often what stands on the terminal is compared with a fresh screen: a frame costs more than
 /// an event.
-const LOOK_EVERY: usize = 5;
+const LOOK_EVERY: usize = 11;
 
 /// The worlds between which the deck is thrown.
-const WORLDS: [fn() -> DeckView; 5] = [pair_at_work, gated, held_up, hostile_text, long_session];
+const WORLDS: [fn() -> DeckView; 9] = [
+    pair_at_work,
+    gated,
+    held_up,
+    hostile_text,
+    long_session,
+    trouble,
+    handed_over,
+    asked,
+    bad_lines,
+];
+
+fn runs() -> u32 {
+    let given = std::env::var("CTXRELAY_SCREEN_RUNS");
+    given.map_or(RUNS, |count| count.parse().expect("a number"))
+}
 
 #[derive(Debug, Clone)]
 enum Event {
@@ -32,11 +57,18 @@ enum Event {
     Size(u16, u16),
     /// Another world, or the same one with entries more or fewer.
     World(usize, usize),
+    /// What was asked for comes, with this text in it.
+    Answer(String),
+    /// The daemon is lost, or back.
+    Link(usize),
+    /// The record was cleared: another one begins.
+    Cleared,
+    Focus(bool),
     Entries(u8),
     Notice(String),
     Sent(u64, bool),
     Files(u8),
-    Tick(u32),
+    Tick(i64),
 }
 
 /// Every key that is bound anywhere, and what moves about in a text.
@@ -63,15 +95,23 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         12 => prop::sample::select(bound()).prop_map(Event::Key),
         3 => any::<char>().prop_map(Event::Typed),
-        4 => (0u16..210, 0u16..60, 0u8..3).prop_map(|(x, y, kind)| Event::Mouse(x, y, kind)),
+        4 => (0u16..210, 0u16..60, 0u8..8).prop_map(|(x, y, kind)| Event::Mouse(x, y, kind)),
         1 => text.clone().prop_map(Event::Paste),
         1 => (1u16..=200, 1u16..=55).prop_map(|(columns, rows)| Event::Size(columns, rows)),
         1 => (0..WORLDS.len(), 0usize..9).prop_map(|(world, cut)| Event::World(world, cut)),
         3 => (1u8..5).prop_map(Event::Entries),
+        6 => text.clone().prop_map(Event::Answer),
+        1 => (0..LINKS.len()).prop_map(Event::Link),
+        1 => any::<bool>().prop_map(Event::Focus),
+        1 => prop::bool::weighted(0.2).prop_map(|clears| match clears {
+            true => Event::Cleared,
+            false => Event::Tick(1_000),
+        }),
         1 => text.prop_map(Event::Notice),
         1 => (1_190u64..1_260, any::<bool>()).prop_map(|(line, to)| Event::Sent(line, to)),
         1 => (0u8..4).prop_map(Event::Files),
-        1 => (0u32..90_000).prop_map(Event::Tick),
+        // A clock may be put back.
+        1 => (-90_000i64..90_000).prop_map(Event::Tick),
     ]
 }
 
@@ -94,8 +134,89 @@ fn files(which: u8) -> OwnFiles {
     }
 }
 
-fn message(event: Event, world: &mut DeckView) -> Msg {
-    match event {
+/// How the deck may stand to its daemon.
+const LINKS: [DaemonState; 6] = [
+    DaemonState::Hosting,
+    DaemonState::Attached,
+    DaemonState::Attached,
+    DaemonState::Reconnecting,
+    DaemonState::ReadOnly,
+    DaemonState::Ended,
+];
+
+/// A page of other entries than those that are loaded, for a wish of the timeline.
+fn page(world: &mut DeckView, number: u64, text: &str) {
+    let first = 1 + number * 37 % 900;
+    let rows = (first..first + 60).map(|line| {
+        let text = format!("page {number} line {line} {text}");
+        TimelineRow::new(line, world.now_ms, Agent::Codex, None, "note", text)
+    });
+    world.timeline = rows.collect();
+    world.window.answered = number;
+    world.window.line = (!number.is_multiple_of(3)).then_some(first + 30);
+    world.window.has_older = true;
+    world.window.has_newer = true;
+    world.window.head = 100_000;
+}
+
+/// What comes for a wish of the screen, if anything does.
+fn answer(asked: &Effect, text: &str, world: &mut DeckView) -> Option<Msg> {
+    Some(match asked {
+        Effect::OpenEntry { place } => Msg::EntryText {
+            place: place.clone(),
+            text: format!("# {}\n```\n{text}\n```\n{text}", place.line),
+            detail: vec![Field {
+                name: text.to_owned(),
+                text: text.to_owned(),
+            }],
+            raw: format!("{{\"content\": {text:?}}}"),
+        },
+        Effect::OpenThread { place } => Msg::Thread(Box::new(thread(place, text, world))),
+        Effect::ReadWork { .. } => Msg::Work(Box::new(codex_work())),
+        Effect::ReadRules { .. } => Msg::Rules(Box::new(codex_rules())),
+        Effect::ReadRecovery => Msg::Recovery(match text.len() % 2 {
+            0 => Ok(Box::new(broken_work())),
+            _ => Err(text.to_owned()),
+        }),
+        Effect::Search { words, number, .. } => {
+            let mut found = found_entries();
+            found.number = *number;
+            found.words.clone_from(words);
+            found.rows[0].snippet = text.to_owned();
+            found.rows[1].session = Some("session_of_before".to_owned());
+            Msg::Found(Box::new(found))
+        }
+        Effect::ShowTimeline(wish) => {
+            page(world, wish.number, text);
+            Msg::View(Box::new(world.clone()))
+        }
+        Effect::SendMessage { to, .. } | Effect::Handoff { to, .. } => match text.len() % 2 {
+            0 => Msg::Sent { to: *to, line: 900 },
+            _ => Msg::NotSent(text.to_owned()),
+        },
+        Effect::OpenEditor { is_draft: true, .. } => Msg::EditorText(text.to_owned()),
+        _ => return None,
+    })
+}
+
+fn thread(place: &EntryPlace, text: &str, world: &DeckView) -> ThreadView {
+    let row = |line: u64| {
+        let text = format!("thread {line} {text}");
+        TimelineRow::new(line, world.now_ms, Agent::Claude, None, "message", text)
+    };
+    ThreadView {
+        asked: place.clone(),
+        name: format!("h{}", place.line),
+        rows: (0..text.len() as u64 % 40)
+            .map(|n| row(place.line + n))
+            .collect(),
+        is_cut: text.len().is_multiple_of(3),
+        fault: text.is_empty().then(|| "it is gone".to_owned()),
+    }
+}
+
+fn message(event: Event, world: &mut DeckView, asked: &mut Vec<Effect>) -> Option<Msg> {
+    Some(match event {
         Event::Key(name) => Msg::Key(name.parse::<Key>().expect("a key").to_event()),
         Event::Typed(c) => {
             let key = crossterm::event::KeyCode::Char(c);
@@ -105,7 +226,12 @@ fn message(event: Event, world: &mut DeckView) -> Msg {
             let kind = match kind {
                 0 => MouseEventKind::Down(MouseButton::Left),
                 1 => MouseEventKind::ScrollDown,
-                _ => MouseEventKind::ScrollUp,
+                2 => MouseEventKind::ScrollUp,
+                3 => MouseEventKind::Drag(MouseButton::Left),
+                4 => MouseEventKind::Up(MouseButton::Left),
+                5 => MouseEventKind::Down(MouseButton::Right),
+                6 => MouseEventKind::Moved,
+                _ => MouseEventKind::ScrollLeft,
             };
             let modifiers = KeyModifiers::NONE;
             Msg::Mouse(MouseEvent {
@@ -132,6 +258,22 @@ fn message(event: Event, world: &mut DeckView) -> Msg {
             world.handoffs = first(&world.handoffs, cut % 5);
             Msg::View(Box::new(world.clone()))
         }
+        Event::Answer(text) => answer(&asked.pop()?, &text, world)?,
+        Event::Link(which) => {
+            world.daemon.state = LINKS[which];
+            Msg::View(Box::new(world.clone()))
+        }
+        Event::Cleared => {
+            world.session_id.push('x');
+            world.timeline.clear();
+            world.inbox.clear();
+            world.handoffs = HandoffRows::default();
+            world.tasks.columns = Default::default();
+            world.window = Default::default();
+            asked.clear();
+            Msg::View(Box::new(world.clone()))
+        }
+        Event::Focus(has_focus) => Msg::Focus(has_focus),
         Event::Entries(count) => {
             for _ in 0..count {
                 let line = world.timeline.last().map_or(1, |row| row.seq + 1);
@@ -157,10 +299,10 @@ fn message(event: Event, world: &mut DeckView) -> Msg {
         }
         Event::Files(which) => Msg::OwnFiles(Box::new(files(which))),
         Event::Tick(ms) => {
-            world.now_ms += i64::from(ms);
+            world.now_ms += ms;
             Msg::Tick(world.now_ms)
         }
-    }
+    })
 }
 
 /// No cell holds anything that a terminal would obey or hide, and no wide cell hangs over an edge.
@@ -200,8 +342,8 @@ fn seen(buffer: &Buffer) -> Vec<(u16, u16, &Cell)> {
 proptest! {
     // A seed of its own: what this finds must be found again.
     #![proptest_config(ProptestConfig {
-        cases: 4,
-        max_shrink_iters: 200,
+        cases: runs(),
+        max_shrink_iters: 8,
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(20_261_123),
         ..ProptestConfig::default()
@@ -213,14 +355,16 @@ proptest! {
         let mut world = pair_at_work();
         let mut size = (120, 40);
         update(&mut deck, Msg::Resize(size.0, size.1));
-        update(&mut deck, Msg::View(Box::new(world.clone())));
+        let mut asked = update(&mut deck, Msg::View(Box::new(world.clone())));
         let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).expect("a backend");
         for (at, event) in events.into_iter().enumerate() {
             if let Event::Size(columns, rows) = event {
                 size = (columns, rows);
                 terminal.backend_mut().resize(columns, rows);
             }
-            update(&mut deck, message(event, &mut world));
+            if let Some(message) = message(event, &mut world, &mut asked) {
+                asked.extend(update(&mut deck, message));
+            }
             if at % LOOK_EVERY != 0 {
                 continue;
             }
@@ -228,6 +372,7 @@ proptest! {
             let fresh = screen(&deck, size);
             assert_harmless(&fresh)?;
             prop_assert_eq!(seen(terminal.backend().buffer()), seen(&fresh));
+            prop_assert_eq!(painted_outside(&deck, size), None);
         }
     }
 }

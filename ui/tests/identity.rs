@@ -299,8 +299,14 @@ fn has_room(deck: &Deck, size: (u16, u16)) -> bool {
         .is_some_and(|last| !last.contains(char::is_alphanumeric))
 }
 
+/// Runs of thirty steps on average. `CTXRELAY_SCREEN_RUNS` says how many.
+fn runs() -> u32 {
+    let given = std::env::var("CTXRELAY_SCREEN_RUNS");
+    given.map_or(64, |count| count.parse().expect("a number"))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: runs(), ..ProptestConfig::default() })]
 
     #[test]
     fn what_opens_is_what_is_selected_and_that_stays(
