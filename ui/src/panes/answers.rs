@@ -71,7 +71,7 @@ fn waits(deck: &Deck) -> Line<'static> {
             deck.theme.style(ThemeRole::Wait),
         )),
         n => Line::from(Span::styled(
-            format!("{n} wait for you"),
+            format!("{} wait for you", text::grouped(n as u64)),
             deck.theme.style(ThemeRole::Wait),
         )),
     }

@@ -71,6 +71,10 @@ pub(crate) fn stage(deck: &Deck, row: &HandoffRow) -> (OutcomeState, String) {
         Party::Other(name) => sanitize::line(name),
         party => party.title().to_owned(),
     };
+    let has = match &row.to {
+        Party::Human => "have",
+        _ => "has",
+    };
     let is_away = match &row.to {
         Party::Agent(agent) => deck
             .view
@@ -85,11 +89,11 @@ pub(crate) fn stage(deck: &Deck, row: &HandoffRow) -> (OutcomeState, String) {
         ),
         HandoffStage::Unproven => (
             OutcomeState::Unconfirmed,
-            format!("no proof yet that {who} has it"),
+            format!("no proof yet that {who} {has} it"),
         ),
         HandoffStage::Ambiguous => (
             OutcomeState::Attention,
-            format!("nobody can know whether {who} has it"),
+            format!("nobody can know whether {who} {has} it"),
         ),
         HandoffStage::Undelivered => (OutcomeState::Failed, format!("never reached {who}")),
         HandoffStage::InTurn => (
@@ -98,7 +102,7 @@ pub(crate) fn stage(deck: &Deck, row: &HandoffRow) -> (OutcomeState, String) {
         ),
         HandoffStage::Delivered => (
             OutcomeState::Done,
-            format!("{who} has it {dot} no answer yet"),
+            format!("{who} {has} it {dot} no answer yet"),
         ),
         HandoffStage::CutOff => (
             OutcomeState::Attention,
