@@ -16,6 +16,8 @@ use crate::widgets::{blank, fit_line};
 #[derive(Debug, Clone)]
 pub(crate) struct Answers {
     pub(crate) who: Line<'static>,
+    /// Who does what by marks alone.
+    pub(crate) who_short: Line<'static>,
     pub(crate) waits: Line<'static>,
     pub(crate) wrong: Line<'static>,
 }
@@ -24,6 +26,7 @@ impl Answers {
     pub(crate) fn of(deck: &Deck) -> Self {
         Self {
             who: who(deck),
+            who_short: who_short(deck),
             waits: waits(deck),
             wrong: wrong(deck),
         }
@@ -48,6 +51,26 @@ fn who(deck: &Deck) -> Line<'static> {
         spans.push(blank(1));
         spans.push(Span::styled(
             format!("{} {word}", deck.glyphs.state(card.state)),
+            theme.state(card.state),
+        ));
+    }
+    Line::from(spans)
+}
+
+fn who_short(deck: &Deck) -> Line<'static> {
+    let (theme, glyphs) = (&deck.theme, deck.glyphs);
+    let mut spans = Vec::new();
+    for card in &deck.view.agents {
+        if !spans.is_empty() {
+            spans.push(blank(2));
+        }
+        spans.push(Span::styled(
+            glyphs.agent(card.agent),
+            theme.agent(card.agent),
+        ));
+        spans.push(blank(1));
+        spans.push(Span::styled(
+            glyphs.state(card.state),
             theme.state(card.state),
         ));
     }

@@ -23,6 +23,8 @@ const GAP: usize = 3;
 /// One part, and how gladly it is given up: the highest number goes first.
 struct Part {
     line: Line<'static>,
+    /// What says as much in less room.
+    short: Option<Line<'static>>,
     cost: u8,
     right: bool,
 }
@@ -50,10 +52,13 @@ pub(crate) fn draw_header(deck: &Deck, area: Rect, buf: &mut Buffer) {
             .enumerate()
             .max_by_key(|(_, part)| part.cost)
             .map_or(0, |(index, _)| index);
-        if parts[dearest].cost == 0 {
+        if let Some(short) = parts[dearest].short.take() {
+            parts[dearest].line = short;
+        } else if parts[dearest].cost == 0 {
             break;
+        } else {
+            parts.remove(dearest);
         }
-        parts.remove(dearest);
     }
     let (right, left): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(|part| part.right);
     let lines = |parts: Vec<Part>| join(parts.into_iter().map(|part| part.line).collect(), GAP);
@@ -69,11 +74,13 @@ pub(crate) fn draw_header(deck: &Deck, area: Rect, buf: &mut Buffer) {
 fn wide(deck: &Deck) -> Vec<Part> {
     let left = |cost, line| Part {
         line,
+        short: None,
         cost,
         right: false,
     };
     let right = |cost, line| Part {
         line,
+        short: None,
         cost,
         right: true,
     };
@@ -93,17 +100,22 @@ fn narrow(deck: &Deck) -> Vec<Part> {
     let answers = Answers::of(deck);
     let left = |cost, line| Part {
         line,
+        short: None,
         cost,
         right: false,
     };
     let right = |cost, line| Part {
         line,
+        short: None,
         cost,
         right: true,
     };
     vec![
         left(4, project(deck, false)),
-        left(2, answers.who),
+        Part {
+            short: Some(answers.who_short),
+            ..left(2, answers.who)
+        },
         right(1, answers.waits),
         right(0, answers.wrong),
         right(3, clock(deck)),

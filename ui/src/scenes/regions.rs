@@ -2,7 +2,6 @@
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
-use ratatui::style::Color;
 
 use crate::deck::Deck;
 use crate::hint_bar::{draw_hints, draw_notice};
@@ -82,9 +81,7 @@ pub fn painted_outside(deck: &Deck, (columns, rows): (u16, u16)) -> Option<Strin
 
 /// A cell that no part draws.
 fn untouched() -> Cell {
-    let mut cell = Cell::new("\u{f8ff}");
-    cell.fg = Color::Indexed(201);
-    cell
+    Cell::new("\u{f8ff}")
 }
 
 /// Where an overlay may paint; what is no box has the last two lines.
