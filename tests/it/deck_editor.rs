@@ -85,6 +85,18 @@ fn an_editor_that_fails_is_said_and_nothing_is_harmed() {
 }
 
 #[test]
+fn an_editor_that_writes_nothing_or_is_not_there_changes_nothing() {
+    let project = Project::new();
+    let mut deck = deck(&project, "true");
+    deck.press(Key::Char('e'));
+    is_back(&mut deck, &project);
+    std::fs::remove_file(project.root().join("editor.sh")).unwrap();
+    deck.press(Key::Char('e'));
+    deck.wait_for_text("$EDITOR failed");
+    is_back(&mut deck, &project);
+}
+
+#[test]
 fn an_editor_that_hangs_or_stops_itself_is_ended_from_the_keyboard_and_the_deck_is_not() {
     let project = Project::new();
     let script = "printf 'it hangs\\r\\n'; exec sleep 1000";

@@ -16,6 +16,7 @@ mod control;
 mod deck;
 mod deck_agent_pages;
 mod deck_alarms;
+mod deck_bad_input;
 mod deck_editor;
 mod deck_recovery;
 mod deck_sealed;

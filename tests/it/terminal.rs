@@ -337,6 +337,25 @@ fn a_terminal_that_stops_reading_holds_up_nobody_and_shows_all_later() {
 }
 
 #[test]
+fn a_deck_with_the_daemon_in_it_holds_nobody_up_when_its_terminal_stops_reading() {
+    let project = Project::new();
+    let mut deck = deck(&project, 200, 50);
+    deck.wait_for_text("● daemon");
+    deck.stop_reading();
+    let mut codex = McpClient::start(&project.ctxrelay(["codex-mcp", "server"]));
+    for n in 0..120 {
+        let text = format!("note {n} {}", "of a long day ".repeat(20));
+        codex.tool("append_note", json!({"text": text}));
+    }
+    assert_eq!(status(&project)["running"], true);
+    let is_last = |line: &Value| line.to_string().contains("note 119 ");
+    assert!(project.ledger().iter().any(is_last), "it is on record");
+    deck.read_again();
+    deck.press(Key::Char('g'));
+    deck.wait_for_text("note 119");
+}
+
+#[test]
 fn a_paste_with_escape_sequences_is_recorded_as_text_and_a_huge_one_is_cut() {
     let project = Project::new();
     let mut deck = deck(&project, 120, 40);

@@ -1,15 +1,16 @@
 //! [`Record`]: a long ledger as a working pair leaves it, written straight from sealed lines. By
-//! way of the daemon a million entries would take the disk an hour.
+//! way of the daemon a million entries would take the disk an hour. [`RecordEnd`]: what a test
+//! wants at its end.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write as _};
+use std::io::{BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use ctxrelay::core::agent::{Agent, Party};
+use ctxrelay::core::agent::{Agent, AgentState, Party};
 use ctxrelay::core::delivery::{DeliveryWay, OnBusy, Outcome};
 use ctxrelay::core::entry::{
-    Artifact, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind, Handoff, Message,
-    NoteKind,
+    AgentChanged, Artifact, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind,
+    Handoff, Message, NoteKind,
 };
 use ctxrelay::core::id::{EntryId, RuntimeSession, Seq, SessionId};
 use ctxrelay::store::dirs::ProjectDirs;
@@ -61,6 +62,160 @@ impl Record {
         fs::copy(&self.path, dirs.ledger(&Self::session())).unwrap();
         fs::write(dirs.current(), format!("{}\n", Self::session())).unwrap();
     }
+
+    /// As [`Self::lay_into`], with more behind it.
+    pub fn lay_with(&self, dirs: &ProjectDirs, end: RecordEnd) {
+        self.lay_into(dirs);
+        let path = dirs.ledger(&Self::session());
+        let mut file = File::options().read(true).append(true).open(path).unwrap();
+        let mut prev = last_hash(&mut file);
+        let mut lines = String::new();
+        for entry in end.entries {
+            let sealed = seal(serialize(&entry), entry.seq.0, &prev).unwrap();
+            lines.push_str(&sealed.line);
+            lines.push('\n');
+            prev = sealed.hash;
+        }
+        file.write_all(lines.as_bytes()).unwrap();
+    }
+}
+
+/// The hash of a file's last line.
+fn last_hash(file: &mut File) -> String {
+    /// Longer than any line of a [`Record`].
+    const TAIL: u64 = 16 * 1024;
+    let length = file.metadata().unwrap().len();
+    let from = length.saturating_sub(TAIL);
+    file.seek(SeekFrom::Start(from)).unwrap();
+    let mut tail = Vec::new();
+    file.read_to_end(&mut tail).unwrap();
+    let tail = String::from_utf8_lossy(&tail);
+    let line: serde_json::Value = serde_json::from_str(tail.lines().last().unwrap()).unwrap();
+    line["hash"].as_str().unwrap().to_owned()
+}
+
+/// Entries of a test's own, for the end of a [`Record`].
+#[derive(Debug)]
+pub struct RecordEnd {
+    entries: Vec<Entry>,
+    /// The number of the last one.
+    last: usize,
+    /// When they are, ms since the epoch.
+    at_ms: i64,
+}
+
+impl RecordEnd {
+    /// Nothing yet.
+    pub fn of(record: &Record, at_ms: i64) -> Self {
+        Self {
+            entries: Vec::new(),
+            last: record.entries,
+            at_ms,
+        }
+    }
+
+    /// Settles what the record leaves open: each message has arrived, each handoff is answered.
+    pub fn settle(&mut self, record: &Record) {
+        for number in record.entries.saturating_sub(OPEN) + 1..=record.entries {
+            let (from, to) = direction(number);
+            match number % 8 {
+                1 | 3 => drop(self.push(from, Some(to), "", delivery(number, to))),
+                5 => {
+                    self.push(from, Some(to), "", delivery(number, to));
+                    self.note(to, NoteKind::Note, "done", vec![id(number)]);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn push(
+        &mut self,
+        from: impl Into<Party>,
+        to: Option<Agent>,
+        text: &str,
+        kind: EntryKind,
+    ) -> EntryId {
+        self.last += 1;
+        self.at_ms += 1_000;
+        let id = id(self.last);
+        self.entries.push(Entry {
+            id: id.clone(),
+            timestamp_ms: self.at_ms,
+            session_id: Record::session(),
+            source: from.into(),
+            target: to.map(Party::from),
+            content: text.to_owned(),
+            whole: None,
+            carried: None,
+            kind,
+            runtime_session: Some(RuntimeSession::default()),
+            meta: Map::new(),
+            seq: Seq(self.last as u64),
+        });
+        id
+    }
+
+    /// Work for the other agent, of which there is proof that it has it.
+    pub fn handoff(&mut self, from: Agent, ask: &str) -> EntryId {
+        let to = from.peer();
+        let handed = self.push(from, Some(to), ask, handoff());
+        self.push(from, Some(to), "", delivery_of(handed.clone(), to));
+        handed
+    }
+
+    /// A note that handles nothing but belongs to these handoffs.
+    pub fn note(&mut self, by: Agent, note: NoteKind, text: &str, handles: Vec<EntryId>) {
+        let kind = EntryKind::Note {
+            note,
+            handles,
+            withdraws: None,
+        };
+        self.push(by, None, text, kind);
+    }
+
+    /// A message in reply to another one, of which there is proof that it has arrived.
+    pub fn reply(&mut self, from: Agent, text: &str, in_reply_to: EntryId) {
+        let to = from.peer();
+        let EntryKind::Message(mut reply) = message() else {
+            unreachable!("it makes messages")
+        };
+        reply.in_reply_to = Some(in_reply_to);
+        let sent = self.push(from, Some(to), text, EntryKind::Message(reply));
+        self.push(from, Some(to), "", delivery_of(sent, to));
+    }
+
+    /// A message of which nothing more is known.
+    pub fn message(&mut self, from: Agent, text: &str) -> EntryId {
+        self.push(from, Some(from.peer()), text, message())
+    }
+
+    /// A message of which nobody can know whether it arrived.
+    pub fn ambiguous(&mut self, from: Agent, text: &str) -> EntryId {
+        let to = from.peer();
+        let sent = self.message(from, text);
+        let EntryKind::Delivery(mut record) = delivery_of(sent.clone(), to) else {
+            unreachable!("it makes deliveries")
+        };
+        record.result = DeliveryResult::Ambiguous;
+        record.outcome = Some(Outcome::Ambiguous);
+        self.push(from, Some(to), "", EntryKind::Delivery(record));
+        sent
+    }
+
+    /// This agent has run into its usage limit.
+    pub fn limited(&mut self, agent: Agent) {
+        let kind = EntryKind::AgentChanged(AgentChanged {
+            agent,
+            state: AgentState::Limited,
+            pid: None,
+            thread_id: None,
+            why: Some("usage limit".to_owned()),
+            until_ms: None,
+        });
+        let text = format!("{} is at its usage limit", agent.title());
+        self.push(Party::System, None, &text, kind);
+    }
 }
 
 /// An entry that only adds to the record.
@@ -88,21 +243,7 @@ fn write(path: &Path, entries: usize) {
 /// In turns of eight: two messages with what became of them, a handoff with that and its answer,
 /// and a note or an artifact.
 fn nth(number: usize, settled: bool) -> Entry {
-    let (from, to) = if number % 16 < 8 {
-        (Agent::Claude, Agent::Codex)
-    } else {
-        (Agent::Codex, Agent::Claude)
-    };
-    let message = || {
-        EntryKind::Message(Message {
-            on_busy: OnBusy::Queue,
-            require_reply: false,
-            handles: Vec::new(),
-            in_reply_to: None,
-            from_turn: None,
-            decision: None,
-        })
-    };
+    let (from, to) = direction(number);
     let (kind, target, sentences) = match number % 8 {
         _ if number == 1 => (EntryKind::SessionStarted { predecessor: None }, None, 0),
         1 | 3 => (message(), Some(to), 3),
@@ -115,6 +256,15 @@ fn nth(number: usize, settled: bool) -> Entry {
     let mut entry = entry(number, from, kind, sentences);
     entry.target = target.map(Party::from);
     entry
+}
+
+/// Who wrote an entry, and who is the other one.
+fn direction(number: usize) -> (Agent, Agent) {
+    if number % 16 < 8 {
+        (Agent::Claude, Agent::Codex)
+    } else {
+        (Agent::Codex, Agent::Claude)
+    }
 }
 
 fn entry(number: usize, from: Agent, kind: EntryKind, sentences: usize) -> Entry {
@@ -138,14 +288,29 @@ fn id(number: usize) -> EntryId {
     EntryId::new(format!("0198aa00-0000-7000-8000-{number:012}"))
 }
 
+fn message() -> EntryKind {
+    EntryKind::Message(Message {
+        on_busy: OnBusy::Queue,
+        require_reply: false,
+        handles: Vec::new(),
+        in_reply_to: None,
+        from_turn: None,
+        decision: None,
+    })
+}
+
 /// The end of a message: Claude's stays until it is acknowledged.
 fn delivery(of: usize, to: Agent) -> EntryKind {
+    delivery_of(id(of), to)
+}
+
+fn delivery_of(message_id: EntryId, to: Agent) -> EntryKind {
     let result = match to {
         Agent::Claude => DeliveryResult::Acknowledged,
         Agent::Codex => DeliveryResult::Confirmed,
     };
     EntryKind::Delivery(DeliveryRecord {
-        message_id: id(of),
+        message_id,
         attempt_id: None,
         to,
         result,
