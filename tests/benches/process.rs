@@ -50,7 +50,7 @@ pub fn measure(table: &mut Table) {
     deck(table, &project);
 }
 
-fn memory(table: &mut Table, what: &str, pid: u32, at_most_mib: u64) {
+pub fn memory(table: &mut Table, what: &str, pid: u32, at_most_mib: u64) {
     let (all, own) = (field(pid, "VmRSS:"), field(pid, "RssAnon:"));
     table.row(
         what,
@@ -108,7 +108,7 @@ fn deck(table: &mut Table, project: &Project) {
 }
 
 /// Waits until a second passes with less than 10 ms of work.
-fn settle(pid: u32) {
+pub fn settle(pid: u32) {
     wait_until("a quiet deck", FIRST_PAINT_WAIT * 3, || {
         let before = cpu_ns(pid);
         std::thread::sleep(Duration::from_secs(1));

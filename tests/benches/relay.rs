@@ -19,6 +19,7 @@ mod appends;
 mod approvals;
 mod busy;
 mod cpu;
+mod deck;
 mod delivery;
 mod figure;
 mod hook;
@@ -38,7 +39,7 @@ use support::record;
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 12] = [
+const PARTS: [Part; 13] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
     ("delivery", delivery::measure),
@@ -51,6 +52,7 @@ const PARTS: [Part; 12] = [
     ("search", search::measure),
     ("busy", busy::measure),
     ("timeline", timeline::measure),
+    ("deck", deck::measure),
 ];
 
 fn main() {

@@ -33,7 +33,7 @@ fn deck(project: &Project) -> Pty {
 }
 
 /// Waits without the pauses of a test: they would be what is measured.
-fn until(deck: &Pty, what: &str, is_there: impl Fn(&str) -> bool) {
+pub fn until(deck: &Pty, what: &str, is_there: impl Fn(&str) -> bool) {
     let start = Instant::now();
     while !is_there(&deck.screen()) {
         assert!(start.elapsed() < PATIENCE, "{what}: {}", deck.screen());

@@ -33,6 +33,7 @@ mod keeping;
 mod ledger;
 mod no_agent;
 mod one_value;
+mod operators_hour;
 mod own_files;
 mod pair_panes;
 mod projects;
