@@ -178,7 +178,9 @@ fn an_agent_that_claims_green_hears_of_the_gate_and_is_not_approved_while_it_is_
         });
     deck.wait_for_text("waits for you");
     deck.press(Key::Char('3'));
-    deck.press_until(Key::Enter, "the card", |screen| screen.contains("Blockers"));
+    deck.press_until(Key::Enter, "the card", |screen| {
+        screen.contains("run the gates")
+    });
     deck.press(Key::Char('g'));
     deck.wait_for_text("Run tests in the project's folder?");
     deck.press(Key::Enter);
