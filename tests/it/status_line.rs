@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::support::child::run;
 use crate::support::launch::Launch;
 use crate::support::project::Project;
+use crate::support::pty::Pty;
 
 /// A project, and a private folder of Claude settings.
 struct Scene {
@@ -53,6 +54,19 @@ fn nobody_who_asks_on_no_terminal_changes_the_settings() {
         assert_eq!(failed.json()["error"]["code"], "settings_not_understood");
         assert_eq!(fs::read_to_string(scene.settings()).unwrap(), broken);
     }
+}
+
+#[test]
+fn what_was_written_while_the_person_was_asked_is_not_lost() {
+    let scene = Scene::new();
+    fs::write(scene.settings(), "{}\n").unwrap();
+    let mut install = Pty::spawn(&scene.ctxrelay(["claude-plugin", "statusline", "install"]));
+    install.wait_for_text("Go on?");
+    fs::write(scene.settings(), "{\"theme\": \"light\"}\n").unwrap();
+    install.type_text("y\r");
+    assert_eq!(install.wait_exit(), 3, "{}", install.screen());
+    let kept = fs::read_to_string(scene.settings()).unwrap();
+    assert_eq!(kept, "{\"theme\": \"light\"}\n");
 }
 
 #[test]

@@ -43,8 +43,13 @@ impl Quoted {
 /// One word for a POSIX shell.
 impl fmt::Display for Quoted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}'", self.0.replace('\'', r"'\''"))
+        f.write_str(&word(&self.0))
     }
+}
+
+/// Any text as one word for a POSIX shell.
+pub(super) fn word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::plugin::PluginError;
-use super::shell::Quoted;
+use super::shell::{Quoted, word};
 
 const KEY: &str = "statusLine";
 
@@ -142,7 +142,7 @@ fn written(program: &Path, around: Option<&str>) -> Result<String, PluginError> 
     let ours = format!("[ ! -x {program} ] || exec {program} statusline");
     Ok(match around {
         None => ours,
-        Some(around) => format!("{ours}{AROUND}{}; {around}", quoted(around)),
+        Some(around) => format!("{ours}{AROUND}{}; {around}", word(around)),
     })
 }
 
@@ -155,24 +155,19 @@ fn ours(command: &str) -> Option<Option<String>> {
     }
 }
 
-/// One word for a POSIX shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
-/// The word that [`quoted`] made, at the beginning of `text`.
-fn unquoted(text: &str) -> Option<String> {
-    let mut rest = text.strip_prefix('\'')?;
-    let mut word = String::new();
+/// The word that [`word`] made, at the beginning of this one.
+fn unquoted(word: &str) -> Option<String> {
+    let mut rest = word.strip_prefix('\'')?;
+    let mut text = String::new();
     loop {
         let (part, after) = rest.split_once('\'')?;
-        word.push_str(part);
+        text.push_str(part);
         match after.strip_prefix(r"\''") {
             Some(after) => {
-                word.push('\'');
+                text.push('\'');
                 rest = after;
             }
-            None => return Some(word),
+            None => return Some(text),
         }
     }
 }

@@ -91,6 +91,14 @@ impl ClaudeSettings {
         shown.diff(diff(self.text(), after));
         context.out.aside(shown)?;
         may_change(context, what, yes)?;
+        // Claude writes them too, and the person took their time.
+        if Self::read()?.text != self.text {
+            return Err(Failure::state(
+                "settings_changed",
+                "your Claude settings were changed meanwhile, and stay as they are now",
+                "run the command again",
+            ));
+        }
         let unwritable = |error| {
             Failure::unwritable(
                 &self.path,
