@@ -57,7 +57,7 @@ pub(super) async fn perform(
             let trust = Command::Trust(TrustParams {
                 digest,
                 signing: None,
-                signature: None,
+                signature: signature.and_then(DeckSignature::act),
             });
             Some(notice(operator.call(trust).await, "trusted, on record"))
         }

@@ -402,6 +402,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
             }
             Some(end) = signing.ended() => {
                 let Some(taken) = signing.take(end) else { continue };
+                let is_trust = matches!(&taken, Ok(ToSign::Ready(Effect::Trust { .. }, _)));
                 let (unlocked, msg) = match taken {
                     Ok(to_sign) => (Ok(()), on_signed(to_sign, &options, &mut model).await),
                     Err(fault) => {
@@ -413,6 +414,9 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                     if !display.tell(msg) {
                         return DeckExit::Gone;
                     }
+                }
+                if is_trust {
+                    look_at_trust(&options, &mut model).await;
                 }
                 view_due = Some(Instant::now());
             }

@@ -13,7 +13,9 @@ use super::model::Model;
 use super::run::ReadTree;
 use crate::core::entry::{Fate, WorkTree};
 use crate::core::id::{EntryId, SessionId};
-use crate::core::signing::{ActSignature, DecisionSignature, OperatorAct, Signer, SigningState};
+use crate::core::signing::{
+    ActSignature, DecisionSignature, OperatorAct, Signer, SigningState, TRUSTED,
+};
 
 /// How much of what is decided on the question repeats, in characters.
 const SUBJECT_CHARS: usize = 120;
@@ -273,6 +275,8 @@ enum Subject {
         session: SessionId,
         fate: Fate,
     },
+    /// What `config.json` says, by its digest.
+    Trust(String),
 }
 
 impl Subject {
@@ -297,6 +301,7 @@ impl Subject {
                     false => Fate::Archived,
                 },
             }),
+            Effect::Trust { digest } if signing.signs_acts() => Some(Self::Trust(digest.clone())),
             _ => None,
         }
     }
@@ -322,6 +327,12 @@ impl Subject {
                 Fate::Discarded => format!("Delete for good: {session}"),
                 _ => format!("Archive: {session}"),
             },
+            Self::Trust(_) => {
+                let waiting = model.trust.iter().flat_map(|(trust, _)| &trust.waiting);
+                let keys: Vec<&str> = waiting.map(|waiting| waiting.key.as_str()).collect();
+                let keys: String = keys.join(", ").chars().take(SUBJECT_CHARS).collect();
+                format!("Trust in config.json: {keys}")
+            }
         }
     }
 
@@ -347,6 +358,10 @@ impl Subject {
             Self::Clear { session, fate } => {
                 let (act, verdict) = (OperatorAct::Clear, fate.verdict());
                 let signed = signing.sign_act(act, session.as_str(), "", verdict, sign)?;
+                Ok(DeckSignature::Act(signed))
+            }
+            Self::Trust(digest) => {
+                let signed = signing.sign_act(OperatorAct::Trust, digest, "", TRUSTED, sign)?;
                 Ok(DeckSignature::Act(signed))
             }
         }

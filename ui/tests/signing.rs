@@ -100,6 +100,7 @@ fn a_key_that_signs_elsewhere_is_waited_for_and_can_be_left() {
     update(&mut deck, wait(true));
     let shown = drawn(&deck);
     assert!(shown.contains("Touch your key") && shown.contains("SHA256:abc"));
+    assert!(shown.contains("leave it") && !shown.contains("unlock and sign"));
     assert_eq!(keys(&mut deck, "abc<enter>"), []);
     update(
         &mut deck,

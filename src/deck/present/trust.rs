@@ -2,6 +2,7 @@
 
 use ctxrelay_ui::model as ui;
 
+use crate::core::signing::SigningState;
 use crate::deck::model::Model;
 
 /// The longest difference that a card shows, in lines: what is not shown is not trusted.
@@ -30,8 +31,14 @@ pub(super) fn card(model: &Model) -> Option<ui::InboxCard> {
         .collect();
     let lines: usize = keys.iter().map(|key| key.lines.len()).sum();
     let touches_signing = trust.waiting.iter().any(|key| key.key == SIGNING_KEY);
-    let elsewhere = if model.world.signing.is_some() || touches_signing {
-        Some("Decisions are signed here, or are to be: `ctxrelay trust` in a terminal does it.")
+    let signs_decisions_alone = |state: &SigningState| !state.signs_acts();
+    let is_older = model
+        .world
+        .signing
+        .as_ref()
+        .is_some_and(signs_decisions_alone);
+    let elsewhere = if is_older || touches_signing {
+        Some("It changes who signs here, and how: `ctxrelay trust` in a terminal does it.")
     } else if lines > LINES_MAX {
         Some("It is too long for a card: `ctxrelay trust` in a terminal shows all of it.")
     } else {

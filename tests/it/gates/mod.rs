@@ -7,7 +7,7 @@ mod isolated;
 mod on_the_card;
 mod repositories;
 mod sign_off;
-mod trust_card;
+pub mod trust_card;
 mod when;
 
 use serde_json::{Value, json};

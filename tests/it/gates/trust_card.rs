@@ -11,7 +11,7 @@ use crate::support::wait::{timeout, wait_until};
 const ROW: &str = "▲ trust  ";
 
 /// The entries of this event, each with who wrote it.
-fn events(project: &Project, event: &str) -> Vec<String> {
+pub fn events(project: &Project, event: &str) -> Vec<String> {
     let ledger = project.ledger().into_iter();
     let of_event = ledger.filter(|entry| entry["runtimeEvent"]["event"] == event);
     of_event.map(|entry| entry["source"].to_string()).collect()
@@ -28,11 +28,12 @@ fn cmd_in_force(project: &Project) -> String {
 }
 
 /// Opens the card of what waits, once its row is there.
-fn open_card(deck: &mut Pty, shows: &str) {
+pub fn open_card(deck: &mut Pty, shows: &str) {
     deck.wait_for_text(ROW);
     deck.press(Key::Char('3'));
+    // The detail beside the list has all of it but the card's own keys.
     deck.press_until(Key::Enter, "the card", |screen| {
-        screen.contains("Shall it count?")
+        screen.contains("esc later")
     });
     deck.wait_for_text(shows);
 }

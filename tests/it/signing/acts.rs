@@ -13,9 +13,11 @@ use ctxrelay::wire::line::{parse, seal, serialize};
 use serde_json::{Value, json};
 
 use super::{PASSPHRASE, at_a_terminal, lines, make_key, record, state, verify, vouch};
+use crate::gates::trust_card::{events, open_card};
 use crate::support::gate_scene::Scene;
 use crate::support::operator::Operator;
 use crate::support::project::{Project, names};
+use crate::support::pty::{Key, Pty};
 
 /// A configuration in which acts are signed and one gate is required.
 fn config(gates: &[&str]) -> String {
@@ -113,6 +115,57 @@ fn trust_a_release_gate_and_the_end_of_a_session_are_signed_and_the_record_says_
             &["session"],
         ]
     );
+}
+
+/// Says on the open card that it shall count, with the word; the passphrase is asked for then.
+fn trust_on_the_card(deck: &mut Pty) {
+    deck.press(Key::Char('a'));
+    deck.wait_for_text("Type trust to do it");
+    deck.type_text("trust\r");
+    deck.wait_for_screen("the question", |screen| {
+        screen.contains("Type the passphrase") && screen.contains("Trust in config.json: gates")
+    });
+    deck.type_text(PASSPHRASE);
+    deck.wait_for_text("Something is typed");
+}
+
+#[test]
+fn what_the_trust_card_shows_is_signed_in_the_deck_and_nothing_that_came_after() {
+    let project = signed();
+    let _daemon = project.daemon();
+    trust(&project);
+    let trusted = || events(&project, "config_trusted").len();
+    let before = trusted();
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40);
+    deck.wait_for_text("✓ chain");
+    project.write(".contextrelay/config.json", &config(&["ok", "too"]));
+    open_card(&mut deck, "\"too\"");
+    trust_on_the_card(&mut deck);
+    // Behind the operator's back.
+    project.write(".contextrelay/config.json", &config(&["evil"]));
+    deck.press(Key::Enter);
+    deck.wait_for_text("no longer what was shown");
+    assert_eq!(trusted(), before);
+
+    // The key is there for a while.
+    open_card(&mut deck, "\"evil\"");
+    deck.press(Key::Char('a'));
+    deck.wait_for_text("Type trust to do it");
+    deck.type_text("trust\r");
+    deck.wait_for_text("trusted, on record");
+    assert_eq!(trusted(), before + 1);
+    let (code, report) = verify(&project);
+    assert_eq!(code, 0, "{report}");
+    let acts: Vec<&Value> = report["signedActs"].as_array().unwrap().iter().collect();
+    let shown = project.run(["trust", "--show", "--json"]).json();
+    assert_eq!(acts.last().unwrap()["act"], "trust", "{report}");
+    assert_eq!(acts.len(), 2, "{report}");
+    assert_eq!(acts.last().unwrap()["subject"], shown["digest"], "{report}");
+
+    // Who signs from now on is no matter of a card.
+    let off = json!({"operator": {"signing": "off"}}).to_string();
+    project.write(".contextrelay/config.json", &off);
+    open_card(&mut deck, "who signs here");
 }
 
 #[test]

@@ -142,13 +142,12 @@ impl UnlockSheet {
             buf.set_stringn(inner.x, inner.y + row as u16, words, width, style);
         }
         let (role, state) = self.state();
-        let footer = key_footer(
-            deck,
-            &[
-                (Action::Open, "unlock and sign"),
-                (Action::Back, "leave it"),
-            ],
-        );
+        let keys = [
+            (Action::Open, "unlock and sign"),
+            (Action::Back, "leave it"),
+        ];
+        // Where the key signs elsewhere, nothing is typed here.
+        let footer = key_footer(deck, &keys[usize::from(self.elsewhere.is_some())..]);
         let rows = [
             (3, Line::from(Span::styled(state, theme.style(role)))),
             (1, footer),

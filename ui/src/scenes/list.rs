@@ -4,8 +4,8 @@ use super::pieces::{opened_handoff, thread};
 use super::{
     Scene, agent_work, asked, asked_user, bad_lines, disconnected, empty_first_run, failed,
     far_back, found_entries, gated, gates_running, handed_over, held_up, hostile_text,
-    long_session, pair_at_work, passphrase_asked, quiet, recovery, ruled, signed, stale, trouble,
-    trust_waits, unlocked,
+    long_session, pair_at_work, passphrase_asked, quiet, recovery, ruled, signed, signed_elsewhere,
+    stale, touch_asked, trouble, trust_waits, unlocked,
 };
 use crate::model::Agent;
 use crate::msg::Msg;
@@ -95,6 +95,13 @@ pub const SCENES: &[Scene] = &[
         keys: "3<enter>a<enter>",
         told: Some(passphrase_asked),
         size: (120, 40),
+    },
+    Scene {
+        name: "touch",
+        world: signed_elsewhere,
+        keys: "3<enter>a<enter>",
+        told: Some(touch_asked),
+        size: (80, 24),
     },
     Scene {
         name: "reject",

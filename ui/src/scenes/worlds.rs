@@ -92,6 +92,28 @@ pub fn passphrase_asked() -> Msg {
     }
 }
 
+/// The same, where the person's own security key signs.
+pub fn signed_elsewhere() -> DeckView {
+    let mut view = pair_at_work();
+    view.inbox[0].sign_off = Some(format!(
+        "Decisions are signed here, by the key {SSH_SIGNER}. `ssh-keygen` signs with it, and may \
+         want a touch or its passphrase."
+    ));
+    view
+}
+
+/// The wish for a touch of that key.
+pub fn touch_asked() -> Msg {
+    Msg::AwaitKey {
+        fingerprint: SSH_SIGNER.to_owned(),
+        what: "Approve: Refresh reuses the in-flight request; 24 tests pass.".to_owned(),
+        touch: true,
+    }
+}
+
+/// A fingerprint of an SSH key.
+const SSH_SIGNER: &str = "SHA256:8Jm5xKcBzq0Vw3tYl1oHn6RfPdEa2uGs4iZbQXkT7Ac";
+
 /// A fingerprint of a key.
 const SIGNER: &str = "9f2c:71d0:0b8e:44a1:c3d5:6e7f:1289:aa04";
 
