@@ -17,10 +17,10 @@ use crate::support::wait::{timeout, wait_until};
 const RUNS: usize = 100;
 
 /// From the vendor's question to the operator's screen, in ms.
-const SHOWN_MS: f64 = 50.0;
+pub const SHOWN_MS: f64 = 50.0;
 
 /// From the operator's answer to the vendor, in ms, beside the durable append.
-const DECIDED_MS: f64 = 20.0;
+pub const DECIDED_MS: f64 = 20.0;
 
 /// The hook before each call of a tool, in ms.
 const BEFORE_TOOL_MS: f64 = 15.0;
@@ -111,7 +111,7 @@ fn tool_call(command: &str) -> String {
 }
 
 /// The ids of what waits.
-fn open(deck: &mut Operator) -> Vec<String> {
+pub fn open(deck: &mut Operator) -> Vec<String> {
     let world = deck.call("snapshot/read", json!({})).unwrap();
     let open = world["value"]["open_approvals"].as_object().cloned();
     open.unwrap_or_default().keys().cloned().collect()
