@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use super::git_untracked::put_in_index;
 use super::program_start::start;
 use crate::core::entry::WorkTree;
 use crate::core::snapshot::ChangedFiles;
 
 /// How long one `git` may take; a very large tree then simply has no state.
-const DEADLINE: Duration = Duration::from_secs(20);
+pub(super) const DEADLINE: Duration = Duration::from_secs(20);
 
 /// What the index says of a repository within the work tree.
 const GITLINK: &str = "160000";
@@ -71,10 +72,11 @@ impl TreeReading {
         let ours = |args: &[&str]| look_through(own.path(), &top, args);
         if let Some(commit) = &commit {
             line_or_empty(&mut ours(&["read-tree", commit]))?;
+            line_or_empty(&mut ours(&["add", "--update"]))?;
         }
-        line_or_empty(&mut ours(&["add", "--all", "--", "."]))?;
+        put_in_index(&ours, own.path(), &top)?;
         pin_nested(&ours, &top, depth)?;
-        let tree = line(&mut ours(&["write-tree"]))?;
+        let tree = line(&mut ours(&["write-tree", "--missing-ok"]))?;
         let differing = match &commit {
             Some(commit) => text(&mut ours(&[
                 "diff-index",
@@ -228,8 +230,18 @@ pub(super) fn line_or_empty(command: &mut Command) -> Option<String> {
 }
 
 pub(super) fn text(command: &mut Command) -> Option<String> {
+    bytes(command).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What a command prints, if it ends in time and well.
+pub(super) fn bytes(command: &mut Command) -> Option<Vec<u8>> {
+    bytes_with(command, Stdio::null())
+}
+
+/// As [`bytes`], of a command that reads something.
+pub(super) fn bytes_with(command: &mut Command, input: Stdio) -> Option<Vec<u8>> {
     command
-        .stdin(Stdio::null())
+        .stdin(input)
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     let mut child = start(command).ok()?;
@@ -252,9 +264,7 @@ pub(super) fn text(command: &mut Command) -> Option<String> {
         }
     };
     let bytes = reader.join().ok()??;
-    status
-        .success()
-        .then(|| String::from_utf8_lossy(&bytes).into_owned())
+    status.success().then_some(bytes)
 }
 
 #[cfg(test)]
@@ -341,6 +351,63 @@ mod tests {
         std::fs::remove_dir_all(&within).unwrap();
         std::fs::create_dir(&within).unwrap();
         assert!(work_tree(dir.path()).is_some());
+    }
+
+    #[test]
+    fn a_large_file_that_git_does_not_know_is_told_apart_and_copied_nowhere() {
+        let dir = tempfile::tempdir().unwrap();
+        run(dir.path(), &["init", "--quiet"]);
+        std::fs::write(dir.path().join("a"), "1").unwrap();
+        let path = dir.path().join("dump \u{1b}\n");
+        // It takes no room on the disk.
+        let file = std::fs::File::create(&path).unwrap();
+        file.set_len(1 << 27).unwrap();
+        let tree = || work_tree(dir.path()).unwrap();
+        let first = tree();
+        assert_eq!(first.changed, 2);
+        assert_eq!(tree(), first);
+        std::os::unix::fs::FileExt::write_at(&file, b"x", (1 << 27) - 1).unwrap();
+        let second = tree();
+        assert_ne!(second.tree, first.tree);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&path, mode).unwrap();
+        assert_ne!(tree().tree, second.tree);
+
+        let own = own_repository(dir.path()).unwrap();
+        let ours = |args: &[&str]| look_through(own.path(), dir.path(), args);
+        put_in_index(&ours, own.path(), dir.path()).unwrap();
+        let index = own.path().join("index").metadata().unwrap().len();
+        let objects = text(&mut ours(&["count-objects", "-v"])).unwrap();
+        assert!(index < 4096 && objects.contains("size: 0\n"), "{objects}");
+    }
+
+    #[test]
+    fn a_folder_that_became_a_link_and_names_that_are_no_text_have_a_tree() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        run(dir.path(), &["init", "--quiet"]);
+        std::fs::create_dir_all(at("folder/deep")).unwrap();
+        std::fs::write(at("folder/deep/a"), "1").unwrap();
+        run(dir.path(), &["add", "."]);
+        run(dir.path(), &["commit", "--quiet", "-m", "a"]);
+        let committed = work_tree(dir.path()).unwrap();
+        std::fs::rename(at("folder"), at("other")).unwrap();
+        std::os::unix::fs::symlink("other", at("folder")).unwrap();
+        std::fs::write(
+            dir.path().join(std::ffi::OsStr::from_bytes(b"\xff\xfe")),
+            "2",
+        )
+        .unwrap();
+        let now = work_tree(dir.path()).unwrap();
+        assert_ne!(now.tree, committed.tree);
+        // A file less, a link, the file at its other place, and the one without a name.
+        assert_eq!(now.changed, 4);
+        // As git itself has it, once all that is committed.
+        run(dir.path(), &["add", "--all"]);
+        run(dir.path(), &["commit", "--quiet", "-m", "b"]);
+        let committed = work_tree(dir.path()).unwrap();
+        assert_eq!((committed.tree, committed.changed), (now.tree, 0));
     }
 
     #[test]

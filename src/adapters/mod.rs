@@ -13,6 +13,7 @@ pub mod git;
 pub mod git_anchor;
 pub mod git_facts;
 pub mod git_head;
+mod git_untracked;
 pub mod hold;
 pub mod plain_file;
 pub mod port_holder;
