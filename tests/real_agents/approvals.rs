@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::pair::{attached_codex, verify, wait_status};
 use crate::support::claude_home;
+use crate::support::mcp::echo_server;
 use crate::support::model_request::{hears, says, tool_said};
 use crate::support::operator::Operator;
 use crate::support::pair::Pair;
@@ -196,6 +197,43 @@ fn the_deck_shows_what_codex_asks_and_answers_it_by_key() {
     codex.wait_for_text("Made it.");
     assert!(made(&pair));
     deck.wait_for_text("Nothing waits for you");
+    assert_eq!(
+        steps(&pair),
+        ["codex asked", "human given", "system answered"]
+    );
+    verify(&pair);
+}
+
+#[test]
+fn a_form_of_one_choice_is_answered_in_the_deck_and_the_server_gets_the_value() {
+    let Some(pair) = Pair::new() else { return };
+    let node = pair.project.program("node").program;
+    pair.codex_home.add_config(&format!(
+        "\n[mcp_servers.echo]\ncommand = {node:?}\nargs = [{:?}]\n",
+        echo_server()
+    ));
+    let _daemon = pair.daemon();
+    let call = Reply::mcp("echo", "ask", json!({}));
+    pair.responses.when(says("deploy it")).once().reply(call);
+    pair.responses
+        .when(tool_said("answered:"))
+        .reply(Reply::text("Deployed."));
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    let mut codex = attached_codex(&pair);
+    codex.submit("deploy it");
+    card(&mut deck);
+    deck.wait_for_text("Where to?");
+    deck.press(Key::Char('a'));
+    deck.wait_for_screen("the choices", |screen| {
+        screen.contains("the test machine") && screen.contains("the live one")
+    });
+    deck.press(Key::Down);
+    deck.press(Key::Enter);
+    codex.wait_for_text("Deployed.");
+    let said = r#"answered: {"action":"accept","content":{"place":"live"}"#;
+    pair.responses
+        .wait_for_request("the answer", tool_said(said));
     assert_eq!(
         steps(&pair),
         ["codex asked", "human given", "system answered"]

@@ -1,9 +1,12 @@
 //! [`CodexQuestion`]: a request of the app-server that waits for the person, as one can be asked
 //! it and answer it anywhere (`facts/codex.md` §5; the shapes are Codex 0.169.0's own schema).
 
+mod form;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use self::form::ElicitationForm;
 use super::frame::ServerRequest;
 use super::item::FileUpdate;
 use crate::entry::{
@@ -327,15 +330,12 @@ fn elicitation(params: &Params) -> Draft {
     } else {
         Draft::new(ApprovalKind::Question, format!("{server} asks: {message}"))
     };
-    let fields = params.requested_schema.as_ref().map(|it| &it["properties"]);
-    let wants_no_words = fields.is_none_or(|fields| {
-        fields.is_null() || fields.as_object().is_some_and(serde_json::Map::is_empty)
-    });
+    let form = ElicitationForm::of(params.requested_schema.as_ref());
     let answer = |action: &str, content: Value, meta: Value| json!({ "action": action, "content": content, "_meta": meta });
     if let Some(url) = &params.url {
         draft.detail(&format!("It leads to {url}"));
     }
-    if wants_no_words && params.url.is_none() {
+    if form == ElicitationForm::Empty && params.url.is_none() {
         let content = if is_tool { Value::Null } else { json!({}) };
         let label = if is_tool { "allow once" } else { "accept" };
         let once = answer("accept", content.clone(), Value::Null);
@@ -349,6 +349,20 @@ fn elicitation(params: &Params) -> Draft {
                 let result = answer("accept", content.clone(), json!({ "persist": persist }));
                 draft.choice(persist, label, ChoiceEffect::AllowMore, result);
             }
+        }
+    } else if let (
+        ElicitationForm::Choice {
+            field,
+            about,
+            values,
+        },
+        None,
+    ) = (form, &params.url)
+    {
+        draft.detail(&about);
+        for (number, (value, label)) in (1..).zip(values) {
+            let result = answer("accept", json!({ field.as_str(): value }), Value::Null);
+            draft.choice(&number.to_string(), label, ChoiceEffect::Answer, result);
         }
     } else {
         draft.detail("It is a form: fill it in in Codex's own terminal, or decline here.");

@@ -136,6 +136,59 @@ fn a_form_is_filled_in_in_the_terminal_and_can_be_declined_here() {
 }
 
 #[test]
+fn a_form_of_one_choice_is_answered_here_and_any_other_in_the_terminal() {
+    let ask = |fields: Value| {
+        let schema = json!({"type": "object", "properties": fields});
+        read(
+            "mcpServer/elicitation/request",
+            json!({"threadId": "T", "serverName": "x", "message": "Where to?", "_meta": null,
+                "requestedSchema": schema}),
+        )
+    };
+    let content = |question: &CodexQuestion, choice: &str| {
+        let result = question.result(choice).unwrap();
+        assert_eq!(result["action"], "accept");
+        result["content"].clone()
+    };
+    let labels = |question: &CodexQuestion| {
+        let choices = question.request.choices.iter();
+        choices.map(|it| it.label.clone()).collect::<Vec<_>>()
+    };
+
+    let sure = ask(json!({"sure": {"type": "boolean", "title": "Sure", "description": "really"}}));
+    assert_eq!(ids(&sure), ["1", "2", "decline", "cancel"]);
+    assert_eq!(sure.details, "Sure: really");
+    assert_eq!(content(&sure, "1"), json!({"sure": true}));
+    assert_eq!(content(&sure, "2"), json!({"sure": false}));
+
+    let titled = json!([{"const": "eu", "title": "Europe"}, {"const": "us"}]);
+    for field in [
+        json!({"type": "string", "oneOf": titled}),
+        json!({"type": "string", "enum": ["eu", "us"], "enumNames": ["Europe"]}),
+    ] {
+        let place = ask(json!({"place": field}));
+        assert_eq!(labels(&place)[..2], ["Europe", "us"]);
+        assert_eq!(content(&place, "2"), json!({"place": "us"}));
+        assert_eq!(place.details, "place");
+    }
+
+    let many: Vec<String> = (0..8).map(|n| n.to_string()).collect();
+    for fields in [
+        json!({"a": {"type": "boolean"}, "b": {"type": "boolean"}}),
+        json!({"a": {"type": "string", "enum": many}}),
+        json!({"a": {"type": "string", "enum": []}}),
+        json!({"a": {"type": "integer"}}),
+        json!({"a": {"enum": [1, 2]}}),
+        json!({"a": "boolean"}),
+        json!([]),
+    ] {
+        let form = ask(fields);
+        assert_eq!(ids(&form), ["decline", "cancel"]);
+        assert!(form.details.contains("terminal"));
+    }
+}
+
+#[test]
 fn permissions_are_granted_as_they_were_asked_for_or_not_at_all() {
     let wanted =
         json!({"network": {"enabled": true}, "fileSystem": {"read": null, "write": ["/x"]}});
