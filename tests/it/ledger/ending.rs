@@ -148,12 +148,18 @@ fn lines(project: &Project) -> Vec<Value> {
 
 /// Has the daemon take so long for each step that it can be seen.
 fn held_up(project: &Project, daemon: Pid) -> Child {
-    let pid = daemon.as_raw_nonzero().to_string();
     let trace = format!("trace={HELD_UP}");
     let inject = format!("inject={HELD_UP}:delay_enter={HELD_UP_US}");
+    attach(project, daemon, &["-e", &trace, "-e", &inject])
+}
+
+/// `strace` on a daemon that runs, all of its threads; it ends without it when it is told to.
+pub fn attach(project: &Project, daemon: Pid, options: &[&str]) -> Child {
+    let pid = daemon.as_raw_nonzero().to_string();
     let launch = project
         .program("strace")
-        .args(["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject])
+        .args(["-f", "-qq", "-o", "/dev/null"])
+        .args(options)
         .args(["-p", &pid]);
     let strace = Child::spawn(&launch);
     let tasks = Path::new("/proc").join(&pid).join("task");
