@@ -1,5 +1,6 @@
 //! `ctxrelay capsule …`: tasks that can travel.
 
+mod alike;
 mod change;
 mod check;
 mod export;
@@ -90,6 +91,12 @@ pub struct NewArgs {
     /// An open handoff that it begins with
     #[arg(long, value_name = "ID")]
     pub handoff: Option<String>,
+    /// Begin with what was said about these words before, as far as you tick it: at most 5 texts
+    #[arg(long, value_name = "WORDS")]
+    pub like: Option<String>,
+    /// All of that, without a question
+    #[arg(long, requires = "like")]
+    pub yes: bool,
 }
 
 /// Arguments of `capsule edit`: each of the texts is an entry of yours.

@@ -4,8 +4,11 @@
 //! goes through `ctxrelay_ui::sanitize` first; colour is put around it afterwards.
 
 use std::fmt::Write as _;
+use std::fs::OpenOptions;
 use std::io::{self, IsTerminal as _, Write as _};
 
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::execute;
 use ctxrelay_ui::sanitize;
 use serde::Serialize;
 use serde_json::json;
@@ -200,6 +203,24 @@ impl Output {
             Ok(_) => Ok(Some(answer.trim().to_owned())),
             Err(error) => Err(Failure::internal("read the answer", error)),
         }
+    }
+
+    /// Puts text on the clipboard of whoever looks at this terminal (OSC 52).
+    ///
+    /// # Errors
+    ///
+    /// When there is no terminal.
+    pub fn copy(&self, text: &str) -> Result<(), Failure> {
+        let tty = OpenOptions::new().write(true).open("/dev/tty");
+        let copied =
+            tty.and_then(|mut tty| execute!(tty, CopyToClipboard::to_clipboard_from(text)));
+        copied.map_err(|error| {
+            Failure::state(
+                "no_terminal",
+                format!("no terminal takes it on its clipboard: {error}"),
+                "name a file with -o, or pipe the text to a program that copies",
+            )
+        })
     }
 
     /// Tells why the program ends: JSON on standard output for a `--json` call, else two lines on

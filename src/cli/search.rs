@@ -2,6 +2,7 @@
 
 mod capsules;
 mod everywhere;
+mod retriever;
 
 use clap::ValueEnum;
 
@@ -13,6 +14,7 @@ use super::report::{Report, ReportText};
 use super::words::{count, now_ms, time};
 use crate::wire::search::{FoundHit, FoundIn, FoundPage};
 use everywhere::Everywhere;
+pub use retriever::{LocalRetriever, find_alike};
 
 /// Hits when nobody names a number.
 const LIMIT: u32 = 50;

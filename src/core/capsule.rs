@@ -12,6 +12,7 @@
 
 mod budget;
 mod fill;
+mod found;
 mod freshness;
 mod git;
 mod mask;
@@ -32,6 +33,7 @@ use crate::word::words;
 
 pub use budget::{CAPSULE_BYTES_MAX, CapsuleBudget};
 pub use fill::{CapsuleSources, FileNow};
+pub use found::{FOUND_CHARS_MAX, FOUND_MAX, FoundText};
 pub use freshness::{Freshness, TreeNow, changed_by};
 pub use git::{CapsuleGit, DiffStat};
 pub use mask::{CapsuleMask, MadeAt};

@@ -534,3 +534,119 @@ fn what_the_operator_says_of_a_task_that_is_not_current_is_nothing_the_agents_ar
         "a closed task stays as it is"
     );
 }
+
+/// A project whose sealed session and record both know of tokens, and the task that is open.
+fn said_before(project: &Project) -> String {
+    let mut claude = agent(project, "claude");
+    note(
+        &mut claude,
+        "claude",
+        "decision",
+        "the login gives tokens for a day",
+    );
+    drop(claude);
+    let mut pty = Pty::spawn(&project.ctxrelay(["ledger", "clear", "--apply"]));
+    pty.wait_for_text("to go on, anything else");
+    pty.type_text("clear\r");
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    let mut codex = agent(project, "codex");
+    note(
+        &mut codex,
+        "codex",
+        "note",
+        "a restart of the login loses its key",
+    );
+    login(project)
+}
+
+#[test]
+fn what_was_said_before_goes_along_as_far_as_the_person_ticks_it() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = said_before(&project);
+    let handoff = ["capsule", "handoff", &id, "--to", "codex", "--hydrate"];
+    // Nobody is there to tick.
+    let finished = project.run(handoff);
+    assert_eq!(finished.code(), 2, "{finished:#?}");
+    assert!(finished.stderr.contains("--yes"), "{finished:#?}");
+
+    let all = project.run(handoff.into_iter().chain(["--yes", "--json"]));
+    let all = all.expect_success().json();
+    let found: Vec<&str> = all["found"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it.as_str().unwrap())
+        .collect();
+    // Not what the task says itself.
+    assert_eq!(found.len(), 2, "{found:?}");
+    let day = found
+        .iter()
+        .position(|it| it.ends_with("tokens for a day"))
+        .unwrap();
+    let cited = found[day].split_once("] ").unwrap().0;
+    let (session, entry) = cited
+        .trim_start_matches('[')
+        .split_once(", entry ")
+        .unwrap();
+    let shown = project.run(["ledger", "search", "tokens", "--session", session, "--json"]);
+    let hit = &shown.expect_success().json()["hits"][0];
+    assert_eq!(format!("{}, claude", hit["seq"]), entry);
+    let text = all["text"].as_str().unwrap();
+    assert!(found.iter().all(|it| text.contains(it)), "{text}");
+
+    let mut pty = Pty::spawn(&project.ctxrelay(handoff));
+    pty.wait_for_text("Which go along?");
+    pty.type_text(&format!("{}\r", day + 1));
+    assert_eq!(pty.wait_exit(), 0);
+    let said = String::from_utf8_lossy(&pty.transcript()).into_owned();
+    let (_, told) = said.split_once("Said before, elsewhere").unwrap();
+    assert!(
+        told.contains("tokens for a day") && !told.contains("loses its key"),
+        "{told}"
+    );
+
+    // A new task begins with it, cited, as what is taken to be so.
+    done(
+        &project,
+        &["new", "Tokens again", "--like", "tokens", "--yes"],
+    );
+    let new = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    let new = json_of(&project, "show", &new);
+    assert_eq!(new["title"], "Tokens again");
+    let assumed = texts(&new, "assumptions");
+    assert!(assumed.iter().any(|it| it == found[day]), "{assumed:?}");
+}
+
+#[test]
+fn a_task_is_put_on_the_clipboard_of_the_terminal_and_nothing_else_is_written_there() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let args = ["capsule", "handoff", &id, "--to", "opencode"];
+    let text = project.run(args).expect_success().stdout;
+    let mut pty = Pty::spawn(&project.ctxrelay(args.into_iter().chain(["--copy"])));
+    assert_eq!(pty.wait_exit(), 0);
+    let written = String::from_utf8_lossy(&pty.transcript()).into_owned();
+    let (_, copied) = written.split_once("\u{1b}]52;c;").unwrap();
+    let copied = copied.split(['\u{7}', '\u{1b}']).next().unwrap();
+    assert_eq!(from_base64(copied).trim_end(), text.trim_end());
+    assert!(!written.contains("no new dependency"), "{written}");
+    assert!(pty.screen().contains("is on the clipboard"));
+}
+
+fn from_base64(text: &str) -> String {
+    const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = text.trim_end_matches('=').chars();
+    let (mut bytes, mut bits, mut held) = (Vec::new(), 0_u32, 0);
+    for digit in digits {
+        bits = bits << 6 | DIGITS.find(digit).expect("a digit of base64") as u32;
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push((bits >> held) as u8);
+            bits &= (1 << held) - 1;
+        }
+    }
+    String::from_utf8(bytes).unwrap()
+}

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::alike::chosen;
 use super::maker::CapsuleMaker;
 use super::{CloseArgs, EditArgs, NewArgs};
 use crate::cli::connect::{runtime, unexpected};
@@ -15,6 +16,11 @@ use crate::store::capsules::CapsuleOwner;
 use crate::wire::control::{Command, Reply, StatedValue, TaskChange, TaskChanged, TaskParams};
 
 pub(super) fn open(context: &CliContext, args: NewArgs) -> CliOutcome {
+    let before = match &args.like {
+        None => Vec::new(),
+        // Before it is open: what is left at the question has opened nothing.
+        Some(words) => chosen(context, words, args.yes, |_| false)?,
+    };
     let changed = change(
         context,
         TaskChange::Open {
@@ -23,6 +29,22 @@ pub(super) fn open(context: &CliContext, args: NewArgs) -> CliOutcome {
             handoff: args.handoff.map(EntryId::new),
         },
     )?;
+    if !before.is_empty() {
+        let values = before.iter().map(|found| StatedValue {
+            kind: NoteKind::Assumption,
+            text: found.to_string(),
+        });
+        let values = values.collect();
+        let (task, title) = (changed.id.clone(), None);
+        change(
+            context,
+            TaskChange::Edit {
+                task,
+                title,
+                values,
+            },
+        )?;
+    }
     let said = "what is recorded from now on belongs to it";
     told(
         context,

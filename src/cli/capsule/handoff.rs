@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::alike::chosen;
 use super::maker::CapsuleMaker;
 use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::CliContext;
@@ -16,6 +17,7 @@ use crate::core::agent::Agent;
 use crate::core::capsule::{Capsule, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering};
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::control::{Command, HandoffParams, Reply, Sent};
+use crate::wire::search::FoundHit;
 
 /// Arguments of `capsule handoff`.
 #[derive(Debug, clap::Args)]
@@ -36,6 +38,16 @@ pub struct HandTaskArgs {
     /// Take the place of a file that exists
     #[arg(long, requires = "output")]
     pub force: bool,
+    /// Add what was said about the same before, as far as you tick it: at most 5 texts, looked for by
+    /// these words, else by the title
+    #[arg(long, value_name = "WORDS", num_args = 0..=1)]
+    pub hydrate: Option<Option<String>>,
+    /// All of that, without a question
+    #[arg(long, requires = "hydrate")]
+    pub yes: bool,
+    /// On the clipboard of this terminal (OSC 52)
+    #[arg(long, conflicts_with_all = ["output", "send"])]
+    pub copy: bool,
     /// To Claude or Codex, as a handoff of yours (operator)
     #[arg(long)]
     pub send: bool,
@@ -67,6 +79,13 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
     let maker = CapsuleMaker::open(context)?;
     let made = maker.named(&args.id)?;
     let (freshness, _) = maker.compare(&made.capsule);
+    let found = match &args.hydrate {
+        None => Vec::new(),
+        Some(words) => {
+            let words = words.as_deref().unwrap_or(&made.capsule.title);
+            chosen(context, words, args.yes, |hit| is_of(&made.capsule, hit))?
+        }
+    };
     let rendering = Rendering::of(
         &made.capsule,
         RenderTerms {
@@ -74,6 +93,7 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
             freshness,
             is_foreign: made.owner == CapsuleOwner::Foreign,
             chars_max: args.budget,
+            found: &found,
         },
     );
     let sent = match args.send {
@@ -89,6 +109,9 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
         written.map_err(|error| Failure::unwritable(path, error, "see that the disk has room"))?;
         destination.keep()?;
     }
+    if args.copy {
+        context.out.copy(&rendering.text)?;
+    }
     let left = rendering.left_out.iter();
     let left: Vec<Value> = left
         .map(|(what, count)| json!({"what": what, "count": count}))
@@ -100,6 +123,7 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
         "freshness": freshness,
         "text": rendering.text,
         "leftOut": left,
+        "found": found.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "sent": sent,
     });
     let mut text = ReportText::new();
@@ -115,9 +139,25 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
                 path.display()
             ));
         }
+        (None, None) if args.copy => {
+            text.line(format!(
+                "{} for {name} is on the clipboard",
+                made.capsule.id
+            ));
+        }
         (None, None) => text.block("", rendering.text.trim_end()),
     }
     context.out.report(Report::new(&value, text))
+}
+
+/// Whether the capsule itself has it.
+fn is_of(capsule: &Capsule, found: &FoundHit) -> bool {
+    let place = (found.hit.session.as_ref(), found.hit.seq);
+    let mut lines = capsule
+        .statements()
+        .filter_map(|(_, said)| said.line.as_ref());
+    found.hit.id.as_str() == capsule.id.as_str()
+        || lines.any(|line| (Some(&line.session), line.seq.0) == place)
 }
 
 /// As a handoff of the operator's, which names the capsule.

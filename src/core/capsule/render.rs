@@ -7,7 +7,7 @@ mod tests;
 
 use std::fmt::Write as _;
 
-use super::{Capsule, Freshness};
+use super::{Capsule, FoundText, Freshness};
 use crate::envelope::quote;
 pub use form::{RenderTarget, TargetForm};
 use section::{RenderSection, sections};
@@ -20,7 +20,7 @@ const LAST_CHARS_MAX: usize = 600;
 
 /// How a capsule is told.
 #[derive(Debug, Clone, Copy)]
-pub struct RenderTerms {
+pub struct RenderTerms<'a> {
     /// For whom.
     pub target: RenderTarget,
     /// How it stands to the work tree of now.
@@ -29,6 +29,8 @@ pub struct RenderTerms {
     pub is_foreign: bool,
     /// The most of it, in characters.
     pub chars_max: usize,
+    /// What the record knew before, told beside it.
+    pub found: &'a [FoundText],
 }
 
 /// A text, and what had no room in it.
@@ -43,14 +45,14 @@ pub struct Rendering {
 impl Rendering {
     /// Tells a capsule. Sections fill by their weight; an item is whole or absent. The work tree's
     /// state stands first, and every line is data: none looks like one of ours.
-    pub fn of(capsule: &Capsule, terms: RenderTerms) -> Self {
+    pub fn of(capsule: &Capsule, terms: RenderTerms<'_>) -> Self {
         let form = terms.target.form();
         let mut text = head(capsule, &terms, form);
         let last = last(capsule, form);
         let room = terms
             .chars_max
             .saturating_sub(text.chars().count() + last.chars().count() + LAST_CHARS_MAX);
-        let sections = sections(capsule, terms.is_foreign);
+        let sections = sections(capsule, terms.is_foreign, terms.found);
         let kept = kept(&sections, form, room);
         let mut left_out = Vec::new();
         for (section, kept) in sections.iter().zip(kept) {
@@ -79,7 +81,7 @@ impl Rendering {
 }
 
 /// What it is, and first of all whether it is still so.
-fn head(capsule: &Capsule, terms: &RenderTerms, form: &TargetForm) -> String {
+fn head(capsule: &Capsule, terms: &RenderTerms<'_>, form: &TargetForm) -> String {
     let mut head = (form.begin)(capsule);
     let state = match terms.freshness {
         Freshness::Fresh => "the work tree is the one that this was made on",

@@ -167,6 +167,7 @@ impl CapsuleReading {
                 freshness,
                 is_foreign,
                 chars_max: RENDER_CHARS_MAX,
+                found: &[],
             },
         );
         let left = rendering.left_out.into_iter();

@@ -1,6 +1,6 @@
 //! [`RenderSection`]: the parts of a told capsule, before anything is left out.
 
-use crate::capsule::{Capsule, CapsuleRun, CapsuleStatement};
+use crate::capsule::{Capsule, CapsuleRun, CapsuleStatement, FoundText};
 
 /// A part of it.
 #[derive(Debug)]
@@ -13,7 +13,11 @@ pub(super) struct RenderSection {
 
 /// All sections that have an item, in the order in which they are read. Of statements the latest
 /// come first.
-pub(super) fn sections(capsule: &Capsule, is_foreign: bool) -> Vec<RenderSection> {
+pub(super) fn sections(
+    capsule: &Capsule,
+    is_foreign: bool,
+    found: &[FoundText],
+) -> Vec<RenderSection> {
     let run = |run: &CapsuleRun| told_run(run, is_foreign);
     let one = |said: &Option<CapsuleStatement>| said.iter().map(said_by).collect();
     let all = |said: &[CapsuleStatement]| said.iter().rev().map(said_by).collect();
@@ -64,6 +68,11 @@ pub(super) fn sections(capsule: &Capsule, is_foreign: bool) -> Vec<RenderSection
         section("Files", 4, files.collect()),
         section("Green", 6, passed.map(run).collect()),
         section("Not run", 5, capsule.not_run.clone()),
+        section(
+            "Said before, elsewhere",
+            5,
+            found.iter().map(FoundText::to_string).collect(),
+        ),
         section("Not in this capsule", 7, left.collect()),
     ];
     let with_items = sections

@@ -1,0 +1,83 @@
+//! [`chosen`]: the person ticks what goes along with a task.
+
+use crate::cli::context::CliContext;
+use crate::cli::exit::Failure;
+use crate::cli::search::{LocalRetriever, find_alike};
+use crate::core::capsule::FoundText;
+use crate::wire::search::FoundHit;
+
+/// What was said elsewhere about these words, as far as the person wants it; all of it with `yes`.
+pub(super) fn chosen(
+    context: &CliContext,
+    words: &str,
+    yes: bool,
+    is_own: impl Fn(&FoundHit) -> bool,
+) -> Result<Vec<FoundText>, Failure> {
+    let found = find_alike(&LocalRetriever(context), words, is_own)?;
+    if found.is_empty() {
+        context.out.note("nothing was found that goes along");
+        return Ok(found);
+    }
+    if yes {
+        return Ok(found);
+    }
+    for (number, text) in (1..).zip(&found) {
+        context.out.note(&format!("{number}  {text}"));
+    }
+    let question = "Which go along? Their numbers, `all` or nothing:";
+    let Some(answer) = context.out.ask(question)? else {
+        return Err(Failure::invalid(
+            "nobody said what goes along",
+            "answer on a terminal, or take all of it with --yes",
+        ));
+    };
+    ticked(&answer, found)
+}
+
+fn ticked(answer: &str, found: Vec<FoundText>) -> Result<Vec<FoundText>, Failure> {
+    if answer == "all" {
+        return Ok(found);
+    }
+    let words = answer.split([' ', ',']).filter(|word| !word.is_empty());
+    let numbers: Option<Vec<usize>> = words
+        .map(|word| {
+            let number = word.parse().ok();
+            number.filter(|number| (1..=found.len()).contains(number))
+        })
+        .collect();
+    let Some(numbers) = numbers else {
+        return Err(Failure::invalid(
+            format!("`{answer}` are no numbers of these"),
+            "run the command again",
+        ));
+    };
+    let kept = (1..).zip(found);
+    let kept = kept.filter(|(number, _)| numbers.contains(number));
+    Ok(kept.map(|(_, text)| text).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn numbers_all_or_nothing_go_along() {
+        let found = || {
+            ["a", "b", "c"].map(|text| FoundText {
+                text: text.to_owned(),
+                cited: String::new(),
+            })
+        };
+        let ticked = |answer| {
+            let ticked = ticked(answer, found().to_vec()).ok()?;
+            Some(ticked.into_iter().map(|it| it.text).collect::<String>())
+        };
+        assert_eq!(ticked("all").unwrap(), "abc");
+        assert_eq!(ticked("").unwrap(), "");
+        assert_eq!(ticked("3, 1 1").unwrap(), "ac");
+        for wrong in ["0", "4", "x", "1 two", "-1"] {
+            assert_eq!(ticked(wrong), None, "{wrong}");
+        }
+    }
+}

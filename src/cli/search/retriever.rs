@@ -1,0 +1,167 @@
+//! [`Retriever`]: where something that helps with a task is looked for.
+
+use super::everywhere::Everywhere;
+use crate::cli::context::CliContext;
+use crate::cli::exit::Failure;
+use crate::core::capsule::FoundText;
+use crate::wire::search::{FoundHit, FoundIn};
+
+/// Shorter words say too little alone, in characters.
+const WORD_CHARS_MIN: usize = 4;
+
+/// What one question may give: some of it is about the task itself, or says nothing.
+const HITS_MAX: u32 = 20;
+
+/// What a person or an agent said; the rest of a record is about how things went.
+const SAYING: [&str; 6] = [
+    "note",
+    "message",
+    "handoff",
+    "artifact",
+    "finality_proposal",
+    "capsule",
+];
+
+/// Finds texts by words. Nothing that asks the network is one.
+pub trait Retriever {
+    /// What was said about these words, best first.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be looked for.
+    fn find(&self, words: &str) -> Result<Vec<FoundHit>, Failure>;
+}
+
+/// The record, sealed sessions and tasks of this project.
+pub struct LocalRetriever<'a>(pub &'a CliContext);
+
+impl Retriever for LocalRetriever<'_> {
+    fn find(&self, words: &str) -> Result<Vec<FoundHit>, Failure> {
+        let places = [FoundIn::Capsule, FoundIn::Record, FoundIn::Archive];
+        let everywhere = Everywhere::new(self.0, words.to_owned())?;
+        Ok(everywhere.page(&places, HITS_MAX, None)?.hits)
+    }
+}
+
+/// What was said about something elsewhere: with all of its words, then with one of them, the
+/// longest first. `is_own`: what is about the very task.
+pub fn find_alike(
+    retriever: &dyn Retriever,
+    words: &str,
+    is_own: impl Fn(&FoundHit) -> bool,
+) -> Result<Vec<FoundText>, Failure> {
+    let letters = |word: &str| word.chars().count();
+    let plain: String = words
+        .chars()
+        .map(|letter| match letter.is_alphanumeric() {
+            true => letter,
+            false => ' ',
+        })
+        .collect();
+    let mut single: Vec<&str> = plain.split_whitespace().collect();
+    let all = single.join(" ");
+    single.retain(|word| letters(word) >= WORD_CHARS_MIN);
+    single.sort_by_key(|word| std::cmp::Reverse(letters(word)));
+    let mut found: Vec<FoundText> = Vec::new();
+    for question in std::iter::once(all.as_str()).chain(single) {
+        if question.is_empty() {
+            continue;
+        }
+        for hit in retriever.find(question)? {
+            let is_said = SAYING.contains(&hit.hit.entry_type.as_str());
+            let text = told(&hit);
+            if is_said && !is_own(&hit) && !found.iter().any(|it| it.cited == text.cited) {
+                found.push(text);
+            }
+        }
+    }
+    Ok(FoundText::bounded(found))
+}
+
+fn told(found: &FoundHit) -> FoundText {
+    let hit = &found.hit;
+    let session = hit.session.as_ref().map_or("", |session| session.as_str());
+    let place = format!("{session}, entry {}, {}", hit.seq, hit.source);
+    let cited = match (found.kind, found.foreign) {
+        (FoundIn::Capsule, true) => format!("{} from elsewhere, {place}", hit.id),
+        (FoundIn::Capsule, false) => format!("{}, {place}", hit.id),
+        _ => place,
+    };
+    let words = hit.snippet.split_whitespace();
+    FoundText {
+        text: words.collect::<Vec<_>>().join(" "),
+        cited,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::core::id::{EntryId, SessionId};
+    use crate::wire::search::SearchHit;
+
+    /// Answers each question with entries of these numbers and types.
+    struct MockRetriever {
+        answers: Vec<(&'static str, Vec<(u64, &'static str)>)>,
+        asked: RefCell<Vec<String>>,
+    }
+
+    impl Retriever for MockRetriever {
+        fn find(&self, words: &str) -> Result<Vec<FoundHit>, Failure> {
+            self.asked.borrow_mut().push(words.to_owned());
+            let answer = self.answers.iter().find(|(asked, _)| *asked == words);
+            let entries = answer.map(|(_, entries)| entries.as_slice());
+            Ok(entries.unwrap_or_default().iter().map(hit).collect())
+        }
+    }
+
+    fn hit((seq, entry_type): &(u64, &'static str)) -> FoundHit {
+        FoundHit {
+            kind: FoundIn::Record,
+            hit: SearchHit {
+                seq: *seq,
+                id: EntryId::new(format!("e{seq}")),
+                session: Some(SessionId::new("session_1")),
+                entry_type: (*entry_type).to_owned(),
+                source: "codex".to_owned(),
+                target: None,
+                at: 1,
+                snippet: format!("said\n in {seq}"),
+                marks: Vec::new(),
+            },
+            freshness: None,
+            foreign: false,
+        }
+    }
+
+    #[test]
+    fn all_words_come_first_then_the_longest_and_nothing_twice_or_of_the_task_itself() {
+        let retriever = MockRetriever {
+            answers: vec![
+                (
+                    "fix the login token",
+                    vec![(7, "note"), (8, "runtime_event")],
+                ),
+                ("login", vec![(9, "message"), (7, "note"), (3, "note")]),
+            ],
+            asked: RefCell::default(),
+        };
+        let found = find_alike(&retriever, "fix: the \"login* token", |hit| {
+            hit.hit.seq == 3
+        });
+        let found: Vec<String> = found.unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                "[session_1, entry 7, codex] said in 7",
+                "[session_1, entry 9, codex] said in 9",
+            ]
+        );
+        let asked = retriever.asked.borrow();
+        assert_eq!(*asked, ["fix the login token", "login", "token"]);
+        assert_eq!(find_alike(&retriever, "*: ", |_| false).unwrap(), []);
+    }
+}

@@ -1,0 +1,66 @@
+//! [`FoundText`]: what the record knew before, told beside a task.
+
+/// The most of them.
+pub const FOUND_MAX: usize = 5;
+
+/// All of them together, in characters.
+pub const FOUND_CHARS_MAX: usize = 1_500;
+
+/// A text that was found by its words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundText {
+    /// The text, one line.
+    pub text: String,
+    /// Where it stands: what a reader can look up.
+    pub cited: String,
+}
+
+impl FoundText {
+    /// The first of these that have room, each whole.
+    pub fn bounded(found: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let mut room = FOUND_CHARS_MAX;
+        let fits = |it: &Self| match room.checked_sub(it.chars()) {
+            Some(rest) => {
+                room = rest;
+                true
+            }
+            None => false,
+        };
+        found.into_iter().filter(fits).take(FOUND_MAX).collect()
+    }
+
+    fn chars(&self) -> usize {
+        self.text.chars().count() + self.cited.chars().count()
+    }
+}
+
+/// As it is read.
+impl std::fmt::Display for FoundText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "[{}] {}", self.cited, self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> FoundText {
+        FoundText {
+            text: text.to_owned(),
+            cited: "12".to_owned(),
+        }
+    }
+
+    #[test]
+    fn five_at_most_go_along_each_whole_and_all_of_them_short() {
+        let short = FoundText::bounded((0..9).map(|n| found(&n.to_string())));
+        let texts: Vec<_> = short.iter().map(|it| it.text.as_str()).collect();
+        assert_eq!(texts, ["0", "1", "2", "3", "4"]);
+
+        let long = "é".repeat(FOUND_CHARS_MAX - 2);
+        let kept = FoundText::bounded([found("a"), found(&long), found("b")]);
+        assert_eq!(kept, [found("a"), found("b")]);
+        assert_eq!(FoundText::bounded([found(&long), found("b")]).len(), 1);
+    }
+}
