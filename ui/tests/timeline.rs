@@ -2,8 +2,8 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
-    Chip, DeckView, EntryPlace, FoldedRows, FoundEntries, SearchScope, TimelineGo, TimelineMark,
-    TimelineRow, TimelineWindow, TimelineWish,
+    Chip, DeckView, EntryPlace, FoldedRows, FoundEntries, SearchScope, ThreadView, TimelineGo,
+    TimelineMark, TimelineRow, TimelineWindow, TimelineWish,
 };
 use ctxrelay_ui::scenes::{NOW_MS, found_entries, keys, long_session, pair_at_work, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
@@ -118,6 +118,86 @@ fn a_number_or_a_time_is_gone_to_and_a_wrong_one_is_told_in_place() {
     assert_eq!(deck.focus(), ctxrelay_ui::Pane::Agents);
     let effects = keys(&mut deck, "#-2h<enter>");
     assert_eq!(wish(&effects).go, TimelineGo::Time(NOW_MS - 7_200_000));
+}
+
+#[test]
+fn a_time_leads_to_the_first_row_at_or_after_it_also_where_its_entry_is_not_shown() {
+    let run = |first| {
+        let rows = FoldedRows {
+            last: first + 4,
+            count: 5,
+        };
+        TimelineRow::of_folded(first, NOW_MS, rows, "machine")
+    };
+    let rows = || {
+        vec![
+            row(10, "before"),
+            run(12),
+            row(20, "after"),
+            row(21, "last"),
+        ]
+    };
+    // The step of a delivery on line 11, or 18, has no row; line 15 is in a folded one.
+    for (line, expected) in [
+        (11, "machine"),
+        (15, "machine"),
+        (18, "after"),
+        (30, "last"),
+    ] {
+        for newest_first in [true, false] {
+            let settings = Settings {
+                newest_first,
+                ..Settings::new().expect("keymap")
+            };
+            let mut deck = Deck::new(settings).expect("theme");
+            update(&mut deck, Msg::Resize(NO_DETAIL.0, NO_DETAIL.1));
+            update(&mut deck, Msg::View(Box::new(pair_at_work())));
+            let effects = keys(&mut deck, "2#-1h<enter>");
+            let there = answer(wish(&effects), Some(line), rows());
+            update(&mut deck, Msg::View(Box::new(there)));
+            let selected = selected(&deck);
+            assert!(selected.contains(expected), "{line}: {selected}");
+        }
+    }
+}
+
+#[test]
+fn the_way_back_from_a_hit_is_not_that_from_a_thread_that_was_open_before() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    keys(&mut deck, "2jj");
+    let asked = match &keys(&mut deck, "o")[..] {
+        [Effect::OpenThread { place }, ..] => place.clone(),
+        effects => panic!("{effects:?}"),
+    };
+    let line = asked.line;
+    let thread = ThreadView {
+        asked,
+        name: "h7".to_owned(),
+        rows: vec![row(line, "x")],
+        is_cut: false,
+        fault: None,
+    };
+    update(&mut deck, Msg::Thread(Box::new(thread)));
+    keys(&mut deck, "<enter><esc>");
+    let effects = keys(&mut deck, "/cookie");
+    update(&mut deck, found(question(&effects).1));
+    let effects = keys(&mut deck, "<enter>");
+    assert_eq!(wish(&effects).go, TimelineGo::Line(871));
+    let there = answer(wish(&effects), Some(871), vec![row(871, "x")]);
+    update(&mut deck, Msg::View(Box::new(there)));
+    // First back to the row, then to the thread, then to the panes: the way one came.
+    let effects = keys(&mut deck, "<ctrl-o>");
+    assert_eq!(wish(&effects).go, TimelineGo::Line(line));
+    let there = answer(wish(&effects), Some(line), vec![row(line, "x")]);
+    update(&mut deck, Msg::View(Box::new(there)));
+    assert!(shown(&deck).contains("? help"), "{}", shown(&deck));
+    keys(&mut deck, "<ctrl-o>");
+    assert!(shown(&deck).contains("Thread"), "{}", shown(&deck));
+    keys(&mut deck, "<ctrl-o>");
+    assert!(shown(&deck).contains("? help"), "{}", shown(&deck));
+    keys(&mut deck, "<ctrl-o>");
+    let screen = shown(&deck);
+    assert!(screen.contains("no reference was followed"), "{screen}");
 }
 
 #[test]

@@ -303,7 +303,6 @@ fn take_view(deck: &mut Deck, view: DeckView) {
         deck.timeline.begin_again();
         deck.visited.clear();
         deck.search.clear();
-        deck.trail.clear();
         deck.asked_words.clear();
         deck.tasks = TaskList::default();
         deck.handoffs = TrackedList::default();
