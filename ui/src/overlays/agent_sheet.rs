@@ -5,7 +5,8 @@ use ratatui::text::{Line, Span};
 
 use super::agent_pages::{AgentPage, AgentPages};
 use super::document::Document;
-use super::sheet::{SheetText, key_footer};
+use super::key_footer::KeyFooter;
+use super::sheet::SheetText;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{
@@ -69,7 +70,8 @@ impl AgentSheet {
             title: Line::from(title),
             mark: Line::default(),
             lines: document.into_lines(),
-            footer: vec![key_footer(deck, &footer)],
+            footer: Vec::new(),
+            keys: KeyFooter::new(deck, &footer),
         }
     }
 }

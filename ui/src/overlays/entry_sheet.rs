@@ -3,8 +3,9 @@
 use ratatui::text::{Line, Span};
 
 use super::document::Document;
+use super::key_footer::KeyFooter;
 use super::search_sheet::session_label;
-use super::sheet::{SheetText, key_footer};
+use super::sheet::SheetText;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{EntryPlace, FoldedRows, TimelineRow};
@@ -103,7 +104,8 @@ impl EntrySheet {
                 Line::styled(sanitize::line(&row.id), theme.style(ThemeRole::TextFaint))
             }),
             lines: document.into_lines(),
-            footer: vec![key_footer(deck, &keys)],
+            footer: Vec::new(),
+            keys: KeyFooter::new(deck, &keys),
         }
     }
 

@@ -4,7 +4,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::document::Document;
-use super::sheet::{SheetText, key_footer};
+use super::key_footer::KeyFooter;
+use super::sheet::SheetText;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::glyph::Glyphs;
@@ -82,10 +83,11 @@ impl HelpSheet {
             title: Line::styled("Keys and marks", deck.theme.style(ThemeRole::TitleFocus)),
             mark: Line::default(),
             lines: side_by_side(document.into_lines(), beside, width),
-            footer: vec![key_footer(
+            footer: Vec::new(),
+            keys: KeyFooter::new(
                 deck,
                 &[(Action::MoveDown, "scroll"), (Action::Back, "close")],
-            )],
+            ),
         }
     }
 }

@@ -175,7 +175,8 @@ fn click_board(deck: &mut Deck, layout: &Layout, at: Position) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Outside of it, it closes; on an answer or command, that one is taken.
+/// Outside of it, it closes; on a key at its foot, that is done; on an answer or command, that one
+/// is taken.
 fn click_overlay(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
     let front = deck
         .overlays
@@ -183,6 +184,10 @@ fn click_overlay(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
         .and_then(|front| front.area(deck, screen));
     if front.is_some_and(|area| !area.contains(at)) {
         return overlay_action(deck, Action::Back);
+    }
+    let front = deck.overlays.last();
+    if let Some(action) = front.and_then(|front| front.key_at(deck, screen, at)) {
+        return overlay_action(deck, action);
     }
     match deck.overlays.pop() {
         Some(Overlay::Choice(mut choice)) => {
