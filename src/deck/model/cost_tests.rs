@@ -9,8 +9,8 @@ use crate::core::entry::{DeliveryResult, Entry};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::Snapshot;
+use crate::deck::deck_options::DeckAbout;
 use crate::deck::present::present;
-use crate::deck::run::DeckAbout;
 use crate::wire::window::WindowPage;
 
 const OPEN: u64 = 50_000;

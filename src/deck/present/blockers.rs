@@ -41,9 +41,9 @@ mod tests {
 
     use serde_json::{Value, json};
 
+    use crate::deck::deck_options::DeckAbout;
     use crate::deck::model::{self, DaemonLink, Model};
     use crate::deck::present::present;
-    use crate::deck::run::DeckAbout;
 
     /// An entry with an id as the record has them.
     fn append(model: &mut Model, seq: u64, kind: &str, more: &Value) -> String {

@@ -3,9 +3,10 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
+use super::agreeing::agree;
 use super::moving::{go, step};
 use super::opening::open_selected;
-use super::overlay_key::{agree, overlay_action, preview};
+use super::overlay_key::{overlay_action, preview};
 use super::perform::{focus, perform, unfold};
 use crate::action::Action;
 use crate::deck::Deck;
