@@ -37,6 +37,8 @@ pub(crate) struct MessagesSheet {
     marked: BTreeSet<String>,
     /// Where the last mark was set: a range goes from there.
     marked_at: Option<String>,
+    /// The line of the message under the cursor, and where it stood.
+    at: Option<(u64, usize)>,
 }
 
 impl MessagesSheet {
@@ -47,6 +49,7 @@ impl MessagesSheet {
             stage: MessagesStage::Reading,
             marked: BTreeSet::new(),
             marked_at: None,
+            at: None,
         }
     }
 
@@ -58,14 +61,25 @@ impl MessagesSheet {
         }
     }
 
-    /// What is gone is marked no more, and the cursor stays on a row.
+    /// What is gone is marked no more, and the cursor stays on its message. What was asked about
+    /// messages that are all gone is asked no more: `enter` would be about another one.
     pub(crate) fn settle(&mut self, card: Option<&InboxCard>) {
         let messages = card.map_or(&[][..], |card| &card.unclear);
         let here = |id: &String| messages.iter().any(|message| message.id == *id);
+        let had_marks = !self.marked.is_empty();
         self.marked.retain(here);
         self.marked_at.take_if(|id| !here(id));
+        let line_at = |at: usize| messages.get(at).map(|message| message.line);
+        let mut is_gone = had_marks && self.marked.is_empty();
+        if let Some((line, at)) = self.at
+            && at == self.list.selected
+        {
+            self.list.selected = messages.partition_point(|message| message.line < line);
+            is_gone |= !had_marks && line_at(self.list.selected) != Some(line);
+        }
         self.list.selected = self.list.selected.min(messages.len().saturating_sub(1));
-        if messages.is_empty() {
+        self.at = line_at(self.list.selected).map(|line| (line, self.list.selected));
+        if is_gone {
             self.stage = MessagesStage::Reading;
         }
     }
