@@ -2,9 +2,9 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
-    Agent, AgentCard, AgentState, DaemonState, DeckView, EntryPlace, Field, FirstStep, HandoffRow,
-    HandoffStage, InboxCard, InboxKind, OutcomeState, Party, RowOutcome, StepAct, TaskColumn,
-    Tasks, ThreadView, TimelineRow, UnclearMessage, Verdict,
+    Agent, AgentCard, AgentState, DaemonState, DeckView, EntryPlace, Field, FirstStep, FoldedRows,
+    HandoffRow, HandoffStage, InboxCard, InboxKind, OutcomeState, Party, RowOutcome, StepAct,
+    TaskColumn, Tasks, ThreadView, TimelineRow, UnclearMessage, Verdict,
 };
 use ctxrelay_ui::scenes::{
     NOW_MS, asked, asked_user, empty_first_run, handed_over, held_up, keys, long_session,
@@ -1452,6 +1452,54 @@ fn ambiguous_messages_are_one_row_and_as_many_as_marked_are_settled_after_one_qu
         "now it opens the entry"
     );
     assert!(shown(&deck).contains("Entry 112"), "{}", shown(&deck));
+}
+
+#[test]
+fn what_is_asked_about_a_message_is_never_about_another_one() {
+    let mut deck = deck(unclear(5, "words"));
+    let gone = |deck: &mut Deck, gone: &[u64]| {
+        let mut view = unclear(5, "words");
+        let left = view.inbox[0].unclear.iter();
+        let left = left.filter(|message| !gone.contains(&(message.line - 100)));
+        view.inbox[0].unclear = left.cloned().collect();
+        update(deck, Msg::View(Box::new(view)));
+    };
+    // One before it is settled elsewhere: the cursor stays on its message.
+    keys(&mut deck, "3<enter>jjx");
+    assert!(shown(&deck).contains("Give up this message?"));
+    gone(&mut deck, &[1]);
+    let ids = vec!["m-3".to_owned()];
+    assert_eq!(keys(&mut deck, "<enter>"), [Effect::GiveUp { ids }]);
+    // It is settled itself: nothing is asked any more.
+    keys(&mut deck, "x");
+    gone(&mut deck, &[1, 3]);
+    assert!(!shown(&deck).contains("Give up this"), "{}", shown(&deck));
+    // So are all that were marked.
+    keys(&mut deck, "vr");
+    assert!(shown(&deck).contains("Send this message again?"));
+    gone(&mut deck, &[1, 3, 4]);
+    assert!(!shown(&deck).contains("Send this"), "{}", shown(&deck));
+}
+
+#[test]
+fn a_single_entry_of_the_machine_is_one_entry() {
+    let mut view = pair_at_work();
+    let rows = FoldedRows {
+        last: 1_300,
+        count: 1,
+    };
+    view.timeline.push(TimelineRow::of_folded(
+        1_300,
+        NOW_MS,
+        rows,
+        "daemon started",
+    ));
+    let deck = deck_at(view, (120, 40));
+    let screen = shown(&deck);
+    assert!(
+        screen.contains("One entry of the machine, 1 300."),
+        "{screen}"
+    );
 }
 
 #[test]

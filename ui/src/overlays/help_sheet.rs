@@ -123,7 +123,12 @@ fn rows(deck: &Deck, context: KeyContext) -> Vec<(String, String)> {
         let pair = |(first, second, words): &(Action, Action, &'static str)| {
             let (first, second) = (find(*first)?, find(*second)?);
             let is_either = [first.action, second.action].contains(&binding.action);
-            is_either.then_some((first, second, *words))
+            let words = match (first.action, context) {
+                (Action::MoveDown, KeyContext::Chips) => "next, previous chip",
+                (Action::MoveDown, KeyContext::Search) => "next hit, hit before",
+                _ => *words,
+            };
+            is_either.then_some((first, second, words))
         };
         if let Action::Focus(_) = binding.action {
             let panes: Vec<&Binding> = shown
