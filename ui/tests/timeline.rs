@@ -5,7 +5,9 @@ use ctxrelay_ui::model::{
     Chip, DeckView, EntryPlace, FoldedRows, FoundEntries, SearchScope, ThreadView, TimelineGo,
     TimelineMark, TimelineRow, TimelineWindow, TimelineWish,
 };
-use ctxrelay_ui::scenes::{NOW_MS, found_entries, keys, long_session, pair_at_work, terminal};
+use ctxrelay_ui::scenes::{
+    NOW_MS, disconnected, found_entries, keys, long_session, pair_at_work, terminal,
+};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
 /// A size at which nothing is read beside the panes.
@@ -442,6 +444,20 @@ fn what_cannot_be_searched_says_why_and_chips_hold_for_the_search_too() {
     assert_eq!(chips, Some(vec![Chip::Message]));
     assert_eq!(wish(&effects).chips.words(), ["message"]);
     assert_eq!(keys(&mut deck, "<esc>x").len(), 1, "back to the words");
+}
+
+#[test]
+fn what_was_searched_for_without_a_daemon_is_searched_for_by_the_next_one() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let effects = keys(&mut deck, "/cook");
+    update(&mut deck, found(question(&effects).1));
+    update(&mut deck, Msg::View(Box::new(disconnected())));
+    keys(&mut deck, "ie");
+    let effects = update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    assert_eq!(question(&effects).0, "cookie");
+    // Once.
+    let effects = update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    assert_eq!(effects, []);
 }
 
 #[test]
