@@ -313,7 +313,7 @@ fn has_room(screen: &str) -> bool {
 const RUNS: u32 = 50;
 const STEPS: usize = 100;
 /// How often what stands on the terminal is compared with a fresh screen.
-const LOOK_EVERY: usize = 7;
+const LOOK_EVERY: usize = 11;
 
 fn runs() -> u32 {
     let given = std::env::var("CTXRELAY_SCREEN_RUNS");

@@ -475,6 +475,33 @@ fn a_hit_of_another_session_is_opened_to_be_read() {
         line: 871,
     };
     assert_eq!(keys(&mut deck, "<enter>"), [Effect::OpenEntry { place }]);
+    // It has no neighbours, and says so where they are asked for.
+    assert!(!shown(&deck).contains("J next"), "{}", shown(&deck));
+    assert_eq!(keys(&mut deck, "J"), []);
+    assert!(shown(&deck).contains("nothing is next to it"));
+}
+
+#[test]
+fn from_an_open_entry_one_goes_on_though_the_timeline_has_followed_what_came_since() {
+    let rows = |last| {
+        (1..=last)
+            .map(|line| row(line, &format!("note-{line}-")))
+            .collect()
+    };
+    let mut view = pair_at_work();
+    view.timeline = rows(9);
+    let mut deck = deck_at(view.clone(), NO_DETAIL);
+    keys(&mut deck, "2<enter>");
+    assert!(shown(&deck).contains("Entry 9"), "{}", shown(&deck));
+    view.timeline = rows(12);
+    update(&mut deck, Msg::View(Box::new(view)));
+    assert!(shown(&deck).contains("J next"), "{}", shown(&deck));
+    keys(&mut deck, "J");
+    assert!(shown(&deck).contains("Entry 8"), "{}", shown(&deck));
+    keys(&mut deck, "KK");
+    assert!(shown(&deck).contains("Entry 10"), "{}", shown(&deck));
+    keys(&mut deck, "<esc>");
+    assert!(selected(&deck).contains("note-10-"), "{}", shown(&deck));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::document::Document;
 use super::key_footer::KeyFooter;
 use super::search_sheet::session_label;
 use super::sheet::SheetText;
+use super::subject::Subject;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{EntryPlace, FoldedRows, TimelineRow};
@@ -95,6 +96,9 @@ impl EntrySheet {
             (Action::Copy, "copy"),
             (Action::Back, "close"),
         ];
+        if !Subject::Entry(self.place.clone()).has_neighbours(deck) {
+            keys.retain(|(action, _)| !matches!(action, Action::NextEntry | Action::PrevEntry));
+        }
         if bad_lines.is_some() || row.is_some_and(|row| row.folded.is_some()) {
             keys.retain(|(action, _)| *action != Action::Raw);
         }
