@@ -14,7 +14,7 @@ use crate::adapters::project_rules::ProjectRules;
 use crate::core::agent::Agent;
 use crate::core::instructions::{RuleRow, RuleState, SharedRules, read_by};
 use crate::core::redact::Redactor;
-use crate::deck::run::RulesOfFiles;
+use crate::deck::deck_options::RulesOfFiles;
 use crate::host::ProjectContext;
 use crate::store::config;
 use crate::wire::config::ShareMode;

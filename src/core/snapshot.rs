@@ -27,6 +27,7 @@ use super::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, Tu
 use super::signing::{ActSignature, SigningState};
 pub use activity::{ACTIVITY_MINUTES, ActivityMinute, RecentActivity};
 pub use approval::{APPROVALS_OPEN_MAX, ApprovalSnapshot};
+pub use blocking::Blocker;
 pub use changed_files::{ChangedChecks, ChangedFiles};
 pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding, TreeInQuestion};
 pub use handoff::{HandoffSnapshot, Lane, STALE_AFTER_MS};

@@ -2,7 +2,7 @@
 
 use super::clock::now_ms;
 use super::owners::Daemon;
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::DeliveryState;
 use crate::store::ledger::Stats;
 use crate::wire::control::PROTOCOL;
@@ -51,7 +51,7 @@ impl Daemon {
             agents: AgentsStatus {
                 claude: ClaudeStatus {
                     state: claude.state,
-                    since: (claude.since_ms > 0).then_some(claude.since_ms),
+                    since: self.state_since(Agent::Claude, claude.state, claude.since_ms),
                     delivery: self.claude_delivery(),
                     pid: claude.pid,
                     why: self.claude_tools_gone().or(claude.why),
@@ -65,7 +65,7 @@ impl Daemon {
                 },
                 codex: CodexStatus {
                     state: self.codex.state(),
-                    since: (codex.since_ms > 0).then_some(codex.since_ms),
+                    since: self.state_since(Agent::Codex, self.codex.state(), codex.since_ms),
                     delivery: codex_delivery,
                     thread_id: parts.thread_id,
                     turn_id: parts.turn_id,
@@ -119,6 +119,17 @@ impl Daemon {
         let (questions, of_vendors): (Vec<_>, Vec<_>) =
             open.partition(|asked| asked.request.is_user_question());
         of_codex.max(of_vendors.len() as u64) + questions.len() as u64 + waiting_helpers
+    }
+
+    /// Since when an agent is in its state, ms. A limit holds since it was hit, whatever was recorded
+    /// of the agent since then.
+    fn state_since(&self, agent: Agent, state: AgentState, since_ms: i64) -> Option<i64> {
+        let limit = self.limits.status(agent, self.clock.now_ms());
+        let limit = limit.filter(|_| state == AgentState::Limited);
+        limit
+            .map(|limit| limit.since)
+            .or(Some(since_ms))
+            .filter(|since_ms| *since_ms > 0)
     }
 
     /// How the chain is in the file as it lies there, not only in what this process wrote.

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::tokens;
 
+use super::deck_options::RulesOfFiles;
 use super::model::{Model, entry};
 use super::perform::agent_of;
-use super::run::RulesOfFiles;
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::continuity::{

@@ -8,12 +8,14 @@
 //! - [`lend`]: the terminal in the hands of the person's editor.
 //! - [`signing`]: what is decided on the screen, signed in this process.
 //! - [`opening`]: the deck before there is a daemon.
-//! - [`run`]: the deck with one.
+//! - [`deck_options`]: what a deck is given.
+//! - [`run`]: the deck with a daemon.
 //! - [`sealed`]: what has ended, read from the disk.
 
 mod agent_work;
 mod attention;
 pub mod clock;
+pub mod deck_options;
 pub mod display;
 mod editor;
 mod found;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::run::{DeckAbout, WaitingTrust};
+use super::deck_options::{DeckAbout, WaitingTrust};
 use super::timeline::Timeline;
 use super::unclear::UnclearMessages;
 use super::work::WorkIndex;

@@ -8,10 +8,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use ctxrelay_ui::Effect;
 
 use super::clock::now_ms;
+use super::deck_options::DeckAbout;
 use super::display::Display;
 use super::model::{DaemonLink, Model};
 use super::present::present;
-use super::run::DeckAbout;
 
 /// How often it looks how far the start is.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod blockers;
 mod gates;
 mod missing;
 mod rows;
@@ -12,6 +13,7 @@ use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::clock;
 
 use agents::{claude_card, codex_card};
+use blockers::blocker_text;
 use missing::missing;
 pub(in crate::deck) use rows::{detail, machine_text, row};
 
@@ -218,7 +220,8 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
     // As many as anybody reads: thousands of open handoffs stand against it as much as ten.
     let unclear = model.unclear.ids();
     let named = model.world.blockers_with(&claimed.handles, unclear);
-    let mut blockers: Vec<String> = named.take(BLOCKERS_MAX).collect();
+    let named = named.take(BLOCKERS_MAX);
+    let mut blockers: Vec<String> = named.map(|blocker| blocker_text(model, &blocker)).collect();
     let open = model
         .world
         .blocker_count(&claimed.handles, model.unclear.count());

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::deck_options::{DeckOptions, TreeOfNow};
 use super::model::Model;
-use super::run::{DeckOptions, TreeOfNow};
 
 /// A read that began before it was asked for another one may have missed what changed in between:
 /// it is followed by one more.

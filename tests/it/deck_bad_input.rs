@@ -211,3 +211,66 @@ fn a_record_that_is_cleared_or_broken_under_what_is_open_is_left_by_the_same_key
     deck.wait_for_screen("an alarm", |screen| screen.contains('▲'));
     is_well(deck);
 }
+
+#[test]
+fn a_record_that_is_cleared_under_marks_or_under_a_sealed_session_leaves_what_can_be_read() {
+    let project = Project::new();
+    lay_end(&project, |end| {
+        for n in 0..5 {
+            end.ambiguous(Agent::Claude, &format!("question {n}"));
+        }
+    });
+    let _daemon = project.daemon();
+    let mut operator = Operator::connect(&project);
+    let mut deck = deck(&project);
+    deck.wait_for_text("5 ambiguous");
+    // Under marks, while a question about them stands there.
+    deck.press(Key::Char('3'));
+    deck.press_until(Key::Enter, "the list", |screen| {
+        screen.contains("Nobody can know whether Codex has them")
+    });
+    deck.wait_for_text("question 0");
+    deck.press(Key::Char('v'));
+    deck.press(Key::Char('v'));
+    deck.wait_for_text("2 marked");
+    deck.press(Key::Char('x'));
+    deck.wait_for_text("Give up these 2 messages?");
+    let archived = json!({"discard": false});
+    operator.call("ledger/clear", archived.clone()).unwrap();
+    deck.wait_for_text("None of them is ambiguous any more.");
+    // Nothing is asked about messages of another record.
+    assert!(!deck.shows("Give up"), "{}", deck.screen());
+    close(&mut deck, "None of them");
+    // Under an entry of the session that is sealed by now.
+    deck.press(Key::Char('/'));
+    deck.type_text("question");
+    deck.send(b"\x14");
+    deck.wait_for_text("1 of 5 in all sealed sessions");
+    deck.press(Key::Enter);
+    deck.wait_for_text(", sealed");
+    deck.wait_for_text("question");
+    let screen = deck.screen();
+    let (_, session) = screen.split_once("session ").unwrap();
+    let before = format!("session {}", &session[..8]);
+    operator.call("ledger/clear", archived).unwrap();
+    deck.wait_until_gone(&before);
+    assert!(deck.shows(", sealed"), "{}", deck.screen());
+    close(&mut deck, ", sealed");
+    // Its file is taken away under the hits: it is said, and the deck goes on.
+    for folder in ["archives", "sessions"] {
+        let folder = project.state().join(folder);
+        let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        for file in files.filter(|file| file.file_name().to_string_lossy().contains(".jsonl")) {
+            let current = std::fs::read_to_string(project.state().join("current")).unwrap();
+            if !file.file_name().to_string_lossy().contains(current.trim()) {
+                std::fs::remove_file(file.path()).unwrap();
+            }
+        }
+    }
+    close(&mut deck, "/question");
+    deck.press(Key::Char('/'));
+    deck.type_text("question");
+    deck.wait_for_text("nothing in all sealed sessions has these words");
+    close(&mut deck, "esc as it was");
+    is_well(deck);
+}

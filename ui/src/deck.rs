@@ -124,8 +124,6 @@ pub struct Deck {
     pub(crate) search: RecordSearch,
     pub(crate) visited: VisitedPlaces,
     pub(crate) detail: DetailState,
-    /// Where one was before each reference that was followed, the latest last; `None` is the panes.
-    pub(crate) trail: Vec<Option<Overlay>>,
     /// The entry whose text goes to the editor once it is read.
     pub(crate) edits: Option<EntryPlace>,
     /// The pane in focus has the whole screen.
@@ -172,7 +170,6 @@ impl Deck {
             search: RecordSearch::default(),
             visited: VisitedPlaces::default(),
             detail: DetailState::default(),
-            trail: Vec::new(),
             edits: None,
             is_zoomed: false,
             problems: settings.problems,

@@ -5,6 +5,7 @@ mod agent_work;
 mod agents;
 mod asked;
 mod far_back;
+mod foreign_text;
 mod found;
 mod list;
 mod pieces;
@@ -28,6 +29,7 @@ use crate::view::view;
 pub use agent_work::{codex_rules, codex_work};
 pub use asked::{asked, asked_user, trust_waits};
 pub use far_back::far_back;
+pub use foreign_text::ForeignText;
 pub use found::found_entries;
 pub use list::SCENES;
 pub use pieces::NOW_MS;
@@ -86,12 +88,32 @@ impl Scene {
     /// # Panics
     /// When the settings' theme is broken.
     pub fn deck_with(&self, settings: Settings, size: (u16, u16)) -> Deck {
+        self.deck_after(settings, size, |msg| msg)
+    }
+
+    /// As [`Self::deck_with`], with one text in each field that holds text.
+    ///
+    /// # Panics
+    /// When the settings' theme is broken.
+    pub fn deck_of_text(&self, settings: Settings, size: (u16, u16), text: &str) -> Deck {
+        self.deck_after(settings, size, |mut msg| {
+            msg.fill(text);
+            msg
+        })
+    }
+
+    fn deck_after(
+        &self,
+        settings: Settings,
+        size: (u16, u16),
+        change: impl Fn(Msg) -> Msg,
+    ) -> Deck {
         let mut deck = Deck::new(settings).unwrap_or_else(|error| panic!("theme: {error}"));
         update(&mut deck, Msg::Resize(size.0, size.1));
-        update(&mut deck, Msg::View(Box::new((self.world)())));
+        update(&mut deck, change(Msg::View(Box::new((self.world)()))));
         keys(&mut deck, self.keys);
         if let Some(told) = self.told {
-            update(&mut deck, told());
+            update(&mut deck, change(told()));
         }
         deck
     }

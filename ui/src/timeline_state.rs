@@ -268,7 +268,11 @@ impl TimelineState {
             });
         };
         self.pause(rows);
-        self.list.selected = self.at_or_before(rows, line);
+        self.list.selected = match asked.go {
+            // What happened before it is not what was asked for.
+            TimelineGo::Time(_) => self.at_or_after(rows, line),
+            _ => self.at_or_before(rows, line),
+        };
         // In the middle, where what comes before and after it is seen too.
         self.list.top = self.list.selected.saturating_sub(self.shown / 2);
         self.cursor = TimelineCursor::default();
@@ -285,6 +289,17 @@ impl TimelineState {
             behind.saturating_sub(1)
         };
         found.min(self.order.len().saturating_sub(1))
+    }
+
+    /// Where the row stands that has this line, or the nearest one after it; the newest one where
+    /// nothing comes after it.
+    fn at_or_after(&self, rows: &[TimelineRow], line: u64) -> usize {
+        let behind = rows.partition_point(|row| row.last() < line);
+        let at = behind.min(rows.len().saturating_sub(1));
+        match self.newest_first {
+            true => rows.len().saturating_sub(1 + at),
+            false => at,
+        }
     }
 
     /// Shows the rows that are folded here one by one from now on.

@@ -2,9 +2,9 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
-    Agent, AgentCard, AgentState, DaemonState, DeckView, EntryPlace, Field, FirstStep, HandoffRow,
-    HandoffStage, InboxCard, InboxKind, OutcomeState, Party, RowOutcome, StepAct, TaskColumn,
-    Tasks, ThreadView, TimelineRow, UnclearMessage, Verdict,
+    Agent, AgentCard, AgentState, DaemonState, DeckView, EntryPlace, Field, FirstStep, FoldedRows,
+    HandoffRow, HandoffStage, InboxCard, InboxKind, OutcomeState, Party, RowOutcome, StepAct,
+    TaskColumn, Tasks, ThreadView, TimelineRow, UnclearMessage, Verdict,
 };
 use ctxrelay_ui::scenes::{
     NOW_MS, asked, asked_user, empty_first_run, handed_over, held_up, keys, long_session,
@@ -1183,16 +1183,36 @@ fn a_thread_is_followed_row_by_row_and_left_by_the_way_one_came() {
 #[test]
 fn the_way_back_is_bounded() {
     let mut deck = deck_at(pair_at_work(), (80, 24));
-    for _ in 0..200 {
-        keys(&mut deck, "o");
-        keys(&mut deck, "<esc>2");
+    let line = 1_190;
+    for _ in 0..100 {
+        keys(&mut deck, "o<esc>");
+        // Where one only was on the panes there is nothing to go back to.
+    }
+    keys(&mut deck, "2<enter>");
+    for _ in 0..100 {
+        let effects = keys(&mut deck, "o");
+        let asked = effects.into_iter().find_map(|effect| match effect {
+            Effect::OpenThread { place } => Some(place),
+            _ => None,
+        });
+        let asked = asked.expect("a thread is asked for");
+        let row = TimelineRow::new(line, NOW_MS, Agent::Codex, None, "message", "text");
+        let thread = ThreadView {
+            asked,
+            name: "h7".to_owned(),
+            rows: vec![row],
+            is_cut: false,
+            fault: None,
+        };
+        update(&mut deck, Msg::Thread(Box::new(thread)));
+        keys(&mut deck, "<enter>");
     }
     let mut steps = 0;
     while !shown(&deck).contains("no reference was followed before") {
         keys(&mut deck, "<ctrl-o>");
         steps += 1;
     }
-    assert_eq!(steps, 51, "50 places, and the one that is none");
+    assert_eq!(steps, 65, "64 places, and the one that is none");
 }
 
 #[test]
@@ -1432,6 +1452,54 @@ fn ambiguous_messages_are_one_row_and_as_many_as_marked_are_settled_after_one_qu
         "now it opens the entry"
     );
     assert!(shown(&deck).contains("Entry 112"), "{}", shown(&deck));
+}
+
+#[test]
+fn what_is_asked_about_a_message_is_never_about_another_one() {
+    let mut deck = deck(unclear(5, "words"));
+    let gone = |deck: &mut Deck, gone: &[u64]| {
+        let mut view = unclear(5, "words");
+        let left = view.inbox[0].unclear.iter();
+        let left = left.filter(|message| !gone.contains(&(message.line - 100)));
+        view.inbox[0].unclear = left.cloned().collect();
+        update(deck, Msg::View(Box::new(view)));
+    };
+    // One before it is settled elsewhere: the cursor stays on its message.
+    keys(&mut deck, "3<enter>jjx");
+    assert!(shown(&deck).contains("Give up this message?"));
+    gone(&mut deck, &[1]);
+    let ids = vec!["m-3".to_owned()];
+    assert_eq!(keys(&mut deck, "<enter>"), [Effect::GiveUp { ids }]);
+    // It is settled itself: nothing is asked any more.
+    keys(&mut deck, "x");
+    gone(&mut deck, &[1, 3]);
+    assert!(!shown(&deck).contains("Give up this"), "{}", shown(&deck));
+    // So are all that were marked.
+    keys(&mut deck, "vr");
+    assert!(shown(&deck).contains("Send this message again?"));
+    gone(&mut deck, &[1, 3, 4]);
+    assert!(!shown(&deck).contains("Send this"), "{}", shown(&deck));
+}
+
+#[test]
+fn a_single_entry_of_the_machine_is_one_entry() {
+    let mut view = pair_at_work();
+    let rows = FoldedRows {
+        last: 1_300,
+        count: 1,
+    };
+    view.timeline.push(TimelineRow::of_folded(
+        1_300,
+        NOW_MS,
+        rows,
+        "daemon started",
+    ));
+    let deck = deck_at(view, (120, 40));
+    let screen = shown(&deck);
+    assert!(
+        screen.contains("One entry of the machine, 1 300."),
+        "{screen}"
+    );
 }
 
 #[test]

@@ -9,10 +9,12 @@ use ctxrelay_ui::model::{
     Agent, BadLines, Chip, Chips, DaemonState, DeckView, FoldedRows, HandoffRow, HandoffStage,
     TaskColumn, TimelineGo, TimelineRow, TimelineWish,
 };
-use ctxrelay_ui::scenes::terminal;
+use ctxrelay_ui::scenes::{keys, terminal};
 use ctxrelay_ui::text::grouped;
-use ctxrelay_ui::{Deck, Effect, Msg, Pane, Settings, update};
+use ctxrelay_ui::{Deck, Effect, Msg, Pane, Settings, update, view};
 use proptest::prelude::*;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
 
 /// Wide enough that each row's words stand whole on the screen.
 const SIZE: (u16, u16) = (140, 44);
@@ -24,6 +26,9 @@ enum Step {
     Click(u16, u16),
     Wheel(u16, u16, bool),
     Resize(u16, u16),
+    Paste(&'static str),
+    /// Goes to a time.
+    Time,
     /// So many new entries.
     Append(u64),
     /// What was asked for comes.
@@ -43,6 +48,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0..SIZE.0, 0..SIZE.1).prop_map(|(x, y)| Step::Click(x, y)),
         1 => (0..SIZE.0, 0..SIZE.1, any::<bool>()).prop_map(|(x, y, down)| Step::Wheel(x, y, down)),
         1 => (100u16..=SIZE.0, 30u16..=SIZE.1).prop_map(|(x, y)| Step::Resize(x, y)),
+        1 => prop::sample::select(vec!["7", "x\u{1b}[2J", "\n"]).prop_map(Step::Paste),
+        1 => Just(Step::Time),
         3 => (1u64..40).prop_map(Step::Append),
         6 => Just(Step::Answer),
         1 => (0u64..400, 0u8..5).prop_map(|(line, column)| Step::Move(line, column)),
@@ -267,31 +274,34 @@ fn line_in(text: &str) -> Option<u64> {
     rest.split_once("-text")?.0.parse().ok()
 }
 
-/// The screen while nothing lies over the panes: the hints stand there then.
-fn bare(deck: &Deck, size: (u16, u16)) -> Option<String> {
-    let screen = terminal(deck, size).backend().to_string();
-    screen.contains("? help").then_some(screen)
+/// The screen as text. Drawing it is what a step costs.
+fn shown(deck: &Deck, size: (u16, u16)) -> String {
+    terminal(deck, size).backend().to_string()
+}
+
+/// Whether nothing lies over the panes: the hints stand there then.
+fn is_bare(screen: &str) -> bool {
+    screen.contains("? help")
 }
 
 /// The row with the cursor in front, in the pane in focus: what a person takes to be selected.
-fn selected(deck: &Deck, size: (u16, u16)) -> Option<u64> {
-    let screen = bare(deck, size)?;
-    screen.lines().find_map(|line| {
+fn selected(screen: &str) -> Option<u64> {
+    let mut lines = screen.lines().filter(|_| is_bare(screen));
+    lines.find_map(|line| {
         let (_, behind) = line.split_once('▸')?;
         line_in(behind.split('│').next()?)
     })
 }
 
 /// The rows of the timeline, from the first one on the screen.
-fn top(deck: &Deck, size: (u16, u16)) -> Option<u64> {
-    let screen = bare(deck, size).filter(|screen| screen.contains("2 Timeline"))?;
-    let mut rows = screen.lines().skip(2);
+fn top(screen: &str) -> Option<u64> {
+    let is_seen = is_bare(screen) && screen.contains("2 Timeline");
+    let mut rows = screen.lines().skip(2).filter(|_| is_seen);
     rows.find_map(|line| line_in(line.rsplit("││").next()?))
 }
 
 /// Whether the timeline does not fill its pane: then all of it is shown, whatever comes.
-fn has_room(deck: &Deck, size: (u16, u16)) -> bool {
-    let screen = terminal(deck, size).backend().to_string();
+fn has_room(screen: &str) -> bool {
     let lines: Vec<&str> = screen.lines().collect();
     let bottom = lines.iter().rposition(|line| line.contains('╰'));
     bottom
@@ -299,18 +309,37 @@ fn has_room(deck: &Deck, size: (u16, u16)) -> bool {
         .is_some_and(|last| !last.contains(char::is_alphanumeric))
 }
 
-/// Runs of thirty steps on average. `CTXRELAY_SCREEN_RUNS` says how many.
+/// Runs, and the steps of each: five thousand together. `CTXRELAY_SCREEN_RUNS` says how many runs.
+const RUNS: u32 = 50;
+const STEPS: usize = 100;
+/// How often what stands on the terminal is compared with a fresh screen.
+const LOOK_EVERY: usize = 11;
+
 fn runs() -> u32 {
     let given = std::env::var("CTXRELAY_SCREEN_RUNS");
-    given.map_or(64, |count| count.parse().expect("a number"))
+    given.map_or(RUNS, |count| count.parse().expect("a number"))
+}
+
+/// The row that a jump leads to: at or before a line, and at or after a time.
+fn wanted(rows: &[TimelineRow], go: TimelineGo, line: u64) -> Option<u64> {
+    let last = |row: &TimelineRow| row.folded.map_or(row.seq, |folded| folded.last);
+    let row = match go {
+        TimelineGo::Time(_) => rows.iter().find(|row| last(row) >= line).or(rows.last()),
+        _ => rows.iter().rfind(|row| row.seq <= line).or(rows.first()),
+    };
+    row.map(|row| row.seq)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: runs(), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: runs(),
+        max_shrink_iters: 200,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn what_opens_is_what_is_selected_and_that_stays(
-        steps in prop::collection::vec(step(), 1..60),
+        steps in prop::collection::vec(step(), STEPS),
         newest_first in any::<bool>(),
     ) {
         let settings = Settings { newest_first, ..Settings::new().expect("keymap") };
@@ -319,12 +348,22 @@ proptest! {
         let mut size = SIZE;
         update(&mut deck, Msg::Resize(size.0, size.1));
         world.asks(&update(&mut deck, Msg::View(Box::new(world.view.clone()))));
-        prop_assert!(selected(&deck, size).is_some());
-        for step in steps {
-            let before = selected(&deck, size);
-            let follows = terminal(&deck, size).backend().to_string().contains("following");
-            let top_before = top(&deck, size);
-            let had_room = has_room(&deck, size);
+        prop_assert!(selected(&shown(&deck, size)).is_some());
+        let backend = TestBackend::new(size.0, size.1);
+        let mut drawn = Terminal::new(backend).expect("a backend");
+        for (at, step) in steps.into_iter().enumerate() {
+            drawn.backend_mut().resize(size.0, size.1);
+            drawn.draw(|frame| view(&deck, frame)).expect("a frame");
+            let screen = drawn.backend().to_string();
+            if at % LOOK_EVERY == 0 {
+                let fresh = shown(&deck, size);
+                let differs = screen.lines().zip(fresh.lines()).find(|(was, is)| was != is);
+                prop_assert_eq!(differs, None);
+            }
+            let before = selected(&screen);
+            let follows = screen.contains("following");
+            let top_before = top(&screen);
+            let had_room = has_room(&screen);
             let opens = matches!(step, Step::Key("enter"));
             let (effects, is_of_world) = match step {
                 Step::Key(key) => {
@@ -344,9 +383,18 @@ proptest! {
                 Step::Resize(columns, rows) => {
                     size = (columns, rows);
                     update(&mut deck, Msg::Resize(columns, rows));
-                    let now = selected(&deck, size);
+                    let now = selected(&shown(&deck, size));
                     prop_assert!(before.is_none() || follows || now == before || now.is_none());
                     continue;
+                }
+                Step::Paste(text) => {
+                    (update(&mut deck, Msg::Paste(text.to_owned())), false)
+                }
+                Step::Time => {
+                    if !is_bare(&screen) {
+                        continue;
+                    }
+                    (keys(&mut deck, "#-2h<enter>"), false)
                 }
                 Step::Append(count) => {
                     world.append(count);
@@ -358,7 +406,7 @@ proptest! {
                     let view = Box::new(world.view.clone());
                     world.asks(&update(&mut deck, Msg::View(view)));
                     let is_slide = matches!(wish.go, TimelineGo::Older | TimelineGo::Newer);
-                    let now = selected(&deck, size);
+                    let now = selected(&shown(&deck, size));
                     let line = world.view.window.line;
                     if is_slide && !follows && deck.focus() == Pane::Timeline {
                         prop_assert!(before.is_none() || now == before, "{before:?} {now:?}");
@@ -366,8 +414,7 @@ proptest! {
                         && !is_slide
                     {
                         let rows = &world.view.timeline;
-                        let wanted = rows.iter().rfind(|row| row.seq <= line).or(rows.first());
-                        prop_assert_eq!(wanted.map(|row| row.seq), Some(now));
+                        prop_assert_eq!(wanted(rows, wish.go, line), Some(now));
                     }
                     continue;
                 }
@@ -392,15 +439,15 @@ proptest! {
                 world.asks(&update(&mut deck, Msg::View(Box::new(world.view.clone()))));
                 // Following means that the timeline stands on the newest.
                 if !follows {
-                    let now = selected(&deck, size);
-                    prop_assert!(before.is_none() || now == before);
+                    let screen = shown(&deck, size);
+                    prop_assert!(before.is_none() || selected(&screen) == before);
                     if !had_room {
-                        prop_assert_eq!(top(&deck, size), top_before);
+                        prop_assert_eq!(top(&screen), top_before);
                     }
                 }
             }
             if let Some(line) = before.filter(|line| opens && is_bad(*line)) {
-                let screen = terminal(&deck, size).backend().to_string();
+                let screen = shown(&deck, size);
                 let title = format!("Line {}", grouped(line));
                 prop_assert!(screen.contains(&title), "{title} is opened");
                 prop_assert!(effects.is_empty(), "nothing is read of it: {effects:?}");
@@ -409,13 +456,13 @@ proptest! {
             for effect in effects {
                 if let Effect::OpenEntry { place } = effect {
                     // Beside the panes stands what is selected now.
-                    let meant = if opens { before } else { selected(&deck, size) };
+                    let screen = shown(&deck, size);
+                    let meant = if opens { before } else { selected(&screen) };
                     prop_assert!(
                         meant.is_none_or(|line| line == place.line),
                         "{meant:?} was under the cursor, {} was opened",
                         place.line
                     );
-                    let screen = terminal(&deck, size).backend().to_string();
                     let title = format!("Entry {}", grouped(place.line));
                     prop_assert!(screen.contains(&title));
                 }

@@ -2,10 +2,12 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
-    Chip, DeckView, EntryPlace, FoldedRows, FoundEntries, SearchScope, TimelineGo, TimelineMark,
-    TimelineRow, TimelineWindow, TimelineWish,
+    Chip, DeckView, EntryPlace, FoldedRows, FoundEntries, SearchScope, ThreadView, TimelineGo,
+    TimelineMark, TimelineRow, TimelineWindow, TimelineWish,
 };
-use ctxrelay_ui::scenes::{NOW_MS, found_entries, keys, long_session, pair_at_work, terminal};
+use ctxrelay_ui::scenes::{
+    NOW_MS, disconnected, found_entries, keys, long_session, pair_at_work, terminal,
+};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
 /// A size at which nothing is read beside the panes.
@@ -118,6 +120,86 @@ fn a_number_or_a_time_is_gone_to_and_a_wrong_one_is_told_in_place() {
     assert_eq!(deck.focus(), ctxrelay_ui::Pane::Agents);
     let effects = keys(&mut deck, "#-2h<enter>");
     assert_eq!(wish(&effects).go, TimelineGo::Time(NOW_MS - 7_200_000));
+}
+
+#[test]
+fn a_time_leads_to_the_first_row_at_or_after_it_also_where_its_entry_is_not_shown() {
+    let run = |first| {
+        let rows = FoldedRows {
+            last: first + 4,
+            count: 5,
+        };
+        TimelineRow::of_folded(first, NOW_MS, rows, "machine")
+    };
+    let rows = || {
+        vec![
+            row(10, "before"),
+            run(12),
+            row(20, "after"),
+            row(21, "last"),
+        ]
+    };
+    // The step of a delivery on line 11, or 18, has no row; line 15 is in a folded one.
+    for (line, expected) in [
+        (11, "machine"),
+        (15, "machine"),
+        (18, "after"),
+        (30, "last"),
+    ] {
+        for newest_first in [true, false] {
+            let settings = Settings {
+                newest_first,
+                ..Settings::new().expect("keymap")
+            };
+            let mut deck = Deck::new(settings).expect("theme");
+            update(&mut deck, Msg::Resize(NO_DETAIL.0, NO_DETAIL.1));
+            update(&mut deck, Msg::View(Box::new(pair_at_work())));
+            let effects = keys(&mut deck, "2#-1h<enter>");
+            let there = answer(wish(&effects), Some(line), rows());
+            update(&mut deck, Msg::View(Box::new(there)));
+            let selected = selected(&deck);
+            assert!(selected.contains(expected), "{line}: {selected}");
+        }
+    }
+}
+
+#[test]
+fn the_way_back_from_a_hit_is_not_that_from_a_thread_that_was_open_before() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    keys(&mut deck, "2jj");
+    let asked = match &keys(&mut deck, "o")[..] {
+        [Effect::OpenThread { place }, ..] => place.clone(),
+        effects => panic!("{effects:?}"),
+    };
+    let line = asked.line;
+    let thread = ThreadView {
+        asked,
+        name: "h7".to_owned(),
+        rows: vec![row(line, "x")],
+        is_cut: false,
+        fault: None,
+    };
+    update(&mut deck, Msg::Thread(Box::new(thread)));
+    keys(&mut deck, "<enter><esc>");
+    let effects = keys(&mut deck, "/cookie");
+    update(&mut deck, found(question(&effects).1));
+    let effects = keys(&mut deck, "<enter>");
+    assert_eq!(wish(&effects).go, TimelineGo::Line(871));
+    let there = answer(wish(&effects), Some(871), vec![row(871, "x")]);
+    update(&mut deck, Msg::View(Box::new(there)));
+    // First back to the row, then to the thread, then to the panes: the way one came.
+    let effects = keys(&mut deck, "<ctrl-o>");
+    assert_eq!(wish(&effects).go, TimelineGo::Line(line));
+    let there = answer(wish(&effects), Some(line), vec![row(line, "x")]);
+    update(&mut deck, Msg::View(Box::new(there)));
+    assert!(shown(&deck).contains("? help"), "{}", shown(&deck));
+    keys(&mut deck, "<ctrl-o>");
+    assert!(shown(&deck).contains("Thread"), "{}", shown(&deck));
+    keys(&mut deck, "<ctrl-o>");
+    assert!(shown(&deck).contains("? help"), "{}", shown(&deck));
+    keys(&mut deck, "<ctrl-o>");
+    let screen = shown(&deck);
+    assert!(screen.contains("no reference was followed"), "{screen}");
 }
 
 #[test]
@@ -365,6 +447,20 @@ fn what_cannot_be_searched_says_why_and_chips_hold_for_the_search_too() {
 }
 
 #[test]
+fn what_was_searched_for_without_a_daemon_is_searched_for_by_the_next_one() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let effects = keys(&mut deck, "/cook");
+    update(&mut deck, found(question(&effects).1));
+    update(&mut deck, Msg::View(Box::new(disconnected())));
+    keys(&mut deck, "ie");
+    let effects = update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    assert_eq!(question(&effects).0, "cookie");
+    // Once.
+    let effects = update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    assert_eq!(effects, []);
+}
+
+#[test]
 fn a_hit_of_another_session_is_opened_to_be_read() {
     let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     let effects = keys(&mut deck, "/cookie");
@@ -379,6 +475,33 @@ fn a_hit_of_another_session_is_opened_to_be_read() {
         line: 871,
     };
     assert_eq!(keys(&mut deck, "<enter>"), [Effect::OpenEntry { place }]);
+    // It has no neighbours, and says so where they are asked for.
+    assert!(!shown(&deck).contains("J next"), "{}", shown(&deck));
+    assert_eq!(keys(&mut deck, "J"), []);
+    assert!(shown(&deck).contains("nothing is next to it"));
+}
+
+#[test]
+fn from_an_open_entry_one_goes_on_though_the_timeline_has_followed_what_came_since() {
+    let rows = |last| {
+        (1..=last)
+            .map(|line| row(line, &format!("note-{line}-")))
+            .collect()
+    };
+    let mut view = pair_at_work();
+    view.timeline = rows(9);
+    let mut deck = deck_at(view.clone(), NO_DETAIL);
+    keys(&mut deck, "2<enter>");
+    assert!(shown(&deck).contains("Entry 9"), "{}", shown(&deck));
+    view.timeline = rows(12);
+    update(&mut deck, Msg::View(Box::new(view)));
+    assert!(shown(&deck).contains("J next"), "{}", shown(&deck));
+    keys(&mut deck, "J");
+    assert!(shown(&deck).contains("Entry 8"), "{}", shown(&deck));
+    keys(&mut deck, "KK");
+    assert!(shown(&deck).contains("Entry 10"), "{}", shown(&deck));
+    keys(&mut deck, "<esc>");
+    assert!(selected(&deck).contains("note-10-"), "{}", shown(&deck));
 }
 
 #[test]

@@ -286,7 +286,9 @@ impl CodexFlow {
                     effects.push(DeliveryEffect::Store(id));
                 }
             }
-            CodexInput::LimitHolds => self.limit(true, effects),
+            CodexInput::LimitHolds => {
+                self.state.limit(true);
+            }
             CodexInput::LimitOver => {
                 if self.state.is_limited() {
                     self.trial = Trial::Next;

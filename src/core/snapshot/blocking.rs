@@ -1,10 +1,61 @@
 //! What stands in the way of a proposal by the record alone.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
-use super::{QuestionSnapshot, Snapshot};
+use super::{ArtifactSnapshot, BlockerSnapshot, HandoffSnapshot, QuestionSnapshot, Snapshot};
 use crate::entry::{DeliveryResult, FinalityProposal};
-use crate::id::EntryId;
+use crate::id::{EntryId, Seq};
+
+/// How much of an artifact's title a blocker repeats, in characters.
+pub(super) const TITLE_CHARS: usize = 80;
+
+/// One thing that stands in the way of a proposal. As text it has whole ids, for agents and the
+/// command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blocker<'a> {
+    /// A blocker note that stands.
+    Note(&'a BlockerSnapshot),
+    /// A handoff that is open.
+    Handoff(&'a HandoffSnapshot),
+    /// A question without an answer, and its place in the ledger.
+    Question(Seq, &'a QuestionSnapshot),
+    /// A message of which nobody knows whether it arrived.
+    Ambiguous(&'a EntryId),
+    /// An artifact that says that something failed.
+    Artifact(&'a ArtifactSnapshot),
+}
+
+impl Blocker<'_> {
+    /// The status and the beginning of the title of an artifact.
+    pub fn claim(artifact: &ArtifactSnapshot) -> String {
+        let artifact = &artifact.artifact;
+        let title: String = artifact.title.chars().take(TITLE_CHARS).collect();
+        format!("{}: {title}", artifact.status.as_str())
+    }
+}
+
+impl fmt::Display for Blocker<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Note(BlockerSnapshot { id, by, text, .. }) => {
+                write!(f, "blocker note {id} by {by} stands: {text}")
+            }
+            Self::Handoff(handoff) => write!(f, "handoff {} is open", handoff.id),
+            Self::Question(_, question) => {
+                let QuestionSnapshot {
+                    id, from, to, text, ..
+                } = question;
+                write!(f, "question {id} of {from} to {to} has no answer: {text}")
+            }
+            Self::Ambiguous(id) => write!(f, "delivery of {id} is ambiguous"),
+            Self::Artifact(claim) => {
+                let ArtifactSnapshot { id, by, .. } = claim;
+                write!(f, "artifact {id} by {by} is {}", Self::claim(claim))
+            }
+        }
+    }
+}
 
 impl Snapshot {
     /// What stands in the way of a proposal by the record alone: blocker notes, open handoffs that
@@ -20,7 +71,8 @@ impl Snapshot {
         let ambiguous = ambiguous
             .filter(|(_, message)| message.result == Some(DeliveryResult::Ambiguous))
             .map(|(id, _)| id);
-        self.blockers_with(closed, ambiguous).collect()
+        let blockers = self.blockers_with(closed, ambiguous);
+        blockers.map(|blocker| blocker.to_string()).collect()
     }
 
     /// As [`Self::blockers_except`], one after the other, for who keeps the messages whose fate
@@ -29,29 +81,17 @@ impl Snapshot {
         &'a self,
         closed: &'a [EntryId],
         ambiguous: impl Iterator<Item = &'a EntryId> + 'a,
-    ) -> impl Iterator<Item = String> + 'a {
-        let notes = self.open_blockers.iter().map(|blocker| {
-            let (id, by) = (&blocker.id, &blocker.by);
-            format!("blocker note {id} by {by} stands: {}", blocker.text)
-        });
-        let handoffs = self
-            .open_handoffs
-            .keys()
-            .filter(|id| !closed.contains(id))
-            .map(|id| format!("handoff {id} is open"));
-        let questions = self.open_questions.values().map(|question| {
-            let QuestionSnapshot { id, from, to, .. } = question;
-            format!(
-                "question {id} of {from} to {to} has no answer: {}",
-                question.text
-            )
-        });
-        let ambiguous = ambiguous.map(|id| format!("delivery of {id} is ambiguous"));
-        notes
-            .chain(handoffs)
-            .chain(questions)
-            .chain(ambiguous)
-            .chain(self.failed_artifacts())
+    ) -> impl Iterator<Item = Blocker<'a>> + 'a {
+        let open_handoffs = self.open_handoffs.values();
+        let handoffs = open_handoffs.filter(|handoff| !closed.contains(&handoff.id));
+        let questions = self.open_questions.iter();
+        self.open_blockers
+            .iter()
+            .map(Blocker::Note)
+            .chain(handoffs.map(Blocker::Handoff))
+            .chain(questions.map(|(seq, question)| Blocker::Question(*seq, question)))
+            .chain(ambiguous.map(Blocker::Ambiguous))
+            .chain(self.failed_artifacts().map(Blocker::Artifact))
     }
 
     /// How many [`Self::blockers_with`] gives with so many of those messages.

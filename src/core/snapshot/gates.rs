@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::blocking::TITLE_CHARS;
 use super::{ArtifactSnapshot, ChangedFiles, Snapshot};
 use crate::entry::{Artifact, ArtifactStatus, GateRun, WorkTree};
 use crate::id::{EntryId, Seq};
@@ -9,9 +10,6 @@ use crate::path_glob::glob_matches;
 
 /// How many gates are remembered; names come from a file that changes.
 pub const GATES_KEPT_MAX: usize = 64;
-
-/// How much of an artifact's title a blocker repeats, in characters.
-const TITLE_CHARS: usize = 80;
 
 /// A gate that the operator trusts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -217,13 +215,11 @@ impl Snapshot {
 
     /// Artifacts since the last approval that say that something failed, and that no later one of
     /// the same kind and title took back. What a gate came to is told by the gate.
-    pub(super) fn failed_artifacts(&self) -> impl Iterator<Item = String> {
+    pub(super) fn failed_artifacts(&self) -> impl Iterator<Item = &ArtifactSnapshot> {
         let since = self.approved_through;
         let artifacts = self.artifacts.iter().enumerate();
         artifacts.filter_map(move |(at, claim)| {
-            let ArtifactSnapshot {
-                id, by, artifact, ..
-            } = claim;
+            let artifact = &claim.artifact;
             let is_bad = matches!(
                 artifact.status,
                 ArtifactStatus::Failed | ArtifactStatus::Blocked | ArtifactStatus::TimedOut
@@ -237,12 +233,7 @@ impl Snapshot {
                     && later.status != ArtifactStatus::Unknown
             };
             let mut later = self.artifacts.iter().skip(at + 1);
-            if later.any(|later| is_same(&later.artifact)) {
-                return None;
-            }
-            let status = artifact.status.as_str();
-            let title: String = artifact.title.chars().take(TITLE_CHARS).collect();
-            Some(format!("artifact {id} by {by} is {status}: {title}"))
+            (!later.any(|later| is_same(&later.artifact))).then_some(claim)
         })
     }
 }

@@ -322,6 +322,34 @@ async fn a_limit_outlives_the_daemon_until_its_time_has_come() {
 }
 
 #[tokio::test]
+async fn a_limit_is_recorded_once_and_holds_since_it_was_hit_over_any_number_of_starts() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let at_ms = now_ms(&rig) + 600_000;
+    rig.fact(CodexFact::LimitEnds { at_ms });
+    hit(&mut rig, "turn-1", &id).await;
+    let recorded = rig.daemon.recorder.world().agent(Agent::Codex).limit;
+    let since = recorded.unwrap().since_ms;
+    for _ in 0..3 {
+        rig.fact(CodexFact::ServerLost {
+            why: "it was stopped".to_owned(),
+            gave_up: false,
+        });
+        rig.settle().await;
+        drop(rig);
+        rig = Rig::with_codex(&place).await;
+        let codex = rig.daemon.status().agents.codex;
+        assert_eq!(codex.state, AgentState::Limited);
+        assert_eq!(codex.limit.unwrap().resets_at, Some(at_ms));
+        assert_eq!(codex.since, Some(since));
+    }
+    let record = std::fs::read_to_string(rig.daemon.recorder.ledger().path()).unwrap();
+    assert_eq!(record.matches("Codex is at its usage limit").count(), 1);
+}
+
+#[tokio::test]
 async fn a_limit_goes_along_to_the_process_that_goes_on() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;

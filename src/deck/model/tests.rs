@@ -7,8 +7,8 @@ use super::{DaemonLink, Model, rows_of};
 use crate::core::fold::fold;
 use crate::core::id::Seq;
 use crate::core::snapshot::Snapshot;
+use crate::deck::deck_options::DeckAbout;
 use crate::deck::present::present;
-use crate::deck::run::DeckAbout;
 use crate::wire::control::EntryPage;
 use crate::wire::window::{MachineRun, WindowPage, WindowPlace, WindowRow};
 

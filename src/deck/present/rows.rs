@@ -344,7 +344,7 @@ pub(in crate::deck) fn detail(model: &Model, entry: &Entry) -> Vec<ui::Field> {
     if let Some(runtime_session) = &entry.runtime_session {
         field("pair", runtime_session.to_string());
     }
-    field("entry", format!("{} · {}", entry.seq, entry.id));
+    field("entry", format!("{} · {}", grouped(entry.seq.0), entry.id));
     fields
 }
 

@@ -213,8 +213,8 @@ fn about(key: &str) -> (ui::InboxKind, &'static [&'static str]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::deck::deck_options::DeckAbout;
     use crate::deck::present::present;
-    use crate::deck::run::DeckAbout;
 
     fn read(link: DaemonLink) -> Model {
         let mut model = Model::new(link, DeckAbout::default());

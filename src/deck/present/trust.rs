@@ -72,8 +72,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::deck::deck_options::{DeckAbout, WaitingTrust};
     use crate::deck::model::DaemonLink;
-    use crate::deck::run::{DeckAbout, WaitingTrust};
     use crate::wire::config::Waiting;
 
     fn card_of(key: &str, trusted: Option<Value>, found: Option<Value>) -> ui::TrustCard {

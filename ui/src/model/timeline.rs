@@ -187,6 +187,13 @@ impl TimelineRow {
         }
     }
 
+    /// The last line of the record that it stands for.
+    pub(crate) fn last(&self) -> u64 {
+        let folded = self.folded.map(|rows| rows.last);
+        let bad = self.bad_lines.map(|lines| lines.last);
+        folded.or(bad).unwrap_or(self.seq)
+    }
+
     /// A row with only the columns.
     pub fn new(
         seq: u64,

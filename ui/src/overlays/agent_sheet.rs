@@ -5,7 +5,8 @@ use ratatui::text::{Line, Span};
 
 use super::agent_pages::{AgentPage, AgentPages};
 use super::document::Document;
-use super::sheet::{SheetText, key_footer};
+use super::key_footer::KeyFooter;
+use super::sheet::SheetText;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{
@@ -15,6 +16,7 @@ use crate::panes::{activity, last_note, limit_words, silence_role, silence_words
 use crate::text;
 use crate::theme::ThemeRole;
 use crate::update::applies;
+use crate::widgets::blank;
 
 /// An opened agent.
 #[derive(Debug, Clone)]
@@ -69,7 +71,8 @@ impl AgentSheet {
             title: Line::from(title),
             mark: Line::default(),
             lines: document.into_lines(),
-            footer: vec![key_footer(deck, &footer)],
+            footer: Vec::new(),
+            keys: KeyFooter::new(deck, &footer),
         }
     }
 }
@@ -198,7 +201,8 @@ fn write(document: &mut Document<'_>, card: &AgentCard) {
     if !card.activity.is_empty() {
         document.heading(&format!("The last {} minutes", card.activity.len()), "");
         let (worked, entries) = card.worked();
-        document.line(Line::from(activity(deck, card)));
+        let bars = activity(deck, card);
+        document.line(Line::from_iter([blank(2)].into_iter().chain(bars)));
         document.body(
             &format!(
                 "a turn ran in {worked} of them {dot} {entries} {} written",

@@ -74,5 +74,5 @@ pub(crate) fn answers(card: &InboxCard) -> Option<Choice> {
     options.push(ChoiceOption::new("not now", "it waits on", Pick::Nothing));
     let first = sanitize::line(card.summary.lines().next().unwrap_or_default());
     let title = format!("{} asks {}", card.by.title(), asked.what);
-    Some(Choice::new(title, vec![first], options))
+    Some(Choice::new(sanitize::line(&title), vec![first], options))
 }

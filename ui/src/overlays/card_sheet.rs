@@ -1,13 +1,12 @@
 //! [`CardSheet`]: a card of the inbox on one screen, and the only place where it is answered.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::asked::asked;
-use super::card_gates::{checks, gates_key, gates_question};
+use super::card_gates::checks;
 use super::document::Document;
-use super::sheet::{SheetText, draw_box, key_footer, overlay_area};
+use super::key_footer::KeyFooter;
+use super::sheet::SheetText;
 use super::trust::waiting_keys;
 use crate::action::Action;
 use crate::deck::Deck;
@@ -20,9 +19,6 @@ use crate::widgets::{TextField, blank, fit_line, join, spans_of, spread, width_o
 
 /// From this width on, evidence stands beside the gates.
 const TWO_COLUMNS: usize = 88;
-
-/// From this width on, keys are explained in more than a word.
-const ROOMY: usize = 72;
 
 /// How far the operator has come.
 #[derive(Debug, Clone)]
@@ -110,7 +106,7 @@ impl CardSheet {
                     "This card is gone: it was answered or withdrawn elsewhere.",
                     theme.style(ThemeRole::Text),
                 )],
-                footer: vec![key_footer(deck, &[(Action::Back, "close")])],
+                keys: KeyFooter::new(deck, &[(Action::Back, "close")]),
                 ..SheetText::default()
             };
         };
@@ -175,123 +171,8 @@ impl CardSheet {
                 ),
             },
             lines,
-            footer: self.footer(deck, card, columns),
-        }
-    }
-
-    fn footer(&self, deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
-        let theme = &deck.theme;
-        let wait = theme.style(ThemeRole::Wait);
-        match &self.stage {
-            CardStage::Reading => {
-                let mut keys = Vec::new();
-                match card.kind {
-                    InboxKind::Finality if columns < ROOMY => {
-                        keys.extend([(Action::Approve, "approve"), (Action::Reject, "reject")])
-                    }
-                    InboxKind::Finality => keys.extend([
-                        (Action::Approve, "approve as the operator"),
-                        (Action::Reject, "reject with a reason"),
-                    ]),
-                    InboxKind::Trust if card.can_be_trusted() => {
-                        keys.push((Action::Approve, "trust it"));
-                    }
-                    InboxKind::Alarm => keys.push((Action::Retry, "try again")),
-                    InboxKind::Tampering => keys.push((Action::Acknowledge, "I have seen it")),
-                    InboxKind::Approval | InboxKind::Question if card.asked.is_some() => {
-                        keys.push((Action::Approve, "answer"));
-                        if card
-                            .asked
-                            .as_ref()
-                            .is_some_and(|asked| asked.denial().is_some())
-                        {
-                            keys.push((Action::Reject, "do not allow, with a reason"));
-                        }
-                    }
-                    InboxKind::Trouble | InboxKind::Setup | InboxKind::Notice => {
-                        keys.push((Action::Copy, "copy"));
-                        if card.command.is_some() {
-                            keys.push((Action::CopyId, "copy the command"));
-                        }
-                    }
-                    InboxKind::Approval
-                    | InboxKind::Question
-                    | InboxKind::Trust
-                    | InboxKind::Stuck
-                    | InboxKind::Limited
-                    | InboxKind::Full => {}
-                }
-                if !card.gates.is_empty() {
-                    keys.push((Action::Gates, gates_key(card)));
-                }
-                keys.push((Action::Back, "later"));
-                vec![key_footer(deck, &keys)]
-            }
-            CardStage::Approving => {
-                let mut out: Vec<Line<'static>> = warnings(card)
-                    .into_iter()
-                    .map(|text| {
-                        Line::styled(
-                            format!("{} {text}", deck.glyphs.wrong()),
-                            theme.style(ThemeRole::OutcomeAttention),
-                        )
-                    })
-                    .collect();
-                let on = match &card.commit {
-                    Some(commit) => {
-                        format!(" on commit {}", text::short(&sanitize::line(commit), 7))
-                    }
-                    None => String::new(),
-                };
-                out.extend(
-                    text::wrap(
-                        &format!(
-                            "Record your approval{on}? It goes into the ledger as your decision."
-                        ),
-                        columns,
-                    )
-                    .into_iter()
-                    .map(|line| Line::styled(line, wait)),
-                );
-                out.push(key_footer(
-                    deck,
-                    &[(Action::Open, "approve"), (Action::Back, "not yet")],
-                ));
-                out
-            }
-            CardStage::Retrying => vec![
-                Line::styled(
-                    "Try it again? What may have arrived once may arrive twice.",
-                    wait,
-                ),
-                key_footer(
-                    deck,
-                    &[(Action::Open, "try again"), (Action::Back, "not yet")],
-                ),
-            ],
-            CardStage::Gates => {
-                let lines = text::wrap(&gates_question(card), columns).into_iter();
-                let mut out: Vec<_> = lines.map(|line| Line::styled(line, wait)).collect();
-                let yes = gates_key(card);
-                out.push(key_footer(
-                    deck,
-                    &[(Action::Open, yes), (Action::Back, "not now")],
-                ));
-                out
-            }
-            CardStage::Acknowledging => {
-                let text = "Record that you have seen this? It ends the alarm; what was set aside \
-                            stays set aside.";
-                let lines = text::wrap(text, columns).into_iter();
-                let mut out: Vec<_> = lines.map(|line| Line::styled(line, wait)).collect();
-                out.push(key_footer(
-                    deck,
-                    &[(Action::Open, "I have seen it"), (Action::Back, "not yet")],
-                ));
-                out
-            }
-            // What is typed has a box of its own.
-            CardStage::Rejecting(_) | CardStage::Answering { .. } => Vec::new(),
+            footer: self.asked(deck, card, columns),
+            keys: self.keys(deck, card, columns),
         }
     }
 
@@ -302,82 +183,6 @@ impl CardSheet {
             _ => None,
         }
     }
-
-    /// What is typed, in a box at the foot of the card.
-    pub(crate) fn draw_typed(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
-        match &self.stage {
-            CardStage::Rejecting(field) => {
-                draw_field(field, ("Reject: why?", "reject"), deck, screen, buf);
-            }
-            CardStage::Answering { field, .. } => {
-                draw_field(field, ("Your answer", "answer"), deck, screen, buf);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// A line to type, under a title, with the word for what `enter` does.
-fn draw_field(
-    field: &TextField,
-    (title, does): (&'static str, &'static str),
-    deck: &Deck,
-    screen: Rect,
-    buf: &mut Buffer,
-) {
-    let theme = &deck.theme;
-    let area = overlay_area(screen, 84, 5);
-    let inner = draw_box(
-        deck,
-        area,
-        buf,
-        Line::styled(title, theme.style(ThemeRole::TitleFocus)),
-        Line::styled("the agent reads this", theme.style(ThemeRole::TextFaint)),
-    );
-    if inner.height < 1 {
-        return;
-    }
-    field.draw(Rect { height: 1, ..inner }, buf, theme, true);
-    if inner.height >= 3 {
-        let keys = key_footer(
-            deck,
-            &[(Action::Open, does), (Action::Back, "back to the card")],
-        );
-        buf.set_line(
-            inner.x,
-            inner.bottom() - 1,
-            &fit_line(keys, usize::from(inner.width)),
-            inner.width,
-        );
-    }
-}
-
-/// What an operator should know before saying yes.
-pub(crate) fn warnings(card: &InboxCard) -> Vec<String> {
-    let mut out = Vec::new();
-    match card.tree_still_same {
-        Some(false) => {
-            out.push("STALE: the work tree has changed since the proposal".to_owned());
-        }
-        None if card.kind == InboxKind::Finality => {
-            out.push("nobody could tell whether the work tree is still the same".to_owned())
-        }
-        _ => {}
-    }
-    match card.blocker_count() {
-        0 => {}
-        1 => out.push("one blocker is open".to_owned()),
-        n => out.push(format!("{} blockers are open", text::grouped(n))),
-    }
-    let failed = card
-        .gates
-        .iter()
-        .filter(|gate| gate.state == GateState::Failed)
-        .count();
-    if failed > 0 {
-        out.push(format!("{failed} of {} gates failed", card.gates.len()));
-    }
-    out
 }
 
 /// By whom, when, on which tree.

@@ -4,7 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::sheet::{draw_box, key_footer, overlay_area};
+use super::key_footer::KeyFooter;
+use super::sheet::{box_inner, draw_box, foot, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{Chip, Chips, ThreadChip};
@@ -116,14 +117,13 @@ fn room(screen: Rect) -> usize {
 impl ChipSheet {
     pub(super) fn area(deck: &Deck, screen: Rect) -> Rect {
         let lines = chip_lines(deck, &deck.timeline.chips, None, room(screen));
+        let keys = usize::from(Self::footer(deck).rows(room(screen)));
         // The cursor's brackets may need a line more.
-        overlay_area(screen, columns(screen), lines.len() + 5)
+        overlay_area(screen, columns(screen), lines.len() + keys + 4)
     }
 
-    pub(crate) fn draw(self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
-        let area = Self::area(deck, screen);
-        let lines = chip_lines(deck, &deck.timeline.chips, Some(self.at), room(screen));
-        let footer = key_footer(
+    fn footer(deck: &Deck) -> KeyFooter {
+        KeyFooter::new(
             deck,
             &[
                 (Action::MoveDown, "next"),
@@ -131,18 +131,29 @@ impl ChipSheet {
                 (Action::ClearChips, "all off"),
                 (Action::Back, "done"),
             ],
-        );
+        )
+    }
+
+    /// Its keys, and where they stand.
+    pub(super) fn keys(deck: &Deck, screen: Rect) -> (Rect, KeyFooter) {
+        let keys = Self::footer(deck);
+        let inner = box_inner(Self::area(deck, screen));
+        let rows = keys.rows(usize::from(inner.width));
+        (foot(inner, rows.min(inner.height.saturating_sub(1))), keys)
+    }
+
+    pub(crate) fn draw(self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
+        let area = Self::area(deck, screen);
+        let lines = chip_lines(deck, &deck.timeline.chips, Some(self.at), room(screen));
         let title = Line::styled(
             "What the timeline and the search show",
             deck.theme.style(ThemeRole::TitleFocus),
         );
         let inner = draw_box(deck, area, buf, title, Line::default());
-        let bottom = inner.bottom();
-        for (line, y) in lines.iter().zip(inner.y..bottom.saturating_sub(1)) {
+        let (place, keys) = Self::keys(deck, screen);
+        for (line, y) in lines.iter().zip(inner.y..place.y) {
             buf.set_line(inner.x, y, line, inner.width);
         }
-        if inner.height > 1 {
-            buf.set_line(inner.x, bottom - 1, &footer, inner.width);
-        }
+        keys.draw(place, buf);
     }
 }

@@ -4,13 +4,26 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::sheet::{draw_box, key_footer, overlay_area};
+use super::key_footer::KeyFooter;
+use super::sheet::{box_inner, draw_box, foot, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::text;
 use crate::theme::ThemeRole;
 use crate::widgets::{ListState, blank, fit_line};
+
+/// Fewest columns in which what an answer comes to is wrapped.
+const DESC_MIN: usize = 12;
+
+/// Where everything stands.
+struct Places {
+    area: Rect,
+    body: Vec<String>,
+    /// What each answer comes to, in as many lines as it has.
+    descs: Vec<Vec<String>>,
+    options: Rect,
+}
 
 /// What an answer does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +103,7 @@ impl Choice {
     }
 
     /// Where it stands, and its words.
-    pub(super) fn area(&self, screen: Rect) -> (Rect, Vec<String>) {
+    fn places(&self, screen: Rect) -> Places {
         let label = self.label_columns();
         let widest = self
             .options
@@ -101,130 +114,139 @@ impl Choice {
             .max()
             .unwrap_or(0);
         let columns = u16::try_from(widest + 4).unwrap_or(u16::MAX).min(92);
-        let room = usize::from(
-            columns
-                .min(screen.width.saturating_sub(2))
-                .saturating_sub(4),
-        );
-        let body: Vec<String> = self
-            .lines
-            .iter()
-            .flat_map(|line| text::wrap(line, room))
-            .collect();
-        let gap = usize::from(!body.is_empty());
-        (
-            overlay_area(screen, columns, body.len() + gap + self.options.len() + 4),
-            body,
-        )
-    }
-
-    /// First row of the options and how many fit.
-    fn options_area(&self, screen: Rect) -> Rect {
-        let (area, body) = self.area(screen);
+        let width = columns.min(screen.width.saturating_sub(2));
+        let room = usize::from(width.saturating_sub(4));
+        let lines = self.lines.iter();
+        let body: Vec<String> = lines.flat_map(|line| text::wrap(line, room)).collect();
+        let mut gap = usize::from(!body.is_empty());
+        let beside = room.saturating_sub(label + 4);
+        let wrapped = |option: &ChoiceOption| match option.desc.is_empty() {
+            true => vec![String::new()],
+            false => text::wrap(&option.desc, beside.max(1)),
+        };
+        let mut descs: Vec<Vec<String>> = self.options.iter().map(wrapped).collect();
+        let rows_of = |descs: &[Vec<String>]| descs.iter().map(Vec::len).sum::<usize>();
+        let rows = |descs: &[Vec<String>], gap| body.len() + gap + rows_of(descs) + 4;
+        let is_whole = |gap| {
+            let room = usize::from(screen.height.saturating_sub(2));
+            beside >= DESC_MIN && rows(&descs, gap) <= room
+        };
+        if !is_whole(gap) && is_whole(0) {
+            gap = 0;
+        } else if !is_whole(gap) {
+            // Each answer has its line: none may be out of sight.
+            let cut = |option: &ChoiceOption| vec![option.desc.clone()];
+            descs = self.options.iter().map(cut).collect();
+        }
+        let area = overlay_area(screen, columns, rows(&descs, gap));
         let inner_height = area.height.saturating_sub(2);
         let footer = if inner_height > 3 { 2 } else { 0 };
-        let wanted = self.options.len() as u16;
-        let above = (body.len() as u16 + u16::from(!body.is_empty()))
+        let wanted = rows_of(&descs) as u16;
+        let above = (body.len() as u16 + gap as u16)
             .min(inner_height.saturating_sub(footer + wanted.min(3)));
-        Rect {
+        let options = Rect {
             x: area.x + 1,
             y: area.y + 1 + above,
             width: area.width.saturating_sub(2),
             height: inner_height.saturating_sub(above + footer).min(wanted),
+        };
+        Places {
+            area,
+            body,
+            descs,
+            options,
         }
+    }
+
+    /// The box.
+    pub(super) fn area(&self, screen: Rect) -> Rect {
+        self.places(screen).area
+    }
+
+    /// Its keys, and where they stand.
+    pub(super) fn keys(&self, deck: &Deck, screen: Rect) -> (Rect, KeyFooter) {
+        let places = self.places(screen);
+        let inner = box_inner(places.area);
+        let rows = u16::from(places.options.bottom() < inner.bottom());
+        let keys = [(Action::Open, "choose"), (Action::Back, "close")];
+        (foot(inner, rows), KeyFooter::new(deck, &keys))
     }
 
     /// Which option a click on this cell means.
     pub(crate) fn option_at(&self, screen: Rect, x: u16, y: u16) -> Option<usize> {
-        let area = self.options_area(screen);
+        let places = self.places(screen);
+        let area = places.options;
         let inside = (area.x..area.right()).contains(&x) && (area.y..area.bottom()).contains(&y);
-        inside
-            .then(|| self.top(area) + usize::from(y - area.y))
-            .filter(|index| *index < self.options.len())
+        let row = inside.then(|| self.top(area, &places.descs) + usize::from(y - area.y))?;
+        let mut end = 0;
+        places.descs.iter().position(|desc| {
+            end += desc.len();
+            row < end
+        })
     }
 
-    fn top(&self, area: Rect) -> usize {
-        (self.list.selected + 1).saturating_sub(usize::from(area.height).max(1))
+    /// The first row that is shown. Only answers of one row each may need more than there are.
+    fn top(&self, area: Rect, descs: &[Vec<String>]) -> usize {
+        let end: usize = descs
+            .iter()
+            .take(self.list.selected + 1)
+            .map(Vec::len)
+            .sum();
+        end.saturating_sub(usize::from(area.height).max(1))
     }
 
     pub(crate) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
         let theme = &deck.theme;
-        let (area, body) = self.area(screen);
+        let places = self.places(screen);
         let inner = draw_box(
             deck,
-            area,
+            places.area,
             buf,
             Line::styled(self.title.clone(), theme.style(ThemeRole::TitleFocus)),
             Line::default(),
         );
-        let options = self.options_area(screen);
-        for (row, line) in body
-            .iter()
-            .take(usize::from(options.y.saturating_sub(inner.y)))
-            .enumerate()
-        {
-            buf.set_stringn(
-                inner.x,
-                inner.y + row as u16,
-                line,
-                usize::from(inner.width),
-                theme.style(ThemeRole::Text),
-            );
+        let options = places.options;
+        let width = usize::from(inner.width);
+        let text = theme.style(ThemeRole::Text);
+        for (line, y) in places.body.iter().zip(inner.y..options.y) {
+            buf.set_stringn(inner.x, y, line, width, text);
         }
         let label = self.label_columns();
-        let top = self.top(options);
-        for (row, (index, option)) in self
-            .options
-            .iter()
-            .enumerate()
-            .skip(top)
-            .take(usize::from(options.height))
-            .enumerate()
-        {
-            let y = options.y + row as u16;
-            let selected = index == self.list.selected;
+        let top = self.top(options, &places.descs);
+        let all = places.descs.iter().enumerate().flat_map(|(index, desc)| {
+            let lines = desc.iter().enumerate();
+            lines.map(move |(part, words)| (index, part, words))
+        });
+        for ((index, part, words), y) in all.skip(top).zip(options.y..options.bottom()) {
+            let is_selected = index == self.list.selected;
+            let (cursor, name) = match (part, self.options.get(index)) {
+                (0, Some(option)) if is_selected => (deck.glyphs.cursor(), option.label.as_str()),
+                (0, Some(option)) => (" ", option.label.as_str()),
+                _ => (" ", ""),
+            };
+            let strong = if is_selected {
+                ThemeRole::TextStrong
+            } else {
+                ThemeRole::Text
+            };
             let line = Line::from(vec![
-                Span::styled(
-                    if selected { deck.glyphs.cursor() } else { " " },
-                    theme.style(ThemeRole::Key),
-                ),
+                Span::styled(cursor, theme.style(ThemeRole::Key)),
                 blank(1),
-                Span::styled(
-                    text::pad(&option.label, label),
-                    theme.style(if selected {
-                        ThemeRole::TextStrong
-                    } else {
-                        ThemeRole::Text
-                    }),
-                ),
+                Span::styled(text::pad(name, label), theme.style(strong)),
                 blank(2),
-                Span::styled(option.desc.clone(), theme.style(ThemeRole::TextMuted)),
+                Span::styled(words.clone(), theme.style(ThemeRole::TextMuted)),
             ]);
-            buf.set_line(
-                inner.x,
-                y,
-                &fit_line(line, usize::from(inner.width)),
-                inner.width,
-            );
-            if selected {
-                buf.set_style(
-                    Rect {
-                        y,
-                        height: 1,
-                        ..options
-                    },
-                    theme.style(ThemeRole::SelectionFocus),
-                );
+            buf.set_line(inner.x, y, &fit_line(line, width), inner.width);
+            if is_selected {
+                let bar = Rect {
+                    y,
+                    height: 1,
+                    ..options
+                };
+                buf.set_style(bar, theme.style(ThemeRole::SelectionFocus));
             }
         }
-        if options.bottom() < inner.bottom() {
-            let keys = key_footer(deck, &[(Action::Open, "choose"), (Action::Back, "close")]);
-            buf.set_line(
-                inner.x,
-                inner.bottom() - 1,
-                &fit_line(keys, usize::from(inner.width)),
-                inner.width,
-            );
-        }
+        let (place, keys) = self.keys(deck, screen);
+        keys.draw(place, buf);
     }
 }

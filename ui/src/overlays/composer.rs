@@ -4,7 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::sheet::{draw_box, key_footer, overlay_area};
+use super::key_footer::KeyFooter;
+use super::sheet::{box_inner, draw_box, foot, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::{Draft, Drafts, Writing};
@@ -12,7 +13,7 @@ use crate::effect::{Effect, NoteTag, WhenBusy};
 use crate::model::{Agent, AgentCard, AgentState};
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::{TextField, draw_thumb, fit_line, spread};
+use crate::widgets::{TextField, draw_thumb, spread};
 
 /// Most lines of the text box before it scrolls.
 const ROWS_MAX: usize = 16;
@@ -122,7 +123,7 @@ impl Composer {
     }
 
     /// Where it stands: as high as what is written, within bounds.
-    pub(super) fn area(&self, screen: Rect) -> Rect {
+    pub(super) fn area(&self, deck: &Deck, screen: Rect) -> Rect {
         let room = usize::from(
             COLUMNS
                 .min(screen.width.saturating_sub(2))
@@ -134,28 +135,55 @@ impl Composer {
         } else {
             0
         };
-        overlay_area(screen, COLUMNS, rows + extra + 5)
+        let keys = usize::from(self.footer(deck).rows(room));
+        overlay_area(screen, COLUMNS, rows + extra + keys + 4)
+    }
+
+    fn footer(&self, deck: &Deck) -> KeyFooter {
+        let mut keys = vec![(Action::Send, "send"), (Action::Newline, "new line")];
+        match self.writing {
+            Writing::Note => keys.push((Action::OtherAgent, "sort")),
+            Writing::Handoff => keys.push((Action::NextField, "why")),
+            Writing::Message => {}
+        }
+        if self.writing != Writing::Note {
+            keys.push((Action::OtherAgent, "agent"));
+            keys.push((Action::WhenBusy, "if busy"));
+        }
+        keys.push((Action::Back, "draft"));
+        keys.push((Action::Edit, "editor"));
+        KeyFooter::new(deck, &keys)
+    }
+
+    /// Its keys, and where they stand.
+    pub(super) fn keys(&self, deck: &Deck, screen: Rect) -> (Rect, KeyFooter) {
+        let keys = self.footer(deck);
+        let inner = box_inner(self.area(deck, screen));
+        let rows = keys.rows(usize::from(inner.width));
+        (foot(inner, rows.min(inner.height.saturating_sub(1))), keys)
     }
 
     pub(crate) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
         let theme = &deck.theme;
-        let area = self.area(screen);
+        let area = self.area(deck, screen);
         let title = self.title(deck);
         let inner = draw_box(deck, area, buf, title, self.arrival(deck));
         if inner.height == 0 {
             return;
         }
-        let keys_row = u16::from(inner.height > 1);
-        let gap = u16::from(inner.height > 3);
+        let (place, keys) = self.keys(deck, screen);
+        keys.draw(place, buf);
+        let keys_rows = place.height;
+        let gap = u16::from(inner.height > keys_rows + 2);
         // What becomes of it, and how much it is.
-        let fate_row = u16::from(inner.height > 4);
-        let reason_rows = if self.writing == Writing::Handoff && inner.height > 6 {
+        let fate_row = u16::from(inner.height > keys_rows + 3);
+        let reason_rows = if self.writing == Writing::Handoff && inner.height > keys_rows + 5 {
             3
         } else {
             0
         };
         let text = Rect {
-            height: inner.height - keys_row - fate_row - gap - reason_rows,
+            height: inner.height - keys_rows - fate_row - gap - reason_rows,
             ..inner
         };
         let first = self.text.draw(text, buf, theme, !self.in_reason);
@@ -174,7 +202,7 @@ impl Composer {
         );
         if fate_row > 0 {
             let line = spread(self.fate(deck), self.count(deck), usize::from(inner.width));
-            let y = inner.bottom() - 1 - keys_row;
+            let y = place.y - 1;
             buf.set_line(inner.x, y, &line, inner.width);
         }
         if reason_rows > 0 {
@@ -203,22 +231,6 @@ impl Composer {
             buf.set_style(text, theme.style(ThemeRole::Overlay));
             self.reason
                 .draw(Rect { height: 1, ..text }, buf, theme, true);
-        }
-        if keys_row > 0 {
-            let mut keys = vec![(Action::Send, "send"), (Action::Newline, "new line")];
-            match self.writing {
-                Writing::Note => keys.push((Action::OtherAgent, "sort")),
-                Writing::Handoff => keys.push((Action::NextField, "why")),
-                Writing::Message => {}
-            }
-            if self.writing != Writing::Note {
-                keys.push((Action::OtherAgent, "agent"));
-                keys.push((Action::WhenBusy, "if busy"));
-            }
-            keys.push((Action::Back, "draft"));
-            keys.push((Action::Edit, "editor"));
-            let line = fit_line(key_footer(deck, &keys), usize::from(inner.width));
-            buf.set_line(inner.x, inner.bottom() - 1, &line, inner.width);
         }
     }
 

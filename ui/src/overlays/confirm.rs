@@ -4,7 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::sheet::{draw_box, key_footer, overlay_area};
+use super::key_footer::KeyFooter;
+use super::sheet::{box_inner, draw_box, foot, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
@@ -39,6 +40,16 @@ impl Confirm {
         (overlay_area(screen, columns, body.len() + 7), body)
     }
 
+    /// Its keys, and where they stand.
+    pub(super) fn keys(&self, deck: &Deck, screen: Rect) -> (Rect, KeyFooter) {
+        let keys = [
+            (Action::Open, "do it"),
+            (Action::Back, "leave everything as it is"),
+        ];
+        let inner = box_inner(self.area(screen).0);
+        (foot(inner, 1), KeyFooter::new(deck, &keys))
+    }
+
     pub(crate) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
         let theme = &deck.theme;
         let (area, body) = self.area(screen);
@@ -60,34 +71,17 @@ impl Confirm {
                 theme.style(ThemeRole::Text),
             );
         }
-        let mut put = |from_bottom: u16, line: Line<'static>| {
-            if inner.height >= from_bottom {
-                buf.set_line(
-                    inner.x,
-                    bottom - from_bottom,
-                    &fit_line(line, usize::from(inner.width)),
-                    inner.width,
-                );
-            }
-        };
-        put(
-            4,
-            Line::from(vec![
+        if inner.height >= 4 {
+            let asked = Line::from(vec![
                 Span::styled("Type ", theme.style(ThemeRole::TextMuted)),
                 Span::styled(self.word.clone(), theme.style(ThemeRole::Wait)),
                 Span::styled(" to do it:", theme.style(ThemeRole::TextMuted)),
-            ]),
-        );
-        put(
-            1,
-            key_footer(
-                deck,
-                &[
-                    (Action::Open, "do it"),
-                    (Action::Back, "leave everything as it is"),
-                ],
-            ),
-        );
+            ]);
+            let asked = fit_line(asked, usize::from(inner.width));
+            buf.set_line(inner.x, bottom - 4, &asked, inner.width);
+        }
+        let (place, keys) = self.keys(deck, screen);
+        keys.draw(place, buf);
         if inner.height >= 3 {
             self.field.draw(
                 Rect {

@@ -3,8 +3,10 @@
 use ratatui::text::{Line, Span};
 
 use super::document::Document;
+use super::key_footer::KeyFooter;
 use super::search_sheet::session_label;
-use super::sheet::{SheetText, key_footer};
+use super::sheet::SheetText;
+use super::subject::Subject;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{EntryPlace, FoldedRows, TimelineRow};
@@ -94,6 +96,9 @@ impl EntrySheet {
             (Action::Copy, "copy"),
             (Action::Back, "close"),
         ];
+        if !Subject::Entry(self.place.clone()).has_neighbours(deck) {
+            keys.retain(|(action, _)| !matches!(action, Action::NextEntry | Action::PrevEntry));
+        }
         if bad_lines.is_some() || row.is_some_and(|row| row.folded.is_some()) {
             keys.retain(|(action, _)| *action != Action::Raw);
         }
@@ -103,7 +108,8 @@ impl EntrySheet {
                 Line::styled(sanitize::line(&row.id), theme.style(ThemeRole::TextFaint))
             }),
             lines: document.into_lines(),
-            footer: vec![key_footer(deck, &keys)],
+            footer: Vec::new(),
+            keys: KeyFooter::new(deck, &keys),
         }
     }
 
@@ -182,10 +188,14 @@ fn write_folded(document: &mut Document<'_>, row: &TimelineRow, folded: FoldedRo
     let count = text::grouped(folded.count);
     let (first, last) = (text::grouped(row.seq), text::grouped(folded.last));
     let key = document.deck.key(Action::Open);
-    let text = format!(
-        "{count} entries of the machine, {first} to {last}. In the timeline {key} shows them one by \
-         one."
-    );
+    let text = if folded.count == 1 {
+        format!("One entry of the machine, {first}. In the timeline {key} shows it.")
+    } else {
+        format!(
+            "{count} entries of the machine, {first} to {last}. In the timeline {key} shows them \
+             one by one."
+        )
+    };
     document.text(&text, ThemeRole::TextMuted);
 }
 

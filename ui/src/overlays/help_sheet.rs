@@ -4,7 +4,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::document::Document;
-use super::sheet::{SheetText, key_footer};
+use super::key_footer::KeyFooter;
+use super::sheet::SheetText;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::glyph::Glyphs;
@@ -82,10 +83,11 @@ impl HelpSheet {
             title: Line::styled("Keys and marks", deck.theme.style(ThemeRole::TitleFocus)),
             mark: Line::default(),
             lines: side_by_side(document.into_lines(), beside, width),
-            footer: vec![key_footer(
+            footer: Vec::new(),
+            keys: KeyFooter::new(
                 deck,
                 &[(Action::MoveDown, "scroll"), (Action::Back, "close")],
-            )],
+            ),
         }
     }
 }
@@ -121,7 +123,12 @@ fn rows(deck: &Deck, context: KeyContext) -> Vec<(String, String)> {
         let pair = |(first, second, words): &(Action, Action, &'static str)| {
             let (first, second) = (find(*first)?, find(*second)?);
             let is_either = [first.action, second.action].contains(&binding.action);
-            is_either.then_some((first, second, *words))
+            let words = match (first.action, context) {
+                (Action::MoveDown, KeyContext::Chips) => "next, previous chip",
+                (Action::MoveDown, KeyContext::Search) => "next hit, hit before",
+                _ => *words,
+            };
+            is_either.then_some((first, second, words))
         };
         if let Action::Focus(_) = binding.action {
             let panes: Vec<&Binding> = shown

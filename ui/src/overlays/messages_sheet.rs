@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use ratatui::text::{Line, Span};
 
-use super::sheet::{SheetText, key_footer};
+use super::key_footer::KeyFooter;
+use super::sheet::SheetText;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
@@ -36,6 +37,8 @@ pub(crate) struct MessagesSheet {
     marked: BTreeSet<String>,
     /// Where the last mark was set: a range goes from there.
     marked_at: Option<String>,
+    /// The line of the message under the cursor, and where it stood.
+    at: Option<(u64, usize)>,
 }
 
 impl MessagesSheet {
@@ -46,6 +49,7 @@ impl MessagesSheet {
             stage: MessagesStage::Reading,
             marked: BTreeSet::new(),
             marked_at: None,
+            at: None,
         }
     }
 
@@ -57,14 +61,25 @@ impl MessagesSheet {
         }
     }
 
-    /// What is gone is marked no more, and the cursor stays on a row.
+    /// What is gone is marked no more, and the cursor stays on its message. What was asked about
+    /// messages that are all gone is asked no more: `enter` would be about another one.
     pub(crate) fn settle(&mut self, card: Option<&InboxCard>) {
         let messages = card.map_or(&[][..], |card| &card.unclear);
         let here = |id: &String| messages.iter().any(|message| message.id == *id);
+        let had_marks = !self.marked.is_empty();
         self.marked.retain(here);
         self.marked_at.take_if(|id| !here(id));
+        let line_at = |at: usize| messages.get(at).map(|message| message.line);
+        let mut is_gone = had_marks && self.marked.is_empty();
+        if let Some((line, at)) = self.at
+            && at == self.list.selected
+        {
+            self.list.selected = messages.partition_point(|message| message.line < line);
+            is_gone |= !had_marks && line_at(self.list.selected) != Some(line);
+        }
         self.list.selected = self.list.selected.min(messages.len().saturating_sub(1));
-        if messages.is_empty() {
+        self.at = line_at(self.list.selected).map(|line| (line, self.list.selected));
+        if is_gone {
             self.stage = MessagesStage::Reading;
         }
     }
@@ -136,7 +151,7 @@ impl MessagesSheet {
                     "None of them is ambiguous any more.",
                     theme.style(ThemeRole::Text),
                 )],
-                footer: vec![key_footer(deck, &[(Action::Back, "close")])],
+                keys: KeyFooter::new(deck, &[(Action::Back, "close")]),
                 ..SheetText::default()
             };
         };
@@ -157,6 +172,9 @@ impl MessagesSheet {
             0 => String::new(),
             n => format!("{} marked", text::grouped(n as u64)),
         };
+        let (footer, keys) = self.foot(card, columns);
+        let wait = theme.style(ThemeRole::Wait);
+        let asked = footer.into_iter().map(|line| Line::styled(line, wait));
         SheetText {
             title: Line::from(vec![
                 Span::styled(
@@ -170,7 +188,8 @@ impl MessagesSheet {
             ]),
             mark: Line::styled(marked, theme.style(ThemeRole::TextMuted)),
             lines,
-            footer: self.footer(deck, card, columns),
+            footer: asked.collect(),
+            keys: KeyFooter::new(deck, &keys),
         }
     }
 
@@ -221,7 +240,8 @@ impl MessagesSheet {
         }
     }
 
-    fn footer(&self, deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
+    /// What is asked, and the keys.
+    fn foot(&self, card: &InboxCard, columns: usize) -> (Vec<String>, Vec<(Action, &'static str)>) {
         let chosen = self.chosen(card).len();
         let (count, them) = match chosen {
             1 => ("this message".to_owned(), "it"),
@@ -231,25 +251,21 @@ impl MessagesSheet {
             ),
         };
         let asks = |question: String, yes: &'static str| {
-            let wait = deck.theme.style(ThemeRole::Wait);
-            let lines = text::wrap(&question, columns).into_iter();
-            let mut out: Vec<_> = lines.map(|line| Line::styled(line, wait)).collect();
-            let keys = [(Action::Open, yes), (Action::Back, "not yet")];
-            out.push(key_footer(deck, &keys));
-            out
+            let keys = vec![(Action::Open, yes), (Action::Back, "not yet")];
+            (text::wrap(&question, columns), keys)
         };
         match self.stage {
-            MessagesStage::Reading => vec![key_footer(
-                deck,
-                &[
+            MessagesStage::Reading => {
+                let keys = [
                     (Action::Open, "read"),
                     (Action::Mark, "mark"),
                     (Action::MarkRange, "to here"),
                     (Action::Retry, "try again"),
                     (Action::GiveUp, "give up"),
                     (Action::Back, "later"),
-                ],
-            )],
+                ];
+                (Vec::new(), keys.to_vec())
+            }
             MessagesStage::Retrying => asks(
                 format!("Send {count} again? What has arrived once arrives twice."),
                 "send again",

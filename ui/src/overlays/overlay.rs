@@ -1,14 +1,16 @@
 //! [`Overlay`]: one of the things that can lie over the panes.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
-use super::sheet::{SheetText, draw_sheet, sheet_place, sheet_rows, sheet_scroll_max};
+use super::key_footer::KeyFooter;
+use super::sheet::{SheetText, draw_sheet, sheet_keys, sheet_place, sheet_rows, sheet_scroll_max};
 use super::{
     AgentSheet, CardSheet, CardStage, ChipSheet, Choice, Composer, Confirm, EntrySheet, HelpSheet,
     MessagesSheet, MessagesStage, Palette, PlaceLine, RecoverySheet, SearchSheet, Subject,
     ThreadSheet, UnlockSheet,
 };
+use crate::action::Action;
 use crate::deck::Deck;
 use crate::keymap::KeyContext;
 use crate::widgets::TextField;
@@ -137,17 +139,17 @@ impl Overlay {
         sheet_scroll_max(screen, |columns| self.sheet(deck, columns))
     }
 
-    /// Where it stands; `None` for what is no box over the panes.
+    /// Where it stands.
     pub(crate) fn area(&self, deck: &Deck, screen: Rect) -> Option<Rect> {
         match self {
             Self::Palette(_) => Some(Palette::area(screen)),
-            Self::Composer(composer) => Some(composer.area(screen)),
+            Self::Composer(composer) => Some(composer.area(deck, screen)),
             Self::Confirm(confirm) => Some(confirm.area(screen).0),
-            Self::Choice(choice) => Some(choice.area(screen).0),
+            Self::Choice(choice) => Some(choice.area(screen)),
             Self::Unlock(unlock) => Some(unlock.area(screen).0),
             Self::Search(_) => Some(SearchSheet::area(screen)),
             Self::Chips(_) => Some(ChipSheet::area(deck, screen)),
-            Self::Place(_) => None,
+            Self::Place(_) => Some(PlaceLine::area(screen)),
             Self::Help(_)
             | Self::Entry(_)
             | Self::Thread(_)
@@ -155,6 +157,33 @@ impl Overlay {
             | Self::Recovery(_)
             | Self::Card(_)
             | Self::Messages(_) => sheet_place(screen, |columns| self.sheet(deck, columns)),
+        }
+    }
+
+    /// What a click on this cell means, where a key of its foot stands there.
+    pub(crate) fn key_at(&self, deck: &Deck, screen: Rect, at: Position) -> Option<Action> {
+        let (place, keys) = self.keys(deck, screen)?;
+        keys.action_at(place, at)
+    }
+
+    /// The keys at its foot, and where they stand.
+    fn keys(&self, deck: &Deck, screen: Rect) -> Option<(Rect, KeyFooter)> {
+        match self {
+            Self::Palette(_) | Self::Place(_) => None,
+            Self::Composer(composer) => Some(composer.keys(deck, screen)),
+            Self::Confirm(confirm) => Some(confirm.keys(deck, screen)),
+            Self::Choice(choice) => Some(choice.keys(deck, screen)),
+            Self::Unlock(unlock) => Some(unlock.keys(deck, screen)),
+            Self::Search(search) => Some(search.keys(deck, screen)),
+            Self::Chips(_) => Some(ChipSheet::keys(deck, screen)),
+            Self::Card(card) if card.is_typed() => card.typed_keys(deck, screen),
+            Self::Help(_)
+            | Self::Entry(_)
+            | Self::Thread(_)
+            | Self::Agent(_)
+            | Self::Recovery(_)
+            | Self::Card(_)
+            | Self::Messages(_) => sheet_keys(screen, |columns| self.sheet(deck, columns)),
         }
     }
 

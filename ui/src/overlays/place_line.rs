@@ -25,16 +25,22 @@ impl PlaceLine {
         }
     }
 
+    /// Where it is typed.
+    pub(super) fn area(screen: Rect) -> Rect {
+        let height = screen.height.min(1);
+        Rect {
+            y: screen.bottom() - height,
+            height,
+            ..screen
+        }
+    }
+
     pub(crate) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
         let theme = &deck.theme;
         if screen.height == 0 {
             return;
         }
-        let line = Rect {
-            y: screen.bottom() - 1,
-            height: 1,
-            ..screen
-        };
+        let line = Self::area(screen);
         if let Some(fault) = &self.fault
             && screen.height > 1
         {

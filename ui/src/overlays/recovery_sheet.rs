@@ -4,7 +4,8 @@
 use ratatui::text::{Line, Span};
 
 use super::document::Document;
-use super::sheet::{SheetText, key_footer};
+use super::key_footer::KeyFooter;
+use super::sheet::SheetText;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{Agent, AgentRecovery, RecoveryPart, RecoveryRow, RecoveryView};
@@ -77,7 +78,8 @@ impl RecoverySheet {
             title: Line::from(title),
             mark: Line::default(),
             lines: document.into_lines(),
-            footer: vec![key_footer(deck, &keys)],
+            footer: Vec::new(),
+            keys: KeyFooter::new(deck, &keys),
         }
     }
 }

@@ -5,7 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::chip_bar::chip_lines;
-use super::sheet::{draw_box, key_footer, overlay_area};
+use super::key_footer::KeyFooter;
+use super::sheet::{box_inner, draw_box, foot, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{FoundRow, SearchScope};
@@ -59,17 +60,18 @@ impl SearchSheet {
         self.field
             .draw(Rect { height: 1, ..inner }, buf, theme, self.chip.is_none());
         let columns = usize::from(inner.width);
-        let mut foot = match deck.search.place() {
+        let mut chips = match deck.search.place() {
             SearchScope::Record => chip_lines(deck, &deck.timeline.chips, self.chip, columns),
             SearchScope::Archives => vec![Line::styled(
                 "sealed sessions are read from the disk; chips count in the record only",
                 theme.style(ThemeRole::TextMuted),
             )],
         };
-        foot.truncate(usize::from(inner.height / 3).max(1));
-        foot.push(self.footer(deck));
-        let foot_top = inner.bottom().saturating_sub(foot.len() as u16);
-        for (line, y) in foot.iter().zip(foot_top..inner.bottom()) {
+        chips.truncate(usize::from(inner.height / 3).max(1));
+        let (place, keys) = self.keys(deck, screen);
+        keys.draw(place, buf);
+        let foot_top = place.y.saturating_sub(chips.len() as u16);
+        for (line, y) in chips.iter().zip(foot_top..place.y) {
             if y > inner.y {
                 buf.set_line(inner.x, y, line, inner.width);
             }
@@ -115,7 +117,15 @@ impl SearchSheet {
         )
     }
 
-    fn footer(&self, deck: &Deck) -> Line<'static> {
+    /// Its keys, and where they stand.
+    pub(super) fn keys(&self, deck: &Deck, screen: Rect) -> (Rect, KeyFooter) {
+        let keys = self.footer(deck);
+        let inner = box_inner(Self::area(screen));
+        let rows = keys.rows(usize::from(inner.width));
+        (foot(inner, rows.min(inner.height.saturating_sub(1))), keys)
+    }
+
+    fn footer(&self, deck: &Deck) -> KeyFooter {
         let elsewhere = match deck.search.place() {
             SearchScope::Record => "sealed sessions",
             SearchScope::Archives => "record",
@@ -137,7 +147,7 @@ impl SearchSheet {
                 (Action::Back, "as it was"),
             ]
         };
-        key_footer(deck, keys)
+        KeyFooter::new(deck, keys)
     }
 
     fn draw_hits(&self, deck: &Deck, area: Rect, buf: &mut Buffer) {

@@ -2,12 +2,13 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
-use ratatui::widgets::{Clear, Widget as _};
+use ratatui::text::Line;
+use ratatui::widgets::{Block, Clear, Widget as _};
 
+use super::key_footer::KeyFooter;
 use crate::deck::Deck;
 use crate::theme::ThemeRole;
-use crate::widgets::{blank, draw_frame, draw_thumb, fit_line};
+use crate::widgets::{draw_frame, draw_thumb, fit_line};
 
 /// Widest sheet: lines longer than this are hard to read.
 const COLUMNS_MAX: u16 = 116;
@@ -18,7 +19,9 @@ pub(crate) struct SheetText {
     pub(crate) title: Line<'static>,
     pub(crate) mark: Line<'static>,
     pub(crate) lines: Vec<Line<'static>>,
+    /// What is asked, above the keys.
     pub(crate) footer: Vec<Line<'static>>,
+    pub(crate) keys: KeyFooter,
 }
 
 /// Where an overlay of this many lines stands: in the middle, never outside the screen.
@@ -52,7 +55,7 @@ pub(crate) fn draw_box(
     Clear.render(area, buf);
     buf.set_style(area, deck.theme.style(ThemeRole::Screen));
     buf.set_style(area, deck.theme.style(ThemeRole::Overlay));
-    let inner = draw_frame(
+    draw_frame(
         area,
         buf,
         deck.glyphs,
@@ -60,11 +63,27 @@ pub(crate) fn draw_box(
         title,
         mark,
     );
+    box_inner(area)
+}
+
+/// The inside of an overlay's box, one column in from the frame.
+pub(crate) fn box_inner(area: Rect) -> Rect {
+    let inner = Block::bordered().inner(area);
     Rect {
         x: inner.x + u16::from(inner.width > 4),
         width: inner
             .width
             .saturating_sub(if inner.width > 4 { 2 } else { 0 }),
+        ..inner
+    }
+}
+
+/// The last rows of an overlay's inside, for its keys.
+pub(crate) fn foot(inner: Rect, rows: u16) -> Rect {
+    let rows = rows.min(inner.height);
+    Rect {
+        y: inner.bottom() - rows,
+        height: rows,
         ..inner
     }
 }
@@ -78,29 +97,63 @@ fn text_columns(screen: Rect) -> usize {
     usize::from(columns(screen).saturating_sub(4))
 }
 
-fn sheet_area(screen: Rect, text: &SheetText) -> Rect {
-    let footer = if text.footer.is_empty() {
-        0
-    } else {
-        text.footer.len() + 1
-    };
-    overlay_area(screen, columns(screen), text.lines.len() + footer + 2)
+/// Rows of what is asked and of the keys.
+fn foot_rows(screen: Rect, text: &SheetText) -> usize {
+    text.footer.len() + usize::from(text.keys.rows(text_columns(screen)))
 }
 
-fn rows_shown(area: Rect, text: &SheetText) -> usize {
-    let footer = if text.footer.is_empty() {
-        0
-    } else {
-        text.footer.len() + 1
-    };
-    usize::from(area.height.saturating_sub(2)).saturating_sub(footer)
+/// As [`foot_rows`], with the one that is empty above them.
+fn foot_room(screen: Rect, text: &SheetText) -> usize {
+    match foot_rows(screen, text) {
+        0 => 0,
+        rows => rows + 1,
+    }
+}
+
+fn sheet_area(screen: Rect, text: &SheetText) -> Rect {
+    let rows = text.lines.len() + foot_room(screen, text) + 2;
+    overlay_area(screen, columns(screen), rows)
+}
+
+fn rows_shown(screen: Rect, area: Rect, text: &SheetText) -> usize {
+    usize::from(area.height.saturating_sub(2)).saturating_sub(foot_room(screen, text))
+}
+
+/// Where what is asked and the keys stand.
+fn foot_place(screen: Rect, inner: Rect, text: &SheetText) -> Rect {
+    foot(
+        inner,
+        u16::try_from(foot_rows(screen, text)).unwrap_or(u16::MAX),
+    )
+}
+
+/// The rows of them that the keys have.
+fn keys_place(foot: Rect, text: &SheetText) -> Rect {
+    let asked = u16::try_from(text.footer.len()).unwrap_or(u16::MAX);
+    let asked = asked.min(foot.height);
+    Rect {
+        y: foot.y + asked,
+        height: foot.height - asked,
+        ..foot
+    }
+}
+
+/// The keys of a sheet, and where they stand.
+pub(crate) fn sheet_keys(
+    screen: Rect,
+    text: impl Fn(usize) -> Option<SheetText>,
+) -> Option<(Rect, KeyFooter)> {
+    let text = text(text_columns(screen))?;
+    let inner = box_inner(sheet_area(screen, &text));
+    let place = keys_place(foot_place(screen, inner, &text), &text);
+    Some((place, text.keys))
 }
 
 pub(crate) fn sheet_scroll_max(screen: Rect, text: impl Fn(usize) -> Option<SheetText>) -> usize {
     text(text_columns(screen)).map_or(0, |text| {
         text.lines
             .len()
-            .saturating_sub(rows_shown(sheet_area(screen, &text), &text))
+            .saturating_sub(rows_shown(screen, sheet_area(screen, &text), &text))
     })
 }
 
@@ -111,24 +164,26 @@ pub(crate) fn sheet_place(screen: Rect, text: impl Fn(usize) -> Option<SheetText
 
 /// Lines of a sheet that are shown at once.
 pub(crate) fn sheet_rows(screen: Rect, text: impl Fn(usize) -> Option<SheetText>) -> usize {
-    text(text_columns(screen)).map_or(0, |text| rows_shown(sheet_area(screen, &text), &text))
+    text(text_columns(screen)).map_or(0, |text| {
+        rows_shown(screen, sheet_area(screen, &text), &text)
+    })
 }
 
-/// Draws a sheet. Gives the rows of its footer, for a field that is drawn into it.
+/// Draws a sheet.
 pub(crate) fn draw_sheet(
     deck: &Deck,
     screen: Rect,
     buf: &mut Buffer,
     scroll: usize,
     text: impl Fn(usize) -> Option<SheetText>,
-) -> Rect {
+) {
     let Some(text) = text(text_columns(screen)) else {
-        return Rect::ZERO;
+        return;
     };
     let area = sheet_area(screen, &text);
-    let rows = rows_shown(area, &text);
+    let rows = rows_shown(screen, area, &text);
     let scroll = scroll.min(text.lines.len().saturating_sub(rows));
-    let inner = draw_box(deck, area, buf, text.title, text.mark);
+    let inner = draw_box(deck, area, buf, text.title.clone(), text.mark.clone());
     for (row, line) in text.lines.iter().skip(scroll).take(rows).enumerate() {
         buf.set_line(inner.x, inner.y + row as u16, line, inner.width);
     }
@@ -144,59 +199,16 @@ pub(crate) fn draw_sheet(
         rows,
         text.lines.len(),
     );
-    if text.footer.is_empty() || inner.height < 2 {
-        return Rect::ZERO;
+    if inner.height < 2 {
+        return;
     }
-    let footer_rows = (text.footer.len() as u16).min(inner.height);
-    let footer = Rect {
-        y: inner.bottom() - footer_rows,
-        height: footer_rows,
-        ..inner
-    };
-    for (row, line) in text
-        .footer
-        .into_iter()
-        .take(usize::from(footer_rows))
-        .enumerate()
-    {
-        buf.set_line(
-            footer.x,
-            footer.y + row as u16,
-            &fit_line(line, usize::from(footer.width)),
-            footer.width,
-        );
+    let foot = foot_place(screen, inner, &text);
+    let keys = keys_place(foot, &text);
+    text.keys.draw(keys, buf);
+    for (line, y) in text.footer.into_iter().zip(foot.y..keys.y) {
+        let line = fit_line(line, usize::from(foot.width));
+        buf.set_line(foot.x, y, &line, foot.width);
     }
-    footer
-}
-
-/// `[a] approve`: a key with what it does.
-pub(crate) fn key_label(deck: &Deck, key: &str, label: &str) -> Vec<Span<'static>> {
-    vec![
-        Span::styled(key.to_owned(), deck.theme.style(ThemeRole::Key)),
-        Span::raw(" "),
-        Span::styled(label.to_owned(), deck.theme.style(ThemeRole::TextMuted)),
-    ]
-}
-
-/// The keys of an overlay as its footer, from the resolved map; `words` replaces a hint by
-/// something longer.
-pub(crate) fn key_footer(deck: &Deck, actions: &[(crate::action::Action, &str)]) -> Line<'static> {
-    let contexts = deck.contexts();
-    let mut spans = Vec::new();
-    for (action, label) in actions {
-        let Some(key) = deck.keymap.key_of(&contexts, *action) else {
-            continue;
-        };
-        if !spans.is_empty() {
-            spans.push(blank(3));
-        }
-        spans.extend(key_label(
-            deck,
-            &crate::hint_bar::key_text(deck, &key),
-            label,
-        ));
-    }
-    Line::from(spans)
 }
 
 #[cfg(test)]

@@ -50,6 +50,24 @@ impl Subject {
         Some(Self::Entry(deck.place(seq)))
     }
 
+    /// Whether what is next to it in the pane in focus can be gone to: it is selected there, or
+    /// stands among the rows of a timeline that has followed what came since. What a search of
+    /// sealed sessions led to stands in no pane.
+    pub(crate) fn has_neighbours(&self, deck: &Deck) -> bool {
+        if Self::selected(deck).as_ref() == Some(self) {
+            return true;
+        }
+        let Self::Entry(place) = self else {
+            return false;
+        };
+        let rows = &deck.view.timeline;
+        deck.focus == Pane::Timeline
+            && place.session == deck.view.session_id
+            && rows
+                .binary_search_by_key(&place.line, |row| row.seq)
+                .is_ok()
+    }
+
     /// Opened over the panes.
     pub(crate) fn open(self) -> Overlay {
         match self {

@@ -2,7 +2,8 @@
 
 use ratatui::text::{Line, Span};
 
-use super::sheet::{SheetText, key_footer};
+use super::key_footer::KeyFooter;
+use super::sheet::SheetText;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{EntryPlace, ThreadView, TimelineRow};
@@ -89,7 +90,8 @@ impl ThreadSheet {
                 muted,
             ),
             lines,
-            footer: vec![key_footer(
+            footer: Vec::new(),
+            keys: KeyFooter::new(
                 deck,
                 &[
                     (Action::Open, "open"),
@@ -97,7 +99,7 @@ impl ThreadSheet {
                     (Action::Return, "where one was"),
                     (Action::Back, "close"),
                 ],
-            )],
+            ),
         }
     }
 

@@ -3,9 +3,10 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
-use super::sheet::{draw_box, key_footer, overlay_area};
+use super::key_footer::KeyFooter;
+use super::sheet::{box_inner, draw_box, foot, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::passphrase::Passphrase;
@@ -125,6 +126,18 @@ impl UnlockSheet {
         }
     }
 
+    /// Its keys, and where they stand.
+    pub(super) fn keys(&self, deck: &Deck, screen: Rect) -> (Rect, KeyFooter) {
+        let keys = [
+            (Action::Open, "unlock and sign"),
+            (Action::Back, "leave it"),
+        ];
+        // Where the key signs elsewhere, nothing is typed here.
+        let keys = &keys[usize::from(self.elsewhere.is_some())..];
+        let inner = box_inner(self.area(screen).0);
+        (foot(inner, 1), KeyFooter::new(deck, keys))
+    }
+
     pub(crate) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
         let theme = &deck.theme;
         let (area, body) = self.area(screen);
@@ -142,21 +155,11 @@ impl UnlockSheet {
             buf.set_stringn(inner.x, inner.y + row as u16, words, width, style);
         }
         let (role, state) = self.state();
-        let keys = [
-            (Action::Open, "unlock and sign"),
-            (Action::Back, "leave it"),
-        ];
-        // Where the key signs elsewhere, nothing is typed here.
-        let footer = key_footer(deck, &keys[usize::from(self.elsewhere.is_some())..]);
-        let rows = [
-            (3, Line::from(Span::styled(state, theme.style(role)))),
-            (1, footer),
-        ];
-        for (from_bottom, row) in rows {
-            if inner.height >= from_bottom {
-                let y = inner.bottom() - from_bottom;
-                buf.set_line(inner.x, y, &fit_line(row, width), inner.width);
-            }
+        if inner.height >= 3 {
+            let state = fit_line(Line::styled(state, theme.style(role)), width);
+            buf.set_line(inner.x, inner.bottom() - 3, &state, inner.width);
         }
+        let (place, keys) = self.keys(deck, screen);
+        keys.draw(place, buf);
     }
 }

@@ -84,14 +84,16 @@ fn untouched() -> Cell {
     Cell::new("\u{f8ff}")
 }
 
-/// Where an overlay may paint; what is no box has the last two lines.
+/// Where an overlay may paint; a place that is typed has the line above it for its fault.
 fn region(deck: &Deck, overlay: &Overlay, screen: Rect) -> Rect {
     let lines = screen.height.min(2);
-    overlay.area(deck, screen).unwrap_or(Rect {
+    let last_lines = Rect {
         y: screen.height - lines,
         height: lines,
         ..screen
-    })
+    };
+    let area = overlay.area(deck, screen);
+    area.filter(|_| overlay.is_modal()).unwrap_or(last_lines)
 }
 
 fn fault(buf: &Buffer, region: Rect, is_over: bool) -> Option<String> {

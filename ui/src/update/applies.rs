@@ -55,7 +55,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         }
         Action::Gates | Action::GiveUp | Action::Mark | Action::MarkRange => false,
         Action::SearchNext | Action::SearchPrev => !deck.timeline.search.is_empty(),
-        Action::Return => !deck.visited.is_empty() || !deck.trail.is_empty(),
+        Action::Return => deck.visited.leads_from_panes(),
         Action::ClearChips => !deck.timeline.chips.is_empty(),
         Action::LandmarkOlder | Action::LandmarkNewer => deck.focus == Pane::Timeline,
         Action::Open => Subject::selected(deck).is_some() || selected_fold(deck).is_some(),
@@ -131,7 +131,7 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
             | Action::Raw,
         ) => false,
         (_, Action::Suspend) => on_panes(deck, action),
-        (_, Action::Return) => !deck.trail.is_empty(),
+        (_, Action::Return) => deck.visited.leads_from_overlay(),
         (overlay, Action::Thread) => {
             let subject = overlay.subject();
             subject.is_some_and(|subject| has_thread(deck, &subject))

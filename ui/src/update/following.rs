@@ -4,9 +4,7 @@ use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::model::{EntryPlace, Level, ThreadView};
 use crate::overlays::{EntrySheet, Overlay, Subject, ThreadSheet};
-
-/// Places that are remembered; the oldest give way.
-const TRAIL_MAX: usize = 50;
+use crate::visited_places::VisitedPlace;
 
 /// The entry that a subject is, where it is one.
 fn entry_of(deck: &Deck, subject: &Subject) -> Option<EntryPlace> {
@@ -24,10 +22,11 @@ pub(super) fn has_thread(deck: &Deck, subject: &Subject) -> bool {
 
 /// Another overlay in the place of what is in front, which is remembered.
 fn go_to(deck: &mut Deck, overlay: Overlay) {
-    if deck.trail.len() >= TRAIL_MAX {
-        deck.trail.remove(0);
-    }
-    deck.trail.push(deck.overlays.pop());
+    let left = deck.overlays.pop();
+    let place = left.map_or(VisitedPlace::Panes, |left| {
+        VisitedPlace::Overlay(Box::new(left))
+    });
+    deck.visited.leave(place);
     deck.overlays.push(overlay);
 }
 
@@ -65,12 +64,14 @@ pub(super) fn take_thread(deck: &mut Deck, thread: ThreadView) {
     }
 }
 
-/// Back to where one was before a reference was followed, if one was.
+/// From the overlay in front to where one was before the reference to it was followed, if one was.
 pub(super) fn follow_back(deck: &mut Deck) -> bool {
-    let Some(before) = deck.trail.pop() else {
+    let Some(place) = deck.visited.back_from_overlay() else {
         return false;
     };
     deck.overlays.clear();
-    deck.overlays.extend(before);
+    if let VisitedPlace::Overlay(before) = place {
+        deck.overlays.push(*before);
+    }
     true
 }

@@ -62,11 +62,13 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
         Msg::View(view) => {
             let is_another_record = deck.view.session_id != view.session_id;
+            let could_act = deck.view.daemon.state.can_act();
             take_view(deck, *view);
             let mut effects = slide(deck);
-            if is_another_record {
+            let is_back = deck.view.daemon.state.can_act() && !could_act;
+            if is_another_record || is_back {
                 // What stands in an open search is meant for the record that is there now: also when
-                // it was typed before there was any.
+                // it was typed before there was any, or while no daemon answered.
                 effects.extend(search_now(deck));
             }
             effects
@@ -303,7 +305,6 @@ fn take_view(deck: &mut Deck, view: DeckView) {
         deck.timeline.begin_again();
         deck.visited.clear();
         deck.search.clear();
-        deck.trail.clear();
         deck.asked_words.clear();
         deck.tasks = TaskList::default();
         deck.handoffs = TrackedList::default();

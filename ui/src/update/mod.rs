@@ -1,6 +1,7 @@
 //! [`update`]: a message in, wishes out. The match delegates; each file is one way in.
 
 mod agent_pages;
+mod agreeing;
 mod applies;
 mod attend;
 mod coordinating;

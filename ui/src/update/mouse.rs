@@ -3,9 +3,10 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
+use super::agreeing::agree;
 use super::moving::{go, step};
 use super::opening::open_selected;
-use super::overlay_key::{agree, overlay_action, preview};
+use super::overlay_key::{overlay_action, preview};
 use super::perform::{focus, perform, unfold};
 use crate::action::Action;
 use crate::deck::Deck;
@@ -175,7 +176,8 @@ fn click_board(deck: &mut Deck, layout: &Layout, at: Position) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Outside of it, it closes; on an answer or command, that one is taken.
+/// Outside of it, it closes; on a key at its foot, that is done; on an answer or command, that one
+/// is taken.
 fn click_overlay(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
     let front = deck
         .overlays
@@ -183,6 +185,10 @@ fn click_overlay(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
         .and_then(|front| front.area(deck, screen));
     if front.is_some_and(|area| !area.contains(at)) {
         return overlay_action(deck, Action::Back);
+    }
+    let front = deck.overlays.last();
+    if let Some(action) = front.and_then(|front| front.key_at(deck, screen, at)) {
+        return overlay_action(deck, action);
     }
     match deck.overlays.pop() {
         Some(Overlay::Choice(mut choice)) => {

@@ -52,7 +52,7 @@ pub(super) fn go(deck: &mut Deck, go: TimelineGo) -> Vec<Effect> {
 
 /// As [`go`], and remembers where one was.
 pub(super) fn jump(deck: &mut Deck, to: TimelineGo) -> Vec<Effect> {
-    let place = VisitedPlace {
+    let place = VisitedPlace::Row {
         focus: deck.focus,
         line: (!deck.timeline.follow)
             .then(|| deck.timeline.selected(&deck.view.timeline))
@@ -63,15 +63,21 @@ pub(super) fn jump(deck: &mut Deck, to: TimelineGo) -> Vec<Effect> {
     go(deck, to)
 }
 
-/// To where one was before the last jump.
+/// From the panes to where one was before the last jump or reference.
 pub(super) fn go_back(deck: &mut Deck) -> Vec<Effect> {
-    let Some(place) = deck.visited.back() else {
-        return Vec::new();
-    };
-    let to = place.line.map_or(TimelineGo::Newest, TimelineGo::Line);
-    let effects = go(deck, to);
-    deck.focus = place.focus;
-    effects
+    match deck.visited.back_from_panes() {
+        Some(VisitedPlace::Row { focus, line }) => {
+            let to = line.map_or(TimelineGo::Newest, TimelineGo::Line);
+            let effects = go(deck, to);
+            deck.focus = focus;
+            effects
+        }
+        Some(VisitedPlace::Overlay(before)) => {
+            deck.overlays.push(*before);
+            Vec::new()
+        }
+        Some(VisitedPlace::Panes) | None => Vec::new(),
+    }
 }
 
 /// Shows other rows, around the one that is selected.
@@ -108,11 +114,10 @@ pub(super) fn landmark(deck: &mut Deck, newer: bool) -> Vec<Effect> {
     let Some(row) = deck.timeline.selected(&deck.view.timeline) else {
         return Vec::new();
     };
-    let (first, last) = (row.seq, row.folded.map_or(row.seq, |folded| folded.last));
     let to = if newer {
-        TimelineGo::LandmarkNewer(last)
+        TimelineGo::LandmarkNewer(row.last())
     } else {
-        TimelineGo::LandmarkOlder(first)
+        TimelineGo::LandmarkOlder(row.seq)
     };
     go(deck, to)
 }

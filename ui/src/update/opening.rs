@@ -30,12 +30,22 @@ pub(super) fn open_selected(deck: &mut Deck) {
 /// What is next to it in the pane that it was opened from, in its place.
 pub(super) fn open_next(deck: &mut Deck, rows: isize) -> Vec<Effect> {
     let opened = deck.overlays.last().and_then(Overlay::subject);
-    if opened.is_none() || opened != Subject::selected(deck) {
-        // It was not opened from there, as what a search found.
+    let Some(opened) = opened.filter(|opened| opened.has_neighbours(deck)) else {
+        let text = "it stands in no list beside this: nothing is next to it";
+        deck.say(Level::Info, text);
         return Vec::new();
+    };
+    let is_selected = Subject::selected(deck).as_ref() == Some(&opened);
+    if let Subject::Entry(place) = &opened
+        && !is_selected
+    {
+        // The timeline has followed what came since: on from the entry that is read.
+        deck.timeline.pause(&deck.view.timeline);
+        let at = deck.timeline.at_or_before(&deck.view.timeline, place.line);
+        deck.timeline.list.selected = at;
     }
     let effects = step(deck, deck.focus, rows);
-    if Subject::selected(deck) != opened {
+    if Subject::selected(deck) != Some(opened) {
         deck.overlays.pop();
         open_selected(deck);
     }

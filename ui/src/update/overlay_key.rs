@@ -1,26 +1,23 @@
 //! What an action does on the overlay in front.
 
 use super::agent_pages::turn_page;
+use super::agreeing::{agree, approve, stage, with_messages};
 use super::attend::attend;
-use super::following::{follow, follow_back, open_thread};
+use super::following::{follow_back, open_thread};
 use super::moving::half_page;
-use super::opening::{ask_quit, ask_start, compose, confirm_stale, open_next, pick, quit_now};
-use super::perform::{copy_of, edit, perform_anywhere, reason_field, refuse};
+use super::opening::{ask_quit, ask_start, compose, open_next, quit_now};
+use super::perform::{copy_of, edit, reason_field, refuse};
 use super::recovering::on_recovery;
 use super::searching::{
-    change_chips, choose_chips, go_to_typed, leave_search, move_in_search, search_elsewhere,
-    search_now, take_hit,
+    change_chips, choose_chips, leave_search, move_in_search, search_elsewhere, search_now,
 };
-use super::unlocking::{leave_unlock, unlock};
+use super::unlocking::leave_unlock;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::Writing;
 use crate::effect::Effect;
-use crate::model::{InboxKind, Level};
-use crate::overlays::{
-    CardStage, Choice, MessagesSheet, MessagesStage, Overlay, Palette, Pick, answers, confirm_trust,
-};
-use crate::widgets::TextField;
+use crate::model::Level;
+use crate::overlays::{CardStage, Choice, MessagesStage, Overlay, Pick};
 
 /// Does it.
 pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
@@ -193,247 +190,6 @@ pub(super) fn preview(deck: &mut Deck, choice: &Choice) {
         && let Ok(theme) = deck.load_theme(name).or_else(|_| deck.load_theme(before))
     {
         deck.theme = theme;
-    }
-}
-
-/// `enter`.
-pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
-    let Some(overlay) = deck.overlays.pop() else {
-        return Vec::new();
-    };
-    match overlay {
-        Overlay::Choice(choice) => match choice.picked().cloned() {
-            Some(Pick::Effect(answer @ Effect::AnswerApproval { .. })) => answer_card(deck, answer),
-            Some(picked) => pick(deck, picked),
-            None => Vec::new(),
-        },
-        Overlay::Palette(palette) => run_picked(deck, palette),
-        Overlay::Confirm(confirm) => {
-            if confirm.is_typed() {
-                if matches!(
-                    confirm.effect,
-                    Effect::Approve { .. } | Effect::Trust { .. }
-                ) {
-                    // The card that it was asked from is answered.
-                    deck.overlays.pop();
-                }
-                return vec![confirm.effect];
-            }
-            deck.say(Level::Info, format!("type {} first", confirm.word));
-            deck.overlays.push(Overlay::Confirm(confirm));
-            Vec::new()
-        }
-        Overlay::Search(search) => take_hit(deck, search),
-        Overlay::Place(place) => go_to_typed(deck, place),
-        Overlay::Unlock(sheet) => unlock(deck, sheet),
-        chips @ Overlay::Chips(_) => {
-            deck.overlays.push(chips);
-            Vec::new()
-        }
-        Overlay::Card(mut card) => {
-            let shown = deck.card(&card.id);
-            let (waits, decided) = (shown.is_some(), shown.and_then(|shown| card.decide(shown)));
-            let shown_kind = shown.map(|shown| shown.kind);
-            let can_act = deck.view.daemon.state.can_act();
-            match (waits, decided) {
-                // The card stays: what they come to is read on it.
-                (true, Some(effect @ (Effect::RunGates | Effect::StopGates))) if can_act => {
-                    card.stage = CardStage::Reading;
-                    deck.overlays.push(Overlay::Card(card));
-                    vec![effect]
-                }
-                (true, Some(effect)) if can_act => vec![effect],
-                (true, Some(_)) => {
-                    deck.say(
-                        Level::Warn,
-                        "not connected to the daemon: nothing was decided",
-                    );
-                    deck.overlays.push(Overlay::Card(card));
-                    Vec::new()
-                }
-                (true, None) => {
-                    let rejecting = matches!(card.stage, CardStage::Rejecting(_));
-                    let answering = matches!(card.stage, CardStage::Answering { .. });
-                    let asks = shown_kind == Some(InboxKind::Question);
-                    deck.overlays.push(Overlay::Card(card));
-                    if answering {
-                        deck.say(Level::Info, "an answer needs words: the agent reads them");
-                    } else if shown_kind == Some(InboxKind::Trust) {
-                        if super::applies(deck, Action::Approve) {
-                            let trust = deck.key_in(&deck.contexts(), Action::Approve);
-                            deck.say(
-                                Level::Info,
-                                format!("{trust} trusts it, after a typed word"),
-                            );
-                        }
-                    } else if asks && super::applies(deck, Action::Approve) {
-                        let answer = deck.key_in(&deck.contexts(), Action::Approve);
-                        deck.say(Level::Info, format!("{answer} answers"));
-                    } else if rejecting {
-                        deck.say(
-                            Level::Info,
-                            "a rejection needs a reason: the agent reads it",
-                        );
-                    } else if super::applies(deck, Action::Approve) {
-                        let key = |action| deck.key_in(&deck.contexts(), action);
-                        let (approve, reject) = (key(Action::Approve), key(Action::Reject));
-                        deck.say(
-                            Level::Info,
-                            format!("{approve} approves, {reject} rejects; both ask once more"),
-                        );
-                    }
-                    Vec::new()
-                }
-                (false, _) => Vec::new(),
-            }
-        }
-        Overlay::Messages(sheet) => agree_on_messages(deck, sheet),
-        Overlay::Thread(sheet) => {
-            let selected = sheet.selected();
-            deck.overlays.push(Overlay::Thread(sheet));
-            if let Some(place) = selected {
-                follow(deck, place);
-            }
-            Vec::new()
-        }
-        // A sheet to read: enter closes it, as it opened it.
-        Overlay::Help(_) | Overlay::Entry(_) | Overlay::Agent(_) | Overlay::Recovery(_) => {
-            Vec::new()
-        }
-        composer @ Overlay::Composer(_) => {
-            deck.overlays.push(composer);
-            Vec::new()
-        }
-    }
-}
-
-/// Marks, or asks about what is marked.
-fn with_messages(deck: &mut Deck, action: Action) {
-    if !super::applies(deck, action) {
-        return;
-    }
-    let Some(Overlay::Messages(mut sheet)) = deck.overlays.pop() else {
-        return;
-    };
-    if let Some(card) = deck.card(&sheet.id) {
-        match action {
-            Action::Mark => sheet.mark(card),
-            Action::MarkRange => sheet.mark_range(card),
-            Action::Retry => sheet.stage = MessagesStage::Retrying,
-            _ => sheet.stage = MessagesStage::GivingUp,
-        }
-    }
-    deck.overlays.push(Overlay::Messages(sheet));
-}
-
-/// `enter` on a list of messages: settles what was asked about, else opens the one under the cursor.
-fn agree_on_messages(deck: &mut Deck, mut sheet: MessagesSheet) -> Vec<Effect> {
-    let Some(card) = deck.card(&sheet.id) else {
-        return Vec::new();
-    };
-    let (decided, selected) = (sheet.decide(card), sheet.selected(card));
-    let is_asked = std::mem::replace(&mut sheet.stage, MessagesStage::Reading);
-    deck.overlays.push(Overlay::Messages(sheet));
-    match (is_asked, decided) {
-        (MessagesStage::Reading, _) => {
-            if let Some(line) = selected {
-                follow(deck, deck.place(line));
-            }
-            Vec::new()
-        }
-        (_, Some(effect)) if deck.view.daemon.state.can_act() => vec![effect],
-        (_, Some(_)) => {
-            let text = "not connected to the daemon: nothing was decided";
-            deck.say(Level::Warn, text);
-            Vec::new()
-        }
-        (_, None) => Vec::new(),
-    }
-}
-
-/// What is not as it was proposed any more is approved by a typed word, anything else by `enter`.
-fn approve(deck: &mut Deck) {
-    if let Some(Overlay::Card(sheet)) = deck.overlays.last()
-        && let Some(answers) = deck.card(&sheet.id).and_then(answers)
-    {
-        return deck.overlays.push(Overlay::Choice(answers));
-    }
-    if let Some(Overlay::Card(sheet)) = deck.overlays.last()
-        && let Some(trust) = deck.card(&sheet.id).and_then(|card| card.trust.as_deref())
-    {
-        return match confirm_trust(trust) {
-            Some(asked) => deck.overlays.push(Overlay::Confirm(asked)),
-            None => refuse(deck, Action::Approve),
-        };
-    }
-    let stale = match deck.overlays.last() {
-        Some(Overlay::Card(sheet)) => deck
-            .card(&sheet.id)
-            .filter(|card| card.stale_tree.is_some()),
-        _ => None,
-    };
-    match stale.cloned() {
-        Some(card) if super::applies(deck, Action::Approve) => confirm_stale(deck, &card),
-        _ => stage(deck, CardStage::Approving),
-    }
-}
-
-/// Runs the command under the cursor; one that does nothing now says why, and the palette stays.
-fn run_picked(deck: &mut Deck, palette: Palette) -> Vec<Effect> {
-    let found = palette.found(deck);
-    let picked = found.get(palette.list.selected.min(found.len().saturating_sub(1)));
-    let picked = picked.map(|row| (row.binding.action, row.why_not.clone()));
-    match picked {
-        Some((action, None)) => perform_anywhere(deck, action),
-        not_now => {
-            deck.overlays.push(Overlay::Palette(palette));
-            if let Some((_, Some(why))) = not_now {
-                deck.say(Level::Info, why);
-            }
-            Vec::new()
-        }
-    }
-}
-
-/// The card that it was chosen on is answered.
-fn answer_card(deck: &mut Deck, answer: Effect) -> Vec<Effect> {
-    if !deck.view.daemon.state.can_act() {
-        let text = "not connected to the daemon: nothing was answered";
-        deck.say(Level::Warn, text);
-        return Vec::new();
-    }
-    if let Effect::AnswerApproval {
-        id,
-        choice,
-        note: None,
-    } = &answer
-        && let Some(asked) = deck.card(id).and_then(|card| card.asked.as_ref())
-        && asked.is_own_words(choice)
-    {
-        let choice = choice.clone();
-        let field = TextField::line("in words of your own");
-        stage(deck, CardStage::Answering { choice, field });
-        return Vec::new();
-    }
-    deck.overlays.pop();
-    vec![answer]
-}
-
-fn stage(deck: &mut Deck, next: CardStage) {
-    let action = match next {
-        CardStage::Retrying => Action::Retry,
-        CardStage::Gates => Action::Gates,
-        CardStage::Acknowledging => Action::Acknowledge,
-        CardStage::Rejecting(_) => Action::Reject,
-        // Of the choices that `a` shows.
-        CardStage::Answering { .. } => Action::Approve,
-        _ => Action::Approve,
-    };
-    if !super::applies(deck, action) {
-        return;
-    }
-    if let Some(Overlay::Card(card)) = deck.overlays.last_mut() {
-        card.stage = next;
     }
 }
 

@@ -4,7 +4,7 @@ use super::agent_pages::open_page;
 use super::applies::{applies, selected_agent};
 use super::attend::open_agent;
 use super::coordinating::ask_coordinator;
-use super::following::{follow_back, open_thread};
+use super::following::open_thread;
 use super::moving::{go_back, half_page, landmark, newest, oldest, show_again, step, to_end};
 use super::opening::{
     ask_clear, ask_quit, ask_start, ask_steps, ask_theme, compose, open_search, open_selected,
@@ -50,7 +50,6 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Oldest => return oldest(deck),
         Action::LandmarkOlder => return landmark(deck, false),
         Action::LandmarkNewer => return landmark(deck, true),
-        Action::Return if follow_back(deck) => {}
         Action::Return => return go_back(deck),
         Action::GoTo => deck.overlays.push(Overlay::Place(PlaceLine::new())),
         Action::ClearChips => {

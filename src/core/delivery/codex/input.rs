@@ -136,7 +136,7 @@ pub enum CodexInput {
         /// In which thread, where that is known.
         thread: Option<ThreadId>,
     },
-    /// A usage limit that an earlier process saw holds still.
+    /// A usage limit that an earlier process recorded holds still. It is not recorded again.
     LimitHolds,
     /// What became of a request.
     Answer {

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::core::id::Seq;
 use crate::core::signing::{Signer, SigningNotice, SigningState};
+use crate::deck::deck_options::DeckAbout;
 use crate::deck::model::{self, DaemonLink};
-use crate::deck::run::DeckAbout;
 
 const ID: &str = "019c2f3a-5b6c-7d8e-9f01-23456789abcd";
 

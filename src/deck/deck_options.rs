@@ -1,0 +1,132 @@
+//! [`DeckOptions`]: what a deck is given, and how it reads what lies on the disk.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ctxrelay_ui::model::RecoveryView;
+use futures::future::BoxFuture;
+use tokio::sync::watch;
+
+use super::key_slot::KeySlot;
+use super::sealed::SealedSessions;
+use super::signing::OperatorKeyAccess;
+use crate::client::Client;
+use crate::core::agent::Agent;
+use crate::core::entry::WorkTree;
+use crate::core::instructions::{FileName, RuleRow};
+use crate::core::snapshot::ChangedFiles;
+use crate::wire::config::Waiting;
+
+/// A daemon that was started from the deck.
+#[derive(Debug)]
+pub struct Restarted {
+    /// As in [`DeckOptions`].
+    pub client: Client,
+    /// As in [`DeckOptions`].
+    pub operator: Client,
+    /// As in [`DeckOptions`].
+    pub hosting: bool,
+}
+
+/// Starts a daemon again: one to talk to from now on, or nothing where the clients find it by
+/// themselves; otherwise a sentence.
+pub type Restart =
+    Arc<dyn Fn() -> BoxFuture<'static, Result<Option<Restarted>, String>> + Send + Sync>;
+
+/// Whose deck it is.
+#[derive(Debug, Clone, Default)]
+pub struct DeckAbout {
+    /// The project's name.
+    pub project: String,
+    /// Its folder, absolute and without links.
+    pub root: String,
+    /// The pair.
+    pub runtime_session: String,
+    /// The agents are scripted.
+    pub demo: bool,
+    /// Seconds to add to UTC for local time.
+    pub utc_offset_s: i32,
+}
+
+/// The work tree of now, and what of it differs from one that was approved.
+pub type TreeOfNow = (WorkTree, Option<ChangedFiles>);
+
+/// Reads the work tree of now and compares it.
+pub type ReadTree = Arc<dyn Fn(Option<WorkTree>) -> Option<TreeOfNow> + Send + Sync>;
+
+/// What of `config.json` has power and is not as the operator trusted it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingTrust {
+    /// Names all of it: nothing else is trusted.
+    pub digest: String,
+    /// The keys that wait; one of them at least would change something.
+    pub waiting: Vec<Waiting>,
+}
+
+/// Reads it; `None` where nothing waits.
+pub type ReadTrust = Arc<dyn Fn() -> Option<WaitingTrust> + Send + Sync>;
+
+/// What the project's instruction files tell an agent.
+#[derive(Debug, Default)]
+pub struct RulesOfFiles {
+    /// A row for each paragraph.
+    pub rows: Vec<RuleRow>,
+    /// Files that are there and were not read, and why.
+    pub unread: Vec<(FileName, String)>,
+    /// What is not known of it, a sentence each.
+    pub doubts: Vec<String>,
+}
+
+/// Reads them; slow.
+pub type ReadRules = Arc<dyn Fn(Agent) -> RulesOfFiles + Send + Sync>;
+
+/// Reads where the work stands after a break, and how each agent goes on; slow. Otherwise a sentence.
+pub type ReadRecovery = Arc<dyn Fn() -> Result<RecoveryView, String> + Send + Sync>;
+
+/// What a deck is given.
+pub struct DeckOptions {
+    /// For reading.
+    pub client: Client,
+    /// For the operator's commands; the same one when the daemon runs in this process.
+    pub operator: Client,
+    /// The daemon runs in this process.
+    pub hosting: bool,
+    /// Whose deck it is.
+    pub about: DeckAbout,
+    /// Starts an agent beside the deck: a sentence either way.
+    pub start_agent: Arc<dyn Fn(Agent) -> Result<String, String> + Send + Sync>,
+    /// Starts the daemon again, which has ended.
+    pub restart: Restart,
+    /// The work tree of now, compared with the one that was approved last; slow.
+    pub read_tree: ReadTree,
+    /// What of the configuration waits for trust.
+    pub read_trust: ReadTrust,
+    /// What the project's instruction files tell an agent.
+    pub read_rules: ReadRules,
+    /// Where the work stands, from the record on the disk; slow.
+    pub read_recovery: ReadRecovery,
+    /// The keys of the operator.
+    pub keys: OperatorKeyAccess,
+    /// Where it lies while it is unlocked.
+    pub key_slot: KeySlot,
+    /// The sessions that have ended.
+    pub sealed: SealedSessions,
+    /// Something to say from the start.
+    pub notice: Option<String>,
+    /// Becomes true when the process was told to end (a signal).
+    pub told_to_end: watch::Receiver<bool>,
+}
+
+impl std::fmt::Debug for DeckOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeckOptions").finish_non_exhaustive()
+    }
+}
+
+/// The name that a project is shown under: its folder's.
+pub fn project_name(root: &Path) -> String {
+    root.file_name().map_or_else(
+        || "/".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}

@@ -1,0 +1,92 @@
+//! What stands in the way of a proposal, as a person reads it: by short names and places.
+
+use ctxrelay_ui::text::grouped;
+
+use super::party_of;
+use crate::core::snapshot::Blocker;
+use crate::deck::model::Model;
+use crate::deck::work::handoff_name;
+
+/// As on its card.
+pub(super) fn blocker_text(model: &Model, blocker: &Blocker<'_>) -> String {
+    let entry = |seq: u64| format!("entry {}", grouped(seq));
+    match blocker {
+        Blocker::Note(note) => {
+            let (place, by) = (entry(note.seq.0), party_of(&note.by));
+            format!("blocker note, {place} by {}: {}", by.title(), note.text)
+        }
+        Blocker::Handoff(handoff) => format!("handoff {} is open", handoff_name(handoff)),
+        Blocker::Question(seq, question) => {
+            let (from, to) = (party_of(&question.from), question.to.title());
+            let (place, from) = (entry(seq.0), from.title());
+            let text = &question.text;
+            format!("question of {from} to {to}, {place}, has no answer: {text}")
+        }
+        Blocker::Ambiguous(id) => {
+            let message = model.world.unsettled.get(*id);
+            let place = message.map_or_else(|| id.short().to_owned(), |of| entry(of.seq.0));
+            format!("nobody knows whether {place} arrived")
+        }
+        Blocker::Artifact(claim) => {
+            let (place, by) = (entry(claim.seq.0), party_of(&claim.by));
+            let claimed = Blocker::claim(claim);
+            format!("artifact, {place} by {}, is {claimed}", by.title())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use serde_json::{Value, json};
+
+    use crate::deck::deck_options::DeckAbout;
+    use crate::deck::model::{self, DaemonLink, Model};
+    use crate::deck::present::present;
+
+    /// An entry with an id as the record has them.
+    fn append(model: &mut Model, seq: u64, kind: &str, more: &Value) -> String {
+        let id = format!("019c2f3a-5b6c-7d8e-9f01-{seq:012}");
+        let mut line = json!({"schema": "v1", "id": id, "timestamp": 1_000 * seq, "sessionId": "s",
+            "type": kind, "seq": seq, "source": "codex", "content": "words"});
+        let more = more.as_object().unwrap().clone();
+        line.as_object_mut().unwrap().extend(more);
+        assert!(model.append(&model::entry(line, None).unwrap()));
+        id
+    }
+
+    #[test]
+    fn what_blocks_a_proposal_is_named_as_it_is_elsewhere_in_the_deck() {
+        let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
+        let to_claude = json!({"target": "claude", "handoff": {"reason": "", "onBusy": "queue"}});
+        append(&mut model, 1_001, "handoff", &to_claude);
+        append(&mut model, 1_002, "note", &json!({"noteKind": "blocker"}));
+        let asks =
+            json!({"target": "claude", "message": {"onBusy": "queue", "requireReply": true}});
+        append(&mut model, 1_003, "message", &asks);
+        let tests = json!({"artifact": {"kind": "test_report", "title": "all tests",
+            "status": "failed"}});
+        append(&mut model, 1_004, "artifact", &tests);
+        let asks_nothing = json!({"target": "claude",
+            "message": {"onBusy": "queue", "requireReply": false}});
+        let id = append(&mut model, 1_005, "message", &asks_nothing);
+        let unclear = json!({"source": "system", "runtimeEvent": {"kind": "message_delivery",
+            "status": "ambiguous", "messageId": id, "to": "claude"}});
+        append(&mut model, 1_006, "runtime_event", &unclear);
+        let proposal = json!({"finality": {"summary": "done", "evidence": []}});
+        append(&mut model, 1_007, "finality_proposal", &proposal);
+        let inbox = present(&model, 0).inbox;
+        let card = inbox.iter().find(|card| card.seq == Some(1_007)).unwrap();
+        assert_eq!(
+            card.blockers,
+            [
+                "blocker note, entry 1 002 by Codex: words",
+                "handoff h1001 is open",
+                "question of Codex to Claude, entry 1 003, has no answer: words",
+                "nobody knows whether entry 1 005 arrived",
+                "artifact, entry 1 004 by Codex, is failed: all tests",
+            ]
+        );
+    }
+}

@@ -1,0 +1,188 @@
+//! An attached deck whose daemon is killed and comes back under what is open: what was read stays, what
+//! cannot be done meanwhile is said, and all goes on where it was.
+
+use ctxrelay::core::agent::Agent;
+use ctxrelay::core::entry::NoteKind;
+use ctxrelay::store::dirs::ProjectDirs;
+
+use crate::support::daemon::Daemon;
+use crate::support::project::Project;
+use crate::support::pty::{Key, Pty};
+use crate::support::record::{Record, RecordEnd};
+
+/// The words of the header while there is no daemon, and of one that answers.
+const LOST: &str = "reconnecting";
+const BACK: &str = "✓ chain";
+
+/// A project with a record in which some messages are unclear.
+fn project() -> Project {
+    let project = Project::new();
+    let record = Record::of(16);
+    let mut end = RecordEnd::of(&record, 1_795_100_000_000);
+    end.settle(&record);
+    end.note(
+        Agent::Codex,
+        NoteKind::Plan,
+        "plums are kept cold",
+        Vec::new(),
+    );
+    for n in 0..12 {
+        end.ambiguous(Agent::Claude, &format!("question {n}"));
+    }
+    end.note(
+        Agent::Codex,
+        NoteKind::Plan,
+        "plums are eaten in May",
+        Vec::new(),
+    );
+    record.lay_with(&ProjectDirs::new(project.root().to_owned(), None), end);
+    project
+}
+
+/// So low that nothing is read beside the panes: what is open stands once on the screen.
+fn spawn(project: &Project) -> Pty {
+    Pty::spawn_sized(&project.ctxrelay([]), 120, 33).labelled("deck")
+}
+
+fn deck(project: &Project) -> Pty {
+    let mut deck = spawn(project);
+    deck.wait_for_text("plums are eaten in May");
+    deck.wait_for_text("12 ambiguous");
+    deck
+}
+
+#[track_caller]
+fn lose(daemon: Daemon, deck: &mut Pty) {
+    let mut daemon = daemon;
+    daemon.crash();
+    deck.wait_for_text(LOST);
+}
+
+#[track_caller]
+fn come_back(project: &Project, deck: &mut Pty) -> Daemon {
+    let daemon = project.daemon();
+    deck.wait_until_gone(LOST);
+    deck.wait_for_text(BACK);
+    daemon
+}
+
+#[track_caller]
+fn close(deck: &mut Pty, gone: &str) {
+    deck.press(Key::Escape);
+    // A key that comes in one read with an escape is another key.
+    deck.wait_until_gone(gone);
+}
+
+#[test]
+fn an_open_entry_and_a_search_outlive_the_daemon() {
+    let project = project();
+    let daemon = project.daemon();
+    let mut deck = deck(&project);
+    deck.press(Key::Char('/'));
+    deck.type_text("eaten");
+    deck.wait_for_text("1 of 1 in the whole record");
+    deck.press(Key::Enter);
+    deck.wait_until_gone("esc as it was");
+    deck.wait_for_screen("the hit under the cursor", |screen| {
+        let mut rows = screen.lines().filter(|line| line.contains('▸'));
+        rows.any(|row| row.contains("plums are eaten in May"))
+    });
+    deck.press(Key::Enter);
+    deck.wait_for_text("esc close");
+    let line = |screen: &str| {
+        let (_, behind) = screen.split_once("╭ Entry ")?;
+        behind.split_once(' ').map(|(line, _)| line.to_owned())
+    };
+    let opened = line(&deck.screen()).unwrap();
+    lose(daemon, &mut deck);
+    assert_eq!(line(&deck.screen()).as_ref(), Some(&opened));
+    deck.press(Key::Char('o'));
+    deck.wait_for_text("not connected to the daemon: the thread cannot be read now");
+    let daemon = come_back(&project, &mut deck);
+    assert_eq!(line(&deck.screen()).as_ref(), Some(&opened));
+    deck.press(Key::Char('J'));
+    deck.wait_for_screen("the next entry", |screen| {
+        line(screen).is_some_and(|next| next != opened)
+    });
+    close(&mut deck, "esc close");
+    close(&mut deck, "/eaten");
+
+    deck.press(Key::Char('/'));
+    deck.type_text("plums");
+    deck.wait_for_text("1 of 2 in the whole record");
+    lose(daemon, &mut deck);
+    deck.type_text(" cold");
+    deck.wait_until_gone("1 of 2 in the whole record");
+    let _daemon = come_back(&project, &mut deck);
+    // It is asked again by itself.
+    deck.wait_for_text("1 of 1 in the whole record");
+    deck.press(Key::Enter);
+    deck.wait_until_gone("esc as it was");
+    deck.wait_for_screen("the hit under the cursor", |screen| {
+        let mut rows = screen.lines().filter(|line| line.contains('▸'));
+        rows.any(|row| row.contains("plums are kept cold"))
+    });
+    deck.press_until_exit(Key::Ctrl('c'));
+}
+
+#[test]
+fn marks_outlive_the_daemon_and_nothing_is_settled_without_it() {
+    let project = project();
+    let daemon = project.daemon();
+    let mut deck = deck(&project);
+    deck.press(Key::Char('3'));
+    deck.press_until(Key::Enter, "the list", |screen| {
+        screen.contains("Nobody can know whether Codex has them")
+    });
+    deck.wait_for_text("question 0");
+    // Each mark goes on to the next.
+    deck.press(Key::Char('v'));
+    deck.press(Key::Char('v'));
+    deck.wait_for_text("2 marked");
+    lose(daemon, &mut deck);
+    assert!(deck.shows("2 marked"), "{}", deck.screen());
+    deck.press(Key::Char('x'));
+    deck.wait_for_text("Give up these 2 messages?");
+    deck.press(Key::Enter);
+    deck.wait_for_text("not connected to the daemon: nothing was decided");
+    let _daemon = come_back(&project, &mut deck);
+    deck.wait_for_text("2 marked");
+    deck.press(Key::Char('x'));
+    deck.wait_for_text("Give up these 2 messages?");
+    deck.press(Key::Enter);
+    deck.wait_until_gone("28  ◆ question 1");
+    assert!(deck.shows("◆ question 2"), "{}", deck.screen());
+    close(&mut deck, "esc later");
+    deck.wait_for_text("10 ambiguous");
+    deck.press_until_exit(Key::Ctrl('c'));
+}
+
+#[test]
+fn a_sealed_session_is_read_on_without_the_daemon() {
+    let project = project();
+    let daemon = project.daemon();
+    let mut pty = Pty::spawn(&project.ctxrelay(["ledger", "clear", "--apply"]));
+    pty.wait_for_text("to go on, anything else");
+    pty.type_text("clear\r");
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    let mut deck = spawn(&project);
+    deck.wait_for_text(BACK);
+    deck.press(Key::Char('/'));
+    deck.type_text("plums");
+    deck.send(b"\x14");
+    deck.wait_for_text("1 of 2 in all sealed sessions");
+    deck.press(Key::Enter);
+    deck.wait_for_text(", sealed");
+    deck.wait_for_text("plums are");
+    lose(daemon, &mut deck);
+    assert!(deck.shows(", sealed"), "{}", deck.screen());
+    // It lies on the disk: what was not read yet can be read now.
+    close(&mut deck, ", sealed");
+    deck.press(Key::Char('n'));
+    deck.wait_for_text(", sealed");
+    deck.wait_for_text("plums are");
+    let _daemon = come_back(&project, &mut deck);
+    assert!(deck.shows(", sealed"), "{}", deck.screen());
+    close(&mut deck, ", sealed");
+    deck.press_until_exit(Key::Ctrl('c'));
+}

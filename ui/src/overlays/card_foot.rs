@@ -1,0 +1,210 @@
+//! The foot of a card: what is asked before something is decided, and the keys; or the line that is
+//! typed in its place.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+
+use super::card_gates::{gates_key, gates_question};
+use super::card_sheet::{CardSheet, CardStage};
+use super::key_footer::KeyFooter;
+use super::sheet::{box_inner, draw_box, foot, overlay_area};
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::model::{GateState, InboxCard, InboxKind};
+use crate::sanitize;
+use crate::text;
+use crate::theme::ThemeRole;
+use crate::widgets::TextField;
+
+/// From this width on, keys are explained in more than a word.
+const ROOMY: usize = 72;
+
+type Keys = Vec<(Action, &'static str)>;
+
+impl CardSheet {
+    /// What is asked.
+    pub(super) fn asked(
+        &self,
+        deck: &Deck,
+        card: &InboxCard,
+        columns: usize,
+    ) -> Vec<Line<'static>> {
+        let theme = &deck.theme;
+        let question = match &self.stage {
+            CardStage::Approving => {
+                let on = match &card.commit {
+                    Some(commit) => {
+                        format!(" on commit {}", text::short(&sanitize::line(commit), 7))
+                    }
+                    None => String::new(),
+                };
+                format!("Record your approval{on}? It goes into the ledger as your decision.")
+            }
+            CardStage::Retrying => {
+                "Try it again? What may have arrived once may arrive twice.".to_owned()
+            }
+            CardStage::Gates => gates_question(card),
+            CardStage::Acknowledging => {
+                "Record that you have seen this? It ends the alarm; what was set aside stays set \
+                 aside."
+                    .to_owned()
+            }
+            CardStage::Reading | CardStage::Rejecting(_) | CardStage::Answering { .. } => {
+                return Vec::new();
+            }
+        };
+        let warnings = match self.stage {
+            CardStage::Approving => warnings(card),
+            _ => Vec::new(),
+        };
+        let warnings = warnings.into_iter().map(|text| {
+            Line::styled(
+                format!("{} {text}", deck.glyphs.wrong()),
+                theme.style(ThemeRole::OutcomeAttention),
+            )
+        });
+        let lines = text::wrap(&question, columns).into_iter();
+        let wait = theme.style(ThemeRole::Wait);
+        warnings
+            .chain(lines.map(|line| Line::styled(line, wait)))
+            .collect()
+    }
+
+    /// The keys that do something now. What is typed has a box of its own.
+    pub(super) fn keys(&self, deck: &Deck, card: &InboxCard, columns: usize) -> KeyFooter {
+        let keys = match &self.stage {
+            CardStage::Reading => reading_keys(card, columns),
+            CardStage::Approving => vec![(Action::Open, "approve"), (Action::Back, "not yet")],
+            CardStage::Retrying => vec![(Action::Open, "try again"), (Action::Back, "not yet")],
+            CardStage::Gates => vec![(Action::Open, gates_key(card)), (Action::Back, "not now")],
+            CardStage::Acknowledging => {
+                vec![(Action::Open, "I have seen it"), (Action::Back, "not yet")]
+            }
+            CardStage::Rejecting(_) | CardStage::Answering { .. } => Vec::new(),
+        };
+        KeyFooter::new(deck, &keys)
+    }
+
+    /// Whether something is typed.
+    pub(super) fn is_typed(&self) -> bool {
+        self.typed().is_some()
+    }
+
+    /// The title of the line that is typed, its field, and the word for what `enter` does.
+    fn typed(&self) -> Option<(&'static str, &TextField, &'static str)> {
+        match &self.stage {
+            CardStage::Rejecting(field) => Some(("Reject: why?", field, "reject")),
+            CardStage::Answering { field, .. } => Some(("Your answer", field, "answer")),
+            _ => None,
+        }
+    }
+
+    /// The keys of the line that is typed, and where they stand.
+    pub(super) fn typed_keys(&self, deck: &Deck, screen: Rect) -> Option<(Rect, KeyFooter)> {
+        let (_, _, does) = self.typed()?;
+        let keys = [(Action::Open, does), (Action::Back, "back to the card")];
+        let inner = box_inner(typed_area(screen));
+        let rows = u16::from(inner.height >= 3);
+        Some((foot(inner, rows), KeyFooter::new(deck, &keys)))
+    }
+
+    /// What is typed, in a box at the foot of the card.
+    pub(super) fn draw_typed(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
+        let Some((title, field, _)) = self.typed() else {
+            return;
+        };
+        let theme = &deck.theme;
+        let inner = draw_box(
+            deck,
+            typed_area(screen),
+            buf,
+            Line::styled(title, theme.style(ThemeRole::TitleFocus)),
+            Line::styled("the agent reads this", theme.style(ThemeRole::TextFaint)),
+        );
+        if inner.height < 1 {
+            return;
+        }
+        field.draw(Rect { height: 1, ..inner }, buf, theme, true);
+        if let Some((place, keys)) = self.typed_keys(deck, screen) {
+            keys.draw(place, buf);
+        }
+    }
+}
+
+fn typed_area(screen: Rect) -> Rect {
+    overlay_area(screen, 84, 5)
+}
+
+fn reading_keys(card: &InboxCard, columns: usize) -> Keys {
+    let mut keys: Keys = Vec::new();
+    match card.kind {
+        InboxKind::Finality if columns < ROOMY => {
+            keys.extend([(Action::Approve, "approve"), (Action::Reject, "reject")]);
+        }
+        InboxKind::Finality => keys.extend([
+            (Action::Approve, "approve as the operator"),
+            (Action::Reject, "reject with a reason"),
+        ]),
+        InboxKind::Trust if card.can_be_trusted() => {
+            keys.push((Action::Approve, "trust it"));
+        }
+        InboxKind::Alarm => keys.push((Action::Retry, "try again")),
+        InboxKind::Tampering => keys.push((Action::Acknowledge, "I have seen it")),
+        InboxKind::Approval | InboxKind::Question if card.asked.is_some() => {
+            keys.push((Action::Approve, "answer"));
+            if card
+                .asked
+                .as_ref()
+                .is_some_and(|asked| asked.denial().is_some())
+            {
+                keys.push((Action::Reject, "do not allow, with a reason"));
+            }
+        }
+        InboxKind::Trouble | InboxKind::Setup | InboxKind::Notice => {
+            keys.push((Action::Copy, "copy"));
+            if card.command.is_some() {
+                keys.push((Action::CopyId, "copy the command"));
+            }
+        }
+        InboxKind::Approval
+        | InboxKind::Question
+        | InboxKind::Trust
+        | InboxKind::Stuck
+        | InboxKind::Limited
+        | InboxKind::Full => {}
+    }
+    if !card.gates.is_empty() {
+        keys.push((Action::Gates, gates_key(card)));
+    }
+    keys.push((Action::Back, "later"));
+    keys
+}
+
+/// What an operator should know before saying yes.
+pub(crate) fn warnings(card: &InboxCard) -> Vec<String> {
+    let mut out = Vec::new();
+    match card.tree_still_same {
+        Some(false) => {
+            out.push("STALE: the work tree has changed since the proposal".to_owned());
+        }
+        None if card.kind == InboxKind::Finality => {
+            out.push("nobody could tell whether the work tree is still the same".to_owned())
+        }
+        _ => {}
+    }
+    match card.blocker_count() {
+        0 => {}
+        1 => out.push("one blocker is open".to_owned()),
+        n => out.push(format!("{} blockers are open", text::grouped(n))),
+    }
+    let failed = card
+        .gates
+        .iter()
+        .filter(|gate| gate.state == GateState::Failed)
+        .count();
+    if failed > 0 {
+        out.push(format!("{failed} of {} gates failed", card.gates.len()));
+    }
+    out
+}

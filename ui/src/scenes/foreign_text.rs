@@ -1,0 +1,313 @@
+//! [`ForeignText`]: a world in which one text stands in every field that holds text. Each type is taken
+//! apart whole: a field that is added later does not compile before it is thought of here.
+
+use crate::model::{
+    AgentCard, AgentRecovery, AskedCard, AskedChoice, Banner, ChangedChecksRow, DeckView, Field,
+    FirstStep, FoundEntries, FoundRow, GateRow, HandoffRow, HeaderDaemon, InboxCard, PacketView,
+    Party, PolicyView, RecoveryPart, RecoveryRow, RecoveryView, RowOutcome, RulesView,
+    RunningCommand, StepAct, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine, TurnView,
+    UnclearMessage, WaitingKey, WorkSection, WorkValue, WorkView,
+};
+use crate::msg::Msg;
+
+/// What a text of somebody else's can be put into.
+pub trait ForeignText {
+    /// Puts it into each field. What identifies something keeps what tells it apart before it.
+    fn fill(&mut self, text: &str);
+}
+
+impl ForeignText for String {
+    fn fill(&mut self, text: &str) {
+        text.clone_into(self);
+    }
+}
+
+impl<T: ForeignText> ForeignText for Option<T> {
+    fn fill(&mut self, text: &str) {
+        if let Some(inner) = self {
+            inner.fill(text);
+        }
+    }
+}
+
+impl<T: ForeignText> ForeignText for Vec<T> {
+    fn fill(&mut self, text: &str) {
+        self.iter_mut().for_each(|inner| inner.fill(text));
+    }
+}
+
+impl<T: ForeignText + ?Sized> ForeignText for Box<T> {
+    fn fill(&mut self, text: &str) {
+        (**self).fill(text);
+    }
+}
+
+impl ForeignText for Party {
+    fn fill(&mut self, text: &str) {
+        if let Self::Other(name) = self {
+            name.fill(text);
+        }
+    }
+}
+
+/// Fills the fields that are named; those behind the bar hold no text.
+macro_rules! fills {
+    ($type:ident { $($field:ident),* ; $($id:ident),* ; $($no_text:ident),* }) => {
+        impl ForeignText for $type {
+            fn fill(&mut self, text: &str) {
+                let Self { $($field,)* $($id,)* $($no_text: _,)* } = self;
+                $($field.fill(text);)*
+                $($id.push_str(text);)*
+                let _ = text;
+            }
+        }
+    };
+}
+
+fills!(Banner { text; ; level });
+fills!(HeaderDaemon { message; ; state });
+fills!(RunningCommand { text; ; since_ms });
+fills!(TurnLine { text; ; at_ms, act });
+fills!(GateRow { name, command, result, output; ; isolated, state });
+fills!(ChangedChecksRow { named, note; ; more });
+fills!(AskedCard { what, details, hints, choices, given; ; call_waits_until_ms });
+fills!(AskedChoice { label; id; effect });
+fills!(TrustCard { keys, elsewhere; digest; });
+fills!(UnclearMessage { from, words; id; line, at_ms });
+fills!(PolicyView { coordinator, rules; ; });
+fills!(RowOutcome { text; ; state, since_ms, took_ms });
+fills!(HandoffRow { id_short, from, to, ask; ; column, stage, seq, since_ms });
+fills!(WorkValue { text, tag; ; line });
+fills!(WorkSection { title, values; ; });
+fills!(PacketView { cause, way, why, text; ; line, at_ms, fate });
+fills!(WorkView { about, sections, packet; ; agent });
+fills!(ToldRule { file, words, why; ; fate });
+fills!(RecoveryRow { id, code, text; ; at_ms });
+fills!(RecoveryPart { title, note, rows; ; at_ms });
+fills!(AgentRecovery { command, prompt; ; agent });
+fills!(RecoveryView { parts, agents; ; });
+fills!(FoundEntries { rows, fault; ; number, words, total, total_is_at_least, behind });
+fills!(FoundRow { kind, session, from, to, snippet; ; seq, at_ms, marks });
+fills!(Field { name, text; ; });
+fills!(TimelineRow {
+    from, to, kind, text, mark, thread, outcome;
+    id;
+    seq, at_ms, text_cut, verdict, bad_lines, folded
+});
+fills!(AgentCard {
+    rung, why, detail, command, turn, turn_id, hint, start_command;
+    ;
+    agent, state, since_ms, proven, unread, queue, last_note_ms, activity, context, silence,
+    limit, cut_off, installed
+});
+
+impl ForeignText for WaitingKey {
+    fn fill(&mut self, text: &str) {
+        let Self { name, note, lines } = self;
+        name.fill(text);
+        note.fill(text);
+        lines.iter_mut().for_each(|(_, line)| line.fill(text));
+    }
+}
+
+impl ForeignText for TurnView {
+    fn fill(&mut self, text: &str) {
+        let Self {
+            is_running: _,
+            lines,
+            left_out: _,
+            plan,
+        } = self;
+        lines.fill(text);
+        plan.iter_mut().for_each(|(_, step)| step.fill(text));
+    }
+}
+
+impl ForeignText for RulesView {
+    fn fill(&mut self, text: &str) {
+        let Self {
+            agent: _,
+            rules,
+            unread,
+            doubts,
+        } = self;
+        rules.fill(text);
+        for (file, why) in unread {
+            file.fill(text);
+            why.fill(text);
+        }
+        doubts.fill(text);
+    }
+}
+
+impl ForeignText for FirstStep {
+    fn fill(&mut self, text: &str) {
+        let Self {
+            text: words,
+            command,
+            act,
+            done: _,
+        } = self;
+        words.fill(text);
+        command.fill(text);
+        if let StepAct::Run(id) = act {
+            id.push_str(text);
+        }
+    }
+}
+
+impl ForeignText for ThreadView {
+    fn fill(&mut self, text: &str) {
+        let Self {
+            asked,
+            name,
+            rows,
+            is_cut: _,
+            fault,
+        } = self;
+        asked.session.push_str(text);
+        name.fill(text);
+        rows.fill(text);
+        fault.fill(text);
+    }
+}
+
+impl ForeignText for InboxCard {
+    fn fill(&mut self, text: &str) {
+        let Self {
+            kind: _,
+            id,
+            by,
+            at_ms: _,
+            seq: _,
+            summary,
+            evidence,
+            remaining_risk,
+            handles,
+            replaces,
+            sign_off,
+            gates,
+            changed_checks,
+            commit,
+            changed_files: _,
+            tree,
+            tree_still_same: _,
+            stale_tree,
+            blockers,
+            blockers_more: _,
+            unclear,
+            unclear_more: _,
+            steps,
+            command,
+            asked,
+            trust,
+        } = self;
+        id.push_str(text);
+        by.fill(text);
+        for field in [summary, remaining_risk] {
+            field.fill(text);
+        }
+        for field in [evidence, handles, replaces, blockers, steps] {
+            field.fill(text);
+        }
+        for field in [sign_off, commit, tree, stale_tree, command] {
+            field.fill(text);
+        }
+        gates.fill(text);
+        changed_checks.fill(text);
+        let mut messages = unclear.to_vec();
+        messages.fill(text);
+        *unclear = messages.into();
+        asked.fill(text);
+        trust.fill(text);
+    }
+}
+
+impl ForeignText for DeckView {
+    fn fill(&mut self, text: &str) {
+        let Self {
+            now_ms: _,
+            utc_offset_s: _,
+            project,
+            runtime_session,
+            session_id,
+            ports: _,
+            daemon,
+            opening,
+            banner,
+            is_key_unlocked: _,
+            ledger: _,
+            agents,
+            timeline,
+            window: _,
+            tasks,
+            handoffs,
+            inbox,
+            missing,
+            first_run: _,
+            policy,
+            attached: _,
+            demo: _,
+        } = self;
+        project.fill(text);
+        runtime_session.fill(text);
+        session_id.push_str(text);
+        daemon.fill(text);
+        opening.fill(text);
+        banner.fill(text);
+        agents.fill(text);
+        timeline.fill(text);
+        for rows in &mut tasks.columns {
+            *rows = rows.map(|row| row.fill(text));
+        }
+        *handoffs = handoffs.map(|row| row.fill(text));
+        inbox.fill(text);
+        missing.fill(text);
+        policy.fill(text);
+    }
+}
+
+impl ForeignText for Msg {
+    fn fill(&mut self, text: &str) {
+        match self {
+            Self::View(view) => view.fill(text),
+            Self::EntryText {
+                place,
+                text: words,
+                detail,
+                raw,
+            } => {
+                place.session.push_str(text);
+                words.fill(text);
+                detail.fill(text);
+                raw.fill(text);
+            }
+            Self::Thread(thread) => thread.fill(text),
+            Self::Work(work) => work.fill(text),
+            Self::Rules(rules) => rules.fill(text),
+            Self::Recovery(Ok(read)) => read.fill(text),
+            Self::Found(found) => found.fill(text),
+            Self::AskPassphrase { fingerprint, what }
+            | Self::AwaitKey {
+                fingerprint, what, ..
+            } => {
+                fingerprint.fill(text);
+                what.fill(text);
+            }
+            Self::Paste(words)
+            | Self::NotSent(words)
+            | Self::EditorText(words)
+            | Self::Recovery(Err(words))
+            | Self::Unlocked(Err(words))
+            | Self::Notice(_, words) => words.fill(text),
+            Self::Key(_)
+            | Self::Mouse(_)
+            | Self::Resize(..)
+            | Self::Focus(_)
+            | Self::Tick(_)
+            | Self::OwnFiles(_)
+            | Self::Sent { .. }
+            | Self::Unlocked(Ok(())) => {}
+        }
+    }
+}
