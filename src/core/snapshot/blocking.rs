@@ -8,8 +8,8 @@ use crate::id::EntryId;
 
 impl Snapshot {
     /// What stands in the way of a proposal by the record alone: blocker notes, open handoffs that
-    /// it does not close, open questions, messages whose fate nobody knows, and what failed since
-    /// the last approval. The gates are told by [`Self::gate_blockers`].
+    /// it does not close, open questions, messages whose fate nobody knows, what failed since the
+    /// last approval, and findings of reviews that are critical or high. The gates are told by [`Self::gate_blockers`].
     pub fn blockers(&self, proposal: &FinalityProposal) -> Vec<String> {
         self.blockers_except(&proposal.handles)
     }
@@ -52,6 +52,7 @@ impl Snapshot {
             .chain(questions)
             .chain(ambiguous)
             .chain(self.failed_artifacts())
+            .chain(self.finding_blockers())
     }
 
     /// How many [`Self::blockers_with`] gives with so many of those messages.
@@ -64,5 +65,6 @@ impl Snapshot {
             + self.open_questions.len()
             + ambiguous
             + self.failed_artifacts().count()
+            + self.finding_blocker_count()
     }
 }
