@@ -10,6 +10,7 @@ mod body;
 mod comment;
 mod details;
 mod links;
+mod place;
 mod plan;
 mod severity;
 mod tags;
@@ -18,5 +19,6 @@ mod tests;
 
 pub use body::{BODY_BYTES_MAX, CLEAN_BYTES_MAX, CleanBody, SUGGESTIONS_MAX};
 pub use comment::{ImportedFinding, ReviewComment, is_inside};
+pub use place::{FindingPlace, LineFate};
 pub use plan::{ImportPlan, WholeReview};
 pub use severity::{FindingSeverity, SeverityBy};

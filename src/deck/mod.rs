@@ -16,6 +16,7 @@ mod attention;
 pub mod clock;
 pub mod display;
 mod editor;
+mod findings;
 mod found;
 mod input_pause;
 pub mod key_slot;

@@ -9,7 +9,6 @@ use crate::entry::FindingFacts;
 use crate::hidden::is_hidden;
 use crate::id::FindingId;
 use crate::redact::Redactor;
-use crate::wire::line::hex;
 
 /// The longest title, author and review, in characters.
 const LINE_CHARS_MAX: usize = 160;
@@ -158,4 +157,8 @@ fn is_address(url: &str) -> bool {
     url.starts_with("https://")
         && url.len() <= PATH_BYTES_MAX
         && url.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

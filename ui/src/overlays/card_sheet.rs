@@ -307,20 +307,25 @@ impl CardSheet {
     pub(crate) fn draw_typed(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
         match &self.stage {
             CardStage::Rejecting(field) => {
-                draw_field(field, ("Reject: why?", "reject"), deck, screen, buf);
+                let words = ("Reject: why?", "reject", READ);
+                draw_field(field, words, deck, screen, buf);
             }
             CardStage::Answering { field, .. } => {
-                draw_field(field, ("Your answer", "answer"), deck, screen, buf);
+                let words = ("Your answer", "answer", READ);
+                draw_field(field, words, deck, screen, buf);
             }
             _ => {}
         }
     }
 }
 
-/// A line to type, under a title, with the word for what `enter` does.
-fn draw_field(
+/// Who sees what is typed on a card.
+const READ: &str = "the agent reads this";
+
+/// A line to type, under a title, with the word for what `enter` does and where the line goes.
+pub(super) fn draw_field(
     field: &TextField,
-    (title, does): (&'static str, &'static str),
+    (title, does, goes): (&'static str, &'static str, &'static str),
     deck: &Deck,
     screen: Rect,
     buf: &mut Buffer,
@@ -332,17 +337,14 @@ fn draw_field(
         area,
         buf,
         Line::styled(title, theme.style(ThemeRole::TitleFocus)),
-        Line::styled("the agent reads this", theme.style(ThemeRole::TextFaint)),
+        Line::styled(goes, theme.style(ThemeRole::TextFaint)),
     );
     if inner.height < 1 {
         return;
     }
     field.draw(Rect { height: 1, ..inner }, buf, theme, true);
     if inner.height >= 3 {
-        let keys = key_footer(
-            deck,
-            &[(Action::Open, does), (Action::Back, "back to the card")],
-        );
+        let keys = key_footer(deck, &[(Action::Open, does), (Action::Back, "back")]);
         buf.set_line(
             inner.x,
             inner.bottom() - 1,

@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 
 use super::sheet::{SheetText, draw_sheet, sheet_place, sheet_rows, sheet_scroll_max};
 use super::{
-    AgentSheet, CardSheet, CardStage, ChipSheet, Choice, Composer, Confirm, EntrySheet, HelpSheet,
-    MessagesSheet, MessagesStage, Palette, PlaceLine, RecoverySheet, SearchSheet, Subject,
-    ThreadSheet, UnlockSheet,
+    AgentSheet, CardSheet, CardStage, ChipSheet, Choice, Composer, Confirm, EntrySheet,
+    FindingSheet, FindingsSheet, HelpSheet, MessagesSheet, MessagesStage, Palette, PlaceLine,
+    RecoverySheet, SearchSheet, Subject, ThreadSheet, UnlockSheet,
 };
 use crate::deck::Deck;
 use crate::keymap::KeyContext;
@@ -24,6 +24,8 @@ pub(crate) enum Overlay {
     Recovery(RecoverySheet),
     Card(CardSheet),
     Messages(MessagesSheet),
+    Findings(FindingsSheet),
+    Finding(FindingSheet),
     Composer(Composer),
     Confirm(Confirm),
     Choice(Choice),
@@ -53,6 +55,11 @@ impl Overlay {
                 MessagesStage::Reading => &[KeyContext::Messages, KeyContext::Overlay],
                 MessagesStage::Retrying | MessagesStage::GivingUp => &[KeyContext::Overlay],
             },
+            Self::Finding(FindingSheet {
+                dismissing: Some(_),
+                ..
+            }) => &[KeyContext::Input],
+            Self::Findings(_) | Self::Finding(_) => &[KeyContext::Findings, KeyContext::Overlay],
             Self::Composer(_) => &[KeyContext::Composer],
             Self::Palette(_) | Self::Confirm(_) | Self::Place(_) | Self::Unlock(_) => {
                 &[KeyContext::Input]
@@ -79,6 +86,7 @@ impl Overlay {
         match self {
             Self::Palette(palette) => Some(&mut palette.field),
             Self::Card(card) => card.field_mut(),
+            Self::Finding(sheet) => sheet.dismissing.as_mut(),
             Self::Composer(composer) => Some(composer.field_mut()),
             Self::Confirm(confirm) => Some(&mut confirm.field),
             Self::Search(search) if search.chip.is_none() => Some(&mut search.field),
@@ -102,6 +110,8 @@ impl Overlay {
             Self::Recovery(sheet) => Some(&mut sheet.scroll),
             Self::Card(sheet) => Some(&mut sheet.scroll),
             Self::Messages(sheet) => Some(&mut sheet.list.top),
+            Self::Findings(sheet) => Some(&mut sheet.list.top),
+            Self::Finding(sheet) => Some(&mut sheet.scroll),
             _ => None,
         }
     }
@@ -115,6 +125,8 @@ impl Overlay {
             Self::Recovery(sheet) => Some(sheet.text(deck, columns)),
             Self::Card(sheet) => Some(sheet.text(deck, columns)),
             Self::Messages(sheet) => Some(sheet.text(deck, columns)),
+            Self::Findings(sheet) => Some(sheet.text(deck, columns)),
+            Self::Finding(sheet) => Some(sheet.text(deck, columns)),
             _ => None,
         }
     }
@@ -128,6 +140,8 @@ impl Overlay {
             Self::Recovery(sheet) => sheet.scroll,
             Self::Card(sheet) => sheet.scroll,
             Self::Messages(sheet) => sheet.list.top,
+            Self::Findings(sheet) => sheet.list.top,
+            Self::Finding(sheet) => sheet.scroll,
             _ => 0,
         }
     }
@@ -154,7 +168,9 @@ impl Overlay {
             | Self::Agent(_)
             | Self::Recovery(_)
             | Self::Card(_)
-            | Self::Messages(_) => sheet_place(screen, |columns| self.sheet(deck, columns)),
+            | Self::Messages(_)
+            | Self::Findings(_)
+            | Self::Finding(_) => sheet_place(screen, |columns| self.sheet(deck, columns)),
         }
     }
 
@@ -164,11 +180,18 @@ impl Overlay {
             let card = deck.card(&sheet.id);
             sheet.settle(card);
         }
-        if matches!(self, Self::Thread(_) | Self::Messages(_)) {
+        if let Self::Findings(sheet) = self {
+            sheet.settle(&deck.view.findings);
+        }
+        if matches!(
+            self,
+            Self::Thread(_) | Self::Messages(_) | Self::Findings(_)
+        ) {
             let rows = sheet_rows(screen, |columns| self.sheet(deck, columns));
             let list = match self {
                 Self::Thread(sheet) => &mut sheet.list,
                 Self::Messages(sheet) => &mut sheet.list,
+                Self::Findings(sheet) => &mut sheet.list,
                 _ => return,
             };
             let lowest = (list.selected + 1).saturating_sub(rows.max(1));
@@ -193,12 +216,17 @@ impl Overlay {
             | Self::Agent(_)
             | Self::Recovery(_)
             | Self::Card(_)
-            | Self::Messages(_) => {
+            | Self::Messages(_)
+            | Self::Findings(_)
+            | Self::Finding(_) => {
                 draw_sheet(deck, screen, buf, self.scroll(), |columns| {
                     self.sheet(deck, columns)
                 });
                 if let Self::Card(card) = self {
                     card.draw_typed(deck, screen, buf);
+                }
+                if let Self::Finding(sheet) = self {
+                    sheet.draw_typed(deck, screen, buf);
                 }
             }
         }

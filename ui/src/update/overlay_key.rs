@@ -7,6 +7,7 @@ use super::moving::half_page;
 use super::opening::{ask_quit, ask_start, compose, confirm_stale, open_next, pick, quit_now};
 use super::perform::{copy_of, edit, perform_anywhere, reason_field, refuse};
 use super::recovering::on_recovery;
+use super::reviewing::{dismiss, on_findings, open_finding};
 use super::searching::{
     change_chips, choose_chips, go_to_typed, leave_search, move_in_search, search_elsewhere,
     search_now, take_hit,
@@ -72,6 +73,20 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         {
             return on_recovery(deck, action);
         }
+        Action::Copy
+        | Action::CopyId
+        | Action::NextEntry
+        | Action::PrevEntry
+        | Action::Handoff
+        | Action::Dismiss
+        | Action::Import
+            if matches!(
+                deck.overlays.last(),
+                Some(Overlay::Findings(_) | Overlay::Finding(_))
+            ) =>
+        {
+            return on_findings(deck, action);
+        }
         Action::Copy | Action::CopyId => {
             let subject = deck.overlays.last().and_then(Overlay::subject);
             return copy_of(deck, subject, action);
@@ -133,6 +148,10 @@ fn close(deck: &mut Deck) {
             sheet.stage = MessagesStage::Reading;
             deck.overlays.push(Overlay::Messages(sheet));
         }
+        Some(Overlay::Finding(mut sheet)) if sheet.dismissing.is_some() => {
+            sheet.dismissing = None;
+            deck.overlays.push(Overlay::Finding(sheet));
+        }
         Some(Overlay::Composer(composer)) => composer.keep(&mut deck.drafts),
         Some(Overlay::Search(mut search)) if search.chip.is_some() => {
             search.chip = None;
@@ -173,6 +192,7 @@ fn scroll(deck: &mut Deck, rows: isize) {
         }
         Overlay::Thread(sheet) => sheet.step(rows),
         Overlay::Messages(sheet) => sheet.step(deck.card(&sheet.id), rows),
+        Overlay::Findings(sheet) => sheet.step(&deck.view.findings, rows),
         Overlay::Palette(palette) => {
             let len = palette.found(deck).len();
             palette.list.step(rows, len);
@@ -288,6 +308,11 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             }
         }
         Overlay::Messages(sheet) => agree_on_messages(deck, sheet),
+        Overlay::Findings(sheet) => {
+            deck.overlays.push(Overlay::Findings(sheet));
+            open_finding(deck)
+        }
+        Overlay::Finding(sheet) => dismiss(deck, sheet),
         Overlay::Thread(sheet) => {
             let selected = sheet.selected();
             deck.overlays.push(Overlay::Thread(sheet));
