@@ -26,6 +26,7 @@ mod hook;
 mod ledger;
 mod messages;
 mod process;
+mod review;
 mod search;
 mod starts;
 #[path = "../support/mod.rs"]
@@ -39,7 +40,7 @@ use support::record;
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 13] = [
+const PARTS: [Part; 14] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
     ("delivery", delivery::measure),
@@ -49,6 +50,7 @@ const PARTS: [Part; 13] = [
     ("starts", starts::measure),
     ("process", process::measure),
     ("ledger", ledger::measure),
+    ("review", review::measure),
     ("search", search::measure),
     ("busy", busy::measure),
     ("timeline", timeline::measure),

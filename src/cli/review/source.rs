@@ -35,11 +35,11 @@ pub(super) async fn read(
 }
 
 async fn by_gh(context: &CliContext, what: Option<&str>) -> Result<ReadSource, Failure> {
-    let is_number = |text: &str| text.len() <= 10 && text.bytes().all(|b| b.is_ascii_digit());
-    if let Some(what) = what
-        && !(is_number(what) && !what.is_empty())
-        && PullRequest::of_url(what).is_none()
-    {
+    let is_number = |text: &str| {
+        (1..=10).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let is_named = |text: &str| is_number(text) || PullRequest::of_url(text).is_some();
+    if what.is_some_and(|what| !is_named(what)) {
         return Err(usage(
             "a pull request is named by its number or its address",
         ));
