@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::fake_gh::{FakeGh, comment};
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
-use crate::support::pty::Pty;
+use crate::support::pty::{Key, Pty};
 
 /// Runs `ctxrelay review …` in a terminal of the operator's; its exit code and screen.
 #[track_caller]
@@ -360,6 +360,30 @@ fn a_file_of_a_review_is_read_without_gh_and_what_is_none_says_why() {
     assert!(screen.contains("github.com/acme/api#12: 1 new"), "{screen}");
     done(&project, &["import", "--from", "mock"]);
     assert_eq!(listed(&project).len(), 4);
+    let hostile = [
+        format!(
+            "<details><summary>Words</summary>{}",
+            "<b <!-- ".repeat(180_000)
+        ),
+        format!(
+            "**P1** {}",
+            "\u{1b}]0;title\u{7}\u{0}\u{202e} ![".repeat(50_000)
+        ),
+        "<!-- closed never, and nothing else".to_owned(),
+    ];
+    let hostile: Vec<Value> = (7..)
+        .zip(&hostile)
+        .map(|(id, body)| comment(id, body))
+        .collect();
+    std::fs::write(&file, json!(hostile).to_string()).unwrap();
+    let screen = done(&project, &["import", "--from", "file", name]);
+    assert!(screen.contains("2 new"), "{screen}");
+    let list = project.run(["review", "list"]).expect_success().stdout;
+    assert!(
+        !list.contains('\u{1b}') && !list.contains('\u{202e}'),
+        "{list:?}"
+    );
+    project.run(["ledger", "verify"]).expect_success();
     std::fs::write(&file, "{").unwrap();
     let (code, screen) = in_terminal(&project, &["import", "--from", "file", name]);
     assert_eq!(code, 3, "{screen}");
@@ -371,7 +395,45 @@ fn a_file_of_a_review_is_read_without_gh_and_what_is_none_says_why() {
         &["import", "--from", "file", link.to_str().unwrap()],
     );
     assert_eq!(code, 3, "{screen}");
-    assert_eq!(listed(&project).len(), 4);
+    assert_eq!(listed(&project).len(), 6);
+}
+
+#[test]
+fn in_the_deck_a_finding_is_read_beside_its_file_and_dismissed_with_a_reason() {
+    let project = Project::new();
+    let lines = |first: &str| format!("{first}one\ntwo\nthree\nfour\n");
+    project.write("src/a.rs", &lines(""));
+    project.git(&["add", "."]);
+    project.git(&["commit", "-qm", "a"]);
+    let commit = project.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    project.write("src/a.rs", &lines("zero\n"));
+    let _daemon = project.daemon();
+    let mut said = comment(1, HIGH);
+    said["commit_id"] = json!(commit);
+    let page = project.base().join("page.json");
+    std::fs::write(&page, json!([said]).to_string()).unwrap();
+    done(
+        &project,
+        &["import", "--from", "file", page.to_str().unwrap()],
+    );
+    let row = &listed(&project)[0];
+    assert_eq!((&row["line"], &row["lineNow"]), (&json!(3), &json!(4)));
+
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 140, 40);
+    deck.press_until(Key::Char('F'), "the findings", |screen| {
+        screen.contains("1 block sign-off")
+    });
+    deck.press(Key::Enter);
+    deck.wait_for_text("The line is line 4 now.");
+    deck.wait_for_text("It panics then.");
+    deck.press(Key::Char('x'));
+    deck.wait_for_text("Dismiss: why?");
+    deck.type_text("the caller checks it");
+    deck.press(Key::Enter);
+    deck.wait_for_text("You: the caller checks it");
+    assert_eq!(told(&project), ["gh:rc:1 high dismissed"]);
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(status["findings"], json!({"open": 0, "blocking": 0}));
 }
 
 #[test]
