@@ -399,6 +399,67 @@ fn a_file_of_a_review_is_read_without_gh_and_what_is_none_says_why() {
 }
 
 #[test]
+fn two_imports_at_once_record_each_finding_once() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let comments: Vec<Value> = (1..=300).map(|id| comment(id, HIGH)).collect();
+    let page = project.base().join("page.json");
+    std::fs::write(&page, json!(comments).to_string()).unwrap();
+    let args = ["review", "import", "--from", "file", page.to_str().unwrap()];
+    let mut both = [0, 1].map(|_| Pty::spawn(&project.ctxrelay(args)));
+    for import in &mut both {
+        assert_eq!(import.wait_exit(), 0, "{}", import.screen());
+    }
+    let entries = project.ledger().into_iter();
+    let mut recorded: Vec<String> = entries
+        .filter_map(|entry| Some(entry["artifact"]["finding"].as_str()?.to_owned()))
+        .collect();
+    recorded.sort();
+    let all = recorded.len();
+    recorded.dedup();
+    assert_eq!((recorded.len(), all), (300, 300));
+}
+
+#[test]
+fn a_task_takes_its_findings_along_in_its_capsule_and_into_the_next_session() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut pty = Pty::spawn(&project.ctxrelay(["capsule", "new", "Fix the refresh"]));
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    done(&project, &["import", "--from", "mock"]);
+    done(&project, &["dismiss", "mock:3", "--reason", "a nit"]);
+    let list = project
+        .run(["capsule", "list", "--json"])
+        .expect_success()
+        .json();
+    let id = list["capsules"][0]["id"].as_str().unwrap().to_owned();
+    let carried = || {
+        let show = project.run(["capsule", "show", &id, "--json"]);
+        let shown = show.expect_success().json();
+        let findings = shown["findings"].as_array().unwrap().iter();
+        let words = |finding: &Value| {
+            ["externalId", "severity", "state"]
+                .map(|name| finding[name].as_str().unwrap().to_owned())
+        };
+        findings
+            .map(|finding| words(finding).join(" "))
+            .collect::<Vec<_>>()
+    };
+    let findings = [
+        "mock:1 high open",
+        "mock:2 medium open",
+        "mock:3 none dismissed",
+    ];
+    assert_eq!(carried(), findings);
+    let mut pty = Pty::spawn(&project.ctxrelay(["ledger", "clear", "--apply"]));
+    pty.wait_for_text("to go on, anything else");
+    pty.type_text("clear\r");
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    assert_eq!(carried(), findings);
+    project.run(["ledger", "verify"]).expect_success();
+}
+
+#[test]
 fn in_the_deck_a_finding_is_read_beside_its_file_and_dismissed_with_a_reason() {
     let project = Project::new();
     let lines = |first: &str| format!("{first}one\ntwo\nthree\nfour\n");

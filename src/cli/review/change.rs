@@ -1,6 +1,9 @@
 //! `ctxrelay review dismiss` and `resolve`: the operator's word on one finding.
 
+use std::time::Duration;
+
 use serde_json::json;
+use tokio::time::sleep;
 
 use super::{DismissArgs, ResolveArgs, named};
 use crate::cli::connect::{Live, runtime, unexpected};
@@ -9,7 +12,15 @@ use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::Report;
 use crate::core::id::FindingId;
-use crate::wire::control::{Command, Reply, ReviewChange, ReviewChanged, ReviewParams};
+use crate::wire::control::{
+    Command, RefusalCode, Reply, ReviewChange, ReviewChanged, ReviewParams,
+};
+
+/// How long to wait before what was refused for now is asked again.
+const TRY_AGAIN: Duration = Duration::from_millis(100);
+
+/// How often it is asked again.
+const TRIES_MAX: u32 = 50;
 
 pub(super) fn dismiss(context: &CliContext, args: DismissArgs) -> CliOutcome {
     let reason = args.reason;
@@ -59,9 +70,18 @@ pub(super) fn command(context: &CliContext, change: ReviewChange) -> Command {
     })
 }
 
+/// Asks again for a while where another import is being recorded.
 pub(super) async fn ask(live: &Live, command: Command) -> Result<ReviewChanged, Failure> {
-    match live.ask(command).await? {
-        Reply::Review(changed) => Ok(changed),
-        other => Err(unexpected(&other)),
+    let mut tries = TRIES_MAX;
+    loop {
+        match live.ask(command.clone()).await {
+            Ok(Reply::Review(changed)) => return Ok(changed),
+            Ok(other) => return Err(unexpected(&other)),
+            Err(failure) if tries > 0 && failure.is(&RefusalCode::Overloaded) => {
+                tries -= 1;
+                sleep(TRY_AGAIN).await;
+            }
+            Err(failure) => return Err(failure),
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::core::review::{CLEAN_BYTES_MAX, ImportPlan, ImportedFinding, WholeRev
 use crate::core::snapshot::{FINDINGS_MAX, FindingSnapshot, Snapshot};
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Daemon;
-use crate::daemon::reply::{ReplySender, answer};
+use crate::daemon::reply::{ReplySender, answer, too_much};
 use crate::wire::control::{
     FindingText, IMPORT_BATCH_MAX, ReadFindingParams, Refusal, RefusalCode, Reply, ReviewChange,
     ReviewChanged, ReviewParams,
@@ -21,6 +21,11 @@ use crate::wire::control::{
 
 impl Daemon {
     pub(super) fn change_review(&mut self, conn: ConnId, params: ReviewParams, reply: ReplySender) {
+        if self.is_importing {
+            // What is being recorded is not folded yet: the same finding would be recorded twice.
+            let busy = "what another import found is being recorded";
+            return answer(reply, Err(too_much(busy)));
+        }
         let session = self.runtime_session(conn, params.runtime_session_id);
         let (mut changed, entries) = match self.review_steps(params.change, &session) {
             Ok(steps) => steps,
@@ -29,9 +34,11 @@ impl Daemon {
         if entries.is_empty() {
             return answer(reply, Ok(Reply::Review(changed)));
         }
+        self.is_importing = true;
         self.record(
             entries,
             Box::new(move |daemon, result| {
+                daemon.is_importing = false;
                 let recorded = result.map(|stored| {
                     changed.seq = stored.last().map(|stored| stored.entry.seq);
                     Reply::Review(changed)
