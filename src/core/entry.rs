@@ -452,11 +452,13 @@ impl TurnStatus {
 
 impl Entry {
     /// Whether it speaks for the operator: what is by `human`, every decision, be it one of a rule
-    /// that decides by itself, and what a gate came to, on which the operator decides.
+    /// that decides by itself, what a gate came to, on which the operator decides, and what the
+    /// operator had imported of a review.
     pub fn is_of_operator(&self) -> bool {
         self.source == Party::Human
             || self.kind.type_name() == "finality_decision"
             || self.gate_run().is_some()
+            || matches!(self.kind, EntryKind::Finding(_))
     }
 
     /// The run of a gate that the entry tells of. Only the daemon's word counts: an agent's

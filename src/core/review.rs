@@ -12,6 +12,7 @@ mod details;
 mod links;
 mod place;
 mod plan;
+mod quote;
 mod severity;
 mod tags;
 #[cfg(test)]
@@ -21,4 +22,5 @@ pub use body::{BODY_BYTES_MAX, CLEAN_BYTES_MAX, CleanBody, SUGGESTIONS_MAX};
 pub use comment::{ImportedFinding, ReviewComment, is_inside};
 pub use place::{FindingPlace, LineFate};
 pub use plan::{ImportPlan, WholeReview};
+pub use quote::{quoted, unquoted};
 pub use severity::{FindingSeverity, SeverityBy};

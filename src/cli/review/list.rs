@@ -12,7 +12,7 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, short};
 use crate::core::entry::EntryKind;
 use crate::core::id::FindingId;
-use crate::core::review::{FindingPlace, FindingSeverity, LineFate};
+use crate::core::review::{FindingPlace, FindingSeverity, LineFate, unquoted};
 use crate::core::snapshot::{FindingSnapshot, FindingState, Snapshot};
 use crate::store::ledger::Reading;
 
@@ -100,7 +100,7 @@ fn said(reading: &Reading, finding: &FindingSnapshot) -> Result<(String, Vec<Str
     let stored = stored.map_err(|error| disk::unreadable(reading.path(), &error))?;
     Ok(match stored.map(|stored| stored.entry) {
         Some(entry) => match entry.kind {
-            EntryKind::Finding(record) => (entry.content, record.suggestions),
+            EntryKind::Finding(record) => (unquoted(&entry.content), record.suggestions),
             _ => Default::default(),
         },
         None => Default::default(),

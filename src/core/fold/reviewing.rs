@@ -11,9 +11,11 @@ use crate::snapshot::{
     FINDINGS_MAX, FindingClaim, FindingSnapshot, FindingState, FindingVerdict, Snapshot,
 };
 
-/// A step that the operator took. An agent's artifact of this kind is none.
+/// What the operator had imported, which is recorded as the system's because nobody must take it for
+/// the operator's words, and what the operator says of it. An agent's artifact of this kind is none.
 pub(super) fn fold_finding(world: &mut Snapshot, entry: &Entry, record: &FindingRecord) {
-    if entry.source != Party::Human || !FindingId::is_well_formed(record.finding.as_str()) {
+    let is_ours = matches!(entry.source, Party::Human | Party::System);
+    if !is_ours || !FindingId::is_well_formed(record.finding.as_str()) {
         return;
     }
     let is_known = world.findings.contains_key(&record.finding);
@@ -114,8 +116,8 @@ fn take_facts(finding: &mut FindingSnapshot, entry: &Entry, facts: &FindingFacts
 fn take_step(finding: &mut FindingSnapshot, entry: &Entry, step: &FindingStep) {
     let state = match step {
         FindingStep::Gone if finding.verdict.is_none() => FindingState::Gone,
-        FindingStep::Resolved => FindingState::Resolved,
-        FindingStep::Dismissed => FindingState::Dismissed,
+        FindingStep::Resolved if entry.source == Party::Human => FindingState::Resolved,
+        FindingStep::Dismissed if entry.source == Party::Human => FindingState::Dismissed,
         _ => return,
     };
     finding.head = entry.seq;

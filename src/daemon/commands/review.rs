@@ -9,7 +9,9 @@ use crate::adapters::finding_place::FindingPlaces;
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind, FINDING, FindingStep};
 use crate::core::id::{FindingId, RuntimeSession};
-use crate::core::review::{CLEAN_BYTES_MAX, ImportPlan, ImportedFinding, WholeReview};
+use crate::core::review::{
+    CLEAN_BYTES_MAX, ImportPlan, ImportedFinding, WholeReview, quoted, unquoted,
+};
 use crate::core::snapshot::{FINDINGS_MAX, FindingSnapshot, Snapshot};
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Daemon;
@@ -80,9 +82,14 @@ impl Daemon {
                     left_out: plan.left_out,
                     seq: None,
                 };
-                let entries = plan.records.into_iter().map(|(record, said)| {
+                let entries = plan.records.into_iter().map(|(record, words)| {
+                    // Somebody else's words: neither the operator's, nor to be read without a mark.
+                    let said = match &record.facts {
+                        Some(facts) => quoted(&record.finding, facts, &words),
+                        None => words,
+                    };
                     let kind = EntryKind::Finding(record);
-                    self.entry(Party::Human, None, kind, said, Some(session.clone()))
+                    self.entry(Party::System, None, kind, said, Some(session.clone()))
                 });
                 Ok((changed, entries.collect()))
             }
@@ -124,7 +131,7 @@ impl Daemon {
             }
             Ok(Reply::Finding(FindingText {
                 finding: params.finding,
-                text: entry.map(|entry| entry.content).unwrap_or_default(),
+                text: entry.map_or_else(String::new, |entry| unquoted(&entry.content)),
                 suggestions: suggestions.unwrap_or_default(),
                 place,
             }))
