@@ -108,6 +108,17 @@ impl GitAnchor {
         Some((stand, of_project.collect()))
     }
 
+    /// The repository's folder.
+    pub fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// A file of a commit, by its path in the repository; none unless both are here.
+    pub fn text_at(&self, commit: &str, path: &str) -> Option<String> {
+        self.has(commit).then_some(())?;
+        text(&mut self.ours(&["cat-file", "blob", &format!("{commit}:{path}")]))
+    }
+
     /// The commit; none on a branch without one.
     pub fn commit(&self) -> Option<&str> {
         self.commit.as_deref()

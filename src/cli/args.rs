@@ -11,8 +11,8 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use super::{
     apart, approvals, capsule, claude, claude_plugin, codex, codex_mcp, completions, config,
     continuity, daemon, doctor, finality, gates, hold, hook, init, instances, instructions, kill,
-    ledger, man, notify, operator_key, pair, policy, queue, recover, redact, search, status,
-    statusline, trust, unbuilt, uninit,
+    ledger, man, notify, operator_key, pair, policy, queue, recover, redact, review, search,
+    status, statusline, trust, unbuilt, uninit,
 };
 use crate::demo::SPEEDS;
 
@@ -66,6 +66,9 @@ pub enum Verb {
     /// Tasks that can travel: opened, shown, checked, exported
     #[command(subcommand, after_help = "Example: ctxrelay capsule list")]
     Capsule(capsule::Verb),
+    /// What reviews of a pull request say, and what becomes of it
+    #[command(subcommand, after_help = "Example: ctxrelay review import 12")]
+    Review(review::Verb),
     /// Which rules of the project's files each agent reads or is given
     Instructions(instructions::Args),
     /// Words in the record, in archives and in tasks
@@ -217,6 +220,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "recover",
             "continuity",
             "capsule",
+            "review",
             "instructions",
             "search",
             "ledger",

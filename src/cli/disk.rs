@@ -24,8 +24,8 @@ use crate::wire::config::trusted_policy;
 use crate::wire::control::PROTOCOL;
 use crate::wire::line;
 use crate::wire::status::{
-    ChainState, ClaudeStatus, CodexStatus, FinalityStatus, HandoffsStatus, HeadStatus, LaneStatus,
-    LedgerStatus, PolicyStatus, Status, TasksStatus,
+    ChainState, ClaudeStatus, CodexStatus, FinalityStatus, FindingsStatus, HandoffsStatus,
+    HeadStatus, LaneStatus, LedgerStatus, PolicyStatus, Status, TasksStatus,
 };
 
 /// A ledger above this is not read as a whole for `status`, which should answer within 20 ms.
@@ -372,6 +372,7 @@ fn whole(status: &mut Status, reading: &Reading) {
     status.handoffs = HandoffsStatus {
         open: world.open_handoffs.len() as u64,
     };
+    status.findings = FindingsStatus::of(world);
     status.finality = FinalityStatus {
         mode: std::mem::take(&mut status.finality.mode),
         ..FinalityStatus::of(world, SignOffMode::default())

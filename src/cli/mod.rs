@@ -69,6 +69,7 @@ mod recover;
 mod redact;
 mod replace;
 pub mod report;
+mod review;
 pub mod run;
 mod screen_files;
 mod screen_watch;

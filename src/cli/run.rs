@@ -14,7 +14,7 @@ use super::{
     apart, approvals, bridge, capsule, claude, claude_plugin, codex, codex_mcp, completions,
     config, continuity, daemon, deck, demo, doctor, doorbell, finality, gates, hold, hook, init,
     instances, instructions, kill, ledger, man, notify, operator_key, pair, policy, queue, recover,
-    redact, search, settings, status, statusline, trust, uninit,
+    redact, review, search, settings, status, statusline, trust, uninit,
 };
 
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
@@ -151,6 +151,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Status(args)) => status::run(context, &args),
         Some(Verb::Recover(args)) => recover::run(context, &args),
         Some(Verb::Capsule(verb)) => capsule::run(context, verb),
+        Some(Verb::Review(verb)) => review::run(context, verb),
         Some(Verb::Continuity(verb)) => continuity::run(context, verb),
         Some(Verb::Instructions(args)) => instructions::run(context, &args),
         Some(Verb::Search(args)) => search::run(context, &args),

@@ -174,6 +174,20 @@ fn text(status: &Status) -> ReportText {
             ),
         ),
     ]);
+    let findings = &status.findings;
+    if findings.open > 0 {
+        let tone = match findings.blocking {
+            0 => Tone::Plain,
+            _ => Tone::Warning,
+        };
+        let open = count(
+            findings.open,
+            "review finding stands",
+            "review findings stand",
+        );
+        let blocking = format!("{open}, {} of high severity", findings.blocking);
+        out.spans(&[(Tone::Faint, "reviews   "), (tone, &blocking)]);
+    }
     if !status.finality.pending.is_empty() {
         let text = count(
             status.finality.pending.len() as u64,

@@ -6,6 +6,7 @@ mod approval;
 mod continuity;
 mod error_code;
 mod finality;
+mod finding;
 mod gate_run;
 mod lifecycle;
 mod task;
@@ -28,6 +29,7 @@ pub use continuity::{
 };
 pub use error_code::ErrorCode;
 pub use finality::{FinalityDecision, FinalityProposal, WorkTree};
+pub use finding::{FINDING, FindingFacts, FindingRecord, FindingStep, REVIEW_FINDING};
 pub use gate_run::{GateRun, IsolatedRun};
 pub use lifecycle::LifecycleEvent;
 pub use task::{TASK, TASK_ONLY, TaskRecord, TaskStep};
@@ -99,6 +101,8 @@ pub enum EntryKind {
     Approval(ApprovalRecord),
     /// What an agent touched, forgot and was given again.
     Continuity(ContinuityRecord),
+    /// A finding of a review was imported, or the operator said something of one.
+    Finding(FindingRecord),
     /// The operator opened a task, made it the current one, or closed it.
     Task(TaskRecord),
     /// The life of the daemon and of what it owns: started, stopped, recovered.
@@ -448,11 +452,13 @@ impl TurnStatus {
 
 impl Entry {
     /// Whether it speaks for the operator: what is by `human`, every decision, be it one of a rule
-    /// that decides by itself, and what a gate came to, on which the operator decides.
+    /// that decides by itself, what a gate came to, on which the operator decides, and what the
+    /// operator had imported of a review.
     pub fn is_of_operator(&self) -> bool {
         self.source == Party::Human
             || self.kind.type_name() == "finality_decision"
             || self.gate_run().is_some()
+            || matches!(self.kind, EntryKind::Finding(_))
     }
 
     /// The run of a gate that the entry tells of. Only the daemon's word counts: an agent's

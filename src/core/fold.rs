@@ -5,6 +5,7 @@ mod approving;
 mod closing;
 mod continuing;
 mod delivering;
+mod reviewing;
 mod signing;
 mod tasking;
 
@@ -31,6 +32,7 @@ use closing::{
 };
 use continuing::{fold_continuity, note_of_state, turn_begins};
 use delivering::{fold_delivery, fold_turn_end};
+use reviewing::{claim_finding, fold_finding};
 use signing::{fold_signing, is_act_believed, is_signed};
 use tasking::{fold_task, work_of_task};
 
@@ -88,6 +90,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         } => {
             fold_note(world, entry, *note, handles);
             note_of_state(world, entry, *note);
+            claim_finding(world, entry);
             if let Some(withdrawn) = withdraws {
                 withdraw(world, entry, withdrawn);
                 withdraw_question(world, entry, withdrawn);
@@ -155,6 +158,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         }
         EntryKind::Approval(record) => fold_approval(world, entry, record),
         EntryKind::Continuity(record) => fold_continuity(world, entry, record),
+        EntryKind::Finding(record) => fold_finding(world, entry, record),
         EntryKind::Task(record) => fold_task(world, entry, record),
         EntryKind::Lifecycle {
             event: LifecycleEvent::DaemonStarted,
@@ -241,7 +245,7 @@ impl EntryKind {
             Self::Handoff(_) => "handoff",
             Self::Note { .. } => "note",
             Self::Artifact(artifact) if artifact.kind == "release_gate" => "release_gate",
-            Self::Artifact(_) => "artifact",
+            Self::Artifact(_) | Self::Finding(_) => "artifact",
             Self::FinalityProposal(_) => "finality_proposal",
             Self::FinalityDecision(_) => "finality_decision",
             Self::Delivery(_)

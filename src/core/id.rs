@@ -80,6 +80,11 @@ id!(
     /// A task that can travel, `cap_<12 hex>`: the same id wherever it goes.
     CapsuleId
 );
+id!(
+    /// A finding of a review, by its name at its origin: `gh:rc:ID` for a comment on a line,
+    /// `gh:rv:ID` for the words of a review.
+    FindingId
+);
 
 impl Default for RuntimeSession {
     fn default() -> Self {
@@ -95,6 +100,17 @@ impl CapsuleId {
     pub fn is_well_formed(text: &str) -> bool {
         let hex = text.strip_prefix(Self::PREFIX);
         hex.is_some_and(|hex| hex.len() == 12 && hex.bytes().all(is_hex))
+    }
+}
+
+impl FindingId {
+    /// The longest, in bytes.
+    pub const BYTES_MAX: usize = 120;
+
+    /// Whether the text is one word without control characters, as a finding's name is.
+    pub fn is_well_formed(text: &str) -> bool {
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b":._-/#".contains(&byte);
+        !text.is_empty() && text.len() <= Self::BYTES_MAX && text.bytes().all(is_word)
     }
 }
 

@@ -1,17 +1,26 @@
 //! What a review says, out of the comment that carries it.
 //!
 //! - [`CleanBody`]: a comment's words without pictures, buttons and prompts for an AI.
+//! - [`ImportedFinding`]: the same, made fit to be recorded; [`ImportPlan`]: what is to be recorded.
 //! - [`FindingSeverity`] and [`SeverityBy`]: how bad it is, and by what that is known.
 //!
 //! A comment is text from elsewhere: it is read, never followed.
 
 mod body;
+mod comment;
 mod details;
 mod links;
+mod place;
+mod plan;
+mod quote;
 mod severity;
 mod tags;
 #[cfg(test)]
 mod tests;
 
 pub use body::{BODY_BYTES_MAX, CLEAN_BYTES_MAX, CleanBody, SUGGESTIONS_MAX};
+pub use comment::{ImportedFinding, ReviewComment, is_inside};
+pub use place::{FindingPlace, LineFate};
+pub use plan::{ImportPlan, WholeReview};
+pub use quote::{quoted, unquoted};
 pub use severity::{FindingSeverity, SeverityBy};

@@ -7,12 +7,14 @@ mod activity;
 mod approval;
 mod blocking;
 mod changed_files;
+mod finding;
 mod gates;
 mod handoff;
 mod proposal;
 mod task;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,12 +25,13 @@ use super::delivery::{Delivery, DeliveryWay, OnBusy};
 use super::entry::{
     Artifact, DeliveryResult, ErrorCode, NoteKind, Predecessor, TurnRecord, TurnStatus, WorkTree,
 };
-use super::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+use super::id::{CapsuleId, EntryId, FindingId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::signing::{ActSignature, SigningState};
 pub use activity::{ACTIVITY_MINUTES, ActivityMinute, RecentActivity};
 pub use approval::{APPROVALS_OPEN_MAX, ApprovalSnapshot};
 pub use blocking::Blocker;
 pub use changed_files::{ChangedChecks, ChangedFiles};
+pub use finding::{FINDINGS_MAX, FindingClaim, FindingSnapshot, FindingState, FindingVerdict};
 pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding, TreeInQuestion};
 pub use handoff::{HandoffSnapshot, Lane, STALE_AFTER_MS};
 pub use proposal::{ProposalEnd, ProposalSnapshot};
@@ -103,6 +106,10 @@ pub struct Snapshot {
     /// The task to which the work of a runtime session belongs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub current_tasks: BTreeMap<RuntimeSession, CurrentTask>,
+    /// What reviews say of the work: what stands, and the latest of the others. Shared, because a
+    /// world is copied whole.
+    #[serde(default, skip_serializing_if = "no_findings")]
+    pub findings: Arc<BTreeMap<FindingId, FindingSnapshot>>,
     /// The latest artifacts, oldest first.
     pub artifacts: VecDeque<ArtifactSnapshot>,
     /// The latest run of each gate.
@@ -144,6 +151,10 @@ pub struct Snapshot {
     /// The operator's signature on the first entry of this session, which another one went before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun_by: Option<ActSignature>,
+}
+
+fn no_findings(findings: &BTreeMap<FindingId, FindingSnapshot>) -> bool {
+    findings.is_empty()
 }
 
 /// An agent as the ledger tells it.

@@ -149,6 +149,7 @@ fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSe
     let states = world.continuity.values().flat_map(BTreeMap::values);
     wanted.extend(states.flat_map(|state| state.stated().map(|said| said.seq)));
     wanted.extend(world.entries_of_open_tasks());
+    wanted.extend(world.entries_of_findings());
     wanted.extend(world.gates.values().map(|gate| gate.seq));
     // Where the work stands: the latest of each sort, and every decision.
     for note in world.notes.iter().rev() {

@@ -82,6 +82,8 @@ pub struct Daemon {
     pub(super) loop_times: LoopTimes,
     pub(super) readers: Readers,
     pub(super) gates: Gates,
+    /// Findings of a review are on their way to the record: others that come now could be the same.
+    pub(super) is_importing: bool,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -140,6 +142,7 @@ impl Daemon {
             loop_times: LoopTimes::default(),
             readers: Readers::default(),
             gates: Gates::default(),
+            is_importing: false,
         }
     }
 }

@@ -23,6 +23,7 @@ impl Daemon {
             | Command::AppendNote(_)
             | Command::StateWork(_)
             | Command::ChangeTask(_)
+            | Command::ChangeReview(_)
             | Command::RecordArtifact(_)
             | Command::ProposeFinal(_) => {
                 let admitted = self.recorder.space().admit_message();

@@ -8,8 +8,8 @@ use crate::store::ledger::Stats;
 use crate::wire::control::PROTOCOL;
 use crate::wire::status::{
     AgentsStatus, ApprovalsStatus, AutonomyStatus, ChainState, ClaudeStatus, CodexStatus,
-    FinalityStatus, GatesStatus, HandoffsStatus, HeadStatus, LaneStatus, LedgerStatus, QueueStatus,
-    Status, TasksStatus,
+    FinalityStatus, FindingsStatus, GatesStatus, HandoffsStatus, HeadStatus, LaneStatus,
+    LedgerStatus, QueueStatus, Status, TasksStatus,
 };
 
 impl Daemon {
@@ -96,6 +96,7 @@ impl Daemon {
                 stale,
                 done,
             },
+            findings: FindingsStatus::of(self.recorder.world()),
             finality: FinalityStatus::of(self.recorder.world(), self.sign_off()),
             gates: GatesStatus {
                 in_force: self.told_gates(),

@@ -87,6 +87,7 @@ pub(super) fn keep(missed: &mut Vec<Msg>, msg: Msg) {
             | Msg::Work(_)
             | Msg::Rules(_)
             | Msg::Recovery(_)
+            | Msg::Finding { .. }
             | Msg::OwnFiles(_)
     );
     if is_kept && missed.len() < MISSED_MAX {

@@ -18,6 +18,7 @@ pub mod clock;
 pub mod deck_options;
 pub mod display;
 mod editor;
+mod findings;
 mod found;
 mod input_pause;
 pub mod key_slot;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::deck_options::{DeckAbout, WaitingTrust};
+use super::findings::FindingRows;
 use super::timeline::Timeline;
 use super::unclear::UnclearMessages;
 use super::work::WorkIndex;
@@ -72,6 +73,8 @@ pub struct Model {
     pub unclear: UnclearMessages,
     /// Its open handoffs as rows.
     pub work: WorkIndex,
+    /// What reviews say.
+    pub findings: FindingRows,
     /// Whose deck it is.
     pub about: DeckAbout,
     /// How many steps there are among `deliveries`.
@@ -99,6 +102,7 @@ impl Model {
             live_turn: LiveTurn::default(),
             unclear: UnclearMessages::default(),
             work: WorkIndex::default(),
+            findings: FindingRows::default(),
             about,
             steps: 0,
             writers: BTreeSet::new(),
@@ -226,6 +230,7 @@ impl Model {
     /// Time has passed, which makes handoffs stale.
     pub fn advance(&mut self, now_ms: i64) {
         self.work.advance(&self.world, now_ms);
+        self.findings.follow(&self.world);
     }
 
     fn remember(&mut self, entry: &Entry) {

@@ -11,6 +11,7 @@ use tokio::time::sleep;
 use super::agent_work::work;
 use super::attention;
 use super::clock::now_ms;
+use super::findings::{dismiss, read_finding};
 use super::found::found;
 use super::model::{Model, entry, session_name};
 use super::present;
@@ -164,6 +165,7 @@ pub(super) async fn perform(
                 text,
                 kind: note_kind(tag),
                 handles: Vec::new(),
+                finding: None,
                 withdraws: None,
                 runtime_session_id: None,
             });
@@ -181,6 +183,11 @@ pub(super) async fn perform(
         Effect::ReadWork { agent } => {
             let work = work(operator, model, agent).await;
             Some(Msg::Work(Box::new(work)))
+        }
+        Effect::ReadFinding { id } => Some(read_finding(operator, id).await),
+        Effect::DismissFinding { id, reason } => {
+            let done = format!("dismissed: {id}");
+            Some(notice(operator.call(dismiss(id, reason)).await, &done))
         }
         Effect::ReadRules { .. }
         | Effect::ReadRecovery

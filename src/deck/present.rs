@@ -76,6 +76,7 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         tasks: model.work.tasks(&model.world),
         handoffs: model.work.open().clone(),
         inbox: inbox(model, now_ms),
+        findings: model.findings.rows(),
         policy: policy(&status.policy),
         missing: if model.about.demo || !model.is_read {
             Vec::new()

@@ -155,6 +155,7 @@ fn word(kind: &EntryKind) -> &str {
         EntryKind::Turn(_) => "turn",
         EntryKind::Approval(_) => "approval",
         EntryKind::Continuity(_) => "continuity",
+        EntryKind::Finding(_) => "finding",
         EntryKind::Task(_) => "task",
         EntryKind::Lifecycle { .. } => "daemon",
         EntryKind::Error { .. } => "error",

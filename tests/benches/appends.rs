@@ -215,6 +215,7 @@ async fn append(client: &Client, into: &mut Series) {
         text: TEXT.to_owned(),
         kind: NoteKind::Decision,
         handles: Vec::new(),
+        finding: None,
         withdraws: None,
         runtime_session_id: None,
     });

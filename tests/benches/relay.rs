@@ -27,6 +27,7 @@ mod hook;
 mod ledger;
 mod messages;
 mod process;
+mod review;
 mod search;
 mod starts;
 #[path = "../support/mod.rs"]
@@ -40,7 +41,7 @@ use support::record;
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 14] = [
+const PARTS: [Part; 15] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
     ("delivery", delivery::measure),
@@ -51,6 +52,7 @@ const PARTS: [Part; 14] = [
     ("starts", starts::measure),
     ("process", process::measure),
     ("ledger", ledger::measure),
+    ("review", review::measure),
     ("search", search::measure),
     ("busy", busy::measure),
     ("timeline", timeline::measure),

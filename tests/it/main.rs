@@ -42,6 +42,7 @@ mod published;
 mod readme;
 mod recovery;
 mod relay;
+mod review;
 mod roles;
 mod search;
 mod search_everywhere;

@@ -33,6 +33,7 @@ mod recovered;
 mod reloaded;
 mod reminded;
 mod resume_view;
+mod review;
 mod rules;
 mod status_line;
 #[path = "../support/mod.rs"]

@@ -14,6 +14,7 @@ pub mod claude_home;
 pub mod codex_home;
 pub mod contextrelay3;
 pub mod daemon;
+pub mod fake_gh;
 pub mod gate_scene;
 pub mod hand_over;
 pub mod http;

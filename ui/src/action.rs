@@ -129,6 +129,12 @@ pub enum Action {
     Restart,
     /// Show where the work stands after a break, and how each agent goes on.
     Recover,
+    /// What reviews of a pull request say.
+    Findings,
+    /// Say that a review finding does not count.
+    Dismiss,
+    /// How findings are brought in.
+    Import,
     /// Forget the unlocked key.
     LockKey,
     /// Draw everything again.
@@ -219,6 +225,9 @@ const NAMES: &[(&str, Action)] = &[
     ("prev column", Action::PrevColumn),
     ("restart", Action::Restart),
     ("recover", Action::Recover),
+    ("findings", Action::Findings),
+    ("dismiss", Action::Dismiss),
+    ("import", Action::Import),
     ("lock key", Action::LockKey),
     ("redraw", Action::Redraw),
     ("suspend", Action::Suspend),

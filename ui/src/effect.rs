@@ -248,6 +248,18 @@ pub enum Effect {
     },
     /// Give where the work stands, and how it goes on, by [`crate::Msg::Recovery`].
     ReadRecovery,
+    /// Give what this review finding says, beside its file, by [`crate::Msg::Finding`].
+    ReadFinding {
+        /// Which.
+        id: String,
+    },
+    /// The operator does not count a review finding. Asked for a reason before.
+    DismissFinding {
+        /// Which.
+        id: String,
+        /// Why; never empty.
+        reason: String,
+    },
     /// Search the whole record, and give what was found by [`crate::Msg::Found`].
     Search {
         /// Where.

@@ -35,6 +35,8 @@ pub enum KeyContext {
     Card,
     /// An opened list of messages.
     Messages,
+    /// What reviews say, and one of it.
+    Findings,
     /// A line to type in.
     Input,
     /// A search being typed.
@@ -47,7 +49,7 @@ pub enum KeyContext {
 
 impl KeyContext {
     /// All, in the order of the help.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Global,
         Self::Agents,
         Self::Timeline,
@@ -56,6 +58,7 @@ impl KeyContext {
         Self::Handoffs,
         Self::Card,
         Self::Messages,
+        Self::Findings,
         Self::Entry,
         Self::Agent,
         Self::Composer,
@@ -88,6 +91,7 @@ impl KeyContext {
             Self::Agent => "agent",
             Self::Card => "card",
             Self::Messages => "messages",
+            Self::Findings => "findings",
             Self::Input => "input",
             Self::Search => "search",
             Self::Chips => "chips",
@@ -109,6 +113,7 @@ impl KeyContext {
             Self::Agent => "An agent",
             Self::Card => "A card of the inbox",
             Self::Messages => "Ambiguous messages",
+            Self::Findings => "Review findings",
             Self::Input => "A line to type in",
             Self::Search => "The search",
             Self::Chips => "What is shown",

@@ -3,8 +3,8 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::model::{
-    Agent, DeckView, EntryPlace, Field, FoundEntries, Level, RecoveryView, RulesView, ThreadView,
-    WorkView,
+    Agent, DeckView, EntryPlace, Field, FindingView, FoundEntries, Level, RecoveryView, RulesView,
+    ThreadView, WorkView,
 };
 use crate::own_files::OwnFiles;
 
@@ -45,6 +45,14 @@ pub enum Msg {
     /// Where the work stands, or why that cannot be read; asked for by
     /// [`crate::Effect::ReadRecovery`].
     Recovery(Result<Box<RecoveryView>, String>),
+    /// What a review finding says, or why that cannot be read; asked for by
+    /// [`crate::Effect::ReadFinding`].
+    Finding {
+        /// Which.
+        id: String,
+        /// What it says.
+        read: Result<Box<FindingView>, String>,
+    },
     /// What was found in the record, asked for by [`crate::Effect::Search`].
     Found(Box<FoundEntries>),
     /// What the operator wrote is on this line of the record, and on its way to this agent.

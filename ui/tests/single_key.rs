@@ -48,6 +48,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::ReadWork { .. }
         | Effect::ReadRules { .. }
         | Effect::ReadRecovery
+        | Effect::ReadFinding { .. }
         // A copy, to read.
         | Effect::OpenEditor { is_draft: false, .. }
         | Effect::Search { .. }
@@ -78,6 +79,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::AnswerApproval { .. }
         | Effect::Retry { .. }
         | Effect::GiveUp { .. }
+        | Effect::DismissFinding { .. }
         | Effect::Acknowledge { .. }
         | Effect::ClearSession { .. }
         | Effect::SetCoordinator { .. }

@@ -17,14 +17,15 @@ struct Arguments {
     #[serde(default)]
     kind: NoteKind,
     handles_handoff_id: Option<String>,
+    finding_id: Option<String>,
     withdraws: Option<String>,
 }
 
 pub(super) fn definition() -> Definition {
     Definition {
         description:
-            "Write to the shared record: goal, plan, decision, blocker or next step. Both \
-                      agents and the operator read it; it is not sent to the peer."
+            "Write to the shared record, which both agents and the operator read; it is not \
+                      sent to the peer."
                 .to_owned(),
         schema: schema::object(
             &["text"],
@@ -48,13 +49,15 @@ pub(super) fn definition() -> Definition {
                 ),
                 (
                     "handles_handoff_id",
-                    schema::string_about("the handoff or blocker note that this settles"),
+                    schema::string_about("the handoff or blocker note it settles"),
+                ),
+                (
+                    "finding_id",
+                    schema::string_about("a review finding you fixed"),
                 ),
                 (
                     "withdraws",
-                    schema::string_about(
-                        "your own proposal or ask_user question that you take back",
-                    ),
+                    schema::string_about("your own proposal or question, taken back"),
                 ),
             ],
         ),
@@ -65,11 +68,15 @@ pub(super) fn definition() -> Definition {
 pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let arguments: Arguments = argument::parse(&call.arguments)?;
     argument::text("text", &arguments.text)?;
+    if let Some(finding) = &arguments.finding_id {
+        argument::word("finding_id", finding)?;
+    }
     let command = Command::AppendNote(NoteParams {
         agent: Some(call.side),
         text: arguments.text,
         kind: arguments.kind,
         handles: argument::ids("handles_handoff_id", arguments.handles_handoff_id)?,
+        finding: arguments.finding_id,
         withdraws: argument::ids("withdraws", arguments.withdraws)?
             .into_iter()
             .next(),

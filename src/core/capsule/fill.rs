@@ -5,15 +5,17 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::Map;
 
 use super::{
-    Capsule, CapsuleGit, CapsuleHandoff, CapsuleLeftOut, CapsuleOrigin, CapsuleRun,
+    Capsule, CapsuleFinding, CapsuleGit, CapsuleHandoff, CapsuleLeftOut, CapsuleOrigin, CapsuleRun,
     CapsuleStatement, CapsuleStatus, CapsuleTouched, LineRef, OriginHead, StatementAuthor,
     is_within,
 };
 use crate::agent::Party;
 use crate::continuity::StatedText;
 use crate::entry::GateRun;
-use crate::id::{EntryId, Seq, SessionId};
-use crate::snapshot::{GateSnapshot, Snapshot, TaskFile, TaskHandoff, TaskSnapshot};
+use crate::id::{EntryId, FindingId, Seq, SessionId};
+use crate::snapshot::{
+    FindingSnapshot, GateSnapshot, Snapshot, TaskFile, TaskHandoff, TaskSnapshot,
+};
 
 /// What stands where the hash of a line comes later: of the same length.
 const NO_HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -95,6 +97,10 @@ impl CapsuleSources<'_> {
         let (inside, outside): (Vec<&TaskFile>, Vec<&TaskFile>) =
             task.files.iter().partition(|file| is_within(&file.path));
         capsule.touched = inside.into_iter().map(|file| self.touched(file)).collect();
+        let mut findings = world.findings_in_order();
+        findings.retain(|(_, finding)| finding.task.as_ref() == Some(&task.id));
+        let findings = findings.into_iter();
+        capsule.findings = findings.map(|(id, finding)| found(id, finding)).collect();
         let mut left_out = task.dropped.clone();
         if !outside.is_empty() {
             let outside = u64::try_from(outside.len()).unwrap_or(u64::MAX);
@@ -171,6 +177,22 @@ fn place(session: &SessionId, seq: Seq, id: &EntryId) -> LineRef {
         seq,
         id: id.clone(),
         hash: NO_HASH.to_owned(),
+        more: Map::new(),
+    }
+}
+
+/// A finding that was imported for the task.
+fn found(id: &FindingId, finding: &FindingSnapshot) -> CapsuleFinding {
+    let facts = &finding.facts;
+    let severity = facts.severity.as_ref();
+    CapsuleFinding {
+        external_id: id.to_string(),
+        severity: severity.map_or_else(|| "none".to_owned(), ToString::to_string),
+        state: finding.state.to_string(),
+        path: facts.path.clone(),
+        line: facts.line.map(u64::from),
+        title: facts.title.clone(),
+        url: facts.url.clone(),
         more: Map::new(),
     }
 }

@@ -76,6 +76,7 @@ impl EntryKind {
     pub fn is_work(&self) -> bool {
         match self {
             Self::Note { .. } | Self::Handoff(_) | Self::Artifact(_) | Self::Turn(_) => true,
+            Self::Finding(record) => record.step == super::FindingStep::Imported,
             Self::Continuity(record) => {
                 matches!(record.fact, super::ContinuityFact::TurnFiles(_))
             }

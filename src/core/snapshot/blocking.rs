@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{ArtifactSnapshot, BlockerSnapshot, HandoffSnapshot, QuestionSnapshot, Snapshot};
+use super::{
+    ArtifactSnapshot, BlockerSnapshot, FindingSnapshot, HandoffSnapshot, QuestionSnapshot, Snapshot,
+};
 use crate::entry::{DeliveryResult, FinalityProposal};
-use crate::id::{EntryId, Seq};
+use crate::id::{EntryId, FindingId, Seq};
 
 /// How much of an artifact's title a blocker repeats, in characters.
 pub(super) const TITLE_CHARS: usize = 80;
@@ -24,6 +26,10 @@ pub enum Blocker<'a> {
     Ambiguous(&'a EntryId),
     /// An artifact that says that something failed.
     Artifact(&'a ArtifactSnapshot),
+    /// A finding of a review that keeps work from being done.
+    Finding(&'a FindingId, &'a FindingSnapshot),
+    /// So many more of these.
+    MoreFindings(usize),
 }
 
 impl Blocker<'_> {
@@ -53,14 +59,18 @@ impl fmt::Display for Blocker<'_> {
                 let ArtifactSnapshot { id, by, .. } = claim;
                 write!(f, "artifact {id} by {by} is {}", Self::claim(claim))
             }
+            Self::Finding(id, finding) => f.write_str(&finding.blocker(id)),
+            Self::MoreFindings(count) => {
+                write!(f, "{count} more review findings are critical or high")
+            }
         }
     }
 }
 
 impl Snapshot {
     /// What stands in the way of a proposal by the record alone: blocker notes, open handoffs that
-    /// it does not close, open questions, messages whose fate nobody knows, and what failed since
-    /// the last approval. The gates are told by [`Self::gate_blockers`].
+    /// it does not close, open questions, messages whose fate nobody knows, what failed since the
+    /// last approval, and findings of reviews that are critical or high. The gates are told by [`Self::gate_blockers`].
     pub fn blockers(&self, proposal: &FinalityProposal) -> Vec<String> {
         self.blockers_except(&proposal.handles)
     }
@@ -92,6 +102,7 @@ impl Snapshot {
             .chain(questions.map(|(seq, question)| Blocker::Question(*seq, question)))
             .chain(ambiguous.map(Blocker::Ambiguous))
             .chain(self.failed_artifacts().map(Blocker::Artifact))
+            .chain(self.finding_blockers())
     }
 
     /// How many [`Self::blockers_with`] gives with so many of those messages.
@@ -104,5 +115,6 @@ impl Snapshot {
             + self.open_questions.len()
             + ambiguous
             + self.failed_artifacts().count()
+            + self.finding_blocker_count()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use super::Snapshot;
+use super::{FindingSnapshot, Snapshot};
 use crate::agent::Party;
 use crate::continuity::StatedText;
 use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq};
@@ -185,6 +185,9 @@ impl Snapshot {
             entries.extend(task.stated().map(|said| said.seq));
             entries.extend(task.files.iter().map(|file| file.seq));
             entries.extend(task.claims.iter().map(|claim| claim.seq));
+            let findings = self.findings.values();
+            let own = findings.filter(|finding| finding.task.as_ref() == Some(&task.id));
+            entries.extend(own.flat_map(FindingSnapshot::entries));
         }
         let current = self.current_tasks.values();
         entries.extend(current.map(|current| current.seq));

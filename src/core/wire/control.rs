@@ -13,6 +13,7 @@ mod message_cursor;
 mod params;
 mod refusal;
 mod reply;
+mod review;
 mod task;
 mod work_state;
 
@@ -45,6 +46,10 @@ pub use reply::{
     AckedPartly, Cleared, CodexJoin, Compacted, ContextPage, EntryPage, HookReply, InboxMessage,
     MessagePage, PAGE_CHARS_MAX, PolicySet, Proposed, QueueRow, Recorded, Reply, Sent, TextPart,
     WorkText,
+};
+pub use review::{
+    FindingText, IMPORT_BATCH_MAX, ReadFindingParams, ReadReview, ReviewChange, ReviewChanged,
+    ReviewParams,
 };
 pub use task::{TITLE_CHARS_MAX, TaskChange, TaskChanged, TaskParams};
 pub use work_state::{ForgetWorkParams, STATED_MAX, StateWorkParams, StatedValue};

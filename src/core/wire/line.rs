@@ -55,6 +55,10 @@ const HANDLES: &str = "handles_handoff_ids";
 /// masked like everything else that may hold what somebody wrote.
 const WHOLE: &str = "whole";
 
+/// The comment of a finding as it was written, in its `artifact` until the line is written: the
+/// ledger keeps it beside the line, as [`WHOLE`].
+pub const RAW: &str = "raw";
+
 /// The key in `meta` that says where a carried entry stood.
 const CARRIED: &str = "carriedFrom";
 

@@ -59,6 +59,8 @@ pub struct Status {
     pub handoffs: HandoffsStatus,
     /// The task lanes.
     pub tasks: TasksStatus,
+    /// Findings of reviews.
+    pub findings: FindingsStatus,
     /// Sign-off.
     pub finality: FinalityStatus,
     /// The gates that are trusted.
@@ -306,6 +308,25 @@ pub struct LaneStatus {
 pub struct HandoffsStatus {
     /// Not answered.
     pub open: u64,
+}
+
+/// Findings of reviews.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct FindingsStatus {
+    /// About which something is still to be done.
+    pub open: u64,
+    /// Those of them that are critical or high, and keep work from being done.
+    pub blocking: u64,
+}
+
+impl FindingsStatus {
+    /// As the record tells.
+    pub fn of(world: &Snapshot) -> Self {
+        Self {
+            open: world.live_findings().count() as u64,
+            blocking: world.blocking_findings().count() as u64,
+        }
+    }
 }
 
 /// The task lanes.

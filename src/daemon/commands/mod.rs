@@ -22,6 +22,7 @@ mod pending;
 mod policy;
 mod queue;
 pub(super) mod record;
+mod review;
 mod search;
 mod send;
 mod settings;
@@ -120,6 +121,7 @@ impl Daemon {
                 let asking = agents.find(|agent| role == Role::of(*agent));
                 self.read_capsules(conn, asking, params, reply);
             }
+            Command::ReadFinding(params) => self.read_finding(conn, params, reply),
             Command::LedgerRebuild(params) => {
                 let dirs = self.dirs.clone();
                 search::rebuild(dirs, &self.recorder, &self.readers, conn, params, reply);
@@ -143,6 +145,7 @@ impl Daemon {
             Command::AnswerApproval(params) => self.answer_approval(params, reply),
             Command::StateWork(params) => self.state_work(conn, params, reply),
             Command::ForgetWork(params) => self.forget_work(conn, params, reply),
+            Command::ChangeReview(params) => self.change_review(conn, params, reply),
             Command::ChangeTask(params) => self.change_task(conn, params, reply),
             Command::ListGates => answer(reply, Ok(self.list_gates())),
             Command::RunGates(params) => {

@@ -31,7 +31,7 @@ impl Daemon {
             return answer(reply, Err(refusal));
         }
         let runtime_session = self.runtime_session(conn, params.runtime_session_id);
-        let entry = self.entry(
+        let mut entry = self.entry(
             from,
             None,
             EntryKind::Note {
@@ -42,6 +42,11 @@ impl Daemon {
             params.text,
             Some(runtime_session),
         );
+        if let Some(finding) = &params.finding
+            && let Err(refusal) = self.claim_finding(&mut entry, finding)
+        {
+            return answer(reply, Err(refusal));
+        }
         self.record_one(entry, reply);
     }
 

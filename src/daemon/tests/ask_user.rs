@@ -347,6 +347,7 @@ async fn an_agent_takes_its_question_back_while_nobody_answers_it() {
             text: "found it in the docs".to_owned(),
             kind: NoteKind::Note,
             handles: Vec::new(),
+            finding: None,
             withdraws: Some(id.clone()),
             runtime_session_id: None,
         })

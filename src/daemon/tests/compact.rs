@@ -46,6 +46,7 @@ pub(super) fn note(kind: NoteKind, text: &str, handles: Vec<EntryId>) -> Command
         text: text.to_owned(),
         kind,
         handles,
+        finding: None,
         withdraws: None,
         runtime_session_id: None,
     })

@@ -68,6 +68,7 @@ async fn a_message_leaves_behind_the_packet_of_a_compaction_that_the_operator_as
         text: "Sort the pears".to_owned(),
         kind: NoteKind::Goal,
         handles: Vec::new(),
+        finding: None,
         withdraws: None,
         runtime_session_id: None,
     });

@@ -86,6 +86,7 @@ async fn a_secret_that_was_recorded_is_in_no_file_afterwards() {
             text: format!("the goal is {MARKER}"),
             kind: crate::core::entry::NoteKind::Goal,
             handles: Vec::new(),
+            finding: None,
             withdraws: None,
             runtime_session_id: None,
         }),

@@ -18,6 +18,7 @@ async fn recorded(rig: &mut Rig) -> EntryId {
         text: "Sort the pears".to_owned(),
         kind: NoteKind::Goal,
         handles: Vec::new(),
+        finding: None,
         withdraws: None,
         runtime_session_id: None,
     });
@@ -103,6 +104,7 @@ async fn what_a_daemon_that_died_gave_to_claude_is_unknown() {
         text: "Sort the plums".to_owned(),
         kind: NoteKind::Goal,
         handles: Vec::new(),
+        finding: None,
         withdraws: None,
         runtime_session_id: None,
     });

@@ -94,6 +94,7 @@ fn take_back(
             text: "one test more".to_owned(),
             kind: NoteKind::Note,
             handles: Vec::new(),
+            finding: None,
             withdraws: Some(proposal.clone()),
             runtime_session_id: None,
         }),

@@ -37,6 +37,7 @@ fn note(text: &str) -> Command {
         text: text.to_owned(),
         kind: NoteKind::Decision,
         handles: Vec::new(),
+        finding: None,
         withdraws: None,
         runtime_session_id: None,
     })

@@ -32,6 +32,7 @@ fn said(kind: NoteKind, text: &str) -> Command {
         text: text.to_owned(),
         kind,
         handles: Vec::new(),
+        finding: None,
         withdraws: None,
         runtime_session_id: None,
     })

@@ -32,6 +32,7 @@ pub(super) fn blocker_text(model: &Model, blocker: &Blocker<'_>) -> String {
             let claimed = Blocker::claim(claim);
             format!("artifact, {place} by {}, is {claimed}", by.title())
         }
+        Blocker::Finding(..) | Blocker::MoreFindings(_) => blocker.to_string(),
     }
 }
 

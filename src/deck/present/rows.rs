@@ -140,6 +140,7 @@ pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
             ),
             ContinuityFact::Forgotten { .. } => word("forgotten"),
         },
+        EntryKind::Finding(record) => ("finding".to_owned(), Some(record.step.to_string())),
         EntryKind::Task(record) => ("task".to_owned(), Some(record.step.to_string())),
         EntryKind::Lifecycle { .. } => word("daemon"),
         EntryKind::Error { .. } => word("error"),

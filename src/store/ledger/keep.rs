@@ -1,10 +1,12 @@
-//! [`keep_whole`]: cuts a text that is too long for its line and keeps all of it beside the ledger.
+//! [`keep_whole`]: cuts a text that is too long for its line and keeps all of it beside the ledger;
+//! [`keep_raw`]: keeps what a finding was made of there.
 
 use serde_json::{Map, Value};
 
 use super::error::LedgerError;
 use crate::blobs::{BLOB_BYTES_MAX, Blobs, PutError};
 use ctxrelay_core::whole::{Whole, cut, shorten};
+use ctxrelay_core::wire::line::RAW;
 
 /// Cuts a content that is too long for the line, and keeps all of it, masked as it is by now,
 /// beside the ledger. On the disk before the line, so that no line ever names a text that was
@@ -37,14 +39,7 @@ pub(super) fn keep_whole(
             put_content(object, shortened);
             return Ok(());
         }
-        Err(PutError::NoRoom(refusal)) => return Err(LedgerError::NoRoom(refusal)),
-        Err(PutError::Io(error)) => {
-            return Err(LedgerError::from_io(
-                "keep a long text in",
-                blobs.dir(),
-                error,
-            ));
-        }
+        Err(error) => return Err(not_kept(blobs, error)),
     };
     put_content(object, cut.content);
     let whole = Whole {
@@ -53,6 +48,29 @@ pub(super) fn keep_whole(
     };
     object.insert("whole".to_owned(), serde_json::json!(whole));
     Ok(())
+}
+
+/// Takes the comment that a finding was made of from its line, and keeps it, masked as it is by now,
+/// beside the ledger: the line has what was made of it.
+pub(super) fn keep_raw(blobs: &Blobs, object: &mut Map<String, Value>) -> Result<(), LedgerError> {
+    let artifact = object.get_mut("artifact").and_then(Value::as_object_mut);
+    let Some(Value::String(raw)) = artifact.and_then(|artifact| artifact.shift_remove(RAW)) else {
+        return Ok(());
+    };
+    let sha256 = blobs.put(&raw).map_err(|error| not_kept(blobs, error))?;
+    let whole = Whole {
+        sha256,
+        units: raw.encode_utf16().count() as u64,
+    };
+    object.insert("whole".to_owned(), serde_json::json!(whole));
+    Ok(())
+}
+
+fn not_kept(blobs: &Blobs, error: PutError) -> LedgerError {
+    match error {
+        PutError::NoRoom(refusal) => LedgerError::NoRoom(refusal),
+        PutError::Io(error) => LedgerError::from_io("keep a long text in", blobs.dir(), error),
+    }
 }
 
 /// Puts a part of the text in its place.

@@ -24,7 +24,7 @@ use super::Stored;
 use super::belief::unwritable;
 use super::error::LedgerError;
 use super::file::LedgerFile;
-use super::keep::keep_whole;
+use super::keep::{keep_raw, keep_whole};
 use super::shared::SharedLedger;
 
 mod mending;
@@ -291,6 +291,7 @@ impl Writer {
         if entry.whole.is_none() {
             keep_whole(&self.blobs, &mut object, is_fact)?;
         }
+        keep_raw(&self.blobs, &mut object)?;
         let sealed = seal(object, next.seq, &prev).map_err(|error| refused(error.to_string()))?;
         if sealed.line.len() > LINE_MAX {
             return Err(refused(format!(

@@ -45,6 +45,14 @@ impl Text {
                 pieces.extend([artifact.title.as_str(), &artifact.summary, &artifact.kind]);
                 pieces.extend(artifact.evidence.iter().map(String::as_str));
             }
+            EntryKind::Finding(record) => {
+                pieces.push(record.finding.as_str());
+                if let Some(facts) = &record.facts {
+                    pieces.extend([facts.title.as_str(), &facts.author]);
+                    pieces.extend(facts.path.as_deref());
+                }
+                pieces.extend(record.suggestions.iter().map(String::as_str));
+            }
             EntryKind::FinalityProposal(proposal) => {
                 pieces.push(&proposal.summary);
                 pieces.extend(proposal.evidence.iter().map(String::as_str));

@@ -1,6 +1,9 @@
 //! [`DeckView`]: the whole visible world, and what the header is made of.
 
+use std::sync::Arc;
+
 use super::agent::{Agent, AgentCard};
+use super::finding::FindingRow;
 use super::handoff_rows::HandoffRows;
 use super::hint::FirstStep;
 use super::inbox::InboxCard;
@@ -162,6 +165,8 @@ pub struct DeckView {
     pub handoffs: HandoffRows,
     /// What waits for the operator, oldest first.
     pub inbox: Vec<InboxCard>,
+    /// What reviews say, what stands first, the worst first. Shared, because there may be many.
+    pub findings: Arc<Vec<FindingRow>>,
     /// What the pair needs, also what is there already; see [`FirstStep::done`].
     pub missing: Vec<FirstStep>,
     /// The pair has not worked together yet: the timeline begins with what is missing, until

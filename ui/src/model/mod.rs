@@ -10,6 +10,7 @@ mod asked;
 mod attention;
 mod chips;
 mod deck_view;
+mod finding;
 mod found;
 mod handoff_rows;
 mod hint;
@@ -36,6 +37,7 @@ pub use chips::{Chip, ChipSort, Chips, ThreadChip};
 pub use deck_view::{
     Banner, Chain, DaemonState, DeckView, HeaderDaemon, HeaderLedger, HeaderPorts, Level,
 };
+pub use finding::{FindingRank, FindingRow, FindingStage, FindingView};
 pub use found::{FoundEntries, FoundRow, SearchScope};
 pub use handoff_rows::HandoffRows;
 pub use hint::{FirstStep, StepAct};

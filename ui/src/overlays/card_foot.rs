@@ -1,21 +1,18 @@
 //! The foot of a card: what is asked before something is decided, and the keys; or the line that is
 //! typed in its place.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 use super::card_gates::{gates_key, gates_question};
 use super::card_sheet::{CardSheet, CardStage};
 use super::key_footer::KeyFooter;
-use super::sheet::{box_inner, draw_box, foot, overlay_area};
+use super::typed_line::TypedLine;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{GateState, InboxCard, InboxKind};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::TextField;
 
 /// From this width on, keys are explained in more than a word.
 const ROOMY: usize = 72;
@@ -91,49 +88,20 @@ impl CardSheet {
         self.typed().is_some()
     }
 
-    /// The title of the line that is typed, its field, and the word for what `enter` does.
-    fn typed(&self) -> Option<(&'static str, &TextField, &'static str)> {
-        match &self.stage {
-            CardStage::Rejecting(field) => Some(("Reject: why?", field, "reject")),
-            CardStage::Answering { field, .. } => Some(("Your answer", field, "answer")),
-            _ => None,
-        }
-    }
-
-    /// The keys of the line that is typed, and where they stand.
-    pub(super) fn typed_keys(&self, deck: &Deck, screen: Rect) -> Option<(Rect, KeyFooter)> {
-        let (_, _, does) = self.typed()?;
-        let keys = [(Action::Open, does), (Action::Back, "back to the card")];
-        let inner = box_inner(typed_area(screen));
-        let rows = u16::from(inner.height >= 3);
-        Some((foot(inner, rows), KeyFooter::new(deck, &keys)))
-    }
-
-    /// What is typed, in a box at the foot of the card.
-    pub(super) fn draw_typed(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
-        let Some((title, field, _)) = self.typed() else {
-            return;
+    /// The line that is typed.
+    pub(super) fn typed(&self) -> Option<TypedLine<'_>> {
+        let (title, field, does) = match &self.stage {
+            CardStage::Rejecting(field) => ("Reject: why?", field, "reject"),
+            CardStage::Answering { field, .. } => ("Your answer", field, "answer"),
+            _ => return None,
         };
-        let theme = &deck.theme;
-        let inner = draw_box(
-            deck,
-            typed_area(screen),
-            buf,
-            Line::styled(title, theme.style(ThemeRole::TitleFocus)),
-            Line::styled("the agent reads this", theme.style(ThemeRole::TextFaint)),
-        );
-        if inner.height < 1 {
-            return;
-        }
-        field.draw(Rect { height: 1, ..inner }, buf, theme, true);
-        if let Some((place, keys)) = self.typed_keys(deck, screen) {
-            keys.draw(place, buf);
-        }
+        Some(TypedLine {
+            title,
+            field,
+            does,
+            goes: "the agent reads this",
+        })
     }
-}
-
-fn typed_area(screen: Rect) -> Rect {
-    overlay_area(screen, 84, 5)
 }
 
 fn reading_keys(card: &InboxCard, columns: usize) -> Keys {

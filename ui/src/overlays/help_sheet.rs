@@ -28,12 +28,19 @@ const COLUMNS_MAX: usize = 3;
 const MARK: usize = 14;
 
 /// What goes two ways stands in one row.
-const PAIRS: [(Action, Action, &str); 14] = [
+const PAIRS: [(Action, Action, &str); 17] = [
     (Action::OtherAgent, Action::WhenBusy, "other agent, if busy"),
     (
         Action::WorkState,
         Action::Instructions,
         "its state, its rules",
+    ),
+    (Action::Note, Action::Findings, "write a note, reviews"),
+    (Action::Dismiss, Action::Import, "dismiss, import"),
+    (
+        Action::Interrupt,
+        Action::SendAgain,
+        "stop turn, send again",
     ),
     (Action::TryNow, Action::NoTries, "try now, no tries"),
     (Action::Mark, Action::MarkRange, "mark, mark to here"),

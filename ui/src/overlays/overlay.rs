@@ -5,10 +5,11 @@ use ratatui::layout::{Position, Rect};
 
 use super::key_footer::KeyFooter;
 use super::sheet::{SheetText, draw_sheet, sheet_keys, sheet_place, sheet_rows, sheet_scroll_max};
+use super::typed_line::TypedLine;
 use super::{
-    AgentSheet, CardSheet, CardStage, ChipSheet, Choice, Composer, Confirm, EntrySheet, HelpSheet,
-    MessagesSheet, MessagesStage, Palette, PlaceLine, RecoverySheet, SearchSheet, Subject,
-    ThreadSheet, UnlockSheet,
+    AgentSheet, CardSheet, CardStage, ChipSheet, Choice, Composer, Confirm, EntrySheet,
+    FindingSheet, FindingsSheet, HelpSheet, MessagesSheet, MessagesStage, Palette, PlaceLine,
+    RecoverySheet, SearchSheet, Subject, ThreadSheet, UnlockSheet,
 };
 use crate::action::Action;
 use crate::deck::Deck;
@@ -26,6 +27,8 @@ pub(crate) enum Overlay {
     Recovery(RecoverySheet),
     Card(CardSheet),
     Messages(MessagesSheet),
+    Findings(FindingsSheet),
+    Finding(FindingSheet),
     Composer(Composer),
     Confirm(Confirm),
     Choice(Choice),
@@ -55,6 +58,11 @@ impl Overlay {
                 MessagesStage::Reading => &[KeyContext::Messages, KeyContext::Overlay],
                 MessagesStage::Retrying | MessagesStage::GivingUp => &[KeyContext::Overlay],
             },
+            Self::Finding(FindingSheet {
+                dismissing: Some(_),
+                ..
+            }) => &[KeyContext::Input],
+            Self::Findings(_) | Self::Finding(_) => &[KeyContext::Findings, KeyContext::Overlay],
             Self::Composer(_) => &[KeyContext::Composer],
             Self::Palette(_) | Self::Confirm(_) | Self::Place(_) | Self::Unlock(_) => {
                 &[KeyContext::Input]
@@ -81,6 +89,7 @@ impl Overlay {
         match self {
             Self::Palette(palette) => Some(&mut palette.field),
             Self::Card(card) => card.field_mut(),
+            Self::Finding(sheet) => sheet.dismissing.as_mut(),
             Self::Composer(composer) => Some(composer.field_mut()),
             Self::Confirm(confirm) => Some(&mut confirm.field),
             Self::Search(search) if search.chip.is_none() => Some(&mut search.field),
@@ -104,6 +113,8 @@ impl Overlay {
             Self::Recovery(sheet) => Some(&mut sheet.scroll),
             Self::Card(sheet) => Some(&mut sheet.scroll),
             Self::Messages(sheet) => Some(&mut sheet.list.top),
+            Self::Findings(sheet) => Some(&mut sheet.list.top),
+            Self::Finding(sheet) => Some(&mut sheet.scroll),
             _ => None,
         }
     }
@@ -117,6 +128,8 @@ impl Overlay {
             Self::Recovery(sheet) => Some(sheet.text(deck, columns)),
             Self::Card(sheet) => Some(sheet.text(deck, columns)),
             Self::Messages(sheet) => Some(sheet.text(deck, columns)),
+            Self::Findings(sheet) => Some(sheet.text(deck, columns)),
+            Self::Finding(sheet) => Some(sheet.text(deck, columns)),
             _ => None,
         }
     }
@@ -130,6 +143,8 @@ impl Overlay {
             Self::Recovery(sheet) => sheet.scroll,
             Self::Card(sheet) => sheet.scroll,
             Self::Messages(sheet) => sheet.list.top,
+            Self::Findings(sheet) => sheet.list.top,
+            Self::Finding(sheet) => sheet.scroll,
             _ => 0,
         }
     }
@@ -156,7 +171,9 @@ impl Overlay {
             | Self::Agent(_)
             | Self::Recovery(_)
             | Self::Card(_)
-            | Self::Messages(_) => sheet_place(screen, |columns| self.sheet(deck, columns)),
+            | Self::Messages(_)
+            | Self::Findings(_)
+            | Self::Finding(_) => sheet_place(screen, |columns| self.sheet(deck, columns)),
         }
     }
 
@@ -166,8 +183,20 @@ impl Overlay {
         keys.action_at(place, at)
     }
 
+    /// The line that is typed over it.
+    fn typed(&self) -> Option<TypedLine<'_>> {
+        match self {
+            Self::Card(sheet) => sheet.typed(),
+            Self::Finding(sheet) => sheet.typed(),
+            _ => None,
+        }
+    }
+
     /// The keys at its foot, and where they stand.
     fn keys(&self, deck: &Deck, screen: Rect) -> Option<(Rect, KeyFooter)> {
+        if let Some(typed) = self.typed() {
+            return Some(typed.keys(deck, screen));
+        }
         match self {
             Self::Palette(_) | Self::Place(_) => None,
             Self::Composer(composer) => Some(composer.keys(deck, screen)),
@@ -176,14 +205,15 @@ impl Overlay {
             Self::Unlock(unlock) => Some(unlock.keys(deck, screen)),
             Self::Search(search) => Some(search.keys(deck, screen)),
             Self::Chips(_) => Some(ChipSheet::keys(deck, screen)),
-            Self::Card(card) if card.is_typed() => card.typed_keys(deck, screen),
             Self::Help(_)
             | Self::Entry(_)
             | Self::Thread(_)
             | Self::Agent(_)
             | Self::Recovery(_)
             | Self::Card(_)
-            | Self::Messages(_) => sheet_keys(screen, |columns| self.sheet(deck, columns)),
+            | Self::Messages(_)
+            | Self::Findings(_)
+            | Self::Finding(_) => sheet_keys(screen, |columns| self.sheet(deck, columns)),
         }
     }
 
@@ -193,11 +223,18 @@ impl Overlay {
             let card = deck.card(&sheet.id);
             sheet.settle(card);
         }
-        if matches!(self, Self::Thread(_) | Self::Messages(_)) {
+        if let Self::Findings(sheet) = self {
+            sheet.settle(&deck.view.findings);
+        }
+        if matches!(
+            self,
+            Self::Thread(_) | Self::Messages(_) | Self::Findings(_)
+        ) {
             let rows = sheet_rows(screen, |columns| self.sheet(deck, columns));
             let list = match self {
                 Self::Thread(sheet) => &mut sheet.list,
                 Self::Messages(sheet) => &mut sheet.list,
+                Self::Findings(sheet) => &mut sheet.list,
                 _ => return,
             };
             let lowest = (list.selected + 1).saturating_sub(rows.max(1));
@@ -222,12 +259,14 @@ impl Overlay {
             | Self::Agent(_)
             | Self::Recovery(_)
             | Self::Card(_)
-            | Self::Messages(_) => {
+            | Self::Messages(_)
+            | Self::Findings(_)
+            | Self::Finding(_) => {
                 draw_sheet(deck, screen, buf, self.scroll(), |columns| {
                     self.sheet(deck, columns)
                 });
-                if let Self::Card(card) = self {
-                    card.draw_typed(deck, screen, buf);
+                if let Some(typed) = self.typed() {
+                    typed.draw(deck, screen, buf);
                 }
             }
         }

@@ -3,10 +3,10 @@
 
 use crate::model::{
     AgentCard, AgentRecovery, AskedCard, AskedChoice, Banner, ChangedChecksRow, DeckView, Field,
-    FirstStep, FoundEntries, FoundRow, GateRow, HandoffRow, HeaderDaemon, InboxCard, PacketView,
-    Party, PolicyView, RecoveryPart, RecoveryRow, RecoveryView, RowOutcome, RulesView,
-    RunningCommand, StepAct, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine, TurnView,
-    UnclearMessage, WaitingKey, WorkSection, WorkValue, WorkView,
+    FindingRow, FindingView, FirstStep, FoundEntries, FoundRow, GateRow, HandoffRow, HeaderDaemon,
+    InboxCard, PacketView, Party, PolicyView, RecoveryPart, RecoveryRow, RecoveryView, RowOutcome,
+    RulesView, RunningCommand, StepAct, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine,
+    TurnView, UnclearMessage, WaitingKey, WorkSection, WorkValue, WorkView,
 };
 use crate::msg::Msg;
 
@@ -89,6 +89,12 @@ fills!(RecoveryView { parts, agents; ; });
 fills!(FoundEntries { rows, fault; ; number, words, total, total_is_at_least, behind });
 fills!(FoundRow { kind, session, from, to, snippet; ; seq, at_ms, marks });
 fills!(Field { name, text; ; });
+fills!(FindingRow {
+    place, title, author, review, url, reason;
+    id;
+    severity, state, bot, blocks
+});
+fills!(FindingView { text, suggestions, fate, lines; id; line_now, first });
 fills!(TimelineRow {
     from, to, kind, text, mark, thread, outcome;
     id;
@@ -242,6 +248,7 @@ impl ForeignText for DeckView {
             window: _,
             tasks,
             handoffs,
+            findings,
             inbox,
             missing,
             first_run: _,
@@ -261,6 +268,7 @@ impl ForeignText for DeckView {
             *rows = rows.map(|row| row.fill(text));
         }
         *handoffs = handoffs.map(|row| row.fill(text));
+        std::sync::Arc::make_mut(findings).fill(text);
         inbox.fill(text);
         missing.fill(text);
         policy.fill(text);
@@ -283,6 +291,13 @@ impl ForeignText for Msg {
                 raw.fill(text);
             }
             Self::Thread(thread) => thread.fill(text),
+            Self::Finding { id, read } => {
+                id.push_str(text);
+                match read {
+                    Ok(view) => view.fill(text),
+                    Err(why) => why.fill(text),
+                }
+            }
             Self::Work(work) => work.fill(text),
             Self::Rules(rules) => rules.fill(text),
             Self::Recovery(Ok(read)) => read.fill(text),

@@ -3,9 +3,9 @@
 use super::pieces::{opened_handoff, thread};
 use super::{
     Scene, agent_work, asked, asked_user, bad_lines, disconnected, empty_first_run, failed,
-    far_back, found_entries, gated, gates_running, handed_over, held_up, hostile_text,
-    long_session, pair_at_work, passphrase_asked, quiet, recovery, ruled, signed, signed_elsewhere,
-    stale, touch_asked, trouble, trust_waits, unlocked,
+    far_back, findings, found_entries, gated, gates_running, handed_over, held_up, hostile_text,
+    long_session, pair_at_work, passphrase_asked, quiet, recovery, reviewed, ruled, signed,
+    signed_elsewhere, stale, touch_asked, trouble, trust_waits, unlocked,
 };
 use crate::model::Agent;
 use crate::msg::Msg;
@@ -419,6 +419,34 @@ pub const SCENES: &[Scene] = &[
         world: pair_at_work,
         keys: "RJ",
         told: Some(recovery::read),
+        size: (120, 40),
+    },
+    Scene {
+        name: "reviews",
+        world: reviewed,
+        keys: "F",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "reviews_none",
+        world: pair_at_work,
+        keys: "F",
+        told: None,
+        size: (120, 40),
+    },
+    Scene {
+        name: "review_finding",
+        world: reviewed,
+        keys: "F<enter>",
+        told: Some(findings::read),
+        size: (120, 40),
+    },
+    Scene {
+        name: "review_dismiss",
+        world: reviewed,
+        keys: "Fx",
+        told: Some(findings::read),
         size: (120, 40),
     },
     Scene {

@@ -3,6 +3,7 @@
 use super::following::follow;
 use super::opening::{confirm_stale, pick};
 use super::perform::{perform_anywhere, refuse};
+use super::reviewing::{dismiss, open_finding};
 use super::searching::{go_to_typed, take_hit};
 use super::unlocking::unlock;
 use crate::action::Action;
@@ -106,6 +107,11 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             }
         }
         Overlay::Messages(sheet) => agree_on_messages(deck, sheet),
+        Overlay::Findings(sheet) => {
+            deck.overlays.push(Overlay::Findings(sheet));
+            open_finding(deck)
+        }
+        Overlay::Finding(sheet) => dismiss(deck, sheet),
         Overlay::Thread(sheet) => {
             let selected = sheet.selected();
             deck.overlays.push(Overlay::Thread(sheet));

@@ -2,6 +2,7 @@
 
 use super::attend::can_attend;
 use super::following::has_thread;
+use super::reviewing::selected as selected_finding;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::layout::Layout;
@@ -53,7 +54,12 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         Action::Acknowledge => {
             deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Tampering)
         }
-        Action::Gates | Action::GiveUp | Action::Mark | Action::MarkRange => false,
+        Action::Gates
+        | Action::Dismiss
+        | Action::Import
+        | Action::GiveUp
+        | Action::Mark
+        | Action::MarkRange => false,
         Action::SearchNext | Action::SearchPrev => !deck.timeline.search.is_empty(),
         Action::Return => deck.visited.leads_from_panes(),
         Action::ClearChips => !deck.timeline.chips.is_empty(),
@@ -116,6 +122,12 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
         (Overlay::Recovery(sheet), Action::Message) => {
             sheet.agent().is_some() && deck.view.daemon.state.can_act()
         }
+        (Overlay::Findings(_) | Overlay::Finding(_), Action::Handoff | Action::Dismiss) => {
+            let live = selected_finding(deck).is_some_and(|row| row.state.is_live());
+            live && deck.view.daemon.state.can_act()
+        }
+        (Overlay::Findings(_) | Overlay::Finding(_), Action::Copy | Action::CopyId)
+        | (Overlay::Findings(_), Action::Open) => selected_finding(deck).is_some(),
         // Keys of agents and entries alone.
         (
             Overlay::Recovery(_),

@@ -12,6 +12,7 @@ use super::overlay_key::{after_typing, overlay_action};
 use super::own_files::take_own_files;
 use super::perform::{edit, perform};
 use super::recovering::take_recovery;
+use super::reviewing::take_finding;
 use super::searching::search_now;
 use super::unlocking::{ask_passphrase, await_key, unlocked};
 use crate::action::Action;
@@ -112,6 +113,10 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
         Msg::Recovery(read) => {
             take_recovery(deck, read);
+            Vec::new()
+        }
+        Msg::Finding { id, read } => {
+            take_finding(deck, &id, read);
             Vec::new()
         }
         Msg::Found(found) => {

@@ -14,6 +14,7 @@ mod overlay_key;
 mod own_files;
 mod perform;
 mod recovering;
+mod reviewing;
 mod searching;
 mod unlocking;
 mod why_not;

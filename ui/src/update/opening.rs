@@ -68,7 +68,7 @@ pub(super) fn compose(deck: &mut Deck, to: Option<Agent>, writing: Writing) {
 }
 
 /// The agent under the cursor, else the only one that is there, else Claude.
-fn likely_receiver(deck: &Deck) -> Agent {
+pub(super) fn likely_receiver(deck: &Deck) -> Agent {
     if deck.focus == Pane::Agents
         && let Some(card) = deck.view.agents.get(deck.agents.selected)
     {

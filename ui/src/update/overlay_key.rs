@@ -8,6 +8,7 @@ use super::moving::half_page;
 use super::opening::{ask_quit, ask_start, compose, open_next, quit_now};
 use super::perform::{copy_of, edit, reason_field, refuse};
 use super::recovering::on_recovery;
+use super::reviewing::on_findings;
 use super::searching::{
     change_chips, choose_chips, leave_search, move_in_search, search_elsewhere, search_now,
 };
@@ -68,6 +69,20 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
             if matches!(deck.overlays.last(), Some(Overlay::Recovery(_))) =>
         {
             return on_recovery(deck, action);
+        }
+        Action::Copy
+        | Action::CopyId
+        | Action::NextEntry
+        | Action::PrevEntry
+        | Action::Handoff
+        | Action::Dismiss
+        | Action::Import
+            if matches!(
+                deck.overlays.last(),
+                Some(Overlay::Findings(_) | Overlay::Finding(_))
+            ) =>
+        {
+            return on_findings(deck, action);
         }
         Action::Copy | Action::CopyId => {
             let subject = deck.overlays.last().and_then(Overlay::subject);
@@ -130,6 +145,10 @@ fn close(deck: &mut Deck) {
             sheet.stage = MessagesStage::Reading;
             deck.overlays.push(Overlay::Messages(sheet));
         }
+        Some(Overlay::Finding(mut sheet)) if sheet.dismissing.is_some() => {
+            sheet.dismissing = None;
+            deck.overlays.push(Overlay::Finding(sheet));
+        }
         Some(Overlay::Composer(composer)) => composer.keep(&mut deck.drafts),
         Some(Overlay::Search(mut search)) if search.chip.is_some() => {
             search.chip = None;
@@ -170,6 +189,7 @@ fn scroll(deck: &mut Deck, rows: isize) {
         }
         Overlay::Thread(sheet) => sheet.step(rows),
         Overlay::Messages(sheet) => sheet.step(deck.card(&sheet.id), rows),
+        Overlay::Findings(sheet) => sheet.step(&deck.view.findings, rows),
         Overlay::Palette(palette) => {
             let len = palette.found(deck).len();
             palette.list.step(rows, len);

@@ -11,6 +11,7 @@ use super::opening::{
     quit_now,
 };
 use super::recovering::open_recovery;
+use super::reviewing::open_findings;
 use super::searching::go_to_hit;
 use super::why_not::{aim, reason};
 use crate::action::Action;
@@ -129,11 +130,14 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
             return vec![Effect::Restart];
         }
         Action::Recover => return open_recovery(deck),
+        Action::Findings => open_findings(deck),
         Action::LockKey => return vec![Effect::LockKey],
         Action::Redraw => return vec![Effect::Redraw],
         Action::Suspend => return vec![Effect::Suspend],
         Action::Quit => return ask_quit(deck).map_or_else(Vec::new, |()| quit_now(deck)),
         Action::Gates
+        | Action::Dismiss
+        | Action::Import
         | Action::GiveUp
         | Action::Mark
         | Action::MarkRange

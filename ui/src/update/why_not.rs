@@ -80,6 +80,8 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::Compact => "an agent's context is compacted between its turns",
         Action::TryNow | Action::NoTries if waits => "this agent is at no usage limit",
         Action::TryNow | Action::NoTries => "no agent is at a usage limit",
+        Action::Dismiss => "no review finding that stands is open",
+        Action::Import => "the review findings are not open",
         Action::Approve | Action::Reject if waits => "what is selected is no proposal",
         Action::Approve | Action::Reject => "no proposal waits",
         Action::Retry => "there is nothing to try again",

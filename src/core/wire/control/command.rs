@@ -8,8 +8,8 @@ use super::{
     AttendParams, ClearParams, CompactParams, DecideParams, ForgetWorkParams, GetMessagesParams,
     HandOverParams, HandoffParams, HookParams, IdsParams, LedgerListParams, NoteParams,
     ProposeParams, QueueChangeParams, QueueDrainParams, ReadCapsulesParams, ReadContextParams,
-    ReportKeyParams, RunGatesParams, SendParams, SignReleaseParams, StateWorkParams, StopParams,
-    TaskParams, TrustParams, WaitMessagesParams,
+    ReadFindingParams, ReportKeyParams, ReviewParams, RunGatesParams, SendParams,
+    SignReleaseParams, StateWorkParams, StopParams, TaskParams, TrustParams, WaitMessagesParams,
 };
 use crate::agent::Agent;
 use crate::policy::PolicyChange;
@@ -80,6 +80,9 @@ pub enum Command {
     /// Tasks that can travel: which there are, what one says, whether that is still so.
     #[serde(rename = "capsules/read")]
     ReadCapsules(ReadCapsulesParams),
+    /// What a finding of a review says, beside the file as it is now.
+    #[serde(rename = "finding/read")]
+    ReadFinding(ReadFindingParams),
     /// How far the search index is; or begin it, and all else that is derived, anew. Nothing of
     /// the record changes by it, so that it is nobody's decision.
     #[serde(rename = "ledger/rebuild")]
@@ -133,6 +136,9 @@ pub enum Command {
     /// Operator: open a task that can travel, make it the current one, or close it.
     #[serde(rename = "task/change")]
     ChangeTask(TaskParams),
+    /// Operator: record what a review says, or what becomes of it.
+    #[serde(rename = "review/change")]
+    ChangeReview(ReviewParams),
     /// Operator: run gates. Answered once they are begun; [`Command::ListGates`] tells their end.
     #[serde(rename = "gates/run")]
     RunGates(RunGatesParams),
@@ -202,6 +208,7 @@ impl Command {
             Self::LedgerWindow(_) => "ledger/window",
             Self::LedgerSearch(_) => "ledger/search",
             Self::ReadCapsules(_) => "capsules/read",
+            Self::ReadFinding(_) => "finding/read",
             Self::LedgerRebuild(_) => "ledger/rebuild",
             Self::QueueList => "queue/list",
             Self::ListGates => "gates/list",
@@ -218,6 +225,7 @@ impl Command {
             Self::StateWork(_) => "work/state",
             Self::ForgetWork(_) => "work/forget",
             Self::ChangeTask(_) => "task/change",
+            Self::ChangeReview(_) => "review/change",
             Self::RunGates(_) => "gates/run",
             Self::StopGates => "gates/stop",
             Self::SignRelease(_) => "gates/sign",
@@ -265,6 +273,7 @@ impl Command {
             | Self::LedgerWindow(_)
             | Self::LedgerSearch(_)
             | Self::ReadCapsules(_)
+            | Self::ReadFinding(_)
             | Self::LedgerRebuild(_)
             | Self::QueueList
             | Self::ListGates
@@ -276,6 +285,7 @@ impl Command {
             | Self::StateWork(_)
             | Self::ForgetWork(_)
             | Self::ChangeTask(_)
+            | Self::ChangeReview(_)
             | Self::RunGates(_)
             | Self::StopGates
             | Self::SignRelease(_)
@@ -302,6 +312,7 @@ impl Command {
             | Self::StateWork(_)
             | Self::ForgetWork(_)
             | Self::ChangeTask(_)
+            | Self::ChangeReview(_)
             | Self::RunGates(_)
             | Self::StopGates
             | Self::SignRelease(_)

@@ -129,6 +129,9 @@ pub struct NoteParams {
     /// Handoffs that it answers.
     #[serde(default)]
     pub handles: Vec<EntryId>,
+    /// The finding of a review that its author has in hand.
+    #[serde(default)]
+    pub finding: Option<String>,
     /// The proposal or the question to the person, of its own, that it takes back.
     #[serde(default)]
     pub withdraws: Option<EntryId>,

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    ApprovalAnswer, CapsuleCheck, CapsuleList, CapsuleText, GateReport, GatesReport, TaskChanged,
+    ApprovalAnswer, CapsuleCheck, CapsuleList, CapsuleText, FindingText, GateReport, GatesReport,
+    ReviewChanged, TaskChanged,
 };
 use crate::agent::Agent;
 use crate::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
@@ -71,6 +72,10 @@ pub enum Reply {
     Compacted(Compacted),
     /// A task was changed.
     Task(TaskChanged),
+    /// Findings were recorded, or something was said of one.
+    Review(ReviewChanged),
+    /// What a finding says.
+    Finding(FindingText),
     /// The tasks that there are.
     Capsules(CapsuleList),
     /// A task as a text.

@@ -11,12 +11,14 @@ use crate::delivery::{DeliveryWay, OnBusy, Outcome};
 use crate::entry::{
     AgentChanged, ApprovalChoice, ApprovalEnd, ApprovalRecord, ApprovalRequest, ApprovalStep,
     ChoiceEffect, Compaction, ContinuityFact, DeliveryRecord, DeliveryResult, Entry, EntryKind,
-    Fate, Handoff, Message, NoteKind, Predecessor, Reload, ReloadStep, TASK, TaskRecord, TurnFiles,
-    TurnRecord, TurnStatus, WorkTree,
+    FINDING, Fate, Handoff, Message, NoteKind, Predecessor, Reload, ReloadStep, TASK, TaskRecord,
+    TurnFiles, TurnRecord, TurnStatus, WorkTree,
 };
-use crate::id::{AttemptId, CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+use crate::id::{
+    AttemptId, CapsuleId, EntryId, FindingId, RuntimeSession, Seq, SessionId, ThreadId, TurnId,
+};
 use crate::whole::Whole;
-use evidence::{artifact, decision, proposal};
+use evidence::{artifact, decision, finding, proposal};
 
 /// Few enough that entries refer to each other.
 fn id() -> impl Strategy<Value = EntryId> {
@@ -357,6 +359,11 @@ fn task_id() -> impl Strategy<Value = CapsuleId> {
     "cap_00000000000[0-3]".prop_map(CapsuleId::new)
 }
 
+/// Few, so that steps are about findings that there are.
+fn finding_id() -> impl Strategy<Value = FindingId> {
+    prop_oneof![9 => "gh:rc:[0-3]", 1 => text()].prop_map(FindingId::new)
+}
+
 fn other() -> impl Strategy<Value = EntryKind> {
     let unknown = (
         "summary|decision|backup_request|backup_result|x-[a-z]{1,8}",
@@ -400,6 +407,7 @@ pub fn kind() -> impl Strategy<Value = EntryKind> {
         handoff(),
         note(),
         artifact(),
+        finding(),
         proposal(),
         decision(),
         delivery(),
@@ -450,6 +458,7 @@ pub fn entry() -> impl Strategy<Value = Entry> {
             object(),
             prop::option::of(whole()),
             prop::option::of(task_id()),
+            prop::option::of(finding_id()),
         ),
     )
         .prop_map(
@@ -461,8 +470,11 @@ pub fn entry() -> impl Strategy<Value = Entry> {
                 content,
                 kind,
                 (runtime_session, carried),
-                (mut meta, whole, task),
+                (mut meta, whole, task, claimed),
             )| {
+                if let Some(finding) = claimed {
+                    meta.insert(FINDING.to_owned(), finding.as_str().into());
+                }
                 if let Some(task) = task {
                     meta.insert(TASK.to_owned(), task.as_str().into());
                 }

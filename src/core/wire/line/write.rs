@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{CARRIED, ENVELOPE, HANDLES, HANDLES_ONE, RUNTIME_SESSION, SCHEMA, WHOLE, event};
+use super::{CARRIED, ENVELOPE, HANDLES, HANDLES_ONE, RAW, RUNTIME_SESSION, SCHEMA, WHOLE, event};
 use crate::entry::{
     AgentChanged, ApprovalRecord, ApprovalStep, Artifact, ContinuityFact, ContinuityRecord,
-    DeliveryRecord, Entry, EntryKind, FinalityDecision, FinalityProposal, Handoff, Message,
-    TaskRecord, TurnRecord,
+    DeliveryRecord, Entry, EntryKind, FinalityDecision, FinalityProposal, FindingRecord, Handoff,
+    Message, REVIEW_FINDING, TaskRecord, TurnRecord,
 };
 use crate::id::EntryId;
 
@@ -85,6 +85,7 @@ fn put_detail(line: &mut Map<String, Value>, entry: &Entry) {
             }
         }
         EntryKind::Artifact(artifact) => put(line, "artifact", artifact_object(artifact)),
+        EntryKind::Finding(record) => put(line, "artifact", finding_object(record)),
         EntryKind::FinalityProposal(proposal) => {
             put(line, "finality", proposal_object(proposal));
             put_handles(line, &proposal.handles);
@@ -167,6 +168,28 @@ fn artifact_object(artifact: &Artifact) -> Map<String, Value> {
     if let Some(run) = &artifact.verified {
         put(&mut object, "verified", json!(run));
     }
+    object
+}
+
+/// As an artifact, for readers who know nothing of findings.
+fn finding_object(record: &FindingRecord) -> Map<String, Value> {
+    let mut object = Map::new();
+    let facts = record.facts.as_ref();
+    put(&mut object, "kind", REVIEW_FINDING);
+    put(&mut object, "title", facts.map_or("", |facts| &facts.title));
+    put(
+        &mut object,
+        "summary",
+        format!("{} {}", record.finding, record.step),
+    );
+    put(&mut object, "status", "unknown");
+    put(&mut object, "finding", record.finding.as_str());
+    put(&mut object, "step", record.step.to_string());
+    put_some(&mut object, "facts", facts.map(|facts| json!(facts)));
+    if !record.suggestions.is_empty() {
+        put(&mut object, "suggestions", record.suggestions.clone());
+    }
+    put_some(&mut object, RAW, record.raw.as_deref());
     object
 }
 

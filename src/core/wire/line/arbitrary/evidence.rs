@@ -2,10 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::{id, ids, text, texts, tree};
+use super::{finding_id, id, ids, text, texts, tree};
 use crate::agent::Agent;
 use crate::entry::{
-    Artifact, ArtifactStatus, EntryKind, FinalityDecision, FinalityProposal, GateRun, IsolatedRun,
+    Artifact, ArtifactStatus, EntryKind, FinalityDecision, FinalityProposal, FindingFacts,
+    FindingRecord, GateRun, IsolatedRun,
 };
 use crate::signing::{DecisionSignature, Signer};
 
@@ -29,6 +30,49 @@ pub(super) fn artifact() -> impl Strategy<Value = EntryKind> {
                 status,
                 evidence,
                 verified,
+            })
+        },
+    )
+}
+
+pub(super) fn finding() -> impl Strategy<Value = EntryKind> {
+    let step = prop_oneof!["imported|changed|gone|resolved|dismissed", text()];
+    let severity = prop::option::of(prop_oneof!["critical|high|medium|low", text()]);
+    let place = (
+        prop::option::of(text()),
+        prop::option::of(any::<u32>()),
+        prop::option::of(text()),
+        prop::option::of(text()),
+    );
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    let words = (text(), text(), text(), "badge|none", text());
+    let facts = (words, severity, place, flags).prop_map(
+        |((review, title, author, by, digest), severity, (path, line, commit, url), flags)| {
+            FindingFacts {
+                review,
+                title,
+                severity: severity.map(Into::into),
+                severity_by: by.into(),
+                author,
+                bot: flags.0,
+                path,
+                line,
+                commit,
+                url,
+                resolved: flags.1,
+                outdated: flags.2,
+                digest,
+            }
+        },
+    );
+    (finding_id(), step, prop::option::of(facts), texts()).prop_map(
+        |(finding, step, facts, suggestions)| {
+            EntryKind::Finding(FindingRecord {
+                finding,
+                step: step.into(),
+                facts,
+                suggestions,
+                raw: None,
             })
         },
     )

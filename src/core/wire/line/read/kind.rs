@@ -11,7 +11,7 @@ use crate::delivery::Outcome;
 use crate::entry::{
     AgentChanged, ApprovalEnd, ApprovalRecord, ApprovalStep, Artifact, ContinuityFact,
     ContinuityRecord, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityDecision,
-    FinalityProposal, Handoff, Message, TaskRecord, TurnRecord,
+    FinalityProposal, FindingRecord, Handoff, Message, REVIEW_FINDING, TaskRecord, TurnRecord,
 };
 use crate::id::{AttemptId, EntryId, TurnId};
 
@@ -100,6 +100,11 @@ fn read_artifact(entry_type: &str, mut line: Map<String, Value>, entry: &Entry) 
     } else {
         take_text(&mut object, "kind").or_else(|| fallback("artifact_kind"))
     };
+    if kind.as_deref() == Some(REVIEW_FINDING)
+        && let Some(record) = read_finding(&object)
+    {
+        return EntryKind::Finding(record);
+    }
     let status = object
         .shift_remove("status")
         .or_else(|| fallback("artifact_status").map(Value::String));
@@ -110,6 +115,21 @@ fn read_artifact(entry_type: &str, mut line: Map<String, Value>, entry: &Entry) 
         status: status.and_then(as_type).unwrap_or_default(),
         evidence: take_texts(&mut object, "evidence"),
         verified: take(&mut object, "verified"),
+    })
+}
+
+/// What is no finding of ours stays what it says it is: an artifact.
+fn read_finding(object: &Map<String, Value>) -> Option<FindingRecord> {
+    let facts = match object.get("facts") {
+        Some(facts) => Some(like(facts)?),
+        None => None,
+    };
+    Some(FindingRecord {
+        finding: get(object, "finding")?,
+        step: get(object, "step")?,
+        facts,
+        suggestions: get(object, "suggestions").unwrap_or_default(),
+        raw: None,
     })
 }
 

@@ -1,0 +1,162 @@
+//! [`FindingPlaces`]: where findings of reviews stand in the work tree of now.
+//!
+//! The file of the finding's commit is compared with the file of now, line by line. Only what lies
+//! here is asked: a commit that is not here is not fetched.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+
+use super::git_anchor::GitAnchor;
+use super::plain_file::read_plain;
+use crate::core::entry::FindingFacts;
+use crate::core::review::{FindingPlace, LineFate, is_inside};
+
+/// The longest file that is looked into, in bytes.
+const FILE_BYTES_MAX: u64 = 2 * 1024 * 1024;
+
+/// How long two states of a file are compared; what is left then counts as changed.
+const COMPARE_TIME: Duration = Duration::from_millis(200);
+
+/// How many lines are shown before and behind a place.
+const AROUND: u32 = 8;
+
+/// The longest line that is shown, in characters.
+const LINE_CHARS_MAX: usize = 300;
+
+/// How many states of files are kept for the next finding.
+const FILES_KEPT_MAX: usize = 64;
+
+/// A repository's files, of now and of the commits that findings name. Blocks for the disk and git.
+pub struct FindingPlaces {
+    git: Option<GitAnchor>,
+    top: PathBuf,
+    now: Kept<Option<Result<String, ()>>>,
+    then: Kept<Option<String>>,
+}
+
+/// States of files that were read.
+type Kept<T> = RefCell<BTreeMap<String, Rc<T>>>;
+
+impl std::fmt::Debug for FindingPlaces {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FindingPlaces")
+            .field("top", &self.top)
+            .finish_non_exhaustive()
+    }
+}
+
+impl FindingPlaces {
+    /// Of a project's folder. Paths of findings are relative to its repository.
+    pub fn open(root: &Path) -> Self {
+        let git = GitAnchor::open(root);
+        let top = git.as_ref().map_or(root, GitAnchor::top).to_owned();
+        Self {
+            git,
+            top,
+            now: Kept::default(),
+            then: Kept::default(),
+        }
+    }
+
+    /// Where a finding stands.
+    pub fn of(&self, facts: &FindingFacts) -> FindingPlace {
+        let Some(path) = facts.path.as_deref().filter(|path| is_inside(path)) else {
+            return FindingPlace::unseen(LineFate::Unknown);
+        };
+        let now = keep(&self.now, path, || read_below(&self.top, path));
+        let now = match now.as_ref() {
+            None => return FindingPlace::unseen(LineFate::Gone),
+            Some(Err(())) => return FindingPlace::unseen(LineFate::Unknown),
+            Some(Ok(now)) => now,
+        };
+        let lines: Vec<&str> = now.lines().collect();
+        let Some(line) = facts.line else {
+            return shown(LineFate::Unknown, None, 1, &lines);
+        };
+        let then = facts.commit.as_deref().map(|commit| {
+            keep(&self.then, &format!("{commit}:{path}"), || {
+                self.git.as_ref()?.text_at(commit, path)
+            })
+        });
+        let Some(then) = then.as_deref().and_then(Option::as_deref) else {
+            return shown(LineFate::Unknown, None, line, &lines);
+        };
+        let then: Vec<&str> = then.lines().collect();
+        match line_now(&then, &lines, line) {
+            (Some(number), _) if number == line => {
+                shown(LineFate::Same, Some(number), number, &lines)
+            }
+            (Some(number), _) => shown(LineFate::Moved, Some(number), number, &lines),
+            (None, near) => shown(LineFate::Changed, None, near, &lines),
+        }
+    }
+}
+
+fn keep<T>(kept: &Kept<T>, name: &str, read: impl FnOnce() -> T) -> Rc<T> {
+    if let Some(found) = kept.borrow().get(name) {
+        return Rc::clone(found);
+    }
+    let found = Rc::new(read());
+    let mut kept = kept.borrow_mut();
+    if kept.len() >= FILES_KEPT_MAX {
+        kept.clear();
+    }
+    kept.insert(name.to_owned(), Rc::clone(&found));
+    found
+}
+
+/// A file below a folder, as text; `None` where there is none. No link leads out of the folder.
+fn read_below(top: &Path, path: &str) -> Option<Result<String, ()>> {
+    let path = top.join(path).canonicalize().ok()?;
+    let top = top.canonicalize().ok()?;
+    if !path.starts_with(&top) {
+        return Some(Err(()));
+    }
+    Some(read_plain(&path, FILE_BYTES_MAX).map_err(|_| ()))
+}
+
+/// The number of a line by now; and where its place is, also when the line was changed.
+fn line_now(then: &[&str], now: &[&str], line: u32) -> (Option<u32>, u32) {
+    let at = line as usize - 1;
+    let until = Instant::now() + COMPARE_TIME;
+    let steps = capture_diff_slices_deadline(Algorithm::Myers, then, now, Some(until));
+    let number = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);
+    for step in steps {
+        let old = step.old_range();
+        if !old.contains(&at) {
+            continue;
+        }
+        let new = step.new_range();
+        return match step {
+            DiffOp::Equal { .. } => {
+                let found = number(new.start + at - old.start);
+                (Some(found), found)
+            }
+            _ => (None, number(new.start)),
+        };
+    }
+    (None, line)
+}
+
+fn shown(fate: LineFate, line_now: Option<u32>, near: u32, lines: &[&str]) -> FindingPlace {
+    let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
+    let near = near.clamp(1, count.max(1));
+    let first = near.saturating_sub(AROUND).max(1);
+    let last = near.saturating_add(AROUND).min(count);
+    let cut = |line: &&str| line.chars().take(LINE_CHARS_MAX).collect();
+    let range = first as usize - 1..(last as usize).max(first as usize - 1);
+    FindingPlace {
+        fate,
+        line_now,
+        first,
+        lines: lines[range].iter().map(cut).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use pretty_assertions::assert_eq;
+use tempfile::TempDir;
+
+use super::*;
+use crate::core::review::SeverityBy;
+
+fn git(root: &Path, args: &[&str]) -> String {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(root)
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.invalid"])
+        .args(args)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {args:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn facts(path: &str, line: u32, commit: &str) -> FindingFacts {
+    FindingFacts {
+        review: "github.com/acme/api#1".to_owned(),
+        title: "a title".to_owned(),
+        severity: None,
+        severity_by: SeverityBy::None,
+        author: "bot".to_owned(),
+        bot: true,
+        path: Some(path.to_owned()),
+        line: Some(line),
+        commit: Some(commit.to_owned()),
+        url: None,
+        resolved: false,
+        outdated: false,
+        digest: String::new(),
+    }
+}
+
+/// A repository with a file of twenty lines; its commit.
+fn repository() -> (TempDir, String) {
+    let dir = tempfile::tempdir().unwrap();
+    git(dir.path(), &["init", "-q"]);
+    fs::create_dir(dir.path().join("src")).unwrap();
+    fs::write(dir.path().join("src/a.rs"), numbered(1..=20)).unwrap();
+    git(dir.path(), &["add", "."]);
+    git(dir.path(), &["commit", "-qm", "a"]);
+    let commit = git(dir.path(), &["rev-parse", "HEAD"]);
+    (dir, commit)
+}
+
+fn numbered(lines: impl Iterator<Item = u32>) -> String {
+    lines.map(|line| format!("line {line}\n")).collect()
+}
+
+#[test]
+fn a_line_is_followed_through_what_was_written_since() {
+    let (dir, commit) = repository();
+    let place = |line| FindingPlaces::open(dir.path()).of(&facts("src/a.rs", line, &commit));
+    let here = place(12);
+    assert_eq!(
+        (here.fate, here.line_now, here.first),
+        (LineFate::Same, Some(12), 4)
+    );
+    assert_eq!(here.lines.len(), 17);
+    assert_eq!(here.lines[8], "line 12");
+
+    let text = format!(
+        "new\nnew\n{}",
+        numbered((1..=20).filter(|line| *line != 15))
+    );
+    fs::write(dir.path().join("src/a.rs"), text).unwrap();
+    let moved = place(12);
+    assert_eq!((moved.fate, moved.line_now), (LineFate::Moved, Some(14)));
+    let changed = place(15);
+    assert_eq!((changed.fate, changed.line_now), (LineFate::Changed, None));
+    assert!(changed.lines.contains(&"line 14".to_owned()));
+    // Behind the end of the file nothing stood.
+    assert_eq!(place(400).fate, LineFate::Changed);
+
+    fs::remove_file(dir.path().join("src/a.rs")).unwrap();
+    assert_eq!(place(12), FindingPlace::unseen(LineFate::Gone));
+}
+
+#[test]
+fn a_commit_that_is_not_here_and_a_file_that_is_none_of_the_project_tell_nothing() {
+    let (dir, commit) = repository();
+    let places = FindingPlaces::open(dir.path());
+    let unknown = places.of(&facts("src/a.rs", 3, &"0".repeat(40)));
+    assert_eq!((unknown.fate, unknown.line_now), (LineFate::Unknown, None));
+    assert_eq!(unknown.lines[0], "line 1");
+
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("secret"), "a secret\n").unwrap();
+    std::os::unix::fs::symlink(outside.path(), dir.path().join("out")).unwrap();
+    for path in ["out/secret", "../secret", "/etc/passwd", "src"] {
+        let place = places.of(&facts(path, 1, &commit));
+        assert_eq!(place, FindingPlace::unseen(LineFate::Unknown), "{path}");
+    }
+    let plain = tempfile::tempdir().unwrap();
+    fs::write(plain.path().join("a"), "one\n").unwrap();
+    let place = FindingPlaces::open(plain.path()).of(&facts("a", 1, &commit));
+    assert_eq!(
+        (place.fate, place.lines),
+        (LineFate::Unknown, vec!["one".to_owned()])
+    );
+}

@@ -1,0 +1,176 @@
+//! `ctxrelay review list` and `show`.
+
+use serde_json::{Value, json};
+
+use super::named;
+use crate::adapters::finding_place::FindingPlaces;
+use crate::cli::context::CliContext;
+use crate::cli::disk;
+use crate::cli::exit::{CliOutcome, Failure};
+use crate::cli::output::Tone;
+use crate::cli::report::{Report, ReportText};
+use crate::cli::words::{count, short};
+use crate::core::entry::EntryKind;
+use crate::core::id::FindingId;
+use crate::core::review::{FindingPlace, FindingSeverity, LineFate, unquoted};
+use crate::core::snapshot::{FindingSnapshot, FindingState, Snapshot};
+use crate::store::ledger::Reading;
+
+/// How much of a title fits its line, in characters.
+const TITLE_CHARS: usize = 60;
+
+pub(super) fn run(context: &CliContext) -> CliOutcome {
+    let reading = disk::current_reading(&context.setting)?;
+    let nothing = Snapshot::default();
+    let world = reading.as_ref().map_or(&nothing, Reading::snapshot);
+    let places = FindingPlaces::open(&context.setting.dirs.root);
+    let mut text = ReportText::new();
+    let mut rows = Vec::new();
+    for (id, finding) in world.findings_in_order() {
+        // What is over stands where it stood.
+        let place = finding.is_live().then(|| places.of(&finding.facts));
+        rows.push(row(id, finding, place.as_ref()));
+        line(&mut text, id, finding, place.as_ref());
+    }
+    let blocking = world.blocking_findings().count() as u64;
+    if rows.is_empty() {
+        text.note("no review findings; import some with `ctxrelay review import`");
+    } else if blocking > 0 {
+        text.note(format!(
+            "{} the work from being signed off",
+            count(blocking, "finding keeps", "findings keep")
+        ));
+    }
+    let value = json!({"findings": rows, "cursor": null});
+    context.out.report(Report::new(&value, text))
+}
+
+pub(super) fn show(context: &CliContext, name: &str) -> CliOutcome {
+    let reading = disk::current_reading(&context.setting)?;
+    let nothing = Snapshot::default();
+    let world = reading.as_ref().map_or(&nothing, Reading::snapshot);
+    let (id, finding) = named(world, name)?;
+    let place = FindingPlaces::open(&context.setting.dirs.root).of(&finding.facts);
+    let mut value = row(id, finding, Some(&place));
+    let mut text = ReportText::new();
+    line(&mut text, id, finding, Some(&place));
+    let said = reading.as_ref().map(|reading| said(reading, finding));
+    let (words, suggestions) = said.transpose()?.unwrap_or_default();
+    if let Some(url) = &finding.facts.url {
+        text.spans(&[(Tone::Faint, "  "), (Tone::Faint, url)]);
+    }
+    if let Some(claim) = &finding.claim {
+        let claimed = format!("  claimed by {} in entry {}", claim.by, claim.seq);
+        text.spans(&[(Tone::Faint, &claimed)]);
+    }
+    if let Some(verdict) = finding
+        .verdict
+        .as_ref()
+        .filter(|verdict| !verdict.reason.is_empty())
+    {
+        text.spans(&[(Tone::Faint, "  you      "), (Tone::Plain, &verdict.reason)]);
+    }
+    text.block("  ", &words);
+    for suggestion in &suggestions {
+        text.spans(&[(Tone::Faint, "  it suggests")]);
+        text.block("  + ", suggestion);
+    }
+    if !place.lines.is_empty() {
+        text.spans(&[(Tone::Faint, &format!("  the file now: {}", fate(&place)))]);
+    }
+    for (number, shown) in (place.first..).zip(&place.lines) {
+        let is_it = place.line_now == Some(number);
+        let mark = if is_it { "▸" } else { " " };
+        let tone = if is_it { Tone::Warning } else { Tone::Plain };
+        text.spans(&[
+            (Tone::Faint, &format!("  {mark}{number:>5}  ")),
+            (tone, shown),
+        ]);
+    }
+    value["text"] = words.into();
+    value["suggestions"] = json!(suggestions);
+    value["place"] = json!(place);
+    value["reason"] = json!(finding.verdict.as_ref().map(|verdict| &verdict.reason));
+    context.out.report(Report::new(&value, text))
+}
+
+/// Its words and what it suggests, from the entry that has them.
+fn said(reading: &Reading, finding: &FindingSnapshot) -> Result<(String, Vec<String>), Failure> {
+    let stored = reading.read(finding.seq);
+    let stored = stored.map_err(|error| disk::unreadable(reading.path(), &error))?;
+    Ok(match stored.map(|stored| stored.entry) {
+        Some(entry) => match entry.kind {
+            EntryKind::Finding(record) => (unquoted(&entry.content), record.suggestions),
+            _ => Default::default(),
+        },
+        None => Default::default(),
+    })
+}
+
+fn row(id: &FindingId, finding: &FindingSnapshot, place: Option<&FindingPlace>) -> Value {
+    let facts = &finding.facts;
+    json!({
+        "id": finding.id,
+        "externalId": id,
+        "severity": facts.severity,
+        "severityBy": facts.severity_by,
+        "state": finding.state,
+        "path": facts.path,
+        "line": facts.line,
+        "lineNow": place.and_then(|place| place.line_now),
+        "lineFate": place.map(|place| &place.fate),
+        "title": facts.title,
+        "author": facts.author,
+        "bot": facts.bot,
+        "url": facts.url,
+        "seq": finding.seq,
+        "review": facts.review,
+        "outdated": facts.outdated,
+        "claimedBy": finding.claim.as_ref().map(|claim| claim.by),
+        "blocks": finding.is_blocking(),
+    })
+}
+
+fn line(
+    out: &mut ReportText,
+    id: &FindingId,
+    finding: &FindingSnapshot,
+    place: Option<&FindingPlace>,
+) {
+    let facts = &finding.facts;
+    let severity = facts.severity.as_ref();
+    let tone = match severity {
+        _ if !finding.is_live() => Tone::Faint,
+        Some(FindingSeverity::Critical | FindingSeverity::High) => Tone::Bad,
+        Some(FindingSeverity::Medium) => Tone::Warning,
+        _ => Tone::Plain,
+    };
+    let word = severity.map_or_else(|| "-".to_owned(), ToString::to_string);
+    let state = match &finding.state {
+        FindingState::Open => Tone::Warning,
+        FindingState::Claimed => Tone::Plain,
+        _ => Tone::Faint,
+    };
+    let at = facts.place().unwrap_or_else(|| "the whole".to_owned());
+    let now = place.filter(|place| !matches!(place.fate, LineFate::Same | LineFate::Unknown));
+    let now = now.map(|place| format!(" ({})", fate(place)));
+    let bot = if facts.bot { " (bot)" } else { "" };
+    out.spans(&[
+        (tone, &format!("{word:<9}")),
+        (state, &format!("{:<10}", finding.state.to_string())),
+        (Tone::Plain, &format!("{at}{}  ", now.unwrap_or_default())),
+        (Tone::Plain, &short(&facts.title, TITLE_CHARS)),
+        (Tone::Faint, &format!("  {}{bot}  {id}", facts.author)),
+    ]);
+}
+
+/// What became of its line, for people.
+fn fate(place: &FindingPlace) -> String {
+    match (&place.fate, place.line_now) {
+        (LineFate::Same, _) => "where it was".to_owned(),
+        (LineFate::Moved, Some(line)) => format!("line {line} now"),
+        (LineFate::Changed, _) => "that line was changed".to_owned(),
+        (LineFate::Gone, _) => "the file is gone".to_owned(),
+        _ => "whether the line is the same is not known".to_owned(),
+    }
+}

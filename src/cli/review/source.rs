@@ -1,0 +1,124 @@
+//! [`read`]: what a review says, from where the person says.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use super::import::{ReadSource, ReviewSourceArgs, SourceWord, usage};
+use crate::adapters::gh::{GH_BYTES_MAX, GH_TIME, Gh, GhFault};
+use crate::adapters::plain_file::read_plain;
+use crate::cli::context::CliContext;
+use crate::cli::disk;
+use crate::cli::exit::Failure;
+use crate::core::redact::Redactor;
+use crate::wire::github::{PullRequest, ReadComments};
+
+/// A few made-up findings, to see what there is to see without a pull request.
+const MOCK: &str = include_str!("mock.json");
+
+pub(super) async fn read(
+    context: &CliContext,
+    args: &ReviewSourceArgs,
+) -> Result<ReadSource, Failure> {
+    match (args.from, &args.what, &args.file) {
+        (SourceWord::Gh, what, None) => by_gh(context, what.as_deref()).await,
+        (SourceWord::Gh, ..) => Err(usage("a file is read with `--from file`")),
+        (SourceWord::Mock, None, None) => mock(),
+        (SourceWord::Mock, ..) => Err(usage("`--from mock` makes its findings up")),
+        (SourceWord::File, None, _) => Err(usage("`--from file` needs a file")),
+        (SourceWord::File, Some(file), None) => of_file(Path::new(file), None),
+        (SourceWord::File, Some(pull), Some(file)) => {
+            let named = PullRequest::of_url(pull);
+            let named = named.ok_or_else(|| usage("that is no pull request's address"))?;
+            of_file(file, Some(&named))
+        }
+    }
+}
+
+async fn by_gh(context: &CliContext, what: Option<&str>) -> Result<ReadSource, Failure> {
+    let is_number = |text: &str| {
+        (1..=10).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let is_named = |text: &str| is_number(text) || PullRequest::of_url(text).is_some();
+    if what.is_some_and(|what| !is_named(what)) {
+        return Err(usage(
+            "a pull request is named by its number or its address",
+        ));
+    }
+    context.out.note("asking GitHub with your `gh`");
+    let setting = &context.setting;
+    let (hold, root) = (&setting.own_program, &setting.dirs.root);
+    let mut gh = Gh::new(hold, OsStr::new("gh"), root, GH_TIME);
+    let found = gh.review(what).await.map_err(|fault| refused(&fault))?;
+    Ok(ReadSource {
+        review: found.pull.review(),
+        comments: found.read.comments,
+        unread: found.read.unread,
+        is_whole: true,
+    })
+}
+
+fn of_file(file: &Path, pull: Option<&PullRequest>) -> Result<ReadSource, Failure> {
+    let text =
+        read_plain(file, GH_BYTES_MAX as u64).map_err(|error| disk::unreadable(file, &error))?;
+    let read = ReadComments::of_file(&text).map_err(|why| {
+        Failure::state(
+            "not_a_review",
+            format!("{} is no review: {why}", file.display()),
+            "see `ctxrelay review import --help` for what it may hold",
+        )
+    })?;
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let named = pull.or(read.pull.as_ref()).map(PullRequest::review);
+    Ok(ReadSource {
+        // A file of a pull request's comments need not have all of them.
+        is_whole: named.is_none(),
+        review: named.unwrap_or_else(|| format!("file:{name}")),
+        comments: read.comments,
+        unread: read.unread,
+    })
+}
+
+fn mock() -> Result<ReadSource, Failure> {
+    let read = ReadComments::of_file(MOCK);
+    let read = read.map_err(|why| Failure::internal("read the made-up review", why))?;
+    Ok(ReadSource {
+        review: "mock".to_owned(),
+        comments: read.comments,
+        unread: read.unread,
+        is_whole: true,
+    })
+}
+
+/// Each cause with its way out; what `gh` says in its own words is masked.
+fn refused(fault: &GhFault) -> Failure {
+    let (code, hint) = match fault {
+        GhFault::Missing => (
+            "gh_missing",
+            "install it from cli.github.com, or import a file with `--from file`",
+        ),
+        GhFault::LoggedOut => ("gh_logged_out", "run `gh auth login`, then this again"),
+        GhFault::NoPull => (
+            "no_pull_request",
+            "name one by its number or its address: `ctxrelay review import 12`",
+        ),
+        GhFault::RateLimit => (
+            "rate_limit",
+            "try again in an hour; `gh api rate_limit` says when",
+        ),
+        GhFault::Hidden => ("not_visible", "see which login it is with `gh auth status`"),
+        GhFault::NoRemote => (
+            "no_remote",
+            "run it in a clone of the repository, or import a file with `--from file`",
+        ),
+        GhFault::Elsewhere(_) => ("other_repository", "run it in a clone of that repository"),
+        GhFault::Hung => ("gh_hung", "see what `gh pr view` does in this folder"),
+        GhFault::TooMuch => ("too_large", "import a part of it with `--from file`"),
+        GhFault::Unreadable(_) => ("gh_unreadable", "see whether `gh --version` is 2.x"),
+        GhFault::Failed(_) | GhFault::Unstarted(_) => {
+            ("gh_failed", "see what `gh pr view` says in this folder")
+        }
+    };
+    let said = fault.to_string();
+    let said = Redactor::new().redact_text(&said).0.into_owned();
+    Failure::unavailable(code, format!("{said}; nothing was imported"), hint)
+}

@@ -1,0 +1,123 @@
+//! [`FindingRecord`]: what a review said, and what became of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Entry, EntryKind};
+use crate::id::FindingId;
+use crate::review::{FindingSeverity, SeverityBy};
+use crate::word::words;
+
+/// The kind of an artifact that is a finding of a review.
+pub const REVIEW_FINDING: &str = "review_finding";
+
+/// The key in the `meta` of a note by which an agent says that it has a finding in hand: its id.
+pub const FINDING: &str = "finding";
+
+words! {
+    /// A step in the life of a finding.
+    pub enum FindingStep {
+        /// A review says it. The content is what it says, cleaned.
+        Imported = "imported",
+        /// The review says it otherwise by now. The content is as of an import.
+        Changed = "changed",
+        /// The review does not say it any more.
+        Gone = "gone",
+        /// It is dealt with, says the operator. The content is how, where they said.
+        Resolved = "resolved",
+        /// It does not count, says the operator. The content is why.
+        Dismissed = "dismissed",
+    }
+}
+
+/// A step in the life of a finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FindingRecord {
+    /// The finding, by its name at its origin.
+    pub finding: FindingId,
+    /// The step.
+    pub step: FindingStep,
+    /// What the review says of it, with what was imported or changed.
+    pub facts: Option<FindingFacts>,
+    /// Code that the review would have instead.
+    pub suggestions: Vec<String>,
+    /// The comment as it was written, where it says more than the content does. Only on the way to
+    /// the ledger, which keeps it beside the line as [`Entry::whole`].
+    pub raw: Option<String>,
+}
+
+/// What a review says of a finding beside its words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingFacts {
+    /// The review: `github.com/OWNER/NAME#12`, or where else it came from.
+    pub review: String,
+    /// One line.
+    pub title: String,
+    /// How bad it is, by its author's word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<FindingSeverity>,
+    /// By what that is known.
+    pub severity_by: SeverityBy,
+    /// Who says it, as the origin names them.
+    pub author: String,
+    /// The author is a program.
+    #[serde(default)]
+    pub bot: bool,
+    /// The file, relative to the repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The line there, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The commit in which the line has that number, in lower-case hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Where it stands, for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Its thread is marked as resolved there.
+    #[serde(default)]
+    pub resolved: bool,
+    /// The code that it speaks of was changed since, says the origin.
+    #[serde(default)]
+    pub outdated: bool,
+    /// SHA-256 of the masked comment, in lower-case hex: by it a change is known.
+    pub digest: String,
+}
+
+impl FindingFacts {
+    /// `src/a.rs:12`, where it speaks of a file.
+    pub fn place(&self) -> Option<String> {
+        let path = self.path.as_deref()?;
+        Some(match self.line {
+            Some(line) => format!("{path}:{line}"),
+            None => path.to_owned(),
+        })
+    }
+}
+
+impl FindingStep {
+    /// The operator's step as an entry's kind.
+    pub fn of(self, finding: FindingId) -> EntryKind {
+        EntryKind::Finding(FindingRecord {
+            finding,
+            step: self,
+            facts: None,
+            suggestions: Vec::new(),
+            raw: None,
+        })
+    }
+}
+
+impl Entry {
+    /// The finding that an agent's note says it has in hand.
+    pub fn claimed_finding(&self) -> Option<FindingId> {
+        if !matches!(self.kind, EntryKind::Note { .. }) {
+            return None;
+        }
+        self.source.agent()?;
+        let id = self.meta.get(FINDING).and_then(Value::as_str)?;
+        FindingId::is_well_formed(id).then(|| FindingId::new(id))
+    }
+}

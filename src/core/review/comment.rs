@@ -1,0 +1,164 @@
+//! [`ImportedFinding`]: a comment of a review, made fit to be recorded.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::body::{CleanBody, head};
+use super::severity::FindingSeverity;
+use crate::entry::FindingFacts;
+use crate::hidden::is_hidden;
+use crate::id::FindingId;
+use crate::redact::Redactor;
+
+/// The longest title, author and review, in characters.
+const LINE_CHARS_MAX: usize = 160;
+
+/// The longest path and address, in bytes.
+const PATH_BYTES_MAX: usize = 500;
+
+/// What stands in front of a title and is none of its words.
+const MARKS: &[char] = &['#', '>', '*', '_', '-', ' ', '\t', '|'];
+
+/// A comment of a review, as its origin gives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewComment {
+    /// Its name at its origin.
+    pub id: FindingId,
+    /// Who wrote it.
+    pub author: String,
+    /// The author is a program.
+    pub bot: bool,
+    /// What it says, in Markdown with HTML.
+    pub body: String,
+    /// The file that it speaks of.
+    pub path: Option<String>,
+    /// The line there, from 1.
+    pub line: Option<u32>,
+    /// The commit in which the line has that number.
+    pub commit: Option<String>,
+    /// Where it stands.
+    pub url: Option<String>,
+    /// Its thread is marked as resolved.
+    pub resolved: bool,
+    /// The code that it speaks of was changed since.
+    pub outdated: bool,
+}
+
+/// A finding as it is to be recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportedFinding {
+    /// Its name at its origin.
+    pub finding: FindingId,
+    /// What it says beside its words.
+    pub facts: FindingFacts,
+    /// Its words.
+    pub text: String,
+    /// Code that it would have instead.
+    #[serde(default)]
+    pub suggestions: Vec<String>,
+    /// The comment as it was written, where that is more than its words.
+    #[serde(default)]
+    pub raw: Option<String>,
+}
+
+impl ImportedFinding {
+    /// Of a comment; none where it says nothing, or has no name. Secrets are masked.
+    pub fn of(comment: &ReviewComment, review: &str, redactor: &Redactor) -> Option<Self> {
+        if !FindingId::is_well_formed(comment.id.as_str()) {
+            return None;
+        }
+        let (raw, _) = redactor.redact_text(&comment.body);
+        let clean = CleanBody::of(&raw);
+        if clean.text.trim().is_empty() && clean.suggestions.is_empty() {
+            return None;
+        }
+        let (severity, severity_by) = FindingSeverity::of(&raw, &clean);
+        // As the record will have it: another import is compared with that.
+        let mask = |text: &str| redactor.redact_text(text).0.into_owned();
+        let facts = FindingFacts {
+            review: one_line(&mask(review)),
+            title: title(&clean),
+            severity,
+            severity_by,
+            author: one_line(&mask(&comment.author)),
+            bot: comment.bot,
+            path: comment
+                .path
+                .as_deref()
+                .filter(|path| is_inside(path))
+                .map(mask),
+            line: comment.line.filter(|line| *line > 0),
+            commit: comment
+                .commit
+                .as_deref()
+                .filter(|hash| is_commit(hash))
+                .map(str::to_owned),
+            url: comment
+                .url
+                .as_deref()
+                .filter(|url| is_address(url))
+                .map(mask),
+            resolved: comment.resolved,
+            outdated: comment.outdated,
+            digest: hex(&Sha256::digest(raw.as_bytes())),
+        };
+        let kept = head(&raw, super::BODY_BYTES_MAX);
+        Some(Self {
+            finding: comment.id.clone(),
+            facts,
+            raw: (kept != clean.text).then(|| kept.to_owned()),
+            text: clean.text,
+            suggestions: clean.suggestions,
+        })
+    }
+}
+
+/// The first line of words.
+fn title(clean: &CleanBody) -> String {
+    let lines = clean.text.lines();
+    let mut lines = lines.map(|line| line.trim_start_matches(MARKS));
+    let is_words = |line: &&str| line.chars().any(char::is_alphanumeric) && !line.starts_with("``");
+    let first = lines.find(is_words).unwrap_or("suggests other code");
+    one_line(&first.replace("**", ""))
+}
+
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    let shown = line
+        .chars()
+        .filter(|letter| !letter.is_control() && !is_hidden(*letter));
+    let mut shown: String = shown.take(LINE_CHARS_MAX + 1).collect();
+    if let Some((end, _)) = shown.char_indices().nth(LINE_CHARS_MAX) {
+        shown.truncate(end);
+        shown.push('…');
+    }
+    shown
+}
+
+/// Whether a path names something below the repository, whatever it is joined to.
+pub fn is_inside(path: &str) -> bool {
+    let is_name = |part: &str| !part.is_empty() && part != "." && part != "..";
+    path.len() <= PATH_BYTES_MAX
+        && path.split('/').all(is_name)
+        && !path.contains('\\')
+        && !path
+            .chars()
+            .any(|letter| letter.is_control() || is_hidden(letter))
+}
+
+fn is_commit(hash: &str) -> bool {
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    (40..=64).contains(&hash.len()) && hash.bytes().all(is_hex)
+}
+
+fn is_address(url: &str) -> bool {
+    url.starts_with("https://")
+        && url.len() <= PATH_BYTES_MAX
+        && url.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

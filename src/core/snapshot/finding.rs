@@ -1,0 +1,194 @@
+//! [`FindingSnapshot`]: a finding of a review, as the record tells it.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Blocker, Snapshot};
+use crate::agent::Agent;
+use crate::entry::FindingFacts;
+use crate::id::{CapsuleId, EntryId, FindingId, Seq};
+use crate::review::FindingSeverity;
+use crate::word::words;
+
+/// How many findings are kept: those that stand, and the latest of the others.
+pub const FINDINGS_MAX: usize = 2_000;
+
+/// How many findings are named as blockers; the rest is counted.
+const BLOCKERS_NAMED_MAX: usize = 20;
+
+words! {
+    /// Where a finding stands.
+    pub enum FindingState {
+        /// Nobody has said anything of it.
+        Open = "open",
+        /// An agent says that it has it in hand.
+        Claimed = "claimed",
+        /// It is dealt with.
+        Resolved = "resolved",
+        /// The operator does not count it.
+        Dismissed = "dismissed",
+        /// Its review does not say it any more.
+        Gone = "gone",
+    }
+}
+
+/// A finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingSnapshot {
+    /// The entry that imported it first.
+    pub id: EntryId,
+    /// Where that stands.
+    pub first: Seq,
+    /// The latest entry that has its words.
+    pub seq: Seq,
+    /// When it was imported first, ms since the epoch.
+    pub at_ms: i64,
+    /// Its latest entry, of whatever step.
+    pub head: Seq,
+    /// What its review says of it.
+    pub facts: FindingFacts,
+    /// Where it stands.
+    pub state: FindingState,
+    /// The agent that has it in hand, and the note that says so.
+    pub claim: Option<FindingClaim>,
+    /// What the operator said of it at last.
+    pub verdict: Option<FindingVerdict>,
+    /// The task that it was imported for.
+    pub task: Option<CapsuleId>,
+}
+
+/// An agent has a finding in hand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingClaim {
+    /// The agent.
+    pub by: Agent,
+    /// Its note.
+    pub seq: Seq,
+}
+
+/// What the operator said of a finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingVerdict {
+    /// Its entry.
+    pub seq: Seq,
+    /// How, or why; may be empty.
+    pub reason: String,
+}
+
+impl FindingSnapshot {
+    /// Whether something is still to be done about it.
+    pub fn is_live(&self) -> bool {
+        matches!(self.state, FindingState::Open | FindingState::Claimed)
+    }
+
+    /// Whether it keeps work from being done. That an agent has it in hand changes nothing: a claim
+    /// is no evidence.
+    pub fn is_blocking(&self) -> bool {
+        let severity = &self.facts.severity;
+        let is_bad = matches!(
+            severity,
+            Some(FindingSeverity::Critical | FindingSeverity::High)
+        );
+        self.is_live() && is_bad
+    }
+
+    /// How it is named where it stands in the way. Its title is somebody else's text, and quoted.
+    pub fn blocker(&self, id: &FindingId) -> String {
+        let severity = self.facts.severity.as_ref();
+        let severity = severity.map_or("finding".to_owned(), ToString::to_string);
+        let place = self.facts.place().map(|place| format!(", {place}"));
+        format!(
+            "review finding {id} is {} ({severity}{}), it says: \"{}\"",
+            self.state,
+            place.unwrap_or_default(),
+            self.facts.title
+        )
+    }
+
+    /// In the order in which findings are looked at: what stands first, then the worst, then by
+    /// place, the unrated last.
+    pub fn order(&self) -> impl Ord + '_ {
+        let rank = match &self.facts.severity {
+            Some(FindingSeverity::Critical) => 0_u8,
+            Some(FindingSeverity::High) => 1,
+            Some(FindingSeverity::Medium) => 2,
+            Some(FindingSeverity::Low) => 3,
+            Some(FindingSeverity::Other(_)) | None => 4,
+        };
+        let place = (&self.facts.path, self.facts.line);
+        (!self.is_live(), rank, place, self.first)
+    }
+}
+
+impl Snapshot {
+    /// The findings in the order in which they are looked at.
+    pub fn findings_in_order(&self) -> Vec<(&FindingId, &FindingSnapshot)> {
+        let mut findings: Vec<_> = self.findings.iter().collect();
+        findings.sort_by(|(_, one), (_, other)| one.order().cmp(&other.order()));
+        findings
+    }
+
+    /// The findings about which something is still to be done.
+    pub fn live_findings(&self) -> impl Iterator<Item = (&FindingId, &FindingSnapshot)> {
+        self.findings
+            .iter()
+            .filter(|(_, finding)| finding.is_live())
+    }
+
+    /// The finding that somebody names, by its name at its origin or by its first entry.
+    pub fn finding(&self, name: &str) -> Option<(&FindingId, &FindingSnapshot)> {
+        let by_origin = self.findings.get_key_value(&FindingId::new(name));
+        by_origin.or_else(|| {
+            let mut findings = self.findings.iter();
+            findings.find(|(_, finding)| finding.id.as_str() == name)
+        })
+    }
+
+    /// The findings that keep work from being done, named; behind so many of them a count.
+    pub(super) fn finding_blockers(&self) -> impl Iterator<Item = Blocker<'_>> {
+        let mut blocking: Vec<_> = self.blocking_findings().collect();
+        blocking.sort_by(|(_, one), (_, other)| one.order().cmp(&other.order()));
+        let more = blocking.len().saturating_sub(BLOCKERS_NAMED_MAX);
+        let rest = (more > 0).then_some(Blocker::MoreFindings(more));
+        let named = blocking.into_iter().take(BLOCKERS_NAMED_MAX);
+        named
+            .map(|(id, finding)| Blocker::Finding(id, finding))
+            .chain(rest)
+    }
+
+    /// How many [`Self::finding_blockers`] gives.
+    pub(super) fn finding_blocker_count(&self) -> usize {
+        self.blocking_findings()
+            .take(BLOCKERS_NAMED_MAX + 1)
+            .count()
+    }
+
+    /// The findings that keep work from being done.
+    pub fn blocking_findings(&self) -> impl Iterator<Item = (&FindingId, &FindingSnapshot)> {
+        let findings = self.findings.iter();
+        findings.filter(|(_, finding)| finding.is_blocking())
+    }
+
+    /// The entries that make the findings what they are which another session needs: those that
+    /// stand, and those that the operator does not count, which another import would bring back.
+    pub fn entries_of_findings(&self) -> BTreeSet<Seq> {
+        let wanted = self.findings.values().filter(|finding| {
+            finding.is_live() || finding.verdict.is_some() && finding.state != FindingState::Gone
+        });
+        wanted.flat_map(FindingSnapshot::entries).collect()
+    }
+}
+
+impl FindingSnapshot {
+    /// The entries that make it what it is.
+    pub fn entries(&self) -> impl Iterator<Item = Seq> + use<> {
+        let said = [self.claim.as_ref().map(|claim| claim.seq)];
+        let verdict = self.verdict.as_ref().map(|verdict| verdict.seq);
+        let said = said.into_iter().flatten().chain(verdict);
+        [self.first, self.seq].into_iter().chain(said)
+    }
+}

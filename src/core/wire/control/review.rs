@@ -1,0 +1,99 @@
+//! What the operator does with what reviews say, and what is read of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{FindingId, RuntimeSession, Seq};
+use crate::review::{FindingPlace, ImportedFinding};
+
+/// The most findings of one [`ReviewChange::Import`]; more come in further ones.
+pub const IMPORT_BATCH_MAX: usize = 500;
+
+/// Arguments of [`Command::ChangeReview`](super::Command::ChangeReview).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewParams {
+    /// What to do.
+    pub change: ReviewChange,
+    /// The pair; the connection's own when absent.
+    #[serde(default)]
+    pub runtime_session_id: Option<RuntimeSession>,
+}
+
+/// What to do with findings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewChange {
+    /// Record what a review says.
+    Import {
+        /// Its findings, [`IMPORT_BATCH_MAX`] at most.
+        findings: Vec<ImportedFinding>,
+        /// With the last of them: all that the review says. What it does not say any more is gone.
+        #[serde(default)]
+        whole: Option<ReadReview>,
+    },
+    /// It is dealt with.
+    Resolve {
+        /// The finding.
+        finding: FindingId,
+        /// How.
+        #[serde(default)]
+        reason: Option<String>,
+    },
+    /// It does not count.
+    Dismiss {
+        /// The finding.
+        finding: FindingId,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A review that was read to its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadReview {
+    /// The review.
+    pub review: String,
+    /// All of its findings.
+    pub findings: Vec<FindingId>,
+}
+
+/// What a [`ReviewChange`] came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ReviewChanged {
+    /// Findings that were not there.
+    pub imported: u64,
+    /// Findings that their review says otherwise by now.
+    pub changed: u64,
+    /// Findings that are as they were.
+    pub same: u64,
+    /// Findings that their review does not say any more.
+    pub gone: u64,
+    /// Findings for which there is no room.
+    pub left_out: u64,
+    /// The last entry that says so; none where nothing changed.
+    pub seq: Option<Seq>,
+}
+
+/// Arguments of [`Command::ReadFinding`](super::Command::ReadFinding).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadFindingParams {
+    /// The finding.
+    pub finding: FindingId,
+}
+
+/// What a finding says, beside the file as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingText {
+    /// The finding.
+    pub finding: FindingId,
+    /// Its words. Somebody else's text.
+    pub text: String,
+    /// Code that it would have instead.
+    pub suggestions: Vec<String>,
+    /// Where it stands in the work tree of now.
+    pub place: FindingPlace,
+}

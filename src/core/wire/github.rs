@@ -1,0 +1,262 @@
+//! What GitHub tells of a pull request's reviews, as far as it is used: pages of REST by `gh api`,
+//! threads by GraphQL, because REST does not say which are resolved.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::id::FindingId;
+use crate::review::ReviewComment;
+
+/// Asks for a page of threads. Its variables: owner, name, number, cursor.
+pub const THREADS_QUERY: &str = "query($owner:String!,$name:String!,$number:Int!,$cursor:String)\
+    {repository(owner:$owner,name:$name){pullRequest(number:$number)\
+    {reviewThreads(first:100,after:$cursor){pageInfo{hasNextPage endCursor}\
+    nodes{isResolved isOutdated comments(first:1){nodes{databaseId}}}}}}}";
+
+/// A pull request, as `gh pr view` names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequest {
+    /// `github.com`, or a server of one's own.
+    pub host: String,
+    /// Whose repository it is.
+    pub owner: String,
+    /// The repository.
+    pub name: String,
+    /// Its number there.
+    pub number: u64,
+}
+
+impl PullRequest {
+    /// Of its address, `https://HOST/OWNER/NAME/pull/12`; what stands behind is left out.
+    pub fn of_url(url: &str) -> Option<Self> {
+        let mut parts = url.strip_prefix("https://")?.split(['/', '?', '#']);
+        let mut next = || parts.next();
+        let (host, owner, name) = (next()?, next()?, next()?);
+        if next()? != "pull" {
+            return None;
+        }
+        let number = next()?.parse().ok()?;
+        [host, owner, name].into_iter().all(is_name).then(|| Self {
+            host: host.to_owned(),
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+            number,
+        })
+    }
+
+    /// Its name in the record.
+    pub fn review(&self) -> String {
+        let Self {
+            host,
+            owner,
+            name,
+            number,
+        } = self;
+        format!("{host}/{owner}/{name}#{number}")
+    }
+
+    /// Whether it is one of this repository, `OWNER/NAME`.
+    pub fn is_of(&self, repository: &str) -> bool {
+        format!("{}/{}", self.owner, self.name).eq_ignore_ascii_case(repository)
+    }
+}
+
+/// A name goes into a path of an address.
+fn is_name(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_letter) && !text.starts_with(['.', '-'])
+}
+
+/// Threads, by the first comment of each.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReviewThreads {
+    threads: BTreeMap<u64, (bool, bool)>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Thread {
+    #[serde(default)]
+    is_resolved: bool,
+    #[serde(default)]
+    is_outdated: bool,
+    comments: Nodes<Named>,
+}
+
+#[derive(Deserialize)]
+struct Nodes<T> {
+    nodes: Vec<T>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Named {
+    database_id: Option<u64>,
+}
+
+impl ReviewThreads {
+    /// Takes a page of GraphQL in; the cursor of the next one. None where it is no such page.
+    pub fn take_page(&mut self, page: &Value) -> Option<Option<String>> {
+        let threads = page.pointer("/data/repository/pullRequest/reviewThreads")?;
+        self.take(threads.get("nodes")?)?;
+        let info = threads.get("pageInfo")?;
+        let more = info.get("hasNextPage").and_then(Value::as_bool) == Some(true);
+        let cursor = info.get("endCursor").and_then(Value::as_str);
+        Some(cursor.filter(|_| more).map(str::to_owned))
+    }
+
+    /// Takes a list of threads in.
+    pub fn take(&mut self, threads: &Value) -> Option<()> {
+        let threads = Vec::<Thread>::deserialize(threads).ok()?;
+        for thread in threads {
+            let first = thread.comments.nodes.first();
+            if let Some(id) = first.and_then(|first| first.database_id) {
+                self.threads
+                    .insert(id, (thread.is_resolved, thread.is_outdated));
+            }
+        }
+        Some(())
+    }
+}
+
+/// A comment on a line, or the words of a review.
+#[derive(Deserialize)]
+struct Said {
+    id: Option<u64>,
+    #[serde(default, rename = "externalId")]
+    external_id: Option<String>,
+    body: Option<String>,
+    user: Option<User>,
+    author: Option<String>,
+    #[serde(default)]
+    bot: bool,
+    path: Option<String>,
+    line: Option<u32>,
+    original_line: Option<u32>,
+    #[serde(alias = "commit")]
+    commit_id: Option<String>,
+    original_commit_id: Option<String>,
+    #[serde(alias = "url")]
+    html_url: Option<String>,
+    in_reply_to_id: Option<u64>,
+    #[serde(default)]
+    resolved: bool,
+    #[serde(default)]
+    outdated: bool,
+}
+
+#[derive(Deserialize)]
+struct User {
+    login: String,
+    #[serde(default, rename = "type")]
+    kind: String,
+}
+
+/// What comments were found, and how many values were none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadComments {
+    /// The comments; answers within a thread are none.
+    pub comments: Vec<ReviewComment>,
+    /// Values that could not be read.
+    pub unread: u64,
+    /// The pull request, where one of them names it.
+    pub pull: Option<PullRequest>,
+}
+
+impl ReadComments {
+    /// Takes a list of comments, or of reviews, in.
+    pub fn take(&mut self, values: &[Value], threads: &ReviewThreads) {
+        for value in values {
+            match Said::deserialize(value) {
+                Ok(said) => self.take_one(said, threads),
+                Err(_) => self.unread += 1,
+            }
+        }
+    }
+
+    fn take_one(&mut self, said: Said, threads: &ReviewThreads) {
+        if self.pull.is_none() {
+            self.pull = said.html_url.as_deref().and_then(PullRequest::of_url);
+        }
+        let Some(body) = said.body.filter(|_| said.in_reply_to_id.is_none()) else {
+            return;
+        };
+        let thread = said.id.and_then(|id| threads.threads.get(&id));
+        let (resolved, outdated) = thread.copied().unwrap_or((said.resolved, said.outdated));
+        let sort = if said.path.is_some() { "rc" } else { "rv" };
+        let id = said
+            .external_id
+            .or(said.id.map(|id| format!("gh:{sort}:{id}")));
+        let Some(id) = id else {
+            self.unread += 1;
+            return;
+        };
+        // A comment whose code was changed has a line of its own commit alone.
+        let (line, commit) = match said.line {
+            Some(line) => (Some(line), said.commit_id),
+            None => (
+                said.original_line,
+                said.original_commit_id.or(said.commit_id),
+            ),
+        };
+        let bot = said
+            .user
+            .as_ref()
+            .is_some_and(|user| user.kind == "Bot" || user.login.ends_with("[bot]"));
+        let author = said.user.map(|user| user.login).or(said.author);
+        self.comments.push(ReviewComment {
+            id: FindingId::new(id),
+            author: author.unwrap_or_else(|| "ghost".to_owned()),
+            bot: bot || said.bot,
+            body,
+            path: said.path,
+            line,
+            commit,
+            url: said.html_url,
+            resolved,
+            outdated,
+        });
+    }
+
+    /// Of a file: pages of comments and reviews as `gh api` prints them, one behind the other, or an
+    /// object with `comments`, `reviews` and `threads`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, and where.
+    pub fn of_file(text: &str) -> Result<Self, String> {
+        let mut read = Self::default();
+        let mut lists = Vec::new();
+        let mut threads = ReviewThreads::default();
+        for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
+            let value = value.map_err(|error| format!("it is no JSON: {error}"))?;
+            match value {
+                Value::Array(list) => lists.push(list),
+                Value::Object(mut object) => {
+                    let said = object.shift_remove("threads");
+                    if said.is_some_and(|said| threads.take(&said).is_none()) {
+                        return Err("its `threads` are no list of review threads".to_owned());
+                    }
+                    for name in ["comments", "reviews", "findings"] {
+                        if let Some(Value::Array(list)) = object.shift_remove(name) {
+                            lists.push(list);
+                        }
+                    }
+                }
+                _ => return Err("it holds something else than lists of comments".to_owned()),
+            }
+        }
+        for list in lists {
+            read.take(&list, &threads);
+        }
+        match (read.comments.is_empty(), read.unread) {
+            (true, unread @ 1..) => Err(format!("none of its {unread} values is a comment")),
+            _ => Ok(read),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

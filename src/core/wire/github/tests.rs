@@ -1,0 +1,107 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn a_comment_has_the_line_of_its_commit_and_the_state_of_its_thread() {
+    let page = json!({"data": {"repository": {"pullRequest": {"reviewThreads": {
+    "pageInfo": {"hasNextPage": true, "endCursor": "c1"},
+    "nodes": [
+        {"isResolved": true, "isOutdated": false, "comments": {"nodes": [{"databaseId": 1}]}},
+        {"isResolved": false, "isOutdated": true, "comments": {"nodes": [{"databaseId": 2}]}},
+        {"isResolved": true, "isOutdated": true, "comments": {"nodes": []}},
+    ]}}}}});
+    let mut threads = ReviewThreads::default();
+    assert_eq!(threads.take_page(&page), Some(Some("c1".to_owned())));
+    assert_eq!(threads.take_page(&json!({"data": null})), None);
+    let url = "https://github.com/acme/api/pull/12#discussion_r1";
+    let comments = json!([
+        {"id": 1, "body": "one", "user": {"login": "greptile-apps[bot]", "type": "Bot"},
+         "path": "a.rs", "line": 3, "original_line": 2, "commit_id": "c", "html_url": url},
+        {"id": 2, "body": "two", "user": {"login": "ann", "type": "User"}, "path": "a.rs",
+         "line": null, "original_line": 2, "commit_id": "c", "original_commit_id": "o"},
+        {"id": 3, "body": "done", "path": "a.rs", "in_reply_to_id": 1},
+        {"id": 4, "body": "words of a review", "state": "COMMENTED", "user": null},
+        {"id": "no number"},
+        7,
+    ]);
+    let mut read = ReadComments::default();
+    read.take(comments.as_array().unwrap(), &threads);
+    let told: Vec<_> = read
+        .comments
+        .iter()
+        .map(|comment| {
+            (
+                comment.id.as_str(),
+                &*comment.author,
+                comment.bot,
+                comment.line,
+                comment.commit.as_deref(),
+                comment.resolved,
+                comment.outdated,
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (
+                "gh:rc:1",
+                "greptile-apps[bot]",
+                true,
+                Some(3),
+                Some("c"),
+                true,
+                false
+            ),
+            ("gh:rc:2", "ann", false, Some(2), Some("o"), false, true),
+            ("gh:rv:4", "ghost", false, None, None, false, false),
+        ]
+    );
+    assert_eq!(read.unread, 2);
+    assert_eq!(read.pull.unwrap().review(), "github.com/acme/api#12");
+}
+
+#[test]
+fn an_address_that_is_no_pull_request_is_none() {
+    for url in [
+        "http://github.com/acme/api/pull/12",
+        "https://github.com/acme/api/issues/12",
+        "https://github.com/acme/api/pull/x",
+        "https://github.com/../api/pull/12",
+        "https://github.com/-acme/api/pull/12",
+        "https://github.com/acme/api",
+        "",
+    ] {
+        assert_eq!(PullRequest::of_url(url), None, "{url}");
+    }
+    let pull = PullRequest::of_url("https://git.acme.example/Acme/api/pull/12/files?w=1").unwrap();
+    assert!(pull.is_of("acme/API") && !pull.is_of("acme/api2"));
+    assert_eq!((pull.host.as_str(), pull.number), ("git.acme.example", 12));
+}
+
+#[test]
+fn a_file_holds_pages_one_behind_the_other_or_an_object_of_lists() {
+    let pages = r#"[{"id":1,"body":"a","path":"x"}][{"id":2,"body":"b"}]"#;
+    assert_eq!(ReadComments::of_file(pages).unwrap().comments.len(), 2);
+    let object = r#"{"comments":[{"externalId":"lint:7","body":"a","path":"x","bot":true}],
+        "threads":[],"reviews":[]}"#;
+    let read = ReadComments::of_file(object).unwrap();
+    assert_eq!(read.comments[0].id.as_str(), "lint:7");
+    assert_eq!(
+        ReadComments::of_file("[]").unwrap(),
+        ReadComments::default()
+    );
+    for (text, why) in [
+        ("{", "it is no JSON"),
+        ("7", "something else than lists"),
+        (r#"[{"id":"x"}]"#, "none of its 1 values"),
+        (r#"{"threads":7}"#, "no list of review threads"),
+    ] {
+        let error = ReadComments::of_file(text).unwrap_err();
+        assert!(error.contains(why), "{error}");
+    }
+}

@@ -1,0 +1,132 @@
+//! [`FindingRows`]: what reviews say, as rows; and one finding, read for who opens it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ctxrelay_ui::Msg;
+use ctxrelay_ui::model as ui;
+
+use crate::client::Client;
+use crate::core::agent::Agent;
+use crate::core::id::FindingId;
+use crate::core::review::{FindingPlace, FindingSeverity, LineFate};
+use crate::core::snapshot::{FindingSnapshot, FindingState, Snapshot};
+use crate::wire::control::{
+    Command, FindingText, ReadFindingParams, Reply, ReviewChange, ReviewParams,
+};
+
+/// The rows of the findings of a world, made anew only when those have changed.
+#[derive(Debug, Default)]
+pub struct FindingRows {
+    of: Arc<BTreeMap<FindingId, FindingSnapshot>>,
+    rows: Arc<Vec<ui::FindingRow>>,
+}
+
+impl FindingRows {
+    /// The world may be another one.
+    pub(super) fn follow(&mut self, world: &Snapshot) {
+        if Arc::ptr_eq(&self.of, &world.findings) {
+            return;
+        }
+        self.of = Arc::clone(&world.findings);
+        let findings = world.findings_in_order().into_iter();
+        self.rows = Arc::new(findings.map(|(id, finding)| row(id, finding)).collect());
+    }
+
+    /// What stands first, the worst first.
+    pub(super) fn rows(&self) -> Arc<Vec<ui::FindingRow>> {
+        Arc::clone(&self.rows)
+    }
+}
+
+fn row(id: &FindingId, finding: &FindingSnapshot) -> ui::FindingRow {
+    let facts = &finding.facts;
+    let claimed = || match finding.claim.as_ref().map(|claim| claim.by) {
+        Some(Agent::Codex) => ui::FindingStage::Claimed(ui::Agent::Codex),
+        _ => ui::FindingStage::Claimed(ui::Agent::Claude),
+    };
+    ui::FindingRow {
+        id: id.to_string(),
+        severity: match &facts.severity {
+            Some(FindingSeverity::Critical) => ui::FindingRank::Critical,
+            Some(FindingSeverity::High) => ui::FindingRank::High,
+            Some(FindingSeverity::Medium) => ui::FindingRank::Medium,
+            Some(FindingSeverity::Low) => ui::FindingRank::Low,
+            Some(FindingSeverity::Other(_)) | None => ui::FindingRank::Unrated,
+        },
+        state: match &finding.state {
+            FindingState::Claimed => claimed(),
+            FindingState::Resolved => ui::FindingStage::Resolved,
+            FindingState::Dismissed => ui::FindingStage::Dismissed,
+            FindingState::Gone => ui::FindingStage::Gone,
+            FindingState::Open | FindingState::Other(_) => ui::FindingStage::Open,
+        },
+        place: facts.place().unwrap_or_default(),
+        title: facts.title.clone(),
+        author: facts.author.clone(),
+        bot: facts.bot,
+        blocks: finding.is_blocking(),
+        review: facts.review.clone(),
+        url: facts.url.clone().unwrap_or_default(),
+        reason: finding
+            .verdict
+            .as_ref()
+            .map(|verdict| verdict.reason.clone())
+            .unwrap_or_default(),
+    }
+}
+
+/// What a finding says, beside its file.
+pub(super) async fn read_finding(client: &Client, id: String) -> Msg {
+    let finding = FindingId::new(id.clone());
+    let read = client
+        .call(Command::ReadFinding(ReadFindingParams { finding }))
+        .await;
+    let read = match read {
+        Ok(Reply::Finding(found)) => Ok(Box::new(opened(found))),
+        Ok(_) => Err("it cannot be read".to_owned()),
+        Err(error) => Err(error.to_refusal().message),
+    };
+    Msg::Finding { id, read }
+}
+
+fn opened(found: FindingText) -> ui::FindingView {
+    let FindingText {
+        finding,
+        text,
+        suggestions,
+        place,
+    } = found;
+    ui::FindingView {
+        id: finding.to_string(),
+        text,
+        suggestions,
+        fate: fate(&place),
+        line_now: place.line_now,
+        first: place.first,
+        lines: place.lines,
+    }
+}
+
+/// What became of its line, as a sentence.
+fn fate(place: &FindingPlace) -> String {
+    match (&place.fate, place.line_now) {
+        (LineFate::Same, _) => "The line stands where it stood.".to_owned(),
+        (LineFate::Moved, Some(line)) => format!("The line is line {line} now."),
+        (LineFate::Changed, _) => "The line was changed since.".to_owned(),
+        (LineFate::Gone, _) => "The file is not there any more.".to_owned(),
+        _ if place.lines.is_empty() => "There is no file to be seen.".to_owned(),
+        _ => "Whether the line is the same cannot be told here.".to_owned(),
+    }
+}
+
+/// The operator does not count it.
+pub(super) fn dismiss(id: String, reason: String) -> Command {
+    Command::ChangeReview(ReviewParams {
+        change: ReviewChange::Dismiss {
+            finding: FindingId::new(id),
+            reason,
+        },
+        runtime_session_id: None,
+    })
+}
