@@ -17,10 +17,10 @@ use crate::adapters::codex::passed::Passed;
 use crate::adapters::gate::GateFact;
 use crate::adapters::process::StartedProcess;
 use crate::core::agent::Agent;
-use crate::core::continuity::GitFacts;
+use crate::core::continuity::{ContextMarker, GitFacts};
 use crate::core::delivery::Checked;
 use crate::core::entry::WorkTree;
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::instructions::SharedRules;
 use crate::core::snapshot::ChangedFiles;
 use crate::store::erase::KeptTexts;
@@ -93,6 +93,8 @@ pub enum Event {
     },
     /// The end of a transcript of Claude's was read.
     TranscriptRead(TranscriptRead),
+    /// What Claude said of its work was read.
+    ClaudeSpoke(ClaudeSpoke),
     /// Something in the project's folder was changed by somebody else.
     Watch(WatchFact),
     /// The state of the work tree was read for somebody.
@@ -183,6 +185,7 @@ impl Event {
             Self::CodexLeft(_) => "codex_left",
             Self::LimitChecked { .. } => "limit_checked",
             Self::TranscriptRead(_) => "transcript_read",
+            Self::ClaudeSpoke(_) => "claude_spoke",
             Self::Watch(_) => "watch",
             Self::TreeRead { .. } => "tree_read",
             Self::PacketRead { .. } => "packet_read",
@@ -241,6 +244,17 @@ pub struct TranscriptRead {
     pub end: Option<TranscriptEnd>,
     /// It is not looked at again for what asked for this.
     pub is_last: bool,
+}
+
+/// What Claude said of its work, up to now.
+#[derive(Debug)]
+pub struct ClaudeSpoke {
+    /// In which runtime session.
+    pub pair: RuntimeSession,
+    /// What was found in its words.
+    pub markers: Vec<ContextMarker>,
+    /// Until this is heard.
+    pub under_way: UnderWay,
 }
 
 /// What is read beside the loop for a packet.

@@ -134,6 +134,7 @@ mod show;
 mod signing;
 mod silence;
 mod space;
+mod spoken_turns;
 pub mod start;
 mod start_error;
 mod status;

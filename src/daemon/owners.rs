@@ -32,6 +32,7 @@ use super::reloads::Reloads;
 use super::reminders::Reminders;
 use super::running_commands::RunningCommands;
 use super::silence::Silences;
+use super::spoken_turns::SpokenTurns;
 use super::tamper::Alarms;
 use super::touched_files::TouchedFiles;
 use super::tree_commit::TreeCommit;
@@ -68,6 +69,7 @@ pub struct Daemon {
     pub(super) reloads: Reloads<ThenReloaded>,
     pub(super) reminders: Reminders,
     pub(super) touched: TouchedFiles,
+    pub(super) spoken: SpokenTurns,
     pub(super) recent_writes: RecentWrites,
     /// The change of the coordinator of which Codex was told last.
     pub(super) coordinator_told: Seq,
@@ -128,6 +130,7 @@ impl Daemon {
             reloads: Reloads::default(),
             reminders: Reminders::default(),
             touched: TouchedFiles::default(),
+            spoken: SpokenTurns::default(),
             recent_writes: RecentWrites::default(),
             coordinator_told: Seq(0),
             agent_processes: AgentProcesses::default(),

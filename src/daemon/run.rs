@@ -127,6 +127,7 @@ impl Daemon {
                 self.status_changed();
             }
             Event::TranscriptRead(read) => self.on_transcript(read),
+            Event::ClaudeSpoke(spoke) => self.on_claude_spoke(spoke),
             Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead {
                 purpose,

@@ -36,6 +36,7 @@ mod rollover;
 mod running_commands;
 mod silence;
 mod space;
+mod spoken;
 mod start;
 mod storing;
 mod tamper;

@@ -4,7 +4,8 @@ use tokio::sync::mpsc;
 
 use super::event::Event;
 
-type Work = Box<dyn FnOnce() -> Event + Send>;
+/// Something that is done on a thread that may wait; what comes of it is an event.
+pub(super) type Work = Box<dyn FnOnce() -> Event + Send>;
 
 /// Work that is done in the order in which it was given. All of it belongs to calls, of which a
 /// client has so many at once.

@@ -20,7 +20,7 @@ pub const PLUGIN_NAME: &str = "contextrelay";
 pub const ALLOWED_TOOLS: &str = "mcp__plugin_contextrelay_contextrelay";
 
 /// The hook events that are listened to.
-const HOOK_EVENTS: [&str; 11] = [
+const HOOK_EVENTS: [&str; 12] = [
     "SessionStart",
     "UserPromptSubmit",
     "PreToolUse",
@@ -29,6 +29,7 @@ const HOOK_EVENTS: [&str; 11] = [
     "Notification",
     "Stop",
     "StopFailure",
+    "SubagentStop",
     "PreCompact",
     "PostCompact",
     "SessionEnd",

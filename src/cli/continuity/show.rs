@@ -141,6 +141,7 @@ impl ShownState<'_> {
             "unfinished": state.unfinished,
             "turns": state.turns,
             "turnsSinceWritten": state.turns_since_written,
+            "helpers": state.helpers_total,
             "compactions": compactions.collect::<Vec<_>>(),
         })
     }

@@ -63,6 +63,8 @@ pub struct ContinuityState {
     pub turns: u64,
     /// Turns that it began since it last said something of its state.
     pub turns_since_written: u64,
+    /// Helpers of its own that came to an end.
+    pub helpers_total: u64,
     /// Compactions of its context, the latest of them.
     pub compactions: VecDeque<CompactionSeen>,
     /// All of them.
@@ -172,6 +174,7 @@ impl ContinuityState {
             ContinuityFact::Forgotten { what: None } => {
                 *self = Self {
                     turns: self.turns,
+                    helpers_total: self.helpers_total,
                     compactions: std::mem::take(&mut self.compactions),
                     compactions_total: self.compactions_total,
                     packet: self.packet.take(),
@@ -225,6 +228,7 @@ impl ContinuityState {
                 push(kept, file, max);
             }
         }
+        self.helpers_total = self.helpers_total.saturating_add(files.helpers);
         self.unfinished.clear();
         for command in &files.unfinished {
             let command = command.chars().take(PATH_CHARS_MAX).collect();

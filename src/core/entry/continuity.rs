@@ -53,12 +53,20 @@ pub struct TurnFiles {
     /// Commands that it began and of which no end was seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
+    /// Helpers of its own that came to an end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub helpers: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl TurnFiles {
     /// Whether it touched nothing.
     pub fn is_empty(&self) -> bool {
-        self.read.is_empty() && self.written.is_empty() && self.unfinished.is_empty()
+        let has_files = !(self.read.is_empty() && self.written.is_empty());
+        !has_files && self.unfinished.is_empty() && self.helpers == 0
     }
 }
 

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use crate::core::agent::{Agent, Party};
-use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX};
+use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX, markers};
 use crate::core::delivery::CodexInput;
 use crate::core::entry::{
     Compaction, CompactionTrigger, ContinuityFact, Reload, ReloadCause, ReloadStep, ReloadWay,
@@ -104,7 +104,7 @@ impl Daemon {
             let entry = self.entry(codex, None, fact, "", Some(pair.clone()));
             self.record_mere_fact(entry);
         }
-        self.note_markers(Agent::Codex, &pair, said);
+        self.note_markers(Agent::Codex, &pair, markers(said));
     }
 
     fn inject(&mut self, packet: RecordedPacket) {

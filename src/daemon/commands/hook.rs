@@ -68,6 +68,11 @@ impl Daemon {
     }
 
     fn receivers_hook(&mut self, pair: &RuntimeSession, params: &HookParams, asked: AskedHook) {
+        if params.event == "SubagentStop" {
+            // It tells of a helper and not of Claude's turn.
+            self.touched.helper(pair);
+            return asked.with_nothing();
+        }
         if let (Some(process), Some(runs)) = (params.claude_pid, params.monitor_runs) {
             self.monitor_runs(pair, process, runs);
         }

@@ -287,13 +287,15 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
 
 fn continuity() -> impl Strategy<Value = EntryKind> {
     let paths = || prop::collection::vec(text(), 0..3);
-    let files = (paths(), paths(), paths()).prop_map(|(read, written, unfinished)| {
-        ContinuityFact::TurnFiles(TurnFiles {
-            read,
-            written,
-            unfinished,
-        })
-    });
+    let files =
+        (paths(), paths(), paths(), 0..3_u64).prop_map(|(read, written, unfinished, helpers)| {
+            ContinuityFact::TurnFiles(TurnFiles {
+                read,
+                written,
+                unfinished,
+                helpers,
+            })
+        });
     let tokens = || prop::option::of(0..2_000_000_u64);
     let compaction = ("manual|auto|[a-z_]{0,12}", tokens(), tokens()).prop_map(
         |(trigger, tokens_before, tokens_after)| {
