@@ -95,6 +95,8 @@ pub enum Event {
     TranscriptRead(TranscriptRead),
     /// What Claude said of its work was read.
     ClaudeSpoke(ClaudeSpoke),
+    /// The files about the agents' work were made, or could not be.
+    WorkRendered(UnderWay),
     /// Something in the project's folder was changed by somebody else.
     Watch(WatchFact),
     /// The state of the work tree was read for somebody.
@@ -186,6 +188,7 @@ impl Event {
             Self::LimitChecked { .. } => "limit_checked",
             Self::TranscriptRead(_) => "transcript_read",
             Self::ClaudeSpoke(_) => "claude_spoke",
+            Self::WorkRendered(_) => "work_rendered",
             Self::Watch(_) => "watch",
             Self::TreeRead { .. } => "tree_read",
             Self::PacketRead { .. } => "packet_read",

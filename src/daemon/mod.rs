@@ -36,7 +36,9 @@
 //! | [`Approvals`](approvals::Approvals) | where each request for approval can be answered | what is asked and resolved, answers that begin | the request of a key, where to send an answer |
 //! | [`Reloads`](reloads::Reloads) | packets that are being made, or of which it is not known whether their agent has them | orders, what became of one | the order to go on with, the packet before |
 //! | [`Reminders`](reminders::Reminders) | after which turn each agent was reminded that it says nothing of its state | what an agent is at | the reminder, once |
-//! | [`TouchedFiles`](touched_files::TouchedFiles) | the files of Claude's running turns | a file, the end of a turn | what the turn touched |
+//! | [`TouchedFiles`](touched_files::TouchedFiles) | the files and helpers of Claude's running turns | a file, a helper, the end of a turn | what the turn touched |
+//! | [`SpokenTurns`](spoken_turns::SpokenTurns) | how far Claude's transcripts were read | a hook | what Claude said since |
+//! | [`Renderings`](renderings::Renderings) | when the files about the agents' work are made | entries, another session | when the next one is due |
 //! | [`RecentWrites`](recent_writes::RecentWrites) | the files that each agent wrote in the last minutes | a file | those since a time |
 //! | [`AgentProcesses`](agent_processes::AgentProcesses) | processes whose descendants may not decide | processes, those that have ended | all that are known |
 //! | [`Notices`](notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
@@ -123,6 +125,8 @@ mod registering;
 mod reloading;
 mod reloads;
 mod reminders;
+mod rendering;
+mod renderings;
 pub mod reply;
 mod rollover;
 mod run;

@@ -30,6 +30,7 @@ use super::recent_writes::RecentWrites;
 use super::recorder::Recorder;
 use super::reloads::Reloads;
 use super::reminders::Reminders;
+use super::renderings::Renderings;
 use super::running_commands::RunningCommands;
 use super::silence::Silences;
 use super::spoken_turns::SpokenTurns;
@@ -68,6 +69,7 @@ pub struct Daemon {
     pub(super) approvals: Approvals,
     pub(super) reloads: Reloads<ThenReloaded>,
     pub(super) reminders: Reminders,
+    pub(super) renderings: Renderings,
     pub(super) touched: TouchedFiles,
     pub(super) spoken: SpokenTurns,
     pub(super) recent_writes: RecentWrites,
@@ -129,6 +131,7 @@ impl Daemon {
             approvals: Approvals::default(),
             reloads: Reloads::default(),
             reminders: Reminders::default(),
+            renderings: Renderings::default(),
             touched: TouchedFiles::default(),
             spoken: SpokenTurns::default(),
             recent_writes: RecentWrites::default(),

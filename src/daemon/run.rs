@@ -128,6 +128,7 @@ impl Daemon {
             }
             Event::TranscriptRead(read) => self.on_transcript(read),
             Event::ClaudeSpoke(spoke) => self.on_claude_spoke(spoke),
+            Event::WorkRendered(_under_way) => self.on_work_rendered(),
             Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead {
                 purpose,
@@ -198,6 +199,7 @@ impl Daemon {
             .chain(self.clients.outdated().next_deadline())
             .chain(self.recorder.next_deadline())
             .chain(self.alarms.next_deadline())
+            .chain(self.renderings.next_deadline())
             .chain(
                 self.operations
                     .next_deadline(self.configuration.idle_shutdown()),
@@ -218,6 +220,7 @@ impl Daemon {
         self.outdated_deadline();
         self.write_again();
         self.watch_deadline();
+        self.render_deadline();
         if self
             .operations
             .is_idle_for(self.configuration.idle_shutdown())

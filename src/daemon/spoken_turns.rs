@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 
 use super::event::Event;
-use super::work_lane::{Work, WorkLane};
+use super::work_lane::{LaneWork, WorkLane};
 use crate::adapters::claude::transcript::SpokenWords;
 use crate::core::id::RuntimeSession;
 
@@ -35,7 +35,7 @@ impl SpokenTurns {
     }
 
     /// Has them read, one time after the other: each reads on where the one before ended.
-    pub(super) fn read(&mut self, events: &mpsc::WeakSender<Event>, work: Work) {
+    pub(super) fn read(&mut self, events: &mpsc::WeakSender<Event>, work: LaneWork) {
         self.waiting += 1;
         self.lane.take(events, work);
     }

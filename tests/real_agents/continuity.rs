@@ -216,3 +216,46 @@ fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn()
     assert_eq!(compacted["runtimeEvent"]["compaction"]["trigger"], "auto");
     assert_ne!(compacted["content"], "", "Claude's summary is kept");
 }
+
+#[test]
+fn a_slash_command_has_claude_note_the_objective_in_the_persons_words_or_read_it() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    pair.claude_calls(
+        says("in my words: Sort the plums by weight"),
+        "append_note",
+        json!({"text": "Sort the plums by weight", "kind": "goal"}),
+    );
+    pair.messages
+        .when(tool_said("entry"))
+        .once()
+        .reply(Reply::text("Noted."));
+    claude.submit("/contextrelay:objective Sort the plums by weight");
+    claude.wait_for_text("Noted.");
+    let noted = notes(&pair);
+    assert_eq!(noted[0]["content"], "Sort the plums by weight");
+    assert_eq!(
+        noted[0]["source"], "claude",
+        "it is Claude's word, not the operator's"
+    );
+
+    pair.claude_calls(
+        says("read_context` tool with view `resume`, and page it"),
+        "read_context",
+        json!({"view": "resume"}),
+    );
+    pair.messages
+        .when(tool_said("Sort the plums by weight [note"))
+        .once()
+        .reply(Reply::text("Plums, by weight."));
+    claude.submit("/contextrelay:recall");
+    claude.wait_for_text("Plums, by weight.");
+    pair.messages
+        .when(says("Write down in the shared record"))
+        .once()
+        .reply(Reply::text("Nothing changed."));
+    claude.submit("/contextrelay:sync");
+    claude.wait_for_text("Nothing changed.");
+    assert_eq!(notes(&pair).len(), 1);
+}
