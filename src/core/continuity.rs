@@ -24,7 +24,7 @@ pub use packet::{GitFacts, LeftOut, PACKET_CHARS_MAX, Packet, PacketTerms, SHORT
 pub use reminder::{REMIND_TURNS, REMINDER_CHARS_MAX, reminder};
 pub use staleness::Staleness;
 pub use state::{
-    CompactionSeen, ContinuityState, LISTED_MAX, PacketSeen, READS_MAX, TouchedFile,
+    CompactionSeen, ContinuityState, LISTED_MAX, PacketSeen, READS_MAX, RulesSeen, TouchedFile,
     WORKING_SET_MAX,
 };
 pub use state_json::{StatedField, changed_since_by, state_json, stated_fields};

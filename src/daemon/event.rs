@@ -1,6 +1,7 @@
 //! [`Event`]: everything that can wake the daemon's loop. Closed on purpose.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
@@ -21,7 +22,7 @@ use crate::core::continuity::{ContextMarker, GitFacts};
 use crate::core::delivery::Checked;
 use crate::core::entry::WorkTree;
 use crate::core::id::{EntryId, RuntimeSession};
-use crate::core::instructions::SharedRules;
+use crate::core::instructions::{RuleTexts, RulesDiff, SharedRules};
 use crate::core::snapshot::ChangedFiles;
 use crate::store::erase::KeptTexts;
 use crate::store::ledger::WriterEvent;
@@ -95,6 +96,8 @@ pub enum Event {
     TranscriptRead(TranscriptRead),
     /// What Claude said of its work was read.
     ClaudeSpoke(ClaudeSpoke),
+    /// The project's rules were compared with what the agents were told.
+    RulesLooked(Box<RulesLooked>),
     /// The files about the agents' work were made, or could not be.
     WorkRendered(UnderWay),
     /// Something in the project's folder was changed by somebody else.
@@ -188,6 +191,7 @@ impl Event {
             Self::LimitChecked { .. } => "limit_checked",
             Self::TranscriptRead(_) => "transcript_read",
             Self::ClaudeSpoke(_) => "claude_spoke",
+            Self::RulesLooked(_) => "rules_looked",
             Self::WorkRendered(_) => "work_rendered",
             Self::Watch(_) => "watch",
             Self::TreeRead { .. } => "tree_read",
@@ -260,6 +264,17 @@ pub struct ClaudeSpoke {
     pub under_way: UnderWay,
 }
 
+/// The project's rules, and how they differ from what the agents were told.
+#[derive(Debug)]
+pub struct RulesLooked {
+    /// Of each agent: what it was told, and what differs.
+    pub differ: Vec<(Agent, Arc<RuleTexts>, Vec<RulesDiff>)>,
+    /// What the files say now.
+    pub texts: Arc<RuleTexts>,
+    /// Until this is heard.
+    pub under_way: UnderWay,
+}
+
 /// What is read beside the loop for a packet.
 #[derive(Debug, Default)]
 pub struct PacketFacts {
@@ -267,6 +282,8 @@ pub struct PacketFacts {
     pub git: Option<GitFacts>,
     /// The rules that the agent does not read by itself; `None` when they are not shared.
     pub rules: Option<SharedRules>,
+    /// What all files of rules say; `None` as of `rules`.
+    pub texts: Option<Arc<RuleTexts>>,
 }
 
 /// A session that the operator wants deleted.

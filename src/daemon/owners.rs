@@ -13,6 +13,7 @@ use super::codex_lane::CodexLane;
 use super::configuration::Configuration;
 use super::contexts::Contexts;
 use super::continuation::{GoOn, ThenRead, ThenReloaded, ThenStored};
+use super::costs::Costs;
 use super::event::Event;
 use super::gates::Gates;
 use super::given_heads::GivenHeads;
@@ -31,6 +32,7 @@ use super::recorder::Recorder;
 use super::reloads::Reloads;
 use super::reminders::Reminders;
 use super::renderings::Renderings;
+use super::rules_watch::RulesWatch;
 use super::running_commands::RunningCommands;
 use super::silence::Silences;
 use super::spoken_turns::SpokenTurns;
@@ -62,6 +64,7 @@ pub struct Daemon {
     pub(super) live_turn: LiveTurn,
     pub(super) limits: Limits,
     pub(super) contexts: Contexts,
+    pub(super) costs: Costs,
     pub(super) given: GivenHeads,
     pub(super) notices: Notices,
     pub(super) handoff_dedup: HandoffDedup,
@@ -70,6 +73,7 @@ pub struct Daemon {
     pub(super) reloads: Reloads<ThenReloaded>,
     pub(super) reminders: Reminders,
     pub(super) renderings: Renderings,
+    pub(super) rules_watch: RulesWatch,
     pub(super) touched: TouchedFiles,
     pub(super) spoken: SpokenTurns,
     pub(super) recent_writes: RecentWrites,
@@ -124,6 +128,7 @@ impl Daemon {
             live_turn: LiveTurn::default(),
             limits: Limits::default(),
             contexts: Contexts::default(),
+            costs: Costs::default(),
             given: GivenHeads::default(),
             notices: Notices::default(),
             handoff_dedup,
@@ -132,6 +137,7 @@ impl Daemon {
             reloads: Reloads::default(),
             reminders: Reminders::default(),
             renderings: Renderings::default(),
+            rules_watch: RulesWatch::default(),
             touched: TouchedFiles::default(),
             spoken: SpokenTurns::default(),
             recent_writes: RecentWrites::default(),

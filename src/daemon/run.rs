@@ -128,6 +128,7 @@ impl Daemon {
             }
             Event::TranscriptRead(read) => self.on_transcript(read),
             Event::ClaudeSpoke(spoke) => self.on_claude_spoke(spoke),
+            Event::RulesLooked(looked) => self.on_rules_looked(*looked),
             Event::WorkRendered(_under_way) => self.on_work_rendered(),
             Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead {
@@ -200,6 +201,7 @@ impl Daemon {
             .chain(self.recorder.next_deadline())
             .chain(self.alarms.next_deadline())
             .chain(self.renderings.next_deadline())
+            .chain(self.next_look_at_rules())
             .chain(
                 self.operations
                     .next_deadline(self.configuration.idle_shutdown()),
@@ -221,6 +223,7 @@ impl Daemon {
         self.write_again();
         self.watch_deadline();
         self.render_deadline();
+        self.rules_deadline();
         if self
             .operations
             .is_idle_for(self.configuration.idle_shutdown())

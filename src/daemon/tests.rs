@@ -33,6 +33,7 @@ mod reads;
 mod resolved;
 mod rig;
 mod rollover;
+mod rules;
 mod running_commands;
 mod silence;
 mod space;

@@ -2,7 +2,9 @@
 //! with the record.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -115,6 +117,54 @@ fn they_follow_the_record_and_are_made_anew_from_it_alone() {
     let index = project.run(["continuity", "show", "claude", "--as", "index", "--json"]);
     let index = index.expect_success().json()["index"].to_string();
     assert!(index.contains("| file | how | entry |"), "{index}");
+}
+
+/// What Claude is given after a compaction. From here on the daemon takes this process for Claude.
+#[track_caller]
+fn packet(project: &Project) -> String {
+    let mut hook = project
+        .ctxrelay(["hook", "SessionStart"])
+        .command()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = hook.stdin.take().unwrap();
+    input.write_all(br#"{"source":"compact"}"#).unwrap();
+    drop(input);
+    let printed = hook.wait_with_output().unwrap().stdout;
+    let printed: Value = serde_json::from_slice(&printed).unwrap();
+    let text = &printed["hookSpecificOutput"]["additionalContext"];
+    text.as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_last_packet_lies_there_as_it_was_given_and_what_it_cost_is_told() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    note(&project, "goal", GOAL);
+    let given = packet(&project);
+    assert!(given.contains(GOAL), "{given}");
+    let cost = |name: &str| {
+        let status = project.run(["status", "--json"]).expect_success().json();
+        let cost = &status["agents"]["claude"]["continuity"]["costToday"];
+        cost[name].as_u64().unwrap()
+    };
+    assert_eq!(cost("packets"), given.chars().count() as u64);
+    assert!(
+        (1_000..9_000).contains(&cost("tools")),
+        "the tools of one conversation"
+    );
+    assert_eq!(cost("tokensEstimate"), cost("chars").div_ceil(4));
+    let said = project
+        .run(["continuity", "status"])
+        .expect_success()
+        .stdout;
+    assert!(said.contains("of ours today: "), "{said}");
+    let reload = base(&project).join("default/claude/derived/RELOAD.md");
+    wait_until("the packet's file", timeout(), || {
+        (std::fs::read_to_string(&reload).ok()? == given).then_some(())
+    });
 }
 
 #[test]

@@ -195,6 +195,14 @@ impl WorkSources<'_> {
                         step(reload)
                     )
                 }
+                ContinuityFact::RulesChanged(change) if change.files.is_empty() => {
+                    "it has the project's rules of now".to_owned()
+                }
+                ContinuityFact::RulesChanged(change) => {
+                    let files = change.files.iter().map(|changed| changed.file.as_str());
+                    let files = files.collect::<Vec<_>>().join(", ");
+                    format!("rules changed while it runs: {}", line(&files))
+                }
                 ContinuityFact::Forgotten { what } => {
                     let what = what.as_deref().unwrap_or("all of it");
                     format!("you had it forget {}", line(what))

@@ -53,6 +53,7 @@ impl Daemon {
                 self.claude_went_on(pair);
                 self.record_touched(pair);
                 self.search_claudes_words(pair, params);
+                self.look_at_rules();
             }
             "PreCompact" => {
                 // What it said is in its context no more, and in the packet only from here.

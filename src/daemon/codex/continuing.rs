@@ -67,6 +67,8 @@ impl Daemon {
         if !self.codex.is_between_turns() || !self.codex.take_untold() {
             return;
         }
+        let now_ms = self.clock.now_ms();
+        self.costs.conversation_began(Agent::Codex, now_ms);
         let order = ReloadOrder {
             agent: Agent::Codex,
             pair: RuntimeSession::default(),
@@ -105,6 +107,7 @@ impl Daemon {
             self.record_mere_fact(entry);
         }
         self.note_markers(Agent::Codex, &pair, markers(said));
+        self.look_at_rules();
     }
 
     fn inject(&mut self, packet: RecordedPacket) {

@@ -10,9 +10,9 @@ use crate::carried::CarriedEntry;
 use crate::delivery::{DeliveryWay, OnBusy, Outcome};
 use crate::entry::{
     AgentChanged, ApprovalChoice, ApprovalEnd, ApprovalRecord, ApprovalRequest, ApprovalStep,
-    ChoiceEffect, Compaction, ContinuityFact, DeliveryRecord, DeliveryResult, Entry, EntryKind,
-    Fate, Handoff, Message, NoteKind, Predecessor, Reload, ReloadStep, TASK, TaskRecord, TurnFiles,
-    TurnRecord, TurnStatus, WorkTree,
+    ChangedRules, ChoiceEffect, Compaction, ContinuityFact, DeliveryRecord, DeliveryResult, Entry,
+    EntryKind, Fate, Handoff, Message, NoteKind, Predecessor, Reload, ReloadStep, RulesChange,
+    TASK, TaskRecord, TurnFiles, TurnRecord, TurnStatus, WorkTree,
 };
 use crate::id::{AttemptId, CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use crate::whole::Whole;
@@ -322,7 +322,12 @@ fn continuity() -> impl Strategy<Value = EntryKind> {
         })
     });
     let forgotten = prop::option::of(text()).prop_map(|what| ContinuityFact::Forgotten { what });
-    let fact = prop_oneof![files, compaction, reload, forgotten];
+    let rules =
+        (text(), text(), prop::collection::vec(agent(), 0..2)).prop_map(|(file, lines, by)| {
+            let files = vec![ChangedRules { file, by, lines }];
+            ContinuityFact::RulesChanged(RulesChange { files })
+        });
+    let fact = prop_oneof![files, compaction, reload, rules, forgotten];
     (agent(), fact).prop_map(|(agent, fact)| fact.of(agent))
 }
 
