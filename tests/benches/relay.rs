@@ -18,6 +18,7 @@ mod agent;
 mod appends;
 mod approvals;
 mod busy;
+mod continuity;
 mod cpu;
 mod deck;
 mod delivery;
@@ -39,11 +40,12 @@ use support::record;
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 13] = [
+const PARTS: [Part; 14] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
     ("delivery", delivery::measure),
     ("hook", hook::measure),
+    ("continuity", continuity::measure),
     ("approvals", approvals::measure),
     ("wake", wake::measure),
     ("starts", starts::measure),
