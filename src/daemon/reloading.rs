@@ -33,6 +33,10 @@ const BETWEEN: &str = "\n\n";
 /// How an agent reads the rules that had no room.
 const MORE_RULES: &str = "read the files, or ask your operator for `ctxrelay instructions`";
 
+/// What an agent reads whose person cleared its context, where the record knows of its work.
+const CLEARED: &str = "[ctxrelay: your context was cleared. The shared record still holds what you \
+    were at; read_context {\"view\":\"resume\"} shows it, if your operator wants you to go on]";
+
 /// The rules of the project's files that this agent does not read by itself, and what all of the files
 /// say. `began`: what they said when its conversation began, of an agent that reads none of them
 /// again.
@@ -141,6 +145,14 @@ impl Daemon {
     }
 
     fn packet(&self, order: &ReloadOrder, git: Option<&GitFacts>) -> Option<Packet> {
+        if order.cause == ReloadCause::Cleared {
+            let knows = self.recorder.world().state_of(order.agent, &order.pair);
+            let knows = knows.is_some_and(|state| state.stated().next().is_some());
+            return knows.then(|| Packet {
+                text: CLEARED.to_owned(),
+                left_out: Vec::new(),
+            });
+        }
         let is_start = matches!(order.cause, ReloadCause::Started | ReloadCause::Resumed);
         if is_start && !self.configuration.tells_at_start() {
             return None;

@@ -29,10 +29,6 @@ const WRITING: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
 /// person too.
 const KEEP_CHARS_MAX: usize = 300;
 
-/// What Claude reads after `/clear`, where the record knows of its work.
-const CLEARED: &str = "[ctxrelay: your context was cleared. The shared record still holds what you \
-    were at; read_context {\"view\":\"resume\"} shows it, if your operator wants you to go on]";
-
 impl Daemon {
     /// What a hook tells of the thread of Claude's work, whatever else it tells.
     pub(in crate::daemon) fn claude_continues(
@@ -87,11 +83,7 @@ impl Daemon {
         let (cause, chars_max) = match source {
             Some("compact") => (ReloadCause::Compacted, PACKET_CHARS_MAX),
             Some("resume" | "fork") => (ReloadCause::Resumed, SHORT_CHARS_MAX),
-            Some("clear") => {
-                let knows = self.recorder.world().state_of(Agent::Claude, pair);
-                let knows = knows.is_some_and(|state| state.stated().next().is_some());
-                return then(self, knows.then(|| CLEARED.to_owned()));
-            }
+            Some("clear") => (ReloadCause::Cleared, SHORT_CHARS_MAX),
             _ => (ReloadCause::Started, SHORT_CHARS_MAX),
         };
         let order = ReloadOrder {
