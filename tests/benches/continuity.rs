@@ -2,6 +2,7 @@
 //! each tool call, the packet and the rules that are made for it, and the status line.
 
 use std::hint::black_box;
+use std::time::Duration;
 
 use ctxrelay::adapters::project_rules::ProjectRules;
 use ctxrelay::core::agent::{Agent, Party};
@@ -12,12 +13,18 @@ use ctxrelay::core::id::{EntryId, RuntimeSession, Seq, SessionId};
 use ctxrelay::core::instructions::{SHARED_CHARS_MAX, SharedRules, read_by};
 use ctxrelay::core::redact::Redactor;
 use ctxrelay::core::snapshot::Snapshot;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use crate::agent::Agent as Bridge;
 use crate::figure::{Series, Table, ms};
 use crate::hook::run;
+use crate::support::child::run as run_child;
+use crate::support::codex_home;
+use crate::support::operator::Operator;
+use crate::support::pair::Pair;
 use crate::support::project::Project;
+use crate::support::script::Reply;
+use crate::support::wait::{timeout, wait_until};
 
 const RUNS: usize = 100;
 
@@ -33,6 +40,13 @@ const PACKET_MS: f64 = 2.0;
 /// What 50 files of rules of one megabyte may take, in ms.
 const RULES_MS: f64 = 20.0;
 
+/// From what Codex tells of a compaction to its packet on record, behind which it is put into the
+/// thread, in ms.
+const INJECTED_MS: f64 = 30.0;
+
+/// How often the real Codex is compacted.
+const COMPACTIONS: usize = 8;
+
 /// Beside the person's own status line, in ms.
 const LINE_MS: f64 = 30.0;
 
@@ -44,6 +58,7 @@ pub fn measure(table: &mut Table) {
     hooks(table);
     packet(table);
     rules(table);
+    injection(table);
 }
 
 fn hooks(table: &mut Table) {
@@ -228,4 +243,76 @@ fn rules(table: &mut Table) {
         "<= 20 ms",
         merging.p50() <= RULES_MS,
     );
+}
+
+/// The real Codex on a scripted model, compacted between its turns. Both times are the daemon's own,
+/// in the record.
+fn injection(table: &mut Table) {
+    let Some(pair) = Pair::new() else {
+        return;
+    };
+    pair.responses.otherwise(|_| Reply::text("ok"));
+    let _daemon = pair.daemon();
+    // A bridge below this process would make it an agent's.
+    let mut operator = Operator::connect(&pair.project);
+    let goal = json!({"values": [{"kind": "goal", "text": "sort the pears"}]});
+    operator.call("work/state", goal).unwrap();
+    let mut codex = pair.codex();
+    codex.wait_for_text(codex_home::COMPOSER);
+    idle(&pair);
+    codex.submit("begin");
+    wait_until("a first turn", timeout(), || {
+        let turns = events(&pair, "turn");
+        let ended = turns
+            .iter()
+            .any(|turn| turn["runtimeEvent"]["status"] == "completed");
+        ended.then_some(())
+    });
+    for done in 1..=COMPACTIONS {
+        idle(&pair);
+        let compact = json!({"agent": "codex", "act": "compact"});
+        operator.call("agent/attend", compact).unwrap();
+        wait_until("the packet", timeout(), || {
+            (offered(&pair).len() == done).then_some(())
+        });
+    }
+    let mut times = Series::default();
+    let at = |line: &Value| line["timestamp"].as_i64().unwrap();
+    for (compacted, offered) in events(&pair, "context_compacted")
+        .iter()
+        .zip(offered(&pair))
+    {
+        let took = u64::try_from(at(&offered) - at(compacted)).unwrap_or(0);
+        times.push(Duration::from_millis(took));
+    }
+    table.row(
+        "Codex compacted to packet on record, with git",
+        &times.words(),
+        "",
+        "<= 30 ms",
+        times.p50() <= INJECTED_MS,
+    );
+}
+
+fn idle(pair: &Pair) {
+    wait_until("an idle Codex", timeout(), || {
+        let status = run_child(&pair.ctxrelay(["status", "--json"])).json();
+        (status["agents"]["codex"]["state"] == "idle").then_some(())
+    });
+}
+
+fn events(pair: &Pair, kind: &str) -> Vec<Value> {
+    let mut events = pair.project.ledger();
+    events.retain(|line| line["runtimeEvent"]["kind"] == kind);
+    events
+}
+
+/// The packets that followed a compaction.
+fn offered(pair: &Pair) -> Vec<Value> {
+    let mut steps = events(pair, "context_reloaded");
+    steps.retain(|line| {
+        let event = &line["runtimeEvent"];
+        event["status"] == "offered" && event["reload"]["cause"] == "compacted"
+    });
+    steps
 }
