@@ -8,6 +8,7 @@ use axum::Router;
 
 use crate::bridge;
 use crate::client::Client;
+use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
 pub use crate::daemon::fault::DaemonFault;
 use crate::daemon::handle::DaemonHandle;
@@ -128,6 +129,9 @@ impl ProjectContext {
             claude_installed: self.claude_program.is_some(),
             own_program: self.own_program.clone(),
             clears_kill,
+            shown: Agent::ALL
+                .map(|agent| (agent, bridge::shown_chars(agent)))
+                .into(),
             reading,
         };
         let hello = Hello {

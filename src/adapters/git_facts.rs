@@ -5,6 +5,7 @@
 //! nobody touched are not read.
 
 use std::path::{Path, PathBuf};
+use std::thread::{self, ScopedJoinHandle};
 
 use super::git::{git, line, line_or_empty, look_through, own_repository, text};
 use crate::core::continuity::GitFacts;
@@ -22,32 +23,47 @@ const CHARS_MAX: usize = 120;
 /// repository or `git` is missing. Blocks, for as long as `git` takes.
 pub fn git_facts(root: &Path) -> Option<GitFacts> {
     let top = PathBuf::from(line(git(root).args(["rev-parse", "--show-toplevel"]))?);
-    let branch = line(git(root).args(["symbolic-ref", "--quiet", "--short", "HEAD"]));
-    let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
-    let index =
-        line(git(root).args(["rev-parse", "--path-format=absolute", "--git-path", "index"]));
-    let own = own_repository(root)?;
+    // Each of these takes as long as a process does, and an agent waits for all of them.
+    let (branch, commit, index, own) = thread::scope(|scope| {
+        let branch = ["symbolic-ref", "--quiet", "--short", "HEAD"];
+        let branch = scope.spawn(move || line(git(root).args(branch)));
+        let index = ["rev-parse", "--path-format=absolute", "--git-path", "index"];
+        let index = scope.spawn(move || line(git(root).args(index)));
+        let own = scope.spawn(|| own_repository(root));
+        let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
+        (said(branch), commit, said(index), said(own))
+    });
+    let own = own?;
     if let Some(index) = index {
         // A repository without a commit may have none.
         let _ = std::fs::copy(index, own.path().join("index"));
     }
     let ours = |args: &[&str]| look_through(own.path(), &top, args);
-    let (mut commits, mut changed) = (Vec::new(), Vec::new());
-    if let Some(commit) = &commit {
-        let format = ["log", COMMITS_MAX, "--no-color", "--format=%h %s", commit];
-        let log = text(&mut ours(&format)).unwrap_or_default();
-        commits.extend(log.lines().map(short));
-        let differing = ["diff-index", "--name-only", "-z", commit, "--"];
-        let names = line_or_empty(&mut ours(&differing));
-        changed.extend(names.as_deref().map(names_of).into_iter().flatten());
-    }
+    let (log, differing, others) = thread::scope(|scope| {
+        let log = scope.spawn(|| {
+            let format = ["log", COMMITS_MAX, "--no-color", "--format=%h %s"];
+            text(&mut ours(&[&format[..], &[commit.as_deref()?]].concat()))
+        });
+        let differing = scope.spawn(|| {
+            let names = ["diff-index", "--name-only", "-z", commit.as_deref()?, "--"];
+            line_or_empty(&mut ours(&names))
+        });
+        let others = ["ls-files", "--others", "--exclude-standard", "-z"];
+        let others = line_or_empty(&mut ours(&others));
+        (said(log), said(differing), others)
+    });
+    let commits: Vec<String> = log
+        .as_deref()
+        .unwrap_or_default()
+        .lines()
+        .map(short)
+        .collect();
+    let names = differing.into_iter().chain(others);
+    let mut changed: Vec<String> = names.flat_map(|names| names_of(&names)).collect();
     let head = commits
         .first()
         .and_then(|first: &String| first.split(' ').next());
     let head = head.map(str::to_owned);
-    let others = ["ls-files", "--others", "--exclude-standard", "-z"];
-    let others = line_or_empty(&mut ours(&others));
-    changed.extend(others.as_deref().map(names_of).into_iter().flatten());
     let more = changed.len().saturating_sub(CHANGED_MAX);
     changed.truncate(CHANGED_MAX);
     if more > 0 {
@@ -59,6 +75,11 @@ pub fn git_facts(root: &Path) -> Option<GitFacts> {
         changed,
         commits,
     })
+}
+
+/// What came of one of them; nothing where it panicked.
+fn said<T>(thread: ScopedJoinHandle<'_, Option<T>>) -> Option<T> {
+    thread.join().ok().flatten()
 }
 
 fn names_of(text: &str) -> Vec<String> {

@@ -23,3 +23,4 @@ pub mod process;
 pub mod program_start;
 pub mod project_rules;
 pub mod tree_now;
+pub mod work_files_now;

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::plain_file::read_plain;
-use crate::core::instructions::{FileName, InstructionFile, included};
+use crate::core::instructions::{FileName, InstructionFile, RuleTexts, included};
 use crate::core::redact::Redactor;
 
 /// The files that vendors read, in the order in which their rules are given.
@@ -64,6 +64,14 @@ impl ProjectRules {
             rules.take(&root, redactor, name, None, 0);
         }
         rules
+    }
+
+    /// What each of them says.
+    pub fn texts(&self) -> RuleTexts {
+        let texts = self.files.iter();
+        texts
+            .map(|file| (file.name().to_owned(), file.text().to_owned()))
+            .collect()
     }
 
     fn take(

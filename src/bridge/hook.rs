@@ -61,6 +61,10 @@ const CARRIERS: [&str; 4] = [SESSION_START, "UserPromptSubmit", "PostToolUse", "
 /// person too (Claude Code 2.1.330, observed).
 const BEFORE_COMPACTION: &str = "PreCompact";
 
+/// The event at which a helper of Claude's own ends. It is counted, and nothing is printed: what is
+/// printed makes the helper go on (Claude Code 2.1.330, observed).
+const HELPER_STOPS: &str = "SubagentStop";
+
 /// The longest text of Claude's that is reported, in bytes: what is behind it is cut.
 const TEXT_BYTES_MAX: usize = 256 * 1024;
 
@@ -156,7 +160,7 @@ where
 {
     let (input, connected) = tokio::join!(read(input), connected(&client));
     connected?;
-    if input.get("agent_id").is_some() {
+    if input.get("agent_id").is_some() && event != HELPER_STOPS {
         // A helper of Claude's own: its context is not that of whom the messages are for.
         return None;
     }

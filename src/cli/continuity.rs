@@ -3,6 +3,7 @@
 
 mod change;
 mod compact;
+mod pack;
 mod packet;
 mod show;
 mod status;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
+pub(super) use pack::pack;
 pub(super) use status::{of_compaction, of_packet};
 
 use super::agent_word::agent_word;
@@ -38,6 +40,9 @@ pub enum Verb {
     /// Have the agents forget a file, or something that was said (operator)
     #[command(after_help = "Example: ctxrelay continuity forget src/old.rs")]
     Forget(ForgetArgs),
+    /// Write what the record holds of each agent's work as files, under `state/continuity`
+    #[command(after_help = "Example: ctxrelay continuity pack")]
+    Pack,
     /// Have the agents forget all of what they are at; the record keeps it (operator)
     #[command(after_help = "Example: ctxrelay continuity reset codex")]
     Reset(ResetArgs),
@@ -52,7 +57,7 @@ pub struct ShowStateArgs {
     /// Whose; both without
     #[arg(value_name = "AGENT", value_parser = agent_word())]
     pub agent: Option<Agent>,
-    /// What: its state, or the packet exactly as it was given
+    /// What: its state, the packet exactly as it was given, its files and results, or what happened
     #[arg(long = "as", value_name = "FORM", default_value = "state")]
     pub form: StateForm,
 }
@@ -64,6 +69,10 @@ pub enum StateForm {
     State,
     /// The text that the agent was given.
     Packet,
+    /// The files that it touched last, and its results.
+    Index,
+    /// What happened in its work, a line each.
+    Log,
 }
 
 /// Arguments of `continuity objective`.
@@ -122,6 +131,7 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
         Verb::Objective(args) => change::objective(context, args),
         Verb::Sync(args) => change::sync(context, &args),
         Verb::Forget(args) => change::forget(context, &args.what),
+        Verb::Pack => pack::run(context),
         Verb::Reset(args) => change::reset(context, args.agent),
         Verb::Compact(args) => compact::run(context, args.agent),
     }

@@ -10,7 +10,7 @@ use super::words::{count, now_ms};
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
 use crate::core::entry::DeliveryResult;
-use crate::core::id::SessionId;
+use crate::core::id::{RuntimeSession, SessionId};
 use crate::core::policy::SignOffMode;
 use crate::core::snapshot::Snapshot;
 use crate::host::ProjectContext;
@@ -24,8 +24,8 @@ use crate::wire::config::trusted_policy;
 use crate::wire::control::PROTOCOL;
 use crate::wire::line;
 use crate::wire::status::{
-    ChainState, ClaudeStatus, CodexStatus, FinalityStatus, FindingsStatus, HandoffsStatus,
-    HeadStatus, LaneStatus, LedgerStatus, PolicyStatus, Status, TasksStatus,
+    ChainState, ClaudeStatus, CodexStatus, ContinuityStatus, FinalityStatus, FindingsStatus,
+    HandoffsStatus, HeadStatus, LaneStatus, LedgerStatus, PolicyStatus, Status, TasksStatus,
 };
 
 /// A ledger above this is not read as a whole for `status`, which should answer within 20 ms.
@@ -343,6 +343,12 @@ fn large(status: &mut Status, mut end: LedgerStatus, kept: Option<&Kept>, sessio
 
 fn whole(status: &mut Status, reading: &Reading) {
     let (world, stats) = (reading.snapshot(), reading.stats());
+    let of = |agent| {
+        let state = world.state_of(agent, &RuntimeSession::default());
+        ContinuityStatus::of(state, None)
+    };
+    status.agents.claude.continuity = of(Agent::Claude);
+    status.agents.codex.continuity = of(Agent::Codex);
     let is_ok = stats.chain_ok && reading.is_whole();
     if !reading.is_whole() {
         status.notices.push(TOUCHED.to_owned());

@@ -5,6 +5,7 @@
 //! - [`markers`]: what an agent says of it in passing, in its own words.
 //! - [`reminder`]: what it reads when it has not said that for long.
 //! - [`Packet`]: the text that it is given, within a budget.
+//! - [`WorkFiles`]: all of this as files, to look at.
 
 mod marker;
 mod packet;
@@ -12,16 +13,20 @@ mod packet_sections;
 mod reminder;
 mod staleness;
 mod state;
+mod state_json;
 mod stated;
 #[cfg(test)]
 mod tests;
+mod work_files;
 
 pub use marker::{ContextMarker, MARKER_CHARS_MAX, MARKERS_MAX, markers, without_markers};
 pub use packet::{GitFacts, LeftOut, PACKET_CHARS_MAX, Packet, PacketTerms, SHORT_CHARS_MAX};
 pub use reminder::{REMIND_TURNS, REMINDER_CHARS_MAX, reminder};
 pub use staleness::Staleness;
 pub use state::{
-    CompactionSeen, ContinuityState, LISTED_MAX, PacketSeen, READS_MAX, TouchedFile,
+    CompactionSeen, ContinuityState, LISTED_MAX, PacketSeen, READS_MAX, RulesSeen, TouchedFile,
     WORKING_SET_MAX,
 };
-pub use stated::{PINNED, STATE_TAG, StateTag, StatedText};
+pub use state_json::{StatedField, changed_since_by, state_json, stated_fields};
+pub use stated::{PINNED, STATE_TAG, StateTag, StatedText, is_state};
+pub use work_files::{WorkFiles, WorkFolder, WorkSources};

@@ -24,8 +24,8 @@ pub use approval::{
     ChoiceEffect, SUBJECT_CHARS_MAX,
 };
 pub use continuity::{
-    Compaction, CompactionTrigger, ContinuityFact, ContinuityRecord, Reload, ReloadCause,
-    ReloadStep, ReloadWay, TurnFiles,
+    ChangedRules, Compaction, CompactionTrigger, ContinuityFact, ContinuityRecord, Reload,
+    ReloadCause, ReloadStep, ReloadWay, RulesChange, TurnFiles,
 };
 pub use error_code::ErrorCode;
 pub use finality::{FinalityDecision, FinalityProposal, WorkTree};

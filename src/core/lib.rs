@@ -24,6 +24,7 @@ pub mod panicked;
 pub mod path_glob;
 pub mod policy;
 pub mod redact;
+pub mod relay_cost;
 pub mod resume_command;
 pub mod review;
 pub mod row_class;

@@ -10,6 +10,7 @@
 
 use super::event::{DeletionAsked, DeletionDone, Event};
 use super::owners::Daemon;
+use super::renderings::RenderLock;
 use super::reply::{ReplySender, answer};
 use super::stop::STEP;
 use crate::core::agent::Party;
@@ -18,6 +19,7 @@ use crate::core::id::SessionId;
 use crate::store::erase::{KeptTexts, texts_of_others};
 use crate::store::queue::{QueueError, Scrubbing};
 use crate::store::search::SearchWaiter;
+use crate::store::work_folders::WorkFolders;
 use crate::wire::control::{ClearParams, Cleared, Reply};
 
 /// A session whose files were deleted, and what is still to be waited for.
@@ -27,12 +29,20 @@ pub(super) struct Deletion {
     left: Vec<String>,
     queue: Result<Scrubbing, QueueError>,
     search: SearchWaiter,
+    folders: WorkFolders,
+    rendering: RenderLock,
 }
 
 impl Deletion {
     /// Waits for the rest; what is still there, and why. Blocks for as long as two disks may take.
     fn wait(self) -> Vec<String> {
         let mut left = self.left;
+        // One that was under way may have written once more what was just deleted.
+        let held = self.rendering.hold();
+        if let Err(error) = self.folders.remove() {
+            left.push(format!("the files about the agents' work: {error}"));
+        }
+        drop(held);
         if let Err(error) = self.queue.and_then(|scrubbing| scrubbing.wait(STEP)) {
             left.push(error.to_string());
         }
@@ -100,6 +110,8 @@ impl Daemon {
             left: self.recorder.delete(old, texts),
             queue: self.outbox.erase(),
             search: self.recorder.search().waiter(),
+            folders: WorkFolders::of(&self.dirs),
+            rendering: self.renderings.lock(),
         }
     }
 
@@ -110,6 +122,8 @@ impl Daemon {
             reply,
             under_way: _heard,
         } = done;
+        // What was made of the new session may have gone with what was there of the old one.
+        self.renderings.changed();
         if !cleared.left.is_empty() {
             let (old, left) = (&cleared.sealed, cleared.left.join("; "));
             self.note_fact(

@@ -1,6 +1,7 @@
 //! [`Event`]: everything that can wake the daemon's loop. Closed on purpose.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
@@ -17,11 +18,11 @@ use crate::adapters::codex::passed::Passed;
 use crate::adapters::gate::GateFact;
 use crate::adapters::process::StartedProcess;
 use crate::core::agent::Agent;
-use crate::core::continuity::GitFacts;
+use crate::core::continuity::{ContextMarker, GitFacts};
 use crate::core::delivery::Checked;
 use crate::core::entry::WorkTree;
-use crate::core::id::EntryId;
-use crate::core::instructions::SharedRules;
+use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::instructions::{RuleTexts, RulesDiff, SharedRules};
 use crate::core::snapshot::ChangedFiles;
 use crate::store::erase::KeptTexts;
 use crate::store::ledger::WriterEvent;
@@ -93,6 +94,12 @@ pub enum Event {
     },
     /// The end of a transcript of Claude's was read.
     TranscriptRead(TranscriptRead),
+    /// What Claude said of its work was read.
+    ClaudeSpoke(ClaudeSpoke),
+    /// The project's rules were compared with what the agents were told.
+    RulesLooked(Box<RulesLooked>),
+    /// The files about the agents' work were made, or could not be.
+    WorkRendered(UnderWay),
     /// Something in the project's folder was changed by somebody else.
     Watch(WatchFact),
     /// The state of the work tree was read for somebody.
@@ -183,6 +190,9 @@ impl Event {
             Self::CodexLeft(_) => "codex_left",
             Self::LimitChecked { .. } => "limit_checked",
             Self::TranscriptRead(_) => "transcript_read",
+            Self::ClaudeSpoke(_) => "claude_spoke",
+            Self::RulesLooked(_) => "rules_looked",
+            Self::WorkRendered(_) => "work_rendered",
             Self::Watch(_) => "watch",
             Self::TreeRead { .. } => "tree_read",
             Self::PacketRead { .. } => "packet_read",
@@ -243,6 +253,28 @@ pub struct TranscriptRead {
     pub is_last: bool,
 }
 
+/// What Claude said of its work, up to now.
+#[derive(Debug)]
+pub struct ClaudeSpoke {
+    /// In which runtime session.
+    pub pair: RuntimeSession,
+    /// What was found in its words.
+    pub markers: Vec<ContextMarker>,
+    /// Until this is heard.
+    pub under_way: UnderWay,
+}
+
+/// The project's rules, and how they differ from what the agents were told.
+#[derive(Debug)]
+pub struct RulesLooked {
+    /// Of each agent: what it was told, and what differs.
+    pub differ: Vec<(Agent, Arc<RuleTexts>, Vec<RulesDiff>)>,
+    /// What the files say now.
+    pub texts: Arc<RuleTexts>,
+    /// Until this is heard.
+    pub under_way: UnderWay,
+}
+
 /// What is read beside the loop for a packet.
 #[derive(Debug, Default)]
 pub struct PacketFacts {
@@ -250,6 +282,8 @@ pub struct PacketFacts {
     pub git: Option<GitFacts>,
     /// The rules that the agent does not read by itself; `None` when they are not shared.
     pub rules: Option<SharedRules>,
+    /// What all files of rules say; `None` as of `rules`.
+    pub texts: Option<Arc<RuleTexts>>,
 }
 
 /// A session that the operator wants deleted.

@@ -140,7 +140,7 @@ impl Daemon {
     }
 }
 
-fn whole_text(body: &Body) -> &str {
+pub(in crate::daemon) fn whole_text(body: &Body) -> &str {
     body.text.as_deref().unwrap_or(&body.stored.entry.content)
 }
 
@@ -149,7 +149,7 @@ fn age_s(entry: &Entry) -> i64 {
 }
 
 /// How a text begins, and a line that says so.
-fn beginning(text: &str) -> String {
+pub(in crate::daemon) fn beginning(text: &str) -> String {
     let shown: String = text.chars().take(BEGINNING_CHARS).collect();
     format!(
         "{shown}\n[the first {} of {} characters; get_messages has all of it]",

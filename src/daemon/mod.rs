@@ -24,6 +24,7 @@
 //! | [`ClaudeProcesses`](claude_processes::ClaudeProcesses) | of each Claude its monitor, hooks and bridge | what these tell | whether that is new |
 //! | [`Limits`](limits::Limits) | the agents' usage limits | `LimitInput` of an agent | `LimitStep`s |
 //! | [`Contexts`](contexts::Contexts) | how full the agents' contexts are | figures, turns, compactions | whether that is new |
+//! | [`Costs`](costs::Costs) | how much of ours each agent's model was given today | texts of ours | their sum |
 //! | [`Silences`](silence::Silences) | turns that run, and since when nothing is heard of them | signs, waits, ends, a look | [`SilenceStep`](silence::SilenceStep) |
 //! | [`RunningCommands`](running_commands::RunningCommands) | the commands that Codex runs right now | begins, ends | the latest one |
 //! | [`LiveTurn`](crate::core::live_turn::LiveTurn) | what Codex's turn has done so far, and its plan | begins, what it did, ends | the same, for who looks |
@@ -36,7 +37,10 @@
 //! | [`Approvals`](approvals::Approvals) | where each request for approval can be answered | what is asked and resolved, answers that begin | the request of a key, where to send an answer |
 //! | [`Reloads`](reloads::Reloads) | packets that are being made, or of which it is not known whether their agent has them | orders, what became of one | the order to go on with, the packet before |
 //! | [`Reminders`](reminders::Reminders) | after which turn each agent was reminded that it says nothing of its state | what an agent is at | the reminder, once |
-//! | [`TouchedFiles`](touched_files::TouchedFiles) | the files of Claude's running turns | a file, the end of a turn | what the turn touched |
+//! | [`TouchedFiles`](touched_files::TouchedFiles) | the files and helpers of Claude's running turns | a file, a helper, the end of a turn | what the turn touched |
+//! | [`SpokenTurns`](spoken_turns::SpokenTurns) | how far Claude's transcripts were read | a hook | what Claude said since |
+//! | [`Renderings`](renderings::Renderings) | when the files about the agents' work are made | entries, another session | when the next one is due |
+//! | [`RulesWatch`](rules_watch::RulesWatch) | which rules of the project each agent was told | what it is told, a look | when they are looked at again |
 //! | [`RecentWrites`](recent_writes::RecentWrites) | the files that each agent wrote in the last minutes | a file | those since a time |
 //! | [`AgentProcesses`](agent_processes::AgentProcesses) | processes whose descendants may not decide | processes, those that have ended | all that are known |
 //! | [`Notices`](notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
@@ -81,6 +85,7 @@ mod connecting;
 mod contexts;
 mod continuation;
 pub mod control;
+mod costs;
 mod decisions;
 mod deletion;
 mod digest;
@@ -123,8 +128,11 @@ mod registering;
 mod reloading;
 mod reloads;
 mod reminders;
+mod rendering;
+mod renderings;
 pub mod reply;
 mod rollover;
+mod rules_watch;
 mod run;
 pub mod running;
 mod running_commands;
@@ -134,6 +142,7 @@ mod show;
 mod signing;
 mod silence;
 mod space;
+mod spoken_turns;
 pub mod start;
 mod start_error;
 mod status;
@@ -146,6 +155,7 @@ mod tree;
 mod tree_commit;
 mod under_way;
 mod waiting;
+mod watching_rules;
 mod watching_turns;
 mod work_lane;
 

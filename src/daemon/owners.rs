@@ -13,6 +13,7 @@ use super::codex_lane::CodexLane;
 use super::configuration::Configuration;
 use super::contexts::Contexts;
 use super::continuation::{GoOn, ThenRead, ThenReloaded, ThenStored};
+use super::costs::Costs;
 use super::event::Event;
 use super::gates::Gates;
 use super::given_heads::GivenHeads;
@@ -30,8 +31,11 @@ use super::recent_writes::RecentWrites;
 use super::recorder::Recorder;
 use super::reloads::Reloads;
 use super::reminders::Reminders;
+use super::renderings::Renderings;
+use super::rules_watch::RulesWatch;
 use super::running_commands::RunningCommands;
 use super::silence::Silences;
+use super::spoken_turns::SpokenTurns;
 use super::tamper::Alarms;
 use super::touched_files::TouchedFiles;
 use super::tree_commit::TreeCommit;
@@ -60,6 +64,7 @@ pub struct Daemon {
     pub(super) live_turn: LiveTurn,
     pub(super) limits: Limits,
     pub(super) contexts: Contexts,
+    pub(super) costs: Costs,
     pub(super) given: GivenHeads,
     pub(super) notices: Notices,
     pub(super) handoff_dedup: HandoffDedup,
@@ -67,7 +72,10 @@ pub struct Daemon {
     pub(super) approvals: Approvals,
     pub(super) reloads: Reloads<ThenReloaded>,
     pub(super) reminders: Reminders,
+    pub(super) renderings: Renderings,
+    pub(super) rules_watch: RulesWatch,
     pub(super) touched: TouchedFiles,
+    pub(super) spoken: SpokenTurns,
     pub(super) recent_writes: RecentWrites,
     /// The change of the coordinator of which Codex was told last.
     pub(super) coordinator_told: Seq,
@@ -122,6 +130,7 @@ impl Daemon {
             live_turn: LiveTurn::default(),
             limits: Limits::default(),
             contexts: Contexts::default(),
+            costs: Costs::default(),
             given: GivenHeads::default(),
             notices: Notices::default(),
             handoff_dedup,
@@ -129,7 +138,10 @@ impl Daemon {
             approvals: Approvals::default(),
             reloads: Reloads::default(),
             reminders: Reminders::default(),
+            renderings: Renderings::default(),
+            rules_watch: RulesWatch::default(),
             touched: TouchedFiles::default(),
+            spoken: SpokenTurns::default(),
             recent_writes: RecentWrites::default(),
             coordinator_told: Seq(0),
             agent_processes: AgentProcesses::default(),

@@ -136,5 +136,6 @@ impl Daemon {
                 .tell_subscribers(|| Notification::Entry(Arc::clone(stored)));
         }
         self.told_of_alarms(entries);
+        self.look_for_work(entries);
     }
 }

@@ -19,8 +19,9 @@ use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{GitFacts, Packet, PacketTerms};
 use crate::core::entry::{ContinuityFact, Reload, ReloadCause, ReloadStep};
 use crate::core::id::RuntimeSession;
-use crate::core::instructions::{SharedRules, read_by};
+use crate::core::instructions::{RuleTexts, SharedRules, read_by};
 use crate::core::redact::Redactor;
+use crate::core::relay_cost::CostSort;
 use crate::wire::line::hex;
 
 /// How long a packet waits for git and files. Without them it says less; a hook must not wait longer.
@@ -32,12 +33,29 @@ const BETWEEN: &str = "\n\n";
 /// How an agent reads the rules that had no room.
 const MORE_RULES: &str = "read the files, or ask your operator for `ctxrelay instructions`";
 
-/// The rules of the project's files that this agent does not read by itself.
-fn rules_for(agent: Agent, root: &Path, redactor: &Redactor) -> SharedRules {
-    let files = ProjectRules::read(root, redactor).files;
+/// What an agent reads whose person cleared its context, where the record knows of its work.
+const CLEARED: &str = "[ctxrelay: your context was cleared. The shared record still holds what you \
+    were at; read_context {\"view\":\"resume\"} shows it, if your operator wants you to go on]";
+
+/// The rules of the project's files that this agent does not read by itself, and what all of the files
+/// say. `began`: what they said when its conversation began, of an agent that reads none of them
+/// again.
+fn rules_for(
+    agent: Agent,
+    root: &Path,
+    redactor: &Redactor,
+    began: Option<&RuleTexts>,
+) -> (SharedRules, Arc<RuleTexts>) {
+    let rules = ProjectRules::read(root, redactor);
     // Names that cannot be known are none: a rule twice is better than none.
     let fallbacks = fallback_names(root, codex_home().as_deref()).unwrap_or_default();
-    SharedRules::of(agent, &files, &read_by(agent, &files, &fallbacks))
+    let mut read = read_by(agent, &rules.files, &fallbacks);
+    let texts = rules.texts();
+    if let Some(began) = began {
+        read.retain(|file| began.get(file) == texts.get(file));
+    }
+    let shared = SharedRules::of(agent, &rules.files, &read);
+    (shared, Arc::new(texts))
 }
 
 impl Daemon {
@@ -51,6 +69,8 @@ impl Daemon {
         }
         let agent = order.agent;
         let redactor = Arc::clone(self.recorder.redactor());
+        let goes_on = agent == Agent::Codex && order.cause == ReloadCause::Compacted;
+        let began = self.rules_watch.codex_began().filter(|_| goes_on);
         let number = match self.reloads.begin(order, then) {
             Ok(number) => number,
             Err(then) => return then(self, None),
@@ -63,12 +83,14 @@ impl Daemon {
             let of_git = root.clone();
             let git = tokio::task::spawn_blocking(move || git_facts(&of_git));
             let rules = tokio::task::spawn_blocking(move || {
-                shares.then(|| rules_for(agent, &root, &redactor))
+                shares.then(|| rules_for(agent, &root, &redactor, began.as_deref()))
             });
             let (git, rules) = tokio::join!(timeout(READ_WAIT, git), timeout(READ_WAIT, rules));
+            let (rules, texts) = rules.ok().and_then(Result::ok).flatten().unzip();
             let facts = PacketFacts {
                 git: git.ok().and_then(Result::ok).flatten(),
-                rules: rules.ok().and_then(Result::ok).flatten(),
+                rules,
+                texts,
             };
             let read = Event::PacketRead {
                 number,
@@ -87,6 +109,10 @@ impl Daemon {
         if order.between_turns && !self.codex.is_between_turns() {
             self.codex.is_to_be_told();
             return then(self, None);
+        }
+        if let Some(texts) = &facts.texts {
+            let begins = order.cause != ReloadCause::Compacted;
+            self.rules_are_told(order.agent, texts, begins);
         }
         let packet = self.packet(&order, facts.git.as_ref());
         let mut text = packet.map(|packet| packet.text).unwrap_or_default();
@@ -119,6 +145,14 @@ impl Daemon {
     }
 
     fn packet(&self, order: &ReloadOrder, git: Option<&GitFacts>) -> Option<Packet> {
+        if order.cause == ReloadCause::Cleared {
+            let knows = self.recorder.world().state_of(order.agent, &order.pair);
+            let knows = knows.is_some_and(|state| state.stated().next().is_some());
+            return knows.then(|| Packet {
+                text: CLEARED.to_owned(),
+                left_out: Vec::new(),
+            });
+        }
         let is_start = matches!(order.cause, ReloadCause::Started | ReloadCause::Resumed);
         if is_start && !self.configuration.tells_at_start() {
             return None;
@@ -160,6 +194,7 @@ impl Daemon {
             step,
         };
         entry.kind = ContinuityFact::Reloaded(reload.clone()).of(agent);
+        let chars = text.chars().count();
         let packet = RecordedPacket {
             id: entry.id.clone(),
             text,
@@ -171,6 +206,8 @@ impl Daemon {
                     tracing::warn!(code = %refusal.code, "a packet could not be recorded");
                     return then(daemon, None);
                 }
+                let now_ms = daemon.clock.now_ms();
+                daemon.costs.add(agent, CostSort::Packets, chars, now_ms);
                 if let Some(before) = daemon.reloads.offer(agent, pair.clone(), reload) {
                     let why = "another packet followed before anything was known of it".to_owned();
                     daemon.note_reload(agent, &pair, before, ReloadStep::Unknown { why });

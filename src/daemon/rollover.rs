@@ -125,6 +125,7 @@ impl Daemon {
             }
         };
         self.watch_session();
+        self.renderings.begin_anew();
         self.publish(&stored);
         self.forget_taken_back(&stored);
         let (archive, deletion) = match texts {

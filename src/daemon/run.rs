@@ -127,6 +127,9 @@ impl Daemon {
                 self.status_changed();
             }
             Event::TranscriptRead(read) => self.on_transcript(read),
+            Event::ClaudeSpoke(spoke) => self.on_claude_spoke(spoke),
+            Event::RulesLooked(looked) => self.on_rules_looked(*looked),
+            Event::WorkRendered(_under_way) => self.on_work_rendered(),
             Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead {
                 purpose,
@@ -197,6 +200,8 @@ impl Daemon {
             .chain(self.clients.outdated().next_deadline())
             .chain(self.recorder.next_deadline())
             .chain(self.alarms.next_deadline())
+            .chain(self.renderings.next_deadline())
+            .chain(self.next_look_at_rules())
             .chain(
                 self.operations
                     .next_deadline(self.configuration.idle_shutdown()),
@@ -217,6 +222,8 @@ impl Daemon {
         self.outdated_deadline();
         self.write_again();
         self.watch_deadline();
+        self.render_deadline();
+        self.rules_deadline();
         if self
             .operations
             .is_idle_for(self.configuration.idle_shutdown())

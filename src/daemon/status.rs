@@ -4,12 +4,13 @@ use super::clock::now_ms;
 use super::owners::Daemon;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::DeliveryState;
+use crate::core::id::RuntimeSession;
 use crate::store::ledger::Stats;
 use crate::wire::control::PROTOCOL;
 use crate::wire::status::{
     AgentsStatus, ApprovalsStatus, AutonomyStatus, ChainState, ClaudeStatus, CodexStatus,
-    FinalityStatus, FindingsStatus, GatesStatus, HandoffsStatus, HeadStatus, LaneStatus,
-    LedgerStatus, QueueStatus, Status, TasksStatus,
+    ContinuityStatus, FinalityStatus, FindingsStatus, GatesStatus, HandoffsStatus, HeadStatus,
+    LaneStatus, LedgerStatus, QueueStatus, Status, TasksStatus,
 };
 
 impl Daemon {
@@ -62,6 +63,7 @@ impl Daemon {
                     cut_off: self.cut_off(Agent::Claude).len() as u64,
                     tools_gone: self.claude_tools_gone().is_some(),
                     context: self.contexts.fill(Agent::Claude),
+                    continuity: self.continuity_status(Agent::Claude),
                 },
                 codex: CodexStatus {
                     state: self.codex.state(),
@@ -76,6 +78,7 @@ impl Daemon {
                     why: parts.trouble.or(codex.why),
                     installed: self.identity.codex_installed,
                     context: self.contexts.fill(Agent::Codex),
+                    continuity: self.continuity_status(Agent::Codex),
                     silence: self.silences.status(Agent::Codex, clock_ms),
                     limit: self.limits.status(Agent::Codex, clock_ms),
                     cut_off: self.cut_off(Agent::Codex).len() as u64,
@@ -131,6 +134,15 @@ impl Daemon {
             .map(|limit| limit.since)
             .or(Some(since_ms))
             .filter(|since_ms| *since_ms > 0)
+    }
+
+    fn continuity_status(&self, agent: Agent) -> ContinuityStatus {
+        let state = self
+            .recorder
+            .world()
+            .state_of(agent, &RuntimeSession::default());
+        let cost = self.costs.today(agent, self.clock.now_ms());
+        ContinuityStatus::of(state, Some(cost))
     }
 
     /// How the chain is in the file as it lies there, not only in what this process wrote.

@@ -1,5 +1,5 @@
-//! [`TouchedFiles`]: the files that Claude's running turn has read and written, so that the record
-//! gets one line of a turn and none of a file.
+//! [`TouchedFiles`]: the files that Claude's running turn has read and written, and the helpers that
+//! it had, so that the record gets one line of a turn and none of a file.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +21,9 @@ pub(super) struct TouchedFiles {
 impl TouchedFiles {
     /// A file was read, or written.
     pub(super) fn file(&mut self, pair: &RuntimeSession, path: String, is_written: bool) {
-        if self.turns.len() >= SESSIONS_MAX && !self.turns.contains_key(pair) {
+        let Some(files) = self.of(pair) else {
             return;
-        }
-        let files = self.turns.entry(pair.clone()).or_default();
+        };
         let kept = if is_written {
             &mut files.written
         } else {
@@ -37,8 +36,22 @@ impl TouchedFiles {
         kept.push(path);
     }
 
+    /// A helper came to its end.
+    pub(super) fn helper(&mut self, pair: &RuntimeSession) {
+        if let Some(files) = self.of(pair) {
+            files.helpers = files.helpers.saturating_add(1);
+        }
+    }
+
     /// The turn is over: what it touched, if anything.
     pub(super) fn take(&mut self, pair: &RuntimeSession) -> Option<TurnFiles> {
         self.turns.remove(pair).filter(|files| !files.is_empty())
+    }
+
+    fn of(&mut self, pair: &RuntimeSession) -> Option<&mut TurnFiles> {
+        if self.turns.len() >= SESSIONS_MAX && !self.turns.contains_key(pair) {
+            return None;
+        }
+        Some(self.turns.entry(pair.clone()).or_default())
     }
 }

@@ -4,20 +4,21 @@ use tokio::sync::mpsc;
 
 use super::event::Event;
 
-type Work = Box<dyn FnOnce() -> Event + Send>;
+/// Something that is done on a thread that may wait; what comes of it is an event.
+pub(super) type LaneWork = Box<dyn FnOnce() -> Event + Send>;
 
 /// Work that is done in the order in which it was given. All of it belongs to calls, of which a
 /// client has so many at once.
 #[derive(Debug, Default)]
 pub(super) struct WorkLane {
-    work: Option<mpsc::UnboundedSender<Work>>,
+    work: Option<mpsc::UnboundedSender<LaneWork>>,
 }
 
 impl WorkLane {
     /// Takes work on, which tells what comes of it through `events`.
-    pub(super) fn take(&mut self, events: &mpsc::WeakSender<Event>, work: Work) {
+    pub(super) fn take(&mut self, events: &mpsc::WeakSender<Event>, work: LaneWork) {
         let lane = self.work.get_or_insert_with(|| {
-            let (lane, mut work) = mpsc::unbounded_channel::<Work>();
+            let (lane, mut work) = mpsc::unbounded_channel::<LaneWork>();
             let events = events.clone();
             tokio::spawn(async move {
                 while let Some(work) = work.recv().await {

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use ctxrelay_ui::model as ui;
-use ctxrelay_ui::text::tokens;
+use ctxrelay_ui::text::{grouped, tokens};
 
 use super::deck_options::RulesOfFiles;
 use super::model::{Model, entry};
@@ -18,6 +18,7 @@ use crate::core::entry::ReloadStep;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::instructions::{RuleRow, RuleState};
 use crate::wire::control::{Command, Reply};
+use crate::wire::status::CostStatus;
 
 /// What this agent is at, as the world is now; the packet's text is read from the record.
 pub(super) async fn work(client: &Client, model: &Model, agent: ui::Agent) -> ui::WorkView {
@@ -31,7 +32,7 @@ pub(super) async fn work(client: &Client, model: &Model, agent: ui::Agent) -> ui
     };
     ui::WorkView {
         agent,
-        about: about(state),
+        about: about(state, cost(model, agent_of(agent))),
         sections: sections(agent_of(agent), state, peer),
         packet,
     }
@@ -86,7 +87,16 @@ fn packet(seen: &PacketSeen, text: Option<String>) -> ui::PacketView {
     }
 }
 
-fn about(state: &ContinuityState) -> Vec<String> {
+/// What of ours its model was given today, as far as the daemon tells.
+fn cost(model: &Model, agent: Agent) -> Option<CostStatus> {
+    let agents = &model.status.agents;
+    match agent {
+        Agent::Claude => agents.claude.continuity.cost_today,
+        Agent::Codex => agents.codex.continuity.cost_today,
+    }
+}
+
+fn about(state: &ContinuityState, cost: Option<CostStatus>) -> Vec<String> {
     let turns = |n: u64| format!("{n} turn{}", if n == 1 { "" } else { "s" });
     let staleness = Staleness::of(state.turns_since_written);
     let mut about = vec![format!(
@@ -103,6 +113,21 @@ fn about(state: &ContinuityState) -> Vec<String> {
             compaction.trigger,
             known(compaction.tokens_before),
             known(compaction.tokens_after)
+        ));
+    }
+    if let Some(CostStatus {
+        tokens_estimate,
+        of,
+        ..
+    }) = cost
+    {
+        about.push(format!(
+            "of ours today ~{} tokens; characters: tools {}, instructions {}, envelopes {}, packets {}",
+            tokens(tokens_estimate),
+            grouped(of.tools),
+            grouped(of.instructions),
+            grouped(of.envelopes),
+            grouped(of.packets)
         ));
     }
     about

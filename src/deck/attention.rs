@@ -7,7 +7,8 @@ use ctxrelay_ui::text::grouped;
 use super::present::agent_of;
 use crate::core::agent::Agent;
 use crate::core::delivery::{LimitMode, Watched};
-use crate::core::id::TurnId;
+use crate::core::id::{RuntimeSession, TurnId};
+use crate::core::snapshot::Snapshot;
 use crate::wire::control::{AttendParams, Attendance, Command};
 use crate::wire::status::{LimitStatus, SilenceStatus, Status};
 
@@ -124,6 +125,50 @@ pub(super) fn full_cards(
         .collect()
 }
 
+/// A card for each file of rules that is not what an agent that is here was told.
+pub(super) fn rules_cards(
+    world: &Snapshot,
+    is_attached: impl Fn(Agent) -> bool,
+) -> Vec<ui::InboxCard> {
+    let pair = RuntimeSession::default();
+    let of = |agent| world.state_of(agent, &pair).map(|state| (agent, state));
+    let here = Agent::ALL.into_iter().filter(|agent| is_attached(*agent));
+    let changed = here
+        .filter_map(of)
+        .flat_map(|(agent, state)| state.rules_changed.iter().map(move |seen| (agent, seen)));
+    let cards = changed.map(|(agent, seen)| {
+        let (name, changed) = (agent.title(), &seen.changed);
+        let by = match changed.by.as_slice() {
+            [] => "by you or another program".to_owned(),
+            agents => {
+                let agents: Vec<&str> = agents.iter().map(|by| by.title()).collect();
+                format!("by {}", agents.join(" and "))
+            }
+        };
+        let file = &changed.file;
+        let summary = format!(
+            "{file} changed while {name} runs, {by}\n\n{}",
+            changed.lines
+        );
+        let steps = [format!(
+            "{name} is told the rules of now when it begins again or after its next compaction."
+        )];
+        ui::InboxCard {
+            seq: Some(seen.seq.0),
+            steps: steps.to_vec(),
+            command: Some(format!("ctxrelay instructions {agent}")),
+            ..ui::InboxCard::new(
+                ui::InboxKind::Notice,
+                format!("rules-{agent}-{file}"),
+                ui::Party::System,
+                seen.at_ms,
+                summary,
+            )
+        }
+    });
+    cards.collect()
+}
+
 /// The call behind a key, and what is said once it is done.
 pub(super) fn attend(agent: Agent, act: Attend) -> (Command, String) {
     let title = agent.title();
@@ -165,4 +210,52 @@ pub(super) fn attend(agent: Agent, act: Attend) -> (Command, String) {
         turn_id,
     };
     (Command::Attend(params), done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::continuity::RulesSeen;
+    use crate::core::entry::ChangedRules;
+    use crate::core::id::Seq;
+
+    #[test]
+    fn rules_that_changed_have_a_card_for_each_agent_that_is_here_with_lines_and_author() {
+        let mut world = Snapshot::default();
+        for (agent, by) in [
+            (Agent::Claude, vec![Agent::Codex]),
+            (Agent::Codex, Vec::new()),
+        ] {
+            let states = world.continuity.entry(agent).or_default();
+            let state = states.entry(RuntimeSession::default()).or_default();
+            state.rules_changed.push(RulesSeen {
+                seq: Seq(7),
+                at_ms: 1,
+                changed: ChangedRules {
+                    file: "AGENTS.md".to_owned(),
+                    by,
+                    lines: "- one\n+ two".to_owned(),
+                },
+            });
+        }
+        let cards = rules_cards(&world, |_| true);
+        let told: Vec<&str> = cards.iter().map(|card| card.summary.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "AGENTS.md changed while Claude runs, by Codex\n\n- one\n+ two",
+                "AGENTS.md changed while Codex runs, by you or another program\n\n- one\n+ two",
+            ]
+        );
+        assert!(
+            cards
+                .iter()
+                .all(|card| !card.kind.waits() && card.seq == Some(7))
+        );
+        assert_eq!(
+            cards[0].command.as_deref(),
+            Some("ctxrelay instructions claude")
+        );
+        assert!(rules_cards(&world, |_| false).is_empty());
+    }
 }

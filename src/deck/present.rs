@@ -181,6 +181,9 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
         .chain(attention::full_cards(&model.status, |agent| {
             is_attached(model, agent)
         }))
+        .chain(attention::rules_cards(&model.world, |agent| {
+            is_attached(model, agent)
+        }))
         .partition(|card| card.kind.waits());
     cards.extend(waits);
     // They stay for long, and nobody waits for an answer.

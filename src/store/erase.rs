@@ -13,6 +13,7 @@ use super::blobs::Blobs;
 use super::capsules::Capsules;
 use super::dirs::{ProjectDirs, exists};
 use super::ledger;
+use super::work_folders::WorkFolders;
 use ctxrelay_core::entry::{EntryKind, Fate, Predecessor};
 use ctxrelay_core::id::SessionId;
 
@@ -112,6 +113,12 @@ pub fn erase_knowing(
     }
     for file in Capsules::of(dirs).own_files() {
         remove(&file, &mut erased);
+    }
+    match WorkFolders::of(dirs).remove() {
+        Ok(removed) => erased.removed += removed,
+        Err(error) => erased
+            .left
+            .push(format!("the files about the agents' work: {error}")),
     }
     erase_aborted(dirs, &segments, &mut erased);
     // The oldest first: a later one names those before it.

@@ -32,6 +32,7 @@ pub mod signer;
 pub mod trust;
 pub mod user_config;
 pub mod user_file;
+pub mod work_folders;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -65,7 +65,7 @@ fn row(table: &mut Table, what: &str, series: &Series, bare: f64) {
 }
 
 /// Runs it to its end and gives what it printed.
-fn run(launch: &Launch, input: &str) -> String {
+pub fn run(launch: &Launch, input: &str) -> String {
     let mut child = launch
         .command()
         .stdin(Stdio::piped())

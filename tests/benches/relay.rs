@@ -19,6 +19,7 @@ mod appends;
 mod approvals;
 mod busy;
 mod codex_approvals;
+mod continuity;
 mod cpu;
 mod deck;
 mod delivery;
@@ -41,11 +42,12 @@ use support::record;
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 15] = [
+const PARTS: [Part; 16] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
     ("delivery", delivery::measure),
     ("hook", hook::measure),
+    ("continuity", continuity::measure),
     ("approvals", approvals::measure),
     ("codex_approvals", codex_approvals::measure),
     ("wake", wake::measure),

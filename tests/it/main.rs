@@ -53,3 +53,4 @@ mod support;
 mod terminal;
 mod tidy;
 mod timeline;
+mod work_files;

@@ -203,8 +203,10 @@ fn a_bridge_starts_a_daemon_when_none_runs() {
 fn a_second_bridge_has_all_tools_and_gets_no_deliveries() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let (mut first, mut second) = (claude(&project), claude(&project));
+    // One after the other: the receiver is who came first.
+    let mut first = claude(&project);
     first.tool("session_info", json!({}));
+    let mut second = claude(&project);
     second.tool("session_info", json!({}));
     let mut codex = codex(&project);
     codex.tool("send_to_claude", json!({"text": "to the receiver"}));

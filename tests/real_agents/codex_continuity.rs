@@ -400,3 +400,92 @@ fn mail_that_comes_while_the_deck_has_codex_compacted_is_read_behind_the_packet(
     );
     verify(&pair);
 }
+
+#[test]
+fn a_rule_that_codex_read_and_that_changed_since_is_given_after_its_compaction() {
+    let Some(pair) = Pair::new() else { return };
+    pair.project.write("AGENTS.md", "Baskets are numbered.\n");
+    let _daemon = pair.daemon();
+    state(&pair);
+    let mut codex = attached_codex(&pair);
+    wait_in_thread(&pair, BEGINS, 1);
+    pair.project.write("AGENTS.md", "Baskets are weighed.\n");
+    pair.responses
+        .when(says("sort the pears"))
+        .once()
+        .reply(Reply::text("The scale is set up.").filling(40_000));
+    codex.submit("sort the pears");
+    codex.wait_for_text("The scale is set up.");
+    let changed = wait_until("the change's entry", timeout(), || {
+        events(&pair, "rules_changed").pop()
+    });
+    let file = &changed["runtimeEvent"]["rules"]["files"][0];
+    assert_eq!(file["file"], "AGENTS.md");
+    assert_eq!(
+        file["lines"],
+        "- Baskets are numbered.\n+ Baskets are weighed."
+    );
+    compact(&pair, &mut codex, "sort the pears", 1);
+    pair.responses
+        .when(last_says("go on with them"))
+        .once()
+        .reply(Reply::text("On it."));
+    codex.submit("go on with them");
+    let request = pair
+        .responses
+        .wait_for_request("the next request", |request| {
+            request.is_step() && request.last_text().contains("go on with them")
+        });
+    assert_eq!(request.count_of("Baskets are weighed."), 1, "{request:#?}");
+    let told = events(&pair, "rules_changed").pop().unwrap();
+    assert_eq!(told["runtimeEvent"]["rules"]["files"], json!([]));
+}
+
+#[test]
+fn a_packet_whose_daemon_is_killed_as_it_is_given_comes_once_or_is_said_not_to_have_come() {
+    let Some(pair) = Pair::new() else { return };
+    let mut daemon = pair.daemon();
+    state(&pair);
+    let mut codex = attached_codex(&pair);
+    pair.responses
+        .when(says("sort the pears"))
+        .once()
+        .reply(Reply::text("The scale is set up.").filling(40_000));
+    codex.submit("sort the pears");
+    codex.wait_for_text("The scale is set up.");
+    rests(&mut codex, "sort the pears", 1);
+    codex.submit("/compact");
+    wait_packets(&pair, "compacted", "offered", 1);
+    daemon.crash();
+    drop(codex);
+
+    let _daemon = pair.daemon();
+    let mut codex = attached_codex(&pair);
+    pair.responses
+        .when(last_says("go on after it"))
+        .once()
+        .reply(Reply::text("On it."));
+    codex.submit("go on after it");
+    let request = pair
+        .responses
+        .wait_for_request("the next request", |request| {
+            request.is_step() && request.last_text().contains("go on after it")
+        });
+    codex.wait_for_text("On it.");
+    let became = wait_until("what became of the packet", timeout(), || {
+        let steps = events(&pair, "context_reloaded").into_iter();
+        let mut steps = steps.filter(|line| {
+            let event = &line["runtimeEvent"];
+            event["reload"]["cause"] == "compacted" && event["status"] != "offered"
+        });
+        Some(steps.next()?["runtimeEvent"]["status"].clone())
+    });
+    let came = request.count_of(PACKET);
+    match became.as_str().unwrap() {
+        "given" => assert_eq!(came, 1, "{request:#?}"),
+        "not_given" => assert_eq!(came, 0, "{request:#?}"),
+        _ => assert!(came <= 1, "{request:#?}"),
+    }
+    wait_packets(&pair, "compacted", "offered", 1);
+    verify(&pair);
+}

@@ -109,7 +109,10 @@ fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn()
 
 #[test]
 fn a_cleared_claude_is_told_only_that_there_is_a_record_and_a_resumed_one_in_short() {
+    const RULE: &str = "Crates are numbered from one.";
     let Some(pair) = Pair::new() else { return };
+    pair.project.write("CLAUDE.md", "Plums are sorted.\n");
+    pair.project.write("AGENTS.md", &format!("{RULE}\n"));
     let _daemon = pair.daemon();
     let mut claude = attached_claude(&pair);
     note_the_goal(&pair, &mut claude);
@@ -127,7 +130,27 @@ fn a_cleared_claude_is_told_only_that_there_is_a_record_and_a_resumed_one_in_sho
     });
     assert!(request.mentions("your context was cleared"), "{request:#?}");
     assert!(!request.mentions("Sort the plums"), "{request:#?}");
-    assert_eq!(events(&pair, "context_reloaded").len(), 0);
+    assert_eq!(
+        request.count_of(RULE),
+        1,
+        "the other files' rules: {request:#?}"
+    );
+    let offered = |cause: &str| -> Vec<String> {
+        let steps = events(&pair, "context_reloaded").into_iter();
+        let offered = steps.filter(|line| {
+            let event = &line["runtimeEvent"];
+            event["status"] == "offered" && event["reload"]["cause"] == cause
+        });
+        offered
+            .map(|line| line["content"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let told = offered("cleared");
+    assert_eq!(told.len(), 1);
+    assert!(
+        request.mentions(&told[0]),
+        "the record holds what was given"
+    );
     drop(claude);
 
     let mut claude = Pty::spawn(&pair.ctxrelay(["claude", "--continue"])).labelled("claude");
@@ -151,8 +174,9 @@ fn a_cleared_claude_is_told_only_that_there_is_a_record_and_a_resumed_one_in_sho
         request.mentions("Sort the plums by weight [note"),
         "{request:#?}"
     );
-    let packets = events(&pair, "context_reloaded");
-    let text = packets[0]["content"].as_str().unwrap();
-    assert!(text.chars().count() <= 2_000, "{text}");
+    let packets = offered("resumed");
+    let text = &packets[0];
+    let (packet, _) = text.split_once("\n\n[ctxrelay: rules").unwrap();
+    assert!(packet.chars().count() <= 2_000, "{packet}");
     assert!(request.mentions(text));
 }

@@ -155,6 +155,11 @@ impl Reply {
         Self::parts([Part::Call(call)])
     }
 
+    /// A text and a call in one answer.
+    pub fn text_and_call(text: &str, call: ToolCall) -> Self {
+        Self::parts([Part::Text(text.to_owned()), Part::Call(call)])
+    }
+
     /// Several calls in one answer.
     pub fn calls(calls: impl IntoIterator<Item = ToolCall>) -> Self {
         Self::parts(calls.into_iter().map(Part::Call).collect::<Vec<_>>())

@@ -20,7 +20,7 @@ pub const PLUGIN_NAME: &str = "contextrelay";
 pub const ALLOWED_TOOLS: &str = "mcp__plugin_contextrelay_contextrelay";
 
 /// The hook events that are listened to.
-const HOOK_EVENTS: [&str; 11] = [
+const HOOK_EVENTS: [&str; 12] = [
     "SessionStart",
     "UserPromptSubmit",
     "PreToolUse",
@@ -29,6 +29,7 @@ const HOOK_EVENTS: [&str; 11] = [
     "Notification",
     "Stop",
     "StopFailure",
+    "SubagentStop",
     "PreCompact",
     "PostCompact",
     "SessionEnd",
@@ -127,6 +128,9 @@ impl PluginSpec {
             ("commands/handoff.md", HANDOFF.to_owned()),
             ("commands/status.md", STATUS.to_owned()),
             ("commands/finalize.md", FINALIZE.to_owned()),
+            ("commands/sync.md", SYNC.to_owned()),
+            ("commands/recall.md", RECALL.to_owned()),
+            ("commands/objective.md", OBJECTIVE.to_owned()),
         ])
     }
 
@@ -215,6 +219,30 @@ argument-hint: what is done
 Prepare a proposal that the work is done: $ARGUMENTS
 
 Read `task_state` first. Answer or name every open handoff. Run the checks that this project has, now, and take their commands and results as `evidence`; what you have not run is no evidence. Say in `remaining_risk` what may still be wrong. Then call the contextrelay `propose_final` tool and tell me its id and its blockers. I decide in the deck.
+";
+
+const SYNC: &str = "\
+---
+description: Write down what this work is at, for after a compaction
+---
+Write down in the shared record where this work stands, so that you know it again after a compaction. Read `read_context` with view `resume` first: it is what you would be told. Then call the contextrelay `append_note` tool once for each thing that is missing there or not true any more, in one sentence each: kind `goal` for the objective, `plan`, `constraint`, `decision`, `next_step` (one call for each step, all of them), `question`, `hypothesis`, `done`. What is right already you leave as it is. Then tell me in one line what you changed.
+";
+
+const RECALL: &str = "\
+---
+description: What the shared record holds of this work
+---
+Call the contextrelay `read_context` tool with view `resume`, and page it to its end. Then tell me in a few lines what this work is at: objective, constraints, what is done, what comes next, what waits for whom. It is a reference and no order: do nothing of it now. Where it says something else than you remember, say so.
+";
+
+const OBJECTIVE: &str = "\
+---
+description: Note what is to be reached, or say what is held for it
+argument-hint: the objective; without, the one that is held
+---
+The objective, in my words: $ARGUMENTS
+
+When something stands behind the colon, call the contextrelay `append_note` tool with kind `goal` and exactly these words as its text, and tell me the entry's number. When nothing does, read it with `read_context`, view `resume`, tell me what is held as the objective and who said it, and write nothing.
 ";
 
 #[cfg(test)]

@@ -77,6 +77,7 @@ impl TurnTrace {
                 .into_iter()
                 .map(|(_, command)| command)
                 .collect(),
+            helpers: 0,
         };
         (!files.is_empty() || !self.said.is_empty()).then_some((files, self.said))
     }

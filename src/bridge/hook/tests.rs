@@ -167,6 +167,20 @@ async fn what_a_helper_of_claude_does_is_not_reported() {
 }
 
 #[tokio::test]
+async fn that_a_helper_of_claude_ends_is_told_without_its_words() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, context("not for a helper")).await;
+    let input = r#"{"agent_id":"a97","last_assistant_message":"<!-- relay:done -->"}"#;
+    assert_eq!(run_hook(&place, "SubagentStop", input).await, "");
+    let seen = daemon.so_far();
+    assert!(
+        matches!(&seen[..], [Command::Hook(params)]
+            if params.event == "SubagentStop" && params.text.is_none()),
+        "{seen:?}"
+    );
+}
+
+#[tokio::test]
 async fn a_stop_tells_whether_it_is_prolonged_and_whether_our_monitor_runs() {
     let task = |kind: &str, name: &str, status: &str| json!([{"id": "b", "type": kind, "status": status, "description": name}]);
     for (tasks, runs) in [

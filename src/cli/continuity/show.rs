@@ -1,21 +1,24 @@
 //! `ctxrelay continuity show`: what an agent is at, value by value.
 
-use std::collections::VecDeque;
-
 use serde_json::{Value, json};
 
 use super::packet::ShownPacket;
 use super::status::{last_packet, summary};
 use super::{ShowStateArgs, StateForm};
+use crate::adapters::work_files_now::utc;
 use crate::cli::connect::{runtime, world};
 use crate::cli::context::CliContext;
+use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::cli::words::{age, now_ms};
+use crate::cli::words::{age, count, now_ms};
 use crate::core::agent::Agent;
-use crate::core::continuity::{ContinuityState, StateTag, StatedText, TouchedFile};
+use crate::core::continuity::{
+    ContinuityState, StateTag, StatedText, WorkSources, changed_since_by, state_json, stated_fields,
+};
 use crate::core::snapshot::Snapshot;
+use crate::store::work_folders::recent_work;
 
 /// One agent's state beside its peer's.
 struct ShownState<'a> {
@@ -63,10 +66,51 @@ fn one(
     match form {
         StateForm::State => shown.text(out, now_ms()),
         StateForm::Packet => packet_text(out, agent, packet.as_ref()),
+        StateForm::Index | StateForm::Log => {}
     }
-    let mut value = shown.to_json();
+    let mut value = state_json(agent, shown.state, shown.peer);
     value["packet"] = packet.as_ref().map_or(Value::Null, ShownPacket::to_json);
+    let name = agent.title();
+    match form {
+        StateForm::Index => {
+            let index = recorded(context, agent, |sources| sources.index())?;
+            out.block("", index.as_deref().unwrap_or_default());
+            value["index"] = json!(index);
+        }
+        StateForm::Log => {
+            let log = recorded(context, agent, |sources| sources.log())?;
+            let log = log.unwrap_or_default();
+            out.note(format!(
+                "{name}: {} of the record",
+                count(log.len() as u64, "line", "lines")
+            ));
+            log.iter().for_each(|line| out.line(line));
+            value["log"] = json!(log);
+        }
+        StateForm::State | StateForm::Packet => {}
+    }
     Ok(value)
+}
+
+/// What is made of the entries about an agent's work; none where there is no record.
+fn recorded<T>(
+    context: &CliContext,
+    agent: Agent,
+    make: impl FnOnce(&WorkSources<'_>) -> T,
+) -> Result<Option<T>, Failure> {
+    let Some(reading) = disk::current_reading(&context.setting)? else {
+        return Ok(None);
+    };
+    let page = |filter: &_, limit| reading.page(filter, None, false, limit);
+    let recent = recent_work(page).map_err(|error| disk::unreadable(reading.path(), &error))?;
+    Ok(Some(make(&WorkSources {
+        world: reading.snapshot(),
+        agent,
+        pair: &context.setting.runtime_session,
+        entries: &recent,
+        heads: &[],
+        time: &utc,
+    })))
 }
 
 /// The packet is the result, what is known of it stands beside.
@@ -87,73 +131,9 @@ fn packet_text(out: &mut ReportText, agent: Agent, packet: Option<&ShownPacket<'
 }
 
 impl ShownState<'_> {
-    /// The values by the names that `continuity sync` takes.
-    fn fields(&self) -> [(&'static str, &'static str, Vec<&StatedText>); 9] {
-        let state = self.state;
-        [
-            ("objective", "Objective", one_of(&state.objective)),
-            ("plan", "Plan", one_of(&state.plan)),
-            ("constraints", "Constraints", all_of(&state.constraints)),
-            ("assumptions", "Assumptions", all_of(&state.assumptions)),
-            ("decisions", "Decisions", all_of(&state.decisions)),
-            ("hypothesis", "Hypothesis", one_of(&state.hypothesis)),
-            ("nextSteps", "Next steps", all_of(&state.next_steps)),
-            ("questions", "Open questions", all_of(&state.questions)),
-            ("done", "Done, as it says", all_of(&state.done)),
-        ]
-    }
-
-    fn to_json(&self) -> Value {
-        let mut fields = serde_json::Map::new();
-        for (name, _, said) in self.fields() {
-            let said = said.into_iter().map(said_json);
-            fields.insert(name.to_owned(), said.collect());
-        }
-        let files = |files: &VecDeque<TouchedFile>, op: &str| -> Value {
-            let files = files.iter().rev();
-            let files = files.map(|file| {
-                json!({
-                    "path": file.path,
-                    "by": self.agent,
-                    "op": op,
-                    "seq": file.seq,
-                    "at": file.at_ms,
-                    "changedSinceBy": self.changed_since_by(file),
-                })
-            });
-            files.collect()
-        };
-        let state = self.state;
-        let compactions = state.compactions.iter().map(|seen| {
-            json!({
-                "seq": seen.seq,
-                "at": seen.at_ms,
-                "trigger": seen.compaction.trigger,
-                "tokensBefore": seen.compaction.tokens_before,
-                "tokensAfter": seen.compaction.tokens_after,
-            })
-        });
-        json!({
-            "agent": self.agent,
-            "fields": fields,
-            "workingSet": files(&state.files, "write"),
-            "reads": files(&state.reads, "read"),
-            "unfinished": state.unfinished,
-            "turns": state.turns,
-            "turnsSinceWritten": state.turns_since_written,
-            "compactions": compactions.collect::<Vec<_>>(),
-        })
-    }
-
-    fn changed_since_by(&self, file: &TouchedFile) -> Option<Agent> {
-        let mut others = self.peer.files.iter();
-        let later = others.any(|other| other.path == file.path && other.seq > file.seq);
-        later.then(|| self.agent.peer())
-    }
-
     fn text(&self, out: &mut ReportText, now_ms: i64) {
         summary(out, self.agent, self.state, now_ms);
-        for (_, title, said) in self.fields() {
+        for (_, title, said) in stated_fields(self.state) {
             if !said.is_empty() {
                 out.line(format!("  {title}"));
             }
@@ -178,7 +158,7 @@ impl ShownState<'_> {
             }
             for file in files.iter().rev() {
                 let about = format!("  {} ago", age(now_ms - file.at_ms));
-                let later = match self.changed_since_by(file) {
+                let later = match changed_since_by(file, self.agent, self.peer) {
                     Some(peer) => format!("; {} changed it since", peer.title()),
                     None => String::new(),
                 };
@@ -204,24 +184,4 @@ fn tag(said: &StatedText) -> String {
         StateTag::You => format!("you{pinned}"),
         tag => format!("{} by {}", tag.as_str(), said.by),
     }
-}
-
-fn said_json(said: &StatedText) -> Value {
-    json!({
-        "text": said.text,
-        "by": said.by,
-        "id": said.id,
-        "seq": said.seq,
-        "tag": said.tag,
-        "pinned": said.pinned,
-        "at": said.at_ms,
-    })
-}
-
-fn one_of(said: &Option<StatedText>) -> Vec<&StatedText> {
-    said.iter().collect()
-}
-
-fn all_of(listed: &VecDeque<StatedText>) -> Vec<&StatedText> {
-    listed.iter().collect()
 }

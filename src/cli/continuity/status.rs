@@ -7,29 +7,41 @@ use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
+use crate::cli::status::read;
 use crate::cli::words::{age, count, now_ms, short};
 use crate::core::agent::Agent;
 use crate::core::continuity::{ContinuityState, PacketSeen, Staleness};
 use crate::core::entry::{Compaction, ReloadStep};
+use crate::wire::status::CostStatus;
 
 /// How much of an objective is told, in characters.
 const OBJECTIVE_CHARS: usize = 200;
 
 pub(super) fn run(context: &CliContext) -> CliOutcome {
     let world = runtime()?.block_on(world(&context.setting))?;
+    let agents_now = read(context)?.agents;
     let none = ContinuityState::default();
     let mut agents = Map::new();
     let mut text = ReportText::new();
     for agent in Agent::ALL {
         let state = world.state_of(agent, &context.setting.runtime_session);
         let state = state.unwrap_or(&none);
-        agents.insert(agent.to_string(), to_json(state));
+        let cost = match agent {
+            Agent::Claude => agents_now.claude.continuity.cost_today,
+            Agent::Codex => agents_now.codex.continuity.cost_today,
+        };
+        let mut value = to_json(state);
+        value["costToday"] = json!(cost);
+        agents.insert(agent.to_string(), value);
         summary(&mut text, agent, state, now_ms());
         let objective = state.objective.as_ref();
         text.line(match objective {
             Some(said) => format!("  objective: {}", short(&said.text, OBJECTIVE_CHARS)),
             None => "  nobody said what is to be reached".to_owned(),
         });
+        if let Some(cost) = cost {
+            text.line(format!("  {}", of_cost(&cost)));
+        }
     }
     let value = json!({"agents": agents});
     context.out.report(Report::new(&value, text))
@@ -50,6 +62,20 @@ fn to_json(state: &ContinuityState) -> Value {
             "state": packet.step.as_str(),
         })),
     })
+}
+
+/// What of ours its model was given today, by sort.
+fn of_cost(cost: &CostStatus) -> String {
+    let CostStatus {
+        chars,
+        tokens_estimate,
+        of,
+    } = cost;
+    format!(
+        "of ours today: {chars} characters (~{tokens_estimate} tokens): tools {}, instructions {}, \
+         envelopes {}, packets {}",
+        of.tools, of.instructions, of.envelopes, of.packets
+    )
 }
 
 /// An agent's name and how it keeps the thread, in one line or a few.

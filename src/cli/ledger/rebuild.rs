@@ -1,4 +1,5 @@
-//! `ctxrelay ledger rebuild`: throws away what is derived from the record and makes it anew.
+//! `ctxrelay ledger rebuild`: throws away what is derived from the record and makes it anew: the
+//! search index, the checkpoint, and the files about the agents' work.
 //!
 //! Nothing of the record changes, so that nobody is asked. A live daemon does it itself; without
 //! one it is done here, under the owner's lock.
@@ -10,6 +11,7 @@ use serde_json::json;
 use crate::cli::alone::{alone, unwritable};
 use crate::cli::connect::{self, DaemonFound, Live, runtime, unexpected};
 use crate::cli::context::CliContext;
+use crate::cli::continuity::pack;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure, START_ONE};
 use crate::cli::gauge::Gauge;
@@ -42,6 +44,7 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         Some(done) => done,
         None => here(context)?,
     };
+    let folders = pack(&context.setting)?;
     let took_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     let mut text = ReportText::from(format!(
         "made anew in {took_ms} ms: the search index of {}, up to entry {}",
@@ -54,11 +57,15 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
             count(checkpoints, "checkpoint file", "checkpoint files")
         ));
     }
+    if !folders.is_empty() {
+        text.line("made anew: the files about the agents' work, under state/continuity");
+    }
     text.line("the record itself was not touched");
     let value = json!({
         "session": done.session,
         "indexedTo": done.entries,
         "removed": done.removed,
+        "workFolders": folders.len(),
         "tookMs": took_ms,
     });
     context.out.report(Report::new(&value, text))

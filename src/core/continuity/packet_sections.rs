@@ -71,6 +71,19 @@ pub(super) fn sections(
     with_items.collect()
 }
 
+/// What waits for an agent or that it waits for, an item each.
+pub(super) fn waiting(world: &Snapshot, agent: Agent, pair: &RuntimeSession) -> Vec<String> {
+    let none = ContinuityState::default();
+    let view = View {
+        world,
+        agent,
+        pair,
+        state: &none,
+        peer: &none,
+    };
+    view.waiting()
+}
+
 impl View<'_> {
     /// Of this pair, and not of somebody else's record: nobody asked for that.
     fn is_ours(&self, seq: Seq, of: Option<&RuntimeSession>) -> bool {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::stated::{StatedText, is_state};
 use crate::agent::Agent;
 use crate::entry::{
-    Compaction, ContinuityFact, Entry, NoteKind, Reload, ReloadCause, ReloadStep, ReloadWay,
-    TurnFiles,
+    ChangedRules, Compaction, ContinuityFact, Entry, NoteKind, Reload, ReloadCause, ReloadStep,
+    ReloadWay, TurnFiles,
 };
 use crate::id::{EntryId, RuntimeSession, Seq};
 use crate::snapshot::Snapshot;
@@ -27,6 +27,9 @@ const COMPACTIONS_MAX: usize = 20;
 
 /// How many commands without an end are kept.
 const UNFINISHED_MAX: usize = 5;
+
+/// How many files of rules that differ are kept.
+const RULES_MAX: usize = 20;
 
 /// The longest path or command that is kept, in characters.
 const PATH_CHARS_MAX: usize = 400;
@@ -63,12 +66,16 @@ pub struct ContinuityState {
     pub turns: u64,
     /// Turns that it began since it last said something of its state.
     pub turns_since_written: u64,
+    /// Helpers of its own that came to an end.
+    pub helpers_total: u64,
     /// Compactions of its context, the latest of them.
     pub compactions: VecDeque<CompactionSeen>,
     /// All of them.
     pub compactions_total: u64,
     /// The last packet that it was given or is to be given.
     pub packet: Option<PacketSeen>,
+    /// Rules of the project that are not what it was told any more.
+    pub rules_changed: Vec<RulesSeen>,
 }
 
 /// A file that an agent touched.
@@ -81,6 +88,18 @@ pub struct TouchedFile {
     pub seq: Seq,
     /// When, ms since the epoch.
     pub at_ms: i64,
+}
+
+/// A file of rules that is not what an agent was told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RulesSeen {
+    /// The entry that says so.
+    pub seq: Seq,
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    /// What differs.
+    pub changed: ChangedRules,
 }
 
 /// A compaction.
@@ -168,13 +187,24 @@ impl ContinuityState {
                 push(&mut self.compactions, seen, COMPACTIONS_MAX);
             }
             ContinuityFact::Reloaded(reload) => self.take_packet(entry, reload),
+            ContinuityFact::RulesChanged(change) => {
+                let files = change.files.iter().take(RULES_MAX);
+                let seen = files.map(|changed| RulesSeen {
+                    seq: entry.seq,
+                    at_ms: entry.timestamp_ms,
+                    changed: changed.clone(),
+                });
+                self.rules_changed = seen.collect();
+            }
             ContinuityFact::Forgotten { what: Some(what) } => self.forget(what),
             ContinuityFact::Forgotten { what: None } => {
                 *self = Self {
                     turns: self.turns,
+                    helpers_total: self.helpers_total,
                     compactions: std::mem::take(&mut self.compactions),
                     compactions_total: self.compactions_total,
                     packet: self.packet.take(),
+                    rules_changed: std::mem::take(&mut self.rules_changed),
                     ..Self::default()
                 };
             }
@@ -225,6 +255,7 @@ impl ContinuityState {
                 push(kept, file, max);
             }
         }
+        self.helpers_total = self.helpers_total.saturating_add(files.helpers);
         self.unfinished.clear();
         for command in &files.unfinished {
             let command = command.chars().take(PATH_CHARS_MAX).collect();

@@ -120,6 +120,6 @@ impl StatedText {
 }
 
 /// Whether a note of this kind says something of its author's state.
-pub(super) fn is_state(kind: NoteKind) -> bool {
+pub fn is_state(kind: NoteKind) -> bool {
     !matches!(kind, NoteKind::Note | NoteKind::Blocker)
 }

@@ -27,6 +27,8 @@ pub enum ContinuityFact {
     Compacted(Compaction),
     /// The agent is given what the record holds of its work.
     Reloaded(Reload),
+    /// The project's rules are not those that the agent was told when it began, or are again.
+    RulesChanged(RulesChange),
     /// The operator has something forgotten.
     Forgotten {
         /// A path, or the id of a note; none: all of it.
@@ -53,13 +55,42 @@ pub struct TurnFiles {
     /// Commands that it began and of which no end was seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
+    /// Helpers of its own that came to an end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub helpers: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl TurnFiles {
     /// Whether it touched nothing.
     pub fn is_empty(&self) -> bool {
-        self.read.is_empty() && self.written.is_empty() && self.unfinished.is_empty()
+        let has_files = !(self.read.is_empty() && self.written.is_empty());
+        !has_files && self.unfinished.is_empty() && self.helpers == 0
     }
+}
+
+/// How the project's rules differ from those that an agent was told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct RulesChange {
+    /// The files that differ; none when the agent has the rules of now.
+    #[serde(default)]
+    pub files: Vec<ChangedRules>,
+}
+
+/// A file of rules that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedRules {
+    /// Below the project's folder.
+    pub file: String,
+    /// The agents whose tools wrote it in the minutes before; none where it was somebody else.
+    #[serde(default)]
+    pub by: Vec<Agent>,
+    /// The lines that went, with `-`, and those that came, with `+`; its beginning.
+    #[serde(default)]
+    pub lines: String,
 }
 
 words! {

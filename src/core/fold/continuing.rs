@@ -51,7 +51,7 @@ pub(super) fn fold_continuity(world: &mut Snapshot, entry: &Entry, record: &Cont
         (ContinuityFact::TurnFiles(_) | ContinuityFact::Compacted(_), Party::Agent(by)) => {
             *by == record.agent
         }
-        (ContinuityFact::Reloaded(_), Party::System) => true,
+        (ContinuityFact::Reloaded(_) | ContinuityFact::RulesChanged(_), Party::System) => true,
         (ContinuityFact::Forgotten { .. }, Party::Human) => true,
         _ => false,
     };

@@ -81,6 +81,8 @@ mod event {
     pub(super) const COMPACTED: &str = "context_compacted";
     /// An agent is given what the record holds of its work.
     pub(super) const RELOADED: &str = "context_reloaded";
+    /// The project's rules differ from those that an agent was told.
+    pub(super) const RULES: &str = "rules_changed";
     /// The operator has something forgotten.
     pub(super) const FORGOTTEN: &str = "context_forgotten";
     /// A step in the life of a task that can travel.

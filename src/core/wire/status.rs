@@ -4,9 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::AgentState;
 use crate::context_fill::ContextFill;
+use crate::continuity::{ContinuityState, Staleness};
 use crate::delivery::{DeliveryWay, LimitMode, Watched};
 use crate::id::{EntryId, SessionId, ThreadId, TurnId};
 use crate::policy::{Coordinator, RuleInForce, SignOffMode};
+use crate::relay_cost::RelayCost;
 use crate::snapshot::{GateInForce, Snapshot};
 use crate::word::words;
 
@@ -169,6 +171,82 @@ pub struct ClaudeStatus {
     pub tools_gone: bool,
     /// How full its context is.
     pub context: ContextFill,
+    /// How it keeps the thread of its work.
+    pub continuity: ContinuityStatus,
+}
+
+/// How an agent keeps the thread of its work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContinuityStatus {
+    /// What is to be reached, its beginning where it is long.
+    pub objective: Option<String>,
+    /// Turns that it began since it last said something of its state.
+    pub turns_since_written: u64,
+    /// `fresh`, `mild` or `loud`.
+    pub staleness: String,
+    /// The last packet that it was given or is to be given.
+    pub last_packet: Option<PacketStatus>,
+    /// How much of ours its model was given today, since the daemon began; none without a daemon.
+    pub cost_today: Option<CostStatus>,
+}
+
+/// A packet, and how far it came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct PacketStatus {
+    /// Its entry.
+    pub seq: u64,
+    /// Why.
+    pub cause: String,
+    /// By which way.
+    pub way: String,
+    /// `offered`, `given`, `not_given` or `unknown`.
+    pub state: String,
+}
+
+/// Texts of ours that an agent's model was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CostStatus {
+    /// All of them, in characters.
+    pub chars: u64,
+    /// Tokens, about.
+    pub tokens_estimate: u64,
+    /// By their sort, in characters.
+    #[serde(flatten)]
+    pub of: RelayCost,
+}
+
+impl From<RelayCost> for CostStatus {
+    fn from(of: RelayCost) -> Self {
+        Self {
+            chars: of.chars(),
+            tokens_estimate: of.tokens_estimate(),
+            of,
+        }
+    }
+}
+
+impl ContinuityStatus {
+    /// As the folded world tells it.
+    pub fn of(state: Option<&ContinuityState>, cost: Option<RelayCost>) -> Self {
+        let turns = state.map_or(0, |state| state.turns_since_written);
+        let objective = state.and_then(|state| state.objective.as_ref());
+        let packet = state.and_then(|state| state.packet.as_ref());
+        Self {
+            objective: objective.map(|said| said.text.chars().take(REASON_CHARS_MAX).collect()),
+            turns_since_written: turns,
+            staleness: Staleness::of(turns).as_str().to_owned(),
+            last_packet: packet.map(|packet| PacketStatus {
+                seq: packet.seq.0,
+                cause: packet.cause.to_string(),
+                way: packet.way.to_string(),
+                state: packet.step.as_str().to_owned(),
+            }),
+            cost_today: cost.map(CostStatus::from),
+        }
+    }
 }
 
 /// How silent a running turn is.
@@ -251,6 +329,8 @@ pub struct CodexStatus {
     pub installed: bool,
     /// How full its context is.
     pub context: ContextFill,
+    /// How it keeps the thread of its work.
+    pub continuity: ContinuityStatus,
     /// How silent its turn is; `None` while none runs.
     pub silence: Option<SilenceStatus>,
     /// The usage limit that holds.

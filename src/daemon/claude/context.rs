@@ -4,8 +4,10 @@
 use crate::core::agent::Agent;
 use crate::core::delivery::{Fit, HookPoint, LadderInput, Load, OnBusy, Shown};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
+use crate::core::relay_cost::CostSort;
 use crate::daemon::bodies::{Body, BodyOrder, NotRead, ReadBodies};
 use crate::daemon::continuation::ThenStored;
+use crate::daemon::inbox::{beginning as beginning_of, whole_text};
 use crate::daemon::owners::Daemon;
 use crate::wire::control::{HookReply, InboxMessage, Refusal};
 
@@ -19,6 +21,8 @@ struct HookContext {
     load: Load,
     /// All of these.
     whole: Vec<InboxMessage>,
+    /// What others wrote of it, in characters.
+    others: usize,
     /// Claude has to fetch this: no hook can carry it.
     to_fetch: Option<ToFetch>,
     /// Not, or not all of them.
@@ -117,6 +121,11 @@ impl Daemon {
                 let to_fetch = context.to_fetch.map(|fetch| fetch.id);
                 daemon.tell_ladder(&of, LadderInput::LeftOver { upto, to_fetch });
             }
+            let ours = context.text.chars().count().saturating_sub(context.others);
+            let now_ms = daemon.clock.now_ms();
+            daemon
+                .costs
+                .add(Agent::Claude, CostSort::Envelopes, ours, now_ms);
             let reply = HookReply {
                 additional_context: Some(context.text.trim_end_matches('\n').to_owned()),
                 ids,
@@ -161,6 +170,7 @@ impl Daemon {
                 match context.load.fit(units(&message.text) + 1) {
                     Fit::Whole => {
                         context.put(&message.text);
+                        context.others += whole_text(&body).chars().count();
                         context.whole.push(message);
                         continue;
                     }
@@ -193,6 +203,7 @@ impl Daemon {
         let has_room = context.load.has_room(units(&beginning.text) + 1);
         if has_room {
             context.put(&beginning.text);
+            context.others += beginning_of(whole_text(body)).chars().count();
         }
         has_room
     }

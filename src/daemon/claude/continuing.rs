@@ -6,7 +6,9 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::core::agent::{Agent, Party};
-use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX, STATE_TAG, StateTag, markers};
+use crate::core::continuity::{
+    ContextMarker, PACKET_CHARS_MAX, SHORT_CHARS_MAX, STATE_TAG, StateTag,
+};
 use crate::core::entry::{
     Compaction, CompactionTrigger, ContinuityFact, EntryKind, NoteKind, Reload, ReloadCause,
     ReloadStep, ReloadWay,
@@ -27,10 +29,6 @@ const WRITING: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
 /// person too.
 const KEEP_CHARS_MAX: usize = 300;
 
-/// What Claude reads after `/clear`, where the record knows of its work.
-const CLEARED: &str = "[ctxrelay: your context was cleared. The shared record still holds what you \
-    were at; read_context {\"view\":\"resume\"} shows it, if your operator wants you to go on]";
-
 impl Daemon {
     /// What a hook tells of the thread of Claude's work, whatever else it tells.
     pub(in crate::daemon) fn claude_continues(
@@ -39,7 +37,10 @@ impl Daemon {
         params: &HookParams,
     ) {
         match params.event.as_str() {
-            "UserPromptSubmit" => self.claude_went_on(pair),
+            "UserPromptSubmit" => {
+                self.claude_went_on(pair);
+                self.search_claudes_words(pair, params);
+            }
             "PostToolUse" => {
                 self.claude_went_on(pair);
                 self.claude_touched(pair, params);
@@ -47,11 +48,12 @@ impl Daemon {
             "Stop" | "StopFailure" => {
                 self.claude_went_on(pair);
                 self.record_touched(pair);
-                if let Some(text) = &params.text {
-                    self.note_markers(Agent::Claude, pair, text);
-                }
+                self.search_claudes_words(pair, params);
+                self.look_at_rules();
             }
             "PreCompact" => {
+                // What it said is in its context no more, and in the packet only from here.
+                self.search_claudes_words(pair, params);
                 let trigger = params.detail.as_deref().unwrap_or_default();
                 let now_ms = self.clock.now_ms();
                 self.reloads.compacts(pair.clone(), trigger.into(), now_ms);
@@ -63,6 +65,7 @@ impl Daemon {
             }
             "SessionEnd" => {
                 self.record_touched(pair);
+                self.search_claudes_words(pair, params);
                 let why = "Claude's session ended before it was seen to go on".to_owned();
                 self.settle_reload(Agent::Claude, pair, ReloadStep::Unknown { why });
             }
@@ -80,11 +83,7 @@ impl Daemon {
         let (cause, chars_max) = match source {
             Some("compact") => (ReloadCause::Compacted, PACKET_CHARS_MAX),
             Some("resume" | "fork") => (ReloadCause::Resumed, SHORT_CHARS_MAX),
-            Some("clear") => {
-                let knows = self.recorder.world().state_of(Agent::Claude, pair);
-                let knows = knows.is_some_and(|state| state.stated().next().is_some());
-                return then(self, knows.then(|| CLEARED.to_owned()));
-            }
+            Some("clear") => (ReloadCause::Cleared, SHORT_CHARS_MAX),
             _ => (ReloadCause::Started, SHORT_CHARS_MAX),
         };
         let order = ReloadOrder {
@@ -209,14 +208,14 @@ impl Daemon {
         }
     }
 
-    /// Records what an agent says of its work in its own words.
+    /// Records what an agent said of its work in its own words.
     pub(in crate::daemon) fn note_markers(
         &mut self,
         agent: Agent,
         pair: &RuntimeSession,
-        text: &str,
+        markers: Vec<ContextMarker>,
     ) {
-        for marker in markers(text) {
+        for marker in markers {
             let kind = EntryKind::Note {
                 note: marker.kind,
                 handles: Vec::new(),

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use crate::core::agent::{Agent, Party};
-use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX};
+use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX, markers};
 use crate::core::delivery::CodexInput;
 use crate::core::entry::{
     Compaction, CompactionTrigger, ContinuityFact, Reload, ReloadCause, ReloadStep, ReloadWay,
@@ -67,6 +67,8 @@ impl Daemon {
         if !self.codex.is_between_turns() || !self.codex.take_untold() {
             return;
         }
+        let now_ms = self.clock.now_ms();
+        self.costs.conversation_began(Agent::Codex, now_ms);
         let order = ReloadOrder {
             agent: Agent::Codex,
             pair: RuntimeSession::default(),
@@ -104,7 +106,8 @@ impl Daemon {
             let entry = self.entry(codex, None, fact, "", Some(pair.clone()));
             self.record_mere_fact(entry);
         }
-        self.note_markers(Agent::Codex, &pair, said);
+        self.note_markers(Agent::Codex, &pair, markers(said));
+        self.look_at_rules();
     }
 
     fn inject(&mut self, packet: RecordedPacket) {

@@ -7,8 +7,10 @@ use crate::core::delivery::{CodexInput, OnBusy};
 use crate::core::entry::LifecycleEvent;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession};
 use crate::core::instructions::coordinator_note;
+use crate::core::relay_cost::CostSort;
 use crate::core::trace;
 use crate::daemon::bodies::Body;
+use crate::daemon::inbox::whole_text;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer, no_adapter};
 use crate::wire::control::{CodexJoin, Refusal, RefusalCode, Reply};
@@ -52,6 +54,11 @@ impl Daemon {
             text.push_str("\n\n");
             text.push_str(&note);
         }
+        let ours = text.chars().count();
+        let ours = ours.saturating_sub(whole_text(&body).chars().count());
+        let now_ms = self.clock.now_ms();
+        self.costs
+            .add(Agent::Codex, CostSort::Envelopes, ours, now_ms);
         let following = trace::attempt(&id, Some(&attempt));
         following.in_scope(|| tracing::debug!(?on_busy, repeat, "handed to the Codex adapter"));
         let asked = self

@@ -4,6 +4,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{ClaudeInput, HookPoint, LadderInput};
 use crate::core::entry::ReloadStep;
 use crate::core::id::RuntimeSession;
+use crate::core::relay_cost::CostSort;
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
@@ -68,6 +69,11 @@ impl Daemon {
     }
 
     fn receivers_hook(&mut self, pair: &RuntimeSession, params: &HookParams, asked: AskedHook) {
+        if params.event == "SubagentStop" {
+            // It tells of a helper and not of Claude's turn.
+            self.touched.helper(pair);
+            return asked.with_nothing();
+        }
         if let (Some(process), Some(runs)) = (params.claude_pid, params.monitor_runs) {
             self.monitor_runs(pair, process, runs);
         }
@@ -81,6 +87,10 @@ impl Daemon {
                     asked.with_nothing();
                 } else {
                     let reminder = self.reminder(Agent::Claude, pair);
+                    let chars = reminder.as_ref().map_or(0, |text| text.chars().count());
+                    let now_ms = self.clock.now_ms();
+                    self.costs
+                        .add(Agent::Claude, CostSort::Envelopes, chars, now_ms);
                     let give = |daemon: &mut Self, handed: HookReply| {
                         asked.with(daemon, handed.followed_by(reminder));
                     };
@@ -124,6 +134,8 @@ impl Daemon {
             }
             "SessionStart" => {
                 self.began_anew(pair, params.detail.as_deref());
+                let now_ms = self.clock.now_ms();
+                self.costs.conversation_began(Agent::Claude, now_ms);
                 let source = params.detail.as_deref();
                 let of = pair.clone();
                 return self.reload_claude(pair, source, move |daemon, text| {

@@ -1,11 +1,14 @@
 //! [`Builder`]: what a daemon is made of, and its way through the stages.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use axum::Router;
 
 use super::claimed::Claimed;
 use super::{StartError, descriptors};
+use crate::core::agent::Agent;
+use crate::core::relay_cost::ShownChars;
 use crate::daemon::handle::DaemonHandle;
 use crate::daemon::running::Running;
 use crate::daemon::takeover::Takeover;
@@ -34,6 +37,8 @@ pub struct Builder {
     pub own_program: PathBuf,
     /// Clear the `killed` sentinel: an explicit start by a person.
     pub clears_kill: bool,
+    /// How long what each agent's model is shown of our server is.
+    pub shown: BTreeMap<Agent, ShownChars>,
     /// Told how far the reading of the record is.
     pub reading: ReadProgress,
 }

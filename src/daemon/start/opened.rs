@@ -220,7 +220,8 @@ impl Opened {
             writer_events,
             disowned: self.disowned,
         });
-        let daemon = Daemon::new(
+        let shown = self.claimed.builder.shown.clone();
+        let mut daemon = Daemon::new(
             self.claimed.builder.dirs.clone(),
             identity,
             recorder,
@@ -229,6 +230,7 @@ impl Opened {
             self.channel.handle.commit().clone(),
             weak,
         );
+        daemon.costs.shows(shown);
         Assembled {
             daemon,
             first_words: self.first_words,

@@ -67,6 +67,7 @@ pub fn builder(place: &Place) -> Builder {
         claude_installed: true,
         own_program: std::env::current_exe().unwrap(),
         clears_kill: true,
+        shown: Default::default(),
         reading: Default::default(),
     }
 }

@@ -138,6 +138,7 @@ pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
                 "packet".to_owned(),
                 Some(reload.step.as_str().replace('_', " ")),
             ),
+            ContinuityFact::RulesChanged(_) => word("rules"),
             ContinuityFact::Forgotten { .. } => word("forgotten"),
         },
         EntryKind::Finding(record) => ("finding".to_owned(), Some(record.step.to_string())),

@@ -83,11 +83,6 @@ impl CardSheet {
         KeyFooter::new(deck, &keys)
     }
 
-    /// Whether something is typed.
-    pub(super) fn is_typed(&self) -> bool {
-        self.typed().is_some()
-    }
-
     /// The line that is typed.
     pub(super) fn typed(&self) -> Option<TypedLine<'_>> {
         let (title, field, does) = match &self.stage {

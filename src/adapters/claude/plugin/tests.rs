@@ -132,7 +132,7 @@ fn it_is_written_again_only_where_it_changed() {
     assert!(spec.write(&plugin).unwrap());
     assert!(spec.is_current(&plugin));
     let names = fs::read_dir(plugin.join("commands")).unwrap();
-    assert_eq!(names.count(), 3, "no temporary file stays");
+    assert_eq!(names.count(), 6, "no temporary file stays");
 }
 
 #[test]
@@ -143,7 +143,17 @@ fn no_command_is_the_beginning_of_another() {
         .iter()
         .filter_map(|(name, _)| name.strip_prefix("commands/")?.strip_suffix(".md"))
         .collect();
-    assert_eq!(commands, ["handoff", "status", "finalize"]);
+    assert_eq!(
+        commands,
+        [
+            "handoff",
+            "status",
+            "finalize",
+            "sync",
+            "recall",
+            "objective"
+        ]
+    );
     for one in &commands {
         for other in &commands {
             assert!(one == other || !other.starts_with(one));

@@ -133,7 +133,7 @@ fn what_is_said_while_a_task_is_current_is_of_that_task() {
     let files = ContinuityFact::TurnFiles(TurnFiles {
         read: vec!["src/b.rs".to_owned(), "src/a.rs".to_owned()],
         written: vec!["src/a.rs".to_owned()],
-        unfinished: Vec::new(),
+        ..TurnFiles::default()
     });
     record.work(1, CODEX, "", files.of(Agent::Codex));
     assert_eq!(record.current(), Some(&id(1)));

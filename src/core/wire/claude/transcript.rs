@@ -126,7 +126,8 @@ fn window_of(model: &str) -> Option<(u64, ContextSource)> {
     Some((window, ContextSource::Table))
 }
 
-fn has(line: &[u8], word: &[u8]) -> bool {
+/// Whether the line holds the word, read as nothing but bytes.
+pub(super) fn has(line: &[u8], word: &[u8]) -> bool {
     line.windows(word.len()).any(|part| part == word)
 }
 

@@ -10,9 +10,9 @@ use crate::carried::CarriedEntry;
 use crate::delivery::{DeliveryWay, OnBusy, Outcome};
 use crate::entry::{
     AgentChanged, ApprovalChoice, ApprovalEnd, ApprovalRecord, ApprovalRequest, ApprovalStep,
-    ChoiceEffect, Compaction, ContinuityFact, DeliveryRecord, DeliveryResult, Entry, EntryKind,
-    FINDING, Fate, Handoff, Message, NoteKind, Predecessor, Reload, ReloadStep, TASK, TaskRecord,
-    TurnFiles, TurnRecord, TurnStatus, WorkTree,
+    ChangedRules, ChoiceEffect, Compaction, ContinuityFact, DeliveryRecord, DeliveryResult, Entry,
+    EntryKind, FINDING, Fate, Handoff, Message, NoteKind, Predecessor, Reload, ReloadStep,
+    RulesChange, TASK, TaskRecord, TurnFiles, TurnRecord, TurnStatus, WorkTree,
 };
 use crate::id::{
     AttemptId, CapsuleId, EntryId, FindingId, RuntimeSession, Seq, SessionId, ThreadId, TurnId,
@@ -289,13 +289,15 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
 
 fn continuity() -> impl Strategy<Value = EntryKind> {
     let paths = || prop::collection::vec(text(), 0..3);
-    let files = (paths(), paths(), paths()).prop_map(|(read, written, unfinished)| {
-        ContinuityFact::TurnFiles(TurnFiles {
-            read,
-            written,
-            unfinished,
-        })
-    });
+    let files =
+        (paths(), paths(), paths(), 0..3_u64).prop_map(|(read, written, unfinished, helpers)| {
+            ContinuityFact::TurnFiles(TurnFiles {
+                read,
+                written,
+                unfinished,
+                helpers,
+            })
+        });
     let tokens = || prop::option::of(0..2_000_000_u64);
     let compaction = ("manual|auto|[a-z_]{0,12}", tokens(), tokens()).prop_map(
         |(trigger, tokens_before, tokens_after)| {
@@ -322,7 +324,12 @@ fn continuity() -> impl Strategy<Value = EntryKind> {
         })
     });
     let forgotten = prop::option::of(text()).prop_map(|what| ContinuityFact::Forgotten { what });
-    let fact = prop_oneof![files, compaction, reload, forgotten];
+    let rules =
+        (text(), text(), prop::collection::vec(agent(), 0..2)).prop_map(|(file, lines, by)| {
+            let files = vec![ChangedRules { file, by, lines }];
+            ContinuityFact::RulesChanged(RulesChange { files })
+        });
+    let fact = prop_oneof![files, compaction, reload, rules, forgotten];
     (agent(), fact).prop_map(|(agent, fact)| fact.of(agent))
 }
 

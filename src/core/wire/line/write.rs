@@ -347,6 +347,10 @@ fn continuity_object(record: &ContinuityRecord) -> Map<String, Value> {
                 json!(reload),
             )
         }
+        ContinuityFact::RulesChanged(change) => {
+            let title = format!("rules that {name} was told");
+            (event::RULES, "recorded", title, "rules", json!(change))
+        }
         ContinuityFact::Forgotten { what } => {
             let title = format!("forgotten of {name}");
             (

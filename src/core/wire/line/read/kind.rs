@@ -196,7 +196,11 @@ fn read_runtime_event(line: &Map<String, Value>, entry: &Entry) -> Option<EntryK
             stopped_by: get(object, "stoppedBy"),
         })),
         event::APPROVAL => read_approval(object, status).map(EntryKind::Approval),
-        kind @ (event::TURN_FILES | event::COMPACTED | event::RELOADED | event::FORGOTTEN) => {
+        kind @ (event::TURN_FILES
+        | event::COMPACTED
+        | event::RELOADED
+        | event::RULES
+        | event::FORGOTTEN) => {
             let fact = read_continuity(kind, object)?;
             let agent = get(object, "agent")?;
             Some(EntryKind::Continuity(ContinuityRecord { agent, fact }))
@@ -218,6 +222,7 @@ fn read_continuity(kind: &str, object: &Map<String, Value>) -> Option<Continuity
         event::TURN_FILES => ContinuityFact::TurnFiles(get(object, "files")?),
         event::COMPACTED => ContinuityFact::Compacted(get(object, "compaction")?),
         event::RELOADED => ContinuityFact::Reloaded(get(object, "reload")?),
+        event::RULES => ContinuityFact::RulesChanged(get(object, "rules")?),
         _ => {
             let forgotten = object.get("forgotten")?.as_object()?;
             let what = get(forgotten, "what");

@@ -1,0 +1,364 @@
+//! [`WorkFiles`]: what the record holds of an agent's work as files, for whoever would rather look
+//! there. Views: nobody reads them back.
+//!
+//! The names are those of the plugin `relay`.
+
+use serde_json::json;
+
+use super::packet::{PACKET_CHARS_MAX, Packet, PacketTerms};
+use super::packet_sections::waiting;
+use super::reminder::reminder;
+use super::state::ContinuityState;
+use super::state_json::{changed_since_by, state_json};
+use super::stated::{StateTag, is_state};
+use crate::agent::{Agent, Party};
+use crate::entry::{
+    ContinuityFact, ContinuityRecord, Entry, EntryKind, Reload, ReloadCause, ReloadStep,
+};
+use crate::id::RuntimeSession;
+use crate::snapshot::{ArtifactSnapshot, Snapshot};
+
+/// How many faults are shown: the latest ones.
+const ERRORS_MAX: usize = 50;
+
+/// How many lines the log has: the latest ones.
+const LOG_LINES_MAX: usize = 200;
+
+/// Of a text in a line, in characters.
+const LINE_CHARS_MAX: usize = 200;
+
+/// The files of one agent in one runtime session: their paths below its folder, and what they say.
+pub type WorkFiles = Vec<(String, String)>;
+
+/// Where such files belong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkFolder {
+    /// The runtime session.
+    pub pair: RuntimeSession,
+    /// Whose.
+    pub agent: Agent,
+    /// The files.
+    pub files: WorkFiles,
+}
+
+/// What they are made of.
+pub struct WorkSources<'a> {
+    /// The world as the record has it.
+    pub world: &'a Snapshot,
+    /// Whose work.
+    pub agent: Agent,
+    /// In which runtime session.
+    pub pair: &'a RuntimeSession,
+    /// Entries of the record, oldest first; those about this work count. With those of its
+    /// compactions and of its last packet.
+    pub entries: &'a [Entry],
+    /// How the files that it changed last begin, by their paths.
+    pub heads: &'a [(String, String)],
+    /// Puts a time in words, ms since the epoch.
+    pub time: &'a dyn Fn(i64) -> String,
+}
+
+impl std::fmt::Debug for WorkSources<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WorkSources")
+            .field("agent", &self.agent)
+            .field("pair", &self.pair)
+            .finish_non_exhaustive()
+    }
+}
+
+impl WorkSources<'_> {
+    /// The files; none where the record knows nothing of its work.
+    pub fn files(&self) -> WorkFiles {
+        let none = ContinuityState::default();
+        let of = |agent| self.world.state_of(agent, self.pair).unwrap_or(&none);
+        let (state, peer) = (of(self.agent), of(self.agent.peer()));
+        if state.is_blank() && state.packet.is_none() && state.compactions.is_empty() {
+            return WorkFiles::new();
+        }
+        let mut files = WorkFiles::new();
+        let mut add = |name: &str, text: String| files.push((name.to_owned(), text));
+        let value = state_json(self.agent, state, peer);
+        add("STATE.json", format!("{value:#}\n"));
+        if let Some(packet) = self.packet_now() {
+            add("EXEC_PACKET.md", packet.text);
+        }
+        add("INDEX.md", self.index());
+        add("TASKLOG.md", self.log().join("\n") + "\n");
+        add("errors.log", self.errors());
+        for artifact in self.artifacts() {
+            let value =
+                json!({"seq": artifact.seq, "at": artifact.at_ms, "artifact": artifact.artifact});
+            add(
+                &format!("artifacts/{}.json", artifact.seq.0),
+                format!("{value:#}\n"),
+            );
+        }
+        for (seq, text) in self.summaries(state) {
+            add(&format!("summaries/{seq}.md"), text);
+        }
+        if let Some(text) = self.given(state) {
+            add("derived/RELOAD.md", text.to_owned());
+        }
+        if !self.heads.is_empty() {
+            add("derived/file_snapshots.md", self.snapshots());
+        }
+        let notices = self.notices(state);
+        if !notices.is_empty() {
+            add("derived/notifications.txt", notices);
+        }
+        files
+    }
+
+    /// The files and the results of an agent, as one table each.
+    pub fn index(&self) -> String {
+        let none = ContinuityState::default();
+        let of = |agent| self.world.state_of(agent, self.pair).unwrap_or(&none);
+        let (state, peer) = (of(self.agent), of(self.agent.peer()));
+        let mut text = format!("# {}: files and results\n", self.agent.title());
+        text.push_str("\n| file | how | entry | changed since |\n|---|---|---|---|\n");
+        for (files, op) in [(&state.files, "written"), (&state.reads, "read")] {
+            for file in files.iter().rev() {
+                let since = changed_since_by(file, self.agent, peer);
+                let since = since.map_or("", Agent::title);
+                let path = cell(&file.path);
+                text.push_str(&format!("| {path} | {op} | #{} | {since} |\n", file.seq.0));
+            }
+        }
+        text.push_str("\n| result | sort | outcome | entry |\n|---|---|---|---|\n");
+        for artifact in self.artifacts() {
+            let (title, kind) = (
+                cell(&artifact.artifact.title),
+                cell(&artifact.artifact.kind),
+            );
+            let status = artifact.artifact.status.as_str();
+            let seq = artifact.seq.0;
+            text.push_str(&format!("| {title} | {kind} | {status} | #{seq} |\n"));
+        }
+        text
+    }
+
+    /// What happened in its work, a line each, oldest first.
+    pub fn log(&self) -> Vec<String> {
+        let lines = self.entries.iter().filter(|entry| self.is_ours(entry));
+        let lines = lines.filter_map(|entry| {
+            let what = self.happened(entry)?;
+            let at = (self.time)(entry.timestamp_ms);
+            Some(format!("- {at} #{} {what}", entry.seq.0))
+        });
+        let mut lines: Vec<String> = lines.collect();
+        lines.drain(..lines.len().saturating_sub(LOG_LINES_MAX));
+        lines
+    }
+
+    /// Of this pair, and not of somebody else's record.
+    fn is_ours(&self, entry: &Entry) -> bool {
+        let session = entry.runtime_session.as_ref();
+        entry.seq > self.world.foreign_through && session.is_none_or(|of| of == self.pair)
+    }
+
+    fn fact<'e>(&self, entry: &'e Entry) -> Option<&'e ContinuityFact> {
+        match &entry.kind {
+            EntryKind::Continuity(ContinuityRecord { agent, fact }) if *agent == self.agent => {
+                Some(fact)
+            }
+            _ => None,
+        }
+    }
+
+    fn happened(&self, entry: &Entry) -> Option<String> {
+        if let Some(fact) = self.fact(entry) {
+            return Some(match fact {
+                ContinuityFact::TurnFiles(files) => {
+                    let mut what = vec!["turn:".to_owned()];
+                    for (paths, op) in [(&files.written, "wrote"), (&files.read, "read")] {
+                        if !paths.is_empty() {
+                            what.push(format!("{op} {}", line(&paths.join(", "))));
+                        }
+                    }
+                    for command in &files.unfinished {
+                        what.push(format!("no end was seen of {}", line(command)));
+                    }
+                    if files.helpers > 0 {
+                        what.push(format!("{} helpers ended", files.helpers));
+                    }
+                    what.join(" ")
+                }
+                ContinuityFact::Compacted(compaction) => {
+                    format!("its context was compacted ({})", compaction.trigger)
+                }
+                ContinuityFact::Reloaded(reload) => {
+                    format!(
+                        "packet {}, by {}: {}",
+                        reload.cause,
+                        reload.way,
+                        step(reload)
+                    )
+                }
+                ContinuityFact::RulesChanged(change) if change.files.is_empty() => {
+                    "it has the project's rules of now".to_owned()
+                }
+                ContinuityFact::RulesChanged(change) => {
+                    let files = change.files.iter().map(|changed| changed.file.as_str());
+                    let files = files.collect::<Vec<_>>().join(", ");
+                    format!("rules changed while it runs: {}", line(&files))
+                }
+                ContinuityFact::Forgotten { what } => {
+                    let what = what.as_deref().unwrap_or("all of it");
+                    format!("you had it forget {}", line(what))
+                }
+            });
+        }
+        let EntryKind::Note { note, .. } = &entry.kind else {
+            return None;
+        };
+        let is_its = match &entry.source {
+            Party::Agent(by) => *by == self.agent,
+            Party::Human => {
+                let target = entry.target.as_ref().and_then(Party::agent);
+                target.is_none_or(|to| to == self.agent)
+            }
+            _ => false,
+        };
+        (is_its && is_state(*note)).then(|| {
+            let (kind, tag) = (note.as_str(), StateTag::of(entry).as_str());
+            format!("{kind} [{tag}]: {}", line(&entry.content))
+        })
+    }
+
+    fn packet_now(&self) -> Option<Packet> {
+        let mut latest = self
+            .entries
+            .iter()
+            .rev()
+            .filter(|entry| self.is_ours(entry));
+        let latest = latest.find(|entry| self.happened(entry).is_some());
+        let last = latest.map_or(0, |entry| entry.timestamp_ms);
+        let terms = PacketTerms {
+            agent: self.agent,
+            pair: self.pair,
+            cause: &ReloadCause::Asked,
+            at: &(self.time)(last),
+            chars_max: PACKET_CHARS_MAX,
+        };
+        Packet::of(self.world, None, terms)
+    }
+
+    fn artifacts(&self) -> impl Iterator<Item = &ArtifactSnapshot> {
+        let artifacts = self.world.artifacts.iter();
+        artifacts.filter(|artifact| {
+            artifact.by.agent() == Some(self.agent) && artifact.seq > self.world.foreign_through
+        })
+    }
+
+    /// Of each compaction what its vendor kept of the conversation, and what the agent was given
+    /// after it.
+    fn summaries(&self, state: &ContinuityState) -> Vec<(u64, String)> {
+        let summaries = state.compactions.iter().filter_map(|seen| {
+            let mut entries = self
+                .entries
+                .iter()
+                .skip_while(|entry| entry.seq != seen.seq);
+            let compacted = entries.next()?;
+            let given = entries
+                .take_while(|entry| !matches!(self.fact(entry), Some(ContinuityFact::Compacted(_))))
+                .find(|entry| self.is_offer(entry));
+            let at = (self.time)(seen.at_ms);
+            let summary = match compacted.content.as_str() {
+                "" => "(its vendor told none)",
+                summary => summary,
+            };
+            let mut text = format!(
+                "# Compacted at {at} ({})\n\n## Summary\n\n{summary}\n",
+                seen.compaction.trigger
+            );
+            if let Some(given) = given {
+                text.push_str(&format!("\n## Given after it\n\n{}\n", given.content));
+            }
+            Some((seen.seq.0, text))
+        });
+        summaries.collect()
+    }
+
+    fn is_offer(&self, entry: &Entry) -> bool {
+        matches!(
+            self.fact(entry),
+            Some(ContinuityFact::Reloaded(Reload {
+                step: ReloadStep::Offered { .. },
+                ..
+            }))
+        )
+    }
+
+    fn given(&self, state: &ContinuityState) -> Option<&str> {
+        let packet = state.packet.as_ref()?;
+        let mut offers = self.entries.iter().filter(|entry| self.is_offer(entry));
+        let offer = offers.find(|entry| entry.id == packet.id)?;
+        Some(&offer.content)
+    }
+
+    fn snapshots(&self) -> String {
+        let mut text = String::from("# How the files begin that it changed last\n");
+        for (path, head) in self.heads {
+            text.push_str(&format!("\n## {}\n\n", line(path)));
+            for row in head.lines() {
+                text.push_str("    ");
+                text.push_str(row);
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    fn notices(&self, state: &ContinuityState) -> String {
+        let mut lines: Vec<String> = waiting(self.world, self.agent, self.pair)
+            .iter()
+            .map(|item| line(item))
+            .collect();
+        lines.extend(reminder(state.turns_since_written, u64::MAX));
+        lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    /// Packets that did not come, or of which nobody knows.
+    fn errors(&self) -> String {
+        let faults = self.entries.iter().filter(|entry| self.is_ours(entry));
+        let faults = faults.filter_map(|entry| match self.fact(entry)? {
+            ContinuityFact::Reloaded(
+                reload @ Reload {
+                    step: ReloadStep::NotGiven { .. } | ReloadStep::Unknown { .. },
+                    ..
+                },
+            ) => {
+                let at = (self.time)(entry.timestamp_ms);
+                Some(format!("{at} #{} packet {}\n", entry.seq.0, step(reload)))
+            }
+            _ => None,
+        });
+        let mut faults: Vec<String> = faults.collect();
+        faults.drain(..faults.len().saturating_sub(ERRORS_MAX));
+        faults.concat()
+    }
+}
+
+fn step(reload: &Reload) -> String {
+    match &reload.step {
+        ReloadStep::NotGiven { why } => format!("not given: {}", line(why)),
+        ReloadStep::Unknown { why } => format!("unknown: {}", line(why)),
+        known => known.as_str().to_owned(),
+    }
+}
+
+/// A text as one line of bounded length.
+fn line(text: &str) -> String {
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let clean: String = one_line.chars().filter(|c| !c.is_control()).collect();
+    match clean.char_indices().nth(LINE_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &clean[..end]),
+        None => clean,
+    }
+}
+
+/// As [`line`], in a table.
+fn cell(text: &str) -> String {
+    line(text).replace('|', "\\|")
+}

@@ -1,0 +1,72 @@
+//! What Claude says of its work in its own words of a whole turn: its transcript is read beside the
+//! loop, and no hook waits for that.
+
+use std::path::Path;
+use std::sync::PoisonError;
+
+use crate::core::agent::Agent;
+use crate::core::continuity::{MARKERS_MAX, markers};
+use crate::core::id::RuntimeSession;
+use crate::daemon::event::{ClaudeSpoke, Event};
+use crate::daemon::owners::Daemon;
+use crate::wire::control::HookParams;
+
+impl Daemon {
+    /// Has what Claude said since its last stop searched for marks. At the beginning of a turn only
+    /// how far its transcript goes by then is noted.
+    pub(super) fn search_claudes_words(&mut self, pair: &RuntimeSession, params: &HookParams) {
+        if !self.read_claudes_words(pair, params)
+            && let Some(last) = params.text.as_deref().filter(|_| ends_turn(&params.event))
+        {
+            self.note_markers(Agent::Claude, pair, markers(last));
+        }
+    }
+
+    /// What Claude said was read.
+    pub(in crate::daemon) fn on_claude_spoke(&mut self, spoke: ClaudeSpoke) {
+        drop(spoke.under_way);
+        self.spoken.was_read();
+        self.note_markers(Agent::Claude, &spoke.pair, spoke.markers);
+    }
+
+    /// Whether that is under way: not without a transcript's path, and not for one runtime session
+    /// or one hook too many.
+    fn read_claudes_words(&mut self, pair: &RuntimeSession, params: &HookParams) -> bool {
+        let path = params.transcript.as_deref().map(Path::new);
+        let Some(path) = path.filter(|path| path.is_absolute()) else {
+            return false;
+        };
+        let Some(words) = self.spoken.of(pair) else {
+            return false;
+        };
+        let (path, pair) = (path.to_owned(), pair.clone());
+        let (event, last) = (params.event.clone(), params.text.clone());
+        let under_way = self.operations.begin_beside();
+        let work = move || {
+            // Only figures are behind the lock, which are good whenever it is free.
+            let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+            let texts = match event.as_str() {
+                "UserPromptSubmit" => {
+                    words.turn_begins(&path);
+                    Vec::new()
+                }
+                event if ends_turn(event) => words.at_stop(&path, last.as_deref()),
+                _ => words.so_far(&path),
+            };
+            // Each text by itself: code that one leaves open does not reach into the next.
+            let mut found: Vec<_> = texts.iter().flat_map(|text| markers(text)).collect();
+            found.drain(..found.len().saturating_sub(MARKERS_MAX));
+            Event::ClaudeSpoke(ClaudeSpoke {
+                pair,
+                markers: found,
+                under_way,
+            })
+        };
+        self.spoken.read(&self.events, Box::new(work));
+        true
+    }
+}
+
+fn ends_turn(event: &str) -> bool {
+    matches!(event, "Stop" | "StopFailure")
+}

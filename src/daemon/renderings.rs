@@ -1,0 +1,75 @@
+//! [`Renderings`]: when the files about the agents' work are to be made, and of which session.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Between two renderings: nobody reads them faster than that.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// When the files are to be made.
+#[derive(Debug, Default)]
+pub(super) struct Renderings {
+    lock: RenderLock,
+    due: Option<Instant>,
+    last: Option<Instant>,
+    under_way: bool,
+}
+
+/// Who holds it writes or deletes the files.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RenderLock {
+    one: Arc<Mutex<()>>,
+    /// Which session of this process they are of: what was begun for an earlier one is not written.
+    session: Arc<AtomicU64>,
+}
+
+impl RenderLock {
+    /// The session that goes on.
+    pub(super) fn session(&self) -> u64 {
+        self.session.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn hold(&self) -> MutexGuard<'_, ()> {
+        self.one.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Renderings {
+    /// Something new is in the record.
+    pub(super) fn changed(&mut self) {
+        let from = self.last.map(|last| last + PAUSE);
+        let now = Instant::now();
+        self.due
+            .get_or_insert(from.map_or(now, |from| from.max(now)));
+    }
+
+    /// Another session goes on: from here on nothing of the one before is written.
+    pub(super) fn begin_anew(&mut self) {
+        self.lock.session.fetch_add(1, Ordering::SeqCst);
+        self.changed();
+    }
+
+    pub(super) fn lock(&self) -> RenderLock {
+        self.lock.clone()
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.due.filter(|_| !self.under_way)
+    }
+
+    /// One begins.
+    pub(super) fn begin(&mut self) -> RenderLock {
+        self.due = None;
+        self.under_way = true;
+        self.lock()
+    }
+
+    /// It is over.
+    pub(super) fn ended(&mut self) {
+        self.under_way = false;
+        self.last = Some(Instant::now());
+    }
+}

@@ -1,0 +1,66 @@
+//! [`RulesWatch`]: which rules of the project each agent was told, and when they are looked at again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::core::agent::Agent;
+use crate::core::instructions::RuleTexts;
+
+/// Between two looks, while an agent is here.
+const LOOK_EVERY: Duration = Duration::from_secs(15);
+
+/// What each agent was told.
+#[derive(Debug, Default)]
+pub(super) struct RulesWatch {
+    told: BTreeMap<Agent, Arc<RuleTexts>>,
+    /// What Codex read when its conversation began: it reads no file again, not even after a
+    /// compaction (0.169.0, observed).
+    codex_began: Option<Arc<RuleTexts>>,
+    last: Option<Instant>,
+    under_way: bool,
+}
+
+impl RulesWatch {
+    /// An agent begins or was compacted, and has these now; `begins`: another conversation.
+    pub(super) fn is_told(&mut self, agent: Agent, texts: &Arc<RuleTexts>, begins: bool) {
+        self.told.insert(agent, Arc::clone(texts));
+        self.last.get_or_insert_with(Instant::now);
+        if agent == Agent::Codex && (begins || self.codex_began.is_none()) {
+            self.codex_began = Some(Arc::clone(texts));
+        }
+    }
+
+    /// What Codex read by itself, when that is known.
+    pub(super) fn codex_began(&self) -> Option<Arc<RuleTexts>> {
+        self.codex_began.clone()
+    }
+
+    /// When they are looked at again; none where nobody was told anything yet.
+    pub(super) fn next_look(&self) -> Option<Instant> {
+        let last = self.last?;
+        (!self.under_way).then(|| last + LOOK_EVERY)
+    }
+
+    /// What each agent was told, for a look that begins now; none while one goes on.
+    pub(super) fn begin_look(&mut self) -> Option<BTreeMap<Agent, Arc<RuleTexts>>> {
+        if self.under_way {
+            return None;
+        }
+        self.under_way = true;
+        self.last = Some(Instant::now());
+        Some(self.told.clone())
+    }
+
+    /// It is over.
+    pub(super) fn looked(&mut self) {
+        self.under_way = false;
+    }
+
+    /// What an agent was told.
+    pub(super) fn told(&self, agent: Agent) -> Option<&Arc<RuleTexts>> {
+        self.told.get(&agent)
+    }
+}

@@ -1,0 +1,55 @@
+//! Rules of the project that change while agents run.
+
+use super::rig::Rig;
+use super::silence::hook;
+use crate::adapters::codex::fact::CodexFact;
+use crate::core::agent::Agent;
+use crate::core::id::RuntimeSession;
+use crate::store::testing::Place;
+use crate::wire::control::{Reply, Role};
+
+/// The files that differ for an agent, with who wrote them.
+fn changed(rig: &Rig, agent: Agent) -> Vec<(String, Vec<Agent>)> {
+    let world = rig.daemon.recorder.world();
+    let state = world.state_of(agent, &RuntimeSession::default());
+    let changed = state.into_iter().flat_map(|state| &state.rules_changed);
+    changed
+        .map(|seen| (seen.changed.file.clone(), seen.changed.by.clone()))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_change_is_recorded_once_with_its_author_until_the_agent_begins_anew() {
+    let place = Place::new();
+    let write = |text: &str| std::fs::write(place.dirs.root.join("AGENTS.md"), text).unwrap();
+    write("One.\n");
+    let mut rig = Rig::start(&place).await;
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    rig.settle().await;
+    let begin = hook("SessionStart", Some("startup"));
+    assert!(matches!(rig.call(&hooks, begin).await, Ok(Reply::Hook(_))));
+    for _ in 0..2 {
+        rig.daemon.look_at_rules();
+        rig.settle().await;
+    }
+    assert_eq!(changed(&rig, Agent::Claude), []);
+
+    write("Two.\n");
+    rig.fact(CodexFact::FilesWritten {
+        paths: vec![place.dirs.root.join("AGENTS.md").display().to_string()],
+    });
+    let before = rig.daemon.recorder.world().seq;
+    for _ in 0..2 {
+        rig.daemon.look_at_rules();
+        rig.settle().await;
+    }
+    let told = changed(&rig, Agent::Claude);
+    assert_eq!(told, [("AGENTS.md".to_owned(), vec![Agent::Codex])]);
+    assert_eq!(rig.daemon.recorder.world().seq.0, before.0 + 1);
+
+    let again = hook("SessionStart", Some("compact"));
+    assert!(matches!(rig.call(&hooks, again).await, Ok(Reply::Hook(_))));
+    rig.settle().await;
+    assert_eq!(changed(&rig, Agent::Claude), []);
+}

@@ -1,0 +1,129 @@
+//! What Claude says of its work, over a whole turn.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::rig::{Guest, Rig};
+use crate::core::agent::Agent;
+use crate::core::id::RuntimeSession;
+use crate::store::testing::Place;
+use crate::wire::control::{Command, HookParams, Role};
+
+/// A Claude that writes a transcript.
+struct Speaker {
+    rig: Rig,
+    hooks: Guest,
+    transcript: PathBuf,
+    _bridge: Guest,
+}
+
+impl Speaker {
+    async fn start(place: &Place) -> Self {
+        let mut rig = Rig::start(place).await;
+        let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+        let hooks = rig.connect(Role::Hook, None, false);
+        rig.settle().await;
+        Self {
+            rig,
+            hooks,
+            transcript: place.dir.path().join("t.jsonl"),
+            _bridge: bridge,
+        }
+    }
+
+    async fn hook(&mut self, event: &str, last: Option<&str>) {
+        let transcript = self.transcript.to_str().unwrap().to_owned();
+        let params = HookParams {
+            event: event.to_owned(),
+            claude_pid: Some(7_000_000),
+            transcript: Some(transcript),
+            text: last.map(str::to_owned),
+            ..HookParams::default()
+        };
+        let asked = self.rig.call(&self.hooks, Command::Hook(params)).await;
+        asked.unwrap();
+        self.rig.settle().await;
+    }
+
+    fn writes(&self, text: &str) {
+        let block = json!([{"type": "text", "text": text}]);
+        let line = json!({"type": "assistant", "message": {"content": block}});
+        append(&self.transcript, &format!("{line}\n"));
+    }
+
+    fn notes(&self) -> Vec<&str> {
+        let notes = &self.rig.daemon.recorder.world().notes;
+        notes.iter().map(|note| note.text.as_str()).collect()
+    }
+}
+
+fn append(path: &Path, text: &str) {
+    let old = fs::read_to_string(path).unwrap_or_default();
+    fs::write(path, old + text).unwrap();
+}
+
+#[tokio::test]
+async fn marks_of_a_whole_turn_count_and_one_that_code_left_open_hides_no_other() {
+    let place = Place::new();
+    let mut claude = Speaker::start(&place).await;
+    claude.writes("<!-- relay:plan of an earlier turn -->");
+    claude.hook("UserPromptSubmit", None).await;
+    claude.writes("<!-- relay:objective Jam -->\n```\nan example");
+    claude.writes("<!-- relay:next Wash -->");
+    // In the middle of the turn, and before what it said is gone from its context.
+    claude.hook("PreCompact", None).await;
+    assert_eq!(claude.notes(), ["Jam", "Wash"]);
+    claude.writes("<!-- relay:next Peel -->");
+    let last = "So far.\n<!-- relay:next Cook -->";
+    claude.hook("Stop", Some(last)).await;
+    assert_eq!(claude.notes(), ["Jam", "Wash", "Peel", "Cook"]);
+    claude.writes(last);
+    claude.hook("UserPromptSubmit", None).await;
+    claude.hook("Stop", Some("Nothing more.")).await;
+    claude.hook("SessionEnd", None).await;
+    assert_eq!(claude.notes(), ["Jam", "Wash", "Peel", "Cook"]);
+}
+
+#[tokio::test]
+async fn a_transcript_that_is_no_file_holds_nobody_up_and_the_last_words_count() {
+    let place = Place::new();
+    let mut claude = Speaker::start(&place).await;
+    fs::create_dir(&claude.transcript).unwrap();
+    claude.hook("UserPromptSubmit", None).await;
+    claude.hook("Stop", Some("<!-- relay:next Cook -->")).await;
+    assert_eq!(claude.notes(), ["Cook"]);
+    claude.transcript = PathBuf::from("relative.jsonl");
+    claude.hook("Stop", Some("<!-- relay:next Eat -->")).await;
+    assert_eq!(claude.notes(), ["Cook", "Eat"]);
+}
+
+#[tokio::test]
+async fn no_more_than_twenty_marks_of_a_turn_are_recorded_the_last_ones() {
+    let place = Place::new();
+    let mut claude = Speaker::start(&place).await;
+    claude.hook("UserPromptSubmit", None).await;
+    for number in 0..30 {
+        claude.writes(&format!("<!-- relay:question {number}? -->"));
+    }
+    claude.hook("Stop", None).await;
+    let wanted: Vec<String> = (10..30).map(|number| format!("{number}?")).collect();
+    assert_eq!(claude.notes(), wanted);
+}
+
+#[tokio::test]
+async fn helpers_that_ended_are_counted_with_the_turn_and_are_no_turn_of_claudes() {
+    let place = Place::new();
+    let mut claude = Speaker::start(&place).await;
+    claude.hook("UserPromptSubmit", None).await;
+    for _ in 0..2 {
+        let done = "<!-- relay:done -->";
+        claude.hook("SubagentStop", Some(done)).await;
+    }
+    claude.hook("Stop", Some("Done.")).await;
+    let world = claude.rig.daemon.recorder.world();
+    let state = world.state_of(Agent::Claude, &RuntimeSession::default());
+    assert_eq!(state.unwrap().helpers_total, 2);
+    assert!(claude.notes().is_empty());
+}

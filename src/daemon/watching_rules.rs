@@ -1,0 +1,141 @@
+//! Whether the project's rules are still those that each agent was told, for as long as it runs: a
+//! change is recorded, and with it the person sees it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::event::{Event, RulesLooked};
+use super::owners::Daemon;
+use super::recent_writes::RECENT_MS;
+use crate::adapters::project_rules::ProjectRules;
+use crate::core::agent::{Agent, Party};
+use crate::core::entry::{ChangedRules, ContinuityFact, RulesChange};
+use crate::core::id::RuntimeSession;
+use crate::core::instructions::{RuleTexts, RulesDiff, rules_diff};
+
+impl Daemon {
+    /// When the rules are to be looked at again.
+    pub(super) fn next_look_at_rules(&self) -> Option<Instant> {
+        let is_here = self.agents_here().next().is_some();
+        self.rules_watch.next_look().filter(|_| is_here)
+    }
+
+    pub(super) fn rules_deadline(&mut self) {
+        if self
+            .next_look_at_rules()
+            .is_some_and(|due| due <= Instant::now())
+        {
+            self.look_at_rules();
+        }
+    }
+
+    /// Has the project's rules compared with what the agents were told, beside the loop.
+    pub(super) fn look_at_rules(&mut self) {
+        let is_of_use = self.configuration.shares_rules() && self.agents_here().next().is_some();
+        if !is_of_use || self.operations.is_stopping() {
+            return;
+        }
+        let Some(told) = self.rules_watch.begin_look() else {
+            return;
+        };
+        let root = self.dirs.root.clone();
+        let redactor = Arc::clone(self.recorder.redactor());
+        self.beside(move |under_way| {
+            let texts = ProjectRules::read(&root, &redactor).texts();
+            let differ = told.into_iter().map(|(agent, told)| {
+                let differ = rules_diff(&told, &texts);
+                (agent, told, differ)
+            });
+            Event::RulesLooked(Box::new(RulesLooked {
+                differ: differ.collect(),
+                texts: Arc::new(texts),
+                under_way,
+            }))
+        });
+    }
+
+    /// They were compared.
+    pub(super) fn on_rules_looked(&mut self, looked: RulesLooked) {
+        let RulesLooked {
+            differ,
+            texts,
+            under_way: _heard,
+        } = looked;
+        self.rules_watch.looked();
+        let here: Vec<Agent> = self.agents_here().collect();
+        for agent in here {
+            let known = differ.iter().find(|(of, ..)| *of == agent);
+            let now = self.rules_watch.told(agent);
+            match (known, now) {
+                // Its beginning was not seen: from here on.
+                (None, None) => self.rules_watch.is_told(agent, &texts, false),
+                (Some((_, told, differ)), Some(now)) if Arc::ptr_eq(told, now) => {
+                    self.record_rules(agent, differ);
+                }
+                // It was told meanwhile.
+                _ => {}
+            }
+        }
+    }
+
+    /// The agent has the rules of now: what differed before does not any more.
+    pub(super) fn rules_are_told(&mut self, agent: Agent, texts: &Arc<RuleTexts>, begins: bool) {
+        self.rules_watch.is_told(agent, texts, begins);
+        self.record_rules(agent, &[]);
+    }
+
+    fn record_rules(&mut self, agent: Agent, differ: &[RulesDiff]) {
+        let pair = RuntimeSession::default();
+        let known = self.recorder.world().state_of(agent, &pair);
+        let known: Vec<(&str, &str)> = known
+            .into_iter()
+            .flat_map(|state| &state.rules_changed)
+            .map(|seen| (seen.changed.file.as_str(), seen.changed.lines.as_str()))
+            .collect();
+        let now = differ
+            .iter()
+            .map(|differs| (differs.file.as_str(), differs.lines.as_str()));
+        if now.eq(known) {
+            return;
+        }
+        let since_ms = self.clock.now_ms() - RECENT_MS;
+        let wrote = |by: &Agent, file: &str| {
+            let mut files = self.recent_writes.since(*by, since_ms);
+            files.any(|path| {
+                let path = Path::new(path);
+                path.strip_prefix(&self.dirs.root).unwrap_or(path) == Path::new(file)
+            })
+        };
+        let files = differ.iter().map(|differs| ChangedRules {
+            by: Agent::ALL
+                .into_iter()
+                .filter(|by| wrote(by, &differs.file))
+                .collect(),
+            file: differs.file.clone(),
+            lines: differs.lines.clone(),
+        });
+        let change = RulesChange {
+            files: files.collect(),
+        };
+        let content = match change.files.as_slice() {
+            [] => format!("{} has the project's rules of now", agent.title()),
+            files => {
+                let names: Vec<&str> = files.iter().map(|changed| changed.file.as_str()).collect();
+                let names = names.join(", ");
+                format!("rules changed while {} runs: {names}", agent.title())
+            }
+        };
+        let fact = ContinuityFact::RulesChanged(change).of(agent);
+        let entry = self.entry(Party::System, Some(agent.into()), fact, content, Some(pair));
+        self.record_mere_fact(entry);
+    }
+
+    fn agents_here(&self) -> impl Iterator<Item = Agent> {
+        let world = self.recorder.world();
+        Agent::ALL
+            .into_iter()
+            .filter(|agent| world.agent(*agent).state.is_attached())
+    }
+}
