@@ -33,6 +33,9 @@ fn note(project: &Project, text: &str) {
     codex.tool("append_note", json!({"text": text}));
 }
 
+/// How a program says that the screen is its own.
+const TAKEN: &[u8] = b"\x1b[?1049h";
+
 /// What lies in the folder of the copies.
 fn copies(project: &Project) -> Vec<PathBuf> {
     let folder = project.base().join("runtime");
@@ -88,7 +91,17 @@ fn an_editor_that_fails_is_said_and_nothing_is_harmed() {
 fn an_editor_that_writes_nothing_or_is_not_there_changes_nothing() {
     let project = Project::new();
     let mut deck = deck(&project, "true");
+    let taken = |deck: &Pty| {
+        let transcript = deck.transcript();
+        let windows = transcript.windows(TAKEN.len());
+        windows.filter(|window| *window == TAKEN).count()
+    };
+    let before = taken(&deck);
     deck.press(Key::Char('e'));
+    // Nothing else tells of such an editor.
+    wait_until("the terminal to be taken again", timeout(), || {
+        (taken(&deck) > before).then_some(())
+    });
     is_back(&mut deck, &project);
     std::fs::remove_file(project.root().join("editor.sh")).unwrap();
     deck.press(Key::Char('e'));

@@ -49,7 +49,6 @@ fn a_click_on_a_key_at_the_foot_of_an_overlay_does_what_the_key_does() {
         ("approve", "⏎ approve", "<enter>"),
         ("approve", "esc not yet", "<esc>"),
         ("reject", "esc back", "<esc>"),
-        ("review_dismiss", "esc back", "<esc>"),
         ("agent_open", "m write to it", "m"),
         ("ambiguous", "v mark", "v"),
         ("ambiguous", "esc later", "<esc>"),
