@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::pair::attached_claude;
+use crate::pair::{attached_claude, wait_status};
 use crate::support::model_request::{ModelRequest, says};
 use crate::support::pair::Pair;
 use crate::support::pty::Pty;
@@ -24,6 +24,11 @@ fn reminders_by(pair: &Pair, claude: &mut Pty, turn: usize) -> usize {
     claude.wait_for_text(&done);
     let asked = |request: &ModelRequest| request.is_step() && request.user_text().contains(&prompt);
     let request = pair.messages.wait_for_request("the turn's request", asked);
+    // What is typed while Claude runs its `Stop` hook can be told to us before that hook tells of
+    // the end, and belongs to the same turn then.
+    wait_status(pair, "the end of the turn", |status| {
+        status["agents"]["claude"]["state"] == "idle"
+    });
     request.count_of(REMINDER)
 }
 
