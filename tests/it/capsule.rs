@@ -564,7 +564,8 @@ fn what_was_said_before_goes_along_as_far_as_the_person_ticks_it() {
     let project = Project::new();
     let _daemon = project.daemon();
     let id = said_before(&project);
-    let handoff = ["capsule", "handoff", &id, "--to", "codex", "--hydrate"];
+    // What stands behind the flag is no word to look for.
+    let handoff = ["capsule", "handoff", "--to", "codex", "--hydrate", &id];
     // Nobody is there to tick.
     let finished = project.run(handoff);
     assert_eq!(finished.code(), 2, "{finished:#?}");
@@ -594,6 +595,21 @@ fn what_was_said_before_goes_along_as_far_as_the_person_ticks_it() {
     assert_eq!(format!("{}, claude", hit["seq"]), entry);
     let text = all["text"].as_str().unwrap();
     assert!(found.iter().all(|it| text.contains(it)), "{text}");
+
+    // By other words than the title's.
+    let other = [
+        "capsule",
+        "handoff",
+        "--to",
+        "codex",
+        "--hydrate=restart",
+        &id,
+    ];
+    let other = project.run(other.into_iter().chain(["--yes", "--json"]));
+    let other = other.expect_success().json();
+    let other = other["found"].as_array().unwrap();
+    assert_eq!(other.len(), 1, "{other:?}");
+    assert!(other[0].as_str().unwrap().ends_with("loses its key"));
 
     let mut pty = Pty::spawn(&project.ctxrelay(handoff));
     pty.wait_for_text("Which go along?");

@@ -40,7 +40,7 @@ pub struct HandTaskArgs {
     pub force: bool,
     /// Add what was said about the same before, as far as you tick it: at most 5 texts, looked for by
     /// these words, else by the title
-    #[arg(long, value_name = "WORDS", num_args = 0..=1)]
+    #[arg(long, value_name = "WORDS", num_args = 0..=1, require_equals = true)]
     pub hydrate: Option<Option<String>>,
     /// All of that, without a question
     #[arg(long, requires = "hydrate")]
