@@ -9,6 +9,7 @@ mod tree;
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use ctxrelay_ui::model::{self as ui, AgentRecovery, RecoveryView};
 use serde_json::{Value, json};
@@ -112,7 +113,7 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
 }
 
 impl Past {
-    fn undelivered(&self) -> impl Iterator<Item = (&EntryId, &MessageSnapshot)> {
+    fn undelivered(&self) -> impl Iterator<Item = (&EntryId, &Arc<MessageSnapshot>)> {
         let messages = self.world.unsettled.iter();
         messages.filter(|(_, message)| !message.is_proven())
     }

@@ -10,6 +10,7 @@ mod signing;
 mod tasking;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use super::agent::{Agent, AgentState};
 use super::alarm::{Alarm, AlarmSnapshot, acknowledged_by};
@@ -76,7 +77,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                 .as_ref()
                 .and_then(|id| world.open_handoffs.get_mut(id))
             {
-                handoff.answer = Some(entry.id.clone());
+                Arc::make_mut(handoff).answer = Some(entry.id.clone());
             }
         }
         EntryKind::Handoff(handoff) => {
@@ -299,7 +300,7 @@ fn raise(world: &mut Snapshot, entry: &Entry, alarm: Alarm) {
 fn open_handoff(world: &mut Snapshot, entry: &Entry, reason: &str) {
     world.open_handoffs.insert(
         entry.id.clone(),
-        HandoffSnapshot {
+        Arc::new(HandoffSnapshot {
             id: entry.id.clone(),
             seq: entry.seq,
             from: entry.source.clone(),
@@ -312,7 +313,7 @@ fn open_handoff(world: &mut Snapshot, entry: &Entry, reason: &str) {
             answer: None,
             blocked_by: None,
             handled_by: None,
-        },
+        }),
     );
 }
 
@@ -327,7 +328,7 @@ fn track(world: &mut Snapshot, entry: &Entry) {
     if let (Some(to), Some(on_busy)) = (entry.receiver(), entry.on_busy()) {
         world.unsettled.insert(
             entry.id.clone(),
-            MessageSnapshot {
+            Arc::new(MessageSnapshot {
                 seq: entry.seq,
                 from: entry.source.clone(),
                 to,
@@ -337,7 +338,7 @@ fn track(world: &mut Snapshot, entry: &Entry) {
                 result: None,
                 rung: None,
                 hash: None,
-            },
+            }),
         );
     }
 }
@@ -364,7 +365,7 @@ fn fold_note(world: &mut Snapshot, entry: &Entry, note: NoteKind, handles: &[Ent
         );
         for id in handles {
             if let Some(handoff) = world.open_handoffs.get_mut(id) {
-                handoff.blocked_by = Some(entry.id.clone());
+                Arc::make_mut(handoff).blocked_by = Some(entry.id.clone());
             }
         }
     }

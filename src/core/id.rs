@@ -1,7 +1,9 @@
 //! Ids as types of their own, so that a thread id cannot be passed for a turn id.
 
 use std::fmt;
+use std::sync::Arc;
 
+use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize};
 
 macro_rules! id {
@@ -9,11 +11,11 @@ macro_rules! id {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(transparent)]
-        pub struct $name(String);
+        pub struct $name(#[serde(deserialize_with = "shared")] Arc<str>);
 
         impl $name {
             /// Takes the text as it is; ids from outside are opaque.
-            pub fn new(text: impl Into<String>) -> Self {
+            pub fn new(text: impl Into<Arc<str>>) -> Self {
                 Self(text.into())
             }
 
@@ -45,7 +47,7 @@ macro_rules! id {
 
         impl From<String> for $name {
             fn from(text: String) -> Self {
-                Self(text)
+                Self(text.into())
             }
         }
     };
@@ -88,7 +90,7 @@ id!(
 
 impl Default for RuntimeSession {
     fn default() -> Self {
-        Self("default".to_owned())
+        Self("default".into())
     }
 }
 
@@ -130,6 +132,26 @@ impl SessionId {
             && hex.len() == 8
             && hex.bytes().all(is_hex)
     }
+}
+
+/// A text that many hold: an id stands in a dozen places of a state with fifty thousand messages,
+/// and that state is held twice, by the daemon and by the deck beside it.
+fn shared<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
+    struct Text;
+
+    impl Visitor<'_> for Text {
+        type Value = Arc<str>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a string")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Arc<str>, E> {
+            Ok(text.into())
+        }
+    }
+
+    deserializer.deserialize_str(Text)
 }
 
 fn is_hex(byte: u8) -> bool {

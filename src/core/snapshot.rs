@@ -75,16 +75,17 @@ pub struct Snapshot {
     pub agents: BTreeMap<Agent, AgentSnapshot>,
     /// Messages and handoffs that provably arrived, by receiver.
     pub delivered: BTreeMap<Agent, u64>,
-    /// Messages and handoffs that their receiver has not settled yet.
-    pub unsettled: BTreeMap<EntryId, MessageSnapshot>,
+    /// Messages and handoffs that their receiver has not settled yet. There can be many, so that
+    /// two worlds share them.
+    pub unsettled: BTreeMap<EntryId, Arc<MessageSnapshot>>,
     /// Messages that Codex has, and the turn that has them, until it is known how that ended.
     #[serde(default)]
     pub in_turn: BTreeMap<EntryId, (TurnId, MessageSnapshot)>,
     /// Messages whose turn ended early, lately: the operator may want them sent again.
     #[serde(default)]
     pub cut_off: BTreeMap<EntryId, MessageSnapshot>,
-    /// Open handoffs, all of them.
-    pub open_handoffs: BTreeMap<EntryId, HandoffSnapshot>,
+    /// Open handoffs, all of them, shared as those are.
+    pub open_handoffs: BTreeMap<EntryId, Arc<HandoffSnapshot>>,
     /// Handoffs that were answered lately, oldest first.
     pub closed_handoffs: VecDeque<HandoffSnapshot>,
     /// Handoffs that were answered, all in all.
@@ -409,7 +410,7 @@ impl Snapshot {
         let seq = self.seq;
         let message = self.unsettled.get_mut(id);
         if let Some(message) = message.filter(|message| message.seq == seq) {
-            message.hash = Some(hash.to_owned());
+            Arc::make_mut(message).hash = Some(hash.to_owned());
         }
         let decision = self.untold_decisions.get_mut(id);
         if let Some(decision) = decision.filter(|decision| decision.seq == seq) {

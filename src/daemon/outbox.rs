@@ -289,6 +289,8 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::sync::Arc;
+
     use super::*;
     use crate::core::agent::Party;
     use crate::core::delivery::{DeliveryFact, DeliveryState};
@@ -309,7 +311,7 @@ mod tests {
         };
         Snapshot {
             seq: Seq(4),
-            unsettled: [(EntryId::new("m"), message)].into(),
+            unsettled: [(EntryId::new("m"), Arc::new(message))].into(),
             ..Snapshot::default()
         }
     }

@@ -250,7 +250,9 @@ mod tests {
     fn world(count: u64) -> Snapshot {
         let mut world = Snapshot::default();
         for seq in 1..=count {
-            world.unsettled.insert(id(seq), message(seq, "ambiguous"));
+            world
+                .unsettled
+                .insert(id(seq), Arc::new(message(seq, "ambiguous")));
         }
         world
     }
@@ -284,7 +286,7 @@ mod tests {
     fn what_is_known_of_its_receiver_is_no_card() {
         let mut world = world(2);
         for message in world.unsettled.values_mut() {
-            message.result = Some(DeliveryResult::Confirmed);
+            Arc::make_mut(message).result = Some(DeliveryResult::Confirmed);
         }
         assert_eq!(of(&world).cards(), []);
     }
@@ -302,7 +304,7 @@ mod tests {
         // Another one, that nobody sees yet.
         world
             .unsettled
-            .insert(id(50_001), message(50_001, "ambiguous"));
+            .insert(id(50_001), Arc::new(message(50_001, "ambiguous")));
         assert_eq!(touch(&mut messages, &world, 50_001), 1);
         let card = messages.cards().remove(0);
         assert!(Arc::ptr_eq(&card.unclear, &listed), "the same list");
@@ -330,7 +332,7 @@ mod tests {
                 result,
                 ..message(seq, "ambiguous")
             };
-            world.unsettled.insert(id(seq), message);
+            world.unsettled.insert(id(seq), Arc::new(message));
         }
         let mut messages = of(&world);
         assert_eq!(messages.waiting_for_codex(), Some((3, &id(1))));

@@ -57,7 +57,7 @@ impl WorkIndex {
             now_ms,
             ..Self::default()
         };
-        let mut handoffs: Vec<&HandoffSnapshot> = world.open_handoffs.values().collect();
+        let mut handoffs: Vec<&Arc<HandoffSnapshot>> = world.open_handoffs.values().collect();
         // Rows that come in their order need no moving.
         handoffs.sort_by_key(|handoff| handoff.seq);
         for handoff in handoffs {

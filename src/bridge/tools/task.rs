@@ -1,5 +1,6 @@
 //! `task_state`: the task board, policy, artifacts and what stands in the way of sign-off.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
@@ -154,7 +155,8 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
 
 /// The oldest open handoffs: what has waited longest comes first.
 fn shown(snapshot: &Snapshot) -> impl Iterator<Item = &HandoffSnapshot> {
-    let mut handoffs: Vec<_> = snapshot.open_handoffs.values().collect();
+    let handoffs = snapshot.open_handoffs.values();
+    let mut handoffs: Vec<&HandoffSnapshot> = handoffs.map(Arc::as_ref).collect();
     handoffs.sort_by_key(|handoff| handoff.seq);
     handoffs.into_iter().take(HANDOFFS_MAX)
 }

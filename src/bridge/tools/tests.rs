@@ -599,7 +599,7 @@ async fn the_task_board_stays_small_however_much_is_open() {
             blocked_by: None,
             handled_by: None,
         };
-        snapshot.open_handoffs.insert(id, handoff);
+        snapshot.open_handoffs.insert(id, Arc::new(handoff));
         snapshot.artifacts.push_back(ArtifactSnapshot {
             id: EntryId::new(format!("a{n}")),
             seq: Seq(n),

@@ -86,7 +86,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    let reach = disk::reach(&context.setting, &SessionId::new(&session), &path)
+    let reach = disk::reach(&context.setting, &SessionId::new(session.as_str()), &path)
         .map_err(|error| disk::unreadable(&path, &error))?;
     let record = Record {
         dirs,

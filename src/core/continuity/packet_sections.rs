@@ -1,6 +1,7 @@
 //! [`Section`]: the parts of a packet, before anything is left out.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::packet::GitFacts;
 use super::state::{ContinuityState, TouchedFile};
@@ -90,7 +91,7 @@ impl View<'_> {
         seq > self.world.foreign_through && of.is_none_or(|of| of == self.pair)
     }
 
-    fn handoffs(&self) -> impl Iterator<Item = &HandoffSnapshot> {
+    fn handoffs(&self) -> impl Iterator<Item = &Arc<HandoffSnapshot>> {
         let open = self.world.open_handoffs.values();
         open.filter(|handoff| self.is_ours(handoff.seq, handoff.runtime_session.as_ref()))
     }

@@ -4,6 +4,7 @@
 //! it is settled.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::{Delivery, DeliveryEffect, DeliveryFact, DeliveryState, DeliveryWay, Shown};
 use crate::agent::Agent;
@@ -71,7 +72,7 @@ impl Backlog {
     /// of the unproven were attempted.
     pub fn restore(
         rows: Vec<Delivery>,
-        unsettled: &BTreeMap<EntryId, MessageSnapshot>,
+        unsettled: &BTreeMap<EntryId, Arc<MessageSnapshot>>,
         lost: bool,
     ) -> Restored {
         let mut attempted: BTreeMap<EntryId, Delivery> =
@@ -121,7 +122,7 @@ impl Backlog {
 
     /// Gives every message the place that it has in the ledger by now, and forgets what is not in
     /// there any more.
-    pub fn move_to(&mut self, unsettled: &BTreeMap<EntryId, MessageSnapshot>) -> Moved {
+    pub fn move_to(&mut self, unsettled: &BTreeMap<EntryId, Arc<MessageSnapshot>>) -> Moved {
         let mut moved = Moved::default();
         self.by_id.clear();
         for (_, mut row) in std::mem::take(&mut self.rows) {

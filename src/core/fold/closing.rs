@@ -1,5 +1,7 @@
 //! What opens and closes questions, handoffs and blockers.
 
+use std::sync::Arc;
+
 use super::{brief, is_signed, push_recent};
 use crate::agent::{Agent, Party};
 use crate::entry::{Entry, EntryKind, FinalityDecision, FinalityProposal, Message, NoteKind};
@@ -190,7 +192,7 @@ fn reopen(world: &mut Snapshot, resolved: &[EntryId]) {
         if let Some(mut handoff) = closed.and_then(|at| world.closed_handoffs.remove(at)) {
             handoff.handled_by = None;
             world.closed_handoffs_total = world.closed_handoffs_total.saturating_sub(1);
-            world.open_handoffs.insert(id.clone(), handoff);
+            world.open_handoffs.insert(id.clone(), Arc::new(handoff));
         }
     }
 }
@@ -208,7 +210,8 @@ pub(super) fn close_handled(world: &mut Snapshot, entry: &Entry) {
         return;
     }
     for id in entry.handles() {
-        if let Some(mut handoff) = world.open_handoffs.remove(id) {
+        if let Some(handoff) = world.open_handoffs.remove(id) {
+            let mut handoff = Arc::unwrap_or_clone(handoff);
             handoff.handled_by = Some((entry.id.clone(), entry.timestamp_ms));
             world.closed_handoffs_total += 1;
             push_recent(&mut world.closed_handoffs, handoff);

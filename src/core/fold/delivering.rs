@@ -1,6 +1,7 @@
 //! What became of messages, and of the turns that had them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::keep_latest;
 use crate::agent::Agent;
@@ -16,7 +17,7 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
     );
     if proven {
         if let Some(handoff) = world.open_handoffs.get_mut(&record.message_id) {
-            handoff.delivered = true;
+            Arc::make_mut(handoff).delivered = true;
         }
         if let Some(rung) = &record.rung {
             world.agents.entry(record.to).or_default().proven_rung =
@@ -38,14 +39,14 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
         // Codex had it, and is to have it once more.
         world
             .unsettled
-            .insert(record.message_id.clone(), message.requeued());
+            .insert(record.message_id.clone(), Arc::new(message.requeued()));
         return;
     }
     let Some(message) = world.unsettled.get_mut(&record.message_id) else {
         return;
     };
     if let (DeliveryResult::Confirmed, Some(turn)) = (record.result, &record.turn_id) {
-        let in_turn = (turn.clone(), message.clone());
+        let in_turn = (turn.clone(), MessageSnapshot::clone(message));
         keep_latest(&mut world.in_turn, |(_, message)| message.seq);
         world.in_turn.insert(record.message_id.clone(), in_turn);
     }
@@ -65,6 +66,7 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
     if settled && record.result != DeliveryResult::Ambiguous {
         world.unsettled.remove(&record.message_id);
     } else if !settled {
+        let message = Arc::make_mut(message);
         message.result = Some(record.result);
         if record.rung.is_some() {
             message.rung.clone_from(&record.rung);

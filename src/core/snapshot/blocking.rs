@@ -98,7 +98,7 @@ impl Snapshot {
         self.open_blockers
             .iter()
             .map(Blocker::Note)
-            .chain(handoffs.map(Blocker::Handoff))
+            .chain(handoffs.map(|handoff| Blocker::Handoff(handoff)))
             .chain(questions.map(|(seq, question)| Blocker::Question(*seq, question)))
             .chain(ambiguous.map(Blocker::Ambiguous))
             .chain(self.failed_artifacts().map(Blocker::Artifact))

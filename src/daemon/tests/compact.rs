@@ -11,7 +11,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, LifecycleEvent, NoteKind};
 use crate::core::id::{EntryId, Seq};
-use crate::core::snapshot::Snapshot;
+use crate::core::snapshot::{HandoffSnapshot, MessageSnapshot, Snapshot};
 use crate::daemon::event::{Event, TreePurpose};
 use crate::store::ledger::{self, verify};
 use crate::store::testing::Place;
@@ -84,7 +84,7 @@ fn open_world(world: &Snapshot) -> impl PartialEq + std::fmt::Debug {
         .unsettled
         .iter()
         .map(|(id, message)| {
-            let mut message = message.clone();
+            let mut message = MessageSnapshot::clone(message);
             message.seq = Seq(0);
             message.hash = None;
             (id.clone(), message)
@@ -94,7 +94,7 @@ fn open_world(world: &Snapshot) -> impl PartialEq + std::fmt::Debug {
         .open_handoffs
         .iter()
         .map(|(id, handoff)| {
-            let mut handoff = handoff.clone();
+            let mut handoff = HandoffSnapshot::clone(handoff);
             handoff.seq = Seq(0);
             (id.clone(), handoff)
         })

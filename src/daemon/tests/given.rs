@@ -8,7 +8,6 @@ use super::ladder::{CLAIM_OVER_MS, Pair, text};
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
 use crate::core::id::EntryId;
-use crate::core::snapshot::MessageSnapshot;
 use crate::store::testing::Place;
 use crate::wire::control::{Command, HandoffParams, IdsParams, Reply, Role};
 
@@ -22,7 +21,7 @@ async fn a_hook_proves_only_what_it_was_given_itself() {
     let second = pair.send("pear").await;
     let proven = |pair: &Pair, id: &EntryId| {
         let unsettled = &pair.rig.daemon.recorder.world().unsettled;
-        unsettled.get(id).is_none_or(MessageSnapshot::is_proven)
+        unsettled.get(id).is_none_or(|message| message.is_proven())
     };
     // Another hook of the same Claude was given nothing; and this one not the second.
     let other = pair.rig.connect(Role::Hook, None, false);

@@ -2,13 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{DaemonLink, Model};
 use crate::core::entry::{DeliveryResult, Entry};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, Seq};
-use crate::core::snapshot::Snapshot;
+use crate::core::snapshot::{HandoffSnapshot, MessageSnapshot, Snapshot};
 use crate::deck::deck_options::DeckAbout;
 use crate::deck::present::present;
 use crate::wire::window::WindowPage;
@@ -36,13 +38,13 @@ fn model() -> Model {
     let (_, message) = world.unsettled.pop_first().unwrap();
     for line in 1..=OPEN {
         let id = EntryId::new(format!("h{line}"));
-        let mut handoff = first.clone();
+        let mut handoff = HandoffSnapshot::clone(&first);
         (handoff.id, handoff.seq) = (id.clone(), Seq(line));
-        world.open_handoffs.insert(id.clone(), handoff);
-        let mut message = message.clone();
+        world.open_handoffs.insert(id.clone(), Arc::new(handoff));
+        let mut message = MessageSnapshot::clone(&message);
         message.seq = Seq(line);
         message.result = line.is_multiple_of(2).then_some(DeliveryResult::Ambiguous);
-        world.unsettled.insert(id, message);
+        world.unsettled.insert(id, Arc::new(message));
     }
     world.seq = Seq(OPEN);
     let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());

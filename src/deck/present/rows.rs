@@ -1,6 +1,7 @@
 //! The rows of the timeline, and what became of each message.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::grouped;
@@ -76,7 +77,7 @@ fn thread(model: &Model, entry: &Entry) -> Option<String> {
     let world = &model.world;
     belongs_to(entry).into_iter().find_map(|id| {
         let mut closed = world.closed_handoffs.iter();
-        let handoff = world.open_handoffs.get(id);
+        let handoff = world.open_handoffs.get(id).map(Arc::as_ref);
         let handoff = handoff.or_else(|| closed.find(|handoff| handoff.id == *id))?;
         (handoff.seq.0 > 0).then(|| handoff_name(handoff))
     })

@@ -53,7 +53,7 @@ impl Session<'_> {
         let before = self
             .memory
             .visible
-            .replace(TurnBook::new(ThreadId::new(&started.thread.id)));
+            .replace(TurnBook::new(ThreadId::new(started.thread.id.as_str())));
         if let Some(mut before) = before {
             let mut facts = Vec::new();
             before.close_as_interrupted(&mut facts);
@@ -69,7 +69,7 @@ impl Session<'_> {
             return Ok(());
         }
         self.name(&thread).await?;
-        let thread_id = ThreadId::new(&thread.id);
+        let thread_id = ThreadId::new(thread.id.as_str());
         match self.resume(&thread_id).await {
             Ok(resumed) => {
                 if let Some(before) = self.memory.visible.replace(TurnBook::new(thread_id)) {
@@ -207,7 +207,7 @@ impl Session<'_> {
 
     async fn adopt(&mut self, thread: &Thread) {
         self.rollout.clone_from(&thread.path);
-        let thread_id = ThreadId::new(&thread.id);
+        let thread_id = ThreadId::new(thread.id.as_str());
         self.tell(CodexFact::ThreadAdopted { thread_id }).await;
         self.set_status(&thread.status).await;
         self.tell_approvals().await;
