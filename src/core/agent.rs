@@ -74,6 +74,14 @@ impl Party {
         }
     }
 
+    /// The name shown to people.
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Agent(agent) => agent.title(),
+            _ => self.as_str(),
+        }
+    }
+
     /// The agent, when it is one.
     pub fn agent(&self) -> Option<Agent> {
         match self {

@@ -87,7 +87,7 @@ fn a_nearly_full_codex_is_a_row_in_the_deck_until_it_wrote_down_and_was_compacte
         .reply(Reply::text("The scale is set up.").filling(220_000));
     codex.submit("sort the pears");
     codex.wait_for_text("The scale is set up.");
-    deck.wait_for_text("Context 85 % full");
+    deck.wait_for_text("Context 85% full");
     wait_idle(&pair);
     deck.press(Key::Char('3'));
     deck.press(Key::Char('G'));

@@ -1310,7 +1310,7 @@ fn a_handoff_says_where_it_is_stuck() {
         (
             HandoffStage::CutOff,
             Agent::Codex,
-            "▲ Codex's turn ended early · no answer",
+            "▲ Codex's turn cut off · no answer",
         ),
         (
             HandoffStage::Answered,

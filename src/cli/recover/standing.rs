@@ -88,12 +88,12 @@ impl RecoveredState {
             parts.push(counted(title, rows.len(), rows));
         };
         let decisions = self.decisions.iter().rev().map(|note| {
-            let text = format!("{}: {}", note.by, short(&note.text, TEXT_CHARS));
+            let text = format!("{}: {}", note.by.title(), short(&note.text, TEXT_CHARS));
             row(note.at_ms, "", text)
         });
         part("Decisions", decisions.collect());
         let blockers = world.open_blockers.iter().map(|blocker| {
-            let text = format!("{}: {}", blocker.by, blocker.text);
+            let text = format!("{}: {}", blocker.by.title(), blocker.text);
             row(blocker.at_ms, blocker.id.as_str(), text)
         });
         part("Blockers", blockers.collect());
@@ -125,7 +125,7 @@ fn noted(title: &str, note: Option<&NoteSnapshot>) -> RecoveryPart {
         title: title.to_owned(),
         note: note.map_or_else(
             || "nobody noted one".to_owned(),
-            |note| format!("by {}", note.by),
+            |note| format!("by {}", note.by.title()),
         ),
         at_ms: note.map(|note| note.at_ms),
         rows: note

@@ -196,7 +196,7 @@ pub struct AgentCard {
     /// The turn that runs, where it can be named.
     pub turn_id: Option<String>,
     /// What a person should look at, in one sentence, for example
-    /// `started, not connected: look for its trust question`.
+    /// `started, not connected yet: look for its trust question`.
     pub hint: Option<String>,
     /// Its program is on the `PATH`.
     pub installed: bool,

@@ -174,14 +174,12 @@ fn write(document: &mut Document<'_>, card: &AgentCard) {
     let queue = card.queue;
     document.body(
         &format!(
-            "{} unread {dot} {} pending {dot} {} offered, not confirmed {dot} {} ambiguous {dot} \
-             {} lost {} turn",
+            "{} unread {dot} {} queued {dot} {} unconfirmed {dot} {} ambiguous {dot} {} cut off",
             card.unread,
             queue.pending,
             queue.in_flight,
             queue.ambiguous,
             card.cut_off,
-            if card.cut_off == 1 { "its" } else { "their" },
             dot = glyphs.dot()
         ),
         ThemeRole::Text,

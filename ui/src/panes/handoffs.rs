@@ -41,7 +41,8 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         blank(1),
         Span::styled(sanitize::line(&row.ask), theme.style(ThemeRole::Text)),
     ];
-    let mut stuck = stage_line(deck, row);
+    let stuck = stage_lines(deck, row, columns.saturating_sub(2), 1);
+    let mut stuck = stuck.into_iter().next().unwrap_or_default();
     stuck.spans.insert(0, blank(2));
     RowLines::from(vec![
         spread(Line::from(spans), age(deck, row), columns),
@@ -49,19 +50,27 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     ])
 }
 
-/// `✓ in Codex's turn · no answer yet`.
-pub(super) fn stage_line(deck: &Deck, row: &HandoffRow) -> Line<'static> {
+/// `✓ in Codex's turn · no answer yet`, on so many lines at most.
+pub(super) fn stage_lines(
+    deck: &Deck,
+    row: &HandoffRow,
+    columns: usize,
+    lines: usize,
+) -> Vec<Line<'static>> {
     let (state, words) = stage(deck, row);
     let style = deck.theme.outcome(state);
     let text = match state {
         OutcomeState::Failed | OutcomeState::Attention => style,
         _ => deck.theme.style(ThemeRole::TextMuted),
     };
-    Line::from(vec![
-        Span::styled(deck.glyphs.outcome(state), style),
-        blank(1),
-        Span::styled(words, text),
-    ])
+    let mut glyph = Span::styled(deck.glyphs.outcome(state), style);
+    let words = text::wrap_to(&words, columns.saturating_sub(2), lines).into_iter();
+    words
+        .map(|words| {
+            let lead = std::mem::replace(&mut glyph, blank(1));
+            Line::from(vec![lead, blank(1), Span::styled(words, text)])
+        })
+        .collect()
 }
 
 /// Where it is stuck.
@@ -106,7 +115,7 @@ pub(crate) fn stage(deck: &Deck, row: &HandoffRow) -> (OutcomeState, String) {
         ),
         HandoffStage::CutOff => (
             OutcomeState::Attention,
-            format!("{who}'s turn ended early {dot} no answer"),
+            format!("{who}'s turn cut off {dot} no answer"),
         ),
         HandoffStage::Answered => (
             OutcomeState::Done,

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::handoffs::stage_line;
+use super::handoffs::stage_lines;
 use super::party::direction;
 use super::tasks::{age, column_count};
 use crate::deck::Deck;
@@ -14,9 +14,9 @@ use crate::pane::Pane;
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::{draw_frame, draw_thumb, fit_line, spread, width_of};
+use crate::widgets::{draw_frame, draw_thumb, spread, width_of};
 
-/// Lines of a task's words.
+/// Lines of a task's words, and of where it is stuck.
 const WORDS: usize = 2;
 /// Columns free at either side of the text.
 const MARGIN: u16 = 1;
@@ -69,7 +69,7 @@ fn card(deck: &Deck, row: &HandoffRow, columns: usize) -> Vec<Line<'static>> {
         ThemeRole::Text
     });
     lines.extend(words.map(|line| Line::from(Span::styled(line, style))));
-    lines.push(fit_line(stage_line(deck, row), columns));
+    lines.extend(stage_lines(deck, row, columns, WORDS));
     lines.push(Line::default());
     lines
 }

@@ -48,7 +48,7 @@ pub fn trouble() -> DeckView {
     let mut view = pair_at_work();
     view.agents[0] = AgentCard {
         since_ms: Some(ago(14)),
-        hint: Some("started 14 s ago, not connected: look for its trust question".to_owned()),
+        hint: Some("started, not connected yet: look for its trust question".to_owned()),
         queue: QueueCounts {
             pending: 2,
             in_flight: 0,
@@ -177,7 +177,7 @@ pub fn held_up() -> DeckView {
         "full-codex",
         Agent::Codex,
         ago(1_260),
-        "Context 83 % full, room for about 2 turns: % on its sheet shows what can be done.",
+        "Context 83% full, room for about 2 turns: % on its sheet shows what can be done.",
     ));
     view
 }

@@ -107,7 +107,7 @@ pub(super) fn attend(deck: &mut Deck, agent: Agent, action: Action) -> Vec<Effec
             Attend::Compact,
         ),
         (Action::SendAgain, _) => (
-            "Send again what lost its turn?",
+            "Send again what was cut off?",
             vec![
                 match card.cut_off {
                     1 => format!("{title} has one message whose turn ended early."),

@@ -74,7 +74,7 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::Start => return Some(why_not_started(deck)),
         Action::Interrupt if waits => "no turn of this agent runs",
         Action::Interrupt => "no turn runs",
-        Action::SendAgain => "no message has lost its turn",
+        Action::SendAgain => "no message was cut off",
         Action::LetBe if waits => "this agent is not silent",
         Action::LetBe => "no agent is silent",
         Action::Compact => "an agent's context is compacted between its turns",
