@@ -4,6 +4,7 @@ mod alike;
 mod change;
 mod check;
 mod export;
+pub(super) mod for_deck;
 mod handoff;
 mod import;
 mod list;
@@ -32,7 +33,7 @@ pub enum Verb {
     /// Have the work from now on belong to a task (operator)
     #[command(after_help = "Example: ctxrelay capsule use cap_3f9a61c07b2e")]
     Use(NamedTask),
-    /// Say something of a task, current or not (operator)
+    /// Say something of a task, current or not; in $EDITOR without an option (operator)
     #[command(
         after_help = "Example: ctxrelay capsule edit cap_3f9a61c07b2e --constraint 'no new dependency'"
     )]
@@ -99,36 +100,35 @@ pub struct NewArgs {
     pub yes: bool,
 }
 
-/// Arguments of `capsule edit`: each of the texts is an entry of yours.
+/// Arguments of `capsule edit`: each of the texts is an entry of yours; without one `$EDITOR` is opened.
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("said").required(true).multiple(true))]
 pub struct EditArgs {
     /// Its id, or the end of it
     #[arg(value_name = "ID")]
     pub id: String,
     /// Another title, one line
-    #[arg(long, value_name = "TEXT", group = "said")]
+    #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
     /// What is to be reached
-    #[arg(long, value_name = "TEXT", group = "said")]
+    #[arg(long, value_name = "TEXT")]
     pub goal: Option<String>,
     /// What is taken to be the cause
-    #[arg(long, value_name = "TEXT", group = "said")]
+    #[arg(long, value_name = "TEXT")]
     pub hypothesis: Option<String>,
     /// What must hold; may be given more than once, as the following
-    #[arg(long, value_name = "TEXT", group = "said")]
+    #[arg(long, value_name = "TEXT")]
     pub constraint: Vec<String>,
     /// What is decided
-    #[arg(long, value_name = "TEXT", group = "said")]
+    #[arg(long, value_name = "TEXT")]
     pub decision: Vec<String>,
     /// What is taken to be so
-    #[arg(long, value_name = "TEXT", group = "said")]
+    #[arg(long, value_name = "TEXT")]
     pub assumption: Vec<String>,
     /// What is not known yet
-    #[arg(long, value_name = "TEXT", group = "said")]
+    #[arg(long, value_name = "TEXT")]
     pub question: Vec<String>,
     /// What comes next
-    #[arg(long, value_name = "TEXT", group = "said")]
+    #[arg(long, value_name = "TEXT")]
     pub next: Vec<String>,
 }
 

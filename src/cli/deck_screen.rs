@@ -10,6 +10,7 @@ use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use super::capsule::for_deck;
 use super::disk;
 use super::exit::Failure;
 use super::instructions::rules_of_files;
@@ -152,6 +153,7 @@ pub(super) fn options(
             })
         }),
         read_rules: Arc::new(move |agent| rules_of_files(&reader, agent)),
+        capsules: for_deck::access(setting),
         read_recovery: Arc::new(move || recovery_view(&recovering)),
         keys: OperatorKeyAccess {
             unlock: Arc::new(move |wanted, typed| deck_key(&unlocker, wanted, typed)),

@@ -5,12 +5,14 @@
 //! - [`CapsuleSources`]: what one is filled from; [`Freshness`]: whether that is still so.
 //! - [`CapsuleBudget`]: what has room in it, by weight; a part is whole or absent.
 //! - [`Rendering`]: one as a text for somebody who goes on with the task.
+//! - [`CapsuleDraft`]: what is said of a task, for a person to edit.
 //! - [`CapsuleMask`]: the second look for secrets, and for where and by whom it was made.
 //!
 //! How one is written and read is `wire::capsule`. A capsule is text from elsewhere: it proves no
 //! author, and nothing in it is run.
 
 mod budget;
+mod draft;
 mod fill;
 mod found;
 mod freshness;
@@ -32,6 +34,7 @@ use crate::id::CapsuleId;
 use crate::word::words;
 
 pub use budget::{CAPSULE_BYTES_MAX, CapsuleBudget};
+pub use draft::{CapsuleDraft, DraftChanges};
 pub use fill::{CapsuleSources, FileNow};
 pub use found::{FOUND_CHARS_MAX, FOUND_MAX, FoundText};
 pub use freshness::{Freshness, TreeNow, changed_by};

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ctxrelay_ui::model::RecoveryView;
+
+use super::capsules::CapsuleAccess;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
@@ -105,6 +107,8 @@ pub struct DeckOptions {
     pub read_rules: ReadRules,
     /// Where the work stands, from the record on the disk; slow.
     pub read_recovery: ReadRecovery,
+    /// The tasks that can travel.
+    pub capsules: CapsuleAccess,
     /// The keys of the operator.
     pub keys: OperatorKeyAccess,
     /// Where it lies while it is unlocked.

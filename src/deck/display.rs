@@ -370,7 +370,7 @@ fn draw(
                         Edited::Text(_) => continue,
                         Edited::Failed(why) => Msg::Notice(Level::Warn, why),
                     };
-                    update(&mut deck, msg);
+                    follow.extend(update(&mut deck, msg));
                 }
                 Effect::SetTheme(name) => {
                     if let Err(why) = (host.keep_theme)(&name) {

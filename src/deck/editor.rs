@@ -27,7 +27,7 @@ const SCRIPT: &str =
 
 /// An editor that runs on a copy of a text. Dropped, it ends and its copy is removed.
 #[derive(Debug)]
-pub(super) struct Editor {
+pub(crate) struct Editor {
     child: Child,
     file: PathBuf,
     /// Removes the copy.
@@ -36,7 +36,7 @@ pub(super) struct Editor {
 
 /// How an editor ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Edited {
+pub(crate) enum Edited {
     /// As it should, with this text in the copy.
     Text(String),
     /// Otherwise; one sentence.
@@ -44,7 +44,7 @@ pub(super) enum Edited {
 }
 
 /// The command of the person's editor.
-pub(super) fn command() -> Option<String> {
+pub(crate) fn command() -> Option<String> {
     ["VISUAL", "EDITOR"]
         .into_iter()
         .filter_map(|name| std::env::var(name).ok())
@@ -57,7 +57,7 @@ impl Editor {
     /// # Errors
     ///
     /// When the copy cannot be written, or there is no shell.
-    pub(super) fn open(command: &str, text: &str) -> io::Result<Self> {
+    pub(crate) fn open(command: &str, text: &str) -> io::Result<Self> {
         // What is in memory only, where there is such a place.
         let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         let parent = runtime.filter(|dir| dir.is_dir());
@@ -92,6 +92,14 @@ impl Editor {
             Ok(None) => None,
             Ok(Some(status)) => Some(self.result(status)),
             Err(error) => Some(Edited::Failed(format!("the editor is lost: {error}"))),
+        }
+    }
+
+    /// Waits until it has ended.
+    pub(crate) fn wait(&mut self) -> Edited {
+        match self.child.wait() {
+            Ok(status) => self.result(status),
+            Err(error) => Edited::Failed(format!("the editor is lost: {error}")),
         }
     }
 

@@ -88,6 +88,8 @@ pub(super) fn keep(missed: &mut Vec<Msg>, msg: Msg) {
             | Msg::Rules(_)
             | Msg::Recovery(_)
             | Msg::Finding { .. }
+            | Msg::Capsules(_)
+            | Msg::Capsule { .. }
             | Msg::OwnFiles(_)
     );
     if is_kept && missed.len() < MISSED_MAX {

@@ -14,10 +14,11 @@
 
 mod agent_work;
 mod attention;
+pub mod capsules;
 pub mod clock;
 pub mod deck_options;
 pub mod display;
-mod editor;
+pub(crate) mod editor;
 mod findings;
 mod found;
 mod input_pause;

@@ -190,6 +190,12 @@ pub(super) async fn perform(
             Some(notice(operator.call(dismiss(id, reason)).await, &done))
         }
         Effect::ReadRules { .. }
+        | Effect::ReadCapsules
+        | Effect::ReadCapsule { .. }
+        | Effect::ExportCapsule { .. }
+        | Effect::HandCapsule { .. }
+        | Effect::CloseCapsule { .. }
+        | Effect::EditCapsule { .. }
         | Effect::ReadRecovery
         | Effect::Quit(_)
         | Effect::CopyText(_)

@@ -210,6 +210,10 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                     searching = Some(task.abort_handle());
                     continue;
                 }
+                let access = &options.capsules;
+                let Some(effect) = access.perform(effect, &options.operator, &answers) else {
+                    continue;
+                };
                 if effect == Effect::ReadRecovery {
                     // A long record takes seconds; whoever asks again has the same answer.
                     if recovering.as_ref().is_none_or(JoinHandle::is_finished) {

@@ -17,6 +17,7 @@ mod deck;
 mod deck_agent_pages;
 mod deck_alarms;
 mod deck_bad_input;
+mod deck_capsules;
 mod deck_daemon_lost;
 mod deck_editor;
 mod deck_recovery;

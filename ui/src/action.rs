@@ -135,6 +135,12 @@ pub enum Action {
     Dismiss,
     /// How findings are brought in.
     Import,
+    /// The tasks that can travel.
+    Capsules,
+    /// Write a task into a file.
+    Export,
+    /// A task is over.
+    CloseTask,
     /// Forget the unlocked key.
     LockKey,
     /// Draw everything again.
@@ -228,6 +234,9 @@ const NAMES: &[(&str, Action)] = &[
     ("findings", Action::Findings),
     ("dismiss", Action::Dismiss),
     ("import", Action::Import),
+    ("capsules", Action::Capsules),
+    ("export", Action::Export),
+    ("close task", Action::CloseTask),
     ("lock key", Action::LockKey),
     ("redraw", Action::Redraw),
     ("suspend", Action::Suspend),

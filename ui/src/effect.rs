@@ -248,6 +248,41 @@ pub enum Effect {
     },
     /// Give where the work stands, and how it goes on, by [`crate::Msg::Recovery`].
     ReadRecovery,
+    /// Give the tasks that can travel, by [`crate::Msg::Capsules`].
+    ReadCapsules,
+    /// Give one of them, by [`crate::Msg::Capsule`].
+    ReadCapsule {
+        /// Which.
+        id: String,
+    },
+    /// Write this task's capsule into a file; nothing leaves the machine.
+    ExportCapsule {
+        /// Which.
+        id: String,
+    },
+    /// Hand this task to an agent, as a handoff of the operator's. Asked before.
+    HandCapsule {
+        /// Which.
+        id: String,
+        /// To whom.
+        to: Agent,
+    },
+    /// The person edited what is said of a task: each change is an entry of theirs.
+    EditCapsule {
+        /// Which.
+        id: String,
+        /// As [`crate::model::CapsuleView::draft`].
+        before: String,
+        /// What they left.
+        after: String,
+    },
+    /// The task is over.
+    CloseCapsule {
+        /// Which.
+        id: String,
+        /// What came of it.
+        outcome: Option<String>,
+    },
     /// Give what this review finding says, beside its file, by [`crate::Msg::Finding`].
     ReadFinding {
         /// Which.

@@ -37,6 +37,8 @@ pub enum KeyContext {
     Messages,
     /// What reviews say, and one of it.
     Findings,
+    /// The tasks that can travel, and one of them.
+    Capsules,
     /// A line to type in.
     Input,
     /// A search being typed.
@@ -49,7 +51,7 @@ pub enum KeyContext {
 
 impl KeyContext {
     /// All, in the order of the help.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Global,
         Self::Agents,
         Self::Timeline,
@@ -59,6 +61,7 @@ impl KeyContext {
         Self::Card,
         Self::Messages,
         Self::Findings,
+        Self::Capsules,
         Self::Entry,
         Self::Agent,
         Self::Composer,
@@ -92,6 +95,7 @@ impl KeyContext {
             Self::Card => "card",
             Self::Messages => "messages",
             Self::Findings => "findings",
+            Self::Capsules => "capsules",
             Self::Input => "input",
             Self::Search => "search",
             Self::Chips => "chips",
@@ -114,6 +118,7 @@ impl KeyContext {
             Self::Card => "A card of the inbox",
             Self::Messages => "Ambiguous messages",
             Self::Findings => "Review findings",
+            Self::Capsules => "Tasks that can travel",
             Self::Input => "A line to type in",
             Self::Search => "The search",
             Self::Chips => "What is shown",

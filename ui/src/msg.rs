@@ -3,8 +3,8 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::model::{
-    Agent, DeckView, EntryPlace, Field, FindingView, FoundEntries, Level, RecoveryView, RulesView,
-    ThreadView, WorkView,
+    Agent, CapsuleLine, CapsuleView, DeckView, EntryPlace, Field, FindingView, FoundEntries, Level,
+    RecoveryView, RulesView, ThreadView, WorkView,
 };
 use crate::own_files::OwnFiles;
 
@@ -46,6 +46,15 @@ pub enum Msg {
     /// [`crate::Effect::ReadRecovery`].
     Recovery(Result<Box<RecoveryView>, String>),
     /// What a review finding says, or why that cannot be read; asked for by
+    /// [`crate::Effect::ReadCapsules`], and again when one was changed from here.
+    Capsules(Result<Vec<CapsuleLine>, String>),
+    /// [`crate::Effect::ReadCapsule`].
+    Capsule {
+        /// Which.
+        id: String,
+        /// It, or why it cannot be read.
+        read: Result<Box<CapsuleView>, String>,
+    },
     /// [`crate::Effect::ReadFinding`].
     Finding {
         /// Which.

@@ -4,6 +4,7 @@
 mod agent_work;
 mod agents;
 mod asked;
+mod capsules;
 mod far_back;
 mod findings;
 mod foreign_text;
@@ -113,7 +114,13 @@ impl Scene {
         let mut deck = Deck::new(settings).unwrap_or_else(|error| panic!("theme: {error}"));
         update(&mut deck, Msg::Resize(size.0, size.1));
         update(&mut deck, change(Msg::View(Box::new((self.world)()))));
-        keys(&mut deck, self.keys);
+        for key in Key::script(self.keys).unwrap_or_else(|bad| panic!("'{bad}' is no key")) {
+            let effects = update(&mut deck, Msg::Key(key.to_event()));
+            if effects.contains(&Effect::ReadCapsules) {
+                // What is opened from the list is behind its answer.
+                update(&mut deck, change(capsules::listed()));
+            }
+        }
         if let Some(told) = self.told {
             update(&mut deck, change(told()));
         }

@@ -49,6 +49,10 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::ReadRules { .. }
         | Effect::ReadRecovery
         | Effect::ReadFinding { .. }
+        | Effect::ReadCapsules
+        | Effect::ReadCapsule { .. }
+        // A new file beside the work, readable by the person alone; none is written over.
+        | Effect::ExportCapsule { .. }
         // A copy, to read.
         | Effect::OpenEditor { is_draft: false, .. }
         | Effect::Search { .. }
@@ -80,6 +84,9 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::Retry { .. }
         | Effect::GiveUp { .. }
         | Effect::DismissFinding { .. }
+        | Effect::HandCapsule { .. }
+        | Effect::CloseCapsule { .. }
+        | Effect::EditCapsule { .. }
         | Effect::Acknowledge { .. }
         | Effect::ClearSession { .. }
         | Effect::SetCoordinator { .. }

@@ -1,5 +1,7 @@
 //! The operator's word on tasks: `new`, `use`, `close`, `reopen`.
 
+use std::io::{IsTerminal as _, stdin, stdout};
+
 use serde_json::json;
 
 use super::alike::chosen;
@@ -10,9 +12,10 @@ use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::Report;
+use crate::core::capsule::{CapsuleDraft, DraftChanges};
 use crate::core::entry::NoteKind;
 use crate::core::id::{CapsuleId, EntryId};
-use crate::store::capsules::CapsuleOwner;
+use crate::deck::editor::{self, Edited, Editor};
 use crate::wire::control::{Command, Reply, StatedValue, TaskChange, TaskChanged, TaskParams};
 
 pub(super) fn open(context: &CliContext, args: NewArgs) -> CliOutcome {
@@ -73,14 +76,31 @@ pub(super) fn edit(context: &CliContext, args: EditArgs) -> CliOutcome {
     ];
     let values = values.into_iter().flat_map(|(kind, texts)| {
         let texts = texts.into_iter();
-        texts.map(move |text| StatedValue { kind, text })
+        texts.map(move |text| (kind, text))
     });
+    let mut changes = DraftChanges {
+        title: args.title,
+        values: values.collect(),
+    };
+    if changes.is_empty() {
+        changes = edited(context, &task)?;
+    }
+    if changes.is_empty() {
+        let value = json!({"id": task, "seq": null});
+        return context
+            .out
+            .report(Report::new(&value, "nothing was changed"));
+    }
+    let title = changes.title;
+    let values = changes.values.into_iter();
+    let values = values.map(|(kind, text)| StatedValue { kind, text });
+    let values = values.collect();
     let changed = change(
         context,
         TaskChange::Edit {
             task,
-            title: args.title,
-            values: values.collect(),
+            title,
+            values,
         },
     )?;
     told(context, &changed, &format!("recorded for {}", changed.id))
@@ -91,13 +111,9 @@ pub(super) fn close(context: &CliContext, args: CloseArgs) -> CliOutcome {
     let outcome = args.outcome;
     let changed = change(context, TaskChange::Close { task, outcome })?;
     // As it is now it stays: the work tree goes on without it.
-    let maker = CapsuleMaker::open(context)?;
+    let maker = CapsuleMaker::open(&context.setting)?;
     if let Some(task) = maker.world.tasks.get(&changed.id) {
-        let made = maker.make(task)?;
-        let kept = maker
-            .kept
-            .write(CapsuleOwner::Project, &changed.id, &made.bytes);
-        kept.map_err(|error| unkept(&changed.id, &error))?;
+        maker.keep_now(task)?;
     }
     told(context, &changed, &format!("{} is closed", changed.id))
 }
@@ -110,6 +126,28 @@ pub(super) fn reopen(context: &CliContext, name: &str) -> CliOutcome {
         changed.id, changed.id
     );
     told(context, &changed, &said)
+}
+
+/// What the person changes of a task in their editor.
+fn edited(context: &CliContext, task: &CapsuleId) -> Result<DraftChanges, Failure> {
+    if let Some(refusal) = operator::own_refusal() {
+        return Err(refusal);
+    }
+    let hint = "say it by an option: `ctxrelay capsule edit --help`";
+    let failed = |why: String| Failure::invalid(why, hint);
+    if !(stdin().is_terminal() && stdout().is_terminal()) {
+        return Err(failed("there is no terminal for an editor".to_owned()));
+    }
+    let command = editor::command();
+    let command = command.ok_or_else(|| failed("$EDITOR is not set".to_owned()))?;
+    let made = CapsuleMaker::open(&context.setting)?.named(task.as_str())?;
+    let before = CapsuleDraft::of(&made.capsule);
+    let mut editor = Editor::open(&command, &before.text())
+        .map_err(|error| failed(format!("$EDITOR cannot be opened: {error}")))?;
+    match editor.wait() {
+        Edited::Text(text) => Ok(before.changes(&CapsuleDraft::read(&text))),
+        Edited::Failed(why) => Err(failed(why)),
+    }
 }
 
 /// Nothing is lost by any of these, so that no word has to be typed.
@@ -133,19 +171,10 @@ fn named(context: &CliContext, name: &str) -> Result<CapsuleId, Failure> {
     if CapsuleId::is_well_formed(name) {
         return Ok(CapsuleId::new(name));
     }
-    CapsuleMaker::open(context)?.id_of(name)
+    CapsuleMaker::open(&context.setting)?.id_of(name)
 }
 
 fn told(context: &CliContext, changed: &TaskChanged, said: &str) -> CliOutcome {
     let value = json!({"id": changed.id, "seq": changed.seq});
     context.out.report(Report::new(&value, said))
-}
-
-/// The change is recorded, and its file could not be written.
-fn unkept(id: &CapsuleId, error: &std::io::Error) -> Failure {
-    Failure::state(
-        "unwritable",
-        format!("{id} is closed, and its capsule could not be kept: {error}"),
-        "see that the disk has room; `ctxrelay capsule show` makes it again from the record",
-    )
 }

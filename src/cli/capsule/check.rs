@@ -13,7 +13,7 @@ use crate::core::snapshot::Snapshot;
 use crate::wire::capsule::check_lines;
 
 pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
-    let maker = CapsuleMaker::open(context)?;
+    let maker = CapsuleMaker::open(&context.setting)?;
     let id = maker.id_of(name)?;
     let made = maker.last_kept(&id)?;
     let (freshness, now) = maker.compare(&made.capsule);

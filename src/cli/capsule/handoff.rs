@@ -15,6 +15,7 @@ use crate::cli::operator;
 use crate::cli::report::{Report, ReportText};
 use crate::core::agent::Agent;
 use crate::core::capsule::{Capsule, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering};
+use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::control::{Command, HandoffParams, Reply, Sent};
 use crate::wire::search::FoundHit;
@@ -76,7 +77,7 @@ fn budget(text: &str) -> Result<usize, String> {
 }
 
 pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
-    let maker = CapsuleMaker::open(context)?;
+    let maker = CapsuleMaker::open(&context.setting)?;
     let made = maker.named(&args.id)?;
     let (freshness, _) = maker.compare(&made.capsule);
     let found = match &args.hydrate {
@@ -160,6 +161,23 @@ fn is_of(capsule: &Capsule, found: &FoundHit) -> bool {
         || lines.any(|line| (Some(&line.session), line.seq.0) == place)
 }
 
+/// What is sent: it names the capsule.
+pub(super) fn as_handoff(
+    setting: &ProjectContext,
+    to: Agent,
+    capsule: &Capsule,
+    rendering: &Rendering,
+) -> HandoffParams {
+    HandoffParams {
+        to: Some(to),
+        ask: rendering.text.clone(),
+        reason: format!("the task `{}` goes on with you", capsule.title),
+        context_refs: vec![capsule.id.to_string()],
+        runtime_session_id: Some(setting.runtime_session.clone()),
+        ..HandoffParams::default()
+    }
+}
+
 /// As a handoff of the operator's, which names the capsule.
 fn send(
     context: &CliContext,
@@ -180,14 +198,7 @@ fn send(
             ));
         }
     };
-    let command = Command::Handoff(HandoffParams {
-        to: Some(to),
-        ask: rendering.text.clone(),
-        reason: format!("the task `{}` goes on with you", capsule.title),
-        context_refs: vec![capsule.id.to_string()],
-        runtime_session_id: Some(context.setting.runtime_session.clone()),
-        ..HandoffParams::default()
-    });
+    let command = Command::Handoff(as_handoff(&context.setting, to, capsule, rendering));
     runtime()?.block_on(async {
         operator::check(context, &command).await?;
         let live = operator::live(context).await?;

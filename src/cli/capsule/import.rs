@@ -65,7 +65,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         Err(bad) => return refused(context, &bad),
     };
     let vouched = Vouched::of(context, &capsule, args.ledger.as_deref())?;
-    let maker = CapsuleMaker::open(context)?;
+    let maker = CapsuleMaker::open(&context.setting)?;
     let applied = args.apply && apply(context, &maker, &capsule, bytes)?;
     let (freshness, now) = maker.compare(&capsule);
     let value = json!({

@@ -16,7 +16,7 @@ use crate::store::capsules::CapsuleOwner;
 const TITLE_CHARS: usize = 60;
 
 pub(super) fn run(context: &CliContext) -> CliOutcome {
-    let maker = CapsuleMaker::open(context)?;
+    let maker = CapsuleMaker::open(&context.setting)?;
     let current = maker.world.current_task(&context.setting.runtime_session);
     let current = current.map(|task| task.id.clone());
     let ids = maker.ids();

@@ -25,7 +25,7 @@ const SESSIONS_MAX: usize = 100;
 const TEXT_CHARS: usize = 90;
 
 pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
-    let id = CapsuleMaker::open(context)?.id_of(name)?;
+    let id = CapsuleMaker::open(&context.setting)?.id_of(name)?;
     let entries = entries(context, &id)?;
     let mut text = ReportText::new();
     if entries.is_empty() {

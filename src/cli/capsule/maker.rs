@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::adapters::capsules_now::{CapsuleFault, CapsulesNow};
-use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
 use crate::core::capsule::{Capsule, Freshness, TreeNow};
 use crate::core::id::CapsuleId;
 use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
+use crate::host::ProjectContext;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::config;
 use crate::wire::capsule::{self, BadCapsule};
@@ -35,8 +35,7 @@ pub(in crate::cli) struct CapsuleMaker {
 
 impl CapsuleMaker {
     /// Of this project, as it is now.
-    pub(in crate::cli) fn open(context: &CliContext) -> Result<Self, Failure> {
-        let setting = &context.setting;
+    pub(in crate::cli) fn open(setting: &ProjectContext) -> Result<Self, Failure> {
         let reading = disk::current_reading(setting)?;
         let world = reading
             .as_ref()
@@ -104,6 +103,19 @@ impl CapsuleMaker {
             Err(CapsuleFault::Record(error)) => Err(disk::unreadable(&self.path, &error)),
             Err(CapsuleFault::Written(error)) => Err(Failure::internal("write the capsule", error)),
         }
+    }
+
+    /// Keeps the capsule of a task as it is now.
+    pub(super) fn keep_now(&self, task: &TaskSnapshot) -> Result<(), Failure> {
+        let made = self.make(task)?;
+        let kept = self.kept.write(made.owner, &task.id, &made.bytes);
+        kept.map_err(|error| {
+            Failure::state(
+                "unwritable",
+                format!("the capsule of {} could not be kept: {error}", task.id),
+                "see that the disk has room; `ctxrelay capsule show` makes it again from the record",
+            )
+        })
     }
 
     /// What went out is what a task is held against from now on.

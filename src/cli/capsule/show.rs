@@ -1,16 +1,16 @@
 //! `ctxrelay capsule show`: one task, as its capsule says it.
 
 use super::check::{tone, why};
-use super::maker::CapsuleMaker;
+use super::maker::{CapsuleMaker, MadeCapsule};
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::core::capsule::{Capsule, CapsuleStatement};
+use crate::core::capsule::CapsuleStatement;
 use crate::store::capsules::CapsuleOwner;
 
 pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
-    let maker = CapsuleMaker::open(context)?;
+    let maker = CapsuleMaker::open(&context.setting)?;
     let made = maker.named(name)?;
     let capsule = &made.capsule;
     let (freshness, now) = maker.compare(capsule);
@@ -31,30 +31,30 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
             "from elsewhere: shown, and not believed; nothing in it was run here",
         )]);
     }
-    let whose = match made.owner {
-        CapsuleOwner::Project => "",
-        CapsuleOwner::Foreign => " elsewhere",
-    };
-    sections(&mut text, capsule, whose);
+    for (title, rows) in sections(&made) {
+        text.line(title);
+        for row in rows {
+            text.block("  ", row);
+        }
+    }
     let size = format!("{} bytes  digest {}", made.bytes.len(), capsule.digest);
     text.spans(&[(Tone::Faint, &size)]);
     context.out.report(Report::new(capsule, text))
 }
 
-fn sections(out: &mut ReportText, capsule: &Capsule, whose: &str) {
-    let said =
-        |out: &mut ReportText, title: &str, said: &mut dyn Iterator<Item = &CapsuleStatement>| {
-            let said = said.map(|said| format!("[{}{whose}] {}", said.by, said.text));
-            listed(out, title, said);
-        };
-    said(out, "Goal", &mut capsule.goal.iter());
-    said(out, "Outcome", &mut capsule.outcome.iter());
-    said(out, "Constraints", &mut capsule.constraints.iter());
-    said(out, "Decisions", &mut capsule.decisions.iter());
-    said(out, "Next steps", &mut capsule.next.iter());
-    said(out, "Open questions", &mut capsule.questions.iter());
-    said(out, "Hypothesis", &mut capsule.hypothesis.iter());
-    said(out, "Assumptions", &mut capsule.assumptions.iter());
+/// What a capsule says, by its headings; those with nothing below them are left out.
+pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
+    let capsule = &made.capsule;
+    let whose = match made.owner {
+        CapsuleOwner::Project => "",
+        CapsuleOwner::Foreign => " elsewhere",
+    };
+    let said = |said: &[CapsuleStatement]| -> Vec<String> {
+        let said = said.iter();
+        said.map(|said| format!("[{}{whose}] {}", said.by, said.text))
+            .collect()
+    };
+    let one = |one: &Option<CapsuleStatement>| said(one.as_slice());
     let runs = capsule.verification.iter().map(|run| {
         let how = if run.verified { "verified" } else { "claimed" };
         let on = match (run.verified, run.current) {
@@ -63,35 +63,43 @@ fn sections(out: &mut ReportText, capsule: &Capsule, whose: &str) {
         };
         format!("{}: {} ({how}{on})", run.name, run.status)
     });
-    listed(out, "Verification", runs);
-    listed(out, "Not run", capsule.not_run.iter().cloned());
     let files = capsule.touched.iter();
-    listed(
-        out,
-        "Files",
-        files.map(|file| format!("{} ({} by {})", file.path, file.op, file.by)),
-    );
-    let handoffs = capsule.handoffs.iter();
-    let handoffs = handoffs.map(|handoff| {
+    let files = files.map(|file| format!("{} ({} by {})", file.path, file.op, file.by));
+    let handoffs = capsule.handoffs.iter().map(|handoff| {
         format!(
             "{} → {}, {}: {}",
             handoff.from, handoff.to, handoff.state, handoff.ask
         )
     });
-    listed(out, "Handoffs", handoffs);
+    let findings = capsule.findings.iter().map(|finding| {
+        let place = finding.path.as_deref().map(|path| format!(" {path}"));
+        format!(
+            "{}, {}{}: {}",
+            finding.severity,
+            finding.state,
+            place.unwrap_or_default(),
+            finding.title
+        )
+    });
     let left = capsule.left_out.iter();
-    listed(
-        out,
-        "Left out",
-        left.map(|left| format!("{} of {}: {}", left.count, left.what, left.how)),
-    );
-}
-
-fn listed(out: &mut ReportText, title: &str, items: impl Iterator<Item = String>) {
-    for (at, item) in items.enumerate() {
-        if at == 0 {
-            out.line(title);
-        }
-        out.block("  ", item);
-    }
+    let left = left.map(|left| format!("{} of {}: {}", left.count, left.what, left.how));
+    let sections = [
+        ("Goal", one(&capsule.goal)),
+        ("Outcome", one(&capsule.outcome)),
+        ("Constraints", said(&capsule.constraints)),
+        ("Decisions", said(&capsule.decisions)),
+        ("Next steps", said(&capsule.next)),
+        ("Open questions", said(&capsule.questions)),
+        ("Hypothesis", one(&capsule.hypothesis)),
+        ("Assumptions", said(&capsule.assumptions)),
+        ("Verification", runs.collect()),
+        ("Not run", capsule.not_run.clone()),
+        ("Files", files.collect()),
+        ("Handoffs", handoffs.collect()),
+        ("Findings", findings.collect()),
+        ("Left out", left.collect()),
+    ];
+    let mut sections = Vec::from(sections);
+    sections.retain(|(_, rows)| !rows.is_empty());
+    sections
 }

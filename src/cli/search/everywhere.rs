@@ -129,7 +129,7 @@ impl<'a> Everywhere<'a> {
         };
         let setting = &self.context.setting;
         let rules = config::load(&setting.dirs, &setting.user_dirs).rules;
-        let maker = CapsuleMaker::open(self.context)?;
+        let maker = CapsuleMaker::open(&self.context.setting)?;
         let found = capsules::find(&maker, &self.query, &Redactor::with(rules));
         let total = found.len() as u64;
         let hits = found.into_iter().enumerate().skip(shown);

@@ -8,6 +8,7 @@ mod agent;
 mod agent_work;
 mod asked;
 mod attention;
+mod capsule;
 mod chips;
 mod deck_view;
 mod finding;
@@ -33,6 +34,7 @@ pub use agent_work::{
 };
 pub use asked::{AnswerEffect, AskedCard, AskedChoice};
 pub use attention::{Silence, SilenceLevel, UsageLimit};
+pub use capsule::{CapsuleLine, CapsulePart, CapsuleStanding, CapsuleView};
 pub use chips::{Chip, ChipSort, Chips, ThreadChip};
 pub use deck_view::{
     Banner, Chain, DaemonState, DeckView, HeaderDaemon, HeaderLedger, HeaderPorts, Level,

@@ -7,9 +7,9 @@ use super::key_footer::KeyFooter;
 use super::sheet::{SheetText, draw_sheet, sheet_keys, sheet_place, sheet_rows, sheet_scroll_max};
 use super::typed_line::TypedLine;
 use super::{
-    AgentSheet, CardSheet, CardStage, ChipSheet, Choice, Composer, Confirm, EntrySheet,
-    FindingSheet, FindingsSheet, HelpSheet, MessagesSheet, MessagesStage, Palette, PlaceLine,
-    RecoverySheet, SearchSheet, Subject, ThreadSheet, UnlockSheet,
+    AgentSheet, CapsuleSheet, CapsulesSheet, CardSheet, CardStage, ChipSheet, Choice, Composer,
+    Confirm, EntrySheet, FindingSheet, FindingsSheet, HelpSheet, MessagesSheet, MessagesStage,
+    Palette, PlaceLine, RecoverySheet, SearchSheet, Subject, ThreadSheet, UnlockSheet,
 };
 use crate::action::Action;
 use crate::deck::Deck;
@@ -29,6 +29,8 @@ pub(crate) enum Overlay {
     Messages(MessagesSheet),
     Findings(FindingsSheet),
     Finding(FindingSheet),
+    Capsules(CapsulesSheet),
+    Capsule(CapsuleSheet),
     Composer(Composer),
     Confirm(Confirm),
     Choice(Choice),
@@ -63,6 +65,10 @@ impl Overlay {
                 ..
             }) => &[KeyContext::Input],
             Self::Findings(_) | Self::Finding(_) => &[KeyContext::Findings, KeyContext::Overlay],
+            Self::Capsule(CapsuleSheet {
+                closing: Some(_), ..
+            }) => &[KeyContext::Input],
+            Self::Capsules(_) | Self::Capsule(_) => &[KeyContext::Capsules, KeyContext::Overlay],
             Self::Composer(_) => &[KeyContext::Composer],
             Self::Palette(_) | Self::Confirm(_) | Self::Place(_) | Self::Unlock(_) => {
                 &[KeyContext::Input]
@@ -90,6 +96,7 @@ impl Overlay {
             Self::Palette(palette) => Some(&mut palette.field),
             Self::Card(card) => card.field_mut(),
             Self::Finding(sheet) => sheet.dismissing.as_mut(),
+            Self::Capsule(sheet) => sheet.closing.as_mut(),
             Self::Composer(composer) => Some(composer.field_mut()),
             Self::Confirm(confirm) => Some(&mut confirm.field),
             Self::Search(search) if search.chip.is_none() => Some(&mut search.field),
@@ -115,6 +122,8 @@ impl Overlay {
             Self::Messages(sheet) => Some(&mut sheet.list.top),
             Self::Findings(sheet) => Some(&mut sheet.list.top),
             Self::Finding(sheet) => Some(&mut sheet.scroll),
+            Self::Capsules(sheet) => Some(&mut sheet.list.top),
+            Self::Capsule(sheet) => Some(&mut sheet.scroll),
             _ => None,
         }
     }
@@ -130,6 +139,8 @@ impl Overlay {
             Self::Messages(sheet) => Some(sheet.text(deck, columns)),
             Self::Findings(sheet) => Some(sheet.text(deck, columns)),
             Self::Finding(sheet) => Some(sheet.text(deck, columns)),
+            Self::Capsules(sheet) => Some(sheet.text(deck, columns)),
+            Self::Capsule(sheet) => Some(sheet.text(deck, columns)),
             _ => None,
         }
     }
@@ -145,6 +156,8 @@ impl Overlay {
             Self::Messages(sheet) => sheet.list.top,
             Self::Findings(sheet) => sheet.list.top,
             Self::Finding(sheet) => sheet.scroll,
+            Self::Capsules(sheet) => sheet.list.top,
+            Self::Capsule(sheet) => sheet.scroll,
             _ => 0,
         }
     }
@@ -173,7 +186,9 @@ impl Overlay {
             | Self::Card(_)
             | Self::Messages(_)
             | Self::Findings(_)
-            | Self::Finding(_) => sheet_place(screen, |columns| self.sheet(deck, columns)),
+            | Self::Finding(_)
+            | Self::Capsules(_)
+            | Self::Capsule(_) => sheet_place(screen, |columns| self.sheet(deck, columns)),
         }
     }
 
@@ -188,6 +203,7 @@ impl Overlay {
         match self {
             Self::Card(sheet) => sheet.typed(),
             Self::Finding(sheet) => sheet.typed(),
+            Self::Capsule(sheet) => sheet.typed(),
             _ => None,
         }
     }
@@ -213,7 +229,9 @@ impl Overlay {
             | Self::Card(_)
             | Self::Messages(_)
             | Self::Findings(_)
-            | Self::Finding(_) => sheet_keys(screen, |columns| self.sheet(deck, columns)),
+            | Self::Finding(_)
+            | Self::Capsules(_)
+            | Self::Capsule(_) => sheet_keys(screen, |columns| self.sheet(deck, columns)),
         }
     }
 
@@ -228,13 +246,14 @@ impl Overlay {
         }
         if matches!(
             self,
-            Self::Thread(_) | Self::Messages(_) | Self::Findings(_)
+            Self::Thread(_) | Self::Messages(_) | Self::Findings(_) | Self::Capsules(_)
         ) {
             let rows = sheet_rows(screen, |columns| self.sheet(deck, columns));
             let list = match self {
                 Self::Thread(sheet) => &mut sheet.list,
                 Self::Messages(sheet) => &mut sheet.list,
                 Self::Findings(sheet) => &mut sheet.list,
+                Self::Capsules(sheet) => &mut sheet.list,
                 _ => return,
             };
             let lowest = (list.selected + 1).saturating_sub(rows.max(1));
@@ -261,7 +280,9 @@ impl Overlay {
             | Self::Card(_)
             | Self::Messages(_)
             | Self::Findings(_)
-            | Self::Finding(_) => {
+            | Self::Finding(_)
+            | Self::Capsules(_)
+            | Self::Capsule(_) => {
                 draw_sheet(deck, screen, buf, self.scroll(), |columns| {
                     self.sheet(deck, columns)
                 });

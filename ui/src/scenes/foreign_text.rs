@@ -2,11 +2,12 @@
 //! apart whole: a field that is added later does not compile before it is thought of here.
 
 use crate::model::{
-    AgentCard, AgentRecovery, AskedCard, AskedChoice, Banner, ChangedChecksRow, DeckView, Field,
-    FindingRow, FindingView, FirstStep, FoundEntries, FoundRow, GateRow, HandoffRow, HeaderDaemon,
-    InboxCard, PacketView, Party, PolicyView, RecoveryPart, RecoveryRow, RecoveryView, RowOutcome,
-    RulesView, RunningCommand, StepAct, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine,
-    TurnView, UnclearMessage, WaitingKey, WorkSection, WorkValue, WorkView,
+    AgentCard, AgentRecovery, AskedCard, AskedChoice, Banner, CapsuleLine, CapsulePart,
+    CapsuleView, ChangedChecksRow, DeckView, Field, FindingRow, FindingView, FirstStep,
+    FoundEntries, FoundRow, GateRow, HandoffRow, HeaderDaemon, InboxCard, PacketView, Party,
+    PolicyView, RecoveryPart, RecoveryRow, RecoveryView, RowOutcome, RulesView, RunningCommand,
+    StepAct, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine, TurnView, UnclearMessage,
+    WaitingKey, WorkSection, WorkValue, WorkView,
 };
 use crate::msg::Msg;
 
@@ -94,6 +95,13 @@ fills!(FindingRow {
     id;
     severity, state, bot, blocks
 });
+fills!(CapsuleLine {
+    title, broken;
+    id;
+    is_open, is_current, is_foreign, standing, bytes, findings
+});
+fills!(CapsulePart { title, rows; ; });
+fills!(CapsuleView { row, why, parts, origin, digest, draft; ; });
 fills!(FindingView { text, suggestions, fate, lines; id; line_now, first });
 fills!(TimelineRow {
     from, to, kind, text, mark, thread, outcome;
@@ -292,6 +300,15 @@ impl ForeignText for Msg {
             }
             Self::Thread(thread) => thread.fill(text),
             Self::Finding { id, read } => {
+                id.push_str(text);
+                match read {
+                    Ok(view) => view.fill(text),
+                    Err(why) => why.fill(text),
+                }
+            }
+            Self::Capsules(Ok(rows)) => ForeignText::fill(rows, text),
+            Self::Capsules(Err(why)) => why.fill(text),
+            Self::Capsule { id, read } => {
                 id.push_str(text);
                 match read {
                     Ok(view) => view.fill(text),

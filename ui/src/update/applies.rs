@@ -3,6 +3,7 @@
 use super::attend::can_attend;
 use super::following::has_thread;
 use super::reviewing::selected as selected_finding;
+use super::tasking::selected as selected_capsule;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::layout::Layout;
@@ -57,6 +58,8 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         Action::Gates
         | Action::Dismiss
         | Action::Import
+        | Action::Export
+        | Action::CloseTask
         | Action::GiveUp
         | Action::Mark
         | Action::MarkRange => false,
@@ -128,6 +131,24 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
         }
         (Overlay::Findings(_) | Overlay::Finding(_), Action::Copy | Action::CopyId)
         | (Overlay::Findings(_), Action::Open) => selected_finding(deck).is_some(),
+        (
+            Overlay::Capsules(_) | Overlay::Capsule(_),
+            Action::Handoff | Action::Export | Action::CloseTask,
+        ) => {
+            let row = selected_capsule(deck).filter(|row| row.broken.is_none());
+            row.is_some_and(|row| match action {
+                Action::Export => true,
+                Action::CloseTask => row.can_be_closed() && deck.view.daemon.state.can_act(),
+                _ => deck.view.daemon.state.can_act(),
+            })
+        }
+        (Overlay::Capsule(sheet), Action::Edit) => {
+            let view = sheet.view();
+            view.is_some_and(|view| view.row.can_be_closed()) && deck.view.daemon.state.can_act()
+        }
+        (Overlay::Capsules(_), Action::Edit) => false,
+        (Overlay::Capsules(_) | Overlay::Capsule(_), Action::Copy | Action::CopyId)
+        | (Overlay::Capsules(_), Action::Open) => selected_capsule(deck).is_some(),
         // Keys of agents and entries alone.
         (
             Overlay::Recovery(_),

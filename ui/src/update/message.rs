@@ -14,6 +14,7 @@ use super::perform::{edit, perform};
 use super::recovering::take_recovery;
 use super::reviewing::take_finding;
 use super::searching::search_now;
+use super::tasking::{take_capsule, take_capsules};
 use super::unlocking::{ask_passphrase, await_key, unlocked};
 use crate::action::Action;
 use crate::deck::{Deck, Fetched};
@@ -96,6 +97,9 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             }
         }
         Msg::EditorText(text) => {
+            if let Some(Overlay::Capsule(sheet)) = deck.overlays.last() {
+                return sheet.edited(text);
+            }
             take_draft(deck, &text);
             Vec::new()
         }
@@ -117,6 +121,14 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
         Msg::Finding { id, read } => {
             take_finding(deck, &id, read);
+            Vec::new()
+        }
+        Msg::Capsules(read) => {
+            take_capsules(deck, read);
+            Vec::new()
+        }
+        Msg::Capsule { id, read } => {
+            take_capsule(deck, &id, read);
             Vec::new()
         }
         Msg::Found(found) => {

@@ -16,6 +16,7 @@ mod perform;
 mod recovering;
 mod reviewing;
 mod searching;
+mod tasking;
 mod unlocking;
 mod why_not;
 

@@ -12,6 +12,7 @@ use super::reviewing::on_findings;
 use super::searching::{
     change_chips, choose_chips, leave_search, move_in_search, search_elsewhere, search_now,
 };
+use super::tasking::on_capsules;
 use super::unlocking::leave_unlock;
 use crate::action::Action;
 use crate::deck::Deck;
@@ -84,6 +85,21 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         {
             return on_findings(deck, action);
         }
+        Action::Copy
+        | Action::CopyId
+        | Action::NextEntry
+        | Action::PrevEntry
+        | Action::Handoff
+        | Action::Export
+        | Action::Edit
+        | Action::CloseTask
+            if matches!(
+                deck.overlays.last(),
+                Some(Overlay::Capsules(_) | Overlay::Capsule(_))
+            ) =>
+        {
+            return on_capsules(deck, action);
+        }
         Action::Copy | Action::CopyId => {
             let subject = deck.overlays.last().and_then(Overlay::subject);
             return copy_of(deck, subject, action);
@@ -149,6 +165,10 @@ fn close(deck: &mut Deck) {
             sheet.dismissing = None;
             deck.overlays.push(Overlay::Finding(sheet));
         }
+        Some(Overlay::Capsule(mut sheet)) if sheet.closing.is_some() => {
+            sheet.closing = None;
+            deck.overlays.push(Overlay::Capsule(sheet));
+        }
         Some(Overlay::Composer(composer)) => composer.keep(&mut deck.drafts),
         Some(Overlay::Search(mut search)) if search.chip.is_some() => {
             search.chip = None;
@@ -190,6 +210,7 @@ fn scroll(deck: &mut Deck, rows: isize) {
         Overlay::Thread(sheet) => sheet.step(rows),
         Overlay::Messages(sheet) => sheet.step(deck.card(&sheet.id), rows),
         Overlay::Findings(sheet) => sheet.step(&deck.view.findings, rows),
+        Overlay::Capsules(sheet) => sheet.step(rows),
         Overlay::Palette(palette) => {
             let len = palette.found(deck).len();
             palette.list.step(rows, len);

@@ -13,6 +13,7 @@ use super::opening::{
 use super::recovering::open_recovery;
 use super::reviewing::open_findings;
 use super::searching::go_to_hit;
+use super::tasking::open_capsules;
 use super::why_not::{aim, reason};
 use crate::action::Action;
 use crate::deck::Deck;
@@ -131,6 +132,7 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         }
         Action::Recover => return open_recovery(deck),
         Action::Findings => open_findings(deck),
+        Action::Capsules => return open_capsules(deck),
         Action::LockKey => return vec![Effect::LockKey],
         Action::Redraw => return vec![Effect::Redraw],
         Action::Suspend => return vec![Effect::Suspend],
@@ -138,6 +140,8 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Gates
         | Action::Dismiss
         | Action::Import
+        | Action::Export
+        | Action::CloseTask
         | Action::GiveUp
         | Action::Mark
         | Action::MarkRange

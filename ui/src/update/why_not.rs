@@ -82,6 +82,8 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::TryNow | Action::NoTries => "no agent is at a usage limit",
         Action::Dismiss => "no review finding that stands is open",
         Action::Import => "the review findings are not open",
+        Action::Export => "no task that can be read is selected",
+        Action::CloseTask => "no task that is open is selected",
         Action::Approve | Action::Reject if waits => "what is selected is no proposal",
         Action::Approve | Action::Reject => "no proposal waits",
         Action::Retry => "there is nothing to try again",

@@ -1,0 +1,157 @@
+//! What the deck reads of tasks, and writes of them: as `list`, `show`, `export` and `handoff` do.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ctxrelay_ui::model as ui;
+
+use super::check::why;
+use super::export::write;
+use super::handoff::as_handoff;
+use super::maker::{CapsuleMaker, MadeCapsule};
+use super::show::sections;
+use crate::cli::exit::Failure;
+use crate::cli::operator;
+use crate::core::agent::Agent;
+use crate::core::capsule::{
+    CapsuleDraft, CapsuleStatus, Freshness, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering,
+};
+use crate::core::id::CapsuleId;
+use crate::deck::capsules::CapsuleAccess;
+use crate::host::ProjectContext;
+use crate::store::capsules::CapsuleOwner;
+use crate::wire::control::HandoffParams;
+
+/// Of this project.
+pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
+    let of = || setting.clone();
+    let (list, read, export, hand, keep) = (of(), of(), of(), of(), of());
+    // Hints name options of the commands.
+    let said = |failure: Failure| failure.message;
+    CapsuleAccess {
+        runtime_session: setting.runtime_session.clone(),
+        list: Arc::new(move || rows(&list).map_err(said)),
+        read: Arc::new(move |id| view(&read, id).map_err(said)),
+        export: Arc::new(move |id| exported(&export, id).map_err(said)),
+        handoff: Arc::new(move |id, to| handoff(&hand, id, to).map_err(said)),
+        keep: Arc::new(move |id| kept(&keep, id).map_err(said)),
+    }
+}
+
+fn rows(setting: &ProjectContext) -> Result<Vec<ui::CapsuleLine>, Failure> {
+    let maker = CapsuleMaker::open(setting)?;
+    let ids = maker.ids().into_iter();
+    let rows = ids.map(|id| match made(&maker, &id) {
+        Ok((made, freshness)) => row(&maker, setting, &made, freshness),
+        Err(failure) => ui::CapsuleLine {
+            id: id.to_string(),
+            broken: Some(failure.message),
+            ..ui::CapsuleLine::default()
+        },
+    });
+    Ok(rows.collect())
+}
+
+/// A capsule as it is now, and how what went out of it last stands to the work tree.
+fn made(maker: &CapsuleMaker, id: &CapsuleId) -> Result<(MadeCapsule, Freshness), Failure> {
+    let made = maker.named(id.as_str())?;
+    let (freshness, _) = maker.compare(&maker.last_kept(id)?.capsule);
+    Ok((made, freshness))
+}
+
+fn row(
+    maker: &CapsuleMaker,
+    setting: &ProjectContext,
+    made: &MadeCapsule,
+    freshness: Freshness,
+) -> ui::CapsuleLine {
+    let capsule = &made.capsule;
+    let current = maker.world.current_task(&setting.runtime_session);
+    ui::CapsuleLine {
+        id: capsule.id.to_string(),
+        title: capsule.title.clone(),
+        is_open: capsule.status == CapsuleStatus::Open,
+        is_current: current.is_some_and(|task| task.id == capsule.id),
+        is_foreign: made.owner == CapsuleOwner::Foreign,
+        standing: match freshness {
+            Freshness::Fresh => ui::CapsuleStanding::Fresh,
+            Freshness::Moved => ui::CapsuleStanding::Moved,
+            Freshness::Touched => ui::CapsuleStanding::Touched,
+            Freshness::Diverged => ui::CapsuleStanding::Diverged,
+            Freshness::Unknown => ui::CapsuleStanding::Unknown,
+            Freshness::Foreign => ui::CapsuleStanding::Foreign,
+        },
+        bytes: made.bytes.len() as u64,
+        findings: capsule.findings.len() as u64,
+        broken: None,
+    }
+}
+
+fn view(setting: &ProjectContext, id: &str) -> Result<ui::CapsuleView, Failure> {
+    let maker = CapsuleMaker::open(setting)?;
+    let made = maker.named(id)?;
+    let kept = maker.last_kept(&made.capsule.id)?;
+    let (freshness, now) = maker.compare(&kept.capsule);
+    let parts = sections(&made).into_iter();
+    let origin = &made.capsule.origin;
+    Ok(ui::CapsuleView {
+        row: row(&maker, setting, &made, freshness),
+        why: why(freshness, &now),
+        parts: parts
+            .map(|(title, rows)| ui::CapsulePart {
+                title: title.to_owned(),
+                rows,
+            })
+            .collect(),
+        origin: format!(
+            "{}, session {}, entry {}",
+            origin.project, origin.session, origin.head.seq
+        ),
+        digest: made.capsule.digest.clone(),
+        draft: CapsuleDraft::of(&made.capsule).text(),
+    })
+}
+
+fn exported(setting: &ProjectContext, id: &str) -> Result<String, Failure> {
+    if let Some(refusal) = operator::own_refusal() {
+        return Err(refusal);
+    }
+    let maker = CapsuleMaker::open(setting)?;
+    let made = maker.named(id)?;
+    let path = write(&setting.dirs, &maker, &made, None, false)?;
+    let path = std::path::absolute(&path).unwrap_or(path);
+    let digest = &made.capsule.digest;
+    Ok(format!("exported to {}, digest {digest}", shown(&path)))
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn handoff(setting: &ProjectContext, id: &str, to: Agent) -> Result<HandoffParams, Failure> {
+    let maker = CapsuleMaker::open(setting)?;
+    let made = maker.named(id)?;
+    let (freshness, _) = maker.compare(&made.capsule);
+    let target = match to {
+        Agent::Claude => RenderTarget::Claude,
+        Agent::Codex => RenderTarget::Codex,
+    };
+    let terms = RenderTerms {
+        target,
+        freshness,
+        is_foreign: made.owner == CapsuleOwner::Foreign,
+        chars_max: RENDER_CHARS_MAX,
+        found: &[],
+    };
+    let rendering = Rendering::of(&made.capsule, terms);
+    Ok(as_handoff(setting, to, &made.capsule, &rendering))
+}
+
+fn kept(setting: &ProjectContext, id: &str) -> Result<(), Failure> {
+    let maker = CapsuleMaker::open(setting)?;
+    let id = maker.id_of(id)?;
+    match maker.world.tasks.get(&id) {
+        Some(task) => maker.keep_now(task),
+        None => Ok(()),
+    }
+}

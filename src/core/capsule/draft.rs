@@ -1,0 +1,207 @@
+//! [`CapsuleDraft`]: what is said of a task, as a text that a person edits; and what they changed in it.
+
+use super::{Capsule, CapsuleStatement};
+use crate::entry::NoteKind;
+
+/// The headings, in order, and what stands below them.
+const HEADINGS: [(&str, NoteKind); 7] = [
+    ("Goal", NoteKind::Goal),
+    ("Constraints", NoteKind::Constraint),
+    ("Decisions", NoteKind::Decision),
+    ("Next steps", NoteKind::NextStep),
+    ("Open questions", NoteKind::Question),
+    ("Hypothesis", NoteKind::Hypothesis),
+    ("Assumptions", NoteKind::Assumption),
+];
+
+const TITLE: &str = "title:";
+
+/// What a text says of a task. Values are whole, without what is blank around them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CapsuleDraft {
+    /// Its title; empty where none stands there.
+    pub title: String,
+    /// The values, by their kind, in order.
+    pub values: Vec<(NoteKind, String)>,
+}
+
+/// What a person changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DraftChanges {
+    /// Another title.
+    pub title: Option<String>,
+    /// What was not there before.
+    pub values: Vec<(NoteKind, String)>,
+}
+
+impl DraftChanges {
+    /// Nothing was changed that can be recorded.
+    pub fn is_empty(&self) -> bool {
+        self.title.is_none() && self.values.is_empty()
+    }
+}
+
+impl CapsuleDraft {
+    /// What a capsule says.
+    pub fn of(capsule: &Capsule) -> Self {
+        let said = |kind: NoteKind| -> &[CapsuleStatement] {
+            match kind {
+                NoteKind::Goal => capsule.goal.as_slice(),
+                NoteKind::Constraint => &capsule.constraints,
+                NoteKind::Decision => &capsule.decisions,
+                NoteKind::NextStep => &capsule.next,
+                NoteKind::Question => &capsule.questions,
+                NoteKind::Hypothesis => capsule.hypothesis.as_slice(),
+                NoteKind::Assumption => &capsule.assumptions,
+                _ => &[],
+            }
+        };
+        let values = HEADINGS.iter().flat_map(|(_, kind)| {
+            let said = said(*kind).iter();
+            said.map(|said| (*kind, said.text.trim().to_owned()))
+        });
+        Self {
+            title: capsule.title.trim().to_owned(),
+            values: values.collect(),
+        }
+    }
+
+    /// The text to edit: a heading for each kind, a line that begins with `-` for each value, and two
+    /// blanks before the further lines of one.
+    pub fn text(&self) -> String {
+        let mut text = String::from(
+            "# Each line that you change or add is recorded as yours. What you take away stays in the\n\
+             # record. A value begins with `- `; its further lines begin with two blanks.\n\n",
+        );
+        text.push_str(&format!("{TITLE} {}\n", self.title));
+        for (heading, kind) in HEADINGS {
+            text.push_str(&format!("\n# {heading}\n"));
+            for (_, value) in self.values.iter().filter(|(of, _)| *of == kind) {
+                text.push_str(&format!("- {}\n", value.replace('\n', "\n  ")));
+            }
+        }
+        text
+    }
+
+    /// What a text says; lines that belong nowhere are let go.
+    pub fn read(text: &str) -> Self {
+        let mut draft = Self::default();
+        let mut kind = None;
+        // Whether the line before is of a value.
+        let mut goes_on = false;
+        for line in text.lines() {
+            let heading = line.strip_prefix("# ").map(str::trim_end);
+            let further = line
+                .strip_prefix("  ")
+                .or(line.trim().is_empty().then_some(""));
+            match (heading, further, &kind, draft.values.last_mut()) {
+                (_, Some(further), Some(_), Some((_, value))) if goes_on => {
+                    value.push('\n');
+                    value.push_str(further);
+                }
+                (Some(heading), ..) => {
+                    let known = HEADINGS.iter().find(|(name, _)| *name == heading);
+                    kind = known.map(|(_, kind)| *kind);
+                    goes_on = false;
+                }
+                _ if line.starts_with('#') || line.trim().is_empty() => goes_on = false,
+                (_, _, Some(kind), _) => {
+                    let value = line.strip_prefix('-').unwrap_or(line);
+                    draft.values.push((*kind, value.to_owned()));
+                    goes_on = true;
+                }
+                (_, _, None, _) => {
+                    if let Some(title) = line.strip_prefix(TITLE) {
+                        draft.title = title.trim().to_owned();
+                    }
+                }
+            }
+        }
+        for (_, value) in &mut draft.values {
+            *value = value.trim().to_owned();
+        }
+        draft.values.retain(|(_, value)| !value.is_empty());
+        draft
+    }
+
+    /// What stands in `after` and not here.
+    pub fn changes(&self, after: &Self) -> DraftChanges {
+        let is_new = |value: &&(NoteKind, String)| !self.values.contains(value);
+        let is_title = !after.title.is_empty() && after.title != self.title;
+        DraftChanges {
+            title: is_title.then(|| after.title.clone()),
+            values: after.values.iter().filter(is_new).cloned().collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn values() -> impl Strategy<Value = Vec<(NoteKind, String)>> {
+        let kind = (0..HEADINGS.len()).prop_map(|at| HEADINGS[at].1);
+        let line = "[^\\n\\r\\x00-\\x1f\\x85\\u{2028}\\u{2029}]{0,12}";
+        let text = proptest::collection::vec(line, 1..4).prop_map(|lines| lines.join("\n"));
+        let value = (kind, text).prop_map(|(kind, text)| (kind, text.trim().to_owned()));
+        let value = value.prop_filter("empty", |(_, text)| !text.is_empty());
+        proptest::collection::vec(value, 0..6)
+    }
+
+    /// In the order of the headings, as a capsule gives them.
+    fn draft(values: &[(NoteKind, String)]) -> CapsuleDraft {
+        let of = |kind: NoteKind| values.iter().filter(move |(of, _)| *of == kind).cloned();
+        CapsuleDraft {
+            title: "Fix the login".to_owned(),
+            values: HEADINGS.iter().flat_map(|(_, kind)| of(*kind)).collect(),
+        }
+    }
+
+    proptest! {
+        /// Saved without a change nothing is recorded, whatever was said.
+        #[test]
+        fn a_text_that_was_not_changed_changes_nothing(values in values()) {
+            let draft = draft(&values);
+            let read = CapsuleDraft::read(&draft.text());
+            prop_assert!(draft.changes(&read).is_empty(), "{}", draft.text());
+            prop_assert_eq!(read, draft);
+        }
+
+        #[test]
+        fn no_text_is_too_much(text in any::<String>()) {
+            CapsuleDraft::read(&text);
+        }
+    }
+
+    #[test]
+    fn what_is_changed_and_what_is_new_is_recorded_and_what_is_taken_away_is_not() {
+        let kept = [
+            (NoteKind::Goal, "nobody is logged out".to_owned()),
+            (NoteKind::Constraint, "no new dependency".to_owned()),
+        ];
+        let before = draft(&kept);
+        let text = before
+            .text()
+            .replace("title: Fix the login", "title: Fix the logout")
+            .replace(
+                "- nobody is logged out\n",
+                "- nobody is ever\n  logged out\n",
+            )
+            .replace("- no new dependency\n", "")
+            .replace(
+                "# Decisions\n",
+                "# Decisions\nstd mutex\n- # is no heading here\n",
+            );
+        let changes = before.changes(&CapsuleDraft::read(&text));
+        assert_eq!(changes.title.as_deref(), Some("Fix the logout"));
+        let expected = [
+            (NoteKind::Goal, "nobody is ever\nlogged out"),
+            (NoteKind::Decision, "std mutex"),
+            (NoteKind::Decision, "# is no heading here"),
+        ];
+        let expected = expected.map(|(kind, text)| (kind, text.to_owned()));
+        assert_eq!(changes.values, expected);
+    }
+}

@@ -1,0 +1,200 @@
+//! [`CapsuleAccess`]: the tasks that can travel, as the deck reads them and as the operator acts on them
+//! from there. All of it is read from the disk, beside the loop that draws.
+
+use std::sync::Arc;
+
+use ctxrelay_ui::model::{CapsuleLine, CapsuleView, Level};
+use ctxrelay_ui::{Effect, Msg};
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+
+use super::perform::agent_of;
+use crate::client::Client;
+use crate::core::agent::Agent;
+use crate::core::capsule::CapsuleDraft;
+use crate::core::id::{CapsuleId, RuntimeSession, Seq};
+use crate::wire::control::{Command, HandoffParams, Reply, StatedValue, TaskChange, TaskParams};
+
+/// What is done with one of them, or a sentence why it is not.
+type OfOne<T> = Arc<dyn Fn(&str) -> Result<T, String> + Send + Sync>;
+
+/// As [`OfOne`], for this agent.
+type HandoffOfOne = Arc<dyn Fn(&str, Agent) -> Result<HandoffParams, String> + Send + Sync>;
+
+/// What the disk has of them, and what is written there; all of it slow.
+#[derive(Clone)]
+pub struct CapsuleAccess {
+    /// The pair that the operator acts for.
+    pub runtime_session: RuntimeSession,
+    /// All of them, the latest first.
+    pub list: Arc<dyn Fn() -> Result<Vec<CapsuleLine>, String> + Send + Sync>,
+    /// One of them.
+    pub read: OfOne<CapsuleView>,
+    /// Writes one into a file of its own; where it is, and its digest, in a sentence.
+    pub export: OfOne<String>,
+    /// The handoff that gives one to an agent.
+    pub handoff: HandoffOfOne,
+    /// Keeps the capsule of a task that was closed or handed over, as it is now.
+    pub keep: OfOne<()>,
+}
+
+impl std::fmt::Debug for CapsuleAccess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CapsuleAccess").finish_non_exhaustive()
+    }
+}
+
+impl CapsuleAccess {
+    /// Carries out an effect about a task; all others come back.
+    pub(super) fn perform(
+        &self,
+        effect: Effect,
+        operator: &Client,
+        answers: &mpsc::Sender<Msg>,
+    ) -> Option<Effect> {
+        match effect {
+            Effect::ReadCapsules
+            | Effect::ReadCapsule { .. }
+            | Effect::ExportCapsule { .. }
+            | Effect::HandCapsule { .. }
+            | Effect::EditCapsule { .. }
+            | Effect::CloseCapsule { .. } => {}
+            effect => return Some(effect),
+        }
+        let (access, operator, answers) = (self.clone(), operator.clone(), answers.clone());
+        tokio::spawn(async move {
+            for msg in access.answer(effect, &operator).await {
+                // Nobody waits for it where the deck was left.
+                let _ = answers.send(msg).await;
+            }
+        });
+        None
+    }
+
+    async fn answer(self, effect: Effect, operator: &Client) -> Vec<Msg> {
+        match effect {
+            Effect::ReadCapsule { id } => vec![self.one(id).await],
+            Effect::ExportCapsule { id } => {
+                let export = Arc::clone(&self.export);
+                let said = beside(move || export(&id)).await;
+                vec![said.map_or_else(failed, told)]
+            }
+            Effect::HandCapsule { id, to } => {
+                let said = self.hand(id, agent_of(to), operator).await;
+                vec![said.map_or_else(failed, told)]
+            }
+            Effect::EditCapsule { id, before, after } => {
+                let said = self.edit(&id, &before, &after, operator).await;
+                let msg = said.map_or_else(failed, told);
+                vec![msg, self.one(id).await, self.all().await]
+            }
+            Effect::CloseCapsule { id, outcome } => {
+                let said = self.close(id.clone(), outcome, operator).await;
+                let msg = said.map_or_else(failed, told);
+                vec![msg, self.one(id).await, self.all().await]
+            }
+            _ => vec![self.all().await],
+        }
+    }
+
+    async fn all(&self) -> Msg {
+        let list = Arc::clone(&self.list);
+        Msg::Capsules(beside(move || list()).await)
+    }
+
+    async fn one(&self, id: String) -> Msg {
+        let (read, name) = (Arc::clone(&self.read), id.clone());
+        let read = beside(move || read(&name)).await.map(Box::new);
+        Msg::Capsule { id, read }
+    }
+
+    async fn hand(&self, id: String, to: Agent, operator: &Client) -> Result<String, String> {
+        let (handoff, name) = (Arc::clone(&self.handoff), id.clone());
+        let params = beside(move || handoff(&name, to)).await?;
+        let sent = match operator.call(Command::Handoff(params)).await {
+            Ok(Reply::Sent(sent)) => sent,
+            Ok(_) => return Err("the daemon answers something else".to_owned()),
+            Err(error) => return Err(error.to_refusal().message),
+        };
+        let keep = Arc::clone(&self.keep);
+        // What went out is what the task is held against from now on.
+        let kept = beside(move || keep(&id)).await;
+        let kept = kept.map_or_else(
+            |why| format!("; its capsule is not kept: {why}"),
+            |()| String::new(),
+        );
+        Ok(format!(
+            "handed to {} as entry {}{kept}",
+            to.title(),
+            sent.seq
+        ))
+    }
+
+    async fn edit(
+        &self,
+        id: &str,
+        before: &str,
+        after: &str,
+        operator: &Client,
+    ) -> Result<String, String> {
+        let changes = CapsuleDraft::read(before).changes(&CapsuleDraft::read(after));
+        if changes.is_empty() {
+            return Ok("nothing was changed".to_owned());
+        }
+        let (task, title) = (CapsuleId::new(id), changes.title);
+        let values = changes.values.into_iter();
+        let change = TaskChange::Edit {
+            task,
+            title,
+            values: values
+                .map(|(kind, text)| StatedValue { kind, text })
+                .collect(),
+        };
+        let seq = self.change(change, operator).await?;
+        Ok(format!("recorded as yours, up to entry {seq}"))
+    }
+
+    async fn change(&self, change: TaskChange, operator: &Client) -> Result<Seq, String> {
+        let params = TaskParams {
+            change,
+            runtime_session_id: Some(self.runtime_session.clone()),
+        };
+        match operator.call(Command::ChangeTask(params)).await {
+            Ok(Reply::Task(changed)) => Ok(changed.seq),
+            Ok(_) => Err("the daemon answers something else".to_owned()),
+            Err(error) => Err(error.to_refusal().message),
+        }
+    }
+
+    async fn close(
+        &self,
+        id: String,
+        outcome: Option<String>,
+        operator: &Client,
+    ) -> Result<String, String> {
+        let task = CapsuleId::new(id.clone());
+        let change = TaskChange::Close { task, outcome };
+        let seq = self.change(change, operator).await?;
+        let (keep, name) = (Arc::clone(&self.keep), id.clone());
+        beside(move || keep(&name))
+            .await
+            .map_err(|why| format!("{id} is closed, and its capsule is not kept: {why}"))?;
+        Ok(format!("{id} is closed by entry {seq}"))
+    }
+}
+
+/// Beside the loops of this process.
+async fn beside<T: Send + 'static>(
+    read: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let read = spawn_blocking(read).await;
+    read.unwrap_or_else(|_| Err("it cannot be read".to_owned()))
+}
+
+fn told(said: String) -> Msg {
+    Msg::Notice(Level::Info, said)
+}
+
+fn failed(why: String) -> Msg {
+    Msg::Notice(Level::Error, why)
+}

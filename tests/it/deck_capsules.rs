@@ -1,0 +1,114 @@
+//! Tasks that can travel, in the deck: what a key there writes is on the disk, and in the record.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::project::Project;
+use crate::support::pty::{Key, Pty};
+
+/// A deck that hosts, with a task that Claude has said something for, and an editor of this script.
+fn deck(project: &Project, script: &str) -> Pty {
+    let editor = project.write("editor.sh", script);
+    let launch = project
+        .ctxrelay([])
+        .env_remove("VISUAL")
+        .env("EDITOR", format!("sh {}", editor.display()));
+    let mut deck = Pty::spawn_sized(&launch, 120, 40).labelled("deck");
+    deck.wait_for_text("● daemon");
+    let new = [
+        "capsule",
+        "new",
+        "Fix the login",
+        "--goal",
+        "nobody is logged out",
+    ];
+    let mut opened = Pty::spawn(&project.ctxrelay(new));
+    assert_eq!(opened.wait_exit(), 0, "{}", opened.screen());
+    let mut claude = project.control_of("claude").unwrap();
+    // No pid of ours: what this test starts does not run below an agent.
+    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
+    claude.expect("hello", hello);
+    let said = json!({"agent": "claude", "kind": "decision", "text": "tokens live for one hour"});
+    claude.expect("note/append", said);
+    deck.wait_for_text("tokens live for one hour");
+    deck.type_text("T");
+    deck.wait_for_text("Fix the login");
+    deck.press(Key::Enter);
+    deck.wait_for_text("[claude] tokens live for one hour");
+    deck
+}
+
+fn capsule(project: &Project) -> Value {
+    let list = project.run(["capsule", "list", "--json"]);
+    let id = list.expect_success().json()["capsules"][0]["id"].clone();
+    let show = ["capsule", "show", id.as_str().unwrap(), "--json"];
+    project.run(show).expect_success().json()
+}
+
+#[test]
+fn a_task_is_exported_handed_over_and_closed_from_the_deck() {
+    let project = Project::new();
+    let mut deck = deck(&project, "");
+    deck.type_text("w");
+    deck.wait_for_text("exported to");
+    let file = project.root().join("fix-the-login.ctxcapsule.json");
+    let exported: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    assert_eq!(exported["decisions"][0]["text"], "tokens live for one hour");
+    // None is written over.
+    deck.type_text("w");
+    deck.wait_for_text("exists already");
+    // To Codex: behind the question, and behind the answer that leaves it.
+    deck.type_text("hjj");
+    deck.press(Key::Enter);
+    deck.wait_for_text("handed to Codex as entry");
+    let entries = project.ledger();
+    let handed = entries.iter().find(|entry| entry["type"] == "handoff");
+    let handed = handed.expect("a handoff");
+    assert_eq!(handed["target"], "codex");
+    let refs = handed["handoff"]["context_refs"].clone();
+    assert_eq!(refs, json!([exported["id"]]), "{handed:#}");
+    deck.type_text("c");
+    deck.wait_for_text("what came of it?");
+    deck.type_text("fixed in 1.4");
+    deck.press(Key::Enter);
+    deck.wait_for_text("is closed by entry");
+    // The sheet is read again, and has no key for it any more.
+    deck.wait_for_text("[human] fixed in 1.4");
+    let capsule = capsule(&project);
+    assert_eq!(capsule["status"], "closed");
+    assert_eq!(capsule["outcome"]["text"], "fixed in 1.4");
+}
+
+#[test]
+fn what_is_edited_of_a_task_is_recorded_as_the_operators() {
+    let project = Project::new();
+    let script = r##"sed -i 's/^title: .*/title: Fix the logout/; s/^# Constraints$/&\n- no new dependency/; s/^- tokens live.*//' "$1""##;
+    let mut deck = deck(&project, script);
+    deck.type_text("e");
+    deck.wait_for_text("recorded as yours");
+    deck.wait_for_text("[human] no new dependency");
+    let edited = capsule(&project);
+    assert_eq!(edited["title"], "Fix the logout");
+    assert_eq!(edited["constraints"][0]["text"], "no new dependency");
+    assert_eq!(edited["constraints"][0]["by"], "human");
+    // What was taken away there is still what Claude said.
+    assert_eq!(edited["decisions"][0]["text"], "tokens live for one hour");
+    assert_eq!(edited["goal"]["text"], "nobody is logged out");
+
+    // The command does the same, in its own terminal.
+    let editor = project.write(
+        "other.sh",
+        r##"sed -i 's/^# Next steps$/&\nrotate the key/' "$1""##,
+    );
+    let id = edited["id"].as_str().unwrap();
+    let launch = project
+        .ctxrelay(["capsule", "edit", id])
+        .env_remove("VISUAL")
+        .env("EDITOR", format!("sh {}", editor.display()));
+    let mut command = Pty::spawn(&launch);
+    assert_eq!(command.wait_exit(), 0, "{}", command.screen());
+    assert_eq!(capsule(&project)["next"][0]["text"], "rotate the key");
+    let piped = project.run(["capsule", "edit", id]);
+    assert_eq!(piped.code(), 5, "{piped:?}");
+}

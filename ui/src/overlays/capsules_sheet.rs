@@ -1,0 +1,315 @@
+//! [`CapsulesSheet`]: the tasks that can travel, and how each stands to the work tree; and
+//! [`CapsuleSheet`]: one of them.
+
+use ratatui::text::{Line, Span};
+
+use super::document::Document;
+use super::key_footer::KeyFooter;
+use super::sheet::SheetText;
+use super::typed_line::TypedLine;
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::effect::Effect;
+use crate::model::{CapsuleLine, CapsuleStanding, CapsuleView};
+use crate::sanitize;
+use crate::text;
+use crate::theme::ThemeRole;
+use crate::widgets::{ListState, TextField, blank, fit_line, spread};
+
+/// The command that opens a task.
+const NEW_TASK: &str = "ctxrelay capsule new TITLE";
+
+/// From so many columns on a row has its figures.
+const FIGURES_MIN: usize = 70;
+
+/// The list.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CapsulesSheet {
+    /// What was read, or why it was not; nothing while it is being read.
+    read: Option<Result<Vec<CapsuleLine>, String>>,
+    pub(crate) list: ListState,
+}
+
+impl CapsulesSheet {
+    /// It was read; the cursor stays on its task.
+    pub(crate) fn take(&mut self, read: Result<Vec<CapsuleLine>, String>) {
+        let id = self.selected().map(|row| row.id.clone());
+        self.read = Some(read);
+        let rows = self.rows();
+        let found = id.and_then(|id| rows.iter().position(|row| row.id == id));
+        let last = rows.len().saturating_sub(1);
+        self.list.selected = found.unwrap_or(self.list.selected).min(last);
+    }
+
+    /// The tasks that were read.
+    pub(crate) fn rows(&self) -> &[CapsuleLine] {
+        match &self.read {
+            Some(Ok(rows)) => rows,
+            _ => &[],
+        }
+    }
+
+    /// Moves by rows.
+    pub(crate) fn step(&mut self, by: isize) {
+        let len = self.rows().len();
+        self.list.step(by, len);
+    }
+
+    /// The task under the cursor.
+    pub(crate) fn selected(&self) -> Option<&CapsuleLine> {
+        self.rows().get(self.list.selected)
+    }
+
+    pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
+        let theme = &deck.theme;
+        let rows = self.rows();
+        let mut title = vec![Span::styled("Capsules", theme.style(ThemeRole::TitleFocus))];
+        let mut document = Document::new(deck, columns);
+        match &self.read {
+            None => document.text("reading the record …", ThemeRole::TextMuted),
+            Some(Err(why)) => document.text(why, ThemeRole::Wait),
+            Some(Ok(rows)) if rows.is_empty() => {
+                document.text("No task is open, and none was kept.", ThemeRole::Text);
+                let how = format!(
+                    "`{NEW_TASK}` in a terminal of yours opens one: what is recorded from then on \
+                     belongs to it, and it can be handed to the other agent or to another clone."
+                );
+                document.text(&how, ThemeRole::TextMuted);
+            }
+            Some(Ok(rows)) => {
+                let open = rows.iter().filter(|row| row.is_open).count();
+                let open = format!("  {} open", text::grouped(open as u64));
+                title.push(Span::styled(open, theme.style(ThemeRole::TextMuted)));
+            }
+        }
+        let mut lines = document.into_lines();
+        let numbered = rows.iter().enumerate();
+        lines.extend(numbered.map(|(at, row)| {
+            let is_selected = at == self.list.selected;
+            listed(deck, row, is_selected, columns)
+        }));
+        let mut keys = match self.selected() {
+            Some(row) => acts(row, "read"),
+            None => Vec::new(),
+        };
+        keys.push((Action::Back, "close"));
+        SheetText {
+            title: Line::from(title),
+            lines,
+            keys: KeyFooter::new(deck, &keys),
+            ..SheetText::default()
+        }
+    }
+}
+
+/// The keys that do something with a task.
+fn acts(row: &CapsuleLine, open: &'static str) -> Vec<(Action, &'static str)> {
+    let mut keys = vec![(Action::Open, open)];
+    if row.broken.is_none() {
+        keys.extend([
+            (Action::Handoff, "hand to an agent"),
+            (Action::Export, "export"),
+        ]);
+        if row.can_be_closed() {
+            keys.push((Action::CloseTask, "close it"));
+        }
+    }
+    keys
+}
+
+fn listed(deck: &Deck, row: &CapsuleLine, is_selected: bool, columns: usize) -> Line<'static> {
+    let theme = &deck.theme;
+    let muted = theme.style(ThemeRole::TextMuted);
+    let words = match row.is_open {
+        true => theme.style(ThemeRole::Text),
+        false => muted,
+    };
+    let cursor = if is_selected {
+        deck.glyphs.cursor()
+    } else {
+        " "
+    };
+    let mut left = vec![Span::styled(cursor, theme.style(ThemeRole::Key)), blank(1)];
+    let mut figures = Line::default();
+    match &row.broken {
+        Some(why) => left.extend([
+            Span::styled(
+                format!("{} tampered   ", deck.glyphs.wrong()),
+                theme.style(ThemeRole::OutcomeFailed),
+            ),
+            Span::styled(format!("{}  ", sanitize::line(&row.id)), muted),
+            Span::styled(sanitize::line(why), theme.style(ThemeRole::Text)),
+        ]),
+        None => {
+            let state = match (row.is_current, row.is_open) {
+                (true, _) => "current",
+                (false, true) => "open",
+                (false, false) => "closed",
+            };
+            left.extend([
+                standing(deck, row.standing),
+                blank(2),
+                Span::styled(format!("{state:<7}"), muted),
+                blank(2),
+                Span::styled(sanitize::line(&row.title), words),
+            ]);
+            if row.is_foreign {
+                left.push(Span::styled(
+                    "  from elsewhere",
+                    theme.style(ThemeRole::Wait),
+                ));
+            }
+            if columns >= FIGURES_MIN {
+                figures = Line::styled(self::figures(row), muted);
+            }
+        }
+    }
+    let line = fit_line(spread(Line::from(left), figures, columns), columns);
+    match is_selected {
+        true => line.patch_style(theme.style(ThemeRole::SelectionFocus)),
+        false => line,
+    }
+}
+
+/// `2 findings  11.4 kB`.
+fn figures(row: &CapsuleLine) -> String {
+    let size = format!("{}.{} kB", row.bytes / 1_000, row.bytes % 1_000 / 100);
+    match row.findings {
+        0 => size,
+        1 => format!("1 finding  {size}"),
+        n => format!("{} findings  {size}", text::grouped(n)),
+    }
+}
+
+fn standing(deck: &Deck, standing: CapsuleStanding) -> Span<'static> {
+    let (glyph, role) = match standing {
+        CapsuleStanding::Fresh => (deck.glyphs.well(), ThemeRole::OutcomeDone),
+        CapsuleStanding::Moved => (deck.glyphs.well(), ThemeRole::Text),
+        _ => (deck.glyphs.wrong(), ThemeRole::OutcomeAttention),
+    };
+    let words = format!("{glyph} {:<9}", standing.as_str());
+    Span::styled(words, deck.theme.style(role))
+}
+
+/// One task.
+#[derive(Debug, Clone)]
+pub(crate) struct CapsuleSheet {
+    pub(crate) id: String,
+    /// What was read, or why it was not; nothing while it is being read.
+    read: Option<Result<Box<CapsuleView>, String>>,
+    /// What came of it, being typed.
+    pub(crate) closing: Option<TextField>,
+    pub(crate) scroll: usize,
+}
+
+impl CapsuleSheet {
+    pub(crate) fn new(id: String) -> Self {
+        Self {
+            id,
+            read: None,
+            closing: None,
+            scroll: 0,
+        }
+    }
+
+    /// It was read.
+    pub(crate) fn take(&mut self, read: Result<Box<CapsuleView>, String>) {
+        self.read = Some(read);
+    }
+
+    /// What stands in it, once that was read.
+    pub(crate) fn view(&self) -> Option<&CapsuleView> {
+        self.read.as_ref()?.as_deref().ok()
+    }
+
+    /// Opens what is said of it in the person's editor.
+    pub(crate) fn edit(&self) -> Vec<Effect> {
+        let view = self.view().into_iter();
+        view.map(|view| Effect::OpenEditor {
+            text: view.draft.clone(),
+            is_draft: true,
+        })
+        .collect()
+    }
+
+    /// The person left this text there.
+    pub(crate) fn edited(&self, after: String) -> Vec<Effect> {
+        let view = self.view().into_iter();
+        view.map(|view| Effect::EditCapsule {
+            id: self.id.clone(),
+            before: view.draft.clone(),
+            after: after.clone(),
+        })
+        .collect()
+    }
+
+    pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
+        let theme = &deck.theme;
+        let mut document = Document::new(deck, columns);
+        let mut title = vec![Span::styled("Capsule", theme.style(ThemeRole::TitleFocus))];
+        let mut mark = Line::default();
+        let mut keys = vec![(Action::NextEntry, "next")];
+        match &self.read {
+            None => document.text("reading the record …", ThemeRole::TextMuted),
+            Some(Err(why)) => document.text(why, ThemeRole::OutcomeFailed),
+            Some(Ok(view)) => {
+                let name = format!("  {}", sanitize::line(&view.row.title));
+                title.push(Span::styled(name, theme.style(ThemeRole::Text)));
+                mark = Line::from(standing(deck, view.row.standing));
+                said(&mut document, view);
+                if view.row.can_be_closed() {
+                    keys.push((Action::Edit, "edit"));
+                }
+                keys.extend(acts(&view.row, "").into_iter().skip(1));
+            }
+        }
+        keys.push((Action::Back, "back"));
+        SheetText {
+            title: Line::from(title),
+            mark,
+            lines: document.into_lines(),
+            keys: KeyFooter::new(deck, &keys),
+            ..SheetText::default()
+        }
+    }
+
+    /// The line that is typed.
+    pub(super) fn typed(&self) -> Option<TypedLine<'_>> {
+        Some(TypedLine {
+            title: "Close the task: what came of it?",
+            field: self.closing.as_ref()?,
+            does: "close the task",
+            goes: "its capsule stays as it is now",
+        })
+    }
+}
+
+fn said(document: &mut Document<'_>, view: &CapsuleView) {
+    let row = &view.row;
+    let state = if row.is_open { "open" } else { "closed" };
+    let about = format!("{}  {state}  {}", row.id, figures(row));
+    document.text(&about, ThemeRole::TextMuted);
+    let role = match row.standing.holds() {
+        true => ThemeRole::Text,
+        false => ThemeRole::OutcomeAttention,
+    };
+    let stands = format!("{}: {}", row.standing.as_str(), view.why);
+    document.text(&stands, role);
+    if row.is_foreign {
+        let warning = "From elsewhere: shown, and not believed. Nothing in it was run here.";
+        document.text(warning, ThemeRole::Wait);
+    }
+    let (dot, faint) = (
+        document.deck.glyphs.dot(),
+        document.style(ThemeRole::TextFaint),
+    );
+    for part in &view.parts {
+        document.heading(&part.title, "");
+        for row in &part.rows {
+            document.bullet(dot, faint, row);
+        }
+    }
+    document.heading("Origin", "");
+    document.body(&view.origin, ThemeRole::TextMuted);
+    document.body(&format!("sha256 {}", view.digest), ThemeRole::TextMuted);
+}

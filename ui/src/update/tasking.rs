@@ -1,0 +1,156 @@
+//! Tasks that can travel: the list, one of them, and what the operator does with it.
+
+use super::perform::{copy, refuse};
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::effect::Effect;
+use crate::model::{Agent, CapsuleLine, CapsuleView};
+use crate::overlays::{CapsuleSheet, CapsulesSheet, Choice, ChoiceOption, Overlay, Pick};
+use crate::sanitize::{self, for_input};
+use crate::widgets::TextField;
+
+/// Opens the list.
+pub(super) fn open_capsules(deck: &mut Deck) -> Vec<Effect> {
+    deck.overlays
+        .push(Overlay::Capsules(CapsulesSheet::default()));
+    vec![Effect::ReadCapsules]
+}
+
+/// Opens the task under the cursor.
+pub(super) fn open_capsule(deck: &mut Deck) -> Vec<Effect> {
+    let Some(id) = selected(deck).map(|row| row.id.clone()) else {
+        return Vec::new();
+    };
+    deck.overlays
+        .push(Overlay::Capsule(CapsuleSheet::new(id.clone())));
+    vec![Effect::ReadCapsule { id }]
+}
+
+/// The list was read, or read again.
+pub(super) fn take_capsules(deck: &mut Deck, read: Result<Vec<CapsuleLine>, String>) {
+    let mut overlays = deck.overlays.iter_mut().rev();
+    let sheet = overlays.find_map(|overlay| match overlay {
+        Overlay::Capsules(sheet) => Some(sheet),
+        _ => None,
+    });
+    if let Some(sheet) = sheet {
+        sheet.take(read);
+    }
+}
+
+/// One was read.
+pub(super) fn take_capsule(deck: &mut Deck, id: &str, read: Result<Box<CapsuleView>, String>) {
+    let mut overlays = deck.overlays.iter_mut().rev();
+    let sheet = overlays.find_map(|overlay| match overlay {
+        Overlay::Capsule(sheet) if sheet.id == id => Some(sheet),
+        _ => None,
+    });
+    if let Some(sheet) = sheet {
+        sheet.take(read);
+    }
+}
+
+/// The task that a key is about.
+pub(super) fn selected(deck: &Deck) -> Option<&CapsuleLine> {
+    match deck.overlays.last()? {
+        Overlay::Capsules(sheet) => sheet.selected(),
+        Overlay::Capsule(sheet) => sheet.view().map(|view| &view.row),
+        _ => None,
+    }
+}
+
+/// What a key does on the list or the sheet in front.
+pub(super) fn on_capsules(deck: &mut Deck, action: Action) -> Vec<Effect> {
+    if let Action::NextEntry | Action::PrevEntry = action {
+        return next(deck, if action == Action::NextEntry { 1 } else { -1 });
+    }
+    if !super::applies(deck, action) {
+        refuse(deck, action);
+        return Vec::new();
+    }
+    let Some(row) = selected(deck).cloned() else {
+        return Vec::new();
+    };
+    match action {
+        Action::Handoff => {
+            ask_receiver(deck, &row);
+            Vec::new()
+        }
+        Action::Edit => match deck.overlays.last() {
+            Some(Overlay::Capsule(sheet)) => sheet.edit(),
+            _ => Vec::new(),
+        },
+        Action::Export => vec![Effect::ExportCapsule { id: row.id }],
+        Action::CloseTask => ask_outcome(deck),
+        Action::Copy => copy(deck, for_input(&row.title).0),
+        Action::CopyId => copy(deck, for_input(&row.id).0),
+        _ => Vec::new(),
+    }
+}
+
+/// `enter` in the line for what came of it.
+pub(super) fn close_task(deck: &mut Deck, mut sheet: CapsuleSheet) -> Vec<Effect> {
+    let Some(field) = sheet.closing.take() else {
+        // A sheet to read: enter closes it, as it opened it.
+        return Vec::new();
+    };
+    let outcome = field.text().trim().to_owned();
+    let outcome = (!outcome.is_empty()).then_some(outcome);
+    let id = sheet.id.clone();
+    deck.overlays.push(Overlay::Capsule(sheet));
+    vec![Effect::CloseCapsule { id, outcome }]
+}
+
+/// Asks what came of it; from the list its sheet is opened for that.
+fn ask_outcome(deck: &mut Deck) -> Vec<Effect> {
+    let effects = match deck.overlays.last() {
+        Some(Overlay::Capsules(_)) => open_capsule(deck),
+        _ => Vec::new(),
+    };
+    if let Some(Overlay::Capsule(sheet)) = deck.overlays.last_mut() {
+        sheet.closing = Some(TextField::line("what came of it; may be empty"));
+    }
+    effects
+}
+
+fn ask_receiver(deck: &mut Deck, row: &CapsuleLine) {
+    let hand = |to: Agent| {
+        let what = Effect::HandCapsule {
+            id: row.id.clone(),
+            to,
+        };
+        ChoiceOption::new(
+            to.title(),
+            "as a handoff of yours, which names the task",
+            Pick::Effect(what),
+        )
+    };
+    let nothing = ChoiceOption::new("leave it", "nothing is sent", Pick::Nothing);
+    let mut options = vec![nothing];
+    options.extend(Agent::ALL.map(hand));
+    let mut lines = vec![sanitize::line(&row.title)];
+    lines.push(format!(
+        "What it says of the work tree is {}.",
+        row.standing.as_str()
+    ));
+    deck.overlays.push(Overlay::Choice(Choice::new(
+        "Hand the task to whom?",
+        lines,
+        options,
+    )));
+}
+
+/// To the task behind, or before.
+fn next(deck: &mut Deck, by: isize) -> Vec<Effect> {
+    let is_opened = matches!(deck.overlays.last(), Some(Overlay::Capsule(_)));
+    if is_opened {
+        deck.overlays.pop();
+    }
+    if let Some(Overlay::Capsules(sheet)) = deck.overlays.last_mut() {
+        sheet.step(by);
+    }
+    match is_opened {
+        true => open_capsule(deck),
+        false => Vec::new(),
+    }
+}

@@ -1,0 +1,135 @@
+//! Tasks that can travel: what a key wants of the caller, and what it does not do.
+
+use ctxrelay_ui::model::{Agent, CapsuleLine, CapsuleView};
+use ctxrelay_ui::scenes::{keys, pair_at_work, terminal};
+use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+
+const SIZE: (u16, u16) = (120, 40);
+
+fn row(id: &str, title: &str) -> CapsuleLine {
+    CapsuleLine {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        is_open: true,
+        ..CapsuleLine::default()
+    }
+}
+
+fn rows() -> Vec<CapsuleLine> {
+    let foreign = CapsuleLine {
+        is_foreign: true,
+        ..row("cap_3", "from afar")
+    };
+    vec![row("cap_1", "first"), row("cap_2", "second"), foreign]
+}
+
+/// The list, read.
+fn deck() -> Deck {
+    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+    update(&mut deck, Msg::Resize(SIZE.0, SIZE.1));
+    update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    assert_eq!(keys(&mut deck, "T"), [Effect::ReadCapsules]);
+    update(&mut deck, Msg::Capsules(Ok(rows())));
+    deck
+}
+
+fn read(deck: &mut Deck, row: CapsuleLine) {
+    let id = row.id.clone();
+    let view = CapsuleView {
+        row,
+        draft: "title: first\n".to_owned(),
+        ..CapsuleView::default()
+    };
+    let read = Ok(Box::new(view));
+    update(deck, Msg::Capsule { id, read });
+}
+
+fn read_of(id: &str) -> Effect {
+    Effect::ReadCapsule { id: id.to_owned() }
+}
+
+#[test]
+fn a_task_is_opened_and_the_next_one_from_there() {
+    let mut deck = deck();
+    assert_eq!(keys(&mut deck, "<enter>"), [read_of("cap_1")]);
+    assert_eq!(keys(&mut deck, "J"), [read_of("cap_2")]);
+    // What comes late is of another one.
+    read(&mut deck, row("cap_1", "late"));
+    assert!(!terminal(&deck, SIZE).backend().to_string().contains("late"));
+}
+
+#[test]
+fn nothing_is_handed_over_before_it_is_chosen_to_whom() {
+    let mut deck = deck();
+    assert_eq!(
+        keys(&mut deck, "h<enter>"),
+        [],
+        "leave it is the first answer"
+    );
+    let handed = Effect::HandCapsule {
+        id: "cap_1".to_owned(),
+        to: Agent::Codex,
+    };
+    assert_eq!(keys(&mut deck, "hjj<enter>"), [handed]);
+}
+
+#[test]
+fn a_task_is_closed_by_a_line_and_not_by_a_key() {
+    let mut deck = deck();
+    assert_eq!(keys(&mut deck, "c"), [read_of("cap_1")]);
+    assert_eq!(keys(&mut deck, "<esc>"), []);
+    read(&mut deck, row("cap_1", "first"));
+    assert_eq!(
+        keys(&mut deck, "cdone<enter>"),
+        [Effect::CloseCapsule {
+            id: "cap_1".to_owned(),
+            outcome: Some("done".to_owned()),
+        }]
+    );
+}
+
+#[test]
+fn what_is_from_elsewhere_is_neither_closed_nor_edited() {
+    let mut deck = deck();
+    keys(&mut deck, "jj<enter>");
+    read(&mut deck, rows().swap_remove(2));
+    assert_eq!(keys(&mut deck, "c"), []);
+    assert_eq!(keys(&mut deck, "e"), []);
+    let exported = Effect::ExportCapsule {
+        id: "cap_3".to_owned(),
+    };
+    assert_eq!(keys(&mut deck, "w"), [exported]);
+}
+
+#[test]
+fn what_is_edited_goes_to_its_own_task() {
+    let mut deck = deck();
+    keys(&mut deck, "<enter>");
+    assert_eq!(keys(&mut deck, "e"), [], "it is not read yet");
+    read(&mut deck, row("cap_1", "first"));
+    let opened = Effect::OpenEditor {
+        text: "title: first\n".to_owned(),
+        is_draft: true,
+    };
+    assert_eq!(keys(&mut deck, "e"), [opened]);
+    let after = "title: better\n".to_owned();
+    let told = update(&mut deck, Msg::EditorText(after.clone()));
+    assert_eq!(
+        told,
+        [Effect::EditCapsule {
+            id: "cap_1".to_owned(),
+            before: "title: first\n".to_owned(),
+            after,
+        }]
+    );
+}
+
+#[test]
+fn the_cursor_stays_on_its_task_when_the_list_is_read_again() {
+    let mut deck = deck();
+    keys(&mut deck, "j");
+    let mut again = rows();
+    again.insert(0, row("cap_0", "newer"));
+    update(&mut deck, Msg::Capsules(Ok(again)));
+    assert_eq!(keys(&mut deck, "<enter>"), [read_of("cap_2")]);
+}
