@@ -255,7 +255,9 @@ impl CapsuleSheet {
             Some(Ok(view)) => {
                 let name = format!("  {}", sanitize::line(&view.row.title));
                 title.push(Span::styled(name, theme.style(ThemeRole::Text)));
-                mark = Line::from(standing(deck, view.row.standing));
+                let standing = standing(deck, view.row.standing);
+                let words = standing.content.trim_end().to_owned();
+                mark = Line::styled(words, standing.style);
                 said(&mut document, view);
                 if view.row.can_be_closed() {
                     keys.push((Action::Edit, "edit"));
