@@ -68,8 +68,8 @@ pub enum CodexFact {
     TurnTraced {
         /// Paths as Codex gives them, and commands that saw no end.
         files: TurnFiles,
-        /// With markers.
-        said: String,
+        /// Each with markers, in their order.
+        said: Vec<String>,
     },
     /// A turn ended.
     TurnCompleted {
