@@ -151,7 +151,7 @@ pub(super) fn options(
                 waiting: loaded.waiting,
             })
         }),
-        read_rules: Arc::new(move |agent| rules_of_files(&reader, agent)),
+        read_rules: Arc::new(move |agent, said| rules_of_files(&reader, agent, said)),
         read_recovery: Arc::new(move || recovery_view(&recovering)),
         keys: OperatorKeyAccess {
             unlock: Arc::new(move |wanted, typed| deck_key(&unlocker, wanted, typed)),
