@@ -184,14 +184,26 @@ fn names(text: &str) -> Vec<String> {
 /// A throw-away repository that borrows the objects of the project's.
 pub(super) fn own_repository(root: &Path) -> Option<TempDir> {
     let common = line(git(root).args(["rev-parse", "--path-format=absolute", "--git-common-dir"]))?;
+    let own = empty_repository()?;
+    borrow_objects(own.path(), Path::new(&common))?;
+    Some(own)
+}
+
+/// A throw-away repository.
+pub(super) fn empty_repository() -> Option<TempDir> {
     let own = tempfile::tempdir().ok()?;
     let mut init = Command::new("git");
     init.args(["init", "--quiet", "--bare", "--template="]);
     line_or_empty(init.arg(own.path()))?;
-    let info = own.path().join("objects/info");
-    std::fs::create_dir_all(&info).ok()?;
-    std::fs::write(info.join("alternates"), format!("{common}/objects\n")).ok()?;
     Some(own)
+}
+
+/// Has a repository of ours borrow the objects of another one, whose common folder this is.
+pub(super) fn borrow_objects(own: &Path, common: &Path) -> Option<()> {
+    let info = own.join("objects/info");
+    std::fs::create_dir_all(&info).ok()?;
+    let objects = format!("{}\n", common.join("objects").display());
+    std::fs::write(info.join("alternates"), objects).ok()
 }
 
 /// `git` with a repository of our own and the project's work tree.

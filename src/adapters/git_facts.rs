@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::thread::{self, ScopedJoinHandle};
 
-use super::git::{git, line, line_or_empty, look_through, own_repository, text};
+use super::git::{borrow_objects, empty_repository, git, line, line_or_empty, look_through, text};
 use crate::core::continuity::GitFacts;
 
 /// How many changed files are named.
@@ -22,22 +22,19 @@ const CHARS_MAX: usize = 120;
 /// The branch, the commit, changed files and the latest commits; `None` when this is no
 /// repository or `git` is missing. Blocks, for as long as `git` takes.
 pub fn git_facts(root: &Path) -> Option<GitFacts> {
-    let top = PathBuf::from(line(git(root).args(["rev-parse", "--show-toplevel"]))?);
     // Each of these takes as long as a process does, and an agent waits for all of them.
-    let (branch, commit, index, own) = thread::scope(|scope| {
+    let (places, branch, commit, own) = thread::scope(|scope| {
         let branch = ["symbolic-ref", "--quiet", "--short", "HEAD"];
         let branch = scope.spawn(move || line(git(root).args(branch)));
-        let index = ["rev-parse", "--path-format=absolute", "--git-path", "index"];
-        let index = scope.spawn(move || line(git(root).args(index)));
-        let own = scope.spawn(|| own_repository(root));
-        let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
-        (said(branch), commit, said(index), said(own))
+        let commit = ["rev-parse", "--verify", "--quiet", "HEAD"];
+        let commit = scope.spawn(move || line(git(root).args(commit)));
+        let own = scope.spawn(empty_repository);
+        (Places::of(root), said(branch), said(commit), said(own))
     });
-    let own = own?;
-    if let Some(index) = index {
-        // A repository without a commit may have none.
-        let _ = std::fs::copy(index, own.path().join("index"));
-    }
+    let (Places { top, common, index }, own) = (places?, own?);
+    borrow_objects(own.path(), &common)?;
+    // A repository without a commit may have none.
+    let _ = std::fs::copy(index, own.path().join("index"));
     let ours = |args: &[&str]| look_through(own.path(), &top, args);
     let (log, differing, others) = thread::scope(|scope| {
         let log = scope.spawn(|| {
@@ -75,6 +72,28 @@ pub fn git_facts(root: &Path) -> Option<GitFacts> {
         changed,
         commits,
     })
+}
+
+/// Where a repository and its work tree lie.
+struct Places {
+    top: PathBuf,
+    common: PathBuf,
+    index: PathBuf,
+}
+
+impl Places {
+    fn of(root: &Path) -> Option<Self> {
+        let asked = ["--show-toplevel", "--git-common-dir", "--git-path", "index"];
+        let absolute = ["rev-parse", "--path-format=absolute"];
+        let said = text(git(root).args(absolute).args(asked))?;
+        let mut lines = said.lines().map(PathBuf::from);
+        let (top, common, index) = (lines.next()?, lines.next()?, lines.next()?);
+        // A folder whose name has a line break cannot be told from two.
+        lines
+            .next()
+            .is_none()
+            .then_some(Self { top, common, index })
+    }
 }
 
 /// What came of one of them; nothing where it panicked.

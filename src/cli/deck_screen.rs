@@ -152,7 +152,7 @@ pub(super) fn options(
                 waiting: loaded.waiting,
             })
         }),
-        read_rules: Arc::new(move |agent| rules_of_files(&reader, agent)),
+        read_rules: Arc::new(move |agent, said| rules_of_files(&reader, agent, said)),
         capsules: for_deck::access(setting),
         read_recovery: Arc::new(move || recovery_view(&recovering)),
         keys: OperatorKeyAccess {

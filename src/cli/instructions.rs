@@ -1,6 +1,6 @@
 //! `ctxrelay instructions`: which rules of the project's files each agent has, and how. Reads only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -8,11 +8,12 @@ use super::context::CliContext;
 use super::exit::CliOutcome;
 use super::output::Tone;
 use super::report::{Report, ReportText};
+use super::status;
 use super::words::count;
 use crate::adapters::codex::instruction_names::{codex_home, fallback_names};
 use crate::adapters::project_rules::ProjectRules;
 use crate::core::agent::Agent;
-use crate::core::instructions::{RuleRow, RuleState, SharedRules, read_by};
+use crate::core::instructions::{FileName, RuleRow, RuleState, SharedRules, read_by};
 use crate::core::redact::Redactor;
 use crate::deck::deck_options::RulesOfFiles;
 use crate::host::ProjectContext;
@@ -68,10 +69,11 @@ impl FilesRead {
         }
     }
 
-    /// A row for each paragraph.
-    fn rows(&self, agent: Agent) -> Vec<RuleRow> {
+    /// A row for each paragraph. `said`: the files that the agent says it read; else the rules of its
+    /// version count.
+    fn rows(&self, agent: Agent, said: Option<BTreeSet<FileName>>) -> Vec<RuleRow> {
         let files = &self.files.files;
-        let read = read_by(agent, files, &self.fallbacks);
+        let read = said.unwrap_or_else(|| read_by(agent, files, &self.fallbacks));
         let mut rows = SharedRules::of(agent, files, &read).rows().to_vec();
         if self.share == ShareMode::Off {
             rows.iter_mut().for_each(withhold);
@@ -80,11 +82,15 @@ impl FilesRead {
     }
 }
 
-/// What the project's files tell an agent, for the deck.
-pub(super) fn rules_of_files(setting: &ProjectContext, agent: Agent) -> RulesOfFiles {
+/// What the project's files tell an agent, for the deck. `said`: the files that it says it read.
+pub(super) fn rules_of_files(
+    setting: &ProjectContext,
+    agent: Agent,
+    said: Option<BTreeSet<FileName>>,
+) -> RulesOfFiles {
     let read = FilesRead::of(setting);
     RulesOfFiles {
-        rows: read.rows(agent),
+        rows: read.rows(agent, said),
         doubts: read.doubt.into_iter().collect(),
         unread: read.files.unread,
     }
@@ -100,7 +106,14 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             .as_ref()
             .is_none_or(|only| only == agent.as_str())
     });
-    let agents = agents.map(|agent| (agent.as_str(), read.rows(agent)));
+    let now = status::read(context)?.agents;
+    let agents = agents.map(|agent| {
+        let said = match agent {
+            Agent::Claude => &now.claude.continuity.instructions_read,
+            Agent::Codex => &now.codex.continuity.instructions_read,
+        };
+        (agent.as_str(), read.rows(agent, said.clone()))
+    });
     let report = InstructionsReport {
         share: read.share,
         agents: agents.collect(),

@@ -19,7 +19,9 @@ mod stated;
 mod tests;
 mod work_files;
 
-pub use marker::{ContextMarker, MARKER_CHARS_MAX, MARKERS_MAX, markers, without_markers};
+pub use marker::{
+    ContextMarker, MARKER_CHARS_MAX, MARKERS_MAX, markers, markers_of_turn, without_markers,
+};
 pub use packet::{GitFacts, LeftOut, PACKET_CHARS_MAX, Packet, PacketTerms, SHORT_CHARS_MAX};
 pub use reminder::{REMIND_TURNS, REMINDER_CHARS_MAX, reminder};
 pub use staleness::Staleness;

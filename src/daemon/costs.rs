@@ -1,12 +1,22 @@
 //! [`Costs`]: how much of ours each agent's model was given today.
 //!
-//! Knowledge of this process: none of it is in the record, and a daemon that begins counts from
-//! there.
+//! None of it is in the record. A daemon that ends keeps its sums in a file, and the next one counts
+//! on from there while it is the same day; of one that was killed only what was kept before counts.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
 
 use crate::core::agent::Agent;
 use crate::core::relay_cost::{CostSort, RelayCost, ShownChars};
+use crate::store::dirs::{ProjectDirs, read_private, write_fleeting};
+
+/// In the state folder.
+const FILE: &str = "cost-today.json";
+
+/// More than the file is long.
+const FILE_BYTES_MAX: u64 = 4_096;
 
 /// What was counted, by agent, with its day.
 #[derive(Debug, Default)]
@@ -50,11 +60,59 @@ impl Costs {
         }
     }
 
+    /// Counts on from what an earlier daemon kept of today. Blocks for the disk.
+    pub(super) fn go_on(&mut self, dirs: &ProjectDirs, now_ms: i64) {
+        let today = day(now_ms);
+        let kept = read_private(&dirs.state_file(FILE), FILE_BYTES_MAX);
+        let kept = kept
+            .ok()
+            .and_then(|text| serde_json::from_slice::<CostsKept>(&text).ok());
+        let Some(kept) = kept.filter(|kept| kept.day == today.to_string()) else {
+            return;
+        };
+        for (agent, cost) in [(Agent::Claude, kept.claude), (Agent::Codex, kept.codex)] {
+            self.counted.insert(agent, (today, cost));
+        }
+    }
+
+    /// What the next daemon counts on from.
+    pub(super) fn to_keep(&self, dirs: &ProjectDirs, now_ms: i64) -> CostsKept {
+        CostsKept {
+            path: dirs.state_file(FILE),
+            day: day(now_ms).to_string(),
+            claude: self.today(Agent::Claude, now_ms),
+            codex: self.today(Agent::Codex, now_ms),
+        }
+    }
+
     /// Of today.
     pub(super) fn today(&self, agent: Agent, now_ms: i64) -> RelayCost {
         let counted = self.counted.get(&agent);
         let of_today = counted.filter(|(of, _)| *of == day(now_ms));
         of_today.map(|(_, cost)| *cost).unwrap_or_default()
+    }
+}
+
+/// What a daemon that ends leaves to the next.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct CostsKept {
+    #[serde(skip)]
+    path: PathBuf,
+    /// The person's.
+    day: String,
+    claude: RelayCost,
+    codex: RelayCost,
+}
+
+impl CostsKept {
+    /// Writes it. Blocks for the disk. Without it the next daemon counts from nothing.
+    pub(super) fn write(&self) {
+        let written = serde_json::to_vec(self).map_err(std::io::Error::from);
+        let written = written.and_then(|text| write_fleeting(&self.path, &text));
+        if let Err(error) = written {
+            tracing::warn!(%error, "what was given to the agents today could not be kept");
+        }
     }
 }
 
@@ -66,9 +124,31 @@ fn day(ms: i64) -> jiff::civil::Date {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+    #[test]
+    fn the_next_daemon_counts_on_within_the_day() {
+        let folder = tempfile::tempdir().unwrap();
+        let dirs = ProjectDirs::new(folder.path().to_owned(), None);
+        dirs.create().unwrap();
+        let now_ms = 1_795_000_000_000;
+        let mut costs = Costs::default();
+        costs.go_on(&dirs, now_ms);
+        costs.add(Agent::Codex, CostSort::Packets, 7, now_ms);
+        costs.to_keep(&dirs, now_ms).write();
+        let next = |now_ms| {
+            let mut next = Costs::default();
+            next.go_on(&dirs, now_ms);
+            next.add(Agent::Codex, CostSort::Envelopes, 1, now_ms);
+            next.today(Agent::Codex, now_ms).chars()
+        };
+        assert_eq!((next(now_ms), next(now_ms + DAY_MS)), (8, 1));
+        std::fs::write(dirs.state_file(FILE), "no JSON").unwrap();
+        assert_eq!(next(now_ms), 1);
+    }
 
     #[test]
     fn what_was_given_is_counted_by_sort_and_begins_anew_each_day() {

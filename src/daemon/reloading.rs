@@ -1,6 +1,7 @@
 //! Gives an agent what the record holds of its work: git is read beside the loop, the packet is
 //! made of the world and recorded, and only then may it be given.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{GitFacts, Packet, PacketTerms};
 use crate::core::entry::{ContinuityFact, Reload, ReloadCause, ReloadStep};
 use crate::core::id::RuntimeSession;
-use crate::core::instructions::{RuleTexts, SharedRules, read_by};
+use crate::core::instructions::{FileName, RuleTexts, SharedRules, read_by};
 use crate::core::redact::Redactor;
 use crate::core::relay_cost::CostSort;
 use crate::wire::line::hex;
@@ -38,18 +39,21 @@ const CLEARED: &str = "[ctxrelay: your context was cleared. The shared record st
     were at; read_context {\"view\":\"resume\"} shows it, if your operator wants you to go on]";
 
 /// The rules of the project's files that this agent does not read by itself, and what all of the files
-/// say. `began`: what they said when its conversation began, of an agent that reads none of them
+/// say. `said`: the files that it says it read; else the rules of its version count. `began`: what they said when its conversation began, of an agent that reads none of them
 /// again.
 fn rules_for(
     agent: Agent,
     root: &Path,
     redactor: &Redactor,
+    said: Option<BTreeSet<FileName>>,
     began: Option<&RuleTexts>,
 ) -> (SharedRules, Arc<RuleTexts>) {
     let rules = ProjectRules::read(root, redactor);
-    // Names that cannot be known are none: a rule twice is better than none.
-    let fallbacks = fallback_names(root, codex_home().as_deref()).unwrap_or_default();
-    let mut read = read_by(agent, &rules.files, &fallbacks);
+    let mut read = said.unwrap_or_else(|| {
+        // Names that cannot be known are none: a rule twice is better than none.
+        let fallbacks = fallback_names(root, codex_home().as_deref()).unwrap_or_default();
+        read_by(agent, &rules.files, &fallbacks)
+    });
     let texts = rules.texts();
     if let Some(began) = began {
         read.retain(|file| began.get(file) == texts.get(file));
@@ -71,6 +75,7 @@ impl Daemon {
         let redactor = Arc::clone(self.recorder.redactor());
         let goes_on = agent == Agent::Codex && order.cause == ReloadCause::Compacted;
         let began = self.rules_watch.codex_began().filter(|_| goes_on);
+        let said = self.rules_watch.said_by(agent).cloned();
         let number = match self.reloads.begin(order, then) {
             Ok(number) => number,
             Err(then) => return then(self, None),
@@ -83,7 +88,7 @@ impl Daemon {
             let of_git = root.clone();
             let git = tokio::task::spawn_blocking(move || git_facts(&of_git));
             let rules = tokio::task::spawn_blocking(move || {
-                shares.then(|| rules_for(agent, &root, &redactor, began.as_deref()))
+                shares.then(|| rules_for(agent, &root, &redactor, said, began.as_deref()))
             });
             let (git, rules) = tokio::join!(timeout(READ_WAIT, git), timeout(READ_WAIT, rules));
             let (rules, texts) = rules.ok().and_then(Result::ok).flatten().unzip();

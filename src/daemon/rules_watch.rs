@@ -1,13 +1,13 @@
 //! [`RulesWatch`]: which rules of the project each agent was told, and when they are looked at again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::core::agent::Agent;
-use crate::core::instructions::RuleTexts;
+use crate::core::instructions::{FileName, RuleTexts};
 
 /// Between two looks, while an agent is here.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
@@ -19,6 +19,8 @@ pub(super) struct RulesWatch {
     /// What Codex read when its conversation began: it reads no file again, not even after a
     /// compaction (0.169.0, observed).
     codex_began: Option<Arc<RuleTexts>>,
+    /// Which files Codex says that it read for its conversation.
+    codex_said: Option<BTreeSet<FileName>>,
     last: Option<Instant>,
     under_way: bool,
 }
@@ -36,6 +38,22 @@ impl RulesWatch {
     /// What Codex read by itself, when that is known.
     pub(super) fn codex_began(&self) -> Option<Arc<RuleTexts>> {
         self.codex_began.clone()
+    }
+
+    /// Codex says which files it read for its conversation.
+    pub(super) fn codex_says(&mut self, read: BTreeSet<FileName>) {
+        self.codex_said = Some(read);
+    }
+
+    /// Another Codex, which has not said anything yet.
+    pub(super) fn codex_says_nothing(&mut self) {
+        self.codex_said = None;
+    }
+
+    /// The files of the project that an agent says it read by itself; none where it says nothing.
+    pub(super) fn said_by(&self, agent: Agent) -> Option<&BTreeSet<FileName>> {
+        let said = self.codex_said.as_ref();
+        said.filter(|_| agent == Agent::Codex)
     }
 
     /// When they are looked at again; none where nobody was told anything yet.

@@ -142,7 +142,10 @@ impl Daemon {
             .world()
             .state_of(agent, &RuntimeSession::default());
         let cost = self.costs.today(agent, self.clock.now_ms());
-        ContinuityStatus::of(state, Some(cost))
+        ContinuityStatus {
+            instructions_read: self.rules_watch.said_by(agent).cloned(),
+            ..ContinuityStatus::of(state, Some(cost))
+        }
     }
 
     /// How the chain is in the file as it lies there, not only in what this process wrote.

@@ -16,6 +16,17 @@ use crate::core::id::RuntimeSession;
 use crate::core::instructions::{RuleTexts, RulesDiff, rules_diff};
 
 impl Daemon {
+    /// The files that Codex says it loaded. Those of the project's folder count; it may have read more.
+    pub(super) fn codex_read(&mut self, paths: &[String]) {
+        let below = |path: &String| {
+            let path = Path::new(path).strip_prefix(&self.dirs.root).ok()?;
+            path.to_str().map(str::to_owned)
+        };
+        let read = paths.iter().filter_map(below).collect();
+        self.rules_watch.codex_says(read);
+        self.status_changed();
+    }
+
     /// When the rules are to be looked at again.
     pub(super) fn next_look_at_rules(&self) -> Option<Instant> {
         let is_here = self.agents_here().next().is_some();

@@ -1,5 +1,6 @@
 //! [`DeckOptions`]: what a deck is given, and how it reads what lies on the disk.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -79,8 +80,8 @@ pub struct RulesOfFiles {
     pub doubts: Vec<String>,
 }
 
-/// Reads them; slow.
-pub type ReadRules = Arc<dyn Fn(Agent) -> RulesOfFiles + Send + Sync>;
+/// Reads them; slow. What the agent says that it read by itself goes with the question.
+pub type ReadRules = Arc<dyn Fn(Agent, Option<BTreeSet<FileName>>) -> RulesOfFiles + Send + Sync>;
 
 /// Reads where the work stands after a break, and how each agent goes on; slow. Otherwise a sentence.
 pub type ReadRecovery = Arc<dyn Fn() -> Result<RecoveryView, String> + Send + Sync>;

@@ -22,6 +22,7 @@ use super::reading::{read_all, read_turn};
 use super::signing::{DeckSignature, DeckSigning, ToSign};
 use super::tree_looks::TreeLooks;
 use crate::client::{Client, Connection};
+use crate::core::agent::Agent;
 use crate::core::entry::WorkTree;
 use crate::core::id::SessionId;
 use crate::wire::control::{Command, Notification, Reply, ReportKeyParams};
@@ -383,7 +384,12 @@ async fn on_effect(
     if let Effect::ReadRules { agent } = effect {
         let read = Arc::clone(&options.read_rules);
         let of = agent_of(agent);
-        let read = spawn_blocking(move || read(of)).await;
+        let now = &model.status.agents;
+        let said = match of {
+            Agent::Claude => now.claude.continuity.instructions_read.clone(),
+            Agent::Codex => now.codex.continuity.instructions_read.clone(),
+        };
+        let read = spawn_blocking(move || read(of, said)).await;
         let read = read.unwrap_or_else(|_| RulesOfFiles {
             doubts: vec!["The files cannot be read.".to_owned()],
             ..RulesOfFiles::default()

@@ -1,5 +1,6 @@
 //! What it costs that no agent forgets at a compaction: the hooks around it, what is looked at of
-//! each tool call, the packet and the rules that are made for it, and the status line.
+//! each tool call, the packet and the rules that are made for it, and the status line. The hooks
+//! around it also over a million entries, with `CTXRELAY_BENCH_MILLION=1`.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -13,11 +14,13 @@ use ctxrelay::core::id::{EntryId, RuntimeSession, Seq, SessionId};
 use ctxrelay::core::instructions::{SHARED_CHARS_MAX, SharedRules, read_by};
 use ctxrelay::core::redact::Redactor;
 use ctxrelay::core::snapshot::Snapshot;
+use ctxrelay::store::dirs::ProjectDirs;
 use serde_json::{Map, Value, json};
 
 use crate::agent::Agent as Bridge;
 use crate::figure::{Series, Table, ms};
 use crate::hook::run;
+use crate::record::Record;
 use crate::support::child::run as run_child;
 use crate::support::codex_home;
 use crate::support::operator::Operator;
@@ -27,6 +30,9 @@ use crate::support::script::Reply;
 use crate::support::wait::{timeout, wait_until};
 
 const RUNS: usize = 100;
+
+/// The entries of a record of many years.
+const MILLION: usize = 1_000_000;
 
 /// Claude waits for each hook, in ms.
 const HOOK_MS: f64 = 20.0;
@@ -56,14 +62,20 @@ const RULE_FILE_BYTES: usize = 20_000;
 /// Measures it.
 pub fn measure(table: &mut Table) {
     hooks(table);
+    if std::env::var("CTXRELAY_BENCH_MILLION").is_ok_and(|wish| wish == "1") {
+        let project = Project::new();
+        let dirs = ProjectDirs::new(project.root().to_owned(), None);
+        Record::of(MILLION).lay_into(&dirs);
+        let _daemon = project.daemon();
+        around_a_compaction(&project, "1M: ", table);
+    }
     packet(table);
     rules(table);
     injection(table);
 }
 
-fn hooks(table: &mut Table) {
-    let project = Project::new();
-    let _daemon = project.daemon();
+/// What Claude waits for before and after its compaction, in a project whose daemon runs.
+fn around_a_compaction(project: &Project, of: &str, table: &mut Table) -> Series {
     let mut claude = Bridge::start(&project.ctxrelay(["bridge"]));
     for n in 0..20 {
         let note = json!({"text": format!("step {n} of the sorting"), "kind": "next_step"});
@@ -84,7 +96,7 @@ fn hooks(table: &mut Table) {
             times.time(|| run(&hook, &input.to_string()));
         }
         let over = format!("{} over a process", ms(times.p50() - nothing.p50()));
-        let what = format!("hook {event}, with what it gives");
+        let what = format!("{of}hook {event}, with what it gives");
         table.row(
             &what,
             &times.words(),
@@ -93,6 +105,13 @@ fn hooks(table: &mut Table) {
             times.p50() <= HOOK_MS,
         );
     }
+    nothing
+}
+
+fn hooks(table: &mut Table) {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let nothing = around_a_compaction(&project, "", table);
 
     // In turns, so that both see the same machine.
     let hook = project.ctxrelay(["hook", "PostToolUse"]);

@@ -141,7 +141,7 @@ fn packet(project: &Project) -> String {
 #[test]
 fn the_last_packet_lies_there_as_it_was_given_and_what_it_cost_is_told() {
     let project = Project::new();
-    let _daemon = project.daemon();
+    let daemon = project.daemon();
     note(&project, "goal", GOAL);
     let given = packet(&project);
     assert!(given.contains(GOAL), "{given}");
@@ -165,6 +165,10 @@ fn the_last_packet_lies_there_as_it_was_given_and_what_it_cost_is_told() {
     wait_until("the packet's file", timeout(), || {
         (std::fs::read_to_string(&reload).ok()? == given).then_some(())
     });
+    let packets = cost("packets");
+    daemon.stop();
+    let _daemon = project.daemon();
+    assert_eq!(cost("packets"), packets, "the next daemon counts on");
 }
 
 #[test]

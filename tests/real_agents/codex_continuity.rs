@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::pair::{
     attached_codex, of_type, verify, wait_status as wait_for_pair_status, without_sandbox,
 };
+use crate::support::child::run;
 use crate::support::mcp::McpClient;
 use crate::support::model_request::{ModelRequest, last_says, mentions, says, tool_said};
 use crate::support::pair::Pair;
@@ -274,6 +275,31 @@ fn each_new_conversation_of_codexs_is_told_in_short_what_the_record_holds_and_th
             codex.submit("/new");
         }
     }
+    verify(&pair);
+}
+
+#[test]
+fn a_codex_that_says_it_read_no_file_is_given_the_rules_of_its_own() {
+    let Some(pair) = Pair::new() else { return };
+    let config = std::fs::read_to_string(pair.codex_home.config()).unwrap();
+    let config = format!("project_doc_max_bytes = 0\n{config}");
+    std::fs::write(pair.codex_home.config(), config).unwrap();
+    pair.project.write("AGENTS.md", &format!("{RULE}\n"));
+    let instructions = pair.ctxrelay(["instructions", "codex", "--json"]);
+    let state =
+        || run(&instructions).expect_success().json()["agents"]["codex"][0]["state"].clone();
+    assert_eq!(state(), "native", "by the rules of its version");
+    let _daemon = pair.daemon();
+    let mut codex = attached_codex(&pair);
+    wait_in_thread(&pair, RULE, 1);
+    codex.submit("sort the pears");
+    let request = pair
+        .responses
+        .wait_for_request("its first request", |request| {
+            request.is_step() && request.last_text().contains("sort the pears")
+        });
+    assert_eq!(request.count_of(RULE), 1, "{request:#?}");
+    assert_eq!(state(), "given", "by its own word");
     verify(&pair);
 }
 

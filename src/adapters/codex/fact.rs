@@ -36,6 +36,12 @@ pub enum CodexFact {
         /// A sentence with the next step.
         why: String,
     },
+    /// The instruction files that Codex itself loaded for the thread that is adopted next: absolute
+    /// paths, at most 100.
+    InstructionsRead {
+        /// The files.
+        paths: Vec<String>,
+    },
     /// This is the visible thread from now on, and we are subscribed to it.
     ThreadAdopted {
         /// The thread.
@@ -68,8 +74,8 @@ pub enum CodexFact {
     TurnTraced {
         /// Paths as Codex gives them, and commands that saw no end.
         files: TurnFiles,
-        /// With markers.
-        said: String,
+        /// Each with markers, in their order.
+        said: Vec<String>,
     },
     /// A turn ended.
     TurnCompleted {

@@ -24,8 +24,10 @@ pub(super) struct TurnTrace {
     written: Vec<String>,
     /// Commands that run, each with its item.
     running: Vec<(String, String)>,
-    /// Its messages that say something of its work.
-    said: String,
+    /// Its messages that say something of its work, each for itself: code that one of them leaves
+    /// open ends with it.
+    #[serde(default)]
+    messages: Vec<String>,
 }
 
 impl TurnTrace {
@@ -57,10 +59,9 @@ impl TurnTrace {
                 }
             }
             Item::AgentMessage { text, .. }
-                if self.said.len() + text.len() < SAID_BYTES_MAX && !markers(text).is_empty() =>
+                if self.said_bytes() + text.len() < SAID_BYTES_MAX && !markers(text).is_empty() =>
             {
-                self.said.push_str(text);
-                self.said.push('\n');
+                self.messages.push(text.clone());
             }
             _ => {}
         }
@@ -68,7 +69,7 @@ impl TurnTrace {
 
     /// The turn is over: what it touched, and what it said of its work; `None` where that is
     /// nothing.
-    pub(super) fn end(self) -> Option<(TurnFiles, String)> {
+    pub(super) fn end(self) -> Option<(TurnFiles, Vec<String>)> {
         let files = TurnFiles {
             read: Vec::new(),
             written: self.written,
@@ -79,7 +80,11 @@ impl TurnTrace {
                 .collect(),
             helpers: 0,
         };
-        (!files.is_empty() || !self.said.is_empty()).then_some((files, self.said))
+        (!files.is_empty() || !self.messages.is_empty()).then_some((files, self.messages))
+    }
+
+    fn said_bytes(&self) -> usize {
+        self.messages.iter().map(String::len).sum()
     }
 }
 
@@ -125,7 +130,7 @@ mod tests {
         let (files, said) = trace.end().unwrap();
         assert_eq!(files.written, ["/p/c.rs", "/p/a.rs"]);
         assert_eq!(files.unfinished, ["sleep 1000"]);
-        assert_eq!(said.trim(), marked);
+        assert_eq!(said, [marked]);
         assert_eq!(TurnTrace::default().end(), None);
     }
 
@@ -146,6 +151,6 @@ mod tests {
         assert_eq!((files.written.len(), files.unfinished.len()), (50, 20));
         assert_eq!(files.written.last().unwrap(), "f199");
         assert_eq!(files.unfinished[0].len(), COMMAND_CHARS_MAX);
-        assert!(said.len() <= SAID_BYTES_MAX);
+        assert!(said.concat().len() <= SAID_BYTES_MAX);
     }
 }

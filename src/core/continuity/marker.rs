@@ -32,6 +32,17 @@ pub fn markers(text: &str) -> Vec<ContextMarker> {
     found
 }
 
+/// The markers of a turn's messages, in their order; the last [`MARKERS_MAX`] of them. Code that a
+/// message leaves open ends with that message.
+pub fn markers_of_turn(messages: &[String]) -> Vec<ContextMarker> {
+    let mut found: Vec<ContextMarker> = messages
+        .iter()
+        .flat_map(|message| markers(message))
+        .collect();
+    found.drain(..found.len().saturating_sub(MARKERS_MAX));
+    found
+}
+
 /// The text without its markers, and without the lines that held nothing else.
 pub fn without_markers(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());

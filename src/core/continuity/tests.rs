@@ -321,6 +321,19 @@ fn markers_are_read_from_words_and_not_from_code() {
 }
 
 #[test]
+fn code_that_a_message_leaves_open_hides_nothing_of_the_next_message() {
+    let messages = [
+        "<!-- relay:next first -->\n```sh\nmake",
+        "<!-- relay:next second -->",
+    ];
+    let found = markers_of_turn(&messages.map(str::to_owned));
+    let texts: Vec<&str> = found.iter().map(|marker| marker.text.as_str()).collect();
+    assert_eq!(texts, ["first", "second"]);
+    let many = vec!["<!-- relay:next x --><!-- relay:next y -->".to_owned(); MARKERS_MAX];
+    assert_eq!(markers_of_turn(&many).len(), MARKERS_MAX);
+}
+
+#[test]
 fn an_unclosed_marker_takes_no_other_one_with_it() {
     let found = markers("<!-- relay:next lost\n<!-- relay:next kept -->\n<!-- relay:next open");
     let texts: Vec<&str> = found.iter().map(|marker| marker.text.as_str()).collect();

@@ -19,7 +19,12 @@ pub(super) fn paragraphs(text: &str) -> Vec<Paragraph> {
     let text = without_front_matter(ours.as_deref().unwrap_or(text));
     let mut found = Vec::new();
     let mut block = Block::default();
-    for line in text.lines() {
+    let mut at = 0;
+    for whole in text.split_inclusive('\n') {
+        let start = at;
+        at += whole.len();
+        let line = whole.strip_suffix('\n').unwrap_or(whole);
+        let line = line.strip_suffix('\r').unwrap_or(line);
         block.fence = match (block.fence, fence_of(line)) {
             (None, opened) => opened,
             (Some(open), Some(mark)) if closes(open, mark, line) => None,
@@ -27,15 +32,16 @@ pub(super) fn paragraphs(text: &str) -> Vec<Paragraph> {
         };
         let is_gap = line.trim().is_empty() && block.fence.is_none();
         if is_gap {
-            found.extend(block.end());
+            found.extend(block.end(text));
         } else if block.fence.is_none() && is_heading(line) {
-            found.extend(block.end());
-            block.headings.push(line.to_owned());
+            found.extend(block.end(text));
+            block.headings.push(line);
         } else {
-            block.lines.push(line.to_owned());
+            let begin = block.body.map_or(start, |(begin, _)| begin);
+            block.body = Some((begin, start + line.len()));
         }
     }
-    found.extend(block.end());
+    found.extend(block.end(text));
     if !block.headings.is_empty() {
         found.push(Paragraph {
             text: block.headings.join("\n"),
@@ -47,27 +53,31 @@ pub(super) fn paragraphs(text: &str) -> Vec<Paragraph> {
 
 /// What stands between the last empty line and this one.
 #[derive(Debug, Default)]
-struct Block {
-    headings: Vec<String>,
-    lines: Vec<String>,
+struct Block<'a> {
+    headings: Vec<&'a str>,
+    /// Where its lines begin and end in the file, in bytes.
+    body: Option<(usize, usize)>,
     /// The fence that is open, by its character and length.
     fence: Option<(char, usize)>,
 }
 
-impl Block {
-    fn end(&mut self) -> Option<Paragraph> {
-        if self.lines.is_empty() {
-            return None;
+impl Block<'_> {
+    fn end(&mut self, file: &str) -> Option<Paragraph> {
+        let (begin, end) = self.body.take()?;
+        let body = &file[begin..end];
+        let mut key = String::with_capacity(body.len());
+        for word in body.split_whitespace() {
+            if !key.is_empty() {
+                key.push(' ');
+            }
+            key.push_str(word);
         }
-        let body = std::mem::take(&mut self.lines);
-        let key = body
-            .iter()
-            .flat_map(|line| line.split_whitespace())
-            .collect::<Vec<_>>()
-            .join(" ");
-        let mut lines = std::mem::take(&mut self.headings);
-        lines.extend(body);
-        let text = lines.join("\n");
+        let mut text = String::with_capacity(body.len());
+        for heading in self.headings.drain(..) {
+            text.push_str(heading);
+            text.push('\n');
+        }
+        text.push_str(body);
         Some(Paragraph { text, key })
     }
 }

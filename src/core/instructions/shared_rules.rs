@@ -1,6 +1,6 @@
 //! [`SharedRules`]: what an agent is given of the rules that it does not read by itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +73,7 @@ impl SharedRules {
             .iter()
             .map(|file| (file, paragraphs(file.text())))
             .collect();
-        let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut seen: HashMap<&str, &str> = HashMap::new();
         for (file, paragraphs) in &divided {
             for paragraph in paragraphs.iter().filter(|_| read.contains(file.name())) {
                 seen.entry(&paragraph.key).or_insert(file.name());
@@ -82,6 +82,7 @@ impl SharedRules {
         let mut room = SHARED_CHARS_MAX - HEAD.chars().count() - LAST_LINE_CHARS_MAX;
         for (file, paragraphs) in &divided {
             let is_read = read.contains(file.name());
+            let mut left = 0;
             for paragraph in paragraphs.iter().filter(|found| !found.key.is_empty()) {
                 if is_read {
                     let why = format!("{agent} reads {} by itself", file.name());
@@ -93,9 +94,15 @@ impl SharedRules {
                     shared.row(file, paragraph, RuleState::Withheld, why);
                     continue;
                 }
-                let piece = shared.piece(file.name(), &paragraph.text);
-                let Some(rest) = room.checked_sub(piece.chars().count()) else {
-                    *shared.left.entry(file.name().to_owned()).or_default() += 1;
+                // Of most there is no room, and what they would read like is not asked.
+                let fits = paragraph.text.chars().count() < room;
+                let piece = fits.then(|| shared.piece(file.name(), &paragraph.text));
+                let rest = piece.and_then(|piece| {
+                    let rest = room.checked_sub(piece.chars().count())?;
+                    Some((piece, rest))
+                });
+                let Some((piece, rest)) = rest else {
+                    left += 1;
                     let why = format!("no room in {SHARED_CHARS_MAX} characters");
                     shared.row(file, paragraph, RuleState::Withheld, why);
                     continue;
@@ -105,6 +112,9 @@ impl SharedRules {
                 shared.given.push((file.name().to_owned(), piece));
                 let why = format!("{agent} does not read {} by itself", file.name());
                 shared.row(file, paragraph, RuleState::Given, why);
+            }
+            if left > 0 {
+                *shared.left.entry(file.name().to_owned()).or_default() += left;
             }
         }
         shared
@@ -170,9 +180,11 @@ impl SharedRules {
         why: String,
     ) {
         let first = paragraph.text.lines().next().unwrap_or_default();
+        let end = first.char_indices().nth(ROW_CHARS_MAX);
+        let end = end.map_or(first.len(), |(at, _)| at);
         self.rows.push(RuleRow {
             file: file.name().to_owned(),
-            paragraph: first.chars().take(ROW_CHARS_MAX).collect(),
+            paragraph: first[..end].to_owned(),
             chars: paragraph.text.chars().count(),
             state,
             why,

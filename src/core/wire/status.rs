@@ -1,5 +1,7 @@
 //! [`Status`]: what `ctxrelay status --json` prints, from a live daemon or from the disk alone.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::agent::AgentState;
@@ -7,6 +9,7 @@ use crate::context_fill::ContextFill;
 use crate::continuity::{ContinuityState, Staleness};
 use crate::delivery::{DeliveryWay, LimitMode, Watched};
 use crate::id::{EntryId, SessionId, ThreadId, TurnId};
+use crate::instructions::FileName;
 use crate::policy::{Coordinator, RuleInForce, SignOffMode};
 use crate::relay_cost::RelayCost;
 use crate::snapshot::{GateInForce, Snapshot};
@@ -187,7 +190,10 @@ pub struct ContinuityStatus {
     pub staleness: String,
     /// The last packet that it was given or is to be given.
     pub last_packet: Option<PacketStatus>,
-    /// How much of ours its model was given today, since the daemon began; none without a daemon.
+    /// The instruction files of the project that it says it read by itself; none where it does not
+    /// say, or no daemon heard it.
+    pub instructions_read: Option<BTreeSet<FileName>>,
+    /// How much of ours its model was given today; none without a daemon.
     pub cost_today: Option<CostStatus>,
 }
 
@@ -244,6 +250,7 @@ impl ContinuityStatus {
                 way: packet.way.to_string(),
                 state: packet.step.as_str().to_owned(),
             }),
+            instructions_read: None,
             cost_today: cost.map(CostStatus::from),
         }
     }

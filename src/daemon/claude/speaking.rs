@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use crate::core::agent::Agent;
-use crate::core::continuity::{MARKERS_MAX, markers};
+use crate::core::continuity::{markers, markers_of_turn};
 use crate::core::id::RuntimeSession;
 use crate::daemon::event::{ClaudeSpoke, Event};
 use crate::daemon::owners::Daemon;
@@ -53,12 +53,9 @@ impl Daemon {
                 event if ends_turn(event) => words.at_stop(&path, last.as_deref()),
                 _ => words.so_far(&path),
             };
-            // Each text by itself: code that one leaves open does not reach into the next.
-            let mut found: Vec<_> = texts.iter().flat_map(|text| markers(text)).collect();
-            found.drain(..found.len().saturating_sub(MARKERS_MAX));
             Event::ClaudeSpoke(ClaudeSpoke {
                 pair,
-                markers: found,
+                markers: markers_of_turn(&texts),
                 under_way,
             })
         };

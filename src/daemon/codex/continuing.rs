@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use crate::core::agent::{Agent, Party};
-use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX, markers};
+use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX, markers_of_turn};
 use crate::core::delivery::CodexInput;
 use crate::core::entry::{
     Compaction, CompactionTrigger, ContinuityFact, Reload, ReloadCause, ReloadStep, ReloadWay,
@@ -92,7 +92,7 @@ impl Daemon {
     }
 
     /// What a turn that ends touched, and what it said of its work.
-    pub(in crate::daemon) fn codex_touched(&mut self, mut files: TurnFiles, said: &str) {
+    pub(in crate::daemon) fn codex_touched(&mut self, mut files: TurnFiles, said: &[String]) {
         let pair = RuntimeSession::default();
         for path in &mut files.written {
             let below = Path::new(&*path).strip_prefix(&self.dirs.root).ok();
@@ -106,7 +106,7 @@ impl Daemon {
             let entry = self.entry(codex, None, fact, "", Some(pair.clone()));
             self.record_mere_fact(entry);
         }
-        self.note_markers(Agent::Codex, &pair, markers(said));
+        self.note_markers(Agent::Codex, &pair, markers_of_turn(said));
         self.look_at_rules();
     }
 

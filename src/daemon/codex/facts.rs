@@ -23,6 +23,7 @@ impl Daemon {
             } => {
                 let server = AppServerStatus { pid, version };
                 let life = self.codex.server_started(server, port);
+                self.rules_watch.codex_says_nothing();
                 self.notices.clear("codex");
                 self.status_changed();
                 self.codex_input(CodexInput::ServerStarted { life });
@@ -35,6 +36,7 @@ impl Daemon {
                 self.codex_input(CodexInput::Unavailable);
                 self.codex_trouble(&why);
             }
+            CodexFact::InstructionsRead { paths } => self.codex_read(&paths),
             CodexFact::ThreadAdopted { thread_id } => self.thread_adopted(thread_id),
             CodexFact::ThreadStatus { status } => self.thread_status(status),
             CodexFact::TurnStarted { turn_id, .. } => {

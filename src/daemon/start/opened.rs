@@ -231,6 +231,7 @@ impl Opened {
             weak,
         );
         daemon.costs.shows(shown);
+        daemon.costs.go_on(&daemon.dirs, daemon.clock.now_ms());
         Assembled {
             daemon,
             first_words: self.first_words,

@@ -2,7 +2,7 @@
 
 use crate::core::id::{ThreadId, TurnId};
 use crate::wire::codex::call::{
-    ThreadNameSet, ThreadResume, ThreadStart, ThreadTurnsList, ThreadUnsubscribe,
+    ThreadNameSet, ThreadResume, ThreadStart, ThreadTurnsList, ThreadUnsubscribe, WithThread,
 };
 use crate::wire::codex::thread::Thread;
 use crate::wire::codex::turn::Turn;
@@ -15,6 +15,9 @@ use super::{CallError, Session, Todo};
 
 /// Turns that a lost connection can have hidden from us, and are worth telling.
 const CATCH_UP_TURNS: u32 = 3;
+
+/// Instruction files of one thread; more are not believable.
+const INSTRUCTIONS_MAX: usize = 100;
 
 /// Threads that were left behind with a message of ours in them; more are not waited for.
 const LEFT_MAX: usize = 8;
@@ -29,8 +32,8 @@ impl Session<'_> {
             let cut_off = open.filter(|_| fresh).cloned();
             self.note_queued(&thread_id).await?;
             match self.resume(&thread_id).await {
-                Ok(thread) => {
-                    self.adopt(&thread).await;
+                Ok(resumed) => {
+                    self.adopt(resumed).await;
                     self.catch_up(cut_off).await?;
                     self.settle_elsewhere(fresh).await?;
                     return Ok(self.look().await?);
@@ -59,7 +62,7 @@ impl Session<'_> {
             before.close_as_interrupted(&mut facts);
             self.tell_all(facts).await;
         }
-        self.adopt(&started.thread).await;
+        self.adopt(started).await;
         Ok(self.settle_elsewhere(fresh).await?)
     }
 
@@ -76,7 +79,7 @@ impl Session<'_> {
                     self.move_away_from(before).await?;
                 }
                 self.status = ReportedStatus::NotLoaded;
-                self.adopt(&resumed).await;
+                self.adopt(resumed).await;
                 self.catch_up(None).await
             }
             Err(CallError::Refused(error)) => {
@@ -127,7 +130,7 @@ impl Session<'_> {
                 None
             } else {
                 match self.resume(&thread_id).await {
-                    Ok(thread) => Some(thread),
+                    Ok(resumed) => Some(resumed.thread),
                     Err(CallError::Refused(_)) => None,
                     Err(CallError::Lost(lost)) => return Err(lost),
                 }
@@ -184,12 +187,12 @@ impl Session<'_> {
         forgive(self.call(ThreadUnsubscribe { thread_id }).await)
     }
 
-    async fn resume(&mut self, thread_id: &ThreadId) -> Result<Thread, CallError> {
+    async fn resume(&mut self, thread_id: &ThreadId) -> Result<WithThread, CallError> {
         let resume = ThreadResume {
             thread_id: thread_id.to_string(),
             exclude_turns: true,
         };
-        Ok(self.call(resume).await?.thread)
+        self.call(resume).await
     }
 
     /// Gives a thread a name, unless it has one. That also writes its rollout, without which it
@@ -205,7 +208,15 @@ impl Session<'_> {
         forgive(self.call(name).await)
     }
 
-    async fn adopt(&mut self, thread: &Thread) {
+    async fn adopt(&mut self, adopted: WithThread) {
+        let WithThread {
+            thread,
+            instruction_sources,
+        } = adopted;
+        if let Some(mut paths) = instruction_sources {
+            paths.truncate(INSTRUCTIONS_MAX);
+            self.tell(CodexFact::InstructionsRead { paths }).await;
+        }
         self.rollout.clone_from(&thread.path);
         let thread_id = ThreadId::new(thread.id.as_str());
         self.tell(CodexFact::ThreadAdopted { thread_id }).await;

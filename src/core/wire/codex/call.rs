@@ -85,10 +85,12 @@ call!(ThreadStart, "thread/start", WithThread);
 
 /// An answer that holds a thread.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct WithThread {
     /// The thread.
-    #[serde(default)]
     pub thread: Thread,
+    /// The instruction files that were loaded for it, absolute; absent where Codex does not say.
+    pub instruction_sources: Option<Vec<String>>,
 }
 
 /// `thread/resume`: subscribes, and loads what is not loaded. Also starts the delivery of what is
