@@ -1,5 +1,7 @@
 //! [`CapsulesNow`]: capsules, made from the record and the work tree of now.
 
+mod along;
+
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,6 +22,7 @@ use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::wire::capsule::{LINES_BYTES_MAX, says, write};
 use crate::wire::line::Stored;
+pub use along::Along;
 
 /// The longest ledger line that is cited with its text, in bytes.
 const LINE_BYTES_MAX: usize = 20_000;
@@ -85,6 +88,19 @@ impl CapsulesNow {
     ///
     /// When the record cannot be read.
     pub fn make(&self, task: &TaskSnapshot) -> Result<(Capsule, Vec<u8>), CapsuleFault> {
+        self.make_with(task, Along::default())
+    }
+
+    /// As [`Self::make`], with what is asked to go along.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn make_with(
+        &self,
+        task: &TaskSnapshot,
+        along: Along,
+    ) -> Result<(Capsule, Vec<u8>), CapsuleFault> {
         let root = &self.root;
         let (git, lines) = match self.git() {
             Some((_, (git, lines))) => (Some(git.clone()), Some(lines)),
@@ -122,6 +138,7 @@ impl CapsulesNow {
                 host: self.host.as_deref(),
             },
         );
+        self.take_along(&mut full, &mask, along)?;
         mask.mask(&mut full);
         let budget = CapsuleBudget {
             bytes_max: CAPSULE_BYTES_MAX,
@@ -129,6 +146,7 @@ impl CapsulesNow {
         };
         let mut capsule = budget.fit(full);
         CapsuleMask::recount(&mut capsule);
+        along::count_marks(&mut capsule);
         let missing = self.cite(&mut capsule, &mask)?;
         budget.count_lines(&mut capsule, missing);
         let (bytes, digest) = write(&capsule)?;

@@ -3,13 +3,16 @@
 //! As in [`work_tree`](super::git::work_tree) the repository is looked at through a throw-away one:
 //! nothing of the project's configuration is run, nothing is fetched, nothing is written.
 
+mod patch;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::git::{git, line, line_or_empty, look_through, own_repository, text};
+use super::git::{bytes, bytes_with, git, line, line_or_empty, look_through, own_repository, text};
 use crate::core::capsule::{CapsuleGit, DiffStat};
+pub use patch::{ChangedContent, PatchFit, TrackedChange};
 
 /// The longest name of a branch or address, in characters.
 const CHARS_MAX: usize = 300;

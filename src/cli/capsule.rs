@@ -10,6 +10,7 @@ mod import;
 mod list;
 mod log;
 pub(super) mod maker;
+mod put_in;
 mod show;
 mod vouched;
 
@@ -155,6 +156,12 @@ pub struct ExportArgs {
     /// Take the place of a file that exists
     #[arg(long)]
     pub force: bool,
+    /// With the changes of tracked files that no commit has, at most 1 MiB
+    #[arg(long)]
+    pub patch: bool,
+    /// With what the latest run of each gate printed, as the record has it, at most 256 KiB
+    #[arg(long)]
+    pub outputs: bool,
 }
 
 pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {

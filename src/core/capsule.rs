@@ -20,6 +20,7 @@ mod git;
 mod mask;
 mod origin;
 mod passage;
+mod patch;
 mod render;
 mod statement;
 #[cfg(test)]
@@ -42,6 +43,7 @@ pub use git::{CapsuleGit, DiffStat};
 pub use mask::{CapsuleMask, MadeAt};
 pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, OriginHead};
 pub use passage::CapsulePassage;
+pub use patch::patch_files;
 pub use render::{RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering, TargetForm};
 pub use statement::{CapsuleStatement, LineRef, StatementAuthor};
 pub use work::{

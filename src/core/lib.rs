@@ -4,6 +4,7 @@
 
 pub mod agent;
 pub mod alarm;
+mod base64;
 pub mod capsule;
 pub mod carried;
 pub mod check_file;

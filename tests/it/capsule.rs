@@ -33,12 +33,12 @@ fn in_terminal(project: &Project, args: &[&str]) -> (u32, String) {
 }
 
 #[track_caller]
-fn done(project: &Project, args: &[&str]) {
+pub fn done(project: &Project, args: &[&str]) {
     let (code, screen) = in_terminal(project, args);
     assert_eq!(code, 0, "{screen}");
 }
 
-fn listed(project: &Project) -> Vec<Value> {
+pub fn listed(project: &Project) -> Vec<Value> {
     let list = project.run(["capsule", "list", "--json"]);
     let list = list.expect_success().json();
     list["capsules"].as_array().unwrap().clone()
@@ -225,7 +225,7 @@ fn a_task_that_is_not_there_is_said_so() {
 }
 
 /// A second project: another home, another registry, a clone of the first one's repository.
-fn clone_of(project: &Project) -> Project {
+pub fn clone_of(project: &Project) -> Project {
     let clone = Project::without_git();
     let url = project.root().to_str().unwrap();
     clone.git(&["init", "-q", "-b", "main"]);
@@ -235,7 +235,7 @@ fn clone_of(project: &Project) -> Project {
     clone
 }
 
-fn imported(project: &Project, args: &[&str]) -> (i32, Value) {
+pub fn imported(project: &Project, args: &[&str]) -> (i32, Value) {
     let words = ["capsule", "import"]
         .into_iter()
         .chain(args.iter().copied());
@@ -651,7 +651,7 @@ fn a_task_is_put_on_the_clipboard_of_the_terminal_and_nothing_else_is_written_th
     assert!(pty.screen().contains("is on the clipboard"));
 }
 
-fn from_base64(text: &str) -> String {
+pub fn from_base64(text: &str) -> String {
     const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digits = text.trim_end_matches('=').chars();
     let (mut bytes, mut bits, mut held) = (Vec::new(), 0_u32, 0);

@@ -8,6 +8,7 @@
 mod agents_find;
 mod bad_input;
 mod capsule;
+mod capsule_along;
 mod cli;
 mod config;
 mod contextrelay3;

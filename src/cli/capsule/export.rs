@@ -5,12 +5,14 @@ use std::path::PathBuf;
 
 use super::ExportArgs;
 use super::maker::{CapsuleMaker, MadeCapsule};
+use crate::adapters::capsules_now::Along;
 use crate::cli::context::CliContext;
 use crate::cli::destination::Destination;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::{Report, ReportText};
-use crate::core::capsule::Capsule;
+use crate::cli::words::count;
+use crate::core::capsule::{Capsule, CapsulePatch, patch_files};
 use crate::store::dirs::ProjectDirs;
 
 /// How a capsule's file is called.
@@ -24,20 +26,76 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
         return Err(refusal);
     }
     let maker = CapsuleMaker::open(&context.setting)?;
-    let made = maker.named(&args.id)?;
+    let plain = maker.named(&args.id)?;
+    let made = with_along(&maker, &plain, args)?;
+    let made = made.as_ref().unwrap_or(&plain);
     let dirs = &context.setting.dirs;
-    let path = write(dirs, &maker, &made, args.output.clone(), args.force)?;
+    let path = write(dirs, made, args.output.clone(), args.force)?;
+    // Its own copy says how the task stands; a patch of a moment is no part of that.
+    maker.keep(&plain);
     let mut text = ReportText::new();
     text.line(format!("{} is in {}", made.capsule.id, path.display()));
     text.line(format!("digest {}", made.capsule.digest));
     text.note("who gets the file compares this digest with what you tell them: it shows a change, and not who made the file");
+    if args.patch {
+        tell_patch(&mut text, &made.capsule);
+    }
+    if args.outputs {
+        let gates = count(made.capsule.outputs.len() as u64, "gate", "gates");
+        text.line(format!("with what {gates} printed"));
+    }
     context.out.report(Report::new(&made.capsule, text))
 }
 
-/// Writes it into a file, by its title where none is named, and keeps it as what went out last.
+/// The capsule with what is asked to go along; none where nothing is.
+fn with_along(
+    maker: &CapsuleMaker,
+    plain: &MadeCapsule,
+    args: &ExportArgs,
+) -> Result<Option<MadeCapsule>, Failure> {
+    let along = Along {
+        patch: args.patch,
+        outputs: args.outputs,
+    };
+    if along == Along::default() {
+        return Ok(None);
+    }
+    let id = &plain.capsule.id;
+    match maker.world.tasks.get(id).filter(|task| task.is_open()) {
+        Some(task) => maker.make_with(task, along).map(Some),
+        None => Err(Failure::state(
+            "not_open",
+            format!("{id} is no open task of this project, so that it stays as it is"),
+            "export it without --patch and --outputs",
+        )),
+    }
+}
+
+/// What of the work tree goes along, and what does not.
+fn tell_patch(text: &mut ReportText, capsule: &Capsule) {
+    let patch = capsule.patch.as_ref().and_then(CapsulePatch::bytes);
+    let files = patch.and_then(|patch| patch_files(&patch).ok());
+    let files = files.unwrap_or_default();
+    text.line(match files.len() as u64 {
+        0 => "no patch: no tracked file differs that may go along".to_owned(),
+        many => format!("with a patch of {}", count(many, "file", "files")),
+    });
+    for file in &capsule.redaction.files {
+        text.line(format!("left out, something in it would be masked: {file}"));
+    }
+    if let Some(left) = capsule.left_out.iter().find(|left| left.what == "patch") {
+        let files = count(left.count, "file", "files");
+        text.line(format!(
+            "no room for {files} more, or no plain ones: see `{}`",
+            left.how
+        ));
+    }
+    text.note("files that git does not know yet are in no patch");
+}
+
+/// Writes it into a file, by its title where none is named.
 pub(super) fn write(
     dirs: &ProjectDirs,
-    maker: &CapsuleMaker,
     made: &MadeCapsule,
     output: Option<PathBuf>,
     force: bool,
@@ -47,7 +105,6 @@ pub(super) fn write(
     let written = destination.file().write_all(&made.bytes);
     written.map_err(|error| Failure::unwritable(&path, error, "see that the disk has room"))?;
     destination.keep()?;
-    maker.keep(made);
     Ok(path)
 }
 

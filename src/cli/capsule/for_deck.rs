@@ -118,7 +118,8 @@ fn exported(setting: &ProjectContext, id: &str) -> Result<String, Failure> {
     }
     let maker = CapsuleMaker::open(setting)?;
     let made = maker.named(id)?;
-    let path = write(&setting.dirs, &maker, &made, None, false)?;
+    let path = write(&setting.dirs, &made, None, false)?;
+    maker.keep(&made);
     let path = std::path::absolute(&path).unwrap_or(path);
     let digest = &made.capsule.digest;
     Ok(format!("exported to {}, digest {digest}", shown(&path)))

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::check::{tone, touched, why};
 use super::maker::{CapsuleMaker, not_intact};
+use super::put_in::ImportedPatch;
 use super::vouched::Vouched;
 use crate::adapters::plain_file::read_plain;
 use crate::cli::connect::{runtime, unexpected};
@@ -30,7 +31,9 @@ use crate::wire::control::{Command, Reply, TaskChange, TaskParams};
         Without --apply it is only checked. Intact: the file is as it was written, and its cited \
         lines are what it says. Anchored: those lines also stand in a record that verifies, this \
         project's or that of --ledger. Neither says who made the file: compare the digest with \
-        what the sender tells you."
+        what the sender tells you.\n\nA \
+        patch in it goes into the work tree where that is clean and on the patch's commit, and only \
+        after --apply and a word that you type."
 )]
 pub struct ImportArgs {
     /// The capsule's file
@@ -67,6 +70,11 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
     let vouched = Vouched::of(context, &capsule, args.ledger.as_deref())?;
     let maker = CapsuleMaker::open(&context.setting)?;
     let applied = args.apply && apply(context, &maker, &capsule, bytes)?;
+    let patch = ImportedPatch::of(context, &capsule);
+    let put_in = match &patch {
+        Some(patch) if args.apply => patch.put_in(context)?,
+        _ => false,
+    };
     let (freshness, now) = maker.compare(&capsule);
     let value = json!({
         "id": capsule.id,
@@ -78,7 +86,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         "anchored": vouched == Vouched::Anchored,
         "firstBad": null,
         "digest": capsule.digest,
-        "patch": null,
+        "patch": patch.as_ref().map(ImportedPatch::value),
         "applied": applied,
     });
     let mut text = ReportText::new();
@@ -106,6 +114,11 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         text.note(
             "compare the digest with the sender's: it shows a change, and not who made the file",
         );
+    }
+    match &patch {
+        Some(_) if put_in => text.line("its patch is in the work tree, and nothing was run"),
+        Some(patch) => patch.tell(&mut text),
+        None => {}
     }
     text.note(match (args.apply, applied) {
         (true, true) => "kept, as something from elsewhere; nothing in it was run",

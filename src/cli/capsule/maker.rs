@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::adapters::capsules_now::{CapsuleFault, CapsulesNow};
+use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow};
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
 use crate::core::capsule::{Capsule, Freshness, TreeNow};
@@ -94,7 +94,16 @@ impl CapsuleMaker {
 
     /// The capsule of a task, as things are now.
     pub(super) fn make(&self, task: &TaskSnapshot) -> Result<MadeCapsule, Failure> {
-        match self.now.make(task) {
+        self.make_with(task, Along::default())
+    }
+
+    /// As [`Self::make`], with what is asked to go along.
+    pub(super) fn make_with(
+        &self,
+        task: &TaskSnapshot,
+        along: Along,
+    ) -> Result<MadeCapsule, Failure> {
+        match self.now.make_with(task, along) {
             Ok((capsule, bytes)) => Ok(MadeCapsule {
                 capsule,
                 bytes,

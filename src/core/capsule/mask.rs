@@ -137,6 +137,11 @@ impl<'a> CapsuleMask<'a> {
         self.redactor.redact_entry(&mut line.clone()) > 0 || self.places_in(line)
     }
 
+    /// Whether anything in a file would be masked.
+    pub fn masks(&self, text: &str) -> bool {
+        self.redactor.redact_text(text).0 != text || self.places(text).is_some()
+    }
+
     /// The text with everything masked; none when it can stay as it is.
     pub fn masked(&self, text: &str) -> Option<String> {
         let mut now = visible(text);

@@ -5,6 +5,7 @@
 //! byte for byte, also what this version does not know. A digest shows a change; it does not show
 //! who made the file.
 
+mod along;
 mod canonical;
 mod lines;
 mod read;

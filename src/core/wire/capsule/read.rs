@@ -7,7 +7,7 @@ use super::{
     BadCapsule, DIGEST, FILE_BYTES_MAX, LINES_BYTES_MAX, OUTPUTS_BYTES_MAX, PATCH_BYTES_MAX,
     canonical, digest,
 };
-use crate::capsule::{CAPSULE_BYTES_MAX, CAPSULE_SCHEMA, Capsule, is_within};
+use crate::capsule::{CAPSULE_BYTES_MAX, CAPSULE_SCHEMA, Capsule, is_within, patch_files};
 use crate::id::CapsuleId;
 use crate::wire::line::is_hash;
 
@@ -40,6 +40,7 @@ pub fn read(bytes: &[u8]) -> Result<Capsule, BadCapsule> {
     }
     check_names(&capsule)?;
     check_sizes(value, &capsule)?;
+    check_along(&capsule)?;
     Ok(capsule)
 }
 
@@ -110,6 +111,21 @@ fn first_difference(a: &Value, b: &Value, place: String) -> Option<String> {
             pairs.find_map(|(at, (a, b))| first_difference(a, b, format!("{place}[{at}]")))
         }
         _ => (a != b).then_some(place),
+    }
+}
+
+/// What comes along is what it says, and a patch of the form that may be put in.
+fn check_along(capsule: &Capsule) -> Result<(), BadCapsule> {
+    const OTHER: &str = "no base64 of what its SHA-256 says";
+    if let Some(patch) = &capsule.patch {
+        let bytes = patch.bytes();
+        let bytes = bytes.ok_or_else(|| BadCapsule::new("patch.data", OTHER))?;
+        patch_files(&bytes).map_err(|why| BadCapsule::new("patch.data", why))?;
+    }
+    let mut outputs = capsule.outputs.iter();
+    match outputs.position(|output| output.bytes().is_none()) {
+        Some(at) => Err(BadCapsule::new(format!("outputs[{at}].data"), OTHER)),
+        None => Ok(()),
     }
 }
 

@@ -1,0 +1,158 @@
+//! What of a work tree no commit has, as a patch, and such a patch in another work tree.
+
+use std::io::{Seek as _, Write as _};
+use std::process::Stdio;
+
+use super::{GitAnchor, bytes, bytes_with, line_or_empty, text};
+use crate::core::capsule::is_within;
+
+/// The longest file of which a change is told, before or after it, in bytes.
+const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// How many files are looked at.
+const FILES_MAX: usize = 500;
+
+/// A tracked file that differs from the commit.
+#[derive(Debug)]
+pub struct TrackedChange {
+    /// Its path, relative to the project.
+    pub path: String,
+    /// The difference as a patch, and the file before and after; none where it is too long, or its
+    /// name is none that goes elsewhere.
+    pub content: Option<ChangedContent>,
+}
+
+/// A difference, and between what.
+#[derive(Debug)]
+pub struct ChangedContent {
+    /// As a patch on the commit.
+    pub diff: Vec<u8>,
+    /// The file before and after; empty where it is not there.
+    pub sides: [Vec<u8>; 2],
+}
+
+/// Whether a patch can be put into a work tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatchFit {
+    /// It can.
+    Applies,
+    /// The work tree is on another commit.
+    OtherCommit,
+    /// A tracked file of it differs from the commit.
+    Dirty,
+    /// Git does not take it.
+    Refused,
+}
+
+impl GitAnchor {
+    /// The tracked files of the project that differ from the commit, in their order, each handed to
+    /// `look`. `None` where git does not tell. What lies in repositories within is theirs.
+    pub fn tracked_changes(&self, mut look: impl FnMut(TrackedChange)) -> Option<()> {
+        let commit = self.commit()?;
+        self.take_tracked()?;
+        let relative = match self.prefix.as_str() {
+            "" => "--no-relative".to_owned(),
+            prefix => format!("--relative={prefix}"),
+        };
+        let listed = text(&mut self.ours(&[
+            "diff-index",
+            "--cached",
+            "--no-renames",
+            "--ignore-submodules=all",
+            "--name-only",
+            "-z",
+            &relative,
+            commit,
+        ]))?;
+        let names: Vec<&str> = listed.split('\0').filter(|it| !it.is_empty()).collect();
+        for (count, path) in names.into_iter().enumerate() {
+            let is_told = count < FILES_MAX && is_within(path);
+            let content = is_told
+                .then(|| self.content(commit, path, &relative))
+                .flatten();
+            let path = path.to_owned();
+            look(TrackedChange { path, content });
+        }
+        Some(())
+    }
+
+    fn content(&self, commit: &str, path: &str, relative: &str) -> Option<ChangedContent> {
+        let full = format!("{}{path}", self.prefix);
+        let side = |from: &str| {
+            let object = format!("{from}:{full}");
+            let Some(size) = text(&mut self.ours(&["cat-file", "-s", &object])) else {
+                return Some(Vec::new());
+            };
+            let size: u64 = size.trim().parse().ok()?;
+            (size <= FILE_BYTES_MAX).then_some(())?;
+            bytes(&mut self.ours(&["cat-file", "blob", &object]))
+        };
+        let sides = [side(commit)?, side("")?];
+        let diff = bytes(&mut self.ours(&[
+            "-c",
+            "diff.suppressBlankEmpty=false",
+            "diff-index",
+            "--cached",
+            "-p",
+            "--binary",
+            "--full-index",
+            "--no-renames",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+            relative,
+            commit,
+            "--",
+            &format!(":(top,literal){full}"),
+        ]))?;
+        Some(ChangedContent { diff, sides })
+    }
+
+    /// Whether a patch on `base` can be put in.
+    pub fn patch_fit(&self, base: &str, patch: &[u8]) -> PatchFit {
+        if self.commit() != Some(base) {
+            return PatchFit::OtherCommit;
+        }
+        let clean = [
+            "diff-index",
+            "--cached",
+            "--quiet",
+            "--ignore-submodules=all",
+            base,
+        ];
+        let is_clean =
+            self.take_tracked().is_some() && line_or_empty(&mut self.ours(&clean)).is_some();
+        match is_clean {
+            false => PatchFit::Dirty,
+            true if self.apply(&["--check"], patch).is_some() => PatchFit::Applies,
+            true => PatchFit::Refused,
+        }
+    }
+
+    /// Puts a patch into the work tree, and into no index; `None` where git does not take it.
+    pub fn put_in(&self, patch: &[u8]) -> Option<()> {
+        self.apply(&[], patch)
+    }
+
+    fn apply(&self, how: &[&str], patch: &[u8]) -> Option<()> {
+        let mut file = tempfile::tempfile_in(self.own.path()).ok()?;
+        file.write_all(patch).ok()?;
+        file.rewind().ok()?;
+        let directory = format!("--directory={}", self.prefix);
+        let mut args = vec!["apply", "--whitespace=nowarn"];
+        if !self.prefix.is_empty() {
+            args.push(&directory);
+        }
+        args.extend(how);
+        bytes_with(&mut self.ours(&args), Stdio::from(file)).map(|_| ())
+    }
+
+    /// The index of the throw-away repository holds the tracked files as they are now.
+    fn take_tracked(&self) -> Option<()> {
+        line_or_empty(&mut self.ours(&["read-tree", self.commit()?]))?;
+        line_or_empty(&mut self.ours(&["add", "--update"]))?;
+        Some(())
+    }
+}

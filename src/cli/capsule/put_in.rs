@@ -1,0 +1,108 @@
+//! [`ImportedPatch`]: the changes that came with a capsule, held against the work tree and put in
+//! after a word of the operator's.
+
+use serde_json::{Value, json};
+
+use crate::adapters::git_anchor::{GitAnchor, PatchFit};
+use crate::cli::context::CliContext;
+use crate::cli::exit::Failure;
+use crate::cli::report::ReportText;
+use crate::cli::words::count;
+use crate::core::capsule::{Capsule, patch_files};
+
+/// What has to be typed before anything is put in.
+const WORD: &str = "patch";
+
+/// A patch that came with a capsule.
+#[derive(Debug)]
+pub(super) struct ImportedPatch {
+    base: String,
+    bytes: Vec<u8>,
+    files: Vec<String>,
+    /// The work tree; none outside of git.
+    git: Option<GitAnchor>,
+    fit: Option<PatchFit>,
+}
+
+impl ImportedPatch {
+    /// That of a capsule which was read, so that it has the form that may be put in.
+    pub(super) fn of(context: &CliContext, capsule: &Capsule) -> Option<Self> {
+        let patch = capsule.patch.as_ref()?;
+        let bytes = patch.bytes()?;
+        let files = patch_files(&bytes).ok()?;
+        let git = GitAnchor::open(&context.setting.dirs.root);
+        let fit = git.as_ref().map(|git| git.patch_fit(&patch.base, &bytes));
+        Some(Self {
+            base: patch.base.clone(),
+            bytes,
+            files,
+            git,
+            fit,
+        })
+    }
+
+    /// As `--json` tells it.
+    pub(super) fn value(&self) -> Value {
+        json!({"files": self.files, "applies": self.applies()})
+    }
+
+    /// Says what it changes, and whether it can be put in.
+    pub(super) fn tell(&self, text: &mut ReportText) {
+        let files = count(self.files.len() as u64, "file", "files");
+        text.line(format!("a patch of {files}: {}", self.why()));
+        for file in &self.files {
+            text.block("  ", file.clone());
+        }
+    }
+
+    /// Puts it in, when it can be and the operator types the word. False when it stays out.
+    ///
+    /// # Errors
+    ///
+    /// When the input ends, or the disk does not take it.
+    pub(super) fn put_in(&self, context: &CliContext) -> Result<bool, Failure> {
+        let Some(git) = self.git.as_ref().filter(|_| self.applies()) else {
+            return Ok(false);
+        };
+        let files = self.files.join("\n  ");
+        let what = format!(
+            "Somebody else's changes go into these files of the work tree, where programs will \
+             run them:\n  {files}"
+        );
+        context.out.note(&what);
+        let question = format!("Type `{WORD}` to put them in, anything else to leave them:");
+        if context.out.ask(&question)?.as_deref() != Some(WORD) {
+            return Ok(false);
+        }
+        // Meanwhile somebody may have worked there.
+        let is_put_in = git.patch_fit(&self.base, &self.bytes) == PatchFit::Applies
+            && git.put_in(&self.bytes).is_some();
+        match is_put_in {
+            true => Ok(true),
+            false => Err(Failure::state(
+                "patch_refused",
+                "the patch could not be put in",
+                "see `git status`, and that the disk has room; the capsule itself is kept",
+            )),
+        }
+    }
+
+    fn applies(&self) -> bool {
+        self.fit == Some(PatchFit::Applies)
+    }
+
+    fn why(&self) -> String {
+        match self.fit {
+            Some(PatchFit::Applies) => "it can be put in".to_owned(),
+            Some(PatchFit::OtherCommit) => {
+                let base = self.base.get(..12).unwrap_or(&self.base);
+                format!("it is made on commit {base}, and the work tree is on another one")
+            }
+            Some(PatchFit::Dirty) => {
+                "files here differ from the commit, so it stays out".to_owned()
+            }
+            Some(PatchFit::Refused) => "git does not take it here".to_owned(),
+            None => "there is no repository to put it into".to_owned(),
+        }
+    }
+}

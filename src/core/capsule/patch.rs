@@ -1,0 +1,223 @@
+//! [`patch_files`]: the files of a patch, when it is of the plain form that a capsule may carry.
+//!
+//! Stricter than `git apply`, which takes much more: what is refused here is never given to it, and
+//! what is told here is all that it does.
+
+use super::is_within;
+
+/// Folders that no patch reaches into, at any depth and in any case.
+const CLOSED: [&str; 2] = [".git", ".contextrelay"];
+
+/// The files of a patch, in its order.
+///
+/// # Errors
+///
+/// Why it is not to be applied, as a fragment: a link, a submodule, a name that is renamed, quoted
+/// or leaves the project, or something that is no patch of git's.
+pub fn patch_files(patch: &[u8]) -> Result<Vec<String>, String> {
+    let mut files: Vec<String> = Vec::new();
+    let mut part = Part::Start;
+    for (number, line) in patch.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let bad = |why: &str| format!("line {}: {why}", number + 1);
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        if let Part::Text { old, new } = &mut part
+            && (*old, *new) != (0, 0)
+        {
+            take(line, old, new).ok_or_else(|| bad("not of its hunk"))?;
+            continue;
+        }
+        if let Some(names) = line.strip_prefix(b"diff --git ") {
+            let path = path_of(names).ok_or_else(|| bad("a name that is not taken"))?;
+            if files.contains(&path) {
+                return Err(bad("the same file twice"));
+            }
+            files.push(path);
+            part = Part::Head;
+            continue;
+        }
+        let path = files.last().map(String::as_str).unwrap_or_default();
+        part = match part {
+            Part::Head | Part::Text { .. } if line.starts_with(b"@@ ") => {
+                hunk(line).ok_or_else(|| bad("no head of a hunk"))?
+            }
+            Part::Text { .. } if line.starts_with(b"\\ ") => part,
+            Part::Head if line == b"GIT binary patch" => Part::Binary,
+            Part::Head if is_head(line, path) => Part::Head,
+            Part::Binary if is_binary(line) => Part::Binary,
+            _ => return Err(bad("not of the form that is taken")),
+        };
+    }
+    match part {
+        Part::Text { old: 0, new: 0 } | Part::Head | Part::Binary => Ok(files),
+        _ => Err("it ends before its end".to_owned()),
+    }
+}
+
+/// Where in a patch a line stands.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Start,
+    Head,
+    /// In a hunk, with so many lines to come of the file before and of that after.
+    Text {
+        old: u64,
+        new: u64,
+    },
+    Binary,
+}
+
+fn take(line: &[u8], old: &mut u64, new: &mut u64) -> Option<()> {
+    match line.first()? {
+        b' ' => {
+            *old = old.checked_sub(1)?;
+            *new = new.checked_sub(1)?;
+        }
+        b'-' => *old = old.checked_sub(1)?,
+        b'+' => *new = new.checked_sub(1)?,
+        b'\\' => {}
+        _ => return None,
+    }
+    Some(())
+}
+
+/// `@@ -1,2 +1,3 @@ …`.
+fn hunk(line: &[u8]) -> Option<Part> {
+    let line = String::from_utf8_lossy(line);
+    let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
+    let (old, new) = ranges.split_once(" +")?;
+    let count = |range: &str| match range.split_once(',') {
+        Some((_, count)) => count.parse::<u64>().ok(),
+        None => range.parse::<u64>().ok().map(|_| 1),
+    };
+    Some(Part::Text {
+        old: count(old)?,
+        new: count(new)?,
+    })
+}
+
+/// The one path in `a/PATH b/PATH`, when it may be written to.
+fn path_of(names: &[u8]) -> Option<String> {
+    let names = std::str::from_utf8(names).ok()?;
+    let (_, second) = names.split_at_checked(names.len().checked_sub(5)? / 2 + 3)?;
+    let path = second.strip_prefix("b/")?;
+    let is_closed = |part: &str| CLOSED.iter().any(|name| part.eq_ignore_ascii_case(name));
+    let may_be_written = is_within(path) && !path.split('/').any(is_closed);
+    (may_be_written && names == format!("a/{path} b/{path}")).then(|| path.to_owned())
+}
+
+/// What may stand between the names and the content. No link and no repository within: those would
+/// lead elsewhere.
+fn is_head(line: &[u8], path: &str) -> bool {
+    let Ok(line) = std::str::from_utf8(line) else {
+        return false;
+    };
+    let is_mode = |mode: &str| matches!(mode, "100644" | "100755");
+    let modes = [
+        "old mode ",
+        "new mode ",
+        "deleted file mode ",
+        "new file mode ",
+    ];
+    if let Some(mode) = modes.iter().find_map(|name| line.strip_prefix(name)) {
+        return is_mode(mode);
+    }
+    if let Some(index) = line.strip_prefix("index ") {
+        return match index.split_once(' ') {
+            Some((_, mode)) => is_mode(mode),
+            None => true,
+        };
+    }
+    let is_side = |side: &str, named: &str| {
+        let named = named.strip_suffix('\t').unwrap_or(named);
+        named == "/dev/null" || named.strip_prefix(side) == Some(path)
+    };
+    match (line.strip_prefix("--- "), line.strip_prefix("+++ ")) {
+        (Some(named), _) => is_side("a/", named),
+        (_, Some(named)) => is_side("b/", named),
+        _ => false,
+    }
+}
+
+/// `literal 12`, `delta 7`, a line of base 85 or an empty one.
+fn is_binary(line: &[u8]) -> bool {
+    let numbered = [&b"literal "[..], b"delta "];
+    let is_size = |rest: &[u8]| rest.iter().all(u8::is_ascii_digit);
+    match numbered.iter().find_map(|name| line.strip_prefix(*name)) {
+        Some(rest) => is_size(rest),
+        None => {
+            line.first().is_none_or(u8::is_ascii_alphabetic)
+                && line.iter().all(u8::is_ascii_graphic)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    const HEAD: &str =
+        "diff --git a/a b.rs b/a b.rs\nindex 1..2 100644\n--- a/a b.rs\t\n+++ b/a b.rs\t\n";
+
+    fn files(patch: &str) -> Result<Vec<String>, String> {
+        patch_files(patch.as_bytes())
+    }
+
+    #[test]
+    fn the_files_of_a_patch_are_told() {
+        let text =
+            format!("{HEAD}@@ -1,2 +1,2 @@ fn\n-- x\n+++ y\n same\n\\ No newline at end of file\n");
+        let binary = "diff --git a/l b/l\nnew file mode 100755\nindex 0..1\nGIT binary patch\nliteral 3\nKcmZQz\n\nliteral 0\nHcmV?d00001\n\n";
+        assert_eq!(files(&format!("{text}{binary}")).unwrap(), ["a b.rs", "l"]);
+        assert!(files("").is_err());
+    }
+
+    #[test]
+    fn what_leads_elsewhere_is_refused_with_its_line() {
+        let hunk = "@@ -1 +1 @@\n-a\n+b\n";
+        let of = |path: &str| {
+            format!("diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n{hunk}")
+        };
+        assert!(files(&of("src/a.rs")).is_ok());
+        for path in [
+            "../a",
+            "/etc/a",
+            ".git/config",
+            "a/.GIT/x",
+            ".contextrelay/config.toml",
+            "a/./b",
+            "a\\b",
+        ] {
+            assert!(
+                files(&of(path)).unwrap_err().starts_with("line 1:"),
+                "{path}"
+            );
+        }
+        for bad in [
+            "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n".to_owned(),
+            "diff --git a/x b/y\nrename from x\nrename to y\n".to_owned(),
+            "diff --git a/x b/x\nnew file mode 120000\n".to_owned(),
+            "diff --git a/x b/x\nindex 1..2 160000\n".to_owned(),
+            "diff --git \"a/x\" \"b/x\"\n".to_owned(),
+            format!("diff --git a/x b/x\n--- a/x\n+++ b/other\n{hunk}"),
+            // A second file in the old form, behind a hunk that is over.
+            format!("{}--- a/x\n+++ ../x\n{hunk}", of("a")),
+            format!("{}{}", of("a"), of("a")),
+            format!("{HEAD}@@ -1,9 +1,9 @@\n-a\n"),
+            format!("{HEAD}GIT binary patch\n--- a/x\n"),
+        ] {
+            assert!(files(&bad).is_err(), "{bad}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes: Vec<u8>, at in 0_usize..200) {
+            let _ = patch_files(&bytes);
+            let mut patch = format!("{HEAD}@@ -1 +1 @@\n-a\n+b\n").into_bytes();
+            let at = at.min(patch.len());
+            patch.splice(at..at, bytes);
+            let _ = patch_files(&patch);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Changes that no commit has, and what gates printed, as they go along with a task.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::capsule::{clone_of, done, from_base64, imported, listed};
+use crate::support::operator::Operator;
+use crate::support::project::Project;
+use crate::support::pty::Pty;
+use crate::support::wait::{timeout, wait_until};
+
+/// A project with a task, two tracked files that differ, a secret in a third one, and a file that
+/// git does not know.
+fn at_work() -> (Project, String) {
+    let project = Project::new();
+    project.write("src/login.rs", "one\ntwo\n");
+    fs::write(project.root().join("logo.bin"), [0_u8, 1, 2, 255]).unwrap();
+    project.write("deploy.sh", "echo hello\n");
+    project.git(&["add", "."]);
+    project.git(&["commit", "-q", "-m", "before"]);
+    project.write("src/login.rs", "one\r\n2 \nthree");
+    fs::write(project.root().join("logo.bin"), [0_u8, 7, 7, 254]).unwrap();
+    project.write("deploy.sh", &format!("echo hello\nexport T={}\n", secret()));
+    project.write("new.txt", "not known to git\n");
+    let daemon = project.daemon();
+    done(&project, &["new", "Fix the login"]);
+    let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    daemon.stop();
+    (project, id)
+}
+
+fn secret() -> String {
+    format!("ghp_{}", "a1B2".repeat(9))
+}
+
+/// Exports with `more`, and returns the file's path, its bytes and its value.
+#[track_caller]
+fn exported(project: &Project, id: &str, more: &[&str]) -> (String, Vec<u8>, Value) {
+    let out = project.base().join("login.ctxcapsule.json");
+    let file = out.to_str().unwrap().to_owned();
+    let args = [&["export", id, "--force", "-o", &file], more].concat();
+    done(project, &args);
+    let bytes = fs::read(&out).unwrap();
+    let value = serde_json::from_slice(&bytes).unwrap();
+    (file, bytes, value)
+}
+
+#[test]
+fn changes_go_along_without_secrets_and_are_put_in_after_a_typed_word() {
+    let (project, id) = at_work();
+    let _daemon = project.daemon();
+    let (_, plain, _) = exported(&project, &id, &[]);
+    let (file, bytes, capsule) = exported(&project, &id, &["--patch"]);
+    assert_eq!(capsule["redaction"]["files"], json!(["deploy.sh"]));
+    let patch = from_base64(capsule["patch"]["data"].as_str().unwrap());
+    assert!(patch.contains("+three"), "{patch}");
+    for absent in [&secret(), "deploy.sh", "new.txt"] {
+        assert!(!patch.contains(absent), "{absent}: {patch}");
+    }
+    // What is kept of the task itself has no patch of a moment.
+    assert_eq!(exported(&project, &id, &[]).1, plain);
+    fs::write(&file, &bytes).unwrap();
+
+    let clone = clone_of(&project);
+    let _daemon = clone.daemon();
+    let (code, told) = imported(&clone, &[&file]);
+    assert_eq!(code, 0, "{told}");
+    let fits = |applies: bool| json!({"files": ["logo.bin", "src/login.rs"], "applies": applies});
+    assert_eq!(told["patch"], fits(true));
+    assert_eq!(clone.read("src/login.rs"), "one\ntwo\n", "a dry run");
+
+    // A file of the operator's own work is in the way.
+    clone.write("deploy.sh", "mine\n");
+    assert_eq!(imported(&clone, &[&file]).1["patch"], fits(false));
+    clone.git(&["checkout", "-q", "deploy.sh"]);
+    // Something else is typed: kept, and left out.
+    let import = ["capsule", "import", &file, "--apply"];
+    for (word, is_put_in) in [("no\r", false), ("patch\r", true)] {
+        let mut pty = Pty::spawn(&clone.ctxrelay(import));
+        pty.wait_for_text("Type `patch`");
+        pty.type_text(word);
+        assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+        assert_eq!(clone.read("src/login.rs") != "one\ntwo\n", is_put_in);
+    }
+    for path in ["src/login.rs", "logo.bin"] {
+        let read = |project: &Project| fs::read(project.root().join(path)).unwrap();
+        assert_eq!(read(&clone), read(&project), "{path}");
+    }
+    assert_eq!(clone.read("deploy.sh"), "echo hello\n");
+    // It goes on byte for byte, and takes nothing else along.
+    assert_eq!(exported(&clone, &id, &[]).1, bytes);
+    let again = Pty::spawn(&clone.ctxrelay(["capsule", "export", &id, "--patch"])).wait_exit();
+    assert_eq!(again, 3);
+    // On another commit it stays out.
+    clone.git(&["commit", "-q", "-a", "-m", "later"]);
+    assert_eq!(imported(&clone, &[&file]).1["patch"], fits(false));
+}
+
+#[test]
+fn what_a_gate_printed_goes_along_masked() {
+    let (project, id) = at_work();
+    let gates = json!([{"name": "test", "cmd": format!("echo red; echo {}; exit 1", secret())}]);
+    project.write(
+        ".contextrelay/config.json",
+        &json!({ "gates": gates }).to_string(),
+    );
+    let daemon = project.daemon();
+    let mut pty = Pty::spawn(&project.ctxrelay(["trust"]));
+    pty.wait_for_text("Type `trust`");
+    pty.type_text("trust\r");
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    let mut operator = Operator::connect(&project);
+    operator.call("gates/run", json!({})).unwrap();
+    wait_until("the end of the gate", timeout(), || {
+        let ran = |entry: &Value| entry["artifact"]["verified"].is_object();
+        project.ledger().iter().any(ran).then_some(())
+    });
+    let (_, _, capsule) = exported(&project, &id, &["--outputs"]);
+    daemon.stop();
+    assert_eq!(capsule["outputs"][0]["name"], "test");
+    let output = from_base64(capsule["outputs"][0]["data"].as_str().unwrap());
+    assert!(output.contains("red\n"), "{output}");
+    assert!(!output.contains(&secret()), "{output}");
+    assert!(capsule["patch"].is_null());
+}
