@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use ctxrelay_ui::model::{CapsuleLine, CapsuleView, Level};
 use ctxrelay_ui::{Effect, Msg};
-use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
+use tokio::sync::{Mutex, mpsc};
+use tokio::task::{AbortHandle, spawn_blocking};
 
 use super::perform::agent_of;
 use crate::client::Client;
@@ -17,6 +17,9 @@ use crate::wire::control::{Command, HandoffParams, Reply, StatedValue, TaskChang
 
 /// What is done with one of them, or a sentence why it is not.
 type OfOne<T> = Arc<dyn Fn(&str) -> Result<T, String> + Send + Sync>;
+
+/// As [`OfOne`], into this file.
+type ExportOne = Arc<dyn Fn(&str, &str) -> Result<String, String> + Send + Sync>;
 
 /// As [`OfOne`], for this agent.
 type HandoffOfOne = Arc<dyn Fn(&str, Agent) -> Result<HandoffParams, String> + Send + Sync>;
@@ -30,12 +33,20 @@ pub struct CapsuleAccess {
     pub list: Arc<dyn Fn() -> Result<Vec<CapsuleLine>, String> + Send + Sync>,
     /// One of them.
     pub read: OfOne<CapsuleView>,
-    /// Writes one into a file of its own; where it is, and its digest, in a sentence.
-    pub export: OfOne<String>,
+    /// Writes one into a new file, named from the project's folder; where it is, and its digest, in a
+    /// sentence.
+    pub export: ExportOne,
     /// The handoff that gives one to an agent.
     pub handoff: HandoffOfOne,
     /// Keeps the capsule of a task that was closed or handed over, as it is now.
     pub keep: OfOne<()>,
+}
+
+/// What is being done with tasks: one thing after the other, since each reads the record and asks git.
+#[derive(Debug, Default)]
+pub(super) struct CapsuleWork {
+    turn: Arc<Mutex<()>>,
+    reading: Option<AbortHandle>,
 }
 
 impl std::fmt::Debug for CapsuleAccess {
@@ -49,34 +60,43 @@ impl CapsuleAccess {
     pub(super) fn perform(
         &self,
         effect: Effect,
+        work: &mut CapsuleWork,
         operator: &Client,
         answers: &mpsc::Sender<Msg>,
     ) -> Option<Effect> {
-        match effect {
-            Effect::ReadCapsules
-            | Effect::ReadCapsule { .. }
-            | Effect::ExportCapsule { .. }
+        let is_read = match effect {
+            Effect::ReadCapsules | Effect::ReadCapsule { .. } => true,
+            Effect::ExportCapsule { .. }
             | Effect::HandCapsule { .. }
             | Effect::EditCapsule { .. }
-            | Effect::CloseCapsule { .. } => {}
+            | Effect::CloseCapsule { .. } => false,
             effect => return Some(effect),
+        };
+        // Of what is read the latest alone is looked at: what still waits for its turn is left out.
+        if let Some(before) = work.reading.take_if(|_| is_read) {
+            before.abort();
         }
         let (access, operator, answers) = (self.clone(), operator.clone(), answers.clone());
-        tokio::spawn(async move {
+        let turn = Arc::clone(&work.turn);
+        let task = tokio::spawn(async move {
+            let _turn = turn.lock().await;
             for msg in access.answer(effect, &operator).await {
                 // Nobody waits for it where the deck was left.
                 let _ = answers.send(msg).await;
             }
         });
+        if is_read {
+            work.reading = Some(task.abort_handle());
+        }
         None
     }
 
     async fn answer(self, effect: Effect, operator: &Client) -> Vec<Msg> {
         match effect {
             Effect::ReadCapsule { id } => vec![self.one(id).await],
-            Effect::ExportCapsule { id } => {
+            Effect::ExportCapsule { id, file } => {
                 let export = Arc::clone(&self.export);
-                let said = beside(move || export(&id)).await;
+                let said = beside(move || export(&id, &file)).await;
                 vec![said.map_or_else(failed, told)]
             }
             Effect::HandCapsule { id, to } => {

@@ -11,6 +11,7 @@ use tokio::task::{AbortHandle, JoinHandle, spawn_blocking};
 use tokio::time::{Instant, sleep_until};
 
 use super::agent_work::rules;
+use super::capsules::CapsuleWork;
 use super::clock::now_ms;
 use super::deck_options::{DeckOptions, ReadRecovery, RulesOfFiles};
 use super::display::Display;
@@ -75,6 +76,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
     let (answers, mut answered) = mpsc::channel(1);
     let mut searching: Option<AbortHandle> = None;
     let mut recovering: Option<JoinHandle<()>> = None;
+    let mut capsules = CapsuleWork::default();
     let mut proposals = Vec::new();
     let mut stale = true;
     let mut status_due: Option<Instant> = None;
@@ -212,9 +214,9 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                     continue;
                 }
                 let access = &options.capsules;
-                let Some(effect) = access.perform(effect, &options.operator, &answers) else {
-                    continue;
-                };
+                let operator = &options.operator;
+                let effect = access.perform(effect, &mut capsules, operator, &answers);
+                let Some(effect) = effect else { continue };
                 if effect == Effect::ReadRecovery {
                     // A long record takes seconds; whoever asks again has the same answer.
                     if recovering.as_ref().is_none_or(JoinHandle::is_finished) {

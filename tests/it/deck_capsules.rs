@@ -51,12 +51,16 @@ fn a_task_is_exported_handed_over_and_closed_from_the_deck() {
     let project = Project::new();
     let mut deck = deck(&project, "");
     deck.type_text("w");
+    deck.wait_for_text("../fix-the-login.ctxcapsule.json");
+    deck.press(Key::Enter);
     deck.wait_for_text("exported to");
-    let file = project.root().join("fix-the-login.ctxcapsule.json");
+    let file = project.root().join("../fix-the-login.ctxcapsule.json");
     let exported: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     assert_eq!(exported["decisions"][0]["text"], "tokens live for one hour");
     // None is written over.
     deck.type_text("w");
+    deck.wait_for_text("into which file?");
+    deck.press(Key::Enter);
     deck.wait_for_text("exists already");
     // To Codex: behind the question, and behind the answer that leaves it.
     deck.type_text("hjj");
@@ -111,4 +115,29 @@ fn what_is_edited_of_a_task_is_recorded_as_the_operators() {
     assert_eq!(capsule(&project)["next"][0]["text"], "rotate the key");
     let piped = project.run(["capsule", "edit", id]);
     assert_eq!(piped.code(), 5, "{piped:?}");
+}
+
+#[test]
+fn a_capsule_that_somebody_changed_is_named_and_not_shown() {
+    let project = Project::new();
+    let mut deck = deck(&project, "");
+    deck.type_text("c");
+    deck.wait_for_text("what came of it?");
+    deck.press(Key::Enter);
+    deck.wait_for_text("is closed by entry");
+    let id = capsule(&project)["id"].as_str().unwrap().to_owned();
+    let kept = project.root().join(".contextrelay/capsules");
+    let kept = kept.join(format!("{id}.json"));
+    let text = fs::read_to_string(&kept).unwrap();
+    fs::write(&kept, text.replace("one hour", "ten years")).unwrap();
+    deck.press(Key::Escape);
+    deck.wait_for_text("read");
+    deck.press(Key::Escape);
+    deck.wait_until_gone("Capsules");
+    deck.type_text("T");
+    deck.wait_for_text("tampered");
+    deck.press(Key::Enter);
+    deck.wait_until_gone("hand to an agent");
+    deck.wait_for_text("the capsule is not what it was");
+    assert!(!deck.shows("ten years"), "{}", deck.screen());
 }

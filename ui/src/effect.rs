@@ -259,6 +259,8 @@ pub enum Effect {
     ExportCapsule {
         /// Which.
         id: String,
+        /// A file that is not there yet, from the project's folder.
+        file: String,
     },
     /// Hand this task to an agent, as a handoff of the operator's. Asked before.
     HandCapsule {

@@ -18,6 +18,7 @@ fn row(id: &str, title: &str) -> CapsuleLine {
 fn rows() -> Vec<CapsuleLine> {
     let foreign = CapsuleLine {
         is_foreign: true,
+        file: "../afar.json".to_owned(),
         ..row("cap_3", "from afar")
     };
     vec![row("cap_1", "first"), row("cap_2", "second"), foreign]
@@ -95,10 +96,12 @@ fn what_is_from_elsewhere_is_neither_closed_nor_edited() {
     read(&mut deck, rows().swap_remove(2));
     assert_eq!(keys(&mut deck, "c"), []);
     assert_eq!(keys(&mut deck, "e"), []);
+    assert_eq!(keys(&mut deck, "w"), [], "it asks for the file");
     let exported = Effect::ExportCapsule {
         id: "cap_3".to_owned(),
+        file: "../afar.json".to_owned(),
     };
-    assert_eq!(keys(&mut deck, "w"), [exported]);
+    assert_eq!(keys(&mut deck, "<enter>"), [exported]);
 }
 
 #[test]

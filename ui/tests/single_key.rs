@@ -51,8 +51,6 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::ReadFinding { .. }
         | Effect::ReadCapsules
         | Effect::ReadCapsule { .. }
-        // A new file beside the work, readable by the person alone; none is written over.
-        | Effect::ExportCapsule { .. }
         // A copy, to read.
         | Effect::OpenEditor { is_draft: false, .. }
         | Effect::Search { .. }
@@ -84,6 +82,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::Retry { .. }
         | Effect::GiveUp { .. }
         | Effect::DismissFinding { .. }
+        | Effect::ExportCapsule { .. }
         | Effect::HandCapsule { .. }
         | Effect::CloseCapsule { .. }
         | Effect::EditCapsule { .. }

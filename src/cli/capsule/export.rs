@@ -1,7 +1,7 @@
 //! `ctxrelay capsule export`: one task as one file.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::ExportArgs;
 use super::maker::{CapsuleMaker, MadeCapsule};
@@ -30,7 +30,9 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     let made = with_along(&maker, &plain, args)?;
     let made = made.as_ref().unwrap_or(&plain);
     let dirs = &context.setting.dirs;
-    let path = write(dirs, made, args.output.clone(), args.force)?;
+    let path = args.output.clone();
+    let path = path.unwrap_or_else(|| file_name(&made.capsule));
+    write(dirs, made, &path, args.force)?;
     // Its own copy says how the task stands; a patch of a moment is no part of that.
     maker.keep(&plain);
     let mut text = ReportText::new();
@@ -93,23 +95,22 @@ fn tell_patch(text: &mut ReportText, capsule: &Capsule) {
     text.note("files that git does not know yet are in no patch");
 }
 
-/// Writes it into a file, by its title where none is named.
+/// Writes it into a file.
 pub(super) fn write(
     dirs: &ProjectDirs,
     made: &MadeCapsule,
-    output: Option<PathBuf>,
+    path: &Path,
     force: bool,
-) -> Result<PathBuf, Failure> {
-    let path = output.unwrap_or_else(|| name(&made.capsule));
-    let destination = Destination::open(dirs, &path, force)?;
+) -> Result<(), Failure> {
+    let destination = Destination::open(dirs, path, force)?;
     let written = destination.file().write_all(&made.bytes);
-    written.map_err(|error| Failure::unwritable(&path, error, "see that the disk has room"))?;
+    written.map_err(|error| Failure::unwritable(path, error, "see that the disk has room"))?;
     destination.keep()?;
-    Ok(path)
+    Ok(())
 }
 
 /// `fix-the-login.ctxcapsule.json`.
-fn name(capsule: &Capsule) -> PathBuf {
+pub(super) fn file_name(capsule: &Capsule) -> PathBuf {
     let mut name = String::new();
     for letter in capsule.title.chars().take(NAME_CHARS) {
         match letter {

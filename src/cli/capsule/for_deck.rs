@@ -1,12 +1,11 @@
 //! What the deck reads of tasks, and writes of them: as `list`, `show`, `export` and `handoff` do.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use ctxrelay_ui::model as ui;
 
 use super::check::why;
-use super::export::write;
+use super::export::{file_name, write};
 use super::handoff::as_handoff;
 use super::maker::{CapsuleMaker, MadeCapsule};
 use super::show::sections;
@@ -32,7 +31,7 @@ pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
         runtime_session: setting.runtime_session.clone(),
         list: Arc::new(move || rows(&list).map_err(said)),
         read: Arc::new(move |id| view(&read, id).map_err(said)),
-        export: Arc::new(move |id| exported(&export, id).map_err(said)),
+        export: Arc::new(move |id, file| exported(&export, id, file).map_err(said)),
         handoff: Arc::new(move |id, to| handoff(&hand, id, to).map_err(said)),
         keep: Arc::new(move |id| kept(&keep, id).map_err(said)),
     }
@@ -81,6 +80,8 @@ fn row(
             Freshness::Unknown => ui::CapsuleStanding::Unknown,
             Freshness::Foreign => ui::CapsuleStanding::Foreign,
         },
+        // Beside the project: a new file in it would make its tree another one.
+        file: format!("../{}", file_name(capsule).display()),
         bytes: made.bytes.len() as u64,
         findings: capsule.findings.len() as u64,
         broken: None,
@@ -112,21 +113,16 @@ fn view(setting: &ProjectContext, id: &str) -> Result<ui::CapsuleView, Failure> 
     })
 }
 
-fn exported(setting: &ProjectContext, id: &str) -> Result<String, Failure> {
+fn exported(setting: &ProjectContext, id: &str, file: &str) -> Result<String, Failure> {
     if let Some(refusal) = operator::own_refusal() {
         return Err(refusal);
     }
     let maker = CapsuleMaker::open(setting)?;
     let made = maker.named(id)?;
-    let path = write(&setting.dirs, &made, None, false)?;
+    write(&setting.dirs, &made, &setting.dirs.root.join(file), false)?;
     maker.keep(&made);
-    let path = std::path::absolute(&path).unwrap_or(path);
     let digest = &made.capsule.digest;
-    Ok(format!("exported to {}, digest {digest}", shown(&path)))
-}
-
-fn shown(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+    Ok(format!("exported to {file}, digest {digest}"))
 }
 
 fn handoff(setting: &ProjectContext, id: &str, to: Agent) -> Result<HandoffParams, Failure> {

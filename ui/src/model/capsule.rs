@@ -56,6 +56,8 @@ pub struct CapsuleLine {
     pub bytes: u64,
     /// Findings of reviews in it.
     pub findings: u64,
+    /// The file that an export is offered, from the project's folder.
+    pub file: String,
     /// Why it cannot be read; then nothing else of it is known.
     pub broken: Option<String>,
 }

@@ -77,7 +77,7 @@ impl CapsulesSheet {
                 document.text(&how, ThemeRole::TextMuted);
             }
             Some(Ok(rows)) => {
-                let open = rows.iter().filter(|row| row.is_open).count();
+                let open = rows.iter().filter(|row| row.can_be_closed()).count();
                 let open = format!("  {} open", text::grouped(open as u64));
                 title.push(Span::styled(open, theme.style(ThemeRole::TextMuted)));
             }
@@ -151,14 +151,13 @@ fn listed(deck: &Deck, row: &CapsuleLine, is_selected: bool, columns: usize) -> 
                 blank(2),
                 Span::styled(format!("{state:<7}"), muted),
                 blank(2),
-                Span::styled(sanitize::line(&row.title), words),
             ]);
+            // Before its title, which may say anything.
             if row.is_foreign {
-                left.push(Span::styled(
-                    "  from elsewhere",
-                    theme.style(ThemeRole::Wait),
-                ));
+                let mark = "from elsewhere  ";
+                left.push(Span::styled(mark, theme.style(ThemeRole::Wait)));
             }
+            left.push(Span::styled(sanitize::line(&row.title), words));
             if columns >= FIGURES_MIN {
                 figures = Line::styled(self::figures(row), muted);
             }
@@ -191,14 +190,31 @@ fn standing(deck: &Deck, standing: CapsuleStanding) -> Span<'static> {
     Span::styled(words, deck.theme.style(role))
 }
 
+/// A line that is typed about a task.
+#[derive(Debug, Clone)]
+pub(crate) enum CapsuleAsk {
+    /// Into which file it is written.
+    Export(TextField),
+    /// What came of it.
+    Close(TextField),
+}
+
+impl CapsuleAsk {
+    pub(crate) fn field_mut(&mut self) -> &mut TextField {
+        match self {
+            Self::Export(field) | Self::Close(field) => field,
+        }
+    }
+}
+
 /// One task.
 #[derive(Debug, Clone)]
 pub(crate) struct CapsuleSheet {
     pub(crate) id: String,
     /// What was read, or why it was not; nothing while it is being read.
     read: Option<Result<Box<CapsuleView>, String>>,
-    /// What came of it, being typed.
-    pub(crate) closing: Option<TextField>,
+    /// What is being typed.
+    pub(crate) asks: Option<CapsuleAsk>,
     pub(crate) scroll: usize,
 }
 
@@ -207,7 +223,7 @@ impl CapsuleSheet {
         Self {
             id,
             read: None,
-            closing: None,
+            asks: None,
             scroll: 0,
         }
     }
@@ -277,11 +293,19 @@ impl CapsuleSheet {
 
     /// The line that is typed.
     pub(super) fn typed(&self) -> Option<TypedLine<'_>> {
-        Some(TypedLine {
-            title: "Close the task: what came of it?",
-            field: self.closing.as_ref()?,
-            does: "close the task",
-            goes: "its capsule stays as it is now",
+        Some(match self.asks.as_ref()? {
+            CapsuleAsk::Export(field) => TypedLine {
+                title: "Export: into which file?",
+                field,
+                does: "export",
+                goes: "a new one, for you alone",
+            },
+            CapsuleAsk::Close(field) => TypedLine {
+                title: "Close the task: what came of it?",
+                field,
+                does: "close the task",
+                goes: "its capsule stays as it is now",
+            },
         })
     }
 }

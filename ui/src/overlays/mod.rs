@@ -33,7 +33,7 @@ mod unlock_sheet;
 pub(crate) use agent_pages::AgentPage;
 pub(crate) use agent_sheet::AgentSheet;
 pub(crate) use asked::answers;
-pub(crate) use capsules_sheet::{CapsuleSheet, CapsulesSheet};
+pub(crate) use capsules_sheet::{CapsuleAsk, CapsuleSheet, CapsulesSheet};
 pub(crate) use card_foot::warnings;
 pub(crate) use card_sheet::{CardSheet, CardStage};
 pub(crate) use chip_bar::{ChipSheet, chip_step, thread_chip};

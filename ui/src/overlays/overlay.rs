@@ -7,9 +7,10 @@ use super::key_footer::KeyFooter;
 use super::sheet::{SheetText, draw_sheet, sheet_keys, sheet_place, sheet_rows, sheet_scroll_max};
 use super::typed_line::TypedLine;
 use super::{
-    AgentSheet, CapsuleSheet, CapsulesSheet, CardSheet, CardStage, ChipSheet, Choice, Composer,
-    Confirm, EntrySheet, FindingSheet, FindingsSheet, HelpSheet, MessagesSheet, MessagesStage,
-    Palette, PlaceLine, RecoverySheet, SearchSheet, Subject, ThreadSheet, UnlockSheet,
+    AgentSheet, CapsuleAsk, CapsuleSheet, CapsulesSheet, CardSheet, CardStage, ChipSheet, Choice,
+    Composer, Confirm, EntrySheet, FindingSheet, FindingsSheet, HelpSheet, MessagesSheet,
+    MessagesStage, Palette, PlaceLine, RecoverySheet, SearchSheet, Subject, ThreadSheet,
+    UnlockSheet,
 };
 use crate::action::Action;
 use crate::deck::Deck;
@@ -65,9 +66,7 @@ impl Overlay {
                 ..
             }) => &[KeyContext::Input],
             Self::Findings(_) | Self::Finding(_) => &[KeyContext::Findings, KeyContext::Overlay],
-            Self::Capsule(CapsuleSheet {
-                closing: Some(_), ..
-            }) => &[KeyContext::Input],
+            Self::Capsule(CapsuleSheet { asks: Some(_), .. }) => &[KeyContext::Input],
             Self::Capsules(_) | Self::Capsule(_) => &[KeyContext::Capsules, KeyContext::Overlay],
             Self::Composer(_) => &[KeyContext::Composer],
             Self::Palette(_) | Self::Confirm(_) | Self::Place(_) | Self::Unlock(_) => {
@@ -96,7 +95,7 @@ impl Overlay {
             Self::Palette(palette) => Some(&mut palette.field),
             Self::Card(card) => card.field_mut(),
             Self::Finding(sheet) => sheet.dismissing.as_mut(),
-            Self::Capsule(sheet) => sheet.closing.as_mut(),
+            Self::Capsule(sheet) => sheet.asks.as_mut().map(CapsuleAsk::field_mut),
             Self::Composer(composer) => Some(composer.field_mut()),
             Self::Confirm(confirm) => Some(&mut confirm.field),
             Self::Search(search) if search.chip.is_none() => Some(&mut search.field),

@@ -8,6 +8,10 @@ fn row(id: &str, title: &str, standing: CapsuleStanding, bytes: u64) -> CapsuleL
         id: id.to_owned(),
         title: title.to_owned(),
         is_open: true,
+        file: format!(
+            "../{}.ctxcapsule.json",
+            title.to_lowercase().replace(' ', "-")
+        ),
         standing,
         bytes,
         ..CapsuleLine::default()

@@ -96,7 +96,7 @@ fills!(FindingRow {
     severity, state, bot, blocks
 });
 fills!(CapsuleLine {
-    title, broken;
+    title, file, broken;
     id;
     is_open, is_current, is_foreign, standing, bytes, findings
 });

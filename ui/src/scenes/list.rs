@@ -194,6 +194,7 @@ pub const SCENES: &[Scene] = &[
         "T<enter>c",
         Some(capsules::fresh),
     ),
+    scene("capsule_export", pair_at_work, "Tw", Some(capsules::fresh)),
     scene("capsule_hand", pair_at_work, "Th", None),
     scene("agent_beside", pair_at_work, "1j", None),
     scene("zoomed", pair_at_work, "4z", None),

@@ -5,7 +5,7 @@ use super::opening::{confirm_stale, pick};
 use super::perform::{perform_anywhere, refuse};
 use super::reviewing::{dismiss, open_finding};
 use super::searching::{go_to_typed, take_hit};
-use super::tasking::{close_task, open_capsule};
+use super::tasking::{agree_on_task, open_capsule};
 use super::unlocking::unlock;
 use crate::action::Action;
 use crate::deck::Deck;
@@ -117,7 +117,7 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             deck.overlays.push(Overlay::Capsules(sheet));
             open_capsule(deck)
         }
-        Overlay::Capsule(sheet) => close_task(deck, sheet),
+        Overlay::Capsule(sheet) => agree_on_task(deck, sheet),
         Overlay::Thread(sheet) => {
             let selected = sheet.selected();
             deck.overlays.push(Overlay::Thread(sheet));

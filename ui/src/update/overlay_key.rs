@@ -165,8 +165,8 @@ fn close(deck: &mut Deck) {
             sheet.dismissing = None;
             deck.overlays.push(Overlay::Finding(sheet));
         }
-        Some(Overlay::Capsule(mut sheet)) if sheet.closing.is_some() => {
-            sheet.closing = None;
+        Some(Overlay::Capsule(mut sheet)) if sheet.asks.is_some() => {
+            sheet.asks = None;
             deck.overlays.push(Overlay::Capsule(sheet));
         }
         Some(Overlay::Composer(composer)) => composer.keep(&mut deck.drafts),

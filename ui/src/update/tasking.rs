@@ -5,7 +5,9 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::model::{Agent, CapsuleLine, CapsuleView};
-use crate::overlays::{CapsuleSheet, CapsulesSheet, Choice, ChoiceOption, Overlay, Pick};
+use crate::overlays::{
+    CapsuleAsk, CapsuleSheet, CapsulesSheet, Choice, ChoiceOption, Overlay, Pick,
+};
 use crate::sanitize::{self, for_input};
 use crate::widgets::TextField;
 
@@ -80,35 +82,57 @@ pub(super) fn on_capsules(deck: &mut Deck, action: Action) -> Vec<Effect> {
             Some(Overlay::Capsule(sheet)) => sheet.edit(),
             _ => Vec::new(),
         },
-        Action::Export => vec![Effect::ExportCapsule { id: row.id }],
-        Action::CloseTask => ask_outcome(deck),
+        Action::Export => {
+            let mut field = TextField::line("a file, from the project's folder");
+            field.replace(&row.file);
+            ask(deck, CapsuleAsk::Export(field))
+        }
+        Action::CloseTask => {
+            let field = TextField::line("what came of it; may be empty");
+            ask(deck, CapsuleAsk::Close(field))
+        }
         Action::Copy => copy(deck, for_input(&row.title).0),
         Action::CopyId => copy(deck, for_input(&row.id).0),
         _ => Vec::new(),
     }
 }
 
-/// `enter` in the line for what came of it.
-pub(super) fn close_task(deck: &mut Deck, mut sheet: CapsuleSheet) -> Vec<Effect> {
-    let Some(field) = sheet.closing.take() else {
+/// `enter` in a line that is typed.
+pub(super) fn agree_on_task(deck: &mut Deck, mut sheet: CapsuleSheet) -> Vec<Effect> {
+    let Some(asks) = sheet.asks.take() else {
         // A sheet to read: enter closes it, as it opened it.
         return Vec::new();
     };
-    let outcome = field.text().trim().to_owned();
-    let outcome = (!outcome.is_empty()).then_some(outcome);
     let id = sheet.id.clone();
     deck.overlays.push(Overlay::Capsule(sheet));
-    vec![Effect::CloseCapsule { id, outcome }]
+    let said = |field: TextField| {
+        let said = field.text().trim().to_owned();
+        (!said.is_empty()).then_some(said)
+    };
+    match asks {
+        CapsuleAsk::Close(field) => vec![Effect::CloseCapsule {
+            id,
+            outcome: said(field),
+        }],
+        CapsuleAsk::Export(field) => {
+            let file = said(field).into_iter();
+            file.map(|file| Effect::ExportCapsule {
+                id: id.clone(),
+                file,
+            })
+            .collect()
+        }
+    }
 }
 
-/// Asks what came of it; from the list its sheet is opened for that.
-fn ask_outcome(deck: &mut Deck) -> Vec<Effect> {
+/// Has a line typed; from the list its sheet is opened for that.
+fn ask(deck: &mut Deck, asks: CapsuleAsk) -> Vec<Effect> {
     let effects = match deck.overlays.last() {
         Some(Overlay::Capsules(_)) => open_capsule(deck),
         _ => Vec::new(),
     };
     if let Some(Overlay::Capsule(sheet)) = deck.overlays.last_mut() {
-        sheet.closing = Some(TextField::line("what came of it; may be empty"));
+        sheet.asks = Some(asks);
     }
     effects
 }
