@@ -120,6 +120,17 @@ fn fate(place: &FindingPlace) -> String {
     }
 }
 
+/// The operator says that it is dealt with.
+pub(super) fn resolve(id: String, reason: Option<String>) -> Command {
+    Command::ChangeReview(ReviewParams {
+        change: ReviewChange::Resolve {
+            finding: FindingId::new(id),
+            reason,
+        },
+        runtime_session_id: None,
+    })
+}
+
 /// The operator does not count it.
 pub(super) fn dismiss(id: String, reason: String) -> Command {
     Command::ChangeReview(ReviewParams {

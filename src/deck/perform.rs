@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::agent_work::work;
 use super::attention;
 use super::clock::now_ms;
-use super::findings::{dismiss, read_finding};
+use super::findings::{dismiss, read_finding, resolve};
 use super::found::found;
 use super::model::{Model, entry, session_name};
 use super::present;
@@ -185,6 +185,10 @@ pub(super) async fn perform(
             Some(Msg::Work(Box::new(work)))
         }
         Effect::ReadFinding { id } => Some(read_finding(operator, id).await),
+        Effect::ResolveFinding { id, how } => {
+            let done = format!("resolved: {id}");
+            Some(notice(operator.call(resolve(id, how)).await, &done))
+        }
         Effect::DismissFinding { id, reason } => {
             let done = format!("dismissed: {id}");
             Some(notice(operator.call(dismiss(id, reason)).await, &done))

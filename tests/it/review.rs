@@ -460,7 +460,7 @@ fn a_task_takes_its_findings_along_in_its_capsule_and_into_the_next_session() {
 }
 
 #[test]
-fn in_the_deck_a_finding_is_read_beside_its_file_and_dismissed_with_a_reason() {
+fn in_the_deck_a_finding_is_read_beside_its_file_dismissed_with_a_reason_and_another_one_resolved() {
     let project = Project::new();
     let lines = |first: &str| format!("{first}one\ntwo\nthree\nfour\n");
     project.write("src/a.rs", &lines(""));
@@ -472,7 +472,7 @@ fn in_the_deck_a_finding_is_read_beside_its_file_and_dismissed_with_a_reason() {
     let mut said = comment(1, HIGH);
     said["commit_id"] = json!(commit);
     let page = project.base().join("page.json");
-    std::fs::write(&page, json!([said]).to_string()).unwrap();
+    std::fs::write(&page, json!([said, comment(2, HIGH)]).to_string()).unwrap();
     done(
         &project,
         &["import", "--from", "file", page.to_str().unwrap()],
@@ -482,7 +482,7 @@ fn in_the_deck_a_finding_is_read_beside_its_file_and_dismissed_with_a_reason() {
 
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 140, 40);
     deck.press_until(Key::Char('F'), "the findings", |screen| {
-        screen.contains("1 block sign-off")
+        screen.contains("2 block sign-off")
     });
     deck.press(Key::Enter);
     deck.wait_for_text("The line is line 4 now.");
@@ -492,7 +492,16 @@ fn in_the_deck_a_finding_is_read_beside_its_file_and_dismissed_with_a_reason() {
     deck.type_text("the caller checks it");
     deck.press(Key::Enter);
     deck.wait_for_text("You: the caller checks it");
-    assert_eq!(told(&project), ["gh:rc:1 high dismissed"]);
+    // What is over stands behind what is open.
+    deck.press(Key::Char('K'));
+    deck.wait_for_text("gh:rc:2");
+    deck.press(Key::Char('r'));
+    deck.wait_for_text("Resolve: how was it dealt with?");
+    deck.type_text("fixed in 1.4");
+    deck.press(Key::Enter);
+    deck.wait_for_text("You: fixed in 1.4");
+    let ended = ["gh:rc:1 high dismissed", "gh:rc:2 high resolved"];
+    assert_eq!(told(&project), ended);
     let status = project.run(["status", "--json"]).expect_success().json();
     assert_eq!(status["findings"], json!({"open": 0, "blocking": 0}));
 }

@@ -131,6 +131,8 @@ pub enum Action {
     Recover,
     /// What reviews of a pull request say.
     Findings,
+    /// Say that a review finding is dealt with.
+    Resolve,
     /// Say that a review finding does not count.
     Dismiss,
     /// How findings are brought in.
@@ -232,6 +234,7 @@ const NAMES: &[(&str, Action)] = &[
     ("restart", Action::Restart),
     ("recover", Action::Recover),
     ("findings", Action::Findings),
+    ("resolve", Action::Resolve),
     ("dismiss", Action::Dismiss),
     ("import", Action::Import),
     ("capsules", Action::Capsules),

@@ -290,6 +290,13 @@ pub enum Effect {
         /// Which.
         id: String,
     },
+    /// The operator says that a review finding is dealt with. Asked how before.
+    ResolveFinding {
+        /// Which.
+        id: String,
+        /// How, if they say so.
+        how: Option<String>,
+    },
     /// The operator does not count a review finding. Asked for a reason before.
     DismissFinding {
         /// Which.

@@ -92,6 +92,20 @@ fn it_is_dismissed_with_a_reason_and_never_without() {
     assert!(!shown(&left).contains("Dismiss: why?"));
 }
 
+#[test]
+fn it_is_resolved_by_a_line_that_may_be_empty() {
+    let mut deck = deck(reviewed());
+    assert_eq!(keys(&mut deck, "Fr"), [read("gh:rc:1857")]);
+    let resolved = |how: Option<&str>| Effect::ResolveFinding {
+        id: "gh:rc:1857".to_owned(),
+        how: how.map(str::to_owned),
+    };
+    assert_eq!(keys(&mut deck, "fixed<enter>"), [resolved(Some("fixed"))]);
+    assert_eq!(keys(&mut deck, "r<enter>"), [resolved(None)]);
+    let mut over = deck_of_stage(FindingStage::Dismissed);
+    assert!(keys(&mut over, "Fr").is_empty());
+}
+
 fn deck_of_stage(state: FindingStage) -> Deck {
     let mut world = reviewed();
     let mut rows = world.findings.to_vec();

@@ -81,6 +81,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::AnswerApproval { .. }
         | Effect::Retry { .. }
         | Effect::GiveUp { .. }
+        | Effect::ResolveFinding { .. }
         | Effect::DismissFinding { .. }
         | Effect::ExportCapsule { .. }
         | Effect::HandCapsule { .. }

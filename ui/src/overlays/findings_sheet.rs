@@ -78,6 +78,7 @@ impl FindingsSheet {
             keys.extend([
                 (Action::Open, "read"),
                 (Action::Handoff, "hand to an agent"),
+                (Action::Resolve, "resolve"),
                 (Action::Dismiss, "dismiss"),
             ]);
             let places = rows.iter().map(|row| text::width(&row.place));
@@ -148,14 +149,23 @@ impl FindingsSheet {
     }
 }
 
+/// What the operator says of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FindingRuling {
+    /// It is dealt with.
+    Resolve,
+    /// It does not count.
+    Dismiss,
+}
+
 /// One finding.
 #[derive(Debug, Clone)]
 pub(crate) struct FindingSheet {
     pub(crate) id: String,
     /// What was read, or why it was not; nothing while it is being read.
     read: Option<Result<Box<FindingView>, String>>,
-    /// Why it does not count, being typed.
-    pub(crate) dismissing: Option<TextField>,
+    /// How it is ruled on, and the words for that, being typed.
+    pub(crate) ruling: Option<(FindingRuling, TextField)>,
     pub(crate) scroll: usize,
 }
 
@@ -164,7 +174,7 @@ impl FindingSheet {
         Self {
             id,
             read: None,
-            dismissing: None,
+            ruling: None,
             scroll: 0,
         }
     }
@@ -212,6 +222,7 @@ impl FindingSheet {
         if row.state.is_live() {
             keys.extend([
                 (Action::Handoff, "hand to an agent"),
+                (Action::Resolve, "resolve"),
                 (Action::Dismiss, "dismiss with a reason"),
             ]);
         }
@@ -305,10 +316,15 @@ impl FindingSheet {
 
     /// The line that is typed.
     pub(super) fn typed(&self) -> Option<TypedLine<'_>> {
+        let (ruling, field) = self.ruling.as_ref()?;
+        let (title, does) = match ruling {
+            FindingRuling::Resolve => ("Resolve: how was it dealt with?", "resolve"),
+            FindingRuling::Dismiss => ("Dismiss: why?", "dismiss"),
+        };
         Some(TypedLine {
-            title: "Dismiss: why?",
-            field: self.dismissing.as_ref()?,
-            does: "dismiss",
+            title,
+            field,
+            does,
             goes: "it stays in the record",
         })
     }

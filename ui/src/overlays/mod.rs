@@ -41,7 +41,7 @@ pub(crate) use choice::{Choice, ChoiceOption, Pick};
 pub(crate) use composer::Composer;
 pub(crate) use confirm::Confirm;
 pub(crate) use entry_sheet::EntrySheet;
-pub(crate) use findings_sheet::{FindingSheet, FindingsSheet, IMPORT};
+pub(crate) use findings_sheet::{FindingRuling, FindingSheet, FindingsSheet, IMPORT};
 pub(crate) use help_sheet::HelpSheet;
 pub(crate) use messages_sheet::{MessagesSheet, MessagesStage};
 pub(crate) use overlay::Overlay;

@@ -62,8 +62,7 @@ impl Overlay {
                 MessagesStage::Retrying | MessagesStage::GivingUp => &[KeyContext::Overlay],
             },
             Self::Finding(FindingSheet {
-                dismissing: Some(_),
-                ..
+                ruling: Some(_), ..
             }) => &[KeyContext::Input],
             Self::Findings(_) | Self::Finding(_) => &[KeyContext::Findings, KeyContext::Overlay],
             Self::Capsule(CapsuleSheet { asks: Some(_), .. }) => &[KeyContext::Input],
@@ -94,7 +93,7 @@ impl Overlay {
         match self {
             Self::Palette(palette) => Some(&mut palette.field),
             Self::Card(card) => card.field_mut(),
-            Self::Finding(sheet) => sheet.dismissing.as_mut(),
+            Self::Finding(sheet) => sheet.ruling.as_mut().map(|(_, field)| field),
             Self::Capsule(sheet) => sheet.asks.as_mut().map(CapsuleAsk::field_mut),
             Self::Composer(composer) => Some(composer.field_mut()),
             Self::Confirm(confirm) => Some(&mut confirm.field),

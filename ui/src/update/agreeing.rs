@@ -3,7 +3,7 @@
 use super::following::follow;
 use super::opening::{confirm_stale, pick};
 use super::perform::{perform_anywhere, refuse};
-use super::reviewing::{dismiss, open_finding};
+use super::reviewing::{open_finding, rule};
 use super::searching::{go_to_typed, take_hit};
 use super::tasking::{agree_on_task, open_capsule};
 use super::unlocking::unlock;
@@ -112,7 +112,7 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             deck.overlays.push(Overlay::Findings(sheet));
             open_finding(deck)
         }
-        Overlay::Finding(sheet) => dismiss(deck, sheet),
+        Overlay::Finding(sheet) => rule(deck, sheet),
         Overlay::Capsules(sheet) => {
             deck.overlays.push(Overlay::Capsules(sheet));
             open_capsule(deck)

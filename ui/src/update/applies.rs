@@ -56,6 +56,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
             deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Tampering)
         }
         Action::Gates
+        | Action::Resolve
         | Action::Dismiss
         | Action::Import
         | Action::Export
@@ -125,7 +126,10 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
         (Overlay::Recovery(sheet), Action::Message) => {
             sheet.agent().is_some() && deck.view.daemon.state.can_act()
         }
-        (Overlay::Findings(_) | Overlay::Finding(_), Action::Handoff | Action::Dismiss) => {
+        (
+            Overlay::Findings(_) | Overlay::Finding(_),
+            Action::Handoff | Action::Resolve | Action::Dismiss,
+        ) => {
             let live = selected_finding(deck).is_some_and(|row| row.state.is_live());
             live && deck.view.daemon.state.can_act()
         }

@@ -76,6 +76,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         | Action::NextEntry
         | Action::PrevEntry
         | Action::Handoff
+        | Action::Resolve
         | Action::Dismiss
         | Action::Import
             if matches!(
@@ -161,8 +162,8 @@ fn close(deck: &mut Deck) {
             sheet.stage = MessagesStage::Reading;
             deck.overlays.push(Overlay::Messages(sheet));
         }
-        Some(Overlay::Finding(mut sheet)) if sheet.dismissing.is_some() => {
-            sheet.dismissing = None;
+        Some(Overlay::Finding(mut sheet)) if sheet.ruling.is_some() => {
+            sheet.ruling = None;
             deck.overlays.push(Overlay::Finding(sheet));
         }
         Some(Overlay::Capsule(mut sheet)) if sheet.asks.is_some() => {

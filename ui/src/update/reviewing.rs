@@ -9,7 +9,7 @@ use crate::deck::Deck;
 use crate::drafts::{Draft, Writing};
 use crate::effect::Effect;
 use crate::model::{FindingRow, FindingView, Level};
-use crate::overlays::{FindingSheet, FindingsSheet, IMPORT, Overlay};
+use crate::overlays::{FindingRuling, FindingSheet, FindingsSheet, IMPORT, Overlay};
 use crate::sanitize::for_input;
 use crate::widgets::TextField;
 
@@ -69,7 +69,8 @@ pub(super) fn on_findings(deck: &mut Deck, action: Action) -> Vec<Effect> {
     }
     match action {
         Action::Handoff => hand_over(deck),
-        Action::Dismiss => return ask_why(deck),
+        Action::Resolve => return ask(deck, FindingRuling::Resolve),
+        Action::Dismiss => return ask(deck, FindingRuling::Dismiss),
         Action::Copy | Action::CopyId => {
             let row = selected(deck);
             let words = row.map(|row| match action {
@@ -83,13 +84,15 @@ pub(super) fn on_findings(deck: &mut Deck, action: Action) -> Vec<Effect> {
     Vec::new()
 }
 
-/// `enter` in the line for the reason.
-pub(super) fn dismiss(deck: &mut Deck, mut sheet: FindingSheet) -> Vec<Effect> {
-    let Some(field) = &sheet.dismissing else {
+/// `enter` in the line for the words.
+pub(super) fn rule(deck: &mut Deck, mut sheet: FindingSheet) -> Vec<Effect> {
+    let Some((ruling, field)) = &sheet.ruling else {
         // A sheet to read: enter closes it, as it opened it.
         return Vec::new();
     };
-    if field.is_blank() {
+    let ruling = *ruling;
+    // A finding that is dealt with can be looked at; one that is only waved off cannot.
+    if field.is_blank() && ruling == FindingRuling::Dismiss {
         deck.say(
             Level::Info,
             "why it does not count stays in the record: say it in a few words",
@@ -100,25 +103,35 @@ pub(super) fn dismiss(deck: &mut Deck, mut sheet: FindingSheet) -> Vec<Effect> {
     if !deck.view.daemon.state.can_act() {
         deck.say(
             Level::Warn,
-            "not connected to the daemon: nothing was dismissed",
+            "not connected to the daemon: nothing was recorded",
         );
         deck.overlays.push(Overlay::Finding(sheet));
         return Vec::new();
     }
     let (id, reason) = (sheet.id.clone(), field.text().trim().to_owned());
-    sheet.dismissing = None;
+    sheet.ruling = None;
     deck.overlays.push(Overlay::Finding(sheet));
-    vec![Effect::DismissFinding { id, reason }]
+    vec![match ruling {
+        FindingRuling::Dismiss => Effect::DismissFinding { id, reason },
+        FindingRuling::Resolve => Effect::ResolveFinding {
+            id,
+            how: (!reason.is_empty()).then_some(reason),
+        },
+    }]
 }
 
-/// Asks why the finding does not count; from the list its sheet is opened for that.
-fn ask_why(deck: &mut Deck) -> Vec<Effect> {
+/// Asks for the words; from the list the finding's sheet is opened for that.
+fn ask(deck: &mut Deck, ruling: FindingRuling) -> Vec<Effect> {
     let effects = match deck.overlays.last() {
         Some(Overlay::Findings(_)) => open_finding(deck),
         _ => Vec::new(),
     };
     if let Some(Overlay::Finding(sheet)) = deck.overlays.last_mut() {
-        sheet.dismissing = Some(TextField::line("why it does not count"));
+        let field = TextField::line(match ruling {
+            FindingRuling::Resolve => "how it was dealt with; may be empty",
+            FindingRuling::Dismiss => "why it does not count",
+        });
+        sheet.ruling = Some((ruling, field));
     }
     effects
 }

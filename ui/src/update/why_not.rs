@@ -80,7 +80,7 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::Compact => "an agent's context is compacted between its turns",
         Action::TryNow | Action::NoTries if waits => "this agent is at no usage limit",
         Action::TryNow | Action::NoTries => "no agent is at a usage limit",
-        Action::Dismiss => "no review finding that stands is open",
+        Action::Resolve | Action::Dismiss => "no review finding that stands is open",
         Action::Import => "the review findings are not open",
         Action::Export => "no task that can be read is selected",
         Action::CloseTask => "no task that is open is selected",
