@@ -18,7 +18,7 @@ use super::present;
 use super::signing::DeckSignature;
 use super::thread::read_thread;
 use super::timeline::Timeline;
-use crate::client::{Client, ClientError};
+use crate::client::{Client, ClientError, Connection};
 use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
 use crate::core::entry::NoteKind;
@@ -91,8 +91,12 @@ pub(super) async fn perform(
         Effect::ReadWords { lines } => {
             let mut read = Vec::new();
             for line in lines {
-                let words = words_of(operator, model, line).await;
-                read.extend(words.map(|words| (line, words)));
+                // Each further call would wait for a connection, and the deck with it: it could not
+                // even say that the daemon is lost.
+                let Some(words) = words_of(operator, model, line).await else {
+                    break;
+                };
+                read.push((line, words));
             }
             model.unclear.read(&model.world, read);
             None
@@ -261,6 +265,9 @@ async fn change_queue(operator: &Client, ids: Vec<String>, change: QueueChange) 
 
 /// The beginning of a message. `None`: no daemon answered, and the next one is asked.
 async fn words_of(operator: &Client, model: &Model, line: u64) -> Option<String> {
+    if !matches!(&*operator.connection().borrow(), Connection::Connected(_)) {
+        return None;
+    }
     let show = Command::LedgerShow {
         entry: line.to_string(),
         full: false,

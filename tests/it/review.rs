@@ -460,7 +460,8 @@ fn a_task_takes_its_findings_along_in_its_capsule_and_into_the_next_session() {
 }
 
 #[test]
-fn in_the_deck_a_finding_is_read_beside_its_file_dismissed_with_a_reason_and_another_one_resolved() {
+fn in_the_deck_a_finding_is_read_beside_its_file_dismissed_with_a_reason_and_another_one_resolved()
+{
     let project = Project::new();
     let lines = |first: &str| format!("{first}one\ntwo\nthree\nfour\n");
     project.write("src/a.rs", &lines(""));
