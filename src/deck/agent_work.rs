@@ -1,27 +1,35 @@
-//! [`work`] and [`rules`]: what an agent is at, the packet that it was given, and what it is told, for
-//! who opens them.
+//! [`work`] and [`rules`]: what an agent is at, the packet that it was given, its files, what happened,
+//! and what it is told, for who opens them.
 
 use std::collections::VecDeque;
 
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::{grouped, tokens};
 
+use super::clock::utc;
 use super::deck_options::RulesOfFiles;
-use super::model::{Model, entry};
+use super::model::{Model, entries, entry};
 use super::perform::agent_of;
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::continuity::{
-    CompactionSeen, ContinuityState, PacketSeen, Staleness, StateTag, StatedText, TouchedFile,
+    CompactionSeen, ContinuityState, PacketSeen, RECENT_WORK, Staleness, StateTag, StatedText,
+    TouchedFile, WorkSources,
 };
-use crate::core::entry::ReloadStep;
+use crate::core::entry::{Entry, ReloadStep};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::instructions::{RuleRow, RuleState};
-use crate::wire::control::{Command, Reply};
+use crate::wire::control::{Command, LedgerListParams, Reply};
 use crate::wire::status::CostStatus;
 
-/// What this agent is at, as the world is now; the packet's text is read from the record.
-pub(super) async fn work(client: &Client, model: &Model, agent: ui::Agent) -> ui::WorkView {
+/// What this agent is at, as the world is now; the packet's text is read from the record, as is the
+/// log where it is wanted.
+pub(super) async fn work(
+    client: &Client,
+    model: &Model,
+    agent: ui::Agent,
+    with_log: bool,
+) -> ui::WorkView {
     let pair = RuntimeSession::new(model.about.runtime_session.clone());
     let none = ContinuityState::default();
     let of = |agent| model.world.state_of(agent, &pair).unwrap_or(&none);
@@ -30,12 +38,48 @@ pub(super) async fn work(client: &Client, model: &Model, agent: ui::Agent) -> ui
         Some(seen) => Some(packet(seen, text_of(client, &seen.id).await)),
         None => None,
     };
+    let recent = match with_log {
+        true => Some(recent(client).await),
+        false => None,
+    };
+    let sources = |entries| WorkSources {
+        world: &model.world,
+        agent: agent_of(agent),
+        pair: &pair,
+        entries,
+        heads: &[],
+        time: &utc,
+    };
     ui::WorkView {
         agent,
         about: about(state, cost(model, agent_of(agent))),
         sections: sections(agent_of(agent), state, peer),
         packet,
+        index: sources(&[]).index(),
+        log: match recent {
+            None => ui::WorkLog::NotRead,
+            Some(None) => ui::WorkLog::Unreadable,
+            Some(Some(entries)) => ui::WorkLog::Read(sources(&entries).log()),
+        },
     }
+}
+
+/// The latest entries that may tell of an agent's work, oldest first.
+async fn recent(client: &Client) -> Option<Vec<Entry>> {
+    let mut recent = Vec::new();
+    for (entry_type, most) in RECENT_WORK {
+        let list = Command::LedgerList(LedgerListParams {
+            limit: u32::try_from(most).ok(),
+            entry_type: Some(entry_type.to_owned()),
+            ..LedgerListParams::default()
+        });
+        match client.call(list).await {
+            Ok(Reply::Entries(page)) => recent.extend(entries(page)),
+            _ => return None,
+        }
+    }
+    recent.sort_by_key(|entry| entry.seq);
+    Some(recent)
 }
 
 /// What the project's files tell this agent.

@@ -11,6 +11,12 @@ pub(super) fn now_ms() -> i64 {
         })
 }
 
+/// When it was, in words, as the command line puts it.
+pub(super) fn utc(ms: i64) -> String {
+    let at = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
+    at.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
 /// The time zone's offset now, in seconds.
 pub fn utc_offset_s() -> i32 {
     jiff::Zoned::now().offset().seconds()

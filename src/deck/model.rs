@@ -266,7 +266,8 @@ pub fn entry(value: Value, place: Option<u64>) -> Option<Entry> {
     Some(entry)
 }
 
-fn entries(page: EntryPage) -> Vec<Entry> {
+/// The entries of a page that can be read.
+pub fn entries(page: EntryPage) -> Vec<Entry> {
     // A daemon of an earlier build names no places.
     let places = page.places.into_iter().map(Some);
     page.entries

@@ -184,8 +184,8 @@ pub(super) async fn perform(
             let thread = read_thread(operator, model, place).await;
             Some(Msg::Thread(Box::new(thread)))
         }
-        Effect::ReadWork { agent } => {
-            let work = work(operator, model, agent).await;
+        Effect::ReadWork { agent, with_log } => {
+            let work = work(operator, model, agent, with_log).await;
             Some(Msg::Work(Box::new(work)))
         }
         Effect::ReadFinding { id } => Some(read_finding(operator, id).await),

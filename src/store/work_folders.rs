@@ -10,17 +10,13 @@ use sha2::{Digest as _, Sha256};
 
 use super::dirs::{ProjectDirs, make_private_dir, read_private, write_fleeting};
 use super::ledger::{EntryFilter, Page};
-use ctxrelay_core::continuity::WorkFolder;
+use ctxrelay_core::continuity::{RECENT_WORK, WorkFolder};
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::RuntimeSession;
 use ctxrelay_core::wire::line::hex;
 
 /// The longest name of a runtime session that a folder has, in bytes.
 const NAME_BYTES_MAX: usize = 64;
-
-/// What of the record is looked at: the latest entries of each sort that tells of an agent's work,
-/// and how many of them.
-const RECENT: [(&str, usize); 2] = [("note", 200), ("runtime_event", 1_000)];
 
 /// The latest entries that may tell of an agent's work, oldest first. `page` reads the latest of a
 /// filter, at most so many.
@@ -32,7 +28,7 @@ pub fn recent_work(
     page: impl Fn(&EntryFilter, usize) -> io::Result<Page>,
 ) -> io::Result<Vec<Entry>> {
     let mut recent = Vec::new();
-    for (entry_type, most) in RECENT {
+    for (entry_type, most) in RECENT_WORK {
         let filter = EntryFilter {
             entry_type: Some(entry_type.to_owned()),
             ..EntryFilter::default()

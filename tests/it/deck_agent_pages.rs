@@ -34,6 +34,25 @@ fn the_deck_shows_what_an_agent_is_at_as_it_grows_and_what_its_files_tell_it() {
     deck.wait_for_text("no new dependency  [note by codex]");
     deck.press(Key::Char('p'));
     deck.wait_for_text("It was given none yet.");
+    let told = |form: &str| {
+        let show = ["continuity", "show", "codex", "--as", form, "--json"];
+        project.run(show).expect_success().json()
+    };
+    deck.press(Key::Char('p'));
+    deck.wait_for_text("its files and results");
+    let index = told("index")["index"].as_str().unwrap().to_owned();
+    for line in index.lines() {
+        deck.wait_for_text(line);
+    }
+    deck.press(Key::Char('p'));
+    deck.wait_for_text("3 lines of the record");
+    let log = told("log")["log"].clone();
+    for line in log.as_array().unwrap() {
+        deck.wait_for_text(line.as_str().unwrap());
+    }
+    note("constraint", "no new table either");
+    deck.wait_for_text("4 lines of the record");
+    deck.wait_for_text("constraint [note]: no new table either");
     deck.press(Key::Char('o'));
     deck.wait_for_text("Run the tests.  read by itself");
     deck.wait_for_text("Plums are weighed twice.  given by us");

@@ -240,6 +240,8 @@ pub enum Effect {
     ReadWork {
         /// Which.
         agent: Agent,
+        /// With what happened in its work, which takes reading the record.
+        with_log: bool,
     },
     /// Give what the project's files tell this agent by [`crate::Msg::Rules`].
     ReadRules {

@@ -28,7 +28,7 @@ use crate::msg::Msg;
 use crate::update::update;
 use crate::view::view;
 
-pub use agent_work::{codex_rules, codex_work};
+pub use agent_work::{codex_rules, codex_work, rules_changed};
 pub use asked::{asked, asked_user, trust_waits};
 pub use far_back::far_back;
 pub use findings::{opened_finding, reviewed};

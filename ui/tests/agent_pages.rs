@@ -1,12 +1,18 @@
 //! The pages of an agent: read when they are opened, read again when the record grows, harmless
 //! whatever stands in them.
 
-use ctxrelay_ui::model::{Agent, DaemonState, DeckView, PacketFate};
+use ctxrelay_ui::model::{Agent, DaemonState, DeckView, PacketFate, WorkLog};
 use ctxrelay_ui::scenes::{codex_rules, codex_work, keys, pair_at_work, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
 const WORK: Effect = Effect::ReadWork {
     agent: Agent::Codex,
+    with_log: false,
+};
+
+const WORK_AND_LOG: Effect = Effect::ReadWork {
+    agent: Agent::Codex,
+    with_log: true,
 };
 
 const RULES: Effect = Effect::ReadRules {
@@ -38,7 +44,7 @@ fn view_of(entries: u64) -> Msg {
 }
 
 #[test]
-fn what_an_agent_is_at_opens_on_its_row_and_turns_to_its_packet() {
+fn what_an_agent_is_at_opens_on_its_row_and_turns_to_its_packet_its_files_and_its_log() {
     let mut deck = deck(pair_at_work());
     assert_eq!(keys(&mut deck, "1jp"), [WORK]);
     shows(&deck, "reading …");
@@ -51,6 +57,13 @@ fn what_an_agent_is_at_opens_on_its_row_and_turns_to_its_packet() {
     assert_eq!(keys(&mut deck, "p"), [], "it was read with the rest");
     shows(&deck, "Exactly as it was given");
     shows(&deck, "No new dependency in the auth crate<U+202E>");
+    assert_eq!(keys(&mut deck, "p"), [], "it was read with the rest");
+    shows(&deck, "its files and results");
+    shows(&deck, "| src/auth/refresh.rs | written | #1190 | Claude |");
+    shows(&deck, "src/auth/token^[[2J.rs");
+    keys(&mut deck, "p");
+    shows(&deck, "#1149 its context was compacted (auto)");
+    shows(&deck, "wrote src/auth/token^[[2J.rs");
     keys(&mut deck, "p");
     shows(&deck, "Open questions");
     assert_eq!(keys(&mut deck, "o"), [RULES]);
@@ -95,6 +108,29 @@ fn the_page_follows_the_record_and_asks_one_question_at_a_time() {
     assert_eq!(update(&mut deck, view_of(1_207)), [WORK]);
     keys(&mut deck, "<esc>");
     assert_eq!(update(&mut deck, view_of(1_208)), [], "nobody looks");
+}
+
+#[test]
+fn the_log_is_read_when_it_is_looked_at_and_once_for_a_record() {
+    let mut deck = deck(pair_at_work());
+    let without = || {
+        let mut work = codex_work();
+        work.log = WorkLog::NotRead;
+        Msg::Work(Box::new(work))
+    };
+    assert_eq!(keys(&mut deck, "1jp"), [WORK]);
+    assert_eq!(keys(&mut deck, "ppp"), [], "an answer is on its way");
+    assert_eq!(update(&mut deck, without()), [WORK_AND_LOG]);
+    shows(&deck, "reading …");
+    update(&mut deck, Msg::Work(Box::new(codex_work())));
+    shows(&deck, "9 lines of the record");
+    assert_eq!(keys(&mut deck, "pppp"), [], "it is of this record");
+    shows(&deck, "9 lines of the record");
+    assert_eq!(update(&mut deck, view_of(2_000)), [WORK_AND_LOG]);
+    let mut work = codex_work();
+    work.log = WorkLog::Unreadable;
+    assert_eq!(update(&mut deck, Msg::Work(Box::new(work))), []);
+    shows(&deck, "The record cannot be read now.");
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn every_scene_looks_as_it_did() {
 }
 
 /// Every pane and overlay, each in a scene or two.
-const MAIN: [&str; 24] = [
+const MAIN: [&str; 27] = [
     "pair_at_work",
     "finality_card",
     "empty_first_run",
@@ -45,6 +45,9 @@ const MAIN: [&str; 24] = [
     "thread",
     "agent_state",
     "agent_packet",
+    "agent_index",
+    "agent_log",
+    "rules_changed_card",
     "agent_told",
     "recover",
     "recover_claude",

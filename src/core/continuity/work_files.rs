@@ -27,6 +27,9 @@ const LOG_LINES_MAX: usize = 200;
 /// Of a text in a line, in characters.
 const LINE_CHARS_MAX: usize = 200;
 
+/// The latest entries of each sort that tells of an agent's work, and how many of them are looked at.
+pub const RECENT_WORK: [(&str, usize); 2] = [("note", 200), ("runtime_event", 1_000)];
+
 /// The files of one agent in one runtime session: their paths below its folder, and what they say.
 pub type WorkFiles = Vec<(String, String)>;
 

@@ -54,6 +54,18 @@ pub struct PacketView {
     pub text: Option<String>,
 }
 
+/// What happened in an agent's work.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum WorkLog {
+    /// Nobody asked for it.
+    #[default]
+    NotRead,
+    /// A line each, oldest first; hostile.
+    Read(Vec<String>),
+    /// The record cannot be read now.
+    Unreadable,
+}
+
 /// What an agent is at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkView {
@@ -65,6 +77,10 @@ pub struct WorkView {
     pub sections: Vec<WorkSection>,
     /// The last packet, if there was one.
     pub packet: Option<PacketView>,
+    /// Its files and results, as tables; hostile.
+    pub index: String,
+    /// What happened in it.
+    pub log: WorkLog,
 }
 
 /// What became of a paragraph of an instruction file.

@@ -30,7 +30,8 @@ pub use agent::{
     Agent, AgentCard, AgentState, ContextUse, Party, QueueCounts, RunningCommand, WorkedMinute,
 };
 pub use agent_work::{
-    PacketFate, PacketView, RuleFate, RulesView, ToldRule, WorkSection, WorkValue, WorkView,
+    PacketFate, PacketView, RuleFate, RulesView, ToldRule, WorkLog, WorkSection, WorkValue,
+    WorkView,
 };
 pub use asked::{AnswerEffect, AskedCard, AskedChoice};
 pub use attention::{Silence, SilenceLevel, UsageLimit};

@@ -1,11 +1,12 @@
-//! [`AgentPages`]: what an agent is at, the packet that it was given, and what it is told.
+//! [`AgentPages`]: what an agent is at, the packet that it was given, its files and results, what
+//! happened in its work, and what it is told.
 
 use ratatui::text::{Line, Span};
 
 use super::document::Document;
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{OutcomeState, PacketFate, PacketView, RuleFate, RulesView, WorkView};
+use crate::model::{OutcomeState, PacketFate, PacketView, RuleFate, RulesView, WorkLog, WorkView};
 use crate::text;
 use crate::theme::ThemeRole;
 
@@ -18,6 +19,10 @@ pub(crate) enum AgentPage {
     State,
     /// The packet that it was given last.
     Packet,
+    /// Its files and results.
+    Index,
+    /// What happened in its work.
+    Log,
     /// What it is told by the project's files.
     Rules,
 }
@@ -29,6 +34,8 @@ impl AgentPage {
             Self::Card => return None,
             Self::State => "  what it is at",
             Self::Packet => "  its last packet",
+            Self::Index => "  its files and results",
+            Self::Log => "  what happened",
             Self::Rules => "  what it is told",
         };
         Some(Span::styled(words, deck.theme.style(ThemeRole::Title)))
@@ -38,7 +45,9 @@ impl AgentPage {
     pub(super) fn keys(self) -> [(Action, &'static str); 3] {
         let work = match self {
             Self::State => "its packet",
-            _ => "what it is at",
+            Self::Packet => "its files",
+            Self::Index => "what happened",
+            Self::Card | Self::Log | Self::Rules => "what it is at",
         };
         let rules = match self {
             Self::Rules => "read them again",
@@ -52,12 +61,20 @@ impl AgentPage {
     }
 }
 
+/// Of which record an agent's work was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AskedWork {
+    pub(crate) session: String,
+    pub(crate) entries: u64,
+    pub(crate) with_log: bool,
+}
+
 /// What was read of an agent.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AgentPages {
     work: Option<WorkView>,
-    /// The record, its session and entries, of which the work was asked last.
-    asked_work: Option<(String, u64)>,
+    /// The record of which the work was asked last.
+    asked_work: Option<AskedWork>,
     /// The answer has not come.
     is_asking: bool,
     pub(crate) rules: Option<RulesView>,
@@ -65,12 +82,17 @@ pub(crate) struct AgentPages {
 }
 
 impl AgentPages {
-    /// Whether the work is to be asked of this record: it has grown, and no answer is awaited.
-    pub(crate) fn asks_work(&mut self, record: (String, u64)) -> bool {
-        if self.is_asking || self.asked_work.as_ref() == Some(&record) {
+    /// Whether the work is to be asked of this record: it has grown, or its log was not asked for,
+    /// and no answer is awaited.
+    pub(crate) fn asks_work(&mut self, wanted: AskedWork) -> bool {
+        let has = |asked: &AskedWork| {
+            let is_same = (&asked.session, asked.entries) == (&wanted.session, wanted.entries);
+            is_same && asked.with_log >= wanted.with_log
+        };
+        if self.is_asking || self.asked_work.as_ref().is_some_and(has) {
             return false;
         }
-        self.asked_work = Some(record);
+        self.asked_work = Some(wanted);
         self.is_asking = true;
         true
     }
@@ -92,6 +114,8 @@ impl AgentPages {
         match (page, &self.work, &self.rules) {
             (AgentPage::State, Some(work), _) => state(document, work),
             (AgentPage::Packet, Some(work), _) => packet(document, work.packet.as_ref()),
+            (AgentPage::Index, Some(work), _) => document.text(&work.index, ThemeRole::Text),
+            (AgentPage::Log, Some(work), _) => log(document, &work.log),
             (AgentPage::Rules, _, Some(rules)) => told(document, rules),
             _ => document.text("reading …", ThemeRole::TextMuted),
         }
@@ -155,6 +179,23 @@ fn packet(document: &mut Document<'_>, packet: Option<&PacketView>) {
     match &packet.text {
         Some(text) => document.text(text, ThemeRole::Text),
         None => document.text("Its text cannot be read now.", ThemeRole::Wait),
+    }
+}
+
+fn log(document: &mut Document<'_>, log: &WorkLog) {
+    match log {
+        WorkLog::NotRead => document.text("reading …", ThemeRole::TextMuted),
+        WorkLog::Unreadable => document.text("The record cannot be read now.", ThemeRole::Wait),
+        WorkLog::Read(lines) => {
+            let count = text::grouped(lines.len() as u64);
+            let lines_word = if lines.len() == 1 { "line" } else { "lines" };
+            let about = format!("{count} {lines_word} of the record, the latest last");
+            document.text(&about, ThemeRole::TextMuted);
+            document.gap();
+            for line in lines {
+                document.text(line, ThemeRole::Text);
+            }
+        }
     }
 }
 

@@ -30,7 +30,7 @@ mod trust;
 mod typed_line;
 mod unlock_sheet;
 
-pub(crate) use agent_pages::AgentPage;
+pub(crate) use agent_pages::{AgentPage, AskedWork};
 pub(crate) use agent_sheet::AgentSheet;
 pub(crate) use asked::answers;
 pub(crate) use capsules_sheet::{CapsuleAsk, CapsuleSheet, CapsulesSheet};

@@ -1,8 +1,10 @@
 //! What an agent of the scenes is at, and what it is told.
 
 use super::pieces::ago;
+use super::worlds::pair_at_work;
 use crate::model::{
-    Agent, PacketFate, PacketView, RuleFate, RulesView, ToldRule, WorkSection, WorkValue, WorkView,
+    Agent, DeckView, InboxCard, InboxKind, PacketFate, PacketView, Party, RuleFate, RulesView,
+    ToldRule, WorkLog, WorkSection, WorkValue, WorkView,
 };
 use crate::msg::Msg;
 
@@ -80,6 +82,30 @@ pub fn codex_work() -> WorkView {
                     .to_owned(),
             ),
         }),
+        index: "# Codex: files and results\n\n\
+                | file | how | entry | changed since |\n|---|---|---|---|\n\
+                | src/auth/refresh.rs | written | #1190 | Claude |\n\
+                | src/auth/token\u{1b}[2J.rs | written | #1171 |  |\n\
+                | docs/decisions/0007-refresh-and-rotation.md | read | #1140 |  |\n\n\
+                | result | sort | outcome | entry |\n|---|---|---|---|\n\
+                | cargo test -p auth, 118 passed | test | passed | #1188 |\n"
+            .to_owned(),
+        log: WorkLog::Read(
+            [
+                "- 2026-07-01 13:12 UTC #1102 goal [you]: Nobody is logged out by a refresh",
+                "- 2026-07-01 13:19 UTC #1131 constraint [marker]: No new dependency in the auth crate",
+                "- 2026-07-01 13:22 UTC #1140 turn: read docs/decisions/0007-refresh-and-rotation.md",
+                "- 2026-07-01 13:31 UTC #1149 its context was compacted (auto)",
+                "- 2026-07-01 13:31 UTC #1150 packet compacted, by inject: offered",
+                "- 2026-07-01 13:32 UTC #1152 packet compacted, by inject: given",
+                "- 2026-07-01 13:44 UTC #1171 turn: wrote src/auth/token\u{1b}[2J.rs",
+                "- 2026-07-01 13:58 UTC #1188 next_step [marker]: run the refresh tests 200 times",
+                "- 2026-07-01 14:00 UTC #1190 turn: wrote src/auth/refresh.rs no end was seen of \
+                 cargo test -p auth -- --nocapture",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+        ),
     }
 }
 
@@ -125,6 +151,30 @@ pub fn codex_rules() -> RulesView {
         )],
         doubts: Vec::new(),
     }
+}
+
+/// Codex changed a file of rules while Claude runs.
+pub fn rules_changed() -> DeckView {
+    let mut view = pair_at_work();
+    view.inbox.push(InboxCard {
+        seq: Some(1_203),
+        steps: vec![
+            "Claude is told the rules of now when it begins again or after its next compaction."
+                .to_owned(),
+        ],
+        command: Some("ctxrelay instructions claude".to_owned()),
+        ..InboxCard::new(
+            InboxKind::Notice,
+            "rules-claude-AGENTS.md",
+            Party::System,
+            ago(130),
+            "AGENTS.md changed while Claude runs, by Codex\n\n\
+             - Run the tests before you hand over.\n\
+             + Run the tests\u{1b}[2J of what you changed before you hand over.\n\
+             + Never push to the shared branch.",
+        )
+    });
+    view
 }
 
 pub(super) fn work() -> Msg {

@@ -7,7 +7,7 @@ use crate::model::{
     FoundEntries, FoundRow, GateRow, HandoffRow, HeaderDaemon, InboxCard, PacketView, Party,
     PolicyView, RecoveryPart, RecoveryRow, RecoveryView, RowOutcome, RulesView, RunningCommand,
     StepAct, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine, TurnView, UnclearMessage,
-    WaitingKey, WorkSection, WorkValue, WorkView,
+    WaitingKey, WorkLog, WorkSection, WorkValue, WorkView,
 };
 use crate::msg::Msg;
 
@@ -81,7 +81,7 @@ fills!(HandoffRow { id_short, from, to, ask; ; column, stage, seq, since_ms });
 fills!(WorkValue { text, tag; ; line });
 fills!(WorkSection { title, values; ; });
 fills!(PacketView { cause, way, why, text; ; line, at_ms, fate });
-fills!(WorkView { about, sections, packet; ; agent });
+fills!(WorkView { about, sections, packet, index, log; ; agent });
 fills!(ToldRule { file, words, why; ; fate });
 fills!(RecoveryRow { id, code, text; ; at_ms });
 fills!(RecoveryPart { title, note, rows; ; at_ms });
@@ -134,6 +134,14 @@ impl ForeignText for TurnView {
         } = self;
         lines.fill(text);
         plan.iter_mut().for_each(|(_, step)| step.fill(text));
+    }
+}
+
+impl ForeignText for WorkLog {
+    fn fill(&mut self, text: &str) {
+        if let Self::Read(lines) = self {
+            lines.fill(text);
+        }
     }
 }
 

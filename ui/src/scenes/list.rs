@@ -5,7 +5,7 @@ use super::{
     Scene, agent_work, asked, asked_user, bad_lines, capsules, disconnected, empty_first_run,
     failed, far_back, findings, found_entries, gated, gates_running, handed_over, held_up,
     hostile_text, long_session, pair_at_work, passphrase_asked, quiet, recovery, reviewed, ruled,
-    signed, signed_elsewhere, stale, touch_asked, trouble, trust_waits, unlocked,
+    rules_changed, signed, signed_elsewhere, stale, touch_asked, trouble, trust_waits, unlocked,
 };
 use crate::model::{Agent, DeckView};
 use crate::msg::Msg;
@@ -160,6 +160,10 @@ pub const SCENES: &[Scene] = &[
     scene("agent_turn", pair_at_work, "1j<enter>", None),
     scene("agent_state", pair_at_work, "1jp", Some(agent_work::work)),
     scene("agent_packet", pair_at_work, "1jpp", Some(agent_work::work)),
+    scene("agent_index", pair_at_work, "1jppp", Some(agent_work::work)),
+    scene("agent_log", pair_at_work, "1jpppp", Some(agent_work::work)),
+    scene("rules_changed", rules_changed, "3gjj", None),
+    scene("rules_changed_card", rules_changed, "3gjj<enter>", None),
     scene("agent_told", pair_at_work, "1jo", Some(agent_work::rules)),
     scene("recover", pair_at_work, "R", Some(recovery::read)),
     scene("recover_claude", pair_at_work, "RJ", Some(recovery::read)),

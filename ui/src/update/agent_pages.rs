@@ -4,14 +4,16 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::model::{Agent, RulesView, WorkView};
-use crate::overlays::{AgentPage, AgentSheet, Overlay};
+use crate::overlays::{AgentPage, AgentSheet, AskedWork, Overlay};
 
 /// The page that an action leads to from another one.
 fn page_of(action: Action, before: AgentPage) -> AgentPage {
     match (action, before) {
         (Action::Instructions, _) => AgentPage::Rules,
         (_, AgentPage::State) => AgentPage::Packet,
-        _ => AgentPage::State,
+        (_, AgentPage::Packet) => AgentPage::Index,
+        (_, AgentPage::Index) => AgentPage::Log,
+        (_, AgentPage::Card | AgentPage::Log | AgentPage::Rules) => AgentPage::State,
     }
 }
 
@@ -44,10 +46,15 @@ pub(super) fn turn_page(deck: &mut Deck, action: Action) {
 /// asked of a daemon that is gone is asked again of the next.
 pub(super) fn unread_page(deck: &mut Deck) -> Option<Effect> {
     let can_act = deck.view.daemon.state.can_act();
-    let record = (deck.view.session_id.clone(), deck.view.ledger.entries);
     let Some(Overlay::Agent(sheet)) = deck.overlays.last_mut() else {
         return None;
     };
+    let wanted = AskedWork {
+        session: deck.view.session_id.clone(),
+        entries: deck.view.ledger.entries,
+        with_log: sheet.page == AgentPage::Log,
+    };
+    let with_log = wanted.with_log;
     let (agent, pages) = (sheet.agent, &mut sheet.pages);
     if !can_act {
         pages.forget_questions();
@@ -55,9 +62,9 @@ pub(super) fn unread_page(deck: &mut Deck) -> Option<Effect> {
     }
     match sheet.page {
         AgentPage::Card => None,
-        AgentPage::State | AgentPage::Packet => pages
-            .asks_work(record)
-            .then_some(Effect::ReadWork { agent }),
+        AgentPage::State | AgentPage::Packet | AgentPage::Index | AgentPage::Log => pages
+            .asks_work(wanted)
+            .then_some(Effect::ReadWork { agent, with_log }),
         AgentPage::Rules if !pages.asked_rules => {
             pages.asked_rules = true;
             Some(Effect::ReadRules { agent })
