@@ -6,11 +6,14 @@
 mod patch;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
 use super::git::{bytes, bytes_with, git, line, line_or_empty, look_through, own_repository, text};
+use super::git_untracked::{lines_in, put_in_index};
 use crate::core::capsule::{CapsuleGit, DiffStat};
 pub use patch::{ChangedContent, PatchFit, TrackedChange};
 
@@ -60,23 +63,18 @@ impl GitAnchor {
 
     /// Where it stands.
     pub fn stand(&self) -> Option<GitStand> {
-        if let Some(commit) = &self.commit {
-            line_or_empty(&mut self.ours(&["read-tree", commit]))?;
-        }
-        line_or_empty(&mut self.ours(&["add", "--all", "--", "."]))?;
-        let tree = line(&mut self.ours(&["write-tree"]));
-        let differing = match &self.commit {
-            Some(commit) => text(&mut self.ours(&[
-                "diff-index",
-                "--cached",
-                "--no-renames",
-                "--numstat",
-                "-z",
-                commit,
-            ]))?,
-            None => String::new(),
+        let mut lines = match self.commit {
+            Some(_) => self.tracked_lines()?,
+            None => {
+                line_or_empty(&mut self.ours(&["read-tree", "--empty"]))?;
+                BTreeMap::new()
+            }
         };
-        let lines = numstat(&differing);
+        put_in_index(&|args| self.ours(args), self.own.path(), &self.top)?;
+        let tree = line(&mut self.ours(&["write-tree", "--missing-ok"]));
+        if let Some(commit) = &self.commit {
+            lines.extend(self.new_lines(commit)?);
+        }
         let mut diff_stat = DiffStat::default();
         for (added, removed) in lines.values() {
             diff_stat.files += 1;
@@ -109,6 +107,35 @@ impl GitAnchor {
             Some((path, lines))
         });
         Some((stand, of_project.collect()))
+    }
+
+    /// The lines that differ in the files of the commit.
+    fn tracked_lines(&self) -> Option<BTreeMap<String, Lines>> {
+        self.take_tracked()?;
+        let args = ["diff-index", "--cached", "--no-renames", "--numstat", "-z"];
+        let commit = self.commit.as_deref()?;
+        Some(numstat(&text(
+            &mut self.ours(&[&args[..], &[commit]].concat()),
+        )?))
+    }
+
+    /// The lines of the files that the commit does not have: git holds nothing of what is in them.
+    fn new_lines(&self, commit: &str) -> Option<BTreeMap<String, Lines>> {
+        let listed = bytes(&mut self.ours(&[
+            "diff-index",
+            "--cached",
+            "--no-renames",
+            "--diff-filter=A",
+            "--name-only",
+            "-z",
+            commit,
+        ]))?;
+        let paths = listed.split(|byte| *byte == 0).filter(|it| !it.is_empty());
+        let lines = paths.map(|path| {
+            let added = lines_in(&self.top.join(OsStr::from_bytes(path)));
+            (String::from_utf8_lossy(path).into_owned(), (added, 0))
+        });
+        Some(lines.collect())
     }
 
     /// The repository's folder.

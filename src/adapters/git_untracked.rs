@@ -4,7 +4,7 @@
 //! would fill the disk at each look at a proposal.
 
 use std::ffi::OsStr;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
@@ -24,6 +24,9 @@ const LARGE_BYTES: u64 = 32 * 1024 * 1024;
 
 /// How much is read at once, in bytes.
 const PIECE_BYTES: usize = 256 * 1024;
+
+/// Where git looks for the byte that is in no text, in bytes.
+const TEXT_BYTES: usize = 8000;
 
 /// A name of an object of git's, in hex digits.
 const OBJECT_DIGITS: usize = 40;
@@ -81,18 +84,53 @@ struct LargeFile {
 }
 
 fn large_file(path: &Path) -> Option<LargeFile> {
-    let is_large = |found: &std::fs::Metadata| found.is_file() && found.len() >= LARGE_BYTES;
-    path.symlink_metadata().ok().filter(is_large)?;
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(flags.bits().cast_signed());
-    let file = options.open(path).ok()?;
-    let found = file.metadata().ok().filter(is_large)?;
+    let (file, found) = open(path, |bytes| bytes >= LARGE_BYTES)?;
     let mode = match found.mode() & 0o100 {
         0 => "100644",
         _ => "100755",
     };
     Some(LargeFile { file, mode })
+}
+
+/// A file of a size that is wanted: no link, and nothing that would be waited for.
+fn open(path: &Path, is_wanted: impl Fn(u64) -> bool) -> Option<(File, Metadata)> {
+    let is_wanted = |found: &Metadata| found.is_file() && is_wanted(found.len());
+    path.symlink_metadata().ok().filter(is_wanted)?;
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags.bits().cast_signed());
+    let file = options.open(path).ok()?;
+    let found = file.metadata().ok().filter(is_wanted)?;
+    Some((file, found))
+}
+
+/// How many lines a new file adds, as git counts them: none of what is no text, and none of a file
+/// from [`LARGE_BYTES`] on, which is not read for that. Blocks for the disk.
+pub(super) fn lines_in(path: &Path) -> u64 {
+    if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+        // A link has one line, where it leads to, and so has a repository, its commit.
+        return 1;
+    }
+    let text = open(path, |bytes| bytes < LARGE_BYTES);
+    text.and_then(|(file, _)| count_lines(file).ok())
+        .unwrap_or(0)
+}
+
+fn count_lines(file: File) -> io::Result<u64> {
+    let (mut reader, mut piece) = (file.take(LARGE_BYTES), vec![0; PIECE_BYTES]);
+    let (mut lines, mut last, mut is_first) = (0, b'\n', true);
+    loop {
+        let read = reader.read(&mut piece)?;
+        let bytes = &piece[..read];
+        let Some(end) = bytes.last() else {
+            return Ok(lines + u64::from(last != b'\n'));
+        };
+        if std::mem::take(&mut is_first) && bytes.iter().take(TEXT_BYTES).any(|byte| *byte == 0) {
+            return Ok(0);
+        }
+        lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        last = *end;
+    }
 }
 
 /// Stands for the content as a name of git's would; `None` when it took too long.

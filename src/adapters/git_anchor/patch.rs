@@ -150,7 +150,7 @@ impl GitAnchor {
     }
 
     /// The index of the throw-away repository holds the tracked files as they are now.
-    fn take_tracked(&self) -> Option<()> {
+    pub(super) fn take_tracked(&self) -> Option<()> {
         line_or_empty(&mut self.ours(&["read-tree", self.commit()?]))?;
         line_or_empty(&mut self.ours(&["add", "--update"]))?;
         Some(())

@@ -91,6 +91,54 @@ fn where_a_work_tree_stands_is_told_with_what_differs() {
 }
 
 #[test]
+fn what_git_does_not_know_is_told_with_its_lines_and_copied_nowhere() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    fs::create_dir(root.join("new")).unwrap();
+    write(root, "new/text", "one\n\nthree");
+    write(root, "new/empty", "");
+    write(root, "new/binary", "one\n\0two\n");
+    std::os::unix::fs::symlink("/dev/zero", root.join("new/link")).unwrap();
+    write(root, "staged \u{1b}\n", "one\n");
+    run(root, &["add", "staged \u{1b}\n"]);
+    // It takes no room on the disk.
+    let dump = fs::File::create(root.join("dump")).unwrap();
+    dump.set_len(1 << 27).unwrap();
+    let git = GitAnchor::open(root).unwrap();
+    let (stand, lines) = git.stand().unwrap();
+    assert_eq!(git.stand().unwrap(), (stand.clone(), lines.clone()));
+    let names = ["new/text", "new/empty", "new/binary", "new/link"];
+    for name in ["dump"].iter().chain(&names) {
+        let object = format!(":{name}");
+        let listed = line(&mut git.ours(&["ls-files", "--stage", "--", name]));
+        assert!(listed.is_some(), "{name}");
+        assert_eq!(bytes(&mut git.ours(&["cat-file", "-e", &object])), None);
+    }
+    assert_eq!(
+        names.map(|name| lines[name]),
+        [(3, 0), (0, 0), (0, 0), (1, 0)]
+    );
+    assert_eq!(lines["staged \u{1b}\n"], (1, 0));
+    assert_eq!((lines["dump"], stand.changed), ((0, 0), 6));
+
+    // As fine as where it is copied.
+    std::os::unix::fs::FileExt::write_at(&dump, b"x", (1 << 27) - 1).unwrap();
+    let later = git.stand().unwrap().0;
+    assert_ne!(later.tree, stand.tree);
+    fs::remove_file(root.join("dump")).unwrap();
+    let before = git.stand().unwrap();
+    commit(root, "all");
+    let after = GitAnchor::open(root).unwrap().stand().unwrap();
+    assert_eq!((after.0.tree, after.0.changed), (before.0.tree, 0));
+    let known = ["diff", "--numstat", "--no-renames", "-z", "HEAD~1", "HEAD"];
+    assert_eq!(
+        before.1,
+        numstat(&text(super::git(root).args(known)).unwrap())
+    );
+}
+
+#[test]
 fn a_folder_of_a_repository_counts_its_own_files() {
     let place = tempfile::tempdir().unwrap();
     let root = &place.path().join("all");
