@@ -28,13 +28,20 @@ const COLUMNS_MAX: usize = 3;
 const MARK: usize = 14;
 
 /// What goes two ways stands in one row.
-const PAIRS: [(Action, Action, &str); 17] = [
+const PAIRS: [(Action, Action, &str); 24] = [
     (Action::OtherAgent, Action::WhenBusy, "other agent, if busy"),
     (
         Action::WorkState,
         Action::Instructions,
         "its state, its rules",
     ),
+    (
+        Action::NextColumn,
+        Action::PrevColumn,
+        "next, previous column",
+    ),
+    (Action::Retry, Action::Acknowledge, "try again, alarm seen"),
+    (Action::Export, Action::CloseTask, "write to file, close"),
     (Action::Note, Action::Findings, "write a note, reviews"),
     (Action::Dismiss, Action::Import, "dismiss, import"),
     (
@@ -55,6 +62,10 @@ const PAIRS: [(Action, Action, &str); 17] = [
         "next, previous match",
     ),
     (Action::Copy, Action::CopyId, "copy the text, the id"),
+    (Action::Theme, Action::Redraw, "theme, draw again"),
+    (Action::Approve, Action::Reject, "approve, reject"),
+    (Action::Search, Action::Filter, "search, filter"),
+    (Action::GoTo, Action::Return, "to a number, and back"),
     (Action::Coordinator, Action::Clear, "git writer, clear"),
     (Action::Newest, Action::Oldest, "newest, oldest entry"),
     (
