@@ -4,6 +4,7 @@ use std::future::ready;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
@@ -133,6 +134,18 @@ fn with_ports(place: &Place) -> Builder {
     }
 }
 
+/// Waits until nobody has the port. A process that another test begins has a copy of our sockets
+/// until its program takes its place, for a moment on a busy machine.
+async fn becomes_free(port: u16) {
+    let free = async {
+        while TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_err() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let freed = tokio::time::timeout(Duration::from_secs(30), free).await;
+    assert!(freed.is_ok(), "port {port} is still taken");
+}
+
 fn ledger(place: &Place) -> PathBuf {
     let current = session::read_current(&place.dirs).unwrap();
     place.dirs.ledger(&current.unwrap())
@@ -185,7 +198,7 @@ async fn a_start_that_fails_at_any_stage_leaves_nothing_taken_and_nothing_said()
         assert!(!socket(&place).exists(), "{fails:?}");
         let ports = builder.ports.unwrap();
         for port in [ports.control, ports.proxy] {
-            drop(TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap());
+            becomes_free(port).await;
         }
         assert_eq!(record(&place), before, "{fails:?}");
 
