@@ -468,3 +468,6 @@ fn coordinator_set(set: &PolicySet) -> Msg {
     };
     Msg::Notice(level, text)
 }
+
+#[cfg(test)]
+mod tests;

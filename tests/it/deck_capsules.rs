@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
+use crate::support::wait::{timeout, wait_until};
 
 /// A deck that hosts, with a task that Claude has said something for, and an editor of this script.
 fn deck(project: &Project, script: &str) -> Pty {
@@ -82,6 +83,31 @@ fn a_task_is_exported_handed_over_and_closed_from_the_deck() {
     let capsule = capsule(&project);
     assert_eq!(capsule["status"], "closed");
     assert_eq!(capsule["outcome"]["text"], "fixed in 1.4");
+    // The work tree goes on without it: handed over, it is still as it was closed.
+    let kept = format!(
+        ".contextrelay/capsules/{}.json",
+        capsule["id"].as_str().unwrap()
+    );
+    let closed = project.read(&kept);
+    project.write("later.txt", "later");
+    project.git(&["add", "later.txt"]);
+    project.git(&["commit", "-qm", "later"]);
+    deck.type_text("hjj");
+    deck.press(Key::Enter);
+    let handoffs = || {
+        let entries = project.ledger().into_iter();
+        let handed = entries.filter(|entry| entry["type"] == "handoff");
+        (handed.count() == 2).then_some(())
+    };
+    wait_until("the second handoff", timeout(), handoffs);
+    // One thing after the other: once the list was read again, the task was kept.
+    deck.press(Key::Escape);
+    deck.wait_for_text("close");
+    deck.press(Key::Escape);
+    deck.wait_until_gone("Capsules");
+    deck.type_text("T");
+    deck.wait_for_text("closed");
+    assert_eq!(project.read(&kept), closed);
 }
 
 #[test]

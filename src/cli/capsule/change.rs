@@ -111,10 +111,7 @@ pub(super) fn close(context: &CliContext, args: CloseArgs) -> CliOutcome {
     let outcome = args.outcome;
     let changed = change(context, TaskChange::Close { task, outcome })?;
     // As it is now it stays: the work tree goes on without it.
-    let maker = CapsuleMaker::open(&context.setting)?;
-    if let Some(task) = maker.world.tasks.get(&changed.id) {
-        maker.keep_now(task)?;
-    }
+    CapsuleMaker::open(&context.setting)?.keep_task(&changed.id)?;
     told(context, &changed, &format!("{} is closed", changed.id))
 }
 

@@ -146,9 +146,5 @@ fn handoff(setting: &ProjectContext, id: &str, to: Agent) -> Result<HandoffParam
 
 fn kept(setting: &ProjectContext, id: &str) -> Result<(), Failure> {
     let maker = CapsuleMaker::open(setting)?;
-    let id = maker.id_of(id)?;
-    match maker.world.tasks.get(&id) {
-        Some(task) => maker.keep_now(task),
-        None => Ok(()),
-    }
+    maker.keep_task(&maker.id_of(id)?)
 }

@@ -114,14 +114,18 @@ impl CapsuleMaker {
         }
     }
 
-    /// Keeps the capsule of a task as it is now.
-    pub(super) fn keep_now(&self, task: &TaskSnapshot) -> Result<(), Failure> {
-        let made = self.make(task)?;
-        let kept = self.kept.write(made.owner, &task.id, &made.bytes);
+    /// As [`Self::keep`], for a task that this keeps as it is: one that is closed already stays as it
+    /// was then.
+    pub(super) fn keep_task(&self, id: &CapsuleId) -> Result<(), Failure> {
+        let made = self.named(id.as_str())?;
+        if made.owner == CapsuleOwner::Foreign {
+            return Ok(());
+        }
+        let kept = self.kept.write(made.owner, id, &made.bytes);
         kept.map_err(|error| {
             Failure::state(
                 "unwritable",
-                format!("the capsule of {} could not be kept: {error}", task.id),
+                format!("the capsule of {id} could not be kept: {error}"),
                 "see that the disk has room; `ctxrelay capsule show` makes it again from the record",
             )
         })

@@ -1,0 +1,33 @@
+//! What the deck's loop does where the daemon is lost meanwhile.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use ctxrelay_ui::Effect;
+
+use super::perform;
+use crate::client::Connection;
+use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
+use crate::deck::deck_options::DeckAbout;
+use crate::deck::model::{DaemonLink, Model};
+use crate::wire::control::{Command, Role};
+
+/// Each further word would wait for a connection, and the deck with it.
+#[tokio::test]
+async fn words_are_read_no_further_once_the_daemon_is_lost() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |_| Answering::HangUp).await;
+    let operator = place.client(Role::Deck);
+    let mut connection = operator.connection();
+    let is_there = |state: &Connection| matches!(state, Connection::Connected(_));
+    connection.wait_for(is_there).await.unwrap();
+    let mut model = Model::new(DaemonLink::Attached, DeckAbout::default());
+    let lines = (1..=11).collect();
+    let read = Effect::ReadWords { lines };
+    let told = perform(read, None, &operator, &mut model).await;
+    assert!(told.is_none(), "{told:?}");
+    let asked = daemon.so_far();
+    assert!(
+        matches!(asked[..], [Command::LedgerShow { .. }]),
+        "{asked:?}"
+    );
+}
