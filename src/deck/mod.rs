@@ -20,6 +20,7 @@ pub mod deck_options;
 pub mod display;
 pub(crate) mod editor;
 mod findings;
+mod foreground;
 mod found;
 mod input_pause;
 pub mod key_slot;

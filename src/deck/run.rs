@@ -1,6 +1,7 @@
 //! [`run`]: the deck's life with a daemon. The display owns terminal and screen state; a task on the
 //! runtime owns the model and talks to the daemon.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use super::capsules::CapsuleWork;
 use super::clock::now_ms;
 use super::deck_options::{DeckOptions, ReadRecovery, RulesOfFiles};
 use super::display::Display;
+use super::foreground::Foreground;
 use super::key_slot::KeyFault;
 use super::model::{DaemonLink, Model};
 use super::perform::{agent_of, perform, search};
@@ -54,12 +56,17 @@ pub enum DeckExit {
 /// Follows the daemon, feeds the screen and performs wishes, until the deck is left; gives the
 /// terminal back then.
 pub async fn run(mut display: Display, options: DeckOptions) -> DeckExit {
-    let left = follow(&mut display, options).await;
+    let told_to_end = options.told_to_end.clone();
+    let Err(left) = follow(Foreground::new(&mut display, told_to_end), options).await;
     let has_failed = display.close().await;
     if has_failed { DeckExit::Failed } else { left }
 }
 
-async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
+/// Ends with how the deck was left.
+async fn follow(
+    mut person: Foreground<'_>,
+    mut options: DeckOptions,
+) -> Result<Infallible, DeckExit> {
     let link = if options.hosting {
         DaemonLink::Hosting
     } else {
@@ -68,7 +75,6 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
     let mut model = Model::new(link, options.about.clone());
     let mut notifications = options.client.notifications();
     let mut connection = options.client.connection();
-    let mut told_to_end = options.told_to_end.clone();
     let mut trees = TreeLooks::new();
     let (keys, read_tree) = (options.keys.clone(), Arc::clone(&options.read_tree));
     let key_slot = options.key_slot.clone();
@@ -93,8 +99,11 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
             && read_due.is_none_or(|due| due <= Instant::now())
             && matches!(*connection.borrow(), Connection::Connected(_))
         {
-            stale = match read_all(&options.client, &mut model).await {
+            let read = read_all(&options.client, &mut model);
+            stale = match person.during(read).await? {
                 Ok(()) => {
+                    // What was read is never shown beside "reconnecting".
+                    model.link = connected(options.hosting);
                     look_at_trust(&options, &mut model).await;
                     false
                 }
@@ -127,19 +136,21 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                 let wait = u64::try_from(due_ms.saturating_sub(now_ms)).unwrap_or(0);
                 Instant::now() + Duration::from_millis(wait)
             });
-            if !display.show(present(&model, now_ms)) {
-                return DeckExit::Gone;
-            }
+            person.show(present(&model, now_ms))?;
             // Behind the first view, which brings the time that a notice stands for.
             if let Some(notice) = notice.take() {
-                display.tell(Msg::Notice(Level::Error, notice));
+                person.tell(Msg::Notice(Level::Error, notice))?;
             }
         }
         if status_due.is_some_and(|due| due <= now) {
             status_due = None;
-            if let Ok(Reply::Status(status)) = options.client.call(Command::ReadStatus).await {
+            let read = async {
+                let status = options.client.call(Command::ReadStatus).await;
+                (status, read_turn(&options.client).await)
+            };
+            if let (Ok(Reply::Status(status)), live_turn) = person.during(read).await? {
                 model.status = *status;
-                model.live_turn = read_turn(&options.client).await;
+                model.live_turn = live_turn;
                 look_at_trust(&options, &mut model).await;
                 view_due.get_or_insert(Instant::now());
             }
@@ -162,7 +173,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
             () = sleep_until(wake) => {}
             changed = connection.changed(), if !has_failed => {
                 if changed.is_err() {
-                    return DeckExit::Gone;
+                    return Err(DeckExit::Gone);
                 }
                 has_failed = matches!(*connection.borrow(), Connection::Ended { .. });
                 stale |= on_connection(&connection.borrow_and_update(), options.hosting, &mut model);
@@ -186,14 +197,11 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                         stale = true;
                     }
                     Ok(_) => {}
-                    Err(broadcast::error::RecvError::Closed) => return DeckExit::Gone,
+                    Err(broadcast::error::RecvError::Closed) => return Err(DeckExit::Gone),
                 }
             }
-            effect = display.wish() => {
-                let Some(effect) = effect else { return DeckExit::Gone };
-                if let Effect::Quit(choice) = effect {
-                    return DeckExit::Chosen(choice);
-                }
+            effect = person.wish() => {
+                let effect = effect?;
                 if let Effect::Search { place, words, chips, number } = effect {
                     // Each key press asks anew: the answer to the one before is not waited for.
                     if let Some(before) = searching.take() {
@@ -237,7 +245,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                 }
                 if effect == Effect::Restart {
                     let restart = Arc::clone(&options.restart);
-                    let msg = match restart().await {
+                    let msg = match person.during(restart()).await? {
                         Ok(restarted) => {
                             if let Some(restarted) = restarted {
                                 options.client = restarted.client;
@@ -252,9 +260,7 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                         }
                         Err(why) => Msg::Notice(Level::Error, why),
                     };
-                    if !display.tell(msg) {
-                        return DeckExit::Gone;
-                    }
+                    person.tell(msg)?;
                     view_due = Some(Instant::now());
                     continue;
                 }
@@ -276,18 +282,15 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                     Effect::LockKey => {
                         signing.slot().forget();
                         let text = "the key is locked".to_owned();
-                        if !display.tell(Msg::Notice(Level::Info, text)) {
-                            return DeckExit::Gone;
-                        }
+                        person.tell(Msg::Notice(Level::Info, text))?;
                         continue;
                     }
                     effect => effect,
                 };
                 let to_sign = signing.prepare(effect, &model).await;
-                if let Some(msg) = on_signed(to_sign, &options, &mut model).await
-                    && !display.tell(msg)
-                {
-                    return DeckExit::Gone;
+                let performed = on_signed(to_sign, &options, &mut model);
+                if let Some(msg) = person.during(performed).await? {
+                    person.tell(msg)?;
                 }
                 if is_trust {
                     // Trusted, or changed meanwhile: either way it is another one now.
@@ -299,16 +302,17 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                 let Some(taken) = signing.take(end) else { continue };
                 let is_trust = matches!(&taken, Ok(ToSign::Ready(Effect::Trust { .. }, _)));
                 let (unlocked, msg) = match taken {
-                    Ok(to_sign) => (Ok(()), on_signed(to_sign, &options, &mut model).await),
+                    Ok(to_sign) => {
+                        let performed = on_signed(to_sign, &options, &mut model);
+                        (Ok(()), person.during(performed).await?)
+                    }
                     Err(fault) => {
-                        report(&fault, &options.operator).await;
+                        person.during(report(&fault, &options.operator)).await?;
                         (Err(fault.text()), None)
                     }
                 };
                 for msg in std::iter::once(Msg::Unlocked(unlocked)).chain(msg) {
-                    if !display.tell(msg) {
-                        return DeckExit::Gone;
-                    }
+                    person.tell(msg)?;
                 }
                 if is_trust {
                     look_at_trust(&options, &mut model).await;
@@ -316,22 +320,13 @@ async fn follow(display: &mut Display, mut options: DeckOptions) -> DeckExit {
                 view_due = Some(Instant::now());
             }
             () = key_slot.changed() => view_due = Some(Instant::now()),
-            Some(found) = answered.recv() => {
-                if !display.tell(found) {
-                    return DeckExit::Gone;
-                }
-            }
+            Some(found) = answered.recv() => person.tell(found)?,
             tree = trees.done() => {
                 let (tree, changed) = tree.unzip();
                 model.tree = Some(WorkTree::pin(tree.as_ref()).to_owned());
                 model.changed = changed.flatten();
                 view_due.get_or_insert(Instant::now());
                 trees.go_on(&options, &model);
-            }
-            ended = told_to_end.changed() => {
-                if ended.is_err() || *told_to_end.borrow() {
-                    return DeckExit::Gone;
-                }
             }
         }
     }
@@ -415,15 +410,18 @@ async fn recover(read: ReadRecovery, answers: mpsc::Sender<Msg>) {
     let _ = answers.send(Msg::Recovery(read.map(Box::new))).await;
 }
 
+fn connected(hosting: bool) -> DaemonLink {
+    match hosting {
+        true => DaemonLink::Hosting,
+        false => DaemonLink::Attached,
+    }
+}
+
 /// Returns whether everything has to be read anew.
 fn on_connection(connection: &Connection, hosting: bool, model: &mut Model) -> bool {
     match connection {
         Connection::Connected(_) => {
-            model.link = if hosting {
-                DaemonLink::Hosting
-            } else {
-                DaemonLink::Attached
-            };
+            model.link = connected(hosting);
             true
         }
         Connection::Connecting { why } => {

@@ -4,6 +4,7 @@
 use ctxrelay::core::agent::Agent;
 use ctxrelay::core::entry::NoteKind;
 use ctxrelay::store::dirs::ProjectDirs;
+use rustix::process::Signal;
 
 use crate::support::daemon::Daemon;
 use crate::support::project::Project;
@@ -123,6 +124,29 @@ fn an_open_entry_and_a_search_outlive_the_daemon() {
         rows.any(|row| row.contains("plums are kept cold"))
     });
     deck.press_until_exit(Key::Ctrl('c'));
+}
+
+/// As after `ctrl-z` in the daemon's own terminal: it has the connection, and says nothing.
+#[test]
+fn a_daemon_that_is_stopped_is_told_and_the_deck_can_be_left() {
+    let project = project();
+    let mut daemon = project.daemon();
+    let mut deck = deck(&project);
+    daemon.child().signal(Signal::STOP);
+    deck.press(Key::Char('M'));
+    deck.wait_for_text("Note · note");
+    deck.type_text("plums are dried");
+    deck.press(Key::Enter);
+    deck.wait_for_text("no answer for");
+    daemon.child().signal(Signal::CONT);
+    deck.wait_until_gone("no answer for");
+    deck.wait_for_text("recorded: your note");
+    daemon.child().signal(Signal::STOP);
+    deck.press(Key::Enter);
+    deck.wait_for_text("no answer for");
+    // The call is given up with it: it would be waited for longer than a person is patient.
+    deck.press_until_exit(Key::Ctrl('c'));
+    daemon.child().signal(Signal::CONT);
 }
 
 #[test]

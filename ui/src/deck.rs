@@ -21,6 +21,7 @@ use crate::receipt::Receipt;
 use crate::record_search::RecordSearch;
 use crate::source_error::SourceError;
 use crate::task_list::TaskList;
+use crate::text;
 use crate::theme::{BUILTIN, Depth, Theme};
 use crate::timeline_state::TimelineState;
 use crate::tracked_list::TrackedList;
@@ -138,6 +139,8 @@ pub struct Deck {
     pub(crate) recent: Vec<Action>,
     /// What became of the last message.
     pub(crate) receipt: Option<Receipt>,
+    /// The daemon owes an answer since then.
+    pub(crate) unanswered_since_ms: Option<i64>,
 }
 
 impl Deck {
@@ -178,6 +181,7 @@ impl Deck {
             asked_words: BTreeSet::new(),
             recent: Vec::new(),
             receipt: None,
+            unanswered_since_ms: None,
         };
         match deck.load_theme(&settings.theme) {
             Ok(theme) => deck.theme = theme,
@@ -251,7 +255,8 @@ impl Deck {
         let receipt = self.receipt.as_ref().and_then(Receipt::until_ms);
         let notice = self.notice.as_ref().map(|notice| notice.until_ms);
         let going = receipt.into_iter().chain(notice);
-        let mut counted = busy.chain(unconfirmed).chain(tasks).chain(silent);
+        let counted = busy.chain(unconfirmed).chain(tasks).chain(silent);
+        let mut counted = counted.chain(self.unanswered_since_ms);
         if counted.any(counting) || due.into_iter().any(until) {
             next = next.min(beat);
         }
@@ -262,6 +267,14 @@ impl Deck {
             next = next.min(until.saturating_sub(now).saturating_add(late).max(1));
         }
         u64::try_from(next).ok()
+    }
+
+    /// That the daemon owes an answer, where it is thought to be there.
+    pub(crate) fn unanswered(&self) -> Option<String> {
+        let since_ms = self.unanswered_since_ms?;
+        let lasts = text::running(self.view.now_ms, since_ms);
+        let is_there = self.view.daemon.state.can_act();
+        is_there.then(|| format!("no answer for {lasts}"))
     }
 
     /// What is being done as long as nothing was read.

@@ -45,21 +45,21 @@ pub enum Msg {
     /// Where the work stands, or why that cannot be read; asked for by
     /// [`crate::Effect::ReadRecovery`].
     Recovery(Result<Box<RecoveryView>, String>),
-    /// What a review finding says, or why that cannot be read; asked for by
-    /// [`crate::Effect::ReadCapsules`], and again when one was changed from here.
+    /// The tasks, or why they cannot be read; asked for by [`crate::Effect::ReadCapsules`], and told
+    /// again when one was changed from here.
     Capsules(Result<Vec<CapsuleLine>, String>),
-    /// [`crate::Effect::ReadCapsule`].
+    /// What a task's capsule says, asked for by [`crate::Effect::ReadCapsule`].
     Capsule {
         /// Which.
         id: String,
         /// It, or why it cannot be read.
         read: Result<Box<CapsuleView>, String>,
     },
-    /// [`crate::Effect::ReadFinding`].
+    /// What a review finding says, asked for by [`crate::Effect::ReadFinding`].
     Finding {
         /// Which.
         id: String,
-        /// What it says.
+        /// It, or why it cannot be read.
         read: Result<Box<FindingView>, String>,
     },
     /// What was found in the record, asked for by [`crate::Effect::Search`].
@@ -95,6 +95,9 @@ pub enum Msg {
     },
     /// What became of [`crate::Effect::Unlock`], or of what was signed elsewhere; otherwise one sentence.
     Unlocked(Result<(), String>),
+    /// The daemon owes an answer since then, ms since the epoch; `None`: it has come. Views and what
+    /// else was asked for wait behind it.
+    Unanswered(Option<i64>),
     /// What became of an effect, in one sentence; shown in the hint bar for a while.
     Notice(Level, String),
 }

@@ -114,6 +114,7 @@ fn wrong(deck: &Deck) -> Line<'static> {
         (DaemonState::Reconnecting | DaemonState::Ended, _) => {
             Some((Level::Error, view.daemon.state.as_str().to_owned()))
         }
+        _ if deck.unanswered().is_some() => deck.unanswered().map(|word| (Level::Warn, word)),
         (_, Chain::Broken { seq }) => Some((Level::Error, text::broken_chain(seq))),
         (DaemonState::ReadOnly, _) => Some((Level::Warn, "read only".to_owned())),
         _ if view.ledger.bad_lines > 0 => Some((

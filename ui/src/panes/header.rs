@@ -193,7 +193,12 @@ fn daemon(deck: &Deck) -> Line<'static> {
         let doing = text::fit(&sanitize::line(doing), OPENING_MAX);
         return Line::from(Span::styled(doing, theme.style(ThemeRole::TextMuted)));
     }
+    let late = deck.unanswered();
     let (glyph, style) = match daemon.state {
+        _ if late.is_some() => (
+            deck.glyphs.wrong(),
+            theme.style(ThemeRole::OutcomeAttention),
+        ),
         DaemonState::Hosting | DaemonState::Attached => {
             (deck.glyphs.well(), theme.style(ThemeRole::OutcomeDone))
         }
@@ -206,11 +211,11 @@ fn daemon(deck: &Deck) -> Line<'static> {
             (deck.glyphs.wrong(), theme.style(ThemeRole::OutcomeFailed))
         }
     };
-    let well = daemon.state.can_act();
+    let well = daemon.state.can_act() && late.is_none();
     let mut spans = vec![
         Span::styled(format!("{glyph} "), style),
         Span::styled(
-            daemon.state.as_str(),
+            late.unwrap_or_else(|| daemon.state.as_str().to_owned()),
             if well {
                 theme.style(ThemeRole::Text)
             } else {

@@ -347,6 +347,7 @@ impl ForeignText for Msg {
             | Self::Tick(_)
             | Self::OwnFiles(_)
             | Self::Sent { .. }
+            | Self::Unanswered(_)
             | Self::Unlocked(Ok(())) => {}
         }
     }

@@ -1,6 +1,7 @@
 //! [`SCENES`]: which worlds are shown, and what was typed in them.
 
 use super::pieces::{opened_handoff, thread};
+use super::trouble::unanswered;
 use super::{
     Scene, agent_work, asked, asked_user, bad_lines, capsules, disconnected, empty_first_run,
     failed, far_back, findings, found_entries, gated, gates_running, handed_over, held_up,
@@ -119,6 +120,7 @@ pub const SCENES: &[Scene] = &[
     scene("stuck_agent", held_up, "1j<enter>", None),
     scene("stop_turn", held_up, "1j<enter>i", None),
     scene("disconnected", disconnected, "", None),
+    scene("unanswered", pair_at_work, "", Some(unanswered)),
     scene("daemon_failed", failed, "", None),
     Scene {
         name: "narrow",

@@ -10,6 +10,7 @@ use crate::model::{
     InboxCard, InboxKind, Level, OutcomeState, Party, QueueCounts, RowOutcome, Silence,
     SilenceLevel, UnclearMessage, UsageLimit,
 };
+use crate::msg::Msg;
 
 /// The banner, and its row.
 const BROKEN: &str = "entry 871 does not follow from 870: the file was changed by another program. \
@@ -41,6 +42,11 @@ fn ambiguous() -> InboxCard {
             "4 ambiguous to Claude: \u{201c}Two issues: refresh is not single-flight, and\u{201d}",
         )
     }
+}
+
+/// The daemon is there and does not answer.
+pub(super) fn unanswered() -> Msg {
+    Msg::Unanswered(Some(ago(4)))
 }
 
 /// Things that need a look.

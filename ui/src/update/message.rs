@@ -169,6 +169,10 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             unlocked(deck, result);
             Vec::new()
         }
+        Msg::Unanswered(since_ms) => {
+            deck.unanswered_since_ms = since_ms;
+            Vec::new()
+        }
         Msg::Notice(level, text) => {
             deck.say(level, text);
             Vec::new()
