@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 
 use crate::core::capsule::is_within;
-use crate::wire::line::hex;
+use crate::core::hex::hex;
 
 /// The longest file that is looked at, in bytes.
 const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;

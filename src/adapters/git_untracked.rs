@@ -16,7 +16,7 @@ use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 
 use super::git::{DEADLINE, bytes, bytes_with};
-use crate::wire::line::hex;
+use crate::core::hex::hex;
 
 /// From which size on a file is not hashed as git does it, in bytes: its SHA-1, which looks for
 /// collisions, reads 50 MB/s where SHA-256 reads 1 GB/s.

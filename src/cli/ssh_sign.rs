@@ -8,8 +8,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::adapters::program_start::start;
+use crate::core::hex::hex;
 use crate::core::signing::{SSH_NAMESPACE, Signer, signature_of_armor};
-use crate::wire::line::hex;
 
 /// How long a person may take to touch the key, or to type what it asks for.
 const PATIENCE: Duration = Duration::from_secs(60);

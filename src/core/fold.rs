@@ -305,7 +305,7 @@ fn open_handoff(world: &mut Snapshot, entry: &Entry, reason: &str) {
             seq: entry.seq,
             from: entry.source.clone(),
             to: entry.target.clone(),
-            ask: cut(&entry.content),
+            ask: cut(&entry.content).into(),
             reason: cut(reason),
             at_ms: entry.timestamp_ms,
             runtime_session: entry.runtime_session.clone(),

@@ -1,7 +1,7 @@
 //! Ids as types of their own, so that a thread id cannot be passed for a turn id.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize};
@@ -88,9 +88,12 @@ id!(
     FindingId
 );
 
+/// The text of the pair that most messages belong to, once for all of them.
+static DEFAULT_SESSION: LazyLock<Arc<str>> = LazyLock::new(|| "default".into());
+
 impl Default for RuntimeSession {
     fn default() -> Self {
-        Self("default".into())
+        Self(Arc::clone(&DEFAULT_SESSION))
     }
 }
 
@@ -147,7 +150,12 @@ fn shared<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Err
         }
 
         fn visit_str<E: Error>(self, text: &str) -> Result<Arc<str>, E> {
-            Ok(text.into())
+            let is_default = text == &**DEFAULT_SESSION;
+            Ok(if is_default {
+                Arc::clone(&DEFAULT_SESSION)
+            } else {
+                text.into()
+            })
         }
     }
 

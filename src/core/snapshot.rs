@@ -26,6 +26,7 @@ use super::entry::{
     Artifact, DeliveryResult, ErrorCode, NoteKind, Predecessor, TurnRecord, TurnStatus, WorkTree,
 };
 use super::id::{CapsuleId, EntryId, FindingId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+use super::line_hash::LineHash;
 use super::signing::{ActSignature, SigningState};
 pub use activity::{ACTIVITY_MINUTES, ActivityMinute, RecentActivity};
 pub use approval::{APPROVALS_OPEN_MAX, ApprovalSnapshot};
@@ -220,7 +221,7 @@ pub struct MessageSnapshot {
     pub rung: Option<DeliveryWay>,
     /// The hash on its line when it was recorded; `None` of a record without a chain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hash: Option<String>,
+    pub hash: Option<LineHash>,
 }
 
 impl MessageSnapshot {
@@ -301,7 +302,7 @@ pub struct UntoldDecision {
     pub to: Vec<Agent>,
     /// As of a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hash: Option<String>,
+    pub hash: Option<LineHash>,
 }
 
 /// An artifact.
@@ -401,6 +402,15 @@ impl Snapshot {
         }
     }
 
+    /// Gives back what its large maps do not need: entries that come in their order leave half of a
+    /// map's nodes empty. For a world that was just read; a copy of it is as small.
+    pub fn pack(&mut self) {
+        self.unsettled = std::mem::take(&mut self.unsettled).into_iter().collect();
+        self.open_handoffs = std::mem::take(&mut self.open_handoffs)
+            .into_iter()
+            .collect();
+    }
+
     /// Takes note of the hash on the line of the entry that was folded last: what is later made of
     /// that line is made of this very one.
     pub fn note_hash(&mut self, id: &EntryId, hash: &str) {
@@ -410,11 +420,11 @@ impl Snapshot {
         let seq = self.seq;
         let message = self.unsettled.get_mut(id);
         if let Some(message) = message.filter(|message| message.seq == seq) {
-            Arc::make_mut(message).hash = Some(hash.to_owned());
+            Arc::make_mut(message).hash = LineHash::of(hash);
         }
         let decision = self.untold_decisions.get_mut(id);
         if let Some(decision) = decision.filter(|decision| decision.seq == seq) {
-            decision.hash = Some(hash.to_owned());
+            decision.hash = LineHash::of(hash);
         }
         let proposal = self.pending_proposals.get_mut(id);
         if let Some(proposal) = proposal.filter(|proposal| proposal.seq == seq) {

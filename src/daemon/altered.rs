@@ -8,6 +8,7 @@ use super::owners::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::{DeliveryResult, ErrorCode};
 use crate::core::id::{EntryId, Seq};
+use crate::core::line_hash::LineHash;
 use crate::store::ledger::Stored;
 
 /// The key of the notice about altered lines.
@@ -19,7 +20,7 @@ const OLDER_QUEUE: &str = "queue_put_back";
 impl Daemon {
     /// A decision of the operator that is still to be told, if its line is the recorded one. Read at
     /// the start, before there is a loop.
-    pub(super) fn untold(&self, seq: Seq, hash: Option<&str>) -> Option<Arc<Stored>> {
+    pub(super) fn untold(&self, seq: Seq, hash: Option<LineHash>) -> Option<Arc<Stored>> {
         let recent = self.recorder.recent_entry(seq);
         let stored = as_recorded(self.recorder.ledger(), recent, seq, hash);
         stored.ok().flatten()

@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 
 use super::under_way::UnderWay;
 use crate::core::id::{EntryId, Seq};
+use crate::core::line_hash::LineHash;
 use crate::store::blobs::{BlobError, Blobs};
 use crate::store::ledger::{Ledger, Stored};
 
@@ -55,7 +56,7 @@ pub(super) struct BodyOrder {
     pub(super) id: EntryId,
     pub(super) seq: Seq,
     /// What its line has to give, where that is known.
-    pub(super) hash: Option<String>,
+    pub(super) hash: Option<LineHash>,
     /// Its line, where it is in memory.
     pub(super) recent: Option<Arc<Stored>>,
     /// It says where the work tree stands.
@@ -89,7 +90,7 @@ pub struct BodiesRead {
 impl BodyOrder {
     /// Reads it. Blocking.
     pub(super) fn read(self, ledger: &Ledger, commit: Option<&String>, into: &mut BodiesRead) {
-        let line = as_recorded(ledger, self.recent, self.seq, self.hash.as_deref());
+        let line = as_recorded(ledger, self.recent, self.seq, self.hash);
         let body = match line {
             Ok(stored) => stored.map(|stored| {
                 let whole = whole_text(&stored, ledger).map(|text| {
@@ -122,7 +123,7 @@ pub(super) fn as_recorded(
     ledger: &Ledger,
     recent: Option<Arc<Stored>>,
     seq: Seq,
-    hash: Option<&str>,
+    hash: Option<LineHash>,
 ) -> Result<Option<Arc<Stored>>, AlteredLine> {
     let stored = match recent {
         Some(stored) => stored,
@@ -145,7 +146,7 @@ pub(super) fn as_recorded(
             }
         },
     };
-    if hash.is_none_or(|hash| stored.is_of(hash)) {
+    if hash.is_none_or(|hash| stored.is_of(&hash.to_string())) {
         Ok(Some(stored))
     } else {
         Err(AlteredLine)

@@ -64,8 +64,7 @@ impl Daemon {
         for untold in self.recorder.world().untold_decisions.values() {
             let mut decided = self.recorder.world().decided_proposals.iter();
             let proposal = decided.find(|decided| decided.id == untold.proposal_id);
-            let Some((proposal, stored)) =
-                proposal.zip(self.untold(untold.seq, untold.hash.as_deref()))
+            let Some((proposal, stored)) = proposal.zip(self.untold(untold.seq, untold.hash))
             else {
                 tracing::warn!(seq = %untold.seq, "a decision that nobody was told of is not there");
                 continue;

@@ -66,7 +66,7 @@ impl Daemon {
         Some(BodyOrder {
             id: id.clone(),
             seq,
-            hash: known.and_then(|message| message.hash.clone()),
+            hash: known.and_then(|message| message.hash),
             wants_commit: recent
                 .as_ref()
                 .is_none_or(|stored| self.says_whether_head_moved(&stored.entry)),
@@ -78,7 +78,7 @@ impl Daemon {
     fn at_hand(&self, order: &BodyOrder) -> Option<Result<Body, AlteredLine>> {
         let recent = order.recent.clone()?;
         let ledger = self.recorder.ledger();
-        let stored = match as_recorded(ledger, Some(recent), order.seq, order.hash.as_deref()) {
+        let stored = match as_recorded(ledger, Some(recent), order.seq, order.hash) {
             Ok(stored) => stored?,
             Err(altered) => return Some(Err(altered)),
         };

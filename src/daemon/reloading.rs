@@ -19,11 +19,11 @@ use crate::adapters::project_rules::ProjectRules;
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{GitFacts, Packet, PacketTerms};
 use crate::core::entry::{ContinuityFact, Reload, ReloadCause, ReloadStep};
+use crate::core::hex::hex;
 use crate::core::id::RuntimeSession;
 use crate::core::instructions::{FileName, RuleTexts, SharedRules, read_by};
 use crate::core::redact::Redactor;
 use crate::core::relay_cost::CostSort;
-use crate::wire::line::hex;
 
 /// How long a packet waits for git and files. Without them it says less; a hook must not wait longer.
 const READ_WAIT: Duration = Duration::from_millis(500);

@@ -23,8 +23,8 @@ pub struct WorkIndex {
     open: ui::HandoffRows,
     /// The same ones by column; nothing is done that is open.
     columns: [ui::HandoffRows; 5],
-    /// Where each of them stands.
-    known: BTreeMap<EntryId, Known>,
+    /// The line of each of them.
+    known: BTreeMap<EntryId, u64>,
     /// When one that only waits becomes stale, ms since the epoch.
     due: BTreeSet<(i64, EntryId)>,
     /// Columns are those of this time, ms since the epoch.
@@ -43,13 +43,6 @@ pub enum Touched {
     All,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Known {
-    seq: u64,
-    column: ui::TaskColumn,
-    due_ms: i64,
-}
-
 impl WorkIndex {
     /// All of a world.
     pub fn of(world: &Snapshot, now_ms: i64) -> Self {
@@ -63,6 +56,8 @@ impl WorkIndex {
         for handoff in handoffs {
             index.update(world, &handoff.id);
         }
+        index.known = std::mem::take(&mut index.known).into_iter().collect();
+        index.due = std::mem::take(&mut index.due).into_iter().collect();
         index
     }
 
@@ -118,25 +113,21 @@ impl WorkIndex {
             self.looked_at += 1;
         }
         let now_ms = self.now_ms;
-        if let Some(known) = self.known.remove(id) {
-            self.open.remove(known.seq);
-            self.columns[known.column.index()].remove(known.seq);
-            self.due.remove(&(known.due_ms, id.clone()));
+        if let Some(seq) = self.known.remove(id)
+            && let Some(row) = self.open.remove(seq)
+        {
+            self.columns[row.column.index()].remove(seq);
+            self.due.remove(&(due_ms(&row), id.clone()));
         }
         let Some(handoff) = world.open_handoffs.get(id) else {
             return;
         };
         let row = Arc::new(row(world, handoff, now_ms));
-        let known = Known {
-            seq: row.seq,
-            column: row.column,
-            due_ms: handoff.at_ms.saturating_add(STALE_AFTER_MS + 1),
-        };
-        if known.due_ms > now_ms {
-            self.due.insert((known.due_ms, id.clone()));
+        if due_ms(&row) > now_ms {
+            self.due.insert((due_ms(&row), id.clone()));
         }
-        self.known.insert(id.clone(), known);
-        self.columns[known.column.index()].insert(Arc::clone(&row));
+        self.known.insert(id.clone(), row.seq);
+        self.columns[row.column.index()].insert(Arc::clone(&row));
         self.open.insert(row);
     }
 
@@ -179,6 +170,11 @@ impl WorkIndex {
     }
 }
 
+/// When an open one becomes stale, ms since the epoch.
+fn due_ms(row: &ui::HandoffRow) -> i64 {
+    row.since_ms.saturating_add(STALE_AFTER_MS + 1)
+}
+
 /// Handoffs are named by their place in the record: short, unique, and where to find them.
 pub(super) fn handoff_name(handoff: &HandoffSnapshot) -> String {
     format!("h{}", handoff.seq)
@@ -199,8 +195,16 @@ fn row(world: &Snapshot, handoff: &HandoffSnapshot, now_ms: i64) -> ui::HandoffR
         seq: handoff.seq.0,
         from: party_of(&handoff.from),
         to: handoff.to.as_ref().map_or(ui::Party::Human, party_of),
-        ask: handoff.ask.chars().take(ASK_CHARS_MAX).collect(),
+        ask: beginning(&handoff.ask),
         since_ms: handled.map_or(handoff.at_ms, |(_, at_ms)| *at_ms),
+    }
+}
+
+/// As much of an ask as a row carries: mostly all of it, which is shared.
+fn beginning(ask: &Arc<str>) -> Arc<str> {
+    match ask.char_indices().nth(ASK_CHARS_MAX) {
+        Some((end, _)) => ask[..end].into(),
+        None => Arc::clone(ask),
     }
 }
 

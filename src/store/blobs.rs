@@ -15,8 +15,9 @@ use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use super::disk_space::{DiskSpace, SpaceRefusal};
+use ctxrelay_core::hex::hex;
 use ctxrelay_core::wire::control::RefusalCode;
-use ctxrelay_core::wire::line::{hex, is_hash};
+use ctxrelay_core::wire::line::is_hash;
 
 /// The longest text that is kept or read, in bytes. As long as the longest line that could have
 /// held it.

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::dirs::{UserDirs, make_private_dir, read_private, write_private};
+use ctxrelay_core::hex::{hex, unhex};
 use ctxrelay_core::signing::{KEY_BYTES, NoSshKey, Signer};
-use ctxrelay_core::wire::line::hex;
 
 /// More than any key file is long.
 const FILE_BYTES_MAX: u64 = 16 * 1024;
@@ -287,20 +287,6 @@ fn wrapping_key(
         .hash_password_into(passphrase.as_bytes(), salt, &mut key[..])
         .map_err(|_| KeyError::Unreadable)?;
     Ok(key)
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> = text
-        .chars()
-        .map(|digit| {
-            digit
-                .to_digit(16)
-                .and_then(|digit| u8::try_from(digit).ok())
-        })
-        .collect();
-    let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
-    let pairs = digits.chunks_exact(2);
-    Some(pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
 impl OperatorKey {

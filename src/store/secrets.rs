@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 
-use ctxrelay_core::wire::line::hex;
+use ctxrelay_core::hex::hex;
 
 use super::dirs::{ProjectDirs, open_private, write_private};
 

@@ -12,8 +12,8 @@ use super::dirs::{ProjectDirs, make_private_dir, read_private, write_fleeting};
 use super::ledger::{EntryFilter, Page};
 use ctxrelay_core::continuity::{RECENT_WORK, WorkFolder};
 use ctxrelay_core::entry::Entry;
+use ctxrelay_core::hex::hex;
 use ctxrelay_core::id::RuntimeSession;
-use ctxrelay_core::wire::line::hex;
 
 /// The longest name of a runtime session that a folder has, in bytes.
 const NAME_BYTES_MAX: usize = 64;

@@ -169,7 +169,7 @@ fn hostile(text: &str) -> DeckView {
     }));
     view.inbox.splice(0..0, [trust, asks]);
     let hostile = |row: &mut HandoffRow| {
-        row.ask = text.to_owned();
+        row.ask = text.into();
         row.id_short = text.to_owned();
         row.to = Party::Other(text.to_owned());
     };

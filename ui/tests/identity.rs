@@ -107,7 +107,7 @@ fn handoff_row(line: u64) -> HandoffRow {
         seq: line,
         from: Agent::Claude.into(),
         to: Agent::Codex.into(),
-        ask: format!("entry-{line}-text"),
+        ask: format!("entry-{line}-text").into(),
         since_ms: 0,
     }
 }

@@ -16,6 +16,7 @@ use super::launch::{
     LaunchEnv, ServerLaunch, Unavailable, cannot_start, held, invalid_configuration, mark,
 };
 use crate::adapters::hold::{ChildRecord, HeldChild, PassedChild, spawn_held};
+use crate::core::hex::hex;
 
 /// From the spawn to the banner. 0.3 s on a free machine; node and a cold disk can take long.
 const BANNER_WAIT: Duration = Duration::from_secs(20);
@@ -299,15 +300,6 @@ fn fresh_token() -> String {
         uuid::Uuid::new_v4().simple(),
         uuid::Uuid::new_v4().simple()
     )
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::wire::line::hex;
+use crate::core::hex::hex;
 
 /// How much of the beginning is kept, in bytes.
 const HEAD_BYTES: usize = 128 * 1024;

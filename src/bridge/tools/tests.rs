@@ -590,7 +590,7 @@ async fn the_task_board_stays_small_however_much_is_open() {
             seq: Seq(n),
             from: Agent::Codex.into(),
             to: Some(Agent::Claude.into()),
-            ask: "line\nline\u{1b}[2J ".repeat(100),
+            ask: "line\nline\u{1b}[2J ".repeat(100).into(),
             reason: String::new(),
             at_ms: 0,
             runtime_session: None,

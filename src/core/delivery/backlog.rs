@@ -110,8 +110,15 @@ impl Backlog {
             }
             restored.backlog.insert(row);
         }
+        restored.backlog.pack();
         restored.settled = attempted.into_keys().collect();
         restored
+    }
+
+    /// As [`Snapshot::pack`](crate::snapshot::Snapshot::pack).
+    fn pack(&mut self) {
+        self.rows = std::mem::take(&mut self.rows).into_iter().collect();
+        self.by_id = std::mem::take(&mut self.by_id).into_iter().collect();
     }
 
     /// Takes a message in again that was settled: it was shown before.

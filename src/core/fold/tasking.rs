@@ -66,7 +66,7 @@ fn begin_with(world: &Snapshot, record: &TaskRecord, task: &mut TaskSnapshot) {
             id: handoff.id.clone(),
             from: handoff.from.clone(),
             to: handoff.to.clone(),
-            ask: handoff.ask.clone(),
+            ask: handoff.ask.to_string(),
             is_answered: false,
         });
     }

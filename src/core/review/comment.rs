@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 use super::body::{CleanBody, head};
 use super::severity::FindingSeverity;
 use crate::entry::FindingFacts;
+use crate::hex::hex;
 use crate::hidden::is_hidden;
 use crate::id::FindingId;
 use crate::redact::Redactor;
@@ -157,8 +158,4 @@ fn is_address(url: &str) -> bool {
     url.starts_with("https://")
         && url.len() <= PATH_BYTES_MAX
         && url.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

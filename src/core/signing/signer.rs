@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::ssh::{self, NoSshKey};
+use crate::hex::{hex, unhex};
 
 /// Bytes of a public key.
 pub const KEY_BYTES: usize = 32;
@@ -96,28 +97,7 @@ impl fmt::Display for Signer {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// The bytes of so many lower-case hex digits.
 fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     unhex(text)?.try_into().ok()
-}
-
-/// The bytes of lower-case hex digits: each value has one spelling.
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let text = text.as_bytes();
-    if !text.len().is_multiple_of(2) {
-        return None;
-    }
-    let pairs = text.chunks_exact(2);
-    pairs
-        .map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?))
-        .collect()
 }

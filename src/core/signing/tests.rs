@@ -4,9 +4,9 @@ use ed25519_dalek::{Signer as _, SigningKey};
 use proptest::prelude::*;
 
 use super::*;
+use crate::hex::hex;
 use crate::id::{EntryId, Seq};
 use crate::redact::Redactor;
-use crate::wire::line::hex;
 
 fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; KEY_BYTES])

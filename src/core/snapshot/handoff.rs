@@ -1,5 +1,7 @@
 //! [`HandoffSnapshot`]: work that was handed over, and the [`Lane`] that it stands in.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Party;
@@ -16,8 +18,8 @@ pub struct HandoffSnapshot {
     pub from: Party,
     /// To whom.
     pub to: Option<Party>,
-    /// What is asked.
-    pub ask: String,
+    /// What is asked. Shared with the row of it on the screen.
+    pub ask: Arc<str>,
     /// Why.
     pub reason: String,
     /// When, ms since the epoch.

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::capsule::Capsule;
-use crate::wire::line::hex;
+use crate::hex::hex;
 pub use canonical::canonical;
 pub use lines::{check_lines, cited, says};
 pub use read::read;

@@ -19,7 +19,7 @@ pub mod hostile;
 #[cfg(test)]
 mod tests;
 
-pub use chain::{ChainLink, GENESIS, Sealed, hash_line, hex, is_hash, prefix_hash, seal};
+pub use chain::{ChainLink, GENESIS, Sealed, hash_line, is_hash, prefix_hash, seal};
 pub use read::{BadLine, ParsedLine, parse, parse_link};
 pub use stored::Stored;
 pub use write::serialize;

@@ -160,7 +160,7 @@ async fn two_equal_handoffs_at_once_are_one() {
     let second = sent(second.await.unwrap());
     assert!(second.duplicate);
     let open = &rig.daemon.recorder.world().open_handoffs;
-    assert_eq!(open[&second.message_id].ask, "Review  the parser");
+    assert_eq!(&*open[&second.message_id].ask, "Review  the parser");
     assert_eq!(open.len(), 2);
 }
 

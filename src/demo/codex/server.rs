@@ -24,7 +24,7 @@ use super::arguments::Arguments;
 use super::mcp::Caller;
 use super::thread::{DemoThread, DemoTurn, QUEUE_MAX, Submission, new_id};
 use super::turn::{TurnStep, work};
-use crate::wire::line::hex;
+use crate::core::hex::hex;
 
 /// Frames of clients that wait for the loop; full, the client's reader waits.
 const EVENTS_MAX: usize = 256;

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use sha2::{Digest as _, Sha256};
 
-use ctxrelay_core::wire::line::hex;
+use ctxrelay_core::hex::hex;
 
 use super::file::{LedgerFile, sync_parent};
 

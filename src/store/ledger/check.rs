@@ -6,7 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 use ctxrelay_core::entry::EntryKind;
-use ctxrelay_core::wire::line::{BadLine, ChainLink, GENESIS, hex, parse};
+use ctxrelay_core::hex::hex;
+use ctxrelay_core::wire::line::{BadLine, ChainLink, GENESIS, parse};
 
 /// What is wrong with a chained ledger at some place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

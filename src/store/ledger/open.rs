@@ -254,13 +254,15 @@ pub(super) fn open_file(
         .name("ledger-writer".to_owned())
         .spawn(move || writer.run(waiting))
         .map_err(|error| LedgerError::from_io("start the writer of", &path, error))?;
+    let mut snapshot = found.snapshot;
+    snapshot.pack();
     Ok(OpenedLedger {
         ledger: Ledger {
             shared,
             jobs,
             thread: Arc::new(Mutex::new(Some(thread))),
         },
-        snapshot: found.snapshot,
+        snapshot,
         report,
     })
 }

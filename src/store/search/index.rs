@@ -18,8 +18,8 @@ use super::error::SearchError;
 use super::query::Query;
 use crate::dirs::{ProjectDirs, exists};
 use crate::ledger::Stored;
+use ctxrelay_core::hex::hex;
 use ctxrelay_core::id::SessionId;
-use ctxrelay_core::wire::line::hex;
 
 /// The file in the state folder.
 const NAME: &str = "index.db";

@@ -175,7 +175,7 @@ mod tests {
             seq,
             from: Agent::Claude.into(),
             to: Agent::Codex.into(),
-            ask: ask.to_owned(),
+            ask: ask.into(),
             since_ms: 0,
         })
     }

@@ -1,5 +1,7 @@
 //! [`HandoffRow`] and [`Tasks`]: work handed over, by column and as what is owed.
 
+use std::sync::Arc;
+
 use super::agent::Party;
 use super::handoff_rows::HandoffRows;
 
@@ -105,7 +107,7 @@ pub struct HandoffRow {
     /// Who owes the answer.
     pub to: Party,
     /// The ask; raw. May be cut by the caller.
-    pub ask: String,
+    pub ask: Arc<str>,
     /// Since when it stands as it does, ms since the epoch.
     pub since_ms: i64,
 }

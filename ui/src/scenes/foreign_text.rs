@@ -1,6 +1,8 @@
 //! [`ForeignText`]: a world in which one text stands in every field that holds text. Each type is taken
 //! apart whole: a field that is added later does not compile before it is thought of here.
 
+use std::sync::Arc;
+
 use crate::model::{
     AgentCard, AgentRecovery, AskedCard, AskedChoice, Banner, CapsuleLine, CapsulePart,
     CapsuleView, ChangedChecksRow, DeckView, Field, FindingRow, FindingView, FirstStep,
@@ -20,6 +22,12 @@ pub trait ForeignText {
 impl ForeignText for String {
     fn fill(&mut self, text: &str) {
         text.clone_into(self);
+    }
+}
+
+impl ForeignText for Arc<str> {
+    fn fill(&mut self, text: &str) {
+        *self = text.into();
     }
 }
 

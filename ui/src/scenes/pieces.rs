@@ -283,7 +283,7 @@ fn all_handoffs() -> Vec<HandoffRow> {
             seq,
             from: from.into(),
             to: to.into(),
-            ask: ask.to_owned(),
+            ask: ask.into(),
             since_ms: ago(seconds),
         };
     let (claude, codex) = (Agent::Claude, Agent::Codex);
@@ -382,7 +382,7 @@ pub(super) fn much_work() -> (Tasks, HandoffRows) {
                 seq,
                 from,
                 to: to.into(),
-                ask: asks[n % asks.len()].to_owned(),
+                ask: asks[n % asks.len()].into(),
                 since_ms: ago(if column == TaskColumn::Stale {
                     180_000
                 } else {

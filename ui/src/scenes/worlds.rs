@@ -282,7 +282,7 @@ pub fn hostile_text() -> DeckView {
     command.text = "echo \x1b[2J\u{202e}fr- mr\r\n rm -rf /".to_owned();
     view.inbox[0].summary = "Done.\rNot done.\u{200b} \x1b[8mhidden".to_owned();
     let mut hostile = HandoffRow::clone(view.handoffs.get(0).expect("a handoff"));
-    hostile.ask = "review\r\nthis \u{2067}now".to_owned();
+    hostile.ask = "review\r\nthis \u{2067}now".into();
     view.tasks.columns[hostile.column.index()].insert(Arc::new(hostile.clone()));
     view.handoffs.insert(Arc::new(hostile));
     view.banner = Some(Banner {

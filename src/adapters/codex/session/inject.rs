@@ -7,9 +7,9 @@ use super::super::packet::{PacketInThread, ThreadSign};
 use super::super::rpc::Lost;
 use super::rollout::holds_developer_text;
 use super::{CallError, Session};
+use crate::core::hex::hex;
 use crate::core::id::EntryId;
 use crate::wire::codex::call::{DeveloperMessage, InjectItems};
-use crate::wire::line::hex;
 
 impl Session<'_> {
     /// Puts a packet into the visible thread.

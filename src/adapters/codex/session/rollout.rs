@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 
-use crate::wire::line::hex;
+use crate::core::hex::hex;
 
 /// Of the end of the file: the turn in question is the last one, or nearly.
 const TAIL_BYTES: u64 = 1 << 20;

@@ -10,13 +10,13 @@ use crate::entry::{
     LifecycleEvent, Predecessor, WorkTree,
 };
 use crate::fold::fold;
+use crate::hex::hex;
 use crate::id::{EntryId, Seq, SessionId};
 use crate::signing::{
     ActSignature, DecisionSignature, DecisionStatement, META, NotSigned, OperatorAct, SignedPlace,
     Signer, SigningChange, SigningNotice, SigningStatement, TRUSTED,
 };
 use crate::snapshot::Snapshot;
-use crate::wire::line::hex;
 
 struct Record {
     world: Snapshot,

@@ -6,8 +6,8 @@ use ssh_key::public::{Ed25519PublicKey, KeyData, SkEd25519};
 use ssh_key::{Algorithm, HashAlg, PublicKey, Signature, SshSig};
 
 use super::*;
+use crate::hex::hex;
 use crate::signing::Signer;
-use crate::wire::line::hex;
 
 const MESSAGE: &[u8] = b"ctxrelay decision v2\n";
 

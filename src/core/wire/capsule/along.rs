@@ -4,7 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::base64::{decode, encode};
 use crate::capsule::{CapsuleOutput, CapsulePatch};
-use crate::wire::line::hex;
+use crate::hex::hex;
 
 impl CapsulePatch {
     /// Changes on a commit.

@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::keys::Seconds;
 use super::power::sorted;
+use crate::hex::hex;
 use crate::snapshot::GateInForce;
-use crate::wire::line::hex;
 
 /// How many gates a project has at most.
 pub const GATES_MAX: usize = 32;

@@ -8,8 +8,8 @@ use super::gate::Gate;
 use super::keys::Config;
 use super::operator_keys::operator_keys;
 use super::policy_keys::{set_policy, trusted_policy};
+use crate::hex::hex;
 use crate::managed_block::diff;
-use crate::wire::line::hex;
 
 /// The keys with power, whether this version knows what to do with them or not: what is trusted
 /// today is shown today.

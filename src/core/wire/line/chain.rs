@@ -4,6 +4,7 @@
 //! and with `,"hash":"…"` cut out, so that B ends in `}`. The chain is not keyed: it shows edits
 //! to whoever kept an older head, not to somebody who has only the file.
 
+use crate::hex::hex;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -87,17 +88,6 @@ pub fn is_hash(text: &str) -> bool {
         && text
             .bytes()
             .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
-}
-
-/// Bytes as lower-case hex.
-pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    text
 }
 
 fn digest(prev: &str, body: &[&[u8]]) -> String {

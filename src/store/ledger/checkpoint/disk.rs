@@ -15,9 +15,9 @@ use super::super::index::{EntryIndex, SlotWords, hash_probe};
 use super::super::slots::{SLOT_BYTES, Slot, Slots};
 use super::{Checkpoint, Stamp};
 use crate::dirs::{ProjectDirs, UserDirs, open_private, read_private};
+use ctxrelay_core::hex::hex;
 use ctxrelay_core::id::SessionId;
 use ctxrelay_core::snapshot::Snapshot;
-use ctxrelay_core::wire::line::hex;
 
 /// Raised when the files change their shape.
 pub(super) const VERSION: u32 = 1;
