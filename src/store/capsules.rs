@@ -1,10 +1,12 @@
 //! [`Capsules`]: the folder of capsules, those of the project's own tasks and those that were
 //! brought from elsewhere.
 
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
 use super::dirs::{ProjectDirs, make_private_dir, read_private, write_private};
+use super::file_lock::wait_for_lock;
 use ctxrelay_core::id::CapsuleId;
 use ctxrelay_core::wire::capsule::FILE_BYTES_MAX;
 
@@ -51,6 +53,19 @@ impl Capsules {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Has those from elsewhere for itself until the file is dropped: what is there is read, written
+    /// and recorded by one process after the other.
+    ///
+    /// # Errors
+    ///
+    /// When another process has them for 5 s, or the folder cannot be written.
+    pub fn lock_foreign(&self) -> io::Result<File> {
+        make_private_dir(&self.own)?;
+        let folder = self.folder(CapsuleOwner::Foreign);
+        make_private_dir(&folder)?;
+        wait_for_lock(&folder.join("import.lock"))
     }
 
     /// Keeps one, whole or not at all, 0600.

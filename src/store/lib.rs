@@ -13,6 +13,7 @@ pub mod dirs;
 pub mod disk_space;
 pub mod erase;
 pub mod failed;
+mod file_lock;
 pub mod head;
 mod latest;
 pub mod ledger;

@@ -3,12 +3,10 @@
 //! Outside all projects, so that no agent of one project can take the ports of another. The file
 //! is ContextRelay's; fields that are not ours are kept.
 
-use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -16,6 +14,7 @@ use serde_json::{Map, Value};
 use super::dirs::{
     ProjectDirs, RELAY_DIR, UserDirs, make_private_dir, read_private, write_private,
 };
+use super::file_lock::wait_for_lock;
 use super::operator_socket;
 
 /// How far apart the groups of two projects are.
@@ -23,12 +22,6 @@ const GROUP_STEP: u16 = 10;
 
 /// More than any registry of living projects is long.
 const REGISTRY_BYTES_MAX: u64 = 8 * 1024 * 1024;
-
-/// How long to wait for another process that updates the registry. An update takes milliseconds.
-const LOCK_DEADLINE: Duration = Duration::from_secs(5);
-
-/// How often to look. The system cannot wait for a file lock with a deadline.
-const LOCK_POLL: Duration = Duration::from_millis(5);
 
 /// The three ports of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -230,7 +223,7 @@ fn update<T>(
     change: impl FnOnce(&mut Vec<Instance>) -> io::Result<T>,
 ) -> io::Result<T> {
     make_private_dir(&user.registry)?;
-    let _lock = lock(user)?;
+    let _lock = wait_for_lock(&user.registry.join("instances.lock"))?;
     let mut instances = match read(user)? {
         Some(instances) => instances,
         None => {
@@ -280,32 +273,6 @@ fn set_aside(user: &UserDirs) -> io::Result<()> {
         .join(format!("instances.json.bad-{}", now.as_millis()));
     tracing::warn!(path = %aside.display(), "the registry could not be read and was set aside");
     std::fs::rename(user.instances(), aside)
-}
-
-fn lock(user: &UserDirs) -> io::Result<File> {
-    let path = user.registry.join("instances.lock");
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-        .open(&path)?;
-    let deadline = Instant::now() + LOCK_DEADLINE;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(LOCK_POLL),
-            Err(TryLockError::WouldBlock) => {
-                return Err(io::Error::new(
-                    io::ErrorKind::TimedOut,
-                    format!("another process holds {} for too long", path.display()),
-                ));
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-    }
 }
 
 #[cfg(test)]

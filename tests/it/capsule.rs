@@ -25,7 +25,7 @@ fn note(socket: &mut RpcSocket, agent: &str, kind: &str, text: &str) {
 
 /// Runs `ctxrelay capsule …` in a terminal of the operator's; its exit code and screen.
 #[track_caller]
-fn in_terminal(project: &Project, args: &[&str]) -> (u32, String) {
+pub fn in_terminal(project: &Project, args: &[&str]) -> (u32, String) {
     let words = ["capsule"].into_iter().chain(args.iter().copied());
     let mut pty = Pty::spawn(&project.ctxrelay(words));
     let code = pty.wait_exit();
@@ -56,7 +56,7 @@ fn texts(capsule: &Value, member: &str) -> Vec<String> {
 }
 
 /// A task with something said for it.
-fn login(project: &Project) -> String {
+pub fn login(project: &Project) -> String {
     let goal = "nobody is logged out by a restart";
     done(project, &["new", "Fix the login", "--goal", goal]);
     let mut claude = agent(project, "claude");

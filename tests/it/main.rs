@@ -9,6 +9,7 @@ mod agents_find;
 mod bad_input;
 mod capsule;
 mod capsule_along;
+mod capsule_bad_input;
 mod cli;
 mod config;
 mod contextrelay3;

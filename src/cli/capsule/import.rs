@@ -69,6 +69,8 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
     };
     let vouched = Vouched::of(context, &capsule, args.ledger.as_deref())?;
     let maker = CapsuleMaker::open(&context.setting)?;
+    let before = maker.kept.read(CapsuleOwner::Foreign, &capsule.id).ok();
+    let before = before.flatten().filter(|before| before != bytes);
     let applied = args.apply && apply(context, &maker, &capsule, bytes)?;
     let patch = ImportedPatch::of(context, &capsule);
     let put_in = match &patch {
@@ -114,6 +116,12 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         text.note(
             "compare the digest with the sender's: it shows a change, and not who made the file",
         );
+    }
+    if let Some(before) = before {
+        text.line(match capsule::read(&before) {
+            Ok(before) => format!("in the place of the one with digest {}", before.digest),
+            Err(_) => "in the place of one that is not intact".to_owned(),
+        });
     }
     match &patch {
         Some(_) if put_in => text.line("its patch is in the work tree, and nothing was run"),
@@ -166,6 +174,9 @@ fn apply(
     runtime()?.block_on(async {
         operator::check(context, &command).await?;
         let live = operator::live(context).await?;
+        let folder = context.setting.dirs.relay.join("capsules");
+        let unwritable = |error| Failure::unwritable(&folder, error, "see that the disk has room");
+        let _lock = maker.kept.lock_foreign().map_err(unwritable)?;
         if maker.world.tasks.contains_key(id) || maker.kept(CapsuleOwner::Project, id)?.is_some() {
             return Err(Failure::state(
                 "own_task",
@@ -178,10 +189,7 @@ fn apply(
             return Ok(false);
         }
         let kept = maker.kept.write(CapsuleOwner::Foreign, id, bytes);
-        kept.map_err(|error| {
-            let folder = context.setting.dirs.relay.join("capsules");
-            Failure::unwritable(&folder, error, "see that the disk has room")
-        })?;
+        kept.map_err(unwritable)?;
         match live.ask(command).await {
             Ok(Reply::Task(_)) => Ok(true),
             Ok(other) => Err(unexpected(&other)),
