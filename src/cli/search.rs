@@ -73,7 +73,7 @@ impl SearchPlace {
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let words = args.words.join(" ");
     let everywhere = Everywhere::new(context, words)?;
-    let page = everywhere.page(args.place.kinds(), args.limit, args.after.as_deref())?;
+    let page = everywhere.standing_page(args.place.kinds(), args.limit, args.after.as_deref())?;
     context.out.report(Report::new(&page, text(&page)))
 }
 

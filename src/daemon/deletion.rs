@@ -46,8 +46,7 @@ impl Deletion {
         if let Err(error) = self.queue.and_then(|scrubbing| scrubbing.wait(STEP)) {
             left.push(error.to_string());
         }
-        // It follows the new session, and has thrown the old index away before it puts a word of
-        // that one in.
+        // It throws the index away before it puts a word of the new session in.
         if !self.search.wait_for(1, STEP) {
             left.push("the search index: `ctxrelay ledger rebuild` throws it away".to_owned());
         }
@@ -106,8 +105,11 @@ impl Daemon {
 
     /// Deletes the files of a session that has ended.
     pub(super) fn delete_session(&mut self, old: &SessionId, texts: KeptTexts) -> Deletion {
+        let left = self.recorder.delete(old, texts);
+        // Words of what has gone only now may be in the index of the new session.
+        self.recorder.search().rebuild();
         Deletion {
-            left: self.recorder.delete(old, texts),
+            left,
             queue: self.outbox.erase(),
             search: self.recorder.search().waiter(),
             folders: WorkFolders::of(&self.dirs),

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use super::dirs::{ProjectDirs, make_private_dir, read_private, write_private};
@@ -17,12 +18,23 @@ const FOREIGN: &str = "foreign";
 const LISTED_MAX: usize = 1_000;
 
 /// Whose a capsule is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CapsuleOwner {
     /// Of a task of this project's record, from which it can be made again while that is there.
     Project,
     /// Brought from elsewhere.
     Foreign,
+}
+
+/// A file in the folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptCapsule {
+    /// Whose it is.
+    pub owner: CapsuleOwner,
+    /// By its name; what stands in it was not read.
+    pub id: CapsuleId,
+    /// Tells it from any other file in its place, and from itself once it was written to.
+    pub stamp: String,
 }
 
 /// The folder. Agents can write where it is, so that what is read is checked like any other file.
@@ -114,6 +126,25 @@ impl Capsules {
         ids
     }
 
+    /// The files that there are: the project's own, then those from elsewhere, each by id.
+    pub fn files(&self) -> Vec<KeptCapsule> {
+        let mut files = Vec::new();
+        for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
+            files.extend(self.ids(owner).into_iter().filter_map(|id| {
+                let found = self.path(owner, &id)?.symlink_metadata().ok()?;
+                let stamp = format!(
+                    "{} {} {}.{}",
+                    found.ino(),
+                    found.len(),
+                    found.ctime(),
+                    found.ctime_nsec()
+                );
+                Some(KeptCapsule { owner, id, stamp })
+            }));
+        }
+        files
+    }
+
     /// The files of the project's own tasks, which go when its record does.
     pub fn own_files(&self) -> Vec<PathBuf> {
         let ids = self.ids(CapsuleOwner::Project);
@@ -153,7 +184,9 @@ mod tests {
         assert_eq!(capsules.read(CapsuleOwner::Project, &id).unwrap(), None);
         for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
             capsules.write(owner, &id, b"one").unwrap();
+            let before = capsules.files();
             capsules.write(owner, &id, b"two").unwrap();
+            assert_ne!(before.last(), capsules.files().last());
             assert_eq!(capsules.read(owner, &id).unwrap().unwrap(), b"two");
             assert_eq!(capsules.ids(owner), std::slice::from_ref(&id));
             capsules.remove(owner, &id).unwrap();

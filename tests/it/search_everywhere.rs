@@ -224,7 +224,11 @@ fn what_was_deleted_for_good_is_found_nowhere_and_in_no_file() {
     let id = task(&project, "A secret plan", &format!("the word is {marker}"));
     operator(&project, &["capsule", "close", &id]);
     assert!(search(&project, &[marker])["total"].as_u64() >= Some(2));
+    // The words of the record and of the capsule are in the index.
+    project.run(["ledger", "rebuild"]).expect_success();
+    assert_ne!(holding(&project.state(), marker), Vec::<PathBuf>::new());
     clear(&project, true);
+    assert_eq!(holding(&project.state(), marker), Vec::<PathBuf>::new());
     note(&project, "note", "a fresh beginning");
     let look = || {
         let none = search(&project, &[marker]);

@@ -1,15 +1,12 @@
 //! [`Everywhere`]: one search in several places, in pages that go on from one place into the next.
 
 use super::capsules;
-use crate::cli::capsule::maker::CapsuleMaker;
 use crate::cli::connect::runtime;
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::cli::ledger::search::{all, current, noted, senseless};
 use crate::core::id::SessionId;
-use crate::core::redact::Redactor;
-use crate::store::config;
 use crate::store::search::{Query, RequestError};
 use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchHit, SearchPage, SearchParams};
 
@@ -17,7 +14,6 @@ use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchHit, SearchPage, S
 pub(super) struct Everywhere<'a> {
     context: &'a CliContext,
     words: String,
-    query: Query,
 }
 
 /// What one place gives for a page: hits with the cursors that go on behind them.
@@ -31,12 +27,20 @@ struct Part {
 impl<'a> Everywhere<'a> {
     /// A search for these words.
     pub(super) fn new(context: &'a CliContext, words: String) -> Result<Self, Failure> {
-        let query = Query::parse(&words).map_err(|error| senseless(&error.into()))?;
-        Ok(Self {
-            context,
-            words,
-            query,
-        })
+        Query::parse(&words).map_err(|error| senseless(&error.into()))?;
+        Ok(Self { context, words })
+    }
+
+    /// As [`Self::page`], and how each task stands to the work tree.
+    pub(super) fn standing_page(
+        &self,
+        kinds: &[FoundIn],
+        limit: u32,
+        after: Option<&str>,
+    ) -> Result<FoundPage, Failure> {
+        let mut page = self.page(kinds, limit, after)?;
+        capsules::stand(&self.context.setting, &mut page.hits);
+        Ok(page)
     }
 
     /// At most `limit` hits behind `after`, in these places one after the other.
@@ -88,28 +92,31 @@ impl<'a> Everywhere<'a> {
 
     /// Up to one hit more than there is room for: that tells that there is another page.
     fn part(&self, kind: FoundIn, room: usize, after: Option<&str>) -> Result<Part, Failure> {
-        if kind == FoundIn::Capsule {
-            return self.of_capsules(after);
-        }
         let params = SearchParams {
             words: self.words.clone(),
             limit: Some(u32::try_from(room + 1).unwrap_or(u32::MAX)),
             after: after.map(str::to_owned),
             ..SearchParams::default()
         };
-        let here = disk::current(&self.context.setting)?.map(|(session, _)| session);
+        let here = || -> Result<Option<SessionId>, Failure> {
+            Ok(disk::current(&self.context.setting)?.map(|(session, _)| session))
+        };
         match kind {
+            FoundIn::Capsule => self.of_capsules(&params),
             FoundIn::Record => {
                 let found = runtime()?.block_on(current(self.context, &params))?;
-                let session = found.session.clone().or(here);
+                let session = match found.session.clone() {
+                    None => here()?,
+                    session => session,
+                };
                 Ok(of_page(found, kind, session, |hit| hit.seq.to_string()))
             }
-            FoundIn::Archive | FoundIn::Capsule => {
+            FoundIn::Archive => {
                 let found = all(
                     &self.context.setting,
                     &noted(self.context),
                     params,
-                    here.as_ref(),
+                    here()?.as_ref(),
                 )?;
                 Ok(of_page(found, kind, None, |hit| {
                     let session = hit.session.as_ref().map_or("", SessionId::as_str);
@@ -120,26 +127,18 @@ impl<'a> Everywhere<'a> {
     }
 
     /// The cursor counts hits: there are few, and they stand in no order of numbers.
-    fn of_capsules(&self, after: Option<&str>) -> Result<Part, Failure> {
-        let shown = match after {
-            None => 0,
-            Some(shown) => shown
-                .parse()
-                .map_err(|_| senseless(&RequestError::Cursor(shown.to_owned())))?,
-        };
-        let setting = &self.context.setting;
-        let rules = config::load(&setting.dirs, &setting.user_dirs).rules;
-        let maker = CapsuleMaker::open(&self.context.setting)?;
-        let found = capsules::find(&maker, &self.query, &Redactor::with(rules));
-        let total = found.len() as u64;
-        let hits = found.into_iter().enumerate().skip(shown);
+    fn of_capsules(&self, params: &SearchParams) -> Result<Part, Failure> {
+        let page = capsules::find(&self.context.setting, params)?;
+        let shown = params.after.as_deref().map_or(Ok(0), str::parse);
+        let shown: usize = shown.unwrap_or_default();
+        let hits = page.hits.into_iter().enumerate();
         Ok(Part {
             hits: hits
-                .map(|(at, found)| (found, (at + 1).to_string()))
+                .map(|(at, found)| (found, (shown + at + 1).to_string()))
                 .collect(),
-            total,
-            total_is_at_least: false,
-            behind: 0,
+            total: page.total,
+            total_is_at_least: page.total_is_at_least,
+            behind: page.behind,
         })
     }
 }

@@ -8,7 +8,8 @@ use crate::capsule::Freshness;
 use crate::id::{EntryId, SessionId};
 use crate::wire::window::RowQuery;
 
-/// Arguments of [`super::control::Command::LedgerSearch`].
+/// Arguments of [`super::control::Command::LedgerSearch`] and
+/// [`super::control::Command::SearchCapsules`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SearchParams {

@@ -116,6 +116,9 @@ impl Daemon {
                 ledger::window(&self.recorder, &self.readers, conn, params, reply)
             }
             Command::LedgerSearch(params) => search::find(&self.recorder, &params, reply),
+            Command::SearchCapsules(params) => {
+                search::find_capsules(&self.recorder, &params, reply);
+            }
             Command::ReadCapsules(params) => {
                 let mut agents = Agent::ALL.into_iter();
                 let asking = agents.find(|agent| role == Role::of(*agent));

@@ -1,6 +1,8 @@
 //! Search in the record. The loop only hands the question on: the answer comes from the searching
 //! thread.
 
+use std::sync::Arc;
+
 use super::ledger::{unreadable, waiting};
 use crate::core::row_class::RowResult;
 use crate::daemon::attach::ConnId;
@@ -9,7 +11,7 @@ use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::{ReplySender, answer, too_much};
 use crate::store::derived;
 use crate::store::dirs::ProjectDirs;
-use crate::store::search::{SearchError, SearchRequest};
+use crate::store::search::{CapsuleRequest, RequestError, SearchError, SearchRequest};
 use crate::wire::control::{Refusal, RefusalCode, Reply};
 use crate::wire::search::{IndexReport, RebuildParams, SearchParams};
 
@@ -17,20 +19,25 @@ use crate::wire::search::{IndexReport, RebuildParams, SearchParams};
 pub(super) fn find<T>(recorder: &Recorder<T>, params: &SearchParams, reply: ReplySender) {
     let mut request = match SearchRequest::of(params) {
         Ok(request) => request,
-        Err(error) => {
-            let refusal = Refusal::new(
-                RefusalCode::InvalidArguments,
-                error.to_string(),
-                error.hint(),
-            );
-            return answer(reply, Err(refusal));
-        }
+        Err(error) => return answer(reply, Err(senseless(&error))),
     };
     if request.rows.results.contains(&RowResult::Waits) {
         request.waiting = waiting(recorder.world());
     }
     recorder.search().find(request, move |found| {
         let found = found.map(|found| Reply::Found(found.into_page(None)));
+        answer(reply, found.map_err(|error| refusal(&error)));
+    });
+}
+
+/// Hands on the question for tasks.
+pub(super) fn find_capsules<T>(recorder: &Recorder<T>, params: &SearchParams, reply: ReplySender) {
+    let request = match CapsuleRequest::of(params, Arc::clone(recorder.world())) {
+        Ok(request) => request,
+        Err(error) => return answer(reply, Err(senseless(&error))),
+    };
+    recorder.search().find_capsules(request, move |found| {
+        let found = found.map(Reply::FoundTasks);
         answer(reply, found.map_err(|error| refusal(&error)));
     });
 }
@@ -68,6 +75,15 @@ pub(super) fn rebuild<T>(
         }
         Ok(Reply::Index(report))
     });
+}
+
+/// What the caller typed makes no sense.
+fn senseless(error: &RequestError) -> Refusal {
+    Refusal::new(
+        RefusalCode::InvalidArguments,
+        error.to_string(),
+        error.hint(),
+    )
 }
 
 fn refusal(error: &SearchError) -> Refusal {

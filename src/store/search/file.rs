@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::batch::Batch;
+use super::capsules::follow_capsules;
 use super::error::SearchError;
 use super::find::{Collector, Hit, LIMIT_MAX, SearchHits, SearchRequest, TOTAL_MAX};
 use super::index::{SearchIndex, discard};
@@ -198,5 +199,6 @@ pub fn rebuild_file(
         return Err(error);
     }
     put(&mut batch, progress)?;
+    follow_capsules(&mut index, dirs, redactor, || true)?;
     Ok(progress)
 }

@@ -23,7 +23,7 @@ pub const TOTAL_MAX: u64 = 10_000;
 
 /// How long entries that are not in the index yet are looked through, newest first. In ordinary
 /// work these are the ones of the last second; while the index is built it is all but some.
-const LOOK: Duration = Duration::from_millis(300);
+pub(super) const LOOK: Duration = Duration::from_millis(300);
 
 /// How many entries are read from the ledger at once. They may be large, and few of them are
 /// needed.

@@ -11,19 +11,24 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::capsules::{CapsuleRequest, find_capsules};
 use super::error::SearchError;
-use super::find::{SearchHits, SearchRequest, find};
+use super::find::{LOOK, SearchHits, SearchRequest, find};
 use super::index::SearchIndex;
 use crate::dirs::ProjectDirs;
 use crate::ledger::Ledger;
 use ctxrelay_core::id::SessionId;
 use ctxrelay_core::redact::Redactor;
+use ctxrelay_core::wire::search::FoundPage;
 
 /// How many searches may wait; more are refused. A person waits for each.
 const SEARCHES_MAX: usize = 32;
 
 /// Answers a search. Called on the searching thread.
 type SearchReply = Box<dyn FnOnce(Result<SearchHits, SearchError>) + Send>;
+
+/// As [`SearchReply`].
+type CapsuleReply = Box<dyn FnOnce(Result<FoundPage, SearchError>) + Send>;
 
 /// How far the index is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -69,10 +74,9 @@ pub(super) struct SharedIndexer {
     pub(super) gate: RwLock<()>,
 }
 
-struct Job {
-    target: Target,
-    request: SearchRequest,
-    answer: SearchReply,
+enum Job {
+    Entries(Target, SearchRequest, SearchReply),
+    Capsules(CapsuleRequest, CapsuleReply),
 }
 
 /// Search in the open ledger. Its threads end with it; [`Search::close`] waits for that.
@@ -175,14 +179,25 @@ impl Search {
         answer: impl FnOnce(Result<SearchHits, SearchError>) + Send + 'static,
     ) {
         let target = self.shared.desk().target.clone();
-        let job = Job {
-            target,
-            request,
-            answer: Box::new(answer),
-        };
+        self.give(Job::Entries(target, request, Box::new(answer)));
+    }
+
+    /// As [`Self::find`], in the tasks that can travel.
+    pub fn find_capsules(
+        &self,
+        request: CapsuleRequest,
+        answer: impl FnOnce(Result<FoundPage, SearchError>) + Send + 'static,
+    ) {
+        self.give(Job::Capsules(request, Box::new(answer)));
+    }
+
+    fn give(&self, job: Job) {
         let Some(jobs) = &self.jobs else { return };
         if let Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) = jobs.try_send(job) {
-            (job.answer)(Err(SearchError::Busy));
+            match job {
+                Job::Entries(.., answer) => answer(Err(SearchError::Busy)),
+                Job::Capsules(_, answer) => answer(Err(SearchError::Busy)),
+            }
         }
     }
 
@@ -277,17 +292,34 @@ impl SharedIndexer {
             if closed {
                 return;
             }
-            let found = catch_unwind(AssertUnwindSafe(|| self.search(&job, is_of_use)));
-            let found = found.unwrap_or(Err(SearchError::Failed));
-            (job.answer)(found);
+            match job {
+                Job::Entries(Target { ledger, session }, request, answer) => {
+                    answer(self.search(is_of_use, |index| {
+                        find(index, &self.redactor, &ledger, &session, &request)
+                    }));
+                }
+                Job::Capsules(request, answer) => answer(self.search(is_of_use, |index| {
+                    let until = Some(Instant::now() + LOOK);
+                    find_capsules(index, &self.redactor, &self.dirs, &request, until)
+                })),
+            }
         }
     }
 
-    fn search(&self, job: &Job, by_index: bool) -> Result<SearchHits, SearchError> {
-        let Target { ledger, session } = &job.target;
-        let search = |index: Option<&SearchIndex>| {
-            find(index, &self.redactor, ledger, session, &job.request)
-        };
+    fn search<T>(
+        &self,
+        by_index: bool,
+        search: impl Fn(Option<&SearchIndex>) -> Result<T, SearchError>,
+    ) -> Result<T, SearchError> {
+        let found = catch_unwind(AssertUnwindSafe(|| self.search_by(by_index, search)));
+        found.unwrap_or(Err(SearchError::Failed))
+    }
+
+    fn search_by<T>(
+        &self,
+        by_index: bool,
+        search: impl Fn(Option<&SearchIndex>) -> Result<T, SearchError>,
+    ) -> Result<T, SearchError> {
         if by_index {
             let _open = self.gate.read().unwrap_or_else(PoisonError::into_inner);
             let found =

@@ -1,8 +1,11 @@
-//! [`SearchIndex`]: the words of one ledger's entries in `state/index.db`, and [`Mark`], up to where.
+//! [`SearchIndex`]: the words of one ledger's entries, and of the capsules beside it, in
+//! `state/index.db`, and [`Mark`], up to where the ledger is in it.
 //!
 //! Made to be thrown away: whoever finds that it is damaged, of another version or not of this
 //! ledger removes the file and begins anew. It is still kept in one piece (a write-ahead log,
 //! synced when it is folded in), because half an index would find nothing and not say so.
+
+mod capsules;
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -21,6 +24,8 @@ use crate::ledger::Stored;
 use ctxrelay_core::hex::hex;
 use ctxrelay_core::id::SessionId;
 
+pub(super) use capsules::{CapsuleMark, CapsuleWords};
+
 /// The file in the state folder.
 const NAME: &str = "index.db";
 
@@ -29,7 +34,7 @@ const BESIDE: [&str; 3] = ["index.db-wal", "index.db-shm", "index.db-journal"];
 
 /// `user_version` of the files that this version writes and reads. There are no migrations: an
 /// index of any other version is made anew.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// How long another process may keep the file busy; only somebody who looks into it by hand does.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -190,7 +195,8 @@ impl SearchIndex {
     pub(super) fn mark(&self) -> Result<Option<Mark>, SearchError> {
         self.db
             .query_row(
-                "SELECT session, seq, hash FROM bound, (SELECT count(*) FROM words_config)",
+                "SELECT session, seq, hash FROM bound, (SELECT count(*) FROM words_config), \
+                 (SELECT count(*) FROM capsule_words_config)",
                 [],
                 |row| {
                     Ok(Mark {

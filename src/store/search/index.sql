@@ -16,3 +16,22 @@ CREATE VIRTUAL TABLE words USING fts5(
     tokenize = 'ascii',
     prefix = '1 2 3'
 );
+
+-- The files of capsules whose words are in, by the number of the words. One with another stamp is
+-- not that file any more.
+CREATE TABLE capsules (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    is_foreign INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    stamp TEXT NOT NULL,
+    UNIQUE (is_foreign, id)
+) STRICT;
+
+-- Words as above. Those of a file that was replaced stay under a number that names nothing.
+CREATE VIRTUAL TABLE capsule_words USING fts5(
+    text,
+    content = '',
+    columnsize = 0,
+    tokenize = 'ascii',
+    prefix = '1 2 3'
+);

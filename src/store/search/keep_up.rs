@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use super::batch::Batch;
+use super::capsules::follow_capsules;
 use super::error::SearchError;
 use super::follow::{SharedIndexer, Target};
 use super::index::{Mark, SearchIndex, discard};
@@ -94,6 +95,11 @@ impl SharedIndexer {
             None => self.open(target, fresh)?,
         };
         let from = index.mark()?.map_or(0, |mark| mark.seq);
+        // Who waits for the entries has the tasks too.
+        if target.ledger.has_room_to_grow() {
+            let goes_on = || !self.is_called(wish);
+            follow_capsules(&mut index, &self.dirs, &self.redactor, goes_on)?;
+        }
         self.reached(wish, from);
         self.index(&mut index, target, wish, from)?;
         Ok(index)
@@ -150,11 +156,7 @@ impl SharedIndexer {
                     self.put(&mut batch, index, target, wish)?;
                 }
             }
-            let called = {
-                let desk = self.desk();
-                desk.closed || desk.wish != wish
-            };
-            if called {
+            if self.is_called(wish) {
                 return Ok(());
             }
             if page.next.is_none() {
@@ -181,6 +183,12 @@ impl SharedIndexer {
             self.reached(wish, seq);
         }
         Ok(())
+    }
+
+    /// Whether something else is wanted.
+    fn is_called(&self, wish: u64) -> bool {
+        let desk = self.desk();
+        desk.closed || desk.wish != wish
     }
 
     fn reached(&self, wish: u64, seq: u64) {

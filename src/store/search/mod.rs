@@ -1,9 +1,9 @@
-//! Full-text search over the ledger: [`Query`], [`Search`], and [`search_file`] where no daemon
-//! runs.
+//! Full-text search over the ledger and the tasks beside it: [`Query`], [`Search`], and
+//! [`search_file`] and [`search_capsules`] where no daemon runs.
 //!
 //! ```text
-//! ledger ─► text (redacted, folded) ─► index.db (SQLite FTS5, thrown away when in doubt)
-//!                     └─────────────────► what the index does not have yet is looked through
+//! ledger, capsules ─► text (redacted, folded) ─► index.db (SQLite FTS5, thrown away when in doubt)
+//!                               └─────────────────► what the index does not have yet is looked through
 //! ```
 //!
 //! The words are cut and folded here, for the index and for a look through the file alike, so
@@ -11,6 +11,7 @@
 //! loop and of how hits are shown.
 
 mod batch;
+mod capsules;
 mod error;
 mod file;
 mod find;
@@ -26,12 +27,12 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub use capsules::{CapsuleRequest, search_capsules};
 pub use error::SearchError;
 pub use file::{Progress, rebuild_file, search_file};
 pub use find::{Hit, LIMIT_MAX, SearchHits, SearchRequest, TOTAL_MAX};
 pub use follow::{Search, SearchState, SearchWaiter};
 pub use index::discard;
 pub use page::RequestError;
-pub use passages::find_in;
 pub use query::{Query, QueryError};
 pub use snippet::Snippet;

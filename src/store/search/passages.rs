@@ -7,17 +7,12 @@ use ctxrelay_core::redact::Redactor;
 
 /// Whether all the words stand in these texts, taken together; the piece around the first of them,
 /// redacted, and in which of the texts that stands.
-pub fn find_in<'a>(
+pub(super) fn find_in<'a>(
     texts: impl IntoIterator<Item = &'a str>,
     query: &Query,
     redactor: &Redactor,
 ) -> Option<(Snippet, usize)> {
-    let pieces = texts.into_iter();
-    let text = Text {
-        pieces: pieces
-            .map(|piece| redactor.redact_text(piece).0.into_owned())
-            .collect(),
-    };
+    let text = Text::of_pieces(texts, redactor);
     query
         .matches(&text.folded())
         .then(|| Snippet::placed(&text, query))

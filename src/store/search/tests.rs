@@ -1,6 +1,7 @@
 //! The index against a plain look through the file.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod capsules;
 mod faults;
 mod same;
 mod support;

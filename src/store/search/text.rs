@@ -95,9 +95,17 @@ impl Text {
                 kept.push(piece);
             }
         }
+        Self::of_pieces(kept, redactor)
+    }
+
+    /// These texts, redacted.
+    pub(super) fn of_pieces<'a>(
+        pieces: impl IntoIterator<Item = &'a str>,
+        redactor: &Redactor,
+    ) -> Self {
+        let pieces = pieces.into_iter();
         Self {
-            pieces: kept
-                .into_iter()
+            pieces: pieces
                 .map(|piece| redactor.redact_text(piece).0.into_owned())
                 .collect(),
         }

@@ -77,6 +77,9 @@ pub enum Command {
     /// Words in the record.
     #[serde(rename = "ledger/search")]
     LedgerSearch(SearchParams),
+    /// Words in tasks that can travel: open, closed, from elsewhere.
+    #[serde(rename = "capsules/search")]
+    SearchCapsules(SearchParams),
     /// Tasks that can travel: which there are, what one says, whether that is still so.
     #[serde(rename = "capsules/read")]
     ReadCapsules(ReadCapsulesParams),
@@ -207,6 +210,7 @@ impl Command {
             Self::LedgerShow { .. } => "ledger/show",
             Self::LedgerWindow(_) => "ledger/window",
             Self::LedgerSearch(_) => "ledger/search",
+            Self::SearchCapsules(_) => "capsules/search",
             Self::ReadCapsules(_) => "capsules/read",
             Self::ReadFinding(_) => "finding/read",
             Self::LedgerRebuild(_) => "ledger/rebuild",
@@ -272,6 +276,7 @@ impl Command {
             | Self::LedgerShow { .. }
             | Self::LedgerWindow(_)
             | Self::LedgerSearch(_)
+            | Self::SearchCapsules(_)
             | Self::ReadCapsules(_)
             | Self::ReadFinding(_)
             | Self::LedgerRebuild(_)

@@ -6,7 +6,7 @@ use super::support::{Bench, DEADLINE, ask, request, seqs};
 use crate::search::{Query, QueryError, SearchHits, SearchRequest};
 
 /// Few words, so that they meet; with everything that a tokenizer may take differently.
-fn text() -> impl Strategy<Value = String> {
+pub fn text() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         Just("lock".to_owned()),
         Just("Locks".to_owned()),
@@ -25,7 +25,7 @@ fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(word, 0..6).prop_map(|words| words.join(" "))
 }
 
-fn typed() -> impl Strategy<Value = String> {
+pub fn typed() -> impl Strategy<Value = String> {
     prop_oneof![
         text(),
         "[a-c]{1,2}",
