@@ -18,6 +18,7 @@ mod agent;
 mod appends;
 mod approvals;
 mod busy;
+mod capsule;
 mod codex_approvals;
 mod continuity;
 mod cpu;
@@ -42,7 +43,7 @@ use support::record;
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 16] = [
+const PARTS: [Part; 17] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
     ("delivery", delivery::measure),
@@ -56,6 +57,7 @@ const PARTS: [Part; 16] = [
     ("ledger", ledger::measure),
     ("review", review::measure),
     ("search", search::measure),
+    ("capsule", capsule::measure),
     ("busy", busy::measure),
     ("timeline", timeline::measure),
     ("deck", deck::measure),

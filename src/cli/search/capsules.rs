@@ -8,6 +8,8 @@ use crate::cli::connect::{self, DaemonFound, runtime, unexpected};
 use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::cli::ledger::search::senseless;
+use crate::cli::replace::NO_SUCH_METHOD;
+use crate::client::{Client, ClientError};
 use crate::core::capsule::Freshness;
 use crate::core::id::CapsuleId;
 use crate::core::redact::Redactor;
@@ -22,16 +24,13 @@ use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchParams};
 
 /// The tasks of the record, latest first, then what else is kept.
 pub(super) fn find(setting: &ProjectContext, params: &SearchParams) -> Result<FoundPage, Failure> {
-    let by_daemon = async {
-        let DaemonFound::Live(live) = connect::control(setting).await else {
-            return Ok(None);
-        };
-        match live.ask(Command::SearchCapsules(params.clone())).await? {
-            Reply::FoundTasks(page) => Ok(Some(page)),
-            other => Err(unexpected(&other)),
+    let found = runtime()?.block_on(async {
+        match connect::control(setting).await {
+            DaemonFound::Live(live) => by_daemon(&live.client, params).await,
+            DaemonFound::Nobody | DaemonFound::Unfit(_) => Ok(None),
         }
-    };
-    if let Some(page) = runtime()?.block_on(by_daemon)? {
+    })?;
+    if let Some(page) = found {
         return Ok(page);
     }
     let world = Arc::new(disk::snapshot(setting)?);
@@ -41,6 +40,16 @@ pub(super) fn find(setting: &ProjectContext, params: &SearchParams) -> Result<Fo
     let rules = config::load(&setting.dirs, &setting.user_dirs).rules;
     let redactor = Redactor::with(rules);
     Ok(search_capsules(&setting.dirs, known, &redactor, &request))
+}
+
+/// What the daemon finds; `None` from one of an earlier build, which searches no tasks.
+async fn by_daemon(client: &Client, params: &SearchParams) -> Result<Option<FoundPage>, Failure> {
+    match client.call(Command::SearchCapsules(params.clone())).await {
+        Ok(Reply::FoundTasks(page)) => Ok(Some(page)),
+        Ok(other) => Err(unexpected(&other)),
+        Err(ClientError::Refused(refusal)) if refusal.code == NO_SUCH_METHOD => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Says of each task how what last went out of it stands to the work tree of now.
@@ -66,5 +75,27 @@ pub(super) fn stand(setting: &ProjectContext, hits: &mut [FoundHit]) {
             Ok(Some(bytes)) => capsule::read(&bytes).ok().map(|kept| now.compare(&kept).0),
             Err(_) => None,
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
+    use crate::wire::control::{Refusal, RefusalCode, Role};
+
+    /// What is made of a daemon that refuses with this code.
+    async fn refused(code: RefusalCode) -> Result<Option<FoundPage>, Failure> {
+        let place = Place::default();
+        let refusal = Refusal::new(code, "no", "");
+        let _daemon = FakeDaemon::start(&place, move |_| Answering::Refuse(refusal.clone())).await;
+        by_daemon(&place.client(Role::Cli), &SearchParams::default()).await
+    }
+
+    #[tokio::test]
+    async fn only_a_daemon_that_does_not_know_the_question_is_done_without() {
+        assert_eq!(refused(NO_SUCH_METHOD).await, Ok(None));
+        let failure = refused(RefusalCode::SearchFailed).await;
+        assert!(failure.is_err_and(|failure| failure.is(&RefusalCode::SearchFailed)));
     }
 }

@@ -1,0 +1,186 @@
+//! Tasks that can travel, as a person at a terminal meets them: searching a thousand of them
+//! through the daemon of a long record, and opening, exporting, checking and importing one.
+
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use ctxrelay::core::capsule::{Capsule, CapsuleStatement, StatementAuthor};
+use ctxrelay::core::id::CapsuleId;
+use ctxrelay::store::capsules::{CapsuleOwner, Capsules};
+use ctxrelay::store::dirs::ProjectDirs;
+use ctxrelay::wire::capsule::write;
+
+use crate::figure::{Series, Table, ms};
+use crate::hook;
+use crate::ledger::{longest_record, short};
+use crate::record::Record;
+use crate::support::launch::Launch;
+use crate::support::project::Project;
+use crate::support::pty::Pty;
+use crate::support::wait::wait_until;
+
+/// Capsules that are kept.
+const KEPT: usize = 1_000;
+
+/// How often each is done that changes nothing.
+const RUNS: usize = 50;
+
+/// Tasks that are opened and exported.
+const TASKS: usize = 10;
+
+/// The daemon reads the whole record first.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A process with an answer of the daemon, at its slowest, in ms.
+const SEARCH_MS: f64 = 100.0;
+
+/// What an operator waits for in a terminal, in ms.
+const OPERATOR_MS: f64 = 200.0;
+
+/// What a check may take beside git's own processes, in ms.
+const CHECK_MORE_MS: f64 = 50.0;
+
+/// Measures all of it.
+pub fn measure(table: &mut Table) {
+    let entries = longest_record();
+    let project = Project::new();
+    let dirs = ProjectDirs::new(project.root().to_owned(), None);
+    Record::of(entries).lay_into(&dirs);
+    keep(&dirs);
+    let _daemon = project.daemon();
+    let label = format!("{KEPT} kept, {} entries", short(entries));
+    search(table, &project, &label);
+    let id = open(table, &project, &label);
+    let file = export(table, &project, &id);
+    check(table, &project, &id);
+    import(table, &project, &file);
+}
+
+/// Each has the frequent word, and one of its own.
+fn keep(dirs: &ProjectDirs) {
+    let kept = Capsules::of(dirs);
+    for number in 0..KEPT {
+        let id = CapsuleId::new(format!("cap_{number:012x}"));
+        let mut capsule = Capsule::new(id.clone(), format!("Plums of tree {number}"), 1);
+        for said in 0..20 {
+            capsule.decisions.push(CapsuleStatement {
+                text: format!("decision {said}: plum{number} is kept cold, others are sold"),
+                by: StatementAuthor::Human,
+                at: 1,
+                line: None,
+                more: serde_json::Map::new(),
+            });
+        }
+        let (bytes, _) = write(&capsule).unwrap();
+        kept.write(CapsuleOwner::Foreign, &id, &bytes).unwrap();
+    }
+}
+
+fn search(table: &mut Table, project: &Project, label: &str) {
+    let mut nothing = Series::default();
+    for _ in 0..RUNS {
+        nothing.time(|| hook::run(&project.ctxrelay(["--version"]), ""));
+    }
+    table.baseline("`ctxrelay --version`", &nothing.words());
+    for (word, hits) in [("plum517", 1), ("plums", KEPT)] {
+        for place in ["capsules", "all"] {
+            let launch = project.ctxrelay(["search", word, "--in", place, "--json"]);
+            // The index follows the record and the files in the background.
+            let total = wait_until("an index", PATIENCE, || {
+                let page = page(&launch);
+                let is_whole = page["behind"].as_u64().unwrap_or_default() == 0;
+                is_whole.then(|| page["total"].as_u64().unwrap())
+            });
+            assert!(total >= hits as u64, "{total} of {hits} for {word}");
+            let mut times = Series::default();
+            for _ in 0..RUNS {
+                times.time(|| hook::run(&launch, ""));
+            }
+            table.row(
+                &format!("search --in {place}, {total} hits"),
+                &times.words(),
+                label,
+                "p99 <= 100 ms",
+                times.p99() <= SEARCH_MS,
+            );
+        }
+    }
+}
+
+fn page(launch: &Launch) -> serde_json::Value {
+    serde_json::from_str(&hook::run(launch, "")).unwrap()
+}
+
+/// The id of the last of them.
+fn open(table: &mut Table, project: &Project, label: &str) -> String {
+    let mut times = Series::default();
+    for number in 0..TASKS {
+        let title = format!("Task {number}");
+        operator(project, &["capsule", "new", &title], &mut times);
+    }
+    row(table, "capsule new", &times, label);
+    let list = page(&project.ctxrelay(["capsule", "list", "--json"]));
+    list["capsules"][0]["id"].as_str().unwrap().to_owned()
+}
+
+/// The last file.
+fn export(table: &mut Table, project: &Project, id: &str) -> String {
+    let mut times = Series::default();
+    let file = project.base().join("task.ctxcapsule.json");
+    let name = file.to_str().unwrap().to_owned();
+    for _ in 0..TASKS {
+        let args = ["capsule", "export", id, "-o", &name, "--force"];
+        operator(project, &args, &mut times);
+    }
+    row(table, "capsule export", &times, "");
+    name
+}
+
+fn check(table: &mut Table, project: &Project, id: &str) {
+    let (mut git, mut times) = <(Series, Series)>::default();
+    let run = |args: &[&str]| {
+        hook::run(
+            &project.program("git").args(args.iter().map(OsStr::new)),
+            "",
+        )
+    };
+    let launch = project.ctxrelay(["capsule", "check", id, "--json"]);
+    for _ in 0..RUNS {
+        git.time(|| {
+            run(&["rev-parse", "HEAD"]);
+            run(&["status", "--porcelain"])
+        });
+        times.time(|| hook::run(&launch, ""));
+    }
+    table.row(
+        "capsule check",
+        &times.words(),
+        &format!("git rev-parse, git status: {}", ms(git.p50())),
+        "<= git + 50 ms",
+        times.p50() <= git.p50() + CHECK_MORE_MS,
+    );
+}
+
+/// Without `--apply`: it is only checked.
+fn import(table: &mut Table, project: &Project, file: &str) {
+    let mut times = Series::default();
+    let launch = project.ctxrelay(["capsule", "import", file, "--json"]);
+    for _ in 0..RUNS {
+        times.time(|| hook::run(&launch, ""));
+    }
+    row(table, "capsule import, only checked", &times, "");
+}
+
+/// In a terminal, as only the operator may.
+fn operator(project: &Project, args: &[&str], times: &mut Series) {
+    let launch = project.ctxrelay(args.iter().copied());
+    times.time(|| {
+        let mut pty = Pty::spawn(&launch);
+        assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    });
+}
+
+fn row(table: &mut Table, what: &str, times: &Series, beside: &str) {
+    let met = times.p50() <= OPERATOR_MS;
+    table.row(what, &times.words(), beside, "<= 200 ms", met);
+}
