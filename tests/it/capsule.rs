@@ -10,7 +10,7 @@ use crate::support::pty::Pty;
 use crate::support::ws::RpcSocket;
 
 /// A connection as an agent's bridge.
-fn agent(project: &Project, name: &str) -> RpcSocket {
+pub fn agent(project: &Project, name: &str) -> RpcSocket {
     let mut socket = project.control_of(name).unwrap();
     // No pid of ours: what this test starts does not run below an agent.
     let hello = json!({"protocol": 1, "role": name, "pid": 4_000_000});
@@ -18,7 +18,7 @@ fn agent(project: &Project, name: &str) -> RpcSocket {
     socket
 }
 
-fn note(socket: &mut RpcSocket, agent: &str, kind: &str, text: &str) {
+pub fn note(socket: &mut RpcSocket, agent: &str, kind: &str, text: &str) {
     let params = json!({"agent": agent, "kind": kind, "text": text});
     socket.expect("note/append", params);
 }
