@@ -292,7 +292,7 @@ impl ForeignText for DeckView {
             *rows = rows.map(|row| row.fill(text));
         }
         *handoffs = handoffs.map(|row| row.fill(text));
-        std::sync::Arc::make_mut(findings).fill(text);
+        Arc::make_mut(findings).fill(text);
         inbox.fill(text);
         missing.fill(text);
         policy.fill(text);
