@@ -44,6 +44,19 @@ fn shown(deck: &Deck) -> String {
 }
 
 #[test]
+fn an_answer_is_late_until_it_or_a_view_comes() {
+    for come in [Msg::Unanswered(None), Msg::View(Box::new(pair_at_work()))] {
+        let mut deck = deck_at(pair_at_work(), (120, 40));
+        assert!(shown(&deck).contains("daemon 4502"));
+        update(&mut deck, Msg::Unanswered(Some(NOW_MS - 4_000)));
+        let late = shown(&deck);
+        assert!(late.contains("no answer for 4s 4502"), "{late}");
+        update(&mut deck, come);
+        assert!(shown(&deck).contains("daemon 4502"));
+    }
+}
+
+#[test]
 fn a_proposal_is_approved_only_on_its_card_and_only_after_enter() {
     let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     assert_eq!(

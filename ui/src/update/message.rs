@@ -65,6 +65,9 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         Msg::View(view) => {
             let is_another_record = deck.view.session_id != view.session_id;
             let could_act = deck.view.daemon.state.can_act();
+            // Views wait behind an answer. That it has come may not have been told: a terminal that
+            // does not read lets messages of the loop be lost.
+            deck.unanswered_since_ms = None;
             take_view(deck, *view);
             let mut effects = slide(deck);
             let is_back = deck.view.daemon.state.can_act() && !could_act;
