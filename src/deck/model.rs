@@ -127,12 +127,12 @@ impl Model {
         }
     }
 
-    /// Begins again from what was just read. What was appended between the two reads comes as a
-    /// notification too.
-    pub fn reset(&mut self, world: Snapshot, rows: WindowPage) {
+    /// Begins again from what was just read, as it stands at `now_ms` (since the epoch). What was
+    /// appended between the two reads comes as a notification too.
+    pub fn reset(&mut self, world: Snapshot, rows: WindowPage, now_ms: i64) {
         let is_same = self.world.session_id == world.session_id;
         self.world = world;
-        self.work = WorkIndex::of(&self.world, self.world.last_at_ms);
+        self.work.begin_again(&self.world, now_ms);
         self.is_read = true;
         self.unread = None;
         if !is_same {

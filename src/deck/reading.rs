@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::clock::now_ms;
 use super::model::{Model, rows_of};
 use crate::client::{Client, ClientError};
 use crate::core::live_turn::LiveTurn;
@@ -43,7 +44,7 @@ pub(super) async fn read_all(client: &Client, model: &mut Model) -> Result<(), S
         Ok(Reply::Status(status)) => status,
         failed => return Err(unreadable("the daemon's status", failed)),
     };
-    model.reset(Arc::unwrap_or_clone(world), rows);
+    model.reset(Arc::unwrap_or_clone(world), rows, now_ms());
     model.status = *status;
     model.live_turn = read_turn(client).await;
     Ok(())

@@ -2,6 +2,7 @@
 //! runtime owns the model and talks to the daemon.
 
 use std::convert::Infallible;
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -90,11 +91,18 @@ async fn follow(
     let mut read_due: Option<Instant> = None;
     // When the next handoff becomes stale, which no entry says.
     let mut stale_due: Option<Instant> = None;
-    connection.mark_changed();
+    // The connection has come to another state, or has its first one.
+    let mut is_told = true;
     // The daemon of this process is no more; whoever looks may start it again.
     let mut has_failed = false;
     let mut notice = options.notice.clone();
     loop {
+        if mem::take(&mut is_told) {
+            let state = connection.borrow_and_update();
+            has_failed = matches!(*state, Connection::Ended { .. });
+            stale |= on_connection(&state, options.hosting, &mut model);
+            view_due = Some(Instant::now());
+        }
         if stale
             && read_due.is_none_or(|due| due <= Instant::now())
             && matches!(*connection.borrow(), Connection::Connected(_))
@@ -102,8 +110,6 @@ async fn follow(
             let read = read_all(&options.client, &mut model);
             stale = match person.during(read).await? {
                 Ok(()) => {
-                    // What was read is never shown beside "reconnecting".
-                    model.link = connected(options.hosting);
                     look_at_trust(&options, &mut model).await;
                     false
                 }
@@ -175,9 +181,7 @@ async fn follow(
                 if changed.is_err() {
                     return Err(DeckExit::Gone);
                 }
-                has_failed = matches!(*connection.borrow(), Connection::Ended { .. });
-                stale |= on_connection(&connection.borrow_and_update(), options.hosting, &mut model);
-                view_due = Some(Instant::now());
+                is_told = true;
             }
             notification = notifications.recv(), if !has_failed => {
                 match notification {
@@ -253,7 +257,7 @@ async fn follow(
                                 options.hosting = restarted.hosting;
                                 notifications = options.client.notifications();
                                 connection = options.client.connection();
-                                connection.mark_changed();
+                                is_told = true;
                                 has_failed = false;
                             }
                             Msg::Notice(Level::Info, "the daemon was started again".to_owned())
@@ -410,18 +414,14 @@ async fn recover(read: ReadRecovery, answers: mpsc::Sender<Msg>) {
     let _ = answers.send(Msg::Recovery(read.map(Box::new))).await;
 }
 
-fn connected(hosting: bool) -> DaemonLink {
-    match hosting {
-        true => DaemonLink::Hosting,
-        false => DaemonLink::Attached,
-    }
-}
-
 /// Returns whether everything has to be read anew.
 fn on_connection(connection: &Connection, hosting: bool, model: &mut Model) -> bool {
     match connection {
         Connection::Connected(_) => {
-            model.link = connected(hosting);
+            model.link = match hosting {
+                true => DaemonLink::Hosting,
+                false => DaemonLink::Attached,
+            };
             true
         }
         Connection::Connecting { why } => {

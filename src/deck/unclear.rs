@@ -85,7 +85,7 @@ impl UnclearMessages {
             return self.begin_again(world, true);
         };
         let mut changed: Vec<(Agent, u64)> = Vec::new();
-        for id in ids {
+        for (id, _) in ids {
             changed.extend(self.update(world, id));
         }
         for (agent, line) in changed {
@@ -298,7 +298,7 @@ mod tests {
         messages.looked_at = 0;
         let listed = messages.cards()[0].unclear.clone();
         let touch = |messages: &mut UnclearMessages, world: &Snapshot, seq: u64| {
-            messages.take(world, &Touched::Some(vec![id(seq)]));
+            messages.take(world, &Touched::Some(vec![(id(seq), None)]));
             std::mem::take(&mut messages.looked_at)
         };
         // Another one, that nobody sees yet.
@@ -337,7 +337,7 @@ mod tests {
         let mut messages = of(&world);
         assert_eq!(messages.waiting_for_codex(), Some((3, &id(1))));
         world.unsettled.remove(&id(1));
-        messages.take(&world, &Touched::Some(vec![id(1)]));
+        messages.take(&world, &Touched::Some(vec![(id(1), None)]));
         assert_eq!(messages.waiting_for_codex(), Some((2, &id(2))));
     }
 }

@@ -3,7 +3,7 @@
 //! Fifty thousand of them cost nothing where nobody touches them: an entry names the few that it
 //! can change, and a handoff that only grows old waits in the order of its time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ctxrelay_ui::model as ui;
@@ -11,7 +11,7 @@ use ctxrelay_ui::model as ui;
 use super::present::party_of;
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, LifecycleEvent};
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{HandoffSnapshot, Lane, RECENT_MAX, STALE_AFTER_MS, Snapshot};
 
 /// The most of an ask that a row carries, in characters: a line of the widest screen.
@@ -23,8 +23,6 @@ pub struct WorkIndex {
     open: ui::HandoffRows,
     /// The same ones by column; nothing is done that is open.
     columns: [ui::HandoffRows; 5],
-    /// The line of each of them.
-    known: BTreeMap<EntryId, u64>,
     /// When one that only waits becomes stale, ms since the epoch.
     due: BTreeSet<(i64, EntryId)>,
     /// Columns are those of this time, ms since the epoch.
@@ -37,8 +35,8 @@ pub struct WorkIndex {
 /// What an entry can change.
 #[derive(Debug)]
 pub enum Touched {
-    /// These handoffs, and others of them not.
-    Some(Vec<EntryId>),
+    /// These handoffs, and others of them not, with the line of each that is open before it.
+    Some(Vec<(EntryId, Option<Seq>)>),
     /// Any of them.
     All,
 }
@@ -46,7 +44,15 @@ pub enum Touched {
 impl WorkIndex {
     /// All of a world.
     pub fn of(world: &Snapshot, now_ms: i64) -> Self {
-        let mut index = Self {
+        let mut index = Self::default();
+        index.begin_again(world, now_ms);
+        index
+    }
+
+    /// All of a world, in the place of what was known. That goes first: rows of two worlds at once
+    /// leave holes in memory that nothing fills.
+    pub fn begin_again(&mut self, world: &Snapshot, now_ms: i64) {
+        *self = Self {
             now_ms,
             ..Self::default()
         };
@@ -54,11 +60,9 @@ impl WorkIndex {
         // Rows that come in their order need no moving.
         handoffs.sort_by_key(|handoff| handoff.seq);
         for handoff in handoffs {
-            index.update(world, &handoff.id);
+            self.put(world, handoff);
         }
-        index.known = std::mem::take(&mut index.known).into_iter().collect();
-        index.due = std::mem::take(&mut index.due).into_iter().collect();
-        index
+        self.due = std::mem::take(&mut self.due).into_iter().collect();
     }
 
     /// The handoffs that an entry can change; to be asked before it is folded in.
@@ -91,42 +95,45 @@ impl WorkIndex {
             }
             _ => {}
         }
-        Touched::Some(touched)
+        let line_of = |id: &EntryId| world.open_handoffs.get(id).map(|handoff| handoff.seq);
+        let with_line = |id: EntryId| (line_of(&id), id);
+        let touched = touched.into_iter().map(with_line);
+        Touched::Some(touched.map(|(line, id)| (id, line)).collect())
     }
 
     /// Takes over what an entry has changed, once it is folded in.
     pub fn take(&mut self, world: &Snapshot, touched: Touched) {
         match touched {
             Touched::Some(ids) => {
-                for id in ids {
-                    self.update(world, &id);
+                for (id, line) in ids {
+                    self.update(world, &id, line);
                 }
             }
-            Touched::All => *self = Self::of(world, self.now_ms),
+            Touched::All => self.begin_again(world, self.now_ms),
         }
     }
 
-    /// Takes over where a handoff stands now.
-    fn update(&mut self, world: &Snapshot, id: &EntryId) {
+    /// Takes over where a handoff stands now, which had a row at `line` if it had one.
+    fn update(&mut self, world: &Snapshot, id: &EntryId, line: Option<Seq>) {
+        if let Some(row) = line.and_then(|line| self.open.remove(line.0)) {
+            self.columns[row.column.index()].remove(row.seq);
+            self.due.remove(&(due_ms(&row), id.clone()));
+        }
+        if let Some(handoff) = world.open_handoffs.get(id) {
+            self.put(world, handoff);
+        }
+    }
+
+    /// Puts in the row of an open one.
+    fn put(&mut self, world: &Snapshot, handoff: &HandoffSnapshot) {
         #[cfg(test)]
         {
             self.looked_at += 1;
         }
-        let now_ms = self.now_ms;
-        if let Some(seq) = self.known.remove(id)
-            && let Some(row) = self.open.remove(seq)
-        {
-            self.columns[row.column.index()].remove(seq);
-            self.due.remove(&(due_ms(&row), id.clone()));
+        let row = Arc::new(row(world, handoff, self.now_ms));
+        if due_ms(&row) > self.now_ms {
+            self.due.insert((due_ms(&row), handoff.id.clone()));
         }
-        let Some(handoff) = world.open_handoffs.get(id) else {
-            return;
-        };
-        let row = Arc::new(row(world, handoff, now_ms));
-        if due_ms(&row) > now_ms {
-            self.due.insert((due_ms(&row), id.clone()));
-        }
-        self.known.insert(id.clone(), row.seq);
         self.columns[row.column.index()].insert(Arc::clone(&row));
         self.open.insert(row);
     }
@@ -135,13 +142,14 @@ impl WorkIndex {
     pub fn advance(&mut self, world: &Snapshot, now_ms: i64) {
         if now_ms < self.now_ms {
             // A clock that was put back makes nothing younger by itself.
-            *self = Self::of(world, now_ms);
+            self.begin_again(world, now_ms);
         }
         self.now_ms = now_ms;
         while let Some((due_ms, id)) = self.due.first().filter(|(due_ms, _)| *due_ms <= now_ms) {
             let (due_ms, id) = (*due_ms, id.clone());
             self.due.remove(&(due_ms, id.clone()));
-            self.update(world, &id);
+            let line = world.open_handoffs.get(&id).map(|handoff| handoff.seq);
+            self.update(world, &id, line);
         }
     }
 

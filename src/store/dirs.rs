@@ -313,10 +313,9 @@ pub fn read_private(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 ///
 /// When the folder cannot be written or the disk fails; the old file is then still there.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let file = beside(path, bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    File::open(folder_of(path))?.sync_all()
+    let mut file = beside(path)?;
+    file.write_all(bytes)?;
+    take_place(file, path)
 }
 
 /// As [`write_private`] for what means nothing after the machine has stopped: nobody waits for the
@@ -326,18 +325,23 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// When the folder cannot be written; the old file is then still there.
 pub fn write_fleeting(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    beside(path, bytes)?
-        .persist(path)
-        .map_err(|error| error.error)?;
+    let mut file = beside(path)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 
-fn beside(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
-    let mut file = tempfile::Builder::new()
-        .prefix(".new-")
-        .tempfile_in(folder_of(path))?;
-    file.write_all(bytes)?;
-    Ok(file)
+/// An empty file, 0600, that can take the place of the one at the path.
+pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".new-").tempfile_in(folder_of(path))
+}
+
+/// It does, and is there after a crash as well.
+pub(crate) fn take_place(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    File::open(folder_of(path))?.sync_all()
 }
 
 fn folder_of(path: &Path) -> &Path {

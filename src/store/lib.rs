@@ -14,6 +14,7 @@ pub mod disk_space;
 pub mod erase;
 pub mod failed;
 mod file_lock;
+mod hashed_file;
 pub mod head;
 mod latest;
 pub mod ledger;

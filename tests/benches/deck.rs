@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ctxrelay::core::agent::Agent;
 use ctxrelay::store::dirs::ProjectDirs;
@@ -142,7 +142,11 @@ fn crowd(add: impl Fn(&mut RecordEnd, usize)) -> Project {
 }
 
 fn crowd_into(project: &Project, record: &Record, add: impl Fn(&mut RecordEnd, usize)) {
-    let mut end = RecordEnd::of(record, 1_795_900_000_000);
+    // A second an entry, two of them at most for each: all of it is past, most of it long past.
+    let span = Duration::from_secs(2 * CROWD as u64 + 1_000);
+    let begun = SystemTime::now() - span;
+    let since = begun.duration_since(UNIX_EPOCH).unwrap();
+    let mut end = RecordEnd::of(record, since.as_millis() as i64);
     end.settle(record);
     (0..CROWD).for_each(|n| add(&mut end, n));
     record.lay_with(&dirs(project), end);

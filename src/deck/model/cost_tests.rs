@@ -48,7 +48,7 @@ fn model() -> Model {
     }
     world.seq = Seq(OPEN);
     let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
-    model.reset(world, WindowPage::default());
+    model.reset(world, WindowPage::default(), 0);
     let proposal = json!({"finality": {"summary": "done", "evidence": []},
         "handles_handoff_ids": ["h7"]});
     assert!(model.append(&entry(OPEN + 1, "p1", "finality_proposal", &proposal)));

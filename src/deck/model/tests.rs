@@ -62,7 +62,7 @@ fn world_at(line: u64) -> Snapshot {
 /// A model that has read these rows.
 fn read(rows: Vec<WindowRow>, head: u64) -> Model {
     let mut model = model();
-    model.reset(world_at(head), page(rows, head));
+    model.reset(world_at(head), page(rows, head), 0);
     model
 }
 
@@ -105,7 +105,7 @@ fn entries_without_a_number_of_their_own_are_told_apart_by_their_line() {
         at_ms: 0,
     };
     let rows = vec![row(1), row(2), bad, row(4), row(5)];
-    model.reset(world, page(rows, 5));
+    model.reset(world, page(rows, 5), 0);
     let rows = [
         (1, "text 1"),
         (2, "text 2"),
@@ -205,7 +205,7 @@ fn what_is_loaded_stays_bounded_however_far_the_reader_goes() {
 fn an_entry_of_a_page_that_is_told_of_afterwards_stands_once() {
     let mut model = model();
     // The page was read after the world, and has an entry that is still to be told of.
-    model.reset(world_at(2), page((1..=3).map(row).collect(), 3));
+    model.reset(world_at(2), page((1..=3).map(row).collect(), 3), 0);
     assert!(model.append(&entry(message(3), 3)));
     assert!(model.append(&entry(message(4), 4)));
     assert_eq!(lines(&model), [1, 2, 3, 4]);

@@ -2,6 +2,7 @@
 //! `state/checkpoint.slots`, the offset index, which only grows; and outside of the project the
 //! digests of the headers that count.
 
+use std::borrow::Cow;
 use std::env::current_exe;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -10,6 +11,7 @@ use std::os::unix::fs::MetadataExt as _;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::super::aside::measure;
 use super::super::check::Checker;
 use super::super::index::{EntryIndex, SlotWords, hash_probe};
 use super::super::slots::{SLOT_BYTES, Slot, Slots};
@@ -31,10 +33,10 @@ const HEADER_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// More than two digests are long.
 const DIGESTS_BYTES_MAX: u64 = 1024;
 
-/// Everything but the slots.
+/// Everything but the slots. Written from a world that others have, which may be large.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Header {
+pub(super) struct Header<'a> {
     pub version: u32,
     /// Which program folded: another one may fold otherwise.
     pub build: Build,
@@ -47,7 +49,7 @@ pub(super) struct Header {
     pub words: SlotWords,
     pub checker: Checker,
     pub stamp: Option<Stamp>,
-    pub snapshot: Snapshot,
+    pub snapshot: Cow<'a, Snapshot>,
 }
 
 /// A program file as the file system sees it.
@@ -111,8 +113,8 @@ pub fn discard(dirs: &ProjectDirs) -> io::Result<()> {
 }
 
 fn try_read(dirs: &ProjectDirs, user: &UserDirs) -> io::Result<Option<Checkpoint>> {
-    let (text, _) = read_header(dirs, user)?;
-    let header: Header = serde_json::from_slice(&text)?;
+    let text = read_header(dirs, user)?;
+    let header: Header<'_> = serde_json::from_slice(&text)?;
     if header.version != VERSION
         || Some(&header.build) != Build::own().as_ref()
         || header.id_probe != hash_probe()
@@ -126,28 +128,34 @@ fn try_read(dirs: &ProjectDirs, user: &UserDirs) -> io::Result<Option<Checkpoint
         .ok_or_else(|| refused("its index is too long"))?;
     Ok(Some(Checkpoint {
         session: header.session_id,
-        snapshot: header.snapshot,
+        snapshot: header.snapshot.into_owned(),
         checker: header.checker,
         index,
         stamp: header.stamp,
     }))
 }
 
-/// The header's text and its digest, if it is one of those that count.
-fn read_header(dirs: &ProjectDirs, user: &UserDirs) -> io::Result<(Vec<u8>, String)> {
+/// The header's text, if it is one that counts.
+fn read_header(dirs: &ProjectDirs, user: &UserDirs) -> io::Result<Vec<u8>> {
     let text = read_private(&dirs.state_file("checkpoint"), HEADER_BYTES_MAX)?;
-    let outside = read_private(&user.checkpoint(&dirs.instance_id()), DIGESTS_BYTES_MAX)?;
-    let outside: OutsideDigests = serde_json::from_slice(&outside)?;
-    let own = digest(&text);
-    if !outside.digests.contains(&own) {
+    if !those_that_count(dirs, user)?.contains(&digest(&text)) {
         return Err(refused("it is not the one that was written last"));
     }
-    Ok((text, own))
+    Ok(text)
 }
 
 /// The digest of the header that counts now.
 pub(super) fn own_digest(dirs: &ProjectDirs, user: &UserDirs) -> Option<String> {
-    read_header(dirs, user).ok().map(|(_, own)| own)
+    let file = open_private(&dirs.state_file("checkpoint")).ok()?;
+    let (_, own) = measure(&file, 0, |_| Ok(())).ok()?;
+    let counting = those_that_count(dirs, user).ok()?;
+    counting.contains(&own).then_some(own)
+}
+
+fn those_that_count(dirs: &ProjectDirs, user: &UserDirs) -> io::Result<Vec<String>> {
+    let outside = read_private(&user.checkpoint(&dirs.instance_id()), DIGESTS_BYTES_MAX)?;
+    let outside: OutsideDigests = serde_json::from_slice(&outside)?;
+    Ok(outside.digests)
 }
 
 fn read_slots(mut file: File, count: usize, blocks: &[String]) -> io::Result<Slots> {

@@ -1,7 +1,8 @@
 //! [`CheckpointKeeper`]: writes checkpoints on a thread of its own, each only by what is new.
 
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, BufWriter, IntoInnerError};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use super::super::slots::{SLOT_BYTES, Slot};
 use super::disk::{BLOCK_SLOTS, Build, Header, OutsideDigests, VERSION, digest, own_digest};
 use super::{Stamp, Taken};
 use crate::dirs::{ProjectDirs, UserDirs, make_private_dir, write_private};
+use crate::hashed_file::HashedFile;
 use crate::latest::Latest;
 use ctxrelay_core::id::SessionId;
 use ctxrelay_core::snapshot::Snapshot;
@@ -201,11 +203,14 @@ impl Files {
             words: taken.words,
             checker: taken.checker,
             stamp,
-            snapshot: Snapshot::clone(&offer.world),
+            snapshot: Cow::Borrowed(&offer.world),
         };
-        let text = serde_json::to_vec(&header)?;
+        // Piece by piece: as one text it would be the largest thing in memory.
+        let mut file = BufWriter::new(HashedFile::begin(&self.dirs.state_file("checkpoint"))?);
+        serde_json::to_writer(&mut file, &header)?;
+        let file = file.into_inner().map_err(IntoInnerError::into_error)?;
         // Both count until the next time, so that a crash between the two files costs nothing.
-        let own = digest(&text);
+        let own = file.digest();
         let digests = self.last_digest.iter().cloned().chain([own.clone()]);
         let outside = OutsideDigests {
             digests: digests.collect(),
@@ -214,7 +219,7 @@ impl Files {
         make_private_dir(&self.user.registry)?;
         make_private_dir(&self.user.registry.join("heads"))?;
         write_private(&path, &serde_json::to_vec(&outside)?)?;
-        write_private(&self.dirs.state_file("checkpoint"), &text)?;
+        file.commit()?;
         self.last_digest = Some(own);
         Ok(())
     }
