@@ -126,7 +126,7 @@ impl ProjectContext {
             ports: self.ports,
             detached,
             codex_program: self.codex_program.clone(),
-            claude_installed: self.claude_program.is_some(),
+            claude_program: self.claude_program.clone(),
             own_program: self.own_program.clone(),
             clears_kill,
             shown: Agent::ALL

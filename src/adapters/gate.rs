@@ -345,7 +345,7 @@ impl GateInProgress {
 
 /// Whether a variable is an agent's, one of our own settings, or would point git at another
 /// repository.
-fn is_left_out(name: &str) -> bool {
+pub(in crate::adapters) fn is_left_out(name: &str) -> bool {
     is_agents_own(name)
         || git::POINTERS.contains(&name)
         || name.starts_with("CONTEXTRELAY_")

@@ -4,9 +4,11 @@
 //! - [`StatedText`]: one value of it, with who said it and where.
 //! - [`markers`]: what an agent says of it in passing, in its own words.
 //! - [`reminder`]: what it reads when it has not said that for long.
+//! - [`inference_prompt`]: what a model is asked that reads those words when they hold no mark.
 //! - [`Packet`]: the text that it is given, within a budget.
 //! - [`WorkFiles`]: all of this as files, to look at.
 
+mod inference;
 mod marker;
 mod packet;
 mod packet_sections;
@@ -19,6 +21,10 @@ mod stated;
 mod tests;
 mod work_files;
 
+pub use inference::{
+    INFERENCE_WORDS_MAX, INFERRED_TURNS, InferencesSeen, InferredSeen, day_of, inference_prompt,
+    inferred_values,
+};
 pub use marker::{
     ContextMarker, MARKER_CHARS_MAX, MARKERS_MAX, markers, markers_of_turn, without_markers,
 };
@@ -30,5 +36,5 @@ pub use state::{
     WORKING_SET_MAX,
 };
 pub use state_json::{StatedField, changed_since_by, state_json, stated_fields};
-pub use stated::{PINNED, STATE_TAG, StateTag, StatedText, is_state};
+pub use stated::{PINNED, STATE_TAG, StateTag, StatedText, is_note_for, is_state};
 pub use work_files::{RECENT_WORK, WorkFiles, WorkFolder, WorkSources};

@@ -24,8 +24,8 @@ pub use approval::{
     ChoiceEffect, SUBJECT_CHARS_MAX,
 };
 pub use continuity::{
-    ChangedRules, Compaction, CompactionTrigger, ContinuityFact, ContinuityRecord, Reload,
-    ReloadCause, ReloadStep, ReloadWay, RulesChange, TurnFiles,
+    ChangedRules, Compaction, CompactionTrigger, ContinuityFact, ContinuityRecord, Inference,
+    InferredValue, Reload, ReloadCause, ReloadStep, ReloadWay, RulesChange, TurnFiles,
 };
 pub use error_code::ErrorCode;
 pub use finality::{FinalityDecision, FinalityProposal, WorkTree};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::core::policy::{PolicyRules, SignOffMode};
 use crate::store::dirs::UserDirs;
-use crate::wire::config::{Config, Gate, OnStart, ShareMode, policy};
+use crate::wire::config::{Config, ExtractKeys, Gate, OnStart, ShareMode, policy};
 
 /// What `config.json` says; its defaults until the builder has read it.
 #[derive(Debug, Default)]
@@ -66,6 +66,12 @@ impl Configuration {
     /// Whether an agent is reminded that it has not said for long what it is at.
     pub(super) fn reminds(&self) -> bool {
         self.config.continuity.remind
+    }
+
+    /// Whether a model is asked what an agent is at that does not say it, and how.
+    pub(super) fn extract(&self) -> Option<&ExtractKeys> {
+        let keys = &self.config.continuity.extract;
+        (keys.every_turns.get() > 0).then_some(keys)
     }
 
     /// Whether an agent that begins is told what the record holds of its work.

@@ -13,6 +13,7 @@ use super::reply::ReplySender;
 use super::settings::{SettingsKept, SettingsRead};
 use super::tamper::fact::WatchFact;
 use super::under_way::UnderWay;
+use crate::adapters::claude::inference::InferenceAnswer;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::passed::Passed;
 use crate::adapters::gate::GateFact;
@@ -96,6 +97,8 @@ pub enum Event {
     TranscriptRead(TranscriptRead),
     /// What Claude said of its work was read.
     ClaudeSpoke(ClaudeSpoke),
+    /// A model has read what an agent said, or could not.
+    WordsRead(WordsRead),
     /// The project's rules were compared with what the agents were told.
     RulesLooked(Box<RulesLooked>),
     /// The files about the agents' work were made, or could not be.
@@ -191,6 +194,7 @@ impl Event {
             Self::LimitChecked { .. } => "limit_checked",
             Self::TranscriptRead(_) => "transcript_read",
             Self::ClaudeSpoke(_) => "claude_spoke",
+            Self::WordsRead(_) => "words_read",
             Self::RulesLooked(_) => "rules_looked",
             Self::WorkRendered(_) => "work_rendered",
             Self::Watch(_) => "watch",
@@ -258,10 +262,27 @@ pub struct TranscriptRead {
 pub struct ClaudeSpoke {
     /// In which runtime session.
     pub pair: RuntimeSession,
-    /// What was found in its words.
+    /// Its words that were not read before.
+    pub texts: Vec<String>,
+    /// What was found in them.
     pub markers: Vec<ContextMarker>,
+    /// Its turn is over.
+    pub is_over: bool,
     /// Until this is heard.
     pub under_way: UnderWay,
+}
+
+/// What a model took from an agent's words.
+#[derive(Debug)]
+pub struct WordsRead {
+    /// Whose.
+    pub agent: Agent,
+    /// In which runtime session.
+    pub pair: RuntimeSession,
+    /// The model, by the name that it was asked for.
+    pub model: String,
+    /// What it said.
+    pub answer: InferenceAnswer,
 }
 
 /// The project's rules, and how they differ from what the agents were told.

@@ -17,8 +17,8 @@ pub struct Identity {
     pub proxy_port: u16,
     /// It ends by itself when nothing is attached.
     pub detached: bool,
-    /// Claude's program was found.
-    pub claude_installed: bool,
+    /// Claude's program, where it was found.
+    pub claude_program: Option<PathBuf>,
     /// Codex's program was found.
     pub codex_installed: bool,
     /// Our own program, which holds what we start.

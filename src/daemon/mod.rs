@@ -102,6 +102,8 @@ mod handoff_dedup;
 mod held_effects;
 mod identity;
 mod inbox;
+mod inferences;
+mod inferring;
 mod limiting;
 mod limits;
 mod loop_times;

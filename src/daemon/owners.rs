@@ -20,6 +20,7 @@ use super::given_heads::GivenHeads;
 use super::handoff_dedup::HandoffDedup;
 use super::held_effects::HeldEffects;
 use super::identity::Identity;
+use super::inferences::Inferences;
 use super::limits::Limits;
 use super::loop_times::LoopTimes;
 use super::notices::Notices;
@@ -76,6 +77,7 @@ pub struct Daemon {
     pub(super) rules_watch: RulesWatch,
     pub(super) touched: TouchedFiles,
     pub(super) spoken: SpokenTurns,
+    pub(super) inferences: Inferences,
     pub(super) recent_writes: RecentWrites,
     /// The change of the coordinator of which Codex was told last.
     pub(super) coordinator_told: Seq,
@@ -142,6 +144,7 @@ impl Daemon {
             rules_watch: RulesWatch::default(),
             touched: TouchedFiles::default(),
             spoken: SpokenTurns::default(),
+            inferences: Inferences::default(),
             recent_writes: RecentWrites::default(),
             coordinator_told: Seq(0),
             agent_processes: AgentProcesses::default(),

@@ -56,7 +56,7 @@ impl Daemon {
                     delivery: self.claude_delivery(),
                     pid: claude.pid,
                     why: self.claude_tools_gone().or(claude.why),
-                    installed: self.identity.claude_installed,
+                    installed: self.identity.claude_program.is_some(),
                     unread: self.outbox.lane(Agent::Claude).count() as u64,
                     silence: self.silences.status(Agent::Claude, clock_ms),
                     limit: self.limits.status(Agent::Claude, clock_ms),

@@ -169,6 +169,47 @@ pub(super) fn rules_cards(
     cards.collect()
 }
 
+/// What a model took from the words of an agent that marked nothing for long.
+pub(super) fn inferred_cards(world: &Snapshot) -> Vec<ui::InboxCard> {
+    let pair = RuntimeSession::default();
+    let of = |agent| {
+        world
+            .state_of(agent, &pair)?
+            .inferred
+            .as_ref()
+            .map(|seen| (agent, seen))
+    };
+    let cards = Agent::ALL.into_iter().filter_map(of).map(|(agent, seen)| {
+        let name = agent.title();
+        let values = seen.values.iter().map(|value| {
+            let kind = value.kind.as_str().replace('_', " ");
+            format!("- {kind}: {}", value.text)
+        });
+        let values: Vec<String> = values.collect();
+        let summary = format!(
+            "{name} has not said what it is at; a model takes it to be this\n\n{}",
+            values.join("\n")
+        );
+        let steps = format!(
+            "Recorded as `auto`, which counts least, when a turn of {name}'s ends without a mark. \
+             Gone with the next mark, or after 3 turns."
+        );
+        ui::InboxCard {
+            seq: Some(seen.seq.0),
+            steps: vec![steps],
+            command: Some(format!("ctxrelay continuity show {agent}")),
+            ..ui::InboxCard::new(
+                ui::InboxKind::Notice,
+                format!("inferred-{agent}"),
+                ui::Party::System,
+                seen.at_ms,
+                summary,
+            )
+        }
+    });
+    cards.collect()
+}
+
 /// The call behind a key, and what is said once it is done.
 pub(super) fn attend(agent: Agent, act: Attend) -> (Command, String) {
     let title = agent.title();

@@ -181,6 +181,7 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
         .chain(attention::full_cards(&model.status, |agent| {
             is_attached(model, agent)
         }))
+        .chain(attention::inferred_cards(&model.world))
         .chain(attention::rules_cards(&model.world, |agent| {
             is_attached(model, agent)
         }))

@@ -19,6 +19,7 @@ mod gate;
 mod hand_over;
 mod harness;
 mod held_queue;
+mod inferred;
 mod instructions;
 mod ladder;
 mod limits;

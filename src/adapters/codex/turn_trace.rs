@@ -1,4 +1,4 @@
-//! [`TurnTrace`]: what one turn touched, and what it said of its own work.
+//! [`TurnTrace`]: what one turn touched, and what it said.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ const COMMANDS_MAX: usize = 20;
 /// Of a command, in characters.
 const COMMAND_CHARS_MAX: usize = 500;
 
-/// Of what a turn says of its work, in bytes.
+/// Of what a turn says, in bytes.
 const SAID_BYTES_MAX: usize = 64 * 1024;
 
 /// What is known of one turn that runs.
@@ -24,8 +24,7 @@ pub(super) struct TurnTrace {
     written: Vec<String>,
     /// Commands that run, each with its item.
     running: Vec<(String, String)>,
-    /// Its messages that say something of its work, each for itself: code that one of them leaves
-    /// open ends with it.
+    /// Its messages, each for itself: code that one of them leaves open ends with it.
     #[serde(default)]
     messages: Vec<String>,
 }
@@ -58,17 +57,17 @@ impl TurnTrace {
                     self.written.push(to.clone());
                 }
             }
-            Item::AgentMessage { text, .. }
-                if self.said_bytes() + text.len() < SAID_BYTES_MAX && !markers(text).is_empty() =>
-            {
-                self.messages.push(text.clone());
+            Item::AgentMessage { text, .. } if text.len() < SAID_BYTES_MAX => {
+                self.make_room(text.len());
+                if self.said_bytes() + text.len() < SAID_BYTES_MAX {
+                    self.messages.push(text.clone());
+                }
             }
             _ => {}
         }
     }
 
-    /// The turn is over: what it touched, and what it said of its work; `None` where that is
-    /// nothing.
+    /// The turn is over: what it touched, and what it said; `None` where that is nothing.
     pub(super) fn end(self) -> Option<(TurnFiles, Vec<String>)> {
         let files = TurnFiles {
             read: Vec::new(),
@@ -81,6 +80,18 @@ impl TurnTrace {
             helpers: 0,
         };
         (!files.is_empty() || !self.messages.is_empty()).then_some((files, self.messages))
+    }
+
+    /// A message that marks nothing gives way, the oldest first.
+    fn make_room(&mut self, bytes: usize) {
+        while self.said_bytes() + bytes >= SAID_BYTES_MAX
+            && let Some(at) = self
+                .messages
+                .iter()
+                .position(|text| markers(text).is_empty())
+        {
+            self.messages.remove(at);
+        }
     }
 
     fn said_bytes(&self) -> usize {
@@ -130,7 +141,7 @@ mod tests {
         let (files, said) = trace.end().unwrap();
         assert_eq!(files.written, ["/p/c.rs", "/p/a.rs"]);
         assert_eq!(files.unfinished, ["sleep 1000"]);
-        assert_eq!(said, [marked]);
+        assert_eq!(said, ["nothing of it", marked]);
         assert_eq!(TurnTrace::default().end(), None);
     }
 
@@ -144,6 +155,8 @@ mod tests {
             ));
             trace.completed(&item(json!({"type": "fileChange", "status": "completed",
                 "changes": [{"path": format!("f{number}")}]})));
+            let idle = json!({"type": "agentMessage", "text": "z".repeat(1_000)});
+            trace.completed(&item(idle));
             trace.completed(&item(json!({"type": "agentMessage",
                 "text": format!("<!-- relay:next {} -->", "y".repeat(1_900))})));
         }
@@ -152,5 +165,7 @@ mod tests {
         assert_eq!(files.written.last().unwrap(), "f199");
         assert_eq!(files.unfinished[0].len(), COMMAND_CHARS_MAX);
         assert!(said.concat().len() <= SAID_BYTES_MAX);
+        let is_marked = |text: &String| !markers(text).is_empty();
+        assert!(said.iter().all(is_marked), "what marks nothing gives way");
     }
 }

@@ -8,6 +8,7 @@ use crate::cli::claude::{plugin_dir, plugin_spec};
 use crate::cli::launch::capture;
 use crate::cli::settings::{environment, find_program};
 use crate::host::ProjectContext;
+use crate::store::config;
 use crate::store::dirs::exists;
 
 /// How long `codex --version` and the like may take.
@@ -40,9 +41,17 @@ pub(super) fn codex(setting: &ProjectContext) -> Check {
 
 pub(super) fn claude(setting: &ProjectContext) -> Check {
     let Some(program) = &setting.claude_program else {
+        let loaded = config::load(&setting.dirs, &setting.user_dirs);
+        let asks = loaded.config.continuity.extract.every_turns.get() > 0;
         return note(
             "claude",
-            "the `claude` program is not found; everything else works",
+            match asks {
+                true => {
+                    "the `claude` program is not found, so that no model is asked what the agents \
+                     are at (continuity.extract); everything else works"
+                }
+                false => "the `claude` program is not found; everything else works",
+            },
             "npm install -g @anthropic-ai/claude-code, or name it with CONTEXTRELAY_CLAUDE_BIN",
         );
     };

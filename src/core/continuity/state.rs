@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::stated::{StatedText, is_state};
+use super::inference::{INFERRED_TURNS, InferencesSeen, InferredSeen, day_of};
+use super::stated::{StateTag, StatedText, is_state};
 use crate::agent::Agent;
 use crate::entry::{
-    ChangedRules, Compaction, ContinuityFact, Entry, NoteKind, Reload, ReloadCause, ReloadStep,
-    ReloadWay, TurnFiles,
+    ChangedRules, Compaction, ContinuityFact, Entry, Inference, NoteKind, Reload, ReloadCause,
+    ReloadStep, ReloadWay, TurnFiles,
 };
 use crate::id::{EntryId, RuntimeSession, Seq};
 use crate::snapshot::Snapshot;
@@ -76,6 +77,12 @@ pub struct ContinuityState {
     pub packet: Option<PacketSeen>,
     /// Rules of the project that are not what it was told any more.
     pub rules_changed: Vec<RulesSeen>,
+    /// What a model took from its words, as long as nobody has said more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inferred: Option<InferredSeen>,
+    /// When a model was asked last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inferences: Option<InferencesSeen>,
 }
 
 /// A file that an agent touched.
@@ -137,6 +144,18 @@ impl ContinuityState {
     pub fn turn_began(&mut self) {
         self.turns = self.turns.saturating_add(1);
         self.turns_since_written = self.turns_since_written.saturating_add(1);
+        let turns = self.turns;
+        self.inferred
+            .take_if(|inferred| turns > inferred.turn.saturating_add(INFERRED_TURNS));
+    }
+
+    /// Whether a model is to be asked what the agent is at: it has marked nothing for so many turns,
+    /// and none was asked in as many.
+    pub fn is_inference_due(&self, every_turns: u64) -> bool {
+        let asked = self.inferences.map_or(0, |asked| asked.turn);
+        self.inferred.is_none()
+            && self.turns_since_written >= every_turns
+            && (self.inferences.is_none() || self.turns.saturating_sub(asked) >= every_turns)
     }
 
     /// A note of its own, or one of the operator's for it.
@@ -147,6 +166,9 @@ impl ContinuityState {
         let said = StatedText::of(entry, self.turns);
         if entry.source.agent().is_some() {
             self.turns_since_written = 0;
+        }
+        if entry.source.agent().is_some() || said.tag == StateTag::Auto {
+            self.inferred = None;
         }
         match kind {
             NoteKind::Goal => replace(&mut self.objective, said),
@@ -196,6 +218,7 @@ impl ContinuityState {
                 });
                 self.rules_changed = seen.collect();
             }
+            ContinuityFact::Inferred(inference) => self.take_inference(entry, inference),
             ContinuityFact::Forgotten { what: Some(what) } => self.forget(what),
             ContinuityFact::Forgotten { what: None } => {
                 *self = Self {
@@ -205,6 +228,7 @@ impl ContinuityState {
                     compactions_total: self.compactions_total,
                     packet: self.packet.take(),
                     rules_changed: std::mem::take(&mut self.rules_changed),
+                    inferences: self.inferences,
                     ..Self::default()
                 };
             }
@@ -263,6 +287,19 @@ impl ContinuityState {
         }
     }
 
+    fn take_inference(&mut self, entry: &Entry, inference: &Inference) {
+        let (turn, day) = (self.turns, day_of(entry.timestamp_ms));
+        let before = self.inferences.filter(|asked| asked.day == day);
+        let times = before.map_or(0, |asked| asked.times).saturating_add(1);
+        self.inferences = Some(InferencesSeen { turn, day, times });
+        self.inferred = (!inference.values.is_empty()).then(|| InferredSeen {
+            seq: entry.seq,
+            at_ms: entry.timestamp_ms,
+            turn,
+            values: inference.values.clone(),
+        });
+    }
+
     fn take_packet(&mut self, entry: &Entry, reload: &Reload) {
         if let ReloadStep::Offered { .. } = reload.step {
             self.packet = Some(PacketSeen {
@@ -304,6 +341,16 @@ impl Snapshot {
     /// What an agent is at, in a runtime session.
     pub fn state_of(&self, agent: Agent, pair: &RuntimeSession) -> Option<&ContinuityState> {
         self.continuity.get(&agent)?.get(pair)
+    }
+
+    /// How often a model was asked on a day what an agent is at, by what is known of the latest ones.
+    pub fn inferences_on(&self, day: i64) -> u64 {
+        let states = self.continuity.values().flat_map(|states| states.values());
+        let asked = states.filter_map(|state| state.inferences);
+        asked
+            .filter(|asked| asked.day == day)
+            .map(|asked| asked.times)
+            .sum()
     }
 }
 

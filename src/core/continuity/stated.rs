@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::agent::Party;
+use crate::agent::{Agent, Party};
 use crate::entry::{Entry, NoteKind};
 use crate::id::{EntryId, Seq};
 
@@ -116,6 +116,18 @@ impl StatedText {
             (StateTag::Auto, _) => self.turn >= old.turn.saturating_add(AUTO_AFTER_TURNS),
             _ => self.turn > old.turn || self.tag.rank() >= old.tag.rank(),
         }
+    }
+}
+
+/// Whether a note speaks of this agent: its own, the operator's for it or for nobody, and what a model
+/// took from its words.
+pub fn is_note_for(entry: &Entry, agent: Agent) -> bool {
+    let target = entry.target.as_ref();
+    match &entry.source {
+        Party::Agent(by) => *by == agent,
+        Party::Human => target.is_none_or(|target| target.agent() == Some(agent)),
+        Party::System => target.is_some_and(|target| target.agent() == Some(agent)),
+        Party::Other(_) => false,
     }
 }
 

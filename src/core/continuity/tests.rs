@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod inferring;
+
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use serde_json::{Map, json};

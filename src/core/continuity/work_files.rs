@@ -10,8 +10,8 @@ use super::packet_sections::waiting;
 use super::reminder::reminder;
 use super::state::ContinuityState;
 use super::state_json::{changed_since_by, state_json};
-use super::stated::{StateTag, is_state};
-use crate::agent::{Agent, Party};
+use super::stated::{StateTag, is_note_for, is_state};
+use crate::agent::Agent;
 use crate::entry::{
     ContinuityFact, ContinuityRecord, Entry, EntryKind, Reload, ReloadCause, ReloadStep,
 };
@@ -110,6 +110,12 @@ impl WorkSources<'_> {
         if !notices.is_empty() {
             add("derived/notifications.txt", notices);
         }
+        if let Some(inferred) = &state.inferred {
+            add(
+                "derived/pending_suggestions.json",
+                format!("{:#}\n", json!(inferred)),
+            );
+        }
         files
     }
 
@@ -206,6 +212,14 @@ impl WorkSources<'_> {
                     let files = files.collect::<Vec<_>>().join(", ");
                     format!("rules changed while it runs: {}", line(&files))
                 }
+                ContinuityFact::Inferred(inference) => match &inference.failure {
+                    Some(why) => format!("{} was asked in vain: {}", inference.model, line(why)),
+                    None => format!(
+                        "{} took {} values from its words",
+                        inference.model,
+                        inference.values.len()
+                    ),
+                },
                 ContinuityFact::Forgotten { what } => {
                     let what = what.as_deref().unwrap_or("all of it");
                     format!("you had it forget {}", line(what))
@@ -215,15 +229,7 @@ impl WorkSources<'_> {
         let EntryKind::Note { note, .. } = &entry.kind else {
             return None;
         };
-        let is_its = match &entry.source {
-            Party::Agent(by) => *by == self.agent,
-            Party::Human => {
-                let target = entry.target.as_ref().and_then(Party::agent);
-                target.is_none_or(|to| to == self.agent)
-            }
-            _ => false,
-        };
-        (is_its && is_state(*note)).then(|| {
+        (is_note_for(entry, self.agent) && is_state(*note)).then(|| {
             let (kind, tag) = (note.as_str(), StateTag::of(entry).as_str());
             format!("{kind} [{tag}]: {}", line(&entry.content))
         })

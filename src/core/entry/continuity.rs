@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::EntryKind;
+use super::{EntryKind, NoteKind};
 use crate::agent::Agent;
 use crate::id::EntryId;
 use crate::word::words;
@@ -29,6 +29,8 @@ pub enum ContinuityFact {
     Reloaded(Reload),
     /// The project's rules are not those that the agent was told when it began, or are again.
     RulesChanged(RulesChange),
+    /// A model read the agent's own words, because it had marked nothing of its work for long.
+    Inferred(Inference),
     /// The operator has something forgotten.
     Forgotten {
         /// A path, or the id of a note; none: all of it.
@@ -70,6 +72,32 @@ impl TurnFiles {
         let has_files = !(self.read.is_empty() && self.written.is_empty());
         !has_files && self.unfinished.is_empty() && self.helpers == 0
     }
+}
+
+/// What a model took from an agent's own words, or that it could not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Inference {
+    /// The model, by the name that it was asked for.
+    pub model: String,
+    /// What it takes to be so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<InferredValue>,
+    /// What it cost, in millionths of a US dollar, as its program reckons.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micro_usd: Option<u64>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// One value that a model took from an agent's words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InferredValue {
+    /// Of what.
+    pub kind: NoteKind,
+    /// Its text.
+    pub text: String,
 }
 
 /// How the project's rules differ from those that an agent was told.

@@ -1,7 +1,7 @@
 //! What the agents are at: their notes, their turns, their contexts.
 
 use crate::agent::{Agent, Party};
-use crate::continuity::ContinuityState;
+use crate::continuity::{ContinuityState, is_note_for};
 use crate::entry::{ContinuityFact, ContinuityRecord, Entry, NoteKind};
 use crate::id::RuntimeSession;
 use crate::snapshot::{RUNTIME_SESSIONS_MAX, Snapshot};
@@ -14,15 +14,9 @@ pub(super) fn note_of_state(world: &mut Snapshot, entry: &Entry, note: NoteKind)
         return;
     }
     for agent in Agent::ALL {
-        let is_its = match &entry.source {
-            Party::Agent(by) => *by == agent,
-            Party::Human => match &entry.target {
-                Some(target) => target.agent() == Some(agent),
-                None => true,
-            },
-            _ => false,
-        };
-        if is_its && let Some(state) = state_of(world, entry, agent) {
+        if is_note_for(entry, agent)
+            && let Some(state) = state_of(world, entry, agent)
+        {
             state.take_note(entry, note);
         }
     }
@@ -51,7 +45,12 @@ pub(super) fn fold_continuity(world: &mut Snapshot, entry: &Entry, record: &Cont
         (ContinuityFact::TurnFiles(_) | ContinuityFact::Compacted(_), Party::Agent(by)) => {
             *by == record.agent
         }
-        (ContinuityFact::Reloaded(_) | ContinuityFact::RulesChanged(_), Party::System) => true,
+        (
+            ContinuityFact::Reloaded(_)
+            | ContinuityFact::RulesChanged(_)
+            | ContinuityFact::Inferred(_),
+            Party::System,
+        ) => true,
         (ContinuityFact::Forgotten { .. }, Party::Human) => true,
         _ => false,
     };

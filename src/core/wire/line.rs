@@ -83,6 +83,8 @@ mod event {
     pub(super) const RELOADED: &str = "context_reloaded";
     /// The project's rules differ from those that an agent was told.
     pub(super) const RULES: &str = "rules_changed";
+    /// A model took something from an agent's own words.
+    pub(super) const INFERRED: &str = "context_inferred";
     /// The operator has something forgotten.
     pub(super) const FORGOTTEN: &str = "context_forgotten";
     /// A step in the life of a task that can travel.

@@ -18,7 +18,8 @@ impl Daemon {
         if !self.read_claudes_words(pair, params)
             && let Some(last) = params.text.as_deref().filter(|_| ends_turn(&params.event))
         {
-            self.note_markers(Agent::Claude, pair, markers(last));
+            let said = [last.to_owned()];
+            self.hear(Agent::Claude, pair, &said, markers(last), true);
         }
     }
 
@@ -26,7 +27,8 @@ impl Daemon {
     pub(in crate::daemon) fn on_claude_spoke(&mut self, spoke: ClaudeSpoke) {
         drop(spoke.under_way);
         self.spoken.was_read();
-        self.note_markers(Agent::Claude, &spoke.pair, spoke.markers);
+        let (agent, is_over) = (Agent::Claude, spoke.is_over);
+        self.hear(agent, &spoke.pair, &spoke.texts, spoke.markers, is_over);
     }
 
     /// Whether that is under way: not without a transcript's path, and not for one runtime session
@@ -56,6 +58,8 @@ impl Daemon {
             Event::ClaudeSpoke(ClaudeSpoke {
                 pair,
                 markers: markers_of_turn(&texts),
+                texts,
+                is_over: ends_turn(&event),
                 under_way,
             })
         };

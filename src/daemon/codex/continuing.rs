@@ -106,7 +106,7 @@ impl Daemon {
             let entry = self.entry(codex, None, fact, "", Some(pair.clone()));
             self.record_mere_fact(entry);
         }
-        self.note_markers(Agent::Codex, &pair, markers_of_turn(said));
+        self.hear(Agent::Codex, &pair, said, markers_of_turn(said), true);
         self.look_at_rules();
     }
 

@@ -31,8 +31,8 @@ pub struct Builder {
     pub detached: bool,
     /// The `codex` program; `None` when there is none.
     pub codex_program: Option<PathBuf>,
-    /// The `claude` program was found.
-    pub claude_installed: bool,
+    /// The `claude` program; `None` when there is none.
+    pub claude_program: Option<PathBuf>,
     /// Our own binary, for `ctxrelay hold`.
     pub own_program: PathBuf,
     /// Clear the `killed` sentinel: an explicit start by a person.

@@ -228,7 +228,7 @@ impl Bound {
             control_port: self.endpoints.ports.control,
             proxy_port: self.endpoints.ports.proxy,
             detached: builder.detached,
-            claude_installed: builder.claude_installed,
+            claude_program: builder.claude_program.clone(),
             codex_installed: builder.codex_program.is_some(),
             own_program: builder.own_program.clone(),
         }

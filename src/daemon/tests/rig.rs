@@ -64,7 +64,7 @@ pub fn builder(place: &Place) -> Builder {
         ports: None,
         detached: false,
         codex_program: None,
-        claude_installed: true,
+        claude_program: Some("claude".into()),
         own_program: std::env::current_exe().unwrap(),
         clears_kill: true,
         shown: Default::default(),
@@ -118,7 +118,7 @@ impl Rig {
             control_port: 0,
             proxy_port: 0,
             detached: false,
-            claude_installed: true,
+            claude_program: Some("claude".into()),
             own_program: "ctxrelay".into(),
             codex_installed: true,
         };

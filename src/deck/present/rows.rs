@@ -140,6 +140,7 @@ pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
                 Some(reload.step.as_str().replace('_', " ")),
             ),
             ContinuityFact::RulesChanged(_) => word("rules"),
+            ContinuityFact::Inferred(_) => word("inferred"),
             ContinuityFact::Forgotten { .. } => word("forgotten"),
         },
         EntryKind::Finding(record) => ("finding".to_owned(), Some(record.step.to_string())),

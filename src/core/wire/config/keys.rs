@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::extract_keys::ExtractKeys;
 use super::gate::Gate;
 use super::operator_keys::OperatorKeys;
 use super::policy_keys::{CollaborationKeys, FinalityKeys, PolicyKeys};
@@ -138,7 +139,7 @@ pub struct StorageKeys {
 }
 
 /// Keys of `continuity`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ContinuityKeys {
     /// An agent that has not said for eight turns what it is at is reminded with its next prompt,
@@ -148,6 +149,8 @@ pub struct ContinuityKeys {
     pub on_start: OnStart,
     /// From how full a context on, in percent of its window, the deck has a row for it. 0: never.
     pub warn_percent: Percent,
+    /// Whether a model is asked what an agent is at that does not say it.
+    pub extract: ExtractKeys,
 }
 
 /// What an agent is told of its work when it begins.
@@ -232,6 +235,7 @@ impl Default for ContinuityKeys {
             remind: true,
             on_start: OnStart::Short,
             warn_percent: Bounded(80),
+            extract: ExtractKeys::default(),
         }
     }
 }

@@ -4,6 +4,7 @@
 //!
 //! Pure: `store::config` reads the file and what the operator trusted.
 
+mod extract_keys;
 mod gate;
 mod keys;
 mod migrate;
@@ -16,6 +17,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+pub use extract_keys::{ExtractKeys, Usd};
 pub use gate::{GATES_MAX, Gate, GateWhen, Isolation};
 pub use keys::{
     Allowed, CodexKeys, Config, DeliveryKeys, InstructionKeys, OnStart, OwnRule, RedactionKeys,

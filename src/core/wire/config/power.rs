@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
+use super::extract_keys::extract_keys;
 use super::gate::Gate;
 use super::keys::Config;
 use super::operator_keys::operator_keys;
@@ -13,7 +14,7 @@ use crate::managed_block::diff;
 
 /// The keys with power, whether this version knows what to do with them or not: what is trusted
 /// today is shown today.
-const POWER_KEYS: [&str; 9] = [
+const POWER_KEYS: [&str; 10] = [
     "gates",
     "collaboration.coordinator",
     "permissions",
@@ -23,21 +24,23 @@ const POWER_KEYS: [&str; 9] = [
     "notify",
     "headless",
     "operator",
+    "continuity.extract",
 ];
 
 /// Those of them that this version acts upon.
-const ACTS_UPON: [&str; 6] = [
+const ACTS_UPON: [&str; 7] = [
     "redaction.allow",
     "gates",
     "collaboration.coordinator",
     "permissions",
     "finality",
     "operator",
+    "continuity.extract",
 ];
 
-/// Lists of which fewer entries allow less, so that taking one away needs no trust. A gate that is
-/// taken away would allow more.
-const LESS_IS_STRICTER: [&str; 1] = ["redaction.allow"];
+/// Keys of which less allows less, so that taking one away, or an entry of a list, needs no trust. A
+/// gate that is taken away would allow more.
+const LESS_IS_STRICTER: [&str; 2] = ["redaction.allow", "continuity.extract"];
 
 /// A key whose value is not the one that was trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +108,7 @@ pub fn waiting(power: &Map<String, Value>, trusted: &Map<String, Value>) -> Vec<
 
 fn is_less(found: Option<&Value>, trusted: Option<&Value>) -> bool {
     match (found, trusted) {
-        (None, Some(Value::Array(_))) => true,
+        (None, Some(_)) => true,
         (Some(Value::Array(found)), None) => found.is_empty(),
         (Some(Value::Array(found)), Some(Value::Array(trusted))) => {
             found.iter().all(|item| trusted.contains(item))
@@ -119,6 +122,10 @@ fn is_less(found: Option<&Value>, trusted: Option<&Value>) -> bool {
 pub fn only_trusted(config: &mut Config, trusted: &Map<String, Value>) {
     set_policy(config, &trusted_policy(trusted));
     config.operator = operator_keys(trusted);
+    // Whoever takes it out of the file has asked for less.
+    if config.continuity.extract.every_turns.get() > 0 {
+        config.continuity.extract = extract_keys(trusted);
+    }
     config.gates = trusted.get("gates").map(Gate::all).unwrap_or_default();
     let allowed = trusted.get("redaction.allow").and_then(Value::as_array);
     config.redaction.allow.retain(|entry| {

@@ -215,6 +215,34 @@ fn less_of_a_list_needs_no_trust_and_more_does() {
 }
 
 #[test]
+fn a_model_is_asked_only_as_the_operator_trusts_and_no_more_than_the_file_says() {
+    let extract = json!({"everyTurns": 5, "model": "sonnet", "maxUsd": 0.2});
+    let file = object(json!({"continuity": {"extract": extract}}));
+    let asks = |file: &Map<String, Value>, trusted: &Map<String, Value>| {
+        let (mut config, problems) = read(file);
+        assert_eq!(problems, []);
+        only_trusted(&mut config, trusted);
+        let extract = config.continuity.extract;
+        (
+            extract.every_turns.get(),
+            extract.model,
+            f64::from(extract.max_usd),
+        )
+    };
+    let off = (0, "haiku".to_owned(), 0.05);
+    assert_eq!(asks(&file, &Map::new()), off);
+    let trusted = power(&file);
+    assert_eq!(asks(&file, &trusted), (5, "sonnet".to_owned(), 0.2));
+    let more = object(json!({"continuity": {"extract": {"everyTurns": 1, "maxUsd": 9}}}));
+    assert_eq!(asks(&more, &trusted), (5, "sonnet".to_owned(), 0.2));
+    assert!(waiting(&power(&more), &trusted)[0].matters_now());
+    assert_eq!(asks(&Map::new(), &trusted), off);
+    assert_eq!(waiting(&Map::new(), &trusted), []);
+    let wrong = object(json!({"continuity": {"extract": {"everyTurns": 5, "maxUsd": -1}}}));
+    assert_eq!(keys(&read(&wrong).1), ["continuity.extract.maxUsd"]);
+}
+
+#[test]
 fn the_digest_does_not_depend_on_the_order_of_keys() {
     let one = object(json!({"autonomy": {"a": 1, "b": [1, 2]}, "gates": {}}));
     let other = object(json!({"gates": {}, "autonomy": {"b": [1, 2], "a": 1}}));

@@ -1,5 +1,6 @@
 //! Entries of every kind, for property tests.
 
+mod continuity;
 mod evidence;
 
 use proptest::prelude::*;
@@ -10,14 +11,14 @@ use crate::carried::CarriedEntry;
 use crate::delivery::{DeliveryWay, OnBusy, Outcome};
 use crate::entry::{
     AgentChanged, ApprovalChoice, ApprovalEnd, ApprovalRecord, ApprovalRequest, ApprovalStep,
-    ChangedRules, ChoiceEffect, Compaction, ContinuityFact, DeliveryRecord, DeliveryResult, Entry,
-    EntryKind, FINDING, Fate, Handoff, Message, NoteKind, Predecessor, Reload, ReloadStep,
-    RulesChange, TASK, TaskRecord, TurnFiles, TurnRecord, TurnStatus, WorkTree,
+    ChoiceEffect, DeliveryRecord, DeliveryResult, Entry, EntryKind, FINDING, Fate, Handoff,
+    Message, NoteKind, Predecessor, TASK, TaskRecord, TurnRecord, TurnStatus, WorkTree,
 };
 use crate::id::{
     AttemptId, CapsuleId, EntryId, FindingId, RuntimeSession, Seq, SessionId, ThreadId, TurnId,
 };
 use crate::whole::Whole;
+use continuity::continuity;
 use evidence::{artifact, decision, finding, proposal};
 
 /// Few enough that entries refer to each other.
@@ -143,8 +144,8 @@ fn handoff() -> impl Strategy<Value = EntryKind> {
     })
 }
 
-fn note() -> impl Strategy<Value = EntryKind> {
-    let kinds = vec![
+fn note_kind() -> impl Strategy<Value = NoteKind> {
+    prop::sample::select(vec![
         NoteKind::Goal,
         NoteKind::Plan,
         NoteKind::Decision,
@@ -156,14 +157,17 @@ fn note() -> impl Strategy<Value = EntryKind> {
         NoteKind::Assumption,
         NoteKind::Done,
         NoteKind::Note,
-    ];
-    (prop::sample::select(kinds), ids(), prop::option::of(id())).prop_map(
-        |(note, handles, withdraws)| EntryKind::Note {
+    ])
+}
+
+fn note() -> impl Strategy<Value = EntryKind> {
+    (note_kind(), ids(), prop::option::of(id())).prop_map(|(note, handles, withdraws)| {
+        EntryKind::Note {
             note,
             handles,
             withdraws,
-        },
-    )
+        }
+    })
 }
 
 fn delivery() -> impl Strategy<Value = EntryKind> {
@@ -285,52 +289,6 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
                 }
             },
         )
-}
-
-fn continuity() -> impl Strategy<Value = EntryKind> {
-    let paths = || prop::collection::vec(text(), 0..3);
-    let files =
-        (paths(), paths(), paths(), 0..3_u64).prop_map(|(read, written, unfinished, helpers)| {
-            ContinuityFact::TurnFiles(TurnFiles {
-                read,
-                written,
-                unfinished,
-                helpers,
-            })
-        });
-    let tokens = || prop::option::of(0..2_000_000_u64);
-    let compaction = ("manual|auto|[a-z_]{0,12}", tokens(), tokens()).prop_map(
-        |(trigger, tokens_before, tokens_after)| {
-            ContinuityFact::Compacted(Compaction {
-                trigger: trigger.into(),
-                tokens_before,
-                tokens_after,
-            })
-        },
-    );
-    let step = prop_oneof![
-        text().prop_map(|sha256| ReloadStep::Offered { sha256 }),
-        Just(ReloadStep::Given),
-        text().prop_map(|why| ReloadStep::NotGiven { why }),
-        text().prop_map(|why| ReloadStep::Unknown { why }),
-    ];
-    let words = ("compacted|[a-z_]{0,12}", "hook|inject|[a-z_]{0,12}");
-    let reload = (id(), words, step).prop_map(|(packet_id, (cause, way), step)| {
-        ContinuityFact::Reloaded(Reload {
-            packet_id,
-            cause: cause.into(),
-            way: way.into(),
-            step,
-        })
-    });
-    let forgotten = prop::option::of(text()).prop_map(|what| ContinuityFact::Forgotten { what });
-    let rules =
-        (text(), text(), prop::collection::vec(agent(), 0..2)).prop_map(|(file, lines, by)| {
-            let files = vec![ChangedRules { file, by, lines }];
-            ContinuityFact::RulesChanged(RulesChange { files })
-        });
-    let fact = prop_oneof![files, compaction, reload, rules, forgotten];
-    (agent(), fact).prop_map(|(agent, fact)| fact.of(agent))
 }
 
 fn approval() -> impl Strategy<Value = EntryKind> {

@@ -351,6 +351,19 @@ fn continuity_object(record: &ContinuityRecord) -> Map<String, Value> {
             let title = format!("rules that {name} was told");
             (event::RULES, "recorded", title, "rules", json!(change))
         }
+        ContinuityFact::Inferred(inference) => {
+            let (status, title) = match &inference.failure {
+                Some(_) => ("failed", format!("{name}'s words could not be read")),
+                None => ("completed", format!("what {name}'s words say of its work")),
+            };
+            (
+                event::INFERRED,
+                status,
+                title,
+                "inference",
+                json!(inference),
+            )
+        }
         ContinuityFact::Forgotten { what } => {
             let title = format!("forgotten of {name}");
             (

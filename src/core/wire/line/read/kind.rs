@@ -200,6 +200,7 @@ fn read_runtime_event(line: &Map<String, Value>, entry: &Entry) -> Option<EntryK
         | event::COMPACTED
         | event::RELOADED
         | event::RULES
+        | event::INFERRED
         | event::FORGOTTEN) => {
             let fact = read_continuity(kind, object)?;
             let agent = get(object, "agent")?;
@@ -223,6 +224,7 @@ fn read_continuity(kind: &str, object: &Map<String, Value>) -> Option<Continuity
         event::COMPACTED => ContinuityFact::Compacted(get(object, "compaction")?),
         event::RELOADED => ContinuityFact::Reloaded(get(object, "reload")?),
         event::RULES => ContinuityFact::RulesChanged(get(object, "rules")?),
+        event::INFERRED => ContinuityFact::Inferred(get(object, "inference")?),
         _ => {
             let forgotten = object.get("forgotten")?.as_object()?;
             let what = get(forgotten, "what");

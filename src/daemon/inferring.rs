@@ -1,0 +1,167 @@
+//! An agent that marks nothing of its work for long: a model reads what it said, where the operator
+//! trusts that, and what it takes from it is recorded as nobody's word when the agent's next turn
+//! ends without a mark.
+
+use std::borrow::Cow;
+
+use serde_json::json;
+
+use super::event::{Event, WordsRead};
+use super::owners::Daemon;
+use crate::adapters::claude::inference::{InferenceOrder, infer};
+use crate::core::agent::{Agent, Party};
+use crate::core::continuity::{
+    ContextMarker, STATE_TAG, StateTag, day_of, inference_prompt, inferred_values,
+};
+use crate::core::entry::{ContinuityFact, Entry, EntryKind, Inference, InferredValue};
+use crate::core::id::RuntimeSession;
+
+/// The folder, beside the registry, in which each question has one.
+const FOLDER: &str = "inference";
+
+impl Daemon {
+    /// An agent said this in a turn, which is over or goes on: what it marked is recorded.
+    pub(super) fn hear(
+        &mut self,
+        agent: Agent,
+        pair: &RuntimeSession,
+        said: &[String],
+        markers: Vec<ContextMarker>,
+        is_over: bool,
+    ) {
+        if self.configuration.extract().is_none() {
+            self.inferences.end();
+        } else if markers.is_empty() {
+            self.inferences.said(agent, pair, said);
+            if is_over {
+                self.ended_without_a_mark(agent, pair);
+            }
+        } else {
+            self.inferences.forget(agent, pair);
+        }
+        self.note_markers(agent, pair, markers);
+    }
+
+    /// What was taken after an earlier turn is recorded, or a model is asked.
+    fn ended_without_a_mark(&mut self, agent: Agent, pair: &RuntimeSession) {
+        let Some(keys) = self.configuration.extract() else {
+            return;
+        };
+        let (every_turns, per_day) = (keys.every_turns.get(), keys.per_day.get());
+        let world = self.recorder.world();
+        let Some(state) = world.state_of(agent, pair) else {
+            return;
+        };
+        if let Some(inferred) = &state.inferred {
+            if state.turns > inferred.turn {
+                let values = inferred.values.clone();
+                self.record_inferred(agent, pair, values);
+            }
+        } else if state.is_inference_due(every_turns)
+            && world.inferences_on(day_of(self.clock.now_ms())) < per_day
+        {
+            self.ask_model(agent, pair);
+        }
+    }
+
+    fn record_inferred(&mut self, agent: Agent, pair: &RuntimeSession, values: Vec<InferredValue>) {
+        let notes = values.into_iter().map(|value| {
+            let kind = EntryKind::Note {
+                note: value.kind,
+                handles: Vec::new(),
+                withdraws: None,
+            };
+            let (us, to) = (Party::System, Some(agent.into()));
+            let mut note = self.entry(us, to, kind, value.text, Some(pair.clone()));
+            let tag = StateTag::Auto.as_str();
+            note.meta.insert(STATE_TAG.to_owned(), json!(tag));
+            note
+        });
+        let notes: Vec<Entry> = notes.collect();
+        self.record(
+            notes,
+            Box::new(|_, result| {
+                // It stays what it was, and is tried again when the next turn ends.
+                if let Err(refusal) = result {
+                    tracing::warn!(code = %refusal.code, "inferred notes could not be recorded");
+                }
+            }),
+        );
+    }
+
+    fn ask_model(&mut self, agent: Agent, pair: &RuntimeSession) {
+        let (Some(keys), Some(user)) = (self.configuration.extract(), self.configuration.user())
+        else {
+            return;
+        };
+        let (model, max_usd) = (keys.model.clone(), f64::from(keys.max_usd));
+        let under = user.registry.join(FOLDER);
+        // Without the program nobody is asked; `ctxrelay doctor` says so.
+        let (Some(program), Some(events)) =
+            (self.identity.claude_program.clone(), self.events.upgrade())
+        else {
+            return;
+        };
+        let Some((words, stop)) = self.inferences.begin(agent, pair) else {
+            return;
+        };
+        let redactor = self.recorder.redactor();
+        let words = words.iter().map(|text| redactor.redact_text(text).0);
+        let words: Vec<String> = words.map(Cow::into_owned).collect();
+        let order = InferenceOrder {
+            program,
+            hold_program: self.identity.own_program.clone(),
+            under,
+            model: model.clone(),
+            max_usd,
+            prompt: inference_prompt(agent, &words),
+        };
+        let pair = pair.clone();
+        tokio::spawn(async move {
+            if let Some(answer) = infer(order, stop).await {
+                let read = WordsRead {
+                    agent,
+                    pair,
+                    model,
+                    answer,
+                };
+                let _ = events.send(Event::WordsRead(read)).await;
+            }
+        });
+    }
+
+    /// A model has read what an agent said, or could not.
+    pub(super) fn on_words_read(&mut self, read: WordsRead) {
+        let WordsRead {
+            agent,
+            pair,
+            model,
+            answer,
+        } = read;
+        self.inferences.ended();
+        let (mut values, failure) = match answer.text {
+            Ok(text) => (inferred_values(&text), None),
+            Err(why) => (Vec::new(), Some(why)),
+        };
+        let state = self.recorder.world().state_of(agent, &pair);
+        // By now it may have said it itself.
+        if state.is_none_or(|state| state.turns_since_written == 0) {
+            values.clear();
+        }
+        let lines = values
+            .iter()
+            .map(|value| format!("{}: {}", value.kind.as_str().replace('_', " "), value.text));
+        let content = match &failure {
+            Some(why) => why.clone(),
+            None => lines.collect::<Vec<_>>().join("\n"),
+        };
+        let fact = ContinuityFact::Inferred(Inference {
+            model,
+            values,
+            cost_micro_usd: answer.cost_micro_usd,
+            failure,
+        });
+        let entry = self.entry(Party::System, None, fact.of(agent), content, Some(pair));
+        self.record_mere_fact(entry);
+    }
+}
