@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow};
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
+use crate::cli::record_now::RecordNow;
 use crate::core::capsule::{Capsule, Freshness, TreeNow};
 use crate::core::id::CapsuleId;
 use crate::core::redact::Redactor;
@@ -36,12 +37,9 @@ pub(in crate::cli) struct CapsuleMaker {
 impl CapsuleMaker {
     /// Of this project, as it is now.
     pub(in crate::cli) fn open(setting: &ProjectContext) -> Result<Self, Failure> {
-        let reading = disk::current_reading(setting)?;
-        let world = reading
-            .as_ref()
-            .map_or_else(Snapshot::default, |reading| reading.snapshot().clone());
-        let world = Arc::new(world);
-        let path = reading.as_ref().map(|reading| reading.path().to_owned());
+        let record = RecordNow::open(setting)?;
+        let world = Arc::clone(record.world());
+        let path = record.path().to_owned();
         let loaded = config::load(&setting.dirs, &setting.user_dirs);
         let gates = loaded.config.gates.iter().map(|gate| gate.name.clone());
         let now = CapsulesNow::new(
@@ -49,16 +47,13 @@ impl CapsuleMaker {
             Arc::clone(&world),
             gates.collect(),
             Arc::new(Redactor::with(loaded.rules.clone())),
-            move |seq| {
-                let stored = reading.as_ref().map(|reading| reading.read(seq));
-                stored.transpose().map(Option::flatten)
-            },
+            move |seq| record.read(seq),
         );
         Ok(Self {
             world,
             kept: Capsules::of(&setting.dirs),
             now,
-            path: path.unwrap_or_default(),
+            path,
         })
     }
 
