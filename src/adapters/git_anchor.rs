@@ -27,9 +27,12 @@ const CHARS_MAX: usize = 300;
 /// Lines that were added and removed in a file.
 type Lines = (u64, u64);
 
+/// Those of each file that differs from the commit.
+type LinesByFile = BTreeMap<String, Lines>;
+
 /// Where a work tree stands, and the lines that differ from the commit by file, relative to the
 /// project.
-pub type GitStand = (CapsuleGit, BTreeMap<String, Lines>);
+pub type GitStand = (CapsuleGit, LinesByFile);
 
 /// A repository, to be asked.
 #[derive(Debug)]
@@ -86,7 +89,7 @@ impl GitAnchor {
         let stand = CapsuleGit {
             commit: self.commit.clone(),
             tree,
-            changed: changed.unwrap_or(diff_stat.files),
+            changed,
             diff_stat,
             ..beside?
         };
@@ -97,9 +100,9 @@ impl GitAnchor {
         Some((stand, of_project.collect()))
     }
 
-    /// The tree of now, how many files there are where there is no commit, and the lines that differ
-    /// from the commit.
-    fn tree(&self) -> Option<(Option<String>, Option<u64>, BTreeMap<String, Lines>)> {
+    /// The tree of now, how many files differ from the commit, and their lines; without a commit how
+    /// many files there are.
+    fn tree(&self) -> Option<(Option<String>, u64, LinesByFile)> {
         let mut lines = match self.commit {
             Some(_) => self.tracked_lines()?,
             None => {
@@ -114,11 +117,11 @@ impl GitAnchor {
                 if has_new {
                     lines.extend(self.new_lines(commit)?);
                 }
-                None
+                lines.len() as u64
             }
             None => {
                 let names = text(&mut self.ours(&["ls-files", "-z"]))?;
-                Some(names.split('\0').filter(|name| !name.is_empty()).count() as u64)
+                names.split('\0').filter(|name| !name.is_empty()).count() as u64
             }
         };
         Some((tree, changed, lines))
@@ -143,7 +146,7 @@ impl GitAnchor {
     }
 
     /// The lines that differ in the files of the commit.
-    fn tracked_lines(&self) -> Option<BTreeMap<String, Lines>> {
+    fn tracked_lines(&self) -> Option<LinesByFile> {
         self.take_tracked()?;
         let args = ["diff-index", "--cached", "--no-renames", "--numstat", "-z"];
         let commit = self.commit.as_deref()?;
@@ -153,7 +156,7 @@ impl GitAnchor {
     }
 
     /// The lines of the files that the commit does not have: git holds nothing of what is in them.
-    fn new_lines(&self, commit: &str) -> Option<BTreeMap<String, Lines>> {
+    fn new_lines(&self, commit: &str) -> Option<LinesByFile> {
         let listed = bytes(&mut self.ours(&[
             "diff-index",
             "--cached",
@@ -267,7 +270,7 @@ const PLACES: [&str; 8] = [
 ];
 
 /// `added TAB removed TAB path NUL`, with `-` for what is no text.
-fn numstat(text: &str) -> BTreeMap<String, Lines> {
+fn numstat(text: &str) -> LinesByFile {
     let mut found = BTreeMap::new();
     for row in text.split('\0') {
         let mut parts = row.splitn(3, '\t');
