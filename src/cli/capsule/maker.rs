@@ -180,14 +180,16 @@ impl CapsuleMaker {
 
     /// The id that a person means.
     pub(super) fn id_of(&self, name: &str) -> Result<CapsuleId, Failure> {
+        let exact = CapsuleId::new(name);
+        let owners = [CapsuleOwner::Project, CapsuleOwner::Foreign];
+        let is_kept = |owner: &CapsuleOwner| self.kept.has(*owner, &exact);
+        if self.world.tasks.contains_key(&exact) || owners.iter().any(is_kept) {
+            return Ok(exact);
+        }
         let mut all: Vec<CapsuleId> = self.world.tasks.keys().cloned().collect();
-        all.extend(self.kept.ids(CapsuleOwner::Project));
-        all.extend(self.kept.ids(CapsuleOwner::Foreign));
+        all.extend(owners.into_iter().flat_map(|owner| self.kept.ids(owner)));
         all.sort();
         all.dedup();
-        if let Some(exact) = all.iter().find(|id| id.as_str() == name) {
-            return Ok(exact.clone());
-        }
         let mut alike = all.iter().filter(|id| id.as_str().ends_with(name));
         match (alike.next(), alike.next()) {
             (Some(one), None) if !name.is_empty() => Ok(one.clone()),

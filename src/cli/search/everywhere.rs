@@ -22,6 +22,8 @@ struct Part {
     total: u64,
     total_is_at_least: bool,
     behind: u64,
+    /// There are more behind its last hit.
+    has_more: bool,
 }
 
 impl<'a> Everywhere<'a> {
@@ -86,11 +88,16 @@ impl<'a> Everywhere<'a> {
                 page.hits.push(found);
                 last = Some(format!("{}:{cursor}", word(*kind)));
             }
+            // One more than the most at once is given by nobody.
+            if part.has_more && page.hits.len() == limit as usize {
+                page.cursor.clone_from(&last);
+            }
         }
         Ok(page)
     }
 
-    /// Up to one hit more than there is room for: that tells that there is another page.
+    /// Up to one hit more than there is room for, which tells that there is another page; where that
+    /// is more than anybody gives at once, the place's own cursor tells it.
     fn part(&self, kind: FoundIn, room: usize, after: Option<&str>) -> Result<Part, Failure> {
         let params = SearchParams {
             words: self.words.clone(),
@@ -139,6 +146,7 @@ impl<'a> Everywhere<'a> {
             total: page.total,
             total_is_at_least: page.total_is_at_least,
             behind: page.behind,
+            has_more: page.cursor.is_some(),
         })
     }
 }
@@ -165,6 +173,7 @@ fn of_page(
         total: page.total,
         total_is_at_least: page.total_is_at_least,
         behind: page.behind,
+        has_more: page.cursor.is_some(),
     }
 }
 
