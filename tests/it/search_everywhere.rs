@@ -34,7 +34,7 @@ fn operator(project: &Project, args: &[&str]) {
 
 /// Seals the session; its id. Deletes it for good with `discard`.
 #[track_caller]
-fn clear(project: &Project, discard: bool) -> String {
+pub fn clear(project: &Project, discard: bool) -> String {
     let session = session(project);
     let mut args = vec!["ledger", "clear", "--apply"];
     args.extend(discard.then_some("--discard"));
