@@ -50,7 +50,7 @@ pub struct CapsulesNow {
     read: ReadLine,
     /// Asked when it is needed: that takes as long as git does.
     git: OnceCell<Option<(GitAnchor, GitStand)>>,
-    host: Option<String>,
+    host: OnceCell<Option<String>>,
 }
 
 impl fmt::Debug for CapsulesNow {
@@ -78,7 +78,7 @@ impl CapsulesNow {
             redactor,
             read: Box::new(read),
             git: OnceCell::new(),
-            host: host(),
+            host: OnceCell::new(),
         }
     }
 
@@ -135,7 +135,7 @@ impl CapsulesNow {
                 project: &root,
                 home: home.as_deref(),
                 user: user.as_deref(),
-                host: self.host.as_deref(),
+                host: self.host.get_or_init(host).as_deref(),
             },
         );
         self.take_along(&mut full, &mask, along)?;
@@ -157,7 +157,9 @@ impl CapsulesNow {
     /// How a capsule stands to the work tree of now, and what was compared.
     pub fn compare(&self, capsule: &Capsule) -> (Freshness, TreeNow) {
         let root = &self.root;
-        let git = self.git().map(|(git, (stand, _))| (git, stand));
+        // Git is asked only about what has a place in it.
+        let git = capsule.git.as_ref().and_then(|_| self.git());
+        let git = git.map(|(git, (stand, _))| (git, stand));
         let now = tree_now(capsule, root, git);
         (capsule.freshness(&now), now)
     }
@@ -229,8 +231,12 @@ fn user(home: Option<&str>) -> Option<String> {
 
 /// The name of this machine.
 fn host() -> Option<String> {
-    let output = Command::new("uname").arg("-n").output().ok()?;
-    let name = String::from_utf8(output.stdout).ok()?;
+    let uname = || {
+        let output = Command::new("uname").arg("-n").output().ok()?;
+        String::from_utf8(output.stdout).ok()
+    };
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = name.or_else(uname)?;
     let name = name.trim();
     (!name.is_empty()).then(|| name.to_owned())
 }

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -18,6 +19,9 @@ use crate::core::snapshot::ChangedFiles;
 
 /// How long one `git` may take; a very large tree then simply has no state.
 pub(super) const DEADLINE: Duration = Duration::from_secs(20);
+
+/// How long it is not looked at, at most, whether one ended that printed all there is.
+const PAUSE_MAX: Duration = Duration::from_millis(2);
 
 /// What the index says of a repository within the work tree.
 const GITLINK: &str = "160000";
@@ -237,6 +241,19 @@ pub(super) fn line(command: &mut Command) -> Option<String> {
     (!line.is_empty()).then(|| line.to_owned())
 }
 
+/// What a command prints, if it is so many lines: a name with a line break in it cannot be told from
+/// two.
+pub(super) fn lines_of<const N: usize>(command: &mut Command) -> Option<[String; N]> {
+    let said = text(command)?;
+    let lines: Vec<String> = said.lines().map(str::to_owned).collect();
+    lines.try_into().ok()
+}
+
+/// What came of a thread that asked git; nothing where it panicked.
+pub(super) fn said<T>(thread: ScopedJoinHandle<'_, Option<T>>) -> Option<T> {
+    thread.join().ok().flatten()
+}
+
 pub(super) fn line_or_empty(command: &mut Command) -> Option<String> {
     text(command)
 }
@@ -258,25 +275,31 @@ pub(super) fn bytes_with(command: &mut Command, input: Stdio) -> Option<Vec<u8>>
         .stderr(Stdio::null());
     let mut child = start(command).ok()?;
     let mut stdout = child.stdout.take()?;
-    let reader = std::thread::spawn(move || {
+    let (sender, printed) = std::sync::mpsc::sync_channel(1);
+    std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut stdout, &mut bytes).ok()?;
-        Some(bytes)
+        let read = std::io::Read::read_to_end(&mut stdout, &mut bytes);
+        // Nobody waits any more for one that took too long.
+        let _ = sender.send(read.ok().map(|_| bytes));
     });
-    let started = Instant::now();
+    let end = Instant::now() + DEADLINE;
+    let printed = printed.recv_timeout(DEADLINE).ok().flatten();
+    // What has printed all there is ends at once: looked at too seldom, each of many short ones
+    // would take as long as the pause.
+    let mut pause = Duration::from_micros(20);
     let status = loop {
         match child.try_wait().ok()? {
             Some(status) => break status,
-            None if started.elapsed() > DEADLINE => {
+            None if printed.is_none() || Instant::now() > end => {
                 let _ = child.kill();
                 let _ = child.wait();
                 return None;
             }
-            None => std::thread::sleep(Duration::from_millis(2)),
+            None => std::thread::sleep(pause),
         }
+        pause = PAUSE_MAX.min(pause * 2);
     };
-    let bytes = reader.join().ok()??;
-    status.success().then_some(bytes)
+    printed.filter(|_| status.success())
 }
 
 #[cfg(test)]

@@ -9,10 +9,14 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use tempfile::TempDir;
 
-use super::git::{bytes, bytes_with, git, line, line_or_empty, look_through, own_repository, text};
+use super::git::{
+    borrow_objects, bytes, bytes_with, empty_repository, git, line, line_or_empty, lines_of,
+    look_through, said, text,
+};
 use super::git_untracked::{lines_in, put_in_index};
 use crate::core::capsule::{CapsuleGit, DiffStat};
 pub use patch::{ChangedContent, PatchFit, TrackedChange};
@@ -23,9 +27,12 @@ const CHARS_MAX: usize = 300;
 /// Lines that were added and removed in a file.
 type Lines = (u64, u64);
 
+/// Those of each file that differs from the commit.
+type LinesByFile = BTreeMap<String, Lines>;
+
 /// Where a work tree stands, and the lines that differ from the commit by file, relative to the
 /// project.
-pub type GitStand = (CapsuleGit, BTreeMap<String, Lines>);
+pub type GitStand = (CapsuleGit, LinesByFile);
 
 /// A repository, to be asked.
 #[derive(Debug)]
@@ -42,20 +49,24 @@ pub struct GitAnchor {
 impl GitAnchor {
     /// The repository of a folder; none where there is none, or `git` is missing.
     pub fn open(root: &Path) -> Option<Self> {
-        let top = PathBuf::from(line(git(root).args(["rev-parse", "--show-toplevel"]))?);
-        let prefix = line(git(root).args(["rev-parse", "--show-prefix"])).unwrap_or_default();
-        let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
-        let own = own_repository(root)?;
-        if let Some(shallow) = line(git(root).args(SHALLOW)) {
-            // Where the history of a shallow clone ends: without it git looks for what is not there.
-            let _ = std::fs::copy(shallow, own.path().join("shallow"));
-        }
-        let shallow = line(git(root).args(["rev-parse", "--is-shallow-repository"]));
+        // Each of these takes as long as a process does, and a person waits for all of them.
+        let (places, commit, own) = thread::scope(|scope| {
+            let commit = ["rev-parse", "--verify", "--quiet", "HEAD"];
+            let commit = scope.spawn(move || line(git(root).args(commit)));
+            let own = scope.spawn(empty_repository);
+            let places = lines_of::<5>(git(root).args(PLACES));
+            (places, said(commit), said(own))
+        });
+        let [top, prefix, common, shallow, is_shallow] = places?;
+        let own = own?;
+        borrow_objects(own.path(), Path::new(&common))?;
+        // Where the history of a shallow clone ends: without it git looks for what is not there.
+        let _ = std::fs::copy(shallow, own.path().join("shallow"));
         Some(Self {
-            is_shallow: shallow.as_deref() == Some("true"),
+            is_shallow: is_shallow == "true",
             own,
             root: root.to_owned(),
-            top,
+            top: PathBuf::from(top),
             prefix,
             commit,
         })
@@ -63,44 +74,24 @@ impl GitAnchor {
 
     /// Where it stands.
     pub fn stand(&self) -> Option<GitStand> {
-        let mut lines = match self.commit {
-            Some(_) => self.tracked_lines()?,
-            None => {
-                line_or_empty(&mut self.ours(&["read-tree", "--empty"]))?;
-                BTreeMap::new()
-            }
-        };
-        put_in_index(&|args| self.ours(args), self.own.path(), &self.top)?;
-        let tree = line(&mut self.ours(&["write-tree", "--missing-ok"]));
-        if let Some(commit) = &self.commit {
-            lines.extend(self.new_lines(commit)?);
-        }
+        let (beside, tree) = thread::scope(|scope| {
+            let beside = scope.spawn(|| Some(self.beside()));
+            let tree = self.tree();
+            (said(beside), tree)
+        });
+        let (tree, changed, lines) = tree?;
         let mut diff_stat = DiffStat::default();
         for (added, removed) in lines.values() {
             diff_stat.files += 1;
             diff_stat.added += added;
             diff_stat.removed += removed;
         }
-        let changed = match &self.commit {
-            Some(_) => diff_stat.files,
-            None => {
-                let names = text(&mut self.ours(&["ls-files", "-z"]))?;
-                names.split('\0').filter(|name| !name.is_empty()).count() as u64
-            }
-        };
-        let (ahead, behind) = self.beside_upstream().unzip();
         let stand = CapsuleGit {
             commit: self.commit.clone(),
-            branch: line(git(&self.root).args(["symbolic-ref", "--quiet", "--short", "HEAD"]))
-                .map(|branch| short(&branch)),
             tree,
             changed,
-            ahead,
-            behind,
             diff_stat,
-            remote: self.remote(),
-            root: self.first_commit(),
-            more: serde_json::Map::new(),
+            ..beside?
         };
         let of_project = lines.into_iter().filter_map(|(path, lines)| {
             let path = path.strip_prefix(&self.prefix)?.to_owned();
@@ -109,8 +100,53 @@ impl GitAnchor {
         Some((stand, of_project.collect()))
     }
 
+    /// The tree of now, how many files differ from the commit, and their lines; without a commit how
+    /// many files there are.
+    fn tree(&self) -> Option<(Option<String>, u64, LinesByFile)> {
+        let mut lines = match self.commit {
+            Some(_) => self.tracked_lines()?,
+            None => {
+                line_or_empty(&mut self.ours(&["read-tree", "--empty"]))?;
+                BTreeMap::new()
+            }
+        };
+        let has_new = put_in_index(&|args| self.ours(args), self.own.path(), &self.top)?;
+        let tree = line(&mut self.ours(&["write-tree", "--missing-ok"]));
+        let changed = match &self.commit {
+            Some(commit) => {
+                if has_new {
+                    lines.extend(self.new_lines(commit)?);
+                }
+                lines.len() as u64
+            }
+            None => {
+                let names = text(&mut self.ours(&["ls-files", "-z"]))?;
+                names.split('\0').filter(|name| !name.is_empty()).count() as u64
+            }
+        };
+        Some((tree, changed, lines))
+    }
+
+    /// What is told of other commits, branches and clones; the rest is empty.
+    fn beside(&self) -> CapsuleGit {
+        let branch = line(git(&self.root).args(["symbolic-ref", "--quiet", "--short", "HEAD"]));
+        let (ahead, behind) = self.beside_upstream().unzip();
+        CapsuleGit {
+            commit: None,
+            tree: None,
+            changed: 0,
+            ahead,
+            behind,
+            diff_stat: DiffStat::default(),
+            remote: self.remote(branch.as_deref()),
+            branch: branch.as_deref().map(short),
+            root: self.first_commit(),
+            more: serde_json::Map::new(),
+        }
+    }
+
     /// The lines that differ in the files of the commit.
-    fn tracked_lines(&self) -> Option<BTreeMap<String, Lines>> {
+    fn tracked_lines(&self) -> Option<LinesByFile> {
         self.take_tracked()?;
         let args = ["diff-index", "--cached", "--no-renames", "--numstat", "-z"];
         let commit = self.commit.as_deref()?;
@@ -120,7 +156,7 @@ impl GitAnchor {
     }
 
     /// The lines of the files that the commit does not have: git holds nothing of what is in them.
-    fn new_lines(&self, commit: &str) -> Option<BTreeMap<String, Lines>> {
+    fn new_lines(&self, commit: &str) -> Option<LinesByFile> {
         let listed = bytes(&mut self.ours(&[
             "diff-index",
             "--cached",
@@ -159,11 +195,16 @@ impl GitAnchor {
         // A name that is no hash could be an option, or a branch.
         let is_hash = commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
         let object = format!("{commit}^{{commit}}");
-        is_hash && line_or_empty(&mut self.ours(&["cat-file", "-e", &object])).is_some()
+        let is_ours = self.commit() == Some(commit);
+        let is_there = || line_or_empty(&mut self.ours(&["cat-file", "-e", &object])).is_some();
+        is_hash && (is_ours || is_there())
     }
 
     /// How many commits only the first one has, and how many only the second one; both here.
     pub fn between(&self, one: &str, other: &str) -> Option<(u64, u64)> {
+        if one == other {
+            return Some((0, 0));
+        }
         let range = format!("{one}...{other}");
         let counts = line(&mut self.ours(&["rev-list", "--left-right", "--count", &range]))?;
         let (left, right) = counts.split_once('\t')?;
@@ -176,16 +217,19 @@ impl GitAnchor {
     }
 
     /// The address of the upstream, or of the only remote, without credentials.
-    fn remote(&self) -> Option<String> {
-        let branch = line(git(&self.root).args(["symbolic-ref", "--quiet", "--short", "HEAD"]));
-        let named = branch.and_then(|branch| self.config(&format!("branch.{branch}.remote")));
-        let names = text(git(&self.root).args(["remote"])).unwrap_or_default();
-        let mut names = names.lines();
+    fn remote(&self, branch: Option<&str>) -> Option<String> {
+        let keys = r"^(branch\..*\.remote|remote\..*\.url)$";
+        let said = text(git(&self.root).args(["config", "-z", "--get-regexp", keys]))?;
+        let said = said.split('\0').filter_map(|said| said.split_once('\n'));
+        let said: BTreeMap<&str, &str> = said.collect();
+        let named = branch.and_then(|branch| said.get(&*format!("branch.{branch}.remote")));
+        let names = said.keys().filter_map(|key| key.strip_prefix("remote."));
+        let mut names = names.filter_map(|key| key.strip_suffix(".url"));
         let first = names.next();
         let only = first.filter(|first| *first == "origin" || names.next().is_none());
-        let name = named.or_else(|| only.map(str::to_owned))?;
-        let url = self.config(&format!("remote.{name}.url"))?;
-        Some(short(&without_credentials(&url)))
+        let name = named.copied().or(only)?;
+        let url = said.get(&*format!("remote.{name}.url"))?;
+        Some(short(&without_credentials(url)))
     }
 
     /// The commit without parents from which the history comes, the same in every clone that has
@@ -201,10 +245,6 @@ impl GitAnchor {
         }
     }
 
-    fn config(&self, key: &str) -> Option<String> {
-        line(git(&self.root).args(["config", "--get", key]))
-    }
-
     /// Commits that the upstream does not have, and those that only it has.
     fn beside_upstream(&self) -> Option<(u64, u64)> {
         let upstream = ["rev-parse", "--verify", "--quiet", "@{upstream}^{commit}"];
@@ -217,16 +257,20 @@ impl GitAnchor {
     }
 }
 
-/// Where git keeps at which commits a shallow clone ends.
-const SHALLOW: [&str; 4] = [
+/// Where the work tree and the repository lie, and at which commits a shallow clone ends.
+const PLACES: [&str; 8] = [
     "rev-parse",
     "--path-format=absolute",
+    "--show-toplevel",
+    "--show-prefix",
+    "--git-common-dir",
     "--git-path",
     "shallow",
+    "--is-shallow-repository",
 ];
 
 /// `added TAB removed TAB path NUL`, with `-` for what is no text.
-fn numstat(text: &str) -> BTreeMap<String, Lines> {
+fn numstat(text: &str) -> LinesByFile {
     let mut found = BTreeMap::new();
     for row in text.split('\0') {
         let mut parts = row.splitn(3, '\t');

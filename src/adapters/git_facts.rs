@@ -4,10 +4,12 @@
 //! so that nothing of the project's configuration is run. It gets a copy of the index: files that
 //! nobody touched are not read.
 
-use std::path::{Path, PathBuf};
-use std::thread::{self, ScopedJoinHandle};
+use std::path::Path;
+use std::thread;
 
-use super::git::{borrow_objects, empty_repository, git, line, line_or_empty, look_through, text};
+use super::git::{
+    borrow_objects, empty_repository, git, line, line_or_empty, lines_of, look_through, said, text,
+};
 use crate::core::continuity::GitFacts;
 
 /// How many changed files are named.
@@ -29,13 +31,15 @@ pub fn git_facts(root: &Path) -> Option<GitFacts> {
         let commit = ["rev-parse", "--verify", "--quiet", "HEAD"];
         let commit = scope.spawn(move || line(git(root).args(commit)));
         let own = scope.spawn(empty_repository);
-        (Places::of(root), said(branch), said(commit), said(own))
+        let places = lines_of::<3>(git(root).args(PLACES));
+        (places, said(branch), said(commit), said(own))
     });
-    let (Places { top, common, index }, own) = (places?, own?);
-    borrow_objects(own.path(), &common)?;
+    let ([top, common, index], own) = (places?, own?);
+    let top = Path::new(&top);
+    borrow_objects(own.path(), Path::new(&common))?;
     // A repository without a commit may have none.
     let _ = std::fs::copy(index, own.path().join("index"));
-    let ours = |args: &[&str]| look_through(own.path(), &top, args);
+    let ours = |args: &[&str]| look_through(own.path(), top, args);
     let (log, differing, others) = thread::scope(|scope| {
         let log = scope.spawn(|| {
             let format = ["log", COMMITS_MAX, "--no-color", "--format=%h %s"];
@@ -74,32 +78,15 @@ pub fn git_facts(root: &Path) -> Option<GitFacts> {
     })
 }
 
-/// Where a repository and its work tree lie.
-struct Places {
-    top: PathBuf,
-    common: PathBuf,
-    index: PathBuf,
-}
-
-impl Places {
-    fn of(root: &Path) -> Option<Self> {
-        let asked = ["--show-toplevel", "--git-common-dir", "--git-path", "index"];
-        let absolute = ["rev-parse", "--path-format=absolute"];
-        let said = text(git(root).args(absolute).args(asked))?;
-        let mut lines = said.lines().map(PathBuf::from);
-        let (top, common, index) = (lines.next()?, lines.next()?, lines.next()?);
-        // A folder whose name has a line break cannot be told from two.
-        lines
-            .next()
-            .is_none()
-            .then_some(Self { top, common, index })
-    }
-}
-
-/// What came of one of them; nothing where it panicked.
-fn said<T>(thread: ScopedJoinHandle<'_, Option<T>>) -> Option<T> {
-    thread.join().ok().flatten()
-}
+/// Where the work tree, the repository and its index lie.
+const PLACES: [&str; 6] = [
+    "rev-parse",
+    "--path-format=absolute",
+    "--show-toplevel",
+    "--git-common-dir",
+    "--git-path",
+    "index",
+];
 
 fn names_of(text: &str) -> Vec<String> {
     let names = text.split('\0').filter(|name| !name.is_empty());

@@ -31,13 +31,13 @@ const TEXT_BYTES: usize = 8000;
 /// A name of an object of git's, in hex digits.
 const OBJECT_DIGITS: usize = 40;
 
-/// Names all of them in the index of the repository at `own`, which the commands of `ours` use.
-/// `None` where git takes too long, or one of them cannot be read. Blocks for the disk.
+/// Names all of them in the index of the repository at `own`, which the commands of `ours` use; says
+/// whether there are any. `None` where git takes too long, or one of them cannot be read. Blocks for the disk.
 pub(super) fn put_in_index(
     ours: &dyn Fn(&[&str]) -> Command,
     own: &Path,
     top: &Path,
-) -> Option<()> {
+) -> Option<bool> {
     let listed = bytes(&mut ours(&[
         "ls-files",
         "--others",
@@ -73,7 +73,8 @@ pub(super) fn put_in_index(
         bytes_with(&mut ours(&args), Stdio::from(file)).map(|_| ())
     };
     feed(&named, &["--remove", "--replace", "--info-only", "--stdin"])?;
-    feed(&large, &["--replace", "--index-info"])
+    feed(&large, &["--replace", "--index-info"])?;
+    Some(!listed.is_empty())
 }
 
 /// A file that is too large for git to hash.

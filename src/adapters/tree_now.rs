@@ -31,6 +31,7 @@ pub fn tree_now(capsule: &Capsule, root: &Path, git: Option<(&GitAnchor, &Capsul
         .zip(git.commit())
         .and_then(|(then, here)| git.between(here, then));
     let first = then.and_then(|then| then.root.as_deref());
-    now.has_root = first.is_some_and(|first| git.has(first));
+    now.has_root =
+        first.is_some_and(|first| stand.root.as_deref() == Some(first) || git.has(first));
     now
 }

@@ -12,7 +12,6 @@ mod list;
 mod open;
 mod rebuild;
 pub(super) mod search;
-mod sessions;
 pub(super) mod show;
 mod verify;
 

@@ -65,6 +65,7 @@ mod passphrase;
 mod policy;
 mod queue;
 mod queue_all;
+mod record_now;
 mod recover;
 mod redact;
 mod replace;

@@ -19,8 +19,7 @@ pub enum Verb {
     /// Record what the reviews of a pull request say (operator)
     Import(import::ReviewSourceArgs),
     /// What they say, what stands first, the worst first
-    #[command(after_help = "Example: ctxrelay review list --json | jq .findings[0].path")]
-    List,
+    List(list::ListArgs),
     /// One finding, beside the file as it is now
     #[command(after_help = "Example: ctxrelay review show gh:rc:1857")]
     Show(NamedFinding),
@@ -67,7 +66,7 @@ pub struct ResolveArgs {
 pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     match verb {
         Verb::Import(args) => import::run(context, &args),
-        Verb::List => list::run(context),
+        Verb::List(args) => list::run(context, &args),
         Verb::Show(args) => list::show(context, &args.id),
         Verb::Dismiss(args) => change::dismiss(context, args),
         Verb::Resolve(args) => change::resolve(context, args),

@@ -32,7 +32,9 @@ pub use activity::{ACTIVITY_MINUTES, ActivityMinute, RecentActivity};
 pub use approval::{APPROVALS_OPEN_MAX, ApprovalSnapshot};
 pub use blocking::Blocker;
 pub use changed_files::{ChangedChecks, ChangedFiles};
-pub use finding::{FINDINGS_MAX, FindingClaim, FindingSnapshot, FindingState, FindingVerdict};
+pub use finding::{
+    FINDINGS_MAX, FindingClaim, FindingCursor, FindingSnapshot, FindingState, FindingVerdict,
+};
 pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding, TreeInQuestion};
 pub use handoff::{HandoffSnapshot, Lane, STALE_AFTER_MS};
 pub use proposal::{ProposalEnd, ProposalSnapshot};

@@ -1,12 +1,13 @@
 //! [`Capsules`]: the folder of capsules, those of the project's own tasks and those that were
 //! brought from elsewhere.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
-use super::dirs::{ProjectDirs, make_private_dir, read_private, write_private};
+use super::dirs::{ProjectDirs, exists, make_private_dir, read_private, write_private};
 use super::file_lock::wait_for_lock;
 use ctxrelay_core::id::CapsuleId;
 use ctxrelay_core::wire::capsule::FILE_BYTES_MAX;
@@ -14,8 +15,8 @@ use ctxrelay_core::wire::capsule::FILE_BYTES_MAX;
 /// The folder of those from elsewhere.
 const FOREIGN: &str = "foreign";
 
-/// How many of them are listed.
-const LISTED_MAX: usize = 1_000;
+/// How many of them are listed, the first ones by their ids: agents can fill the folder.
+const LISTED_MAX: usize = 10_000;
 
 /// Whose a capsule is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -67,6 +68,11 @@ impl Capsules {
         }
     }
 
+    /// Whether there is something in its place.
+    pub fn has(&self, owner: CapsuleOwner, id: &CapsuleId) -> bool {
+        self.path(owner, id).is_some_and(|path| exists(&path))
+    }
+
     /// Has those from elsewhere for itself until the file is dropped: what is there is read, written
     /// and recorded by one process after the other.
     ///
@@ -113,17 +119,23 @@ impl Capsules {
 
     /// The ids of those that there are, in their order.
     pub fn ids(&self, owner: CapsuleOwner) -> Vec<CapsuleId> {
-        let Ok(found) = std::fs::read_dir(self.folder(owner)) else {
-            return Vec::new();
-        };
-        let named = found.flatten().filter_map(|file| {
+        let mut ids = BTreeSet::new();
+        for id in self.all_ids(owner) {
+            ids.insert(id);
+            if ids.len() > LISTED_MAX {
+                ids.pop_last();
+            }
+        }
+        ids.into_iter().collect()
+    }
+
+    fn all_ids(&self, owner: CapsuleOwner) -> impl Iterator<Item = CapsuleId> {
+        let found = std::fs::read_dir(self.folder(owner));
+        found.into_iter().flatten().flatten().filter_map(|file| {
             let name = file.file_name();
             let id = name.to_str()?.strip_suffix(".json")?;
             CapsuleId::is_well_formed(id).then(|| CapsuleId::new(id))
-        });
-        let mut ids: Vec<CapsuleId> = named.take(LISTED_MAX).collect();
-        ids.sort();
-        ids
+        })
     }
 
     /// The files that there are: the project's own, then those from elsewhere, each by id.
@@ -145,12 +157,10 @@ impl Capsules {
         files
     }
 
-    /// The files of the project's own tasks, which go when its record does.
+    /// The files of the project's own tasks, which go when its record does: all of them.
     pub fn own_files(&self) -> Vec<PathBuf> {
-        let ids = self.ids(CapsuleOwner::Project);
-        let paths = ids
-            .iter()
-            .filter_map(|id| self.path(CapsuleOwner::Project, id));
+        let ids = self.all_ids(CapsuleOwner::Project);
+        let paths = ids.filter_map(|id| self.path(CapsuleOwner::Project, &id));
         paths.collect()
     }
 
@@ -201,5 +211,20 @@ mod tests {
         let odd = CapsuleId::new("../../config");
         assert_eq!(capsules.read(CapsuleOwner::Project, &odd).unwrap(), None);
         assert!(capsules.write(CapsuleOwner::Project, &odd, b"x").is_err());
+    }
+    #[test]
+    fn of_more_than_are_listed_the_first_ones_are_and_none_stays_behind() {
+        let place = Place::new();
+        place.dirs.create().unwrap();
+        let capsules = Capsules::of(&place.dirs);
+        make_private_dir(&capsules.own).unwrap();
+        for number in (0..=LISTED_MAX).rev() {
+            let name = format!("cap_{number:012x}.json");
+            std::fs::write(capsules.own.join(name), "").unwrap();
+        }
+        let ids = capsules.ids(CapsuleOwner::Project);
+        assert_eq!(ids.len(), LISTED_MAX);
+        assert!(ids.is_sorted() && ids[0].as_str() == "cap_000000000000");
+        assert_eq!(capsules.own_files().len(), LISTED_MAX + 1);
     }
 }

@@ -1,7 +1,9 @@
 //! `current`: which session a project is in.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 
 use ctxrelay_core::id::SessionId;
 
@@ -53,6 +55,33 @@ pub fn write_current(dirs: &ProjectDirs, session: &SessionId) -> io::Result<()> 
         ));
     }
     write_private(&dirs.current(), format!("{session}\n").as_bytes())
+}
+
+/// Every session that has a record, current, earlier and archived, with its file, youngest first:
+/// their names begin with their time. One that lies in both folders is the one that was not archived.
+///
+/// # Errors
+///
+/// When a folder cannot be read; it is named.
+pub fn all(dirs: &ProjectDirs) -> Result<Vec<(SessionId, PathBuf)>, (PathBuf, io::Error)> {
+    let mut sessions = BTreeMap::new();
+    for dir in [dirs.sessions(), dirs.archives()] {
+        let Ok(found) = fs::read_dir(&dir) else {
+            continue;
+        };
+        for file in found {
+            let file = file.map_err(|error| (dir.clone(), error))?;
+            let name = file.file_name();
+            let id = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
+            if let Some(id) = id.filter(|id| SessionId::is_well_formed(id)) {
+                let path = || file.path();
+                sessions.entry(id.to_owned()).or_insert_with(path);
+            }
+        }
+    }
+    let youngest_first = sessions.into_iter().rev();
+    let named = youngest_first.map(|(id, path)| (SessionId::new(id), path));
+    Ok(named.collect())
 }
 
 /// The youngest session that has a ledger, by the time in its id.

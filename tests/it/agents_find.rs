@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::search_everywhere::clear;
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
@@ -250,4 +251,97 @@ fn what_is_said_for_a_task_comes_from_the_record_and_not_from_a_file_that_agents
     let listed = codex.tool("capsule", json!({}));
     let fault = listed["capsules"][0]["fault"].as_str().unwrap();
     assert!(fault.contains("not what it was"), "{fault}");
+}
+
+#[test]
+fn both_agents_find_what_was_said_in_tasks_and_in_sealed_sessions_and_cite_it() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let [mut claude, mut codex] = servers(&project);
+    let id = task(&project, &mut claude);
+    operator(&project, &["close", &id, "--outcome", "fixed in 1.4"]);
+    let first = clear(&project, false);
+    claude.tool(
+        "append_note",
+        json!({"text": "tokens are short", "kind": "note"}),
+    );
+    let second = clear(&project, false);
+    claude.tool(
+        "append_note",
+        json!({"text": "tokens are opaque", "kind": "note"}),
+    );
+    let archived = |session: &str| -> Vec<Value> {
+        let lines = project.read(&format!(".contextrelay/archives/{session}.jsonl"));
+        lines
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    for agent in [&mut claude, &mut codex] {
+        let mut find = |place: &str, more: Value| {
+            let mut arguments = json!({"words": "tokens", "in": place});
+            for (name, value) in more.as_object().unwrap() {
+                arguments[name] = value.clone();
+            }
+            agent.tool("search_record", arguments)
+        };
+        let here = find("record", json!({}));
+        assert_eq!(snippets(&here), ["tokens are opaque"]);
+        let kept = find("capsules", json!({}));
+        let hit = &kept["hits"][0];
+        assert_eq!((&hit["id"], &hit["in"]), (&json!(id), &json!("capsule")));
+        assert_eq!(hit["snippet"], "tokens live for one hour");
+        assert_eq!(hit["session"], json!(first));
+        let sealed = find("archives", json!({}));
+        let sessions = [&second, &first].map(|session| json!(session));
+        let hits = sealed["hits"].as_array().unwrap();
+        assert!(hits.len() >= 2, "{sealed}");
+        for hit in hits {
+            assert!(sessions.contains(&hit["session"]), "{hit}");
+            let lines = archived(hit["session"].as_str().unwrap());
+            let cited = lines.iter().find(|line| line["id"] == hit["id"]).unwrap();
+            assert_eq!(cited["seq"], hit["seq"]);
+            assert_eq!(hit["read_context_cursor"], Value::Null);
+        }
+        assert_eq!(hits[0]["snippet"], "tokens are short");
+        // One by one they are the same, in the same order.
+        let all = find("all", json!({}));
+        let whole: Vec<Value> = all["hits"].as_array().unwrap().clone();
+        let parts = [&kept, &here, &sealed].map(|part| part["hits"].as_array().unwrap().clone());
+        assert_eq!(whole, parts.concat());
+        let (mut single, mut cursor) = (Vec::new(), None);
+        loop {
+            let more = match &cursor {
+                None => json!({"limit": 1}),
+                Some(cursor) => json!({"limit": 1, "cursor": cursor}),
+            };
+            let page = find("all", more);
+            single.extend(page["hits"].as_array().unwrap().clone());
+            cursor = page["cursor"].as_str().map(str::to_owned);
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(single, whole);
+    }
+    let wrong = json!({"words": "tokens", "in": "record", "cursor": "archive:x:1"});
+    let refused = claude.tool_refused("search_record", wrong);
+    assert_eq!(refused["code"], "invalid_arguments");
+    let wrong = json!({"words": "tokens", "in": "elsewhere"});
+    let refused = claude.tool_refused("search_record", wrong);
+    assert_eq!(refused["code"], "invalid_arguments");
+    // A session that takes long to be read is left to the operator, and that is said.
+    let long = project
+        .state()
+        .join("archives/session_1700000000000_a1b2c3d4.jsonl");
+    let file = std::fs::File::create(long).unwrap();
+    file.set_len(64 * 1024 * 1024).unwrap();
+    let found = claude.tool(
+        "search_record",
+        json!({"words": "tokens", "in": "archives"}),
+    );
+    assert_eq!(
+        (&found["sessions_not_searched"], &found["total_is_at_least"]),
+        (&json!(1), &json!(true))
+    );
 }

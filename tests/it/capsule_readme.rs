@@ -31,6 +31,22 @@ fn typed(project: &Project, line: &str) -> String {
     pty.screen()
 }
 
+/// Claude writes a file in a turn of its own, which is committed.
+fn wrote(project: &Project, path: &str) {
+    let file = project.write(path, "pub fn login() {}\n");
+    project.git(&["add", path]);
+    project.git(&["commit", "-qm", "a login"]);
+    let mut hook = project.control_of("hook").unwrap();
+    hook.expect(
+        "hello",
+        json!({"protocol": 1, "role": "hook", "pid": 4_000_000}),
+    );
+    for event in ["UserPromptSubmit", "PostToolUse", "Stop"] {
+        let params = json!({"event": event, "claudePid": null, "tool": "Write", "path": file});
+        hook.expect("hook/report", params);
+    }
+}
+
 #[test]
 fn the_readmes_five_commands_bring_a_task_from_claude_to_codex_to_another_clone() {
     let [new, send, export, import, handoff] = commands().try_into().expect("five commands");
@@ -47,6 +63,7 @@ fn the_readmes_five_commands_bring_a_task_from_claude_to_codex_to_another_clone(
         "decision",
         "tokens live for one hour",
     );
+    wrote(&project, "src/login.rs");
     let said = [
         "nobody is logged out by a restart",
         "no new dependency",
@@ -88,11 +105,33 @@ fn the_readmes_five_commands_bring_a_task_from_claude_to_codex_to_another_clone(
     }
     clone.write("README.md", "# Later\n");
     clone.git(&["commit", "-qam", "later"]);
-    let check = clone.run(["capsule", "check", &id, "--json"]);
-    let check = check.expect_success().json();
+    let check = || {
+        let check = clone.run(["capsule", "check", &id, "--json"]);
+        check.expect_success().json()
+    };
+    let told = check();
     assert_eq!(
-        (&check["freshness"], &check["ahead"]),
-        (&json!("moved"), &json!(1)),
-        "{check}"
+        (&told["freshness"], &told["ahead"], &told["touched"]),
+        (&json!("moved"), &json!(1), &json!([])),
+        "{told}"
     );
+    // Now a file that the task was about.
+    clone.write("src/login.rs", "pub fn login() { todo!() }\n");
+    let told = check();
+    assert_eq!(
+        (&told["freshness"], &told["touched"]),
+        (
+            &json!("touched"),
+            &json!([{"path": "src/login.rs", "by": null}])
+        ),
+        "{told}"
+    );
+    let said = clone.run(["capsule", "check", &id]).expect_success().stdout;
+    assert!(
+        said.contains("touched  1 of its files changed since"),
+        "{said}"
+    );
+    assert!(said.contains("changed  src/login.rs"), "{said}");
+    let (_, told) = imported(&clone, &[file.to_str().unwrap()]);
+    assert_eq!(told["touched"][0]["path"], "src/login.rs", "{told}");
 }

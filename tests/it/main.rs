@@ -10,6 +10,7 @@ mod bad_input;
 mod capsule;
 mod capsule_along;
 mod capsule_bad_input;
+mod capsule_beside;
 mod capsule_readme;
 mod cli;
 mod config;

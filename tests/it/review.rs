@@ -28,10 +28,30 @@ fn done(project: &Project, args: &[&str]) -> String {
     screen
 }
 
+/// All of them, page by page.
 fn listed(project: &Project) -> Vec<Value> {
-    let list = project.run(["review", "list", "--json"]);
-    let list = list.expect_success().json();
-    list["findings"].as_array().unwrap().clone()
+    let (mut all, mut next) = (Vec::new(), None);
+    loop {
+        let (page, cursor) = page(project, &["--limit", "400"], next.as_deref());
+        all.extend(page);
+        next = cursor;
+        if next.is_none() {
+            return all;
+        }
+    }
+}
+
+/// The findings of a page, and where the next one begins.
+fn page(project: &Project, limit: &[&str], after: Option<&str>) -> (Vec<Value>, Option<String>) {
+    let mut args = [&["review", "list", "--json"], limit].concat();
+    args.extend(after.iter().flat_map(|cursor| ["--after", *cursor]));
+    let list = project.run(args).expect_success().json();
+    let cursor = list["cursor"].as_str().map(str::to_owned);
+    (list["findings"].as_array().unwrap().clone(), cursor)
+}
+
+fn name(row: &Value) -> String {
+    row["externalId"].as_str().unwrap().to_owned()
 }
 
 /// Name, severity and state of each.
@@ -346,6 +366,54 @@ fn a_thousand_comments_come_in_page_by_page() {
             .iter()
             .any(|call| call.ends_with("comments?per_page=100&page=11"))
     );
+}
+
+#[test]
+fn findings_are_listed_in_pages_and_none_is_left_out_when_one_is_resolved_meanwhile() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let gh = FakeGh::of(&project);
+    let low = "<img alt=\"P3\" src=\"x\"> **A name.**";
+    let comments = (1..=120).map(|id| comment(id, if id % 2 == 0 { HIGH } else { low }));
+    gh.comments(&comments.collect::<Vec<_>>());
+    done(&project, &["import"]);
+    let (first, next) = page(&project, &[], None);
+    assert_eq!(first.len(), 50);
+    let next = next.expect("more than a page");
+    // The command that the text ends with shows the rest.
+    let said = project.run(["review", "list"]).expect_success().stderr;
+    let more = format!("70 more: `ctxrelay review list --after {next}`");
+    assert!(said.trim_end().ends_with(&more), "{said}");
+    // Where the page ended, before that, and behind it.
+    let (second, _) = page(&project, &[], Some(&next));
+    let over = [&first[49], &first[3], &second[0], &second[49]].map(name);
+    for id in &over {
+        done(&project, &["resolve", id]);
+    }
+    let (mut shown, mut next) = (first, Some(next));
+    while let Some(cursor) = next {
+        let (page, after) = page(&project, &["--limit", "7"], Some(&cursor));
+        assert!(page.len() == 7 || after.is_none(), "{page:?}");
+        shown.extend(page);
+        next = after;
+    }
+    let mut names: Vec<String> = shown.iter().map(name).collect();
+    // Those that were shown before they were resolved have come once more, at the end.
+    assert_eq!(names.len(), 122);
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), 120);
+    let ends: Vec<String> = shown[118..].iter().map(name).collect();
+    assert!(over.iter().all(|id| ends.contains(id)), "{ends:?}");
+    let (all, none) = page(&project, &["--limit", "120"], None);
+    assert_eq!((all.len(), none), (120, None));
+    for wrong in ["x", "1", "1-", "-1-2", "1-2-3"] {
+        let after = format!("--after={wrong}");
+        let list = project.run(["review", "list", "--json", &after]);
+        assert_eq!(list.code(), 2, "{wrong}");
+    }
+    let list = project.run(["review", "list", "--limit", "0"]);
+    assert_eq!(list.code(), 2);
 }
 
 #[test]

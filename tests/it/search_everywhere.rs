@@ -3,10 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ctxrelay::core::capsule::Capsule;
+use ctxrelay::core::id::CapsuleId;
+use ctxrelay::store::capsules::{CapsuleOwner, Capsules};
+use ctxrelay::store::dirs::ProjectDirs;
+use ctxrelay::wire::capsule::write;
 use serde_json::{Value, json};
 
 use crate::support::project::Project;
 use crate::support::pty::Pty;
+use crate::support::wait::{timeout, wait_until};
 use crate::support::ws::RpcSocket;
 
 /// Has notes recorded, as an agent's bridge.
@@ -28,7 +34,7 @@ fn operator(project: &Project, args: &[&str]) {
 
 /// Seals the session; its id. Deletes it for good with `discard`.
 #[track_caller]
-fn clear(project: &Project, discard: bool) -> String {
+pub fn clear(project: &Project, discard: bool) -> String {
     let session = session(project);
     let mut args = vec!["ledger", "clear", "--apply"];
     args.extend(discard.then_some("--discard"));
@@ -266,4 +272,51 @@ fn a_kept_file_that_somebody_spoilt_hides_no_other_task() {
     let error = list["capsules"][0]["error"].as_str().unwrap();
     assert!(error.contains("not what it was"), "{error}");
     assert_eq!(list["capsules"][1]["id"], kept);
+}
+
+/// Kept tasks from elsewhere, as many as that, each with the word.
+fn keep(project: &Project, numbers: std::ops::Range<usize>) {
+    let kept = Capsules::of(&ProjectDirs::new(project.root().to_owned(), None));
+    for number in numbers {
+        let id = CapsuleId::new(format!("cap_{number:012x}"));
+        let capsule = Capsule::new(id.clone(), format!("Plums of tree {number}"), 1);
+        let (bytes, _) = write(&capsule).unwrap();
+        kept.write(CapsuleOwner::Foreign, &id, &bytes).unwrap();
+    }
+}
+
+#[test]
+fn the_most_hits_at_once_end_with_a_cursor_where_there_are_more_and_with_none_where_not() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    keep(&project, 0..1_000);
+    let searched = |after: &[&str]| {
+        let args = [&["plums", "--limit", "1000"], after].concat();
+        // The index follows the files in the background.
+        let page = wait_until("all files in the index", timeout(), || {
+            let page = search(&project, &args);
+            (page["behind"].as_u64() == Some(0)).then_some(page)
+        });
+        let hits = page["hits"].as_array().unwrap().iter();
+        let ids: Vec<String> = hits.map(|hit| hit["id"].to_string()).collect();
+        let cursor = page["cursor"].as_str().map(str::to_owned);
+        (ids, cursor, page["total"].as_u64().unwrap())
+    };
+    let all = |place: &str| {
+        let (mut ids, cursor, total) = searched(&["--in", place]);
+        assert_eq!((ids.len(), total), (1_000, 1_001));
+        let (more, end, _) = searched(&["--in", place, "--after", &cursor.unwrap()]);
+        assert_eq!((more.len(), end), (1, None));
+        ids.extend(more);
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), 1_001);
+    };
+    let (ids, cursor, _) = searched(&["--in", "capsules"]);
+    assert_eq!((ids.len(), cursor), (1_000, None));
+    keep(&project, 1_000..1_001);
+    all("capsules");
+    all("all");
+    daemon.stop();
+    all("capsules");
 }

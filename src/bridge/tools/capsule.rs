@@ -39,8 +39,8 @@ struct Arguments {
 pub(super) fn definition() -> Definition {
     Definition {
         description:
-            "Read tasks, open and closed: list; show one (goal, decisions, files, tests); \
-                      check whether its files changed since."
+            "Read tasks: list; show one (goal, decisions, files, tests); check whether its files \
+                      changed."
                 .to_owned(),
         schema: schema::object(
             &[],

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow};
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
+use crate::cli::record_now::RecordNow;
 use crate::core::capsule::{Capsule, Freshness, TreeNow};
 use crate::core::id::CapsuleId;
 use crate::core::redact::Redactor;
@@ -36,12 +37,9 @@ pub(in crate::cli) struct CapsuleMaker {
 impl CapsuleMaker {
     /// Of this project, as it is now.
     pub(in crate::cli) fn open(setting: &ProjectContext) -> Result<Self, Failure> {
-        let reading = disk::current_reading(setting)?;
-        let world = reading
-            .as_ref()
-            .map_or_else(Snapshot::default, |reading| reading.snapshot().clone());
-        let world = Arc::new(world);
-        let path = reading.as_ref().map(|reading| reading.path().to_owned());
+        let record = RecordNow::open(setting)?;
+        let world = Arc::clone(record.world());
+        let path = record.path().to_owned();
         let loaded = config::load(&setting.dirs, &setting.user_dirs);
         let gates = loaded.config.gates.iter().map(|gate| gate.name.clone());
         let now = CapsulesNow::new(
@@ -49,16 +47,13 @@ impl CapsuleMaker {
             Arc::clone(&world),
             gates.collect(),
             Arc::new(Redactor::with(loaded.rules.clone())),
-            move |seq| {
-                let stored = reading.as_ref().map(|reading| reading.read(seq));
-                stored.transpose().map(Option::flatten)
-            },
+            move |seq| record.read(seq),
         );
         Ok(Self {
             world,
             kept: Capsules::of(&setting.dirs),
             now,
-            path: path.unwrap_or_default(),
+            path,
         })
     }
 
@@ -185,14 +180,16 @@ impl CapsuleMaker {
 
     /// The id that a person means.
     pub(super) fn id_of(&self, name: &str) -> Result<CapsuleId, Failure> {
+        let exact = CapsuleId::new(name);
+        let owners = [CapsuleOwner::Project, CapsuleOwner::Foreign];
+        let is_kept = |owner: &CapsuleOwner| self.kept.has(*owner, &exact);
+        if self.world.tasks.contains_key(&exact) || owners.iter().any(is_kept) {
+            return Ok(exact);
+        }
         let mut all: Vec<CapsuleId> = self.world.tasks.keys().cloned().collect();
-        all.extend(self.kept.ids(CapsuleOwner::Project));
-        all.extend(self.kept.ids(CapsuleOwner::Foreign));
+        all.extend(owners.into_iter().flat_map(|owner| self.kept.ids(owner)));
         all.sort();
         all.dedup();
-        if let Some(exact) = all.iter().find(|id| id.as_str() == name) {
-            return Ok(exact.clone());
-        }
         let mut alike = all.iter().filter(|id| id.as_str().ends_with(name));
         match (alike.next(), alike.next()) {
             (Some(one), None) if !name.is_empty() => Ok(one.clone()),

@@ -1,6 +1,6 @@
 //! [`Vouched`]: whether the lines that a capsule cites stand in a record that verifies.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::cli::context::CliContext;
@@ -9,7 +9,7 @@ use crate::cli::exit::Failure;
 use crate::core::capsule::Capsule;
 use crate::core::id::{Seq, SessionId};
 use crate::store::head;
-use crate::store::ledger::{self, Reading};
+use crate::store::ledger;
 use crate::wire::line;
 
 /// What vouches for the cited lines.
@@ -36,26 +36,26 @@ impl Vouched {
         capsule: &Capsule,
         ledger: Option<&Path>,
     ) -> Result<Self, Failure> {
-        let mut by_session: BTreeMap<SessionId, Vec<(Seq, &str)>> = BTreeMap::new();
+        let mut by_session: BTreeMap<SessionId, BTreeSet<(Seq, &[u8])>> = BTreeMap::new();
         for text in &capsule.origin.lines {
             if let Ok(parsed) = line::parse(text.as_bytes()) {
                 let entry = parsed.entry;
                 let lines = by_session.entry(entry.session_id).or_default();
-                lines.push((entry.seq, text));
+                lines.insert((entry.seq, text.as_bytes()));
             }
         }
         if by_session.is_empty() {
             return Ok(Self::NoLines);
         }
-        for (session, lines) in &by_session {
+        for (session, lines) in by_session {
             let path = match ledger {
                 Some(path) => path.to_owned(),
-                None => match own(context, session) {
+                None => match own(context, &session) {
                     Some(path) => path,
                     None => return Ok(Self::NoRecord),
                 },
             };
-            let has_all = has_all(context, &path, session, lines);
+            let has_all = has_all(context, &path, &lines);
             match has_all.map_err(|error| disk::unreadable(&path, &error))? {
                 true => {}
                 false => return Ok(Self::NotThere),
@@ -79,24 +79,19 @@ fn own(context: &CliContext, session: &SessionId) -> Option<PathBuf> {
     disk::session_file(&context.setting.dirs, session.as_str()).ok()
 }
 
+/// One reading of the whole file: what it does not verify is not looked for in it.
 fn has_all(
     context: &CliContext,
     path: &Path,
-    session: &SessionId,
-    lines: &[(Seq, &str)],
+    lines: &BTreeSet<(Seq, &[u8])>,
 ) -> std::io::Result<bool> {
     let setting = &context.setting;
     let outside = head::read(&setting.user_dirs, &setting.dirs.instance_id()).unwrap_or_default();
-    let report = ledger::verify(path, outside.as_ref())?;
-    if report.first_bad.is_some() || report.has_foreign_lines() {
-        return Ok(false);
-    }
-    let reading = Reading::open(path, session, None, None)?;
-    for (seq, text) in lines {
-        match reading.read(*seq)? {
-            Some(stored) if stored.line == *text => {}
-            _ => return Ok(false),
-        }
-    }
-    Ok(true)
+    let mut found = 0;
+    let report = ledger::verify_with(path, outside.as_ref(), |_, entry| {
+        // No two entries of a file have one number.
+        found += usize::from(entry.is_some_and(|entry| lines.contains(&entry)));
+    })?;
+    let is_whole = report.first_bad.is_none() && !report.has_foreign_lines();
+    Ok(is_whole && found == lines.len())
 }

@@ -14,11 +14,9 @@ use crate::core::id::SessionId;
 use crate::core::redact::Redactor;
 use crate::host::ProjectContext;
 use crate::store::search::{RequestError, SearchError, SearchRequest, search_file};
-use crate::store::{config, registry};
+use crate::store::{config, registry, session};
 use crate::wire::control::{Command, Reply};
 use crate::wire::search::{SearchHit, SearchPage, SearchParams};
-
-use super::sessions;
 
 /// Hits when nobody names a number.
 const LIMIT: u32 = 50;
@@ -128,7 +126,9 @@ pub(in crate::cli) fn all(
     request(&params)?;
     let limit = params.limit.unwrap_or(LIMIT) as usize;
     let mut page = nothing();
-    let sessions = sessions::all(&setting.dirs)?.into_iter();
+    let sessions = session::all(&setting.dirs);
+    let sessions = sessions.map_err(|(dir, error)| disk::unreadable(&dir, &error))?;
+    let sessions = sessions.into_iter();
     for (session, path) in sessions.filter(|(session, _)| Some(session) != but) {
         // Sessions before the cursor were shown; they still count.
         let room = limit.saturating_sub(page.hits.len());

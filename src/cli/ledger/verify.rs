@@ -104,7 +104,7 @@ fn verify_once(
     let bytes = path.symlink_metadata().map_or(0, |found| found.len());
     let mut gauge = Gauge::new("checking:", context.out.is_json());
     let mut lines = 0;
-    ledger::verify_with(path, outside, |done| {
+    ledger::verify_with(path, outside, |done, _| {
         lines += 1;
         gauge.tell(done, bytes, lines);
     })

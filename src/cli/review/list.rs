@@ -8,32 +8,66 @@ use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
+use crate::cli::record_now::RecordNow;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, short};
 use crate::core::entry::EntryKind;
 use crate::core::id::FindingId;
 use crate::core::review::{FindingPlace, FindingSeverity, LineFate, unquoted};
-use crate::core::snapshot::{FindingSnapshot, FindingState, Snapshot};
-use crate::store::ledger::Reading;
+use crate::core::snapshot::{FindingCursor, FindingSnapshot, FindingState};
 
 /// How much of a title fits its line, in characters.
 const TITLE_CHARS: usize = 60;
 
-pub(super) fn run(context: &CliContext) -> CliOutcome {
-    let reading = disk::current_reading(&context.setting)?;
-    let nothing = Snapshot::default();
-    let world = reading.as_ref().map_or(&nothing, Reading::snapshot);
+/// Findings when nobody names a number.
+const LIMIT: usize = 50;
+
+/// The most at once.
+const LIMIT_MAX: u64 = 1000;
+
+/// Arguments of `review list`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ctxrelay review list --json | jq .findings[0].path")]
+pub struct ListArgs {
+    /// At most this many findings, 1000 at once
+    #[arg(long, default_value_t = LIMIT, value_name = "N", value_parser = limit)]
+    pub limit: usize,
+    /// Go on after this `cursor`
+    #[arg(long, value_name = "CURSOR", value_parser = cursor)]
+    pub after: Option<FindingCursor>,
+}
+
+fn limit(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|number| (1..=LIMIT_MAX).contains(number))
+        .map(|number| number as usize)
+        .ok_or_else(|| format!("a number from 1 to {LIMIT_MAX}"))
+}
+
+fn cursor(text: &str) -> Result<FindingCursor, String> {
+    FindingCursor::read(text).ok_or_else(|| "not the `cursor` of a page before".to_owned())
+}
+
+pub(super) fn run(context: &CliContext, args: &ListArgs) -> CliOutcome {
+    let record = RecordNow::open(&context.setting)?;
+    let world = record.world();
     let places = FindingPlaces::open(&context.setting.dirs.root);
     let mut text = ReportText::new();
     let mut rows = Vec::new();
-    for (id, finding) in world.findings_in_order() {
+    let found = match args.after {
+        Some(cursor) => world.findings_after(cursor),
+        None => world.findings_in_order(),
+    };
+    let page = &found[..args.limit.min(found.len())];
+    for (id, finding) in page {
         // What is over stands where it stood.
         let place = finding.is_live().then(|| places.of(&finding.facts));
         rows.push(row(id, finding, place.as_ref()));
         line(&mut text, id, finding, place.as_ref());
     }
     let blocking = world.blocking_findings().count() as u64;
-    if rows.is_empty() {
+    if world.findings.is_empty() {
         text.note("no review findings; import some with `ctxrelay review import`");
     } else if blocking > 0 {
         text.note(format!(
@@ -41,21 +75,32 @@ pub(super) fn run(context: &CliContext) -> CliOutcome {
             count(blocking, "finding keeps", "findings keep")
         ));
     }
-    let value = json!({"findings": rows, "cursor": null});
+    let last = page.last().filter(|_| page.len() < found.len());
+    let cursor = last.map(|(_, finding)| finding.cursor().to_string());
+    if let Some(cursor) = &cursor {
+        let limit = match args.limit {
+            LIMIT => String::new(),
+            limit => format!(" --limit {limit}"),
+        };
+        text.note(format!(
+            "{} more: `ctxrelay review list{limit} --after {cursor}`",
+            found.len() - page.len()
+        ));
+    }
+    let total = world.findings.len();
+    let value = json!({"findings": rows, "total": total, "cursor": cursor});
     context.out.report(Report::new(&value, text))
 }
 
 pub(super) fn show(context: &CliContext, name: &str) -> CliOutcome {
-    let reading = disk::current_reading(&context.setting)?;
-    let nothing = Snapshot::default();
-    let world = reading.as_ref().map_or(&nothing, Reading::snapshot);
+    let record = RecordNow::open(&context.setting)?;
+    let world = record.world();
     let (id, finding) = named(world, name)?;
     let place = FindingPlaces::open(&context.setting.dirs.root).of(&finding.facts);
     let mut value = row(id, finding, Some(&place));
     let mut text = ReportText::new();
     line(&mut text, id, finding, Some(&place));
-    let said = reading.as_ref().map(|reading| said(reading, finding));
-    let (words, suggestions) = said.transpose()?.unwrap_or_default();
+    let (words, suggestions) = said(&record, finding)?;
     if let Some(url) = &finding.facts.url {
         text.spans(&[(Tone::Faint, "  "), (Tone::Faint, url)]);
     }
@@ -95,9 +140,9 @@ pub(super) fn show(context: &CliContext, name: &str) -> CliOutcome {
 }
 
 /// Its words and what it suggests, from the entry that has them.
-fn said(reading: &Reading, finding: &FindingSnapshot) -> Result<(String, Vec<String>), Failure> {
-    let stored = reading.read(finding.seq);
-    let stored = stored.map_err(|error| disk::unreadable(reading.path(), &error))?;
+fn said(record: &RecordNow, finding: &FindingSnapshot) -> Result<(String, Vec<String>), Failure> {
+    let stored = record.read(finding.seq);
+    let stored = stored.map_err(|error| disk::unreadable(record.path(), &error))?;
     Ok(match stored.map(|stored| stored.entry) {
         Some(entry) => match entry.kind {
             EntryKind::Finding(record) => (unquoted(&entry.content), record.suggestions),

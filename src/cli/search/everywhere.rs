@@ -8,20 +8,13 @@ use crate::cli::exit::Failure;
 use crate::cli::ledger::search::{all, current, noted, senseless};
 use crate::core::id::SessionId;
 use crate::store::search::{Query, RequestError};
-use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchHit, SearchPage, SearchParams};
+use crate::wire::found_pages::{FoundPages, PlaceAsked, PlaceFound};
+use crate::wire::search::{FoundIn, FoundPage, SearchHit, SearchParams};
 
 /// A search.
 pub(super) struct Everywhere<'a> {
     context: &'a CliContext,
     words: String,
-}
-
-/// What one place gives for a page: hits with the cursors that go on behind them.
-struct Part {
-    hits: Vec<(FoundHit, String)>,
-    total: u64,
-    total_is_at_least: bool,
-    behind: u64,
 }
 
 impl<'a> Everywhere<'a> {
@@ -50,129 +43,54 @@ impl<'a> Everywhere<'a> {
         limit: u32,
         after: Option<&str>,
     ) -> Result<FoundPage, Failure> {
-        let wrong = |cursor: &str| senseless(&RequestError::Cursor(cursor.to_owned()));
-        let begin = match after {
-            None => None,
-            Some(cursor) => {
-                let (name, rest) = cursor.split_once(':').ok_or_else(|| wrong(cursor))?;
-                let mut places = kinds.iter().enumerate();
-                let place = places.find(|(_, kind)| word(**kind) == name);
-                Some((place.ok_or_else(|| wrong(cursor))?.0, rest))
-            }
-        };
-        let mut page = FoundPage::default();
-        let mut last = None;
-        for (at, kind) in kinds.iter().enumerate() {
-            let room = limit as usize - page.hits.len();
-            // What was shown is still counted.
-            let (room, after) = match begin {
-                Some((first, _)) if at < first => (0, None),
-                Some((first, rest)) if at == first => (room, Some(rest)),
-                _ => (room, None),
-            };
-            let part = self.part(*kind, room, after)?;
-            page.total += part.total;
-            page.total_is_at_least |= part.total_is_at_least;
-            page.behind += part.behind;
-            let is_before = begin.is_some_and(|(first, _)| at < first);
-            for (found, cursor) in part.hits {
-                if is_before {
-                    break;
-                }
-                if page.hits.len() == limit as usize {
-                    page.cursor.clone_from(&last);
-                    break;
-                }
-                page.hits.push(found);
-                last = Some(format!("{}:{cursor}", word(*kind)));
-            }
+        let wrong = || RequestError::Cursor(after.unwrap_or_default().to_owned());
+        let pages = FoundPages::begin(kinds, limit, after);
+        let mut pages = pages.ok_or_else(|| senseless(&wrong()))?;
+        while let Some(asked) = pages.asks() {
+            pages.take(self.place(asked)?);
         }
-        Ok(page)
+        Ok(pages.finish().0)
     }
 
-    /// Up to one hit more than there is room for: that tells that there is another page.
-    fn part(&self, kind: FoundIn, room: usize, after: Option<&str>) -> Result<Part, Failure> {
+    fn place(&self, asked: PlaceAsked) -> Result<PlaceFound, Failure> {
         let params = SearchParams {
             words: self.words.clone(),
-            limit: Some(u32::try_from(room + 1).unwrap_or(u32::MAX)),
-            after: after.map(str::to_owned),
+            limit: Some(asked.limit),
+            after: asked.after,
             ..SearchParams::default()
         };
+        let setting = &self.context.setting;
         let here = || -> Result<Option<SessionId>, Failure> {
-            Ok(disk::current(&self.context.setting)?.map(|(session, _)| session))
+            Ok(disk::current(setting)?.map(|(session, _)| session))
         };
-        match kind {
-            FoundIn::Capsule => self.of_capsules(&params),
+        match asked.kind {
+            FoundIn::Capsule => {
+                let found = capsules::find(setting, &params)?;
+                Ok(PlaceFound::of_tasks(found, params.after.as_deref()))
+            }
             FoundIn::Record => {
                 let found = runtime()?.block_on(current(self.context, &params))?;
                 let session = match found.session.clone() {
                     None => here()?,
                     session => session,
                 };
-                Ok(of_page(found, kind, session, |hit| hit.seq.to_string()))
+                let by_seq = |hit: &SearchHit| hit.seq.to_string();
+                Ok(PlaceFound::of_page(
+                    found,
+                    asked.kind,
+                    session.as_ref(),
+                    by_seq,
+                ))
             }
             FoundIn::Archive => {
-                let found = all(
-                    &self.context.setting,
-                    &noted(self.context),
-                    params,
-                    here()?.as_ref(),
-                )?;
-                Ok(of_page(found, kind, None, |hit| {
-                    let session = hit.session.as_ref().map_or("", SessionId::as_str);
-                    format!("{session}:{}", hit.seq)
-                }))
+                let found = all(setting, &noted(self.context), params, here()?.as_ref())?;
+                Ok(PlaceFound::of_page(
+                    found,
+                    asked.kind,
+                    None,
+                    SearchHit::place,
+                ))
             }
         }
-    }
-
-    /// The cursor counts hits: there are few, and they stand in no order of numbers.
-    fn of_capsules(&self, params: &SearchParams) -> Result<Part, Failure> {
-        let page = capsules::find(&self.context.setting, params)?;
-        let shown = params.after.as_deref().map_or(Ok(0), str::parse);
-        let shown: usize = shown.unwrap_or_default();
-        let hits = page.hits.into_iter().enumerate();
-        Ok(Part {
-            hits: hits
-                .map(|(at, found)| (found, (shown + at + 1).to_string()))
-                .collect(),
-            total: page.total,
-            total_is_at_least: page.total_is_at_least,
-            behind: page.behind,
-        })
-    }
-}
-
-fn of_page(
-    page: SearchPage,
-    kind: FoundIn,
-    session: Option<SessionId>,
-    cursor: impl Fn(&SearchHit) -> String,
-) -> Part {
-    let hits = page.hits.into_iter().map(|mut hit| {
-        let cursor = cursor(&hit);
-        hit.session = hit.session.or_else(|| session.clone());
-        let found = FoundHit {
-            kind,
-            hit,
-            freshness: None,
-            foreign: false,
-        };
-        (found, cursor)
-    });
-    Part {
-        hits: hits.collect(),
-        total: page.total,
-        total_is_at_least: page.total_is_at_least,
-        behind: page.behind,
-    }
-}
-
-/// How a cursor names a place.
-fn word(kind: FoundIn) -> &'static str {
-    match kind {
-        FoundIn::Record => "record",
-        FoundIn::Archive => "archive",
-        FoundIn::Capsule => "capsule",
     }
 }

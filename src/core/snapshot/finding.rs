@@ -1,6 +1,7 @@
 //! [`FindingSnapshot`]: a finding of a review, as the record tells it.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -112,6 +113,11 @@ impl FindingSnapshot {
     /// In the order in which findings are looked at: what stands first, then the worst, then by
     /// place, the unrated last.
     pub fn order(&self) -> impl Ord + '_ {
+        self.order_at(self.cursor())
+    }
+
+    /// Its place in that order, as it is now.
+    pub fn cursor(&self) -> FindingCursor {
         let rank = match &self.facts.severity {
             Some(FindingSeverity::Critical) => 0_u8,
             Some(FindingSeverity::High) => 1,
@@ -119,8 +125,40 @@ impl FindingSnapshot {
             Some(FindingSeverity::Low) => 3,
             Some(FindingSeverity::Other(_)) | None => 4,
         };
-        let place = (&self.facts.path, self.facts.line);
-        (!self.is_live(), rank, place, self.first)
+        FindingCursor {
+            rank: u8::from(!self.is_live()) * 10 + rank,
+            first: self.first,
+        }
+    }
+
+    fn order_at(&self, cursor: FindingCursor) -> impl Ord + '_ {
+        (cursor.rank, (&self.facts.path, self.facts.line), self.first)
+    }
+}
+
+/// A place in the order in which findings are looked at. It stays where it is when the finding that
+/// stood there is resolved meanwhile, which then comes once more, further behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FindingCursor {
+    rank: u8,
+    first: Seq,
+}
+
+impl fmt::Display for FindingCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.rank, self.first)
+    }
+}
+
+impl FindingCursor {
+    /// As it was written down; none of a text that is no cursor.
+    pub fn read(text: &str) -> Option<Self> {
+        let (rank, first) = text.split_once('-')?;
+        let (rank, first) = (rank.parse().ok()?, first.parse().ok()?);
+        Some(Self {
+            rank,
+            first: Seq(first),
+        })
     }
 }
 
@@ -129,6 +167,21 @@ impl Snapshot {
     pub fn findings_in_order(&self) -> Vec<(&FindingId, &FindingSnapshot)> {
         let mut findings: Vec<_> = self.findings.iter().collect();
         findings.sort_by(|(_, one), (_, other)| one.order().cmp(&other.order()));
+        findings
+    }
+
+    /// Those of them behind a place. Where the finding that stood there is forgotten, those like it
+    /// come once more.
+    pub fn findings_after(&self, cursor: FindingCursor) -> Vec<(&FindingId, &FindingSnapshot)> {
+        let mut findings = self.findings_in_order();
+        let mut all = self.findings.values();
+        match all.find(|finding| finding.first == cursor.first) {
+            Some(there) => {
+                let there = there.order_at(cursor);
+                findings.retain(|(_, finding)| finding.order_at(finding.cursor()) > there);
+            }
+            None => findings.retain(|(_, finding)| finding.cursor().rank >= cursor.rank),
+        }
         findings
     }
 

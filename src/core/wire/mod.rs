@@ -5,6 +5,7 @@ pub mod claude;
 pub mod codex;
 pub mod config;
 pub mod control;
+pub mod found_pages;
 pub mod github;
 pub mod json_size;
 pub mod jsonrpc;

@@ -8,8 +8,8 @@ use crate::capsule::Freshness;
 use crate::id::{EntryId, SessionId};
 use crate::wire::window::RowQuery;
 
-/// Arguments of [`super::control::Command::LedgerSearch`] and
-/// [`super::control::Command::SearchCapsules`].
+/// Arguments of [`super::control::Command::LedgerSearch`],
+/// [`super::control::Command::SearchCapsules`] and [`super::control::Command::SearchSealed`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SearchParams {
@@ -26,7 +26,7 @@ pub struct SearchParams {
 }
 
 /// What was found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchPage {
     /// The session that was searched, where it was one.
@@ -47,6 +47,17 @@ pub struct SearchPage {
     /// How many entries could not be searched, because the index is still being built.
     #[serde(default)]
     pub behind: u64,
+}
+
+/// What was found in sessions that are sealed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct SealedPage {
+    /// It; the cursor may go on with a session that has nothing.
+    pub page: SearchPage,
+    /// How many sessions are too long to be searched for somebody who waits.
+    #[serde(default)]
+    pub too_long: u64,
 }
 
 /// An entry that was found.
@@ -75,6 +86,14 @@ pub struct SearchHit {
     /// The words found: ranges of `snippet` in characters (Unicode scalar values), from and to.
     #[serde(default)]
     pub marks: Vec<(u32, u32)>,
+}
+
+impl SearchHit {
+    /// Its place among several sessions, as their cursor names it.
+    pub fn place(&self) -> String {
+        let session = self.session.as_ref().map_or("", SessionId::as_str);
+        format!("{session}:{}", self.seq)
+    }
 }
 
 /// Where something was found.

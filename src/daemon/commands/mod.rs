@@ -119,6 +119,10 @@ impl Daemon {
             Command::SearchCapsules(params) => {
                 search::find_capsules(&self.recorder, &params, reply);
             }
+            Command::SearchSealed(params) => {
+                let dirs = self.dirs.clone();
+                search::find_sealed(dirs, &self.recorder, &self.readers, conn, &params, reply);
+            }
             Command::ReadCapsules(params) => {
                 let mut agents = Agent::ALL.into_iter();
                 let asking = agents.find(|agent| role == Role::of(*agent));

@@ -11,7 +11,9 @@ use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::{ReplySender, answer, too_much};
 use crate::store::derived;
 use crate::store::dirs::ProjectDirs;
-use crate::store::search::{CapsuleRequest, RequestError, SearchError, SearchRequest};
+use crate::store::search::{
+    CapsuleRequest, RequestError, SealedRequest, SearchError, SearchRequest, search_sealed,
+};
 use crate::wire::control::{Refusal, RefusalCode, Reply};
 use crate::wire::search::{IndexReport, RebuildParams, SearchParams};
 
@@ -39,6 +41,28 @@ pub(super) fn find_capsules<T>(recorder: &Recorder<T>, params: &SearchParams, re
     recorder.search().find_capsules(request, move |found| {
         let found = found.map(Reply::FoundTasks);
         answer(reply, found.map_err(|error| refusal(&error)));
+    });
+}
+
+/// Searches the sealed sessions, beside the loop.
+pub(super) fn find_sealed<T>(
+    dirs: ProjectDirs,
+    recorder: &Recorder<T>,
+    readers: &Readers,
+    conn: ConnId,
+    params: &SearchParams,
+    reply: ReplySender,
+) {
+    let request = match SealedRequest::of(params) {
+        Ok(request) => request,
+        Err(error) => return answer(reply, Err(senseless(&error))),
+    };
+    let current = recorder.session_id().clone();
+    let redactor = Arc::clone(recorder.redactor());
+    readers.read(conn, reply, move || {
+        let found = search_sealed(&dirs, &current, &redactor, &request);
+        let found = found.map(Reply::FoundSealed);
+        found.map_err(|error| refusal(&error))
     });
 }
 

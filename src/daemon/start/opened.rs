@@ -130,7 +130,7 @@ impl Claimed {
         let (queue, queue_was_older) = Outbox::queue_of(dirs, user_dirs)?;
         let (outbox, unknowable) = Outbox::open(queue, &opened.snapshot, channel.queue_events())?;
         let heads = HeadKeeper::start(heads).map_err(state_failed)?;
-        let from = opened.snapshot.seq.0;
+        let from = report.spared_to.0;
         let checkpoints = CheckpointKeeper::start(dirs, user_dirs, from).map_err(state_failed)?;
         let search = Search::start(
             dirs,

@@ -13,7 +13,7 @@ use crate::dirs::ProjectDirs;
 use crate::disk_space::DiskSpace;
 use crate::head::Heads;
 use ctxrelay_core::alarm::Alarm;
-use ctxrelay_core::id::SessionId;
+use ctxrelay_core::id::{Seq, SessionId};
 use ctxrelay_core::redact::Redactor;
 use ctxrelay_core::snapshot::Snapshot;
 use ctxrelay_core::wire::line::is_hash;
@@ -103,6 +103,8 @@ pub struct OpenReport {
     /// Every line was read, or none was changed since a run that read them. If not, only
     /// [`super::verify`] knows whether what the checkpoint covers is as it was.
     pub is_read: bool,
+    /// The last entry that the checkpoint spared reading.
+    pub spared_to: Seq,
     /// The last entries, oldest first, [`RECENT_MAX`] at most.
     pub recent: VecDeque<Arc<Stored>>,
     /// What somebody else did to it, as far as it does not tell of that itself.
@@ -225,6 +227,7 @@ pub(super) fn open_file(
         head: found.checker.head(),
         chain_ok: found.checker.fault().is_none(),
         is_read: found.is_read,
+        spared_to: found.spared_to,
         recent: found.recent,
         alarms,
     };

@@ -45,6 +45,8 @@ pub(super) struct Scan {
     pub is_newer: bool,
     /// Every line was read, or none was changed since a run that read them.
     pub is_read: bool,
+    /// The last entry that a checkpoint spared reading.
+    pub spared_to: Seq,
     /// From [`Self::bytes`] on stands what is not believed: nothing of it is in here.
     pub is_cut_short: bool,
     /// The head outside is of an entry that the file does not have.
@@ -66,6 +68,7 @@ fn nothing(foreign_through: Seq) -> Scan {
         end: End::Whole,
         is_newer: false,
         is_read: true,
+        spared_to: Seq(0),
         is_cut_short: false,
         lost: None,
     }
@@ -150,6 +153,7 @@ fn resume(
         bytes: checkpoint.bytes(),
         checker: checkpoint.checker,
         index: checkpoint.index,
+        spared_to: checkpoint.snapshot.seq,
         snapshot: checkpoint.snapshot,
         recent: VecDeque::new(),
         end: End::Whole,

@@ -104,10 +104,11 @@ impl OutsideHead {
 ///
 /// When the file cannot be read. What is wrong in it is no error but in the report.
 pub fn verify(path: &Path, outside: Option<&Kept>) -> io::Result<VerifyReport> {
-    verify_with(path, outside, |_| {})
+    verify_with(path, outside, |_, _| {})
 }
 
-/// As [`verify`]; says after each line how many bytes are checked.
+/// As [`verify`]; says after each line how many bytes are checked, and of an entry its number and its
+/// line.
 ///
 /// # Errors
 ///
@@ -115,7 +116,7 @@ pub fn verify(path: &Path, outside: Option<&Kept>) -> io::Result<VerifyReport> {
 pub fn verify_with(
     path: &Path,
     outside: Option<&Kept>,
-    mut on_bytes: impl FnMut(u64),
+    mut on_line: impl FnMut(u64, Option<(Seq, &[u8])>),
 ) -> io::Result<VerifyReport> {
     let session = path.file_stem().and_then(|stem| stem.to_str());
     let kept = outside.filter(|kept| session == Some(kept.head.session_id.as_str()));
@@ -139,6 +140,7 @@ pub fn verify_with(
     walk(lines, &mut checker, parse_link, |checker, walked| {
         let (offset, end, text) = (walked.offset, walked.end, walked.text);
         let (judged, _) = belief.line(checker, walked);
+        let mut entry = None;
         match judged {
             JudgedLine::Foreign => {
                 foreign_from = Some(offset);
@@ -158,9 +160,10 @@ pub fn verify_with(
                     alarms.raised(id, alarm);
                 }
                 seen_outside |= outside.is_some_and(|head| seq == head.seq && hash == head.hash);
+                entry = Some((Seq(seq), text));
             }
         }
-        on_bytes(end);
+        on_line(end, entry);
         ControlFlow::Continue(())
     })?;
     if let Some(offset) = foreign_from {

@@ -21,6 +21,7 @@ mod keep_up;
 mod page;
 mod passages;
 mod query;
+mod sealed;
 mod snippet;
 mod text;
 
@@ -35,4 +36,5 @@ pub use follow::{Search, SearchState, SearchWaiter};
 pub use index::discard;
 pub use page::RequestError;
 pub use query::{Query, QueryError};
+pub use sealed::{SEALED_BYTES_MAX, SealedRequest, search_sealed};
 pub use snippet::Snippet;

@@ -80,6 +80,9 @@ pub enum Command {
     /// Words in tasks that can travel: open, closed, from elsewhere.
     #[serde(rename = "capsules/search")]
     SearchCapsules(SearchParams),
+    /// Words in the sessions that are sealed.
+    #[serde(rename = "sealed/search")]
+    SearchSealed(SearchParams),
     /// Tasks that can travel: which there are, what one says, whether that is still so.
     #[serde(rename = "capsules/read")]
     ReadCapsules(ReadCapsulesParams),
@@ -211,6 +214,7 @@ impl Command {
             Self::LedgerWindow(_) => "ledger/window",
             Self::LedgerSearch(_) => "ledger/search",
             Self::SearchCapsules(_) => "capsules/search",
+            Self::SearchSealed(_) => "sealed/search",
             Self::ReadCapsules(_) => "capsules/read",
             Self::ReadFinding(_) => "finding/read",
             Self::LedgerRebuild(_) => "ledger/rebuild",
@@ -277,6 +281,7 @@ impl Command {
             | Self::LedgerWindow(_)
             | Self::LedgerSearch(_)
             | Self::SearchCapsules(_)
+            | Self::SearchSealed(_)
             | Self::ReadCapsules(_)
             | Self::ReadFinding(_)
             | Self::LedgerRebuild(_)

@@ -14,7 +14,7 @@ use crate::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
 use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
 use crate::live_turn::LiveTurn;
 use crate::snapshot::Snapshot;
-use crate::wire::search::{FoundPage, IndexReport, SearchPage};
+use crate::wire::search::{FoundPage, IndexReport, SealedPage, SearchPage};
 use crate::wire::status::Status;
 use crate::wire::window::WindowPage;
 
@@ -56,6 +56,8 @@ pub enum Reply {
     Found(SearchPage),
     /// What a search in tasks found; how each stands to the work tree is not said.
     FoundTasks(FoundPage),
+    /// What a search in sealed sessions found.
+    FoundSealed(SealedPage),
     /// How far what is derived is.
     Index(IndexReport),
     /// The outbox.

@@ -49,7 +49,8 @@ struct Offer {
 }
 
 impl CheckpointKeeper {
-    /// Begins. `from` is the number of the last entry at the start.
+    /// Begins. `from` is the last entry that the checkpoint there spared reading: of a long record
+    /// without one the first is written with the next entry.
     ///
     /// # Errors
     ///

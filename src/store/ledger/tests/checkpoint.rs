@@ -130,6 +130,37 @@ fn more_entries_than_one_block_of_slots() {
 }
 
 #[test]
+fn a_long_record_without_a_checkpoint_has_one_after_the_next_entry() {
+    for (length, has_one) in [(100, false), (2_100, true)] {
+        let project = Project::new();
+        let mut open = project.open();
+        open.append(project.notes(0..length)).unwrap();
+        open.close();
+        let follow = || {
+            let mut open = project.open_with(project.options_with_checkpoint());
+            let from = open.report.spared_to.0;
+            let mut keeper = CheckpointKeeper::start(&project.dirs, &project.user(), from).unwrap();
+            let last = open.append(project.notes(length..length + 1)).unwrap();
+            let (world, hash) = (Arc::new(open.live.clone()), &last[0].hash);
+            keeper.moved(&open.ledger, &project.session, &world, hash);
+            // What was offered is written before it ends.
+            drop(keeper);
+            open.close();
+            (from, project.checkpoint())
+        };
+        let (from, checkpoint) = follow();
+        assert_eq!((from, checkpoint.is_some()), (0, has_one), "{length}");
+        assert_eq!(project.seen(checkpoint), project.seen(None));
+        // Of one that has it nothing more is written.
+        let before = fs::read(project.dirs.state_file("checkpoint")).ok();
+        let (from, _) = follow();
+        assert_eq!(from > 0, has_one);
+        let after = fs::read(project.dirs.state_file("checkpoint")).ok();
+        assert_eq!(before, after);
+    }
+}
+
+#[test]
 fn a_checkpoint_that_anybody_changed_is_not_taken() {
     for name in ["checkpoint", "checkpoint.slots"] {
         let project = Project::new();

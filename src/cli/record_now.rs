@@ -1,0 +1,115 @@
+//! [`RecordNow`]: the record as it is now, for whoever looks at a few lines of it: from the daemon,
+//! which has all of it in memory, or from the disk where none can be asked.
+
+use std::cell::OnceCell;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::runtime::Runtime;
+
+use super::connect::{self, DaemonFound, Live, runtime};
+use super::disk;
+use super::exit::Failure;
+use crate::core::id::Seq;
+use crate::core::snapshot::Snapshot;
+use crate::host::ProjectContext;
+use crate::store::ledger::{Reading, Stored};
+use crate::wire::control::{Command, Reply};
+
+/// The folded world of the current session, and its lines.
+pub(super) struct RecordNow {
+    world: Arc<Snapshot>,
+    path: PathBuf,
+    daemon: Option<(Runtime, Live)>,
+    /// Opened when it is needed: without a checkpoint beside it all of it is read.
+    file: OnceCell<Option<Reading>>,
+    setting: ProjectContext,
+}
+
+impl RecordNow {
+    /// Of this project; an empty one while there is none.
+    ///
+    /// # Errors
+    ///
+    /// When neither the daemon nor the disk tells.
+    pub(super) fn open(setting: &ProjectContext) -> Result<Self, Failure> {
+        let path = disk::current(setting)?.map(|(_, path)| path);
+        let runtime = runtime()?;
+        let asked = runtime.block_on(async {
+            match connect::control(setting).await {
+                DaemonFound::Live(live) => Some((live.snapshot().await.ok()?, live)),
+                DaemonFound::Nobody | DaemonFound::Unfit(_) => None,
+            }
+        });
+        let (world, daemon, file) = match asked {
+            Some((world, live)) => (world, Some((runtime, live)), OnceCell::new()),
+            None => {
+                let reading = disk::current_reading(setting)?;
+                let world = reading.as_ref().map(Reading::snapshot).cloned();
+                (world.unwrap_or_default(), None, OnceCell::from(reading))
+            }
+        };
+        Ok(Self {
+            world: Arc::new(world),
+            path: path.unwrap_or_default(),
+            daemon,
+            file,
+            setting: setting.clone(),
+        })
+    }
+
+    /// The fold of all entries.
+    pub(super) fn world(&self) -> &Arc<Snapshot> {
+        &self.world
+    }
+
+    /// The file; empty while there is none.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// One entry by its number.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, or no longer has the entry where it was.
+    pub(super) fn read(&self, seq: Seq) -> io::Result<Option<Stored>> {
+        match self.asked(seq) {
+            None => match self.file()? {
+                Some(reading) => reading.read(seq),
+                None => Ok(None),
+            },
+            found => Ok(found),
+        }
+    }
+
+    /// What the daemon says; taken only where it is, to the byte, the line that its hash was made of,
+    /// and of this session, which may have been sealed in the meantime.
+    fn asked(&self, seq: Seq) -> Option<Stored> {
+        let (runtime, live) = self.daemon.as_ref()?;
+        let show = Command::LedgerShow {
+            entry: seq.to_string(),
+            full: false,
+        };
+        let Ok(Reply::Entry(line)) = runtime.block_on(live.ask(show)) else {
+            return None;
+        };
+        let stored: Stored = serde_json::from_value(line).ok()?;
+        let entry = &stored.entry;
+        let is_here = entry.seq == seq && Some(&entry.session_id) == self.world.session_id.as_ref();
+        (is_here && stored.is_of(&stored.hash)).then_some(stored)
+    }
+
+    fn file(&self) -> io::Result<Option<&Reading>> {
+        if self.file.get().is_none() {
+            let session = self.world.session_id.as_ref();
+            let opened = session.map(|session| disk::reading(&self.setting, session.as_str()));
+            let opened = opened
+                .transpose()
+                .map_err(|failure| io::Error::other(failure.message))?;
+            let _ = self.file.set(opened);
+        }
+        Ok(self.file.get().and_then(Option::as_ref))
+    }
+}
