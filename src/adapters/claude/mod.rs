@@ -7,6 +7,6 @@
 pub mod files;
 pub mod install;
 pub mod plugin;
-mod shell;
+pub(in crate::adapters) mod shell;
 pub mod status_line;
 pub mod transcript;

@@ -148,6 +148,10 @@ pub struct ContinuityKeys {
     pub on_start: OnStart,
     /// From how full a context on, in percent of its window, the deck has a row for it. 0: never.
     pub warn_percent: Percent,
+    /// A hook of ours in Codex's app-server gives the packet ahead of the first request after a
+    /// compaction. It runs once you have reviewed it in Codex. Counts only as the operator last
+    /// trusted it, from the next start of the app-server on.
+    pub codex_hook: bool,
 }
 
 /// What an agent is told of its work when it begins.
@@ -232,6 +236,7 @@ impl Default for ContinuityKeys {
             remind: true,
             on_start: OnStart::Short,
             warn_percent: Bounded(80),
+            codex_hook: false,
         }
     }
 }

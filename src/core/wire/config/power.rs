@@ -11,9 +11,12 @@ use super::policy_keys::{set_policy, trusted_policy};
 use crate::hex::hex;
 use crate::managed_block::diff;
 
+/// Whether a program of ours is put into Codex.
+const CODEX_HOOK: &str = "continuity.codexHook";
+
 /// The keys with power, whether this version knows what to do with them or not: what is trusted
 /// today is shown today.
-const POWER_KEYS: [&str; 9] = [
+const POWER_KEYS: [&str; 10] = [
     "gates",
     "collaboration.coordinator",
     "permissions",
@@ -23,16 +26,18 @@ const POWER_KEYS: [&str; 9] = [
     "notify",
     "headless",
     "operator",
+    CODEX_HOOK,
 ];
 
 /// Those of them that this version acts upon.
-const ACTS_UPON: [&str; 6] = [
+const ACTS_UPON: [&str; 7] = [
     "redaction.allow",
     "gates",
     "collaboration.coordinator",
     "permissions",
     "finality",
     "operator",
+    CODEX_HOOK,
 ];
 
 /// Lists of which fewer entries allow less, so that taking one away needs no trust. A gate that is
@@ -120,6 +125,8 @@ pub fn only_trusted(config: &mut Config, trusted: &Map<String, Value>) {
     set_policy(config, &trusted_policy(trusted));
     config.operator = operator_keys(trusted);
     config.gates = trusted.get("gates").map(Gate::all).unwrap_or_default();
+    let hook = trusted.get(CODEX_HOOK).and_then(Value::as_bool);
+    config.continuity.codex_hook = hook.unwrap_or_default();
     let allowed = trusted.get("redaction.allow").and_then(Value::as_array);
     config.redaction.allow.retain(|entry| {
         let entry = serde_json::to_value(entry).unwrap_or_default();
