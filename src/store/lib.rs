@@ -15,6 +15,7 @@ pub mod erase;
 pub mod failed;
 mod file_lock;
 pub mod head;
+pub mod kept_file;
 mod latest;
 pub mod ledger;
 pub mod mend;
