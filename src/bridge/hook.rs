@@ -17,9 +17,11 @@ use tokio::time::timeout;
 use crate::client::{Client, ClientError, Connection};
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
+use crate::core::instructions::SHARED_CHARS_MAX;
 use crate::core::trace;
 use crate::wire::control::{
-    AskApprovalParams, Command, HookParams, HookReply, IdsParams, MONITOR, MONITOR_BEFORE, Reply,
+    AskApprovalParams, CODEX_COMPACTED, Command, HookParams, HookReply, IdsParams, MONITOR,
+    MONITOR_BEFORE, Reply,
 };
 use permission::{PermissionAsk, tool_use};
 
@@ -43,6 +45,9 @@ const INPUT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// a file with a preview of 10,500 (observed).
 const CONTEXT_CHARS_MAX: usize = 9_000;
 
+/// As [`CONTEXT_CHARS_MAX`], for Codex, which takes all of it (0.169.0, observed).
+const CODEX_CHARS_MAX: usize = SHARED_CHARS_MAX;
+
 /// How a prompt begins that a monitor made and no human wrote.
 const MONITOR_PROMPT: &str = "<task-notification>";
 
@@ -55,7 +60,13 @@ const PATH_BYTES_MAX: usize = 4_096;
 /// The events whose answer reaches the model, each as `additionalContext`; the others report a
 /// state. A `Stop` that answers prolongs its turn; `decision: "block"` would too, and is shown to
 /// the human as a problem (Claude Code 2.1.330, observed).
-const CARRIERS: [&str; 4] = [SESSION_START, "UserPromptSubmit", "PostToolUse", "Stop"];
+const CARRIERS: [&str; 5] = [
+    SESSION_START,
+    "UserPromptSubmit",
+    "PostToolUse",
+    "Stop",
+    CODEX_COMPACTED,
+];
 
 /// The event whose answer joins the instructions of a compaction, as plain text. It is shown to the
 /// person too (Claude Code 2.1.330, observed).
@@ -93,7 +104,7 @@ where
 {
     let work = hook(event, caller, input, output, client.clone());
     let wait = match event {
-        SESSION_START => SESSION_START_WAIT,
+        SESSION_START | CODEX_COMPACTED => SESSION_START_WAIT,
         _ => HOOK_WAIT,
     };
     match timeout(wait, work).await {
@@ -197,13 +208,17 @@ where
         ids,
     } = reply;
     let context = additional_context.filter(|context| !context.is_empty())?;
-    if context.chars().count() > CONTEXT_CHARS_MAX {
-        tracing::warn!("the daemon gave more context than Claude takes whole");
+    let (name, chars_max) = match event {
+        CODEX_COMPACTED => (SESSION_START, CODEX_CHARS_MAX),
+        _ => (event, CONTEXT_CHARS_MAX),
+    };
+    if context.chars().count() > chars_max {
+        tracing::warn!("the daemon gave more context than the agent takes whole");
         return None;
     }
     let mut line = json!({
         "hookSpecificOutput": {
-            "hookEventName": event,
+            "hookEventName": name,
             "additionalContext": context,
         }
     })

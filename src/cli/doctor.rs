@@ -25,6 +25,7 @@ use crate::store::owner::is_held;
 use crate::store::published::Published;
 use crate::store::secrets::{Secret, read_token};
 use crate::store::{head, ledger, sentinel};
+use crate::wire::status::HookReview;
 
 /// A ledger above this is not verified as a whole here; `ledger verify` is there for it.
 const VERIFY_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -36,8 +37,15 @@ pub struct Args {}
 
 pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
     let setting = &context.setting;
-    let found = runtime()?.block_on(connect::control(setting));
-    let checks = vec![
+    let (found, hook) = runtime()?.block_on(async {
+        let found = connect::control(setting).await;
+        let hook = match &found {
+            DaemonFound::Live(live) => live.status().await.ok(),
+            _ => None,
+        };
+        (found, hook.and_then(|status| status.agents.codex.hook))
+    });
+    let mut checks = vec![
         project(setting),
         git(setting),
         instructions(setting),
@@ -52,6 +60,7 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         programs::plugin(setting),
         programs::tmux(setting),
     ];
+    checks.extend(hook.map(|review| codex_hook(&review)));
     let ok = checks.iter().all(|check| check.ok);
     let report = Report::new(&json!({"ok": ok, "checks": checks}), text(&checks));
     context.out.report(report.checked(ok))
@@ -206,6 +215,19 @@ fn daemon(setting: &ProjectContext, found: &DaemonFound) -> Check {
             "stop it with `ctxrelay kill`, or see who holds .contextrelay/state/daemon.lock",
         ),
         DaemonFound::Nobody => note(ID, "no daemon runs", "start it with `ctxrelay`"),
+    }
+}
+
+/// Our hook in Codex. Whether it may run is asked and answered there.
+fn codex_hook(review: &HookReview) -> Check {
+    const ID: &str = "codex hook";
+    match review {
+        HookReview::Trusted => good(ID, "reviewed in Codex, which runs it"),
+        _ => note(
+            ID,
+            "Codex leaves out the hook of `continuity.codexHook` until you review it",
+            "`/hooks` in Codex's terminal",
+        ),
     }
 }
 

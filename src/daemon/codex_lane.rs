@@ -15,13 +15,14 @@ use std::collections::HashSet;
 
 use super::bounded_map::BoundedMap;
 use crate::adapters::codex::adapter::CodexHandle;
+use crate::adapters::codex::compaction_hook::CompactionHook;
 use crate::core::agent::AgentState;
 use crate::core::delivery::{
     AdapterAnswer, Backlog, CodexFlow, CodexInput, DeliveryEffect, Moment, OnBusy, Outcome,
 };
 use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
-use crate::wire::status::AppServerStatus;
+use crate::wire::status::{AppServerStatus, HookReview};
 
 pub(super) use carried::LaneState;
 pub(super) use parts::SIGN_IN;
@@ -51,12 +52,17 @@ pub struct CodexLane {
     trouble: Option<String>,
     /// It is in a conversation that was told nothing of its work yet.
     is_untold: bool,
+    /// Our hook in the app-server, and what Codex says of it.
+    hook: CompactionHook,
+    review: Option<HookReview>,
+    /// It was compacted, and our hook is to give it a packet.
+    is_packet_owed: bool,
     /// Knows what Codex is and does, decides what goes out, and what is made of the answers.
     flow: CodexFlow,
 }
 
 impl CodexLane {
-    pub(super) fn new(adapter: CodexHandle) -> Self {
+    pub(super) fn new(adapter: CodexHandle, hook: CompactionHook) -> Self {
         Self {
             adapter,
             receipts: BoundedMap::default(),
@@ -73,6 +79,9 @@ impl CodexLane {
             last_error: None,
             trouble: None,
             is_untold: false,
+            hook,
+            review: None,
+            is_packet_owed: false,
             flow: CodexFlow::default(),
         }
     }
@@ -195,6 +204,16 @@ impl CodexLane {
     /// Whether its conversation is to be told of its work: it counts as told then.
     pub(super) fn take_untold(&mut self) -> bool {
         std::mem::take(&mut self.is_untold)
+    }
+
+    /// Our hook, or who finds that it did not run, gives it a packet.
+    pub(super) fn owe_packet(&mut self, is_owed: bool) {
+        self.is_packet_owed = is_owed;
+    }
+
+    /// Whether a packet is to be given: it counts as given then.
+    pub(super) fn take_owed_packet(&mut self) -> bool {
+        std::mem::take(&mut self.is_packet_owed)
     }
 
     /// Nothing is on its way.

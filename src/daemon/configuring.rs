@@ -34,6 +34,7 @@ impl Daemon {
         self.set_limit_mode(config);
         let warn_percent = config.continuity.warn_percent.into();
         self.contexts.warn_from(warn_percent, self.clock.now_ms());
+        self.want_codex_hook(config.continuity.codex_hook);
         self.status_changed();
         self.recorder.space().set_limits(config.storage);
         self.space_changed();

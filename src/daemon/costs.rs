@@ -1,16 +1,16 @@
 //! [`Costs`]: how much of ours each agent's model was given today.
 //!
-//! None of it is in the record. A daemon that ends keeps its sums in a file, and the next one counts
-//! on from there while it is the same day; of one that was killed only what was kept before counts.
+//! None of it is in the record. A daemon keeps its sums in a file, and the next one counts on from
+//! there while it is the same day, also where it was killed.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::agent::Agent;
 use crate::core::relay_cost::{CostSort, RelayCost, ShownChars};
-use crate::store::dirs::{ProjectDirs, read_private, write_fleeting};
+use crate::store::dirs::{ProjectDirs, read_private};
+use crate::store::kept_file::KeptFile;
 
 /// In the state folder.
 const FILE: &str = "cost-today.json";
@@ -23,6 +23,8 @@ const FILE_BYTES_MAX: u64 = 4_096;
 pub(super) struct Costs {
     counted: BTreeMap<Agent, (jiff::civil::Date, RelayCost)>,
     shown: BTreeMap<Agent, ShownChars>,
+    /// For the next daemon.
+    file: Option<KeptFile>,
 }
 
 impl Costs {
@@ -42,6 +44,15 @@ impl Costs {
             (*of, *cost) = (today, RelayCost::default());
         }
         cost.add(sort, chars as u64);
+        if let Some(file) = &self.file {
+            let kept = CostsKept {
+                day: today.to_string(),
+                claude: self.today(Agent::Claude, now_ms),
+                codex: self.today(Agent::Codex, now_ms),
+            };
+            // Numbers and a day: there is nothing in it that JSON has not.
+            file.put(serde_json::to_vec(&kept).unwrap_or_default());
+        }
     }
 
     /// A conversation of the agent's takes in what is shown of our server.
@@ -60,10 +71,17 @@ impl Costs {
         }
     }
 
-    /// Counts on from what an earlier daemon kept of today. Blocks for the disk.
+    /// Counts on from what an earlier daemon kept of today, and keeps it from here on. Blocks for the
+    /// disk.
     pub(super) fn go_on(&mut self, dirs: &ProjectDirs, now_ms: i64) {
+        let path = dirs.state_file(FILE);
         let today = day(now_ms);
-        let kept = read_private(&dirs.state_file(FILE), FILE_BYTES_MAX);
+        let kept = read_private(&path, FILE_BYTES_MAX);
+        let started = KeptFile::start(path);
+        if let Err(error) = &started {
+            tracing::warn!(%error, "what is given to the agents today is not kept");
+        }
+        self.file = started.ok();
         let kept = kept
             .ok()
             .and_then(|text| serde_json::from_slice::<CostsKept>(&text).ok());
@@ -75,16 +93,6 @@ impl Costs {
         }
     }
 
-    /// What the next daemon counts on from.
-    pub(super) fn to_keep(&self, dirs: &ProjectDirs, now_ms: i64) -> CostsKept {
-        CostsKept {
-            path: dirs.state_file(FILE),
-            day: day(now_ms).to_string(),
-            claude: self.today(Agent::Claude, now_ms),
-            codex: self.today(Agent::Codex, now_ms),
-        }
-    }
-
     /// Of today.
     pub(super) fn today(&self, agent: Agent, now_ms: i64) -> RelayCost {
         let counted = self.counted.get(&agent);
@@ -93,27 +101,14 @@ impl Costs {
     }
 }
 
-/// What a daemon that ends leaves to the next.
+/// What a daemon leaves to the next.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct CostsKept {
-    #[serde(skip)]
-    path: PathBuf,
+struct CostsKept {
     /// The person's.
     day: String,
     claude: RelayCost,
     codex: RelayCost,
-}
-
-impl CostsKept {
-    /// Writes it. Blocks for the disk. Without it the next daemon counts from nothing.
-    pub(super) fn write(&self) {
-        let written = serde_json::to_vec(self).map_err(std::io::Error::from);
-        let written = written.and_then(|text| write_fleeting(&self.path, &text));
-        if let Err(error) = written {
-            tracing::warn!(%error, "what was given to the agents today could not be kept");
-        }
-    }
 }
 
 /// The person's day.
@@ -138,7 +133,7 @@ mod tests {
         let mut costs = Costs::default();
         costs.go_on(&dirs, now_ms);
         costs.add(Agent::Codex, CostSort::Packets, 7, now_ms);
-        costs.to_keep(&dirs, now_ms).write();
+        drop(costs);
         let next = |now_ms| {
             let mut next = Costs::default();
             next.go_on(&dirs, now_ms);

@@ -47,12 +47,12 @@ impl Daemon {
         } else {
             CloseHow::Left
         };
-        let costs = self.costs.to_keep(&self.dirs, now_ms());
+        let costs = self.costs;
         let (record, rows) = (self.recorder.into_closing(), self.outbox.into_writer());
         let closed = tokio::task::spawn_blocking(move || {
             record.close(how);
             rows.close();
-            costs.write();
+            drop(costs);
         });
         let closed = timeout(STEP, closed).await;
         if closed.is_err() {

@@ -33,9 +33,9 @@ impl ReloadOrder {
     /// The most of the packet and of the rules behind it, in characters: what Claude takes of one
     /// hook, and what Codex is given at once.
     pub(super) fn all_chars_max(&self) -> usize {
-        match self.way {
-            ReloadWay::Hook => PACKET_CHARS_MAX,
-            _ => SHARED_CHARS_MAX,
+        match self.agent {
+            Agent::Claude => PACKET_CHARS_MAX,
+            Agent::Codex => SHARED_CHARS_MAX,
         }
     }
 }

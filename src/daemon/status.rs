@@ -77,6 +77,7 @@ impl Daemon {
                     tui: parts.tui,
                     why: parts.trouble.or(codex.why),
                     installed: self.identity.codex_installed,
+                    hook: self.codex.hook_review().cloned(),
                     context: self.contexts.fill(Agent::Codex),
                     continuity: self.continuity_status(Agent::Codex),
                     silence: self.silences.status(Agent::Codex, clock_ms),

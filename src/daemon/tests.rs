@@ -10,6 +10,7 @@ mod bounds;
 mod claude;
 mod clear;
 mod codex;
+mod codex_hook;
 mod compact;
 mod compacting;
 mod compacting_waits;

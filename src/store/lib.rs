@@ -16,6 +16,7 @@ pub mod failed;
 mod file_lock;
 mod hashed_file;
 pub mod head;
+pub mod kept_file;
 mod latest;
 pub mod ledger;
 pub mod mend;

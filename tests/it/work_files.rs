@@ -141,7 +141,7 @@ fn packet(project: &Project) -> String {
 #[test]
 fn the_last_packet_lies_there_as_it_was_given_and_what_it_cost_is_told() {
     let project = Project::new();
-    let daemon = project.daemon();
+    let mut daemon = project.daemon();
     note(&project, "goal", GOAL);
     let given = packet(&project);
     assert!(given.contains(GOAL), "{given}");
@@ -165,8 +165,15 @@ fn the_last_packet_lies_there_as_it_was_given_and_what_it_cost_is_told() {
     wait_until("the packet's file", timeout(), || {
         (std::fs::read_to_string(&reload).ok()? == given).then_some(())
     });
-    let packets = cost("packets");
-    daemon.stop();
+    let (packets, kept) = (
+        cost("packets"),
+        project.state().join("state/cost-today.json"),
+    );
+    wait_until("the sums", timeout(), || {
+        let kept = std::fs::read_to_string(&kept).ok()?;
+        kept.contains(&packets.to_string()).then_some(())
+    });
+    daemon.crash();
     let _daemon = project.daemon();
     assert_eq!(cost("packets"), packets, "the next daemon counts on");
 }

@@ -10,6 +10,7 @@ mod approvals;
 mod ask_user;
 mod capsule;
 mod codex_continuity;
+mod codex_hook;
 mod continuity;
 mod delivery;
 mod dormant;

@@ -8,6 +8,6 @@ pub mod files;
 pub mod inference;
 pub mod install;
 pub mod plugin;
-mod shell;
+pub(in crate::adapters) mod shell;
 pub mod status_line;
 pub mod transcript;

@@ -48,7 +48,7 @@ impl fmt::Display for Quoted {
 }
 
 /// Any text as one word for a POSIX shell.
-pub(super) fn word(text: &str) -> String {
+pub(in crate::adapters) fn word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 

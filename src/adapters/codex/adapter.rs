@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::adapters::hold::ChildRecord;
 use crate::core::id::ThreadId;
 
+use super::compaction_hook::CompactionHook;
 use super::fact::CodexFact;
 use super::launch::LaunchEnv;
 use super::passed::Passed;
@@ -50,6 +51,8 @@ pub struct CodexOptions {
     pub resume_thread: Option<ThreadId>,
     /// What the owner before us left running. Its thread is then the one that counts.
     pub inherited: Option<Passed>,
+    /// Our hook in the app-server.
+    pub hook: CompactionHook,
     /// Our own binary, for `hold`.
     pub hold_program: PathBuf,
     /// Goes into the mark of the children.
@@ -117,6 +120,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
     let terms = Timeouts {
         project_root: options.project_root.to_string_lossy().into_owned(),
         thread_name: format!("ctxrelay {name}").trim_end().to_owned(),
+        hook: options.hook.clone(),
         facts,
     };
     let run = Run {
@@ -127,6 +131,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
             instance_id: options.instance_id,
             control_port: options.control_port,
             mcp_token: options.mcp_token,
+            hook: options.hook,
         },
         terms,
         patience: RetryPolicy::default(),

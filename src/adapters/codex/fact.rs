@@ -3,6 +3,7 @@
 use crate::core::entry::{ApprovalRequest, ErrorCode, TurnFiles, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::core::live_turn::{LiveAct, PlanStep};
+use crate::wire::status::HookReview;
 
 /// The most that is told of a command line, in characters.
 pub const COMMAND_CHARS_MAX: usize = 4_000;
@@ -156,6 +157,8 @@ pub enum CodexFact {
     PacketGiven {
         /// The packet.
         packet_id: EntryId,
+        /// It was put in, by whichever way it was to come.
+        is_put_in: bool,
     },
     /// The thread certainly does not hold a packet.
     PacketNotGiven {
@@ -164,6 +167,13 @@ pub enum CodexFact {
         /// Why.
         why: String,
     },
+    /// What Codex thinks of our hook.
+    HookReviewed {
+        /// That; `None`: the app-server was started without it.
+        review: Option<HookReview>,
+    },
+    /// The visible thread goes on after a compaction, and our hook gave it nothing.
+    HookGaveNothing,
     /// The turn of the visible thread does something, be it nothing else that is told. At most one
     /// a second; what somebody tells the turn is none.
     Sign,

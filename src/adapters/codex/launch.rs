@@ -14,6 +14,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use super::compaction_hook::CompactionHook;
 use crate::adapters::hold::{self, HoldError, spawn_held};
 use crate::core::entry::ErrorCode;
 
@@ -22,6 +23,12 @@ pub(super) const VERSION_MIN: Version = Version(0, 169, 0);
 
 /// Gives the app-server our `/mcp` secret; the configuration names the variable, never the value.
 pub(super) const TOKEN_VARIABLE: &str = "CONTEXTRELAY_MCP_TOKEN";
+
+/// Ours too, whatever they are called: a `ctxrelay` that Codex runs takes all three ports or none.
+const PORTS: [&str; 2] = ["CODEX_WS_PORT", "CODEX_PROXY_PORT"];
+
+/// What decides where a `ctxrelay` that Codex runs finds this daemon.
+const PLACES: [&str; 2] = ["CONTEXTRELAY_STATE_DIR", "CONTEXTRELAY_REGISTRY_DIR"];
 
 /// The key of our MCP entry, unless the user has one of that name.
 const MCP_KEY: &str = "ctxrelay";
@@ -50,6 +57,8 @@ pub(super) struct LaunchEnv {
     pub(super) control_port: u16,
     /// Its secret.
     pub(super) mcp_token: String,
+    /// Our hook.
+    pub(super) hook: CompactionHook,
 }
 
 /// Why the app-server cannot be started; trying again at once would not help.
@@ -133,7 +142,7 @@ impl ServerLaunch {
     pub(super) fn arguments(
         &self,
         port: u16,
-        control_port: u16,
+        surroundings: &LaunchEnv,
         token_sha256: &str,
     ) -> Vec<OsString> {
         let mut args: Vec<String> = ["app-server", "--listen"].map(str::to_owned).into();
@@ -142,7 +151,11 @@ impl ServerLaunch {
         args.push(token_sha256.to_owned());
         // A steer would otherwise cut off the answer that is being streamed, without a trace.
         args.extend(["--disable", "instant_interrupt"].map(str::to_owned));
-        for config in self.configuration(control_port) {
+        let configuration = self.configuration(surroundings.control_port);
+        for config in configuration
+            .into_iter()
+            .chain(surroundings.hook.configuration())
+        {
             args.push("-c".to_owned());
             args.push(config);
         }
@@ -192,12 +205,14 @@ pub(super) fn invalid_configuration() -> Unavailable {
     )
 }
 
-/// A command under the hold, in the project, without our own variables.
+/// A command under the hold, in the project, without our own variables but those of our places.
 pub(super) fn held(surroundings: &LaunchEnv, program: &Path) -> Command {
     let mut command = hold::command(&surroundings.hold_program, program.as_os_str());
     command.current_dir(&surroundings.project_root);
     for (name, _) in std::env::vars_os() {
-        if name.as_encoded_bytes().starts_with(b"CONTEXTRELAY_") {
+        let is_ours = name.as_encoded_bytes().starts_with(b"CONTEXTRELAY_")
+            || PORTS.iter().any(|port| name == *port);
+        if is_ours && !PLACES.iter().any(|place| name == *place) {
             command.env_remove(name);
         }
     }

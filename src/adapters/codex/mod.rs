@@ -6,6 +6,7 @@
 //! ```
 
 pub mod adapter;
+pub mod compaction_hook;
 pub mod fact;
 mod inflight;
 pub mod instruction_names;

@@ -17,7 +17,10 @@ pub(super) struct PacketInThread {
     pub(super) sha256: String,
     /// Its text, for as long as it may have to be put in again.
     pub(super) text: Option<String>,
-    /// The rollout holds it.
+    /// We put it in ourselves; else our hook is to give it.
+    #[serde(default = "put_in")]
+    pub(super) is_put_in: bool,
+    /// The rollout holds it, or our hook has said it.
     is_seen: bool,
     /// The model has said or done something since.
     is_answered: bool,
@@ -43,13 +46,14 @@ impl PacketInThread {
             thread,
             sha256,
             text,
+            is_put_in: false,
             is_seen: false,
             is_answered: false,
             looked_at: 0,
         }
     }
 
-    /// The rollout holds it.
+    /// The rollout holds it, or our hook has said it.
     pub(super) fn seen(&mut self) {
         self.is_seen = true;
         self.text = None;
@@ -64,6 +68,11 @@ impl PacketInThread {
         self.is_answered |= self.is_seen && sign == ThreadSign::Answer;
         self.is_answered && sign == ThreadSign::Tokens
     }
+}
+
+/// One of an owner that knew of no other way.
+fn put_in() -> bool {
+    true
 }
 
 #[cfg(test)]

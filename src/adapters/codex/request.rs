@@ -68,6 +68,8 @@ pub enum CodexRequest {
         packet_id: EntryId,
         /// Its text.
         text: String,
+        /// Our hook is about to give it: it is put in only where the hook did not.
+        by_hook: bool,
     },
     /// A daemon of before was about to give this packet: find out whether the thread holds it.
     FindPacket {

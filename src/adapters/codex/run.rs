@@ -289,6 +289,7 @@ impl Run {
                 }
                 session.take_up(fresh).await?;
                 session.ask_account().await?;
+                session.ask_review().await?;
                 Ok(session)
             };
             let opening = async {
@@ -480,7 +481,11 @@ async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(),
             Ok(())
         }
         CodexRequest::ReleaseQueue => session.release_queue().await,
-        CodexRequest::Inject { packet_id, text } => session.inject(packet_id, text).await,
+        CodexRequest::Inject {
+            packet_id,
+            text,
+            by_hook,
+        } => session.inject(packet_id, text, by_hook).await,
         CodexRequest::FindPacket { packet_id, sha256 } => {
             session.find_packet(packet_id, sha256).await;
             Ok(())

@@ -105,7 +105,7 @@ impl AppServer {
         let digest = hex(&Sha256::digest(token.as_bytes()));
         let mut command = held(surroundings, &launch.program);
         command
-            .args(launch.arguments(port, surroundings.control_port, &digest))
+            .args(launch.arguments(port, surroundings, &digest))
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
         let mut child = spawn_held(command, &mark(surroundings))

@@ -8,6 +8,7 @@ mod approvals;
 mod compact;
 mod deliver;
 mod follow;
+mod hook;
 mod inject;
 mod limits;
 mod recover;
@@ -29,6 +30,7 @@ use crate::wire::codex::call::{Call, Capabilities, ClientVersion, Initialize};
 use crate::wire::codex::frame::{Incoming, RpcError};
 use crate::wire::codex::thread::Thread;
 
+use super::compaction_hook::CompactionHook;
 use super::fact::{CodexFact, ReportedStatus};
 use super::rpc::{Lost, Rpc};
 use super::server::Upstream;
@@ -53,6 +55,8 @@ pub(super) struct Timeouts {
     pub(super) project_root: String,
     /// The name of new threads.
     pub(super) thread_name: String,
+    /// Our hook in the app-server.
+    pub(super) hook: CompactionHook,
     /// Where facts go. Full: the session waits, and so does the app-server.
     pub(super) facts: mpsc::Sender<CodexFact>,
 }
@@ -77,11 +81,14 @@ enum Todo {
     Resubscribe,
     /// The visible thread is idle.
     Idle,
+    /// Somebody may have reviewed our hook, or it is about to be run.
+    Hook,
     /// Somebody signed in or out.
     Account,
     /// A thread that was left behind may be of no more interest.
     Leave(ThreadId),
-    /// A thread was adopted: what has become of the packet that was on its way.
+    /// A thread was adopted, or our hook gave nothing: what has become of the packet that was on its
+    /// way.
     Packet,
 }
 
@@ -103,6 +110,10 @@ pub(super) struct Session<'a> {
     has_queue: bool,
     /// When to look at the messages in doubt again.
     next_look: Option<Instant>,
+    /// Codex runs our hook, as it said last.
+    is_hook_trusted: bool,
+    /// The visible thread was compacted, and our hook has not run since.
+    is_hook_due: bool,
     /// The app-server was just started: what we did not see end ended under an earlier one.
     fresh: bool,
 }
@@ -126,6 +137,8 @@ impl<'a> Session<'a> {
             status: ReportedStatus::NotLoaded,
             has_queue: true,
             next_look: None,
+            is_hook_trusted: false,
+            is_hook_due: false,
             fresh: false,
         };
         let initialized = session
@@ -174,6 +187,7 @@ impl<'a> Session<'a> {
                 Todo::Resubscribe => self.resubscribe().await?,
                 Todo::Leave(thread_id) => self.leave(&thread_id).await?,
                 Todo::Account => self.ask_account().await?,
+                Todo::Hook => self.ask_review().await?,
                 Todo::Packet => self.follow_packet().await?,
                 Todo::Idle => {
                     self.deliver_waiting().await?;

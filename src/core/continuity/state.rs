@@ -313,6 +313,7 @@ impl ContinuityState {
         } else if let Some(packet) = &mut self.packet
             && packet.id == reload.packet_id
         {
+            packet.way = reload.way.clone();
             packet.step = reload.step.clone();
         }
     }

@@ -35,11 +35,11 @@ pub use gates::{
     EndedRun, GateReport, GatesReport, ReleaseToSign, RunGatesParams, SignReleaseParams,
 };
 pub use params::{
-    AcknowledgeParams, ArtifactParams, AttendParams, Attendance, ClearParams, CompactParams,
-    ContextFigures, ContextView, DecideParams, GetMessagesParams, HandOverParams, HandoffParams,
-    HookParams, IdsParams, LedgerListParams, MONITOR, MONITOR_BEFORE, NoteParams, ProposeParams,
-    QueueChange, QueueChangeParams, QueueDrainParams, ReadContextParams, ReportKeyParams,
-    STATUS_LINE, SendParams, StopParams, TrustParams, WaitMessagesParams,
+    AcknowledgeParams, ArtifactParams, AttendParams, Attendance, CODEX_COMPACTED, ClearParams,
+    CompactParams, ContextFigures, ContextView, DecideParams, GetMessagesParams, HandOverParams,
+    HandoffParams, HookParams, IdsParams, LedgerListParams, MONITOR, MONITOR_BEFORE, NoteParams,
+    ProposeParams, QueueChange, QueueChangeParams, QueueDrainParams, ReadContextParams,
+    ReportKeyParams, STATUS_LINE, SendParams, StopParams, TrustParams, WaitMessagesParams,
 };
 pub use refusal::{Refusal, RefusalCode};
 pub use reply::{

@@ -334,6 +334,8 @@ pub struct CodexStatus {
     pub why: Option<String>,
     /// The program was found.
     pub installed: bool,
+    /// What Codex says of our hook; `None`: its app-server was started without it.
+    pub hook: Option<HookReview>,
     /// How full its context is.
     pub context: ContextFill,
     /// How it keeps the thread of its work.
@@ -346,6 +348,16 @@ pub struct CodexStatus {
     pub cut_off: u64,
     /// The human stopped a turn: what waits goes on when they say so.
     pub held: bool,
+}
+
+words! {
+    /// What became of Codex's own review of our hook.
+    pub enum HookReview {
+        /// Its person has not reviewed it, or turned it off: Codex leaves it out.
+        Unreviewed = "unreviewed",
+        /// Codex runs it.
+        Trusted = "trusted",
+    }
 }
 
 /// A command that runs.

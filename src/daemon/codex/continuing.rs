@@ -16,6 +16,7 @@ use crate::core::entry::{
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::daemon::owners::Daemon;
 use crate::daemon::reloads::{RecordedPacket, ReloadOrder};
+use crate::wire::status::HookReview;
 
 impl Daemon {
     /// Codex's context was compacted, whoever had it done.
@@ -41,22 +42,43 @@ impl Daemon {
         let codex = Party::Agent(Agent::Codex);
         // Codex has one thread, whatever pairs there are.
         let pair = RuntimeSession::default();
-        let entry = self.entry(codex, None, fact, "", Some(pair.clone()));
+        let entry = self.entry(codex, None, fact, "", Some(pair));
         self.record_mere_fact(entry);
-        let order = ReloadOrder {
-            agent: Agent::Codex,
-            pair,
-            cause: ReloadCause::Compacted,
-            way: ReloadWay::Inject,
-            chars_max: PACKET_CHARS_MAX,
-            between_turns: false,
-        };
+        match self.codex.hook_review() {
+            // It runs ahead of whatever the model is asked next.
+            Some(HookReview::Trusted) => {
+                self.codex.owe_packet(true);
+                self.compaction_is_over();
+            }
+            _ => self.inject_after_compaction(),
+        }
+    }
+
+    /// Puts the packet of a compaction into the thread.
+    pub(in crate::daemon) fn inject_after_compaction(&mut self) {
         let then = |daemon: &mut Self, packet: Option<RecordedPacket>| {
             if let Some(packet) = packet {
-                daemon.inject(packet);
+                daemon.give_codex(packet, false);
             }
             // What is asked of the adapter from here on is done behind the packet.
             daemon.compaction_is_over();
+        };
+        self.reload_compacted(ReloadWay::Inject, then);
+    }
+
+    /// Makes the packet of a compaction; `then` gets it.
+    pub(in crate::daemon) fn reload_compacted(
+        &mut self,
+        way: ReloadWay,
+        then: impl FnOnce(&mut Self, Option<RecordedPacket>) + Send + 'static,
+    ) {
+        let order = ReloadOrder {
+            agent: Agent::Codex,
+            pair: RuntimeSession::default(),
+            cause: ReloadCause::Compacted,
+            way,
+            chars_max: PACKET_CHARS_MAX,
+            between_turns: false,
         };
         self.reload(order, Box::new(then));
     }
@@ -79,7 +101,7 @@ impl Daemon {
         };
         let then = |daemon: &mut Self, packet: Option<RecordedPacket>| {
             if let Some(packet) = packet {
-                daemon.inject(packet);
+                daemon.give_codex(packet, false);
             }
         };
         self.reload(order, Box::new(then));
@@ -110,9 +132,10 @@ impl Daemon {
         self.look_at_rules();
     }
 
-    fn inject(&mut self, packet: RecordedPacket) {
+    /// `by_hook`: our hook waits for the packet, and gives it.
+    pub(in crate::daemon) fn give_codex(&mut self, packet: RecordedPacket, by_hook: bool) {
         let RecordedPacket { id, text } = packet;
-        if self.codex.inject(id.clone(), text).is_none() {
+        if self.codex.inject(id.clone(), text, by_hook).is_none() {
             let why = "the app-server was gone before the packet could be put into its thread";
             let why = why.to_owned();
             self.settle_codex_packet(&id, ReloadStep::NotGiven { why });
@@ -127,14 +150,25 @@ impl Daemon {
         self.codex.find_packet(reload.packet_id, sha256);
     }
 
+    /// Codex has a packet. `is_put_in`: also where our hook was to give it.
+    pub(in crate::daemon) fn codex_packet_given(&mut self, id: &EntryId, is_put_in: bool) {
+        let way = is_put_in.then_some(ReloadWay::Inject);
+        self.settle_packet(id, ReloadStep::Given, way);
+    }
+
     /// It is known what became of a packet.
     pub(in crate::daemon) fn settle_codex_packet(&mut self, id: &EntryId, step: ReloadStep) {
+        self.settle_packet(id, step, None);
+    }
+
+    fn settle_packet(&mut self, id: &EntryId, step: ReloadStep, way: Option<ReloadWay>) {
         let pair = RuntimeSession::default();
         self.reloads.settle(Agent::Codex, &pair);
         let open = self.open_codex_packet().map(|(reload, _)| reload);
-        let Some(reload) = open.filter(|reload| reload.packet_id == *id) else {
+        let Some(mut reload) = open.filter(|reload| reload.packet_id == *id) else {
             return;
         };
+        reload.way = way.unwrap_or(reload.way);
         let content = match &step {
             ReloadStep::NotGiven { why } | ReloadStep::Unknown { why } => why.clone(),
             ReloadStep::Offered { .. } | ReloadStep::Given => String::new(),
@@ -159,6 +193,6 @@ impl Daemon {
             way: packet.way.clone(),
             step: packet.step.clone(),
         };
-        (packet.way == ReloadWay::Inject).then(|| (reload, sha256.clone()))
+        Some((reload, sha256.clone()))
     }
 }

@@ -110,12 +110,15 @@ impl Daemon {
                 let (life, is_asked) = (self.codex.life(), false);
                 self.codex_input(CodexInput::CompactionBegan { life, is_asked });
             }
+            CodexFact::HookReviewed { review } => self.codex_hook_reviewed(review),
+            CodexFact::HookGaveNothing => self.codex_hook_gave_nothing(),
             CodexFact::NotCompacted => self.compaction_is_over(),
             CodexFact::Compacted { turn_id, in_turn } => self.codex_compacted(&turn_id, in_turn),
             CodexFact::TurnTraced { files, said } => self.codex_touched(files, &said),
-            CodexFact::PacketGiven { packet_id } => {
-                self.settle_codex_packet(&packet_id, ReloadStep::Given);
-            }
+            CodexFact::PacketGiven {
+                packet_id,
+                is_put_in,
+            } => self.codex_packet_given(&packet_id, is_put_in),
             CodexFact::PacketNotGiven { packet_id, why } => {
                 self.settle_codex_packet(&packet_id, ReloadStep::NotGiven { why });
             }
@@ -218,6 +221,8 @@ impl Daemon {
         let is_another = known.thread_id.as_ref() != Some(&thread_id);
         if is_another {
             self.codex.is_to_be_told();
+        } else {
+            self.find_owed_packet();
         }
         let changed = is_another || !known.state.is_attached();
         if changed {

@@ -8,6 +8,7 @@ mod approving;
 mod continuing;
 mod delivering;
 mod facts;
+mod hooking;
 mod markers;
 mod turn_end;
 mod turns;

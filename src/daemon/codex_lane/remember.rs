@@ -7,7 +7,7 @@ use crate::core::delivery::Outcome;
 use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, TurnId};
 use crate::daemon::bounded_map::REMEMBERED_MAX;
-use crate::wire::status::AppServerStatus;
+use crate::wire::status::{AppServerStatus, HookReview};
 
 impl CodexLane {
     /// An app-server answers. Returns its life: that of the one before, where it is the same one
@@ -20,6 +20,24 @@ impl CodexLane {
         }
         self.trouble = None;
         self.life() + 1
+    }
+
+    /// The configuration says whether our hook is wanted.
+    pub(in crate::daemon) fn want_hook(&mut self, is_wanted: bool) {
+        self.hook.want(is_wanted);
+        if !is_wanted {
+            self.review = None;
+        }
+    }
+
+    /// Codex says what it thinks of our hook.
+    pub(in crate::daemon) fn hook_reviewed(&mut self, review: Option<HookReview>) {
+        self.review = review;
+    }
+
+    /// What Codex thinks of our hook, as far as is known.
+    pub(in crate::daemon) fn hook_review(&self) -> Option<&HookReview> {
+        self.review.as_ref()
     }
 
     /// The app-server is gone, and what waited for an approval with it.

@@ -97,9 +97,18 @@ impl CodexLane {
         Some(sent)
     }
 
-    /// Gives Codex a packet; `None` when nobody can be asked.
-    pub(in crate::daemon) fn inject(&self, packet_id: EntryId, text: String) -> Option<()> {
-        self.ask(CodexRequest::Inject { packet_id, text })
+    /// Gives Codex a packet, or looks whether our hook does; `None` when nobody can be asked.
+    pub(in crate::daemon) fn inject(
+        &self,
+        packet_id: EntryId,
+        text: String,
+        by_hook: bool,
+    ) -> Option<()> {
+        self.ask(CodexRequest::Inject {
+            packet_id,
+            text,
+            by_hook,
+        })
     }
 
     /// Asks whether Codex's thread holds a packet of a daemon before; `None` when nobody can be

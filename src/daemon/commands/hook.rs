@@ -8,7 +8,7 @@ use crate::core::relay_cost::CostSort;
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::wire::control::{HookParams, HookReply, IdsParams, Reply, STATUS_LINE};
+use crate::wire::control::{CODEX_COMPACTED, HookParams, HookReply, IdsParams, Reply, STATUS_LINE};
 
 /// The source of a `SessionStart` in the middle of whatever is going on.
 const COMPACT: &str = "compact";
@@ -43,6 +43,9 @@ impl Daemon {
         if params.event == STATUS_LINE {
             let line = self.status_line(conn, params);
             return answer(reply, Ok(Reply::Hook(HookReply::of_text(Some(line)))));
+        }
+        if params.event == CODEX_COMPACTED {
+            return self.codex_hook_asks(params, reply);
         }
         if let Some(pid) = params.claude_pid {
             self.claude_processes.hook_ran(pid, params.is_judged);

@@ -19,6 +19,7 @@ use super::bound::{Bound, Left};
 use super::claimed::Claimed;
 use super::opened::Assembled;
 use crate::adapters::codex::adapter::{self as codex, CodexOptions};
+use crate::adapters::codex::compaction_hook::CompactionHook;
 use crate::adapters::codex::fact::CodexFact;
 use crate::daemon::clock::now_ms;
 use crate::daemon::codex_lane::CodexLane;
@@ -95,6 +96,8 @@ impl Bound {
             operator,
         } = listeners;
         let builder = &opened.claimed.builder;
+        let hook = CompactionHook::of(&builder.own_program);
+        hook.want(opened.claimed.loaded.config.continuity.codex_hook);
         let (adapter, facts) = codex::start(CodexOptions {
             project_root: builder.dirs.root.clone(),
             program: builder.codex_program.clone(),
@@ -105,6 +108,7 @@ impl Bound {
             proxy_token: opened.claimed.secrets.proxy.clone(),
             resume_thread: opened.thread(),
             inherited: codex_left,
+            hook: hook.clone(),
             hold_program: builder.own_program.clone(),
             instance_id: identity.instance_id.clone(),
             record_child: record_child(builder.dirs.clone(), opened.disowned()),
@@ -115,7 +119,7 @@ impl Bound {
             first_words,
             channel,
             mut claimed,
-        } = opened.assemble(identity, CodexLane::new(adapter));
+        } = opened.assemble(identity, CodexLane::new(adapter, hook));
         if let Some(known) = known {
             daemon.inherit(known, server_runs_on, terminal_stays);
         } else {

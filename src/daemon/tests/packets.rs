@@ -28,7 +28,10 @@ async fn recorded(rig: &mut Rig) -> EntryId {
         in_turn: false,
     });
     loop {
-        if let Ok(CodexRequest::Inject { packet_id, text }) = rig.requests.try_recv() {
+        if let Ok(CodexRequest::Inject {
+            packet_id, text, ..
+        }) = rig.requests.try_recv()
+        {
             assert!(text.contains("Sort the pears"), "{text}");
             assert!(matches!(step(rig), Some(ReloadStep::Offered { .. })));
             return packet_id;
@@ -56,10 +59,14 @@ async fn a_packet_is_given_once_the_adapter_has_seen_that() {
     let packet_id = recorded(&mut rig).await;
     rig.fact(CodexFact::PacketGiven {
         packet_id: EntryId::new("another"),
+        is_put_in: true,
     });
     rig.settle().await;
     assert!(matches!(step(&rig), Some(ReloadStep::Offered { .. })));
-    rig.fact(CodexFact::PacketGiven { packet_id });
+    rig.fact(CodexFact::PacketGiven {
+        packet_id,
+        is_put_in: true,
+    });
     rig.settle().await;
     assert_eq!(step(&rig), Some(ReloadStep::Given));
 }

@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::adapters::codex::adapter::CodexHandle;
+use crate::adapters::codex::compaction_hook::CompactionHook;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::passed::Passed;
 use crate::adapters::codex::request::CodexRequest;
@@ -127,10 +128,10 @@ impl Rig {
             first_words,
             channel,
             mut claimed,
-        } = claimed
-            .open()
-            .unwrap()
-            .assemble(identity, CodexLane::new(CodexHandle { requests }));
+        } = claimed.open().unwrap().assemble(
+            identity,
+            CodexLane::new(CodexHandle { requests }, CompactionHook::default()),
+        );
         let server_runs_on = known.is_some();
         if let Some(known) = known {
             daemon.inherit(known, true, false);

@@ -3,6 +3,7 @@ use std::net::TcpStream;
 
 use super::*;
 use crate::adapters::codex::adapter::CodexHandle;
+use crate::adapters::codex::compaction_hook::CompactionHook;
 use crate::daemon::codex_lane::CodexLane;
 use crate::store::testing::Place;
 
@@ -32,7 +33,7 @@ fn takeover(place: &Place) -> Takeover {
         remains: LoopState {
             codex: Passed::default(),
             known: CarriedState {
-                lane: CodexLane::new(CodexHandle { requests }).carried(),
+                lane: CodexLane::new(CodexHandle { requests }, CompactionHook::default()).carried(),
                 agents: vec![(4711, Some("then".to_owned())), (4712, None)],
             },
         },

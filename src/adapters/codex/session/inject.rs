@@ -12,11 +12,12 @@ use crate::core::id::EntryId;
 use crate::wire::codex::call::{DeveloperMessage, InjectItems};
 
 impl Session<'_> {
-    /// Puts a packet into the visible thread.
+    /// Puts a packet into the visible thread, or waits for our hook to give it.
     pub(in super::super) async fn inject(
         &mut self,
         packet_id: EntryId,
         text: String,
+        by_hook: bool,
     ) -> Result<(), Lost> {
         let Some(thread) = self.memory.thread_id().cloned() else {
             let why = "codex has no thread".to_owned();
@@ -27,6 +28,11 @@ impl Session<'_> {
         let sha256 = hex(&Sha256::digest(text.as_bytes()));
         let packet = PacketInThread::new(packet_id, thread, sha256, Some(text));
         self.memory.packet = Some(packet);
+        if by_hook {
+            // The hook may have been quicker.
+            self.look_for_packet().await;
+            return Ok(());
+        }
         self.put_in().await
     }
 
@@ -63,14 +69,14 @@ impl Session<'_> {
     }
 
     async fn put_in(&mut self) -> Result<(), Lost> {
-        let Some((thread_id, text)) = self
-            .memory
-            .packet
-            .as_ref()
-            .and_then(|packet| Some((packet.thread.to_string(), packet.text.clone()?)))
-        else {
+        let Some(packet) = &mut self.memory.packet else {
             return Ok(());
         };
+        let Some(text) = packet.text.clone() else {
+            return Ok(());
+        };
+        packet.is_put_in = true;
+        let thread_id = packet.thread.to_string();
         if let Some(book) = self.memory.book(&thread_id) {
             book.injected();
         }
@@ -97,9 +103,12 @@ impl Session<'_> {
             return;
         }
         if packet.takes(sign) {
-            let packet_id = packet.id.clone();
+            let given = CodexFact::PacketGiven {
+                packet_id: packet.id.clone(),
+                is_put_in: packet.is_put_in,
+            };
             self.memory.packet = None;
-            self.tell(CodexFact::PacketGiven { packet_id }).await;
+            self.tell(given).await;
         } else {
             self.look_for_packet().await;
         }

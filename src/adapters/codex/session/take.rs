@@ -60,6 +60,9 @@ impl Session<'_> {
                 if let Some(book) = self.memory.book(&started.thread_id) {
                     book.started(&started.turn.id, &mut facts);
                 }
+                if !self.is_hook_trusted {
+                    self.todo.push_back(Todo::Hook);
+                }
             }
             CodexNotification::FileChangeStarted(started) => {
                 self.sign(&started.thread_id).await;
@@ -106,6 +109,7 @@ impl Session<'_> {
                     .await;
                 if self.memory.is_visible(&started.thread_id) {
                     facts.push(CodexFact::CompactionBegan);
+                    self.todo.push_back(Todo::Hook);
                 }
             }
             CodexNotification::ItemCompleted(completed) => {
@@ -117,6 +121,14 @@ impl Session<'_> {
                     _ => ThreadSign::Answer,
                 };
                 self.watch_packet(&completed.thread_id, sign).await;
+                if self.memory.is_visible(&completed.thread_id) {
+                    match completed.item {
+                        Item::ContextCompaction { .. } => self.is_hook_due = true,
+                        // Codex runs the hook before it asks the model.
+                        _ if sign == ThreadSign::Answer => self.hook_gave_nothing().await,
+                        _ => {}
+                    }
+                }
                 if let Some(book) = self.memory.book(&completed.thread_id) {
                     book.item(&completed.turn_id, &completed.item, &mut facts);
                 }
@@ -151,6 +163,7 @@ impl Session<'_> {
                     }
                 }
             }
+            CodexNotification::HookCompleted(completed) => self.hook_ran(&completed).await,
             CodexNotification::Sign(sign) => {
                 self.sign(&sign.thread_id).await;
                 self.watch_packet(&sign.thread_id, ThreadSign::Work).await;

@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
+use crate::adapters::codex::compaction_hook::CompactionHook;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::rpc::Lost;
 use crate::adapters::codex::server::Upstream;
@@ -26,6 +27,7 @@ pub(super) enum Ask {
     Deliver(&'static str, OnBusy),
     Recover(Vec<EntryId>),
     Release,
+    HookGives(&'static str, &'static str),
     Compact(oneshot::Sender<Result<(), String>>),
 }
 
@@ -50,6 +52,7 @@ impl Script {
         let terms = Timeouts {
             project_root: "/proj".to_owned(),
             thread_name: "ctxrelay proj".to_owned(),
+            hook: CompactionHook::default(),
             facts: told,
         };
         let session = tokio::spawn(async move {
@@ -277,6 +280,9 @@ async fn drive(
                     }
                     Ask::Recover(ids) => session.recover(ids).await?,
                     Ask::Release => session.release_queue().await?,
+                    Ask::HookGives(id, text) => {
+                        session.inject(EntryId::new(id), text.to_owned(), true).await?;
+                    }
                     Ask::Compact(reply) => {
                         let _ = reply.send(session.compact().await?);
                     }

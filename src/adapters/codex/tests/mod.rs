@@ -16,5 +16,6 @@ mod app_server;
 mod compacting;
 mod conversation;
 mod delivery;
+mod hooked;
 mod recovering;
 mod running;

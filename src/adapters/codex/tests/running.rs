@@ -8,6 +8,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
 
+use crate::adapters::codex::compaction_hook::CompactionHook;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::launch::LaunchEnv;
 use crate::adapters::codex::request::CodexRequest;
@@ -52,10 +53,12 @@ fn run(project: &Path, port: u16) -> (Run, mpsc::Sender<CodexRequest>, mpsc::Rec
             instance_id: "i".to_owned(),
             control_port: 1,
             mcp_token: "t".to_owned(),
+            hook: CompactionHook::default(),
         },
         terms: Timeouts {
             project_root: project.to_string_lossy().into_owned(),
             thread_name: "ctxrelay".to_owned(),
+            hook: CompactionHook::default(),
             facts: told,
         },
         patience: RetryPolicy {

@@ -7,6 +7,7 @@ use super::item::readable;
 use super::limits::RateLimits;
 use super::thread::Thread;
 use super::turn::Turn;
+use crate::wire::status::HookReview;
 
 /// A request with its answer.
 pub trait Call: Serialize {
@@ -314,6 +315,47 @@ pub struct CompactStart {
     pub thread_id: String,
 }
 call!(CompactStart, "thread/compact/start", IgnoredAny);
+
+/// `hooks/list`: the hooks of these folders, with what became of their review.
+#[derive(Debug, Serialize)]
+pub struct HooksList {
+    /// The folders.
+    pub cwds: Vec<String>,
+}
+call!(HooksList, "hooks/list", ListedHooks);
+
+/// The answer to [`HooksList`].
+#[derive(Debug, Deserialize)]
+pub struct ListedHooks {
+    data: Vec<HooksOfFolder>,
+}
+
+#[derive(Debug, Deserialize)]
+struct HooksOfFolder {
+    hooks: Vec<ListedHook>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ListedHook {
+    command: String,
+    enabled: bool,
+    trust_status: String,
+}
+
+impl ListedHooks {
+    /// Whether Codex runs the hook of this command: where its person has reviewed it as it is. Others
+    /// it leaves out without a word (0.169.0, observed).
+    pub fn review(&self, command: &str) -> Option<HookReview> {
+        let mut hooks = self.data.iter().flat_map(|folder| &folder.hooks);
+        let hook = hooks.find(|hook| hook.command == command)?;
+        let is_trusted = matches!(hook.trust_status.as_str(), "trusted" | "managed");
+        Some(match hook.enabled && is_trusted {
+            true => HookReview::Trusted,
+            false => HookReview::Unreviewed,
+        })
+    }
+}
 
 /// `thread/inject_items`: puts items into the thread that the model sees, and the history and the
 /// terminal do not. Nothing of them is checked, and the answer proves nothing; in a turn that runs

@@ -44,6 +44,8 @@ pub enum CodexNotification {
     RateLimitsUpdated(RateLimits),
     /// `account/updated`: somebody signed in or out.
     AccountUpdated,
+    /// `hook/completed`.
+    HookCompleted(HookCompleted),
     /// Anything else that a turn does: it lives.
     Sign(OfThread),
 }
@@ -86,6 +88,44 @@ pub struct ItemOfTurn {
     pub turn_id: String,
     /// The item.
     pub item: Item,
+}
+
+/// Parameters of `hook/completed`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HookCompleted {
+    /// The thread.
+    pub thread_id: String,
+    run: HookRun,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+struct HookRun {
+    #[serde(default)]
+    source: String,
+    #[serde(default)]
+    entries: Vec<HookEntry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+struct HookEntry {
+    kind: String,
+    text: String,
+}
+
+impl HookCompleted {
+    /// Whether the hook stands on the app-server's command line and not in a file.
+    pub fn is_of_command_line(&self) -> bool {
+        self.run.source == "sessionFlags"
+    }
+
+    /// What it gives to the model.
+    pub fn context(&self) -> impl Iterator<Item = &str> {
+        let entries = self.run.entries.iter();
+        entries
+            .filter(|entry| entry.kind == "context")
+            .map(|entry| entry.text.as_str())
+    }
 }
 
 /// Parameters of `turn/plan/updated`.
@@ -203,6 +243,7 @@ impl CodexNotification {
             "thread/tokenUsage/updated" => read(params).map(Self::TokenUsageUpdated),
             "error" => read(params).map(Self::Error),
             "serverRequest/resolved" => read(params).map(Self::ServerRequestResolved),
+            "hook/completed" => read(params).map(Self::HookCompleted),
             "account/updated" => Some(Self::AccountUpdated),
             "account/rateLimits/updated" => {
                 read::<Limited>(params).map(|limited| Self::RateLimitsUpdated(limited.rate_limits))

@@ -151,6 +151,10 @@ pub struct ContinuityKeys {
     pub warn_percent: Percent,
     /// Whether a model is asked what an agent is at that does not say it.
     pub extract: ExtractKeys,
+    /// A hook of ours in Codex's app-server gives the packet ahead of the first request after a
+    /// compaction. It runs once you have reviewed it in Codex. Counts only as the operator last
+    /// trusted it, from the next start of the app-server on.
+    pub codex_hook: bool,
 }
 
 /// What an agent is told of its work when it begins.
@@ -236,6 +240,7 @@ impl Default for ContinuityKeys {
             on_start: OnStart::Short,
             warn_percent: Bounded(80),
             extract: ExtractKeys::default(),
+            codex_hook: false,
         }
     }
 }

@@ -12,9 +12,12 @@ use super::policy_keys::{set_policy, trusted_policy};
 use crate::hex::hex;
 use crate::managed_block::diff;
 
+/// Whether a program of ours is put into Codex.
+const CODEX_HOOK: &str = "continuity.codexHook";
+
 /// The keys with power, whether this version knows what to do with them or not: what is trusted
 /// today is shown today.
-const POWER_KEYS: [&str; 10] = [
+const POWER_KEYS: [&str; 11] = [
     "gates",
     "collaboration.coordinator",
     "permissions",
@@ -25,10 +28,11 @@ const POWER_KEYS: [&str; 10] = [
     "headless",
     "operator",
     "continuity.extract",
+    CODEX_HOOK,
 ];
 
 /// Those of them that this version acts upon.
-const ACTS_UPON: [&str; 7] = [
+const ACTS_UPON: [&str; 8] = [
     "redaction.allow",
     "gates",
     "collaboration.coordinator",
@@ -36,6 +40,7 @@ const ACTS_UPON: [&str; 7] = [
     "finality",
     "operator",
     "continuity.extract",
+    CODEX_HOOK,
 ];
 
 /// Keys of which less allows less, so that taking one away, or an entry of a list, needs no trust. A
@@ -127,6 +132,8 @@ pub fn only_trusted(config: &mut Config, trusted: &Map<String, Value>) {
         config.continuity.extract = extract_keys(trusted);
     }
     config.gates = trusted.get("gates").map(Gate::all).unwrap_or_default();
+    let hook = trusted.get(CODEX_HOOK).and_then(Value::as_bool);
+    config.continuity.codex_hook = hook.unwrap_or_default();
     let allowed = trusted.get("redaction.allow").and_then(Value::as_array);
     config.redaction.allow.retain(|entry| {
         let entry = serde_json::to_value(entry).unwrap_or_default();

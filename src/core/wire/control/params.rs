@@ -253,6 +253,9 @@ pub const MONITOR_BEFORE: &str = "contextrelay inbox";
 /// The event under which the person's status line is told of and asked for: none of Claude's own.
 pub const STATUS_LINE: &str = "StatusLine";
 
+/// What a hook of ours in Codex reports as its event: a context was compacted.
+pub const CODEX_COMPACTED: &str = "CodexCompacted";
+
 /// Hook events that ctxrelay listens to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase")]

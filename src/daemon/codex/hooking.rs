@@ -1,0 +1,88 @@
+//! The packet after a compaction by our hook in Codex: ahead of the first request, where its person
+//! has reviewed the hook; else, and when it gave nothing, it is put into the thread.
+
+use crate::core::agent::Agent;
+use crate::core::entry::ReloadWay;
+use crate::core::id::RuntimeSession;
+use crate::daemon::owners::Daemon;
+use crate::daemon::reloads::RecordedPacket;
+use crate::daemon::reply::{ReplySender, answer};
+use crate::wire::control::{HookParams, HookReply, Reply};
+use crate::wire::status::HookReview;
+
+/// The key of the notice that Codex leaves out our hook.
+const UNREVIEWED_KEY: &str = "codex_hook";
+
+/// What the person can do about a hook that Codex leaves out.
+const UNREVIEWED: &str = "Codex leaves out the hook of `continuity.codexHook` until you review it: \
+    `/hooks` in Codex's terminal; until then a compaction is made good one request later";
+
+impl Daemon {
+    /// `continuity.codexHook` says this now.
+    pub(in crate::daemon) fn want_codex_hook(&mut self, is_wanted: bool) {
+        self.codex.want_hook(is_wanted);
+        self.tell_of_codex_hook();
+    }
+
+    /// Codex says what it thinks of our hook.
+    pub(in crate::daemon) fn codex_hook_reviewed(&mut self, review: Option<HookReview>) {
+        self.codex.hook_reviewed(review);
+        self.tell_of_codex_hook();
+    }
+
+    fn tell_of_codex_hook(&mut self) {
+        let changed = match self.codex.hook_review() {
+            Some(HookReview::Unreviewed) => self.notices.set(UNREVIEWED_KEY, UNREVIEWED),
+            _ => self.notices.clear(UNREVIEWED_KEY),
+        };
+        if changed {
+            self.status_changed();
+        }
+    }
+
+    /// Codex runs our hook: after a compaction, and before the model is asked again.
+    pub(in crate::daemon) fn codex_hook_asks(&mut self, params: &HookParams, reply: ReplySender) {
+        if !self.is_visible_threads(params) || !self.codex.take_owed_packet() {
+            return answer(reply, Ok(Reply::Hook(HookReply::default())));
+        }
+        let then = |daemon: &mut Self, packet: Option<RecordedPacket>| {
+            let text = packet.as_ref().map(|packet| packet.text.clone());
+            if let Some(packet) = packet {
+                daemon.give_codex(packet, !reply.is_closed());
+            }
+            answer(reply, Ok(Reply::Hook(HookReply::of_text(text))));
+        };
+        self.reload_compacted(ReloadWay::Hook, then);
+    }
+
+    /// The model goes on without what the hook was to give.
+    pub(in crate::daemon) fn codex_hook_gave_nothing(&mut self) {
+        if self.codex.take_owed_packet() {
+            tracing::info!("our hook gave codex nothing");
+            self.inject_after_compaction();
+        }
+    }
+
+    /// A daemon of before may have ended between a compaction and what our hook asks for.
+    pub(in crate::daemon) fn find_owed_packet(&mut self) {
+        let world = self.recorder.world();
+        let state = world.state_of(Agent::Codex, &RuntimeSession::default());
+        let is_owed = state.is_some_and(|state| {
+            let packet = state.packet.as_ref().map(|packet| packet.seq);
+            let compaction = state.compactions.back();
+            compaction.is_some_and(|compaction| packet < Some(compaction.seq))
+        });
+        self.codex.owe_packet(is_owed);
+    }
+
+    /// Whether the hook runs in the conversation that we follow: the context of a helper is none of
+    /// ours. Its rollout is named after the thread (0.169.0, observed).
+    fn is_visible_threads(&self, params: &HookParams) -> bool {
+        let thread = self.codex.thread().map(ToString::to_string);
+        let rollout = params.transcript.as_deref();
+        thread.zip(rollout).is_some_and(|(thread, rollout)| {
+            let name = rollout.strip_suffix(".jsonl").unwrap_or(rollout);
+            name.ends_with(&thread)
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! The packet of a compaction by our hook in Codex: once, whoever is quicker and whoever dies.
+
+use super::rig::{Guest, Rig};
+use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::codex::request::CodexRequest;
+use crate::core::agent::Agent;
+use crate::core::entry::NoteKind;
+use crate::core::id::TurnId;
+use crate::store::testing::Place;
+use crate::wire::control::{CODEX_COMPACTED, Command, HookParams, NoteParams, Reply, Role};
+use crate::wire::status::HookReview;
+
+/// A daemon whose hook Codex has reviewed, and a process of that hook.
+async fn reviewed(place: &Place) -> (Rig, Guest) {
+    let mut rig = Rig::with_codex(place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let note = Command::AppendNote(NoteParams {
+        agent: Some(Agent::Codex),
+        text: "Sort the pears".to_owned(),
+        kind: NoteKind::Goal,
+        handles: Vec::new(),
+        finding: None,
+        withdraws: None,
+        runtime_session_id: None,
+    });
+    rig.call(&codex, note).await.unwrap();
+    let review = Some(HookReview::Trusted);
+    rig.fact(CodexFact::HookReviewed { review });
+    let hook = rig.connect(Role::Hook, None, false);
+    (rig, hook)
+}
+
+fn compacted(rig: &mut Rig) {
+    rig.fact(CodexFact::Compacted {
+        turn_id: TurnId::new("U"),
+        in_turn: true,
+    });
+}
+
+/// What the hook gets to print, run in the conversation of this thread.
+async fn asks(rig: &mut Rig, hook: &Guest, thread: &str) -> Option<String> {
+    let command = Command::Hook(HookParams {
+        event: CODEX_COMPACTED.to_owned(),
+        transcript: Some(format!("/s/rollout-2026-11-22T01-02-03-{thread}.jsonl")),
+        ..HookParams::default()
+    });
+    let Ok(Reply::Hook(reply)) = rig.call(hook, command).await else {
+        panic!("the hook is answered");
+    };
+    reply.additional_context
+}
+
+/// Of each packet that the adapter was told of, whether our hook gives it.
+async fn told(rig: &mut Rig) -> Vec<bool> {
+    rig.settle().await;
+    let mut told = Vec::new();
+    while let Ok(request) = rig.requests.try_recv() {
+        if let CodexRequest::Inject { by_hook, .. } = request {
+            told.push(by_hook);
+        }
+    }
+    told
+}
+
+#[tokio::test]
+async fn the_hook_of_our_thread_gets_the_packet_of_a_compaction_once() {
+    let place = Place::new();
+    let (mut rig, hook) = reviewed(&place).await;
+    assert_eq!(
+        asks(&mut rig, &hook, "thread-1").await,
+        None,
+        "nothing was compacted"
+    );
+    compacted(&mut rig);
+    assert_eq!(told(&mut rig).await, [false; 0], "the hook gives it");
+    assert_eq!(asks(&mut rig, &hook, "H").await, None, "a helper");
+    let text = asks(&mut rig, &hook, "thread-1").await.unwrap();
+    assert!(text.contains("Sort the pears"), "{text}");
+    assert_eq!(told(&mut rig).await, [true]);
+    rig.fact(CodexFact::HookGaveNothing);
+    assert_eq!(
+        told(&mut rig).await,
+        [false; 0],
+        "the adapter puts in what it knows of"
+    );
+    assert_eq!(
+        asks(&mut rig, &hook, "thread-1").await,
+        None,
+        "it was given"
+    );
+}
+
+#[tokio::test]
+async fn what_the_hook_did_not_ask_for_is_put_in_and_is_not_for_one_that_comes_late() {
+    let place = Place::new();
+    let (mut rig, hook) = reviewed(&place).await;
+    compacted(&mut rig);
+    // At once, before the compaction stands in the record.
+    rig.fact(CodexFact::HookGaveNothing);
+    assert_eq!(asks(&mut rig, &hook, "thread-1").await, None);
+    let mut put_in = Vec::new();
+    while put_in.is_empty() {
+        // Git is read on a thread of its own.
+        tokio::task::yield_now().await;
+        rig.pump().await;
+        put_in = told(&mut rig).await;
+    }
+    assert_eq!(put_in, [false]);
+}
+
+#[tokio::test]
+async fn a_hook_that_runs_after_the_daemon_was_killed_gets_the_packet_of_the_next_one() {
+    let place = Place::new();
+    let (mut rig, _hook) = reviewed(&place).await;
+    compacted(&mut rig);
+    rig.settle().await;
+    drop(rig);
+    let mut rig = Rig::with_codex(&place).await;
+    let hook = rig.connect(Role::Hook, None, false);
+    let text = asks(&mut rig, &hook, "thread-1").await.unwrap();
+    assert!(text.contains("Sort the pears"), "{text}");
+    assert_eq!(told(&mut rig).await, [true]);
+}
