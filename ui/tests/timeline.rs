@@ -184,7 +184,7 @@ fn the_way_back_from_a_hit_is_not_that_from_a_thread_that_was_open_before() {
     let effects = keys(&mut deck, "/cookie");
     update(&mut deck, found(question(&effects).1));
     let effects = keys(&mut deck, "<enter>");
-    assert_eq!(wish(&effects).go, TimelineGo::Line(871));
+    assert_eq!(wish(&effects).go, TimelineGo::Entry(871));
     let there = answer(wish(&effects), Some(871), vec![row(871, "x")]);
     update(&mut deck, Msg::View(Box::new(there)));
     // First back to the row, then to the thread, then to the panes: the way one came.
@@ -250,6 +250,44 @@ fn a_folded_row_says_how_many_it_stands_for_and_enter_asks_for_them() {
     update(&mut deck, Msg::View(Box::new(view)));
     let effects = keys(&mut deck, "<esc>");
     assert_eq!(wish(&effects).unfolded, [0_u64; 0], "escape folds it again");
+}
+
+#[test]
+fn a_hit_that_is_folded_with_others_is_shown_by_itself() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let effects = keys(&mut deck, "/cookie");
+    update(&mut deck, found(question(&effects).1));
+    let effects = keys(&mut deck, "<enter>");
+    let asked = wish(&effects);
+    assert_eq!(
+        (asked.go, asked.unfolded.len()),
+        (TimelineGo::Entry(871), 0)
+    );
+    let rows = FoldedRows {
+        last: 1_800,
+        count: 1_000,
+    };
+    let run = TimelineRow::of_folded(801, NOW_MS, rows, "1 000 findings");
+    let there = answer(asked, Some(871), vec![row(800, "before"), run]);
+    let effects = update(&mut deck, Msg::View(Box::new(there)));
+    // Behind the row it stands in, and with nothing pressed.
+    let asked = wish(&effects);
+    assert_eq!(
+        (asked.go, asked.unfolded.clone()),
+        (TimelineGo::Entry(871), vec![801])
+    );
+    let rows = vec![row(870, "another"), row(871, "the cookie"), row(872, "x")];
+    let effects = update(
+        &mut deck,
+        Msg::View(Box::new(answer(asked, Some(871), rows))),
+    );
+    let again = |effect: &Effect| matches!(effect, Effect::ShowTimeline(wish) if wish.go == TimelineGo::Entry(871));
+    assert!(!effects.iter().any(again), "it is there: {effects:?}");
+    assert!(
+        selected(&deck).contains("the cookie"),
+        "{}",
+        selected(&deck)
+    );
 }
 
 #[test]
@@ -375,7 +413,7 @@ fn each_key_searches_the_whole_record_and_only_the_last_answer_counts() {
     assert!(screen.contains("1 of 5 in the whole record"), "{screen}");
     assert!(screen.contains("^[[2Jcookie<U+202E>"), "{screen}");
     let effects = keys(&mut deck, "<down><down><enter>");
-    assert_eq!(wish(&effects).go, TimelineGo::Line(512));
+    assert_eq!(wish(&effects).go, TimelineGo::Entry(512));
     let there = answer(
         wish(&effects),
         Some(512),

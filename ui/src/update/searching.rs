@@ -57,7 +57,7 @@ pub(super) fn take_hit(deck: &mut Deck, search: SearchSheet) -> Vec<Effect> {
 /// Puts the timeline on the hit; opens the one of another session, which is only read.
 pub(super) fn go_to_hit(deck: &mut Deck) -> Vec<Effect> {
     match deck.search.hit() {
-        Some((line, None)) => jump(deck, TimelineGo::Line(line)),
+        Some((line, None)) => jump(deck, TimelineGo::Entry(line)),
         Some((line, Some(session))) => {
             let place = EntryPlace { session, line };
             deck.overlays.push(Subject::Entry(place).open());
