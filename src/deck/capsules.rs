@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ctxrelay_ui::model::{CapsuleLine, CapsuleView, Level};
+use ctxrelay_ui::model::{CapsuleLine, CapsuleStanding, CapsuleView, Level};
 use ctxrelay_ui::{Effect, Msg};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::{AbortHandle, spawn_blocking};
@@ -11,7 +11,7 @@ use tokio::task::{AbortHandle, spawn_blocking};
 use super::perform::agent_of;
 use crate::client::Client;
 use crate::core::agent::Agent;
-use crate::core::capsule::CapsuleDraft;
+use crate::core::capsule::{CapsuleDraft, Freshness};
 use crate::core::id::{CapsuleId, RuntimeSession, Seq};
 use crate::wire::control::{Command, HandoffParams, Reply, StatedValue, TaskChange, TaskParams};
 
@@ -200,6 +200,18 @@ impl CapsuleAccess {
             .await
             .map_err(|why| format!("{id} is closed, and its capsule is not kept: {why}"))?;
         Ok(format!("{id} is closed by entry {seq}"))
+    }
+}
+
+/// How a capsule stands to the work tree, as the screen has it.
+pub fn standing(freshness: Freshness) -> CapsuleStanding {
+    match freshness {
+        Freshness::Fresh => CapsuleStanding::Fresh,
+        Freshness::Moved => CapsuleStanding::Moved,
+        Freshness::Touched => CapsuleStanding::Touched,
+        Freshness::Diverged => CapsuleStanding::Diverged,
+        Freshness::Unknown => CapsuleStanding::Unknown,
+        Freshness::Foreign => CapsuleStanding::Foreign,
     }
 }
 

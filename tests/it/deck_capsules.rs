@@ -111,6 +111,39 @@ fn a_task_is_exported_handed_over_and_closed_from_the_deck() {
 }
 
 #[test]
+fn a_task_is_found_by_its_words_and_opened() {
+    let project = Project::new();
+    let mut deck = deck(&project, "");
+    deck.press(Key::Escape);
+    deck.wait_for_text("⏎ read");
+    deck.press(Key::Escape);
+    deck.wait_until_gone("Capsules");
+    deck.press(Key::Char('/'));
+    deck.type_text("one hour");
+    deck.wait_for_text("1 of 1 in the whole record");
+    deck.send(b"\x14");
+    deck.wait_for_text("1 of 1 in all capsules");
+    deck.wait_for_text("fresh");
+    deck.press(Key::Enter);
+    deck.wait_for_text("Capsule  Fix the login");
+    deck.wait_for_text("[claude] tokens live for one hour");
+    // In all places at once: the task first, then what was said of it.
+    deck.press(Key::Escape);
+    deck.wait_until_gone("Capsule  Fix the login");
+    deck.press(Key::Char('/'));
+    deck.send(b"\x14");
+    deck.wait_for_text("in all sealed sessions");
+    deck.send(b"\x14");
+    deck.wait_for_text("1 of 2 in record, capsules and archives");
+    deck.press(Key::Down);
+    deck.wait_for_text("2 of 2 in record");
+    deck.press(Key::Enter);
+    deck.wait_until_gone("2 of 2 in record");
+    // The search stays marked.
+    deck.wait_for_text("/one hour 2 of 2");
+}
+
+#[test]
 fn what_is_edited_of_a_task_is_recorded_as_the_operators() {
     let project = Project::new();
     let script = r##"sed -i 's/^title: .*/title: Fix the logout/; s/^# Constraints$/&\n- no new dependency/; s/^- tokens live.*//' "$1""##;

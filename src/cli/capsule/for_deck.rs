@@ -16,7 +16,7 @@ use crate::core::capsule::{
     CapsuleDraft, CapsuleStatus, Freshness, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering,
 };
 use crate::core::id::CapsuleId;
-use crate::deck::capsules::CapsuleAccess;
+use crate::deck::capsules::{CapsuleAccess, standing};
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::control::HandoffParams;
@@ -72,14 +72,7 @@ fn row(
         is_open: capsule.status == CapsuleStatus::Open,
         is_current: current.is_some_and(|task| task.id == capsule.id),
         is_foreign: made.owner == CapsuleOwner::Foreign,
-        standing: match freshness {
-            Freshness::Fresh => ui::CapsuleStanding::Fresh,
-            Freshness::Moved => ui::CapsuleStanding::Moved,
-            Freshness::Touched => ui::CapsuleStanding::Touched,
-            Freshness::Diverged => ui::CapsuleStanding::Diverged,
-            Freshness::Unknown => ui::CapsuleStanding::Unknown,
-            Freshness::Foreign => ui::CapsuleStanding::Foreign,
-        },
+        standing: standing(freshness),
         // Beside the project: a new file in it would make its tree another one.
         file: format!("../{}", file_name(capsule).display()),
         bytes: made.bytes.len() as u64,

@@ -2,17 +2,19 @@
 
 use super::capsules;
 use crate::cli::connect::runtime;
-use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::Failure;
-use crate::cli::ledger::search::{all, current, noted, senseless};
+use crate::cli::ledger::search::{all, current, senseless};
 use crate::core::id::SessionId;
+use crate::host::ProjectContext;
 use crate::store::search::{Query, RequestError};
 use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchHit, SearchPage, SearchParams};
 
 /// A search.
 pub(super) struct Everywhere<'a> {
-    context: &'a CliContext,
+    setting: &'a ProjectContext,
+    /// Is told what is left out.
+    note: &'a dyn Fn(&str),
     words: String,
 }
 
@@ -26,9 +28,17 @@ struct Part {
 
 impl<'a> Everywhere<'a> {
     /// A search for these words.
-    pub(super) fn new(context: &'a CliContext, words: String) -> Result<Self, Failure> {
+    pub(super) fn new(
+        setting: &'a ProjectContext,
+        note: &'a dyn Fn(&str),
+        words: String,
+    ) -> Result<Self, Failure> {
         Query::parse(&words).map_err(|error| senseless(&error.into()))?;
-        Ok(Self { context, words })
+        Ok(Self {
+            setting,
+            note,
+            words,
+        })
     }
 
     /// As [`Self::page`], and how each task stands to the work tree.
@@ -39,7 +49,7 @@ impl<'a> Everywhere<'a> {
         after: Option<&str>,
     ) -> Result<FoundPage, Failure> {
         let mut page = self.page(kinds, limit, after)?;
-        capsules::stand(&self.context.setting, &mut page.hits);
+        capsules::stand(self.setting, &mut page.hits);
         Ok(page)
     }
 
@@ -99,12 +109,12 @@ impl<'a> Everywhere<'a> {
             ..SearchParams::default()
         };
         let here = || -> Result<Option<SessionId>, Failure> {
-            Ok(disk::current(&self.context.setting)?.map(|(session, _)| session))
+            Ok(disk::current(self.setting)?.map(|(session, _)| session))
         };
         match kind {
             FoundIn::Capsule => self.of_capsules(&params),
             FoundIn::Record => {
-                let found = runtime()?.block_on(current(self.context, &params))?;
+                let found = runtime()?.block_on(current(self.setting, self.note, &params))?;
                 let session = match found.session.clone() {
                     None => here()?,
                     session => session,
@@ -112,12 +122,7 @@ impl<'a> Everywhere<'a> {
                 Ok(of_page(found, kind, session, |hit| hit.seq.to_string()))
             }
             FoundIn::Archive => {
-                let found = all(
-                    &self.context.setting,
-                    &noted(self.context),
-                    params,
-                    here()?.as_ref(),
-                )?;
+                let found = all(self.setting, self.note, params, here()?.as_ref())?;
                 Ok(of_page(found, kind, None, |hit| {
                     let session = hit.session.as_ref().map_or("", SessionId::as_str);
                     format!("{session}:{}", hit.seq)
@@ -128,7 +133,7 @@ impl<'a> Everywhere<'a> {
 
     /// The cursor counts hits: there are few, and they stand in no order of numbers.
     fn of_capsules(&self, params: &SearchParams) -> Result<Part, Failure> {
-        let page = capsules::find(&self.context.setting, params)?;
+        let page = capsules::find(self.setting, params)?;
         let shown = params.after.as_deref().map_or(Ok(0), str::parse);
         let shown: usize = shown.unwrap_or_default();
         let hits = page.hits.into_iter().enumerate();

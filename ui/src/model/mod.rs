@@ -41,7 +41,7 @@ pub use deck_view::{
     Banner, Chain, DaemonState, DeckView, HeaderDaemon, HeaderLedger, HeaderPorts, Level,
 };
 pub use finding::{FindingRank, FindingRow, FindingStage, FindingView};
-pub use found::{FoundEntries, FoundRow, SearchScope};
+pub use found::{FoundEntries, FoundRow, FoundTask, SearchScope};
 pub use handoff_rows::HandoffRows;
 pub use hint::{FirstStep, StepAct};
 pub use inbox::{ChangedChecksRow, GateRow, GateState, InboxCard, InboxKind};

@@ -180,7 +180,7 @@ fn figures(row: &CapsuleLine) -> String {
     }
 }
 
-fn standing(deck: &Deck, standing: CapsuleStanding) -> Span<'static> {
+pub(super) fn standing(deck: &Deck, standing: CapsuleStanding) -> Span<'static> {
     let (glyph, role) = match standing {
         CapsuleStanding::Fresh => (deck.glyphs.well(), ThemeRole::OutcomeDone),
         CapsuleStanding::Moved => (deck.glyphs.well(), ThemeRole::Text),

@@ -10,7 +10,7 @@ use super::perform::{copy_of, edit, reason_field, refuse};
 use super::recovering::on_recovery;
 use super::reviewing::on_findings;
 use super::searching::{
-    change_chips, choose_chips, leave_search, move_in_search, search_elsewhere, search_now,
+    change_chips, choose_chips, leave_search, move_in_search, search_in, search_now,
 };
 use super::tasking::on_capsules;
 use super::unlocking::leave_unlock;
@@ -43,7 +43,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Search(_))) => {
             choose_chips(deck);
         }
-        Action::OtherPlace => return search_elsewhere(deck),
+        Action::OtherPlace => return search_in(deck, None),
         Action::ToggleChip | Action::ClearChips => return change_chips(deck, action),
         Action::MoveDown => scroll(deck, 1),
         Action::MoveUp => scroll(deck, -1),

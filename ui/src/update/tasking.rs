@@ -23,6 +23,11 @@ pub(super) fn open_capsule(deck: &mut Deck) -> Vec<Effect> {
     let Some(id) = selected(deck).map(|row| row.id.clone()) else {
         return Vec::new();
     };
+    open_task(deck, id)
+}
+
+/// Opens the task of this id.
+pub(super) fn open_task(deck: &mut Deck, id: String) -> Vec<Effect> {
     deck.overlays
         .push(Overlay::Capsule(CapsuleSheet::new(id.clone())));
     vec![Effect::ReadCapsule { id }]
