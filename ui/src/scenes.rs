@@ -122,7 +122,12 @@ impl Scene {
             }
         }
         if let Some(told) = self.told {
-            update(&mut deck, change(told()));
+            let told = told();
+            if matches!(told, Msg::Exported { .. }) {
+                // What is written was read before.
+                update(&mut deck, change(capsules::fresh()));
+            }
+            update(&mut deck, change(told));
         }
         deck
     }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use ctxrelay_ui::model as ui;
 
 use super::check::why;
-use super::export::{file_name, write};
+use super::export::{file_name, went_along, with_along, write};
 use super::handoff::as_handoff;
 use super::maker::{CapsuleMaker, MadeCapsule};
 use super::show::sections;
+use crate::adapters::capsules_now::Along;
 use crate::cli::exit::Failure;
 use crate::cli::operator;
 use crate::core::agent::Agent;
@@ -31,7 +32,7 @@ pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
         runtime_session: setting.runtime_session.clone(),
         list: Arc::new(move || rows(&list).map_err(said)),
         read: Arc::new(move |id| view(&read, id).map_err(said)),
-        export: Arc::new(move |id, file| exported(&export, id, file).map_err(said)),
+        export: Arc::new(move |id, file, along| exported(&export, id, file, along).map_err(said)),
         handoff: Arc::new(move |id, to| handoff(&hand, id, to).map_err(said)),
         keep: Arc::new(move |id| kept(&keep, id).map_err(said)),
     }
@@ -106,16 +107,29 @@ fn view(setting: &ProjectContext, id: &str) -> Result<ui::CapsuleView, Failure> 
     })
 }
 
-fn exported(setting: &ProjectContext, id: &str, file: &str) -> Result<String, Failure> {
+fn exported(
+    setting: &ProjectContext,
+    id: &str,
+    file: &str,
+    along: ui::CapsuleAlong,
+) -> Result<Vec<String>, Failure> {
     if let Some(refusal) = operator::own_refusal() {
         return Err(refusal);
     }
     let maker = CapsuleMaker::open(setting)?;
-    let made = maker.named(id)?;
-    write(&setting.dirs, &made, &setting.dirs.root.join(file), false)?;
-    maker.keep(&made);
-    let digest = &made.capsule.digest;
-    Ok(format!("exported to {file}, digest {digest}"))
+    let plain = maker.named(id)?;
+    let along = Along {
+        patch: along.patch,
+        outputs: along.outputs,
+    };
+    let made = with_along(&maker, &plain, along)?;
+    let made = made.as_ref().unwrap_or(&plain);
+    write(&setting.dirs, made, &setting.dirs.root.join(file), false)?;
+    // Its own copy says how the task stands; a patch of a moment is no part of that.
+    maker.keep(&plain);
+    let mut lines = vec![file.to_owned(), format!("sha256 {}", made.capsule.digest)];
+    lines.extend(went_along(&made.capsule, along));
+    Ok(lines)
 }
 
 fn handoff(setting: &ProjectContext, id: &str, to: Agent) -> Result<HandoffParams, Failure> {

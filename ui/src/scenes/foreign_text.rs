@@ -325,6 +325,10 @@ impl ForeignText for Msg {
             }
             Self::Capsules(Ok(rows)) => ForeignText::fill(rows, text),
             Self::Capsules(Err(why)) => why.fill(text),
+            Self::Exported { id, lines } => {
+                id.push_str(text);
+                lines.fill(text);
+            }
             Self::Capsule { id, read } => {
                 id.push_str(text);
                 match read {

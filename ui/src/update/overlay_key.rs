@@ -12,7 +12,7 @@ use super::reviewing::on_findings;
 use super::searching::{
     change_chips, choose_chips, leave_search, move_in_search, search_in, search_now,
 };
-use super::tasking::on_capsules;
+use super::tasking::{choose_along, on_capsules};
 use super::unlocking::leave_unlock;
 use crate::action::Action;
 use crate::deck::Deck;
@@ -42,6 +42,9 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         }
         Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Search(_))) => {
             choose_chips(deck);
+        }
+        Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Capsule(_))) => {
+            choose_along(deck);
         }
         Action::OtherPlace => return search_in(deck, None),
         Action::ToggleChip | Action::ClearChips => return change_chips(deck, action),
