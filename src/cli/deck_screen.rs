@@ -4,7 +4,7 @@ use std::future::ready;
 use std::process::{Command as Process, Stdio};
 use std::sync::{Arc, OnceLock};
 
-use ctxrelay_ui::model::Level;
+use ctxrelay_ui::model::{Level, SearchScope};
 use ctxrelay_ui::{Depth, Msg, OwnFiles, Settings};
 use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
@@ -14,7 +14,6 @@ use super::capsule::for_deck;
 use super::disk;
 use super::exit::Failure;
 use super::instructions::rules_of_files;
-use super::ledger::search::all;
 use super::ledger::show;
 use super::notify_command::NotifyCommand;
 use super::operator_key::{deck_key, deck_ssh};
@@ -22,6 +21,7 @@ use super::pair_tmux::kept;
 use super::recover::recovery_view;
 use super::screen_files::ScreenFiles;
 use super::screen_watch::ScreenWatch;
+use super::search::{self, SearchPlace};
 use crate::adapters::git::TreeReading;
 use crate::adapters::program_start::{start, stop_group};
 use crate::client::Client;
@@ -29,9 +29,9 @@ use crate::core::agent::Agent;
 use crate::deck::clock::utc_offset_s;
 use crate::deck::deck_options::{DeckAbout, DeckOptions, WaitingTrust, project_name};
 use crate::deck::display::{Display, DisplayHost, DisplayTeller};
+use crate::deck::elsewhere::Elsewhere;
 use crate::deck::key_slot::KeySlot;
 use crate::deck::opening::while_opening;
-use crate::deck::sealed::SealedSessions;
 use crate::deck::signing::OperatorKeyAccess;
 use crate::deck::term::is_light;
 use crate::host::ProjectContext;
@@ -162,20 +162,24 @@ pub(super) fn options(
             }),
         },
         key_slot: screen.key_slot.clone(),
-        sealed: sealed_sessions(setting),
+        elsewhere: elsewhere(setting),
         notice: None,
         told_to_end: screen.told_to_end.clone(),
     }
 }
 
-/// Sessions that have ended, as `ctxrelay search --in archives` and `ledger show` read them.
-fn sealed_sessions(setting: &ProjectContext) -> SealedSessions {
+/// As `ctxrelay search --in` and `ledger show` read it.
+fn elsewhere(setting: &ProjectContext) -> Elsewhere {
     let (searched, read) = (setting.clone(), setting.clone());
-    SealedSessions::new(
-        Arc::new(move |params| {
-            let here = disk::current(&searched).map_err(|failure| failure.message)?;
-            let here = here.map(|(session, _)| session);
-            all(&searched, &|_| (), params, here.as_ref()).map_err(|failure| failure.message)
+    Elsewhere::new(
+        Arc::new(move |place, words, limit| {
+            let place = match place {
+                SearchScope::Record => SearchPlace::Record,
+                SearchScope::Capsules => SearchPlace::Capsules,
+                SearchScope::Archives => SearchPlace::Archives,
+                SearchScope::All => SearchPlace::All,
+            };
+            search::for_deck(&searched, words, place, limit).map_err(|failure| failure.message)
         }),
         Arc::new(move |session, line| {
             let reading = disk::reading(&read, session.as_str());

@@ -7,11 +7,12 @@ mod retriever;
 use clap::ValueEnum;
 
 use super::context::CliContext;
-use super::exit::CliOutcome;
-use super::ledger::search::pieces;
+use super::exit::{CliOutcome, Failure};
+use super::ledger::search::{noted, pieces};
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::words::{count, now_ms, time};
+use crate::host::ProjectContext;
 use crate::wire::search::{FoundHit, FoundIn, FoundPage};
 use everywhere::Everywhere;
 pub use retriever::{LocalRetriever, find_alike};
@@ -72,9 +73,24 @@ impl SearchPlace {
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let words = args.words.join(" ");
-    let everywhere = Everywhere::new(context, words)?;
+    let note = noted(context);
+    let everywhere = Everywhere::new(&context.setting, &note, words)?;
     let page = everywhere.standing_page(args.place.kinds(), args.limit, args.after.as_deref())?;
     context.out.report(Report::new(&page, text(&page)))
+}
+
+/// What the deck's search lists; slow.
+///
+/// # Errors
+///
+/// When the words make no sense, or a place cannot be searched.
+pub(super) fn for_deck(
+    setting: &ProjectContext,
+    words: String,
+    place: SearchPlace,
+    limit: u32,
+) -> Result<FoundPage, Failure> {
+    Everywhere::new(setting, &|_| (), words)?.standing_page(place.kinds(), limit, None)
 }
 
 fn text(page: &FoundPage) -> ReportText {

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{AgentState, Party};
 use crate::entry::{
-    ArtifactStatus, ContinuityFact, DeliveryResult, Entry, EntryKind, NoteKind, TurnStatus,
+    ArtifactStatus, ContinuityFact, DeliveryResult, Entry, EntryKind, FindingStep, NoteKind,
+    TurnStatus,
 };
 
 /// The sorts of rows that a person chooses from.
@@ -42,13 +43,22 @@ pub enum RowResult {
     Waits,
 }
 
-/// Whether the machine wrote a row, and whether that is worth one.
+/// What folds with its neighbours, and whether it is worth a row of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MachineRow {
     /// A step whose result stands elsewhere: below its message, or on the agent's card.
     Step,
     /// The daemon began or ended, an agent left or waits for its human.
     News,
+    /// What a review says: one import brings many at once. They fold with their own only.
+    Finding,
+}
+
+impl MachineRow {
+    /// Whether the two, next to each other, stand as one row.
+    pub fn folds_with(self, other: Self) -> bool {
+        (self == Self::Finding) == (other == Self::Finding)
+    }
 }
 
 /// What sort of row an entry is.
@@ -58,7 +68,7 @@ pub struct RowClass {
     pub kind: RowKind,
     /// What came of it.
     pub result: Option<RowResult>,
-    /// The machine's: neighbours of these fold into one row.
+    /// The machine's, or from a review: neighbours of these fold into one row.
     pub machine: Option<MachineRow>,
     /// Something was decided.
     pub is_decision: bool,
@@ -70,6 +80,7 @@ pub struct RowClass {
 const WORDS: &[(&str, &str)] = &[
     (ARTIFACT_PASSED, "artifact"),
     (ARTIFACT_FAILED, "artifact"),
+    (ARTIFACT_FINDING, "artifact"),
     (GATE_PASSED, "release_gate"),
     (GATE_FAILED, "release_gate"),
     (APPROVED, "finality_decision"),
@@ -89,6 +100,7 @@ const WORDS: &[(&str, &str)] = &[
 const MACHINE: &str = "runtime_event";
 const ARTIFACT_PASSED: &str = "artifact/passed";
 const ARTIFACT_FAILED: &str = "artifact/failed";
+const ARTIFACT_FINDING: &str = "artifact/finding";
 const GATE_PASSED: &str = "release_gate/passed";
 const GATE_FAILED: &str = "release_gate/failed";
 const APPROVED: &str = "finality_decision/approved";
@@ -118,6 +130,13 @@ impl RowClass {
                     _ => ARTIFACT_FAILED,
                 }
             }
+            // What the operator says of one stands for itself.
+            EntryKind::Finding(finding) => match finding.step {
+                FindingStep::Imported | FindingStep::Changed | FindingStep::Gone => {
+                    ARTIFACT_FINDING
+                }
+                _ => kind.type_name(),
+            },
             EntryKind::FinalityDecision(decision) if decision.approved => APPROVED,
             EntryKind::FinalityDecision(_) => REJECTED,
             EntryKind::Note { note, .. } if *note == NoteKind::Decision => NOTE_DECISION,
@@ -152,7 +171,7 @@ impl RowClass {
             "message" => (RowKind::Message, None),
             "handoff" => (RowKind::Handoff, None),
             "note" | NOTE_DECISION => (RowKind::Note, None),
-            "artifact" | "release_gate" => (RowKind::Artifact, None),
+            "artifact" | ARTIFACT_FINDING | "release_gate" => (RowKind::Artifact, None),
             ARTIFACT_PASSED | GATE_PASSED => (RowKind::Artifact, Some(RowResult::Done)),
             ARTIFACT_FAILED | GATE_FAILED => (RowKind::Artifact, Some(RowResult::Failed)),
             "finality_proposal" | APPROVAL => (RowKind::Finality, None),
@@ -171,6 +190,7 @@ impl RowClass {
             machine: match word {
                 DELIVERY | DELIVERY_FAILED | AGENT | TURN | TURN_FILES => Some(MachineRow::Step),
                 MACHINE | AGENT_NEWS => Some(MachineRow::News),
+                ARTIFACT_FINDING => Some(MachineRow::Finding),
                 _ => None,
             },
             is_decision: matches!(word, APPROVED | REJECTED | NOTE_DECISION),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ctxrelay_ui::model::{CapsuleLine, CapsuleView, Level};
+use ctxrelay_ui::model::{CapsuleAlong, CapsuleLine, CapsuleStanding, CapsuleView, Level};
 use ctxrelay_ui::{Effect, Msg};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::{AbortHandle, spawn_blocking};
@@ -11,7 +11,7 @@ use tokio::task::{AbortHandle, spawn_blocking};
 use super::perform::agent_of;
 use crate::client::Client;
 use crate::core::agent::Agent;
-use crate::core::capsule::CapsuleDraft;
+use crate::core::capsule::{CapsuleDraft, Freshness};
 use crate::core::id::{CapsuleId, RuntimeSession, Seq};
 use crate::wire::control::{Command, HandoffParams, Reply, StatedValue, TaskChange, TaskParams};
 
@@ -19,7 +19,7 @@ use crate::wire::control::{Command, HandoffParams, Reply, StatedValue, TaskChang
 type OfOne<T> = Arc<dyn Fn(&str) -> Result<T, String> + Send + Sync>;
 
 /// As [`OfOne`], into this file.
-type ExportOne = Arc<dyn Fn(&str, &str) -> Result<String, String> + Send + Sync>;
+type ExportOne = Arc<dyn Fn(&str, &str, CapsuleAlong) -> Result<Vec<String>, String> + Send + Sync>;
 
 /// As [`OfOne`], for this agent.
 type HandoffOfOne = Arc<dyn Fn(&str, Agent) -> Result<HandoffParams, String> + Send + Sync>;
@@ -33,8 +33,8 @@ pub struct CapsuleAccess {
     pub list: Arc<dyn Fn() -> Result<Vec<CapsuleLine>, String> + Send + Sync>,
     /// One of them.
     pub read: OfOne<CapsuleView>,
-    /// Writes one into a new file, named from the project's folder; where it is, and its digest, in a
-    /// sentence.
+    /// Writes one into a new file, named from the project's folder; where it is, its digest, and what
+    /// went along or did not.
     pub export: ExportOne,
     /// The handoff that gives one to an agent.
     pub handoff: HandoffOfOne,
@@ -94,10 +94,10 @@ impl CapsuleAccess {
     async fn answer(self, effect: Effect, operator: &Client) -> Vec<Msg> {
         match effect {
             Effect::ReadCapsule { id } => vec![self.one(id).await],
-            Effect::ExportCapsule { id, file } => {
-                let export = Arc::clone(&self.export);
-                let said = beside(move || export(&id, &file)).await;
-                vec![said.map_or_else(failed, told)]
+            Effect::ExportCapsule { id, file, along } => {
+                let (export, name) = (Arc::clone(&self.export), id.clone());
+                let said = beside(move || export(&name, &file, along)).await;
+                vec![said.map_or_else(failed, |lines| Msg::Exported { id, lines })]
             }
             Effect::HandCapsule { id, to } => {
                 let said = self.hand(id, agent_of(to), operator).await;
@@ -200,6 +200,18 @@ impl CapsuleAccess {
             .await
             .map_err(|why| format!("{id} is closed, and its capsule is not kept: {why}"))?;
         Ok(format!("{id} is closed by entry {seq}"))
+    }
+}
+
+/// How a capsule stands to the work tree, as the screen has it.
+pub fn standing(freshness: Freshness) -> CapsuleStanding {
+    match freshness {
+        Freshness::Fresh => CapsuleStanding::Fresh,
+        Freshness::Moved => CapsuleStanding::Moved,
+        Freshness::Touched => CapsuleStanding::Touched,
+        Freshness::Diverged => CapsuleStanding::Diverged,
+        Freshness::Unknown => CapsuleStanding::Unknown,
+        Freshness::Foreign => CapsuleStanding::Foreign,
     }
 }
 

@@ -10,8 +10,8 @@ use super::capsules::CapsuleAccess;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
+use super::elsewhere::Elsewhere;
 use super::key_slot::KeySlot;
-use super::sealed::SealedSessions;
 use super::signing::OperatorKeyAccess;
 use crate::client::Client;
 use crate::core::agent::Agent;
@@ -115,7 +115,7 @@ pub struct DeckOptions {
     /// Where it lies while it is unlocked.
     pub key_slot: KeySlot,
     /// The sessions that have ended.
-    pub sealed: SealedSessions,
+    pub elsewhere: Elsewhere,
     /// Something to say from the start.
     pub notice: Option<String>,
     /// Becomes true when the process was told to end (a signal).

@@ -2,11 +2,12 @@
 
 use ctxrelay_ui::model as ui;
 
+use super::capsules::standing;
 use super::present::party_of;
 use crate::client::ClientError;
 use crate::core::agent::Party;
 use crate::wire::control::Reply;
-use crate::wire::search::{SearchHit, SearchPage};
+use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchHit};
 
 /// The daemon's answer to a search for `words`.
 pub(super) fn found(
@@ -15,7 +16,15 @@ pub(super) fn found(
     answer: Result<Reply, ClientError>,
 ) -> ui::FoundEntries {
     match answer {
-        Ok(Reply::Found(page)) => listed(number, words, page),
+        Ok(Reply::Found(page)) => ui::FoundEntries {
+            number,
+            words,
+            rows: page.hits.into_iter().map(row).collect(),
+            total: page.total,
+            total_is_at_least: page.total_is_at_least,
+            behind: page.behind,
+            fault: None,
+        },
         Ok(_) => {
             let why = "the daemon answers something else".to_owned();
             nothing_found(number, words, why)
@@ -28,26 +37,42 @@ pub(super) fn found(
     }
 }
 
-/// Hits of a search for `words`.
-pub(super) fn listed(number: u64, words: String, page: SearchPage) -> ui::FoundEntries {
-    let row = |hit: SearchHit| ui::FoundRow {
+/// Hits of a search for `words` in other places.
+pub(super) fn listed(number: u64, words: String, page: FoundPage) -> ui::FoundEntries {
+    ui::FoundEntries {
+        number,
+        words,
+        rows: page.hits.into_iter().map(found_row).collect(),
+        total: page.total,
+        total_is_at_least: page.total_is_at_least,
+        behind: page.behind,
+        fault: None,
+    }
+}
+
+fn found_row(found: FoundHit) -> ui::FoundRow {
+    let task = (found.kind == FoundIn::Capsule).then(|| ui::FoundTask {
+        id: found.hit.id.to_string(),
+        standing: found.freshness.map(standing),
+        is_foreign: found.foreign,
+    });
+    let mut row = row(found.hit);
+    // The sessions of the others are where one comes by the timeline, or are no record here.
+    row.session = row.session.filter(|_| found.kind == FoundIn::Archive);
+    ui::FoundRow { task, ..row }
+}
+
+fn row(hit: SearchHit) -> ui::FoundRow {
+    ui::FoundRow {
         seq: hit.seq,
         kind: hit.entry_type,
+        task: None,
         session: hit.session.map(|id| id.to_string()),
         at_ms: hit.at,
         from: party_of(&Party::from(hit.source)),
         to: hit.target.map(|target| party_of(&Party::from(target))),
         snippet: hit.snippet,
         marks: hit.marks,
-    };
-    ui::FoundEntries {
-        number,
-        words,
-        rows: page.hits.into_iter().map(row).collect(),
-        total: page.total,
-        total_is_at_least: page.total_is_at_least,
-        behind: page.behind,
-        fault: None,
     }
 }
 

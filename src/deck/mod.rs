@@ -10,7 +10,7 @@
 //! - [`opening`]: the deck before there is a daemon.
 //! - [`deck_options`]: what a deck is given.
 //! - [`run`]: the deck with a daemon.
-//! - [`sealed`]: what has ended, read from the disk.
+//! - [`elsewhere`]: tasks and what has ended, searched and read.
 
 mod agent_work;
 mod attention;
@@ -19,6 +19,7 @@ pub mod clock;
 pub mod deck_options;
 pub mod display;
 pub(crate) mod editor;
+pub mod elsewhere;
 mod findings;
 mod foreground;
 mod found;
@@ -33,7 +34,6 @@ mod present;
 mod reading;
 mod row_window;
 pub mod run;
-pub mod sealed;
 pub mod signing;
 pub mod term;
 mod thread;

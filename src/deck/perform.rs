@@ -36,7 +36,7 @@ use crate::wire::search::SearchParams;
 pub(super) const FOUND_MAX: u32 = 100;
 
 /// While the index is being built a search is made again this often.
-const SEARCH_AGAIN: Duration = Duration::from_millis(500);
+pub(super) const SEARCH_AGAIN: Duration = Duration::from_millis(500);
 
 /// Performs what is a call; everything else is the caller's. Returns what the screen is told.
 pub(super) async fn perform(

@@ -8,7 +8,7 @@ use super::model::Model;
 use super::present::{machine_text, row};
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::EntryId;
-use crate::core::row_class::RowClass;
+use crate::core::row_class::{MachineRow, RowClass};
 use crate::wire::window::{MachineRun, RowQuery, WindowPage, WindowRow};
 
 /// The most rows of a window.
@@ -45,7 +45,7 @@ impl Item {
 
     fn is_shown(&self, query: &RowQuery) -> bool {
         match &self.of {
-            Origin::Machine { run, .. } => run.news > 0 || query.shows_steps(),
+            Origin::Machine { run, .. } => query.shows_run(run),
             _ => true,
         }
     }
@@ -55,9 +55,43 @@ impl Item {
             last: run.last,
             count: run.count(),
         };
+        let told = machine_text(&run, &text);
+        let mut row = ui::TimelineRow::of_folded(run.first, run.at_ms, rows, told);
+        if run.findings > 0 {
+            "finding".clone_into(&mut row.kind);
+        }
         Self {
-            row: ui::TimelineRow::of_folded(run.first, run.at_ms, rows, machine_text(&run, &text)),
+            row,
             of: Origin::Machine { run, text },
+        }
+    }
+
+    /// Whether they are of one sort with nothing between them: parts of one run.
+    fn joins(&self, later: &Self) -> bool {
+        let both = self.machine().zip(later.machine());
+        both.is_some_and(|(one, other)| one.folds_with(other)) && self.last() + 1 == later.row.seq
+    }
+
+    /// What it folds with.
+    fn machine(&self) -> Option<MachineRow> {
+        match &self.of {
+            Origin::Entry(entry) => RowClass::of(entry).machine,
+            Origin::Machine { run, .. } => Some(run.machine()),
+            Origin::Bad { .. } => None,
+        }
+    }
+
+    /// As a run; a finding that stands alone is one of one.
+    fn into_run(self) -> Option<(MachineRun, String)> {
+        match self.of {
+            Origin::Entry(entry) => {
+                let class = RowClass::of(&entry);
+                let (line, at_ms) = (entry.seq.0, entry.timestamp_ms);
+                let run = MachineRun::of(line, at_ms, class, class.machine?);
+                Some((run, String::new()))
+            }
+            Origin::Machine { run, text } => Some((run, text)),
+            Origin::Bad { .. } => None,
         }
     }
 
@@ -174,26 +208,44 @@ impl RowWindow {
 
     /// A row at the newest end: one of the machine's joins the run that it goes on.
     fn push(&mut self, item: Item) {
-        if let (Some(last), Origin::Machine { run: new, text }) = (self.items.back_mut(), &item.of)
-            && let Origin::Machine { run, text: news } = &mut last.of
+        let is_run = |item: &Item| matches!(item.of, Origin::Machine { .. });
+        if is_run(&item)
+            && let Some(last) = self
+                .items
+                .pop_back_if(|last| is_run(last) && last.joins(&item))
         {
-            if run.news == 0 {
-                news.clone_from(text);
-            }
-            run.extend(new);
-            *last = Item::of_run(*run, std::mem::take(news));
-            return;
+            return self.join(last, item);
         }
         self.items.push_back(item);
     }
 
-    fn settle_end(&mut self) {
-        self.end = match self.items.back().map(|item| &item.of) {
-            Some(Origin::Machine { .. }) => OpenEnd::Folded,
-            Some(Origin::Entry(entry)) if RowClass::of(entry).machine.is_some() => {
-                OpenEnd::Unfolded
+    /// Two parts of one run, as one row.
+    fn join(&mut self, first: Item, later: Item) {
+        if let (Some((mut run, mut news)), Some((new, text))) = (first.into_run(), later.into_run())
+        {
+            if run.news == 0 {
+                news = text;
             }
-            _ => OpenEnd::None,
+            run.extend(&new);
+            self.items.push_back(Item::of_run(run, news));
+        }
+    }
+
+    fn settle_end(&mut self) {
+        let mut last = self.items.iter().rev();
+        self.end = match (last.next(), last.next()) {
+            // Something else came behind it, which is not wanted here.
+            (Some(item), _) if item.last() < self.through => OpenEnd::None,
+            (Some(item), before) => match (&item.of, item.machine()) {
+                (Origin::Machine { .. }, _) => OpenEnd::Folded,
+                // One finding alone is a row, and the next one joins it.
+                (_, Some(MachineRow::Finding)) if !before.is_some_and(|it| it.joins(item)) => {
+                    OpenEnd::Folded
+                }
+                (_, Some(_)) => OpenEnd::Unfolded,
+                (_, None) => OpenEnd::None,
+            },
+            (None, _) => OpenEnd::None,
         };
     }
 
@@ -220,10 +272,18 @@ impl RowWindow {
             }
             return;
         };
+        let last = self.items.back().and_then(Item::machine);
+        if !last.is_some_and(|last| last.folds_with(machine)) {
+            self.end = OpenEnd::None;
+        }
         if !query.takes(entry, || waits) {
             return;
         }
-        if self.end == OpenEnd::Unfolded {
+        let is_alone = self.end == OpenEnd::None && machine == MachineRow::Finding;
+        if self.end == OpenEnd::Unfolded || is_alone {
+            if is_alone {
+                self.end = OpenEnd::Folded;
+            }
             return self.push_entry(model, entry);
         }
         let run = MachineRun::of(line, entry.timestamp_ms, class, machine);
@@ -236,10 +296,9 @@ impl RowWindow {
             String::new()
         };
         let item = Item::of_run(run, text);
-        if self.end == OpenEnd::Folded {
-            self.push(item);
-        } else {
-            self.items.push_back(item);
+        match self.items.pop_back_if(|_| self.end == OpenEnd::Folded) {
+            Some(last) => self.join(last, item),
+            None => self.items.push_back(item),
         }
         self.end = OpenEnd::Folded;
         self.trim();
@@ -267,3 +326,6 @@ impl RowWindow {
 pub(super) fn is_proposal(entry: &Entry) -> bool {
     matches!(entry.kind, EntryKind::FinalityProposal(_))
 }
+
+#[cfg(test)]
+mod tests;

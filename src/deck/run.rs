@@ -217,9 +217,9 @@ async fn follow(
                             let operator = options.operator.clone();
                             tokio::spawn(search(operator, words, chips, number, answers))
                         }
-                        SearchScope::Archives => {
-                            let sealed = options.sealed.clone();
-                            tokio::spawn(sealed.search(words, number, answers))
+                        place => {
+                            let elsewhere = options.elsewhere.clone();
+                            tokio::spawn(elsewhere.search(place, words, number, answers))
                         }
                     };
                     searching = Some(task.abort_handle());
@@ -401,7 +401,7 @@ async fn on_effect(
     if let Effect::OpenEntry { place } = &effect
         && SessionId::is_well_formed(&place.session)
     {
-        return options.sealed.open(model, place.clone()).await;
+        return options.elsewhere.open(model, place.clone()).await;
     }
     perform(effect, signature, &options.operator, model).await
 }

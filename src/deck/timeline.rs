@@ -47,7 +47,9 @@ impl Timeline {
         let place = match wish.go {
             ui::TimelineGo::Newest => Some(WindowPlace::Newest),
             ui::TimelineGo::Oldest => Some(WindowPlace::Oldest),
-            ui::TimelineGo::Line(line) => Some(WindowPlace::Line(line)),
+            ui::TimelineGo::Line(line) | ui::TimelineGo::Entry(line) => {
+                Some(WindowPlace::Line(line))
+            }
             ui::TimelineGo::Time(at_ms) => Some(WindowPlace::Time(at_ms)),
             ui::TimelineGo::LandmarkOlder(line) => Some(WindowPlace::LandmarkBefore(line)),
             ui::TimelineGo::LandmarkNewer(line) => Some(WindowPlace::LandmarkAfter(line)),

@@ -4,6 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::capsule::from_base64;
+use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
@@ -108,6 +110,89 @@ fn a_task_is_exported_handed_over_and_closed_from_the_deck() {
     deck.type_text("T");
     deck.wait_for_text("closed");
     assert_eq!(project.read(&kept), closed);
+}
+
+#[test]
+fn changes_and_outputs_go_along_where_that_is_chosen() {
+    let project = Project::new();
+    project.write("src/login.rs", "one\ntwo\n");
+    project.git(&["add", "."]);
+    project.git(&["commit", "-qm", "before"]);
+    project.write("src/login.rs", "one\nthree\n");
+    let gates = json!([{"name": "test", "cmd": "echo all is red; exit 1"}]);
+    let config = json!({ "gates": gates }).to_string();
+    project.write(".contextrelay/config.json", &config);
+    let mut deck = deck(&project, "");
+    let mut trust = Pty::spawn(&project.ctxrelay(["trust"]));
+    trust.wait_for_text("Type `trust`");
+    trust.type_text("trust\r");
+    assert_eq!(trust.wait_exit(), 0, "{}", trust.screen());
+    let mut operator = Operator::connect(&project);
+    operator.call("gates/run", json!({})).unwrap();
+    wait_until("the end of the gate", timeout(), || {
+        let ran = |entry: &Value| entry["artifact"]["verified"].is_object();
+        project.ledger().iter().any(ran).then_some(())
+    });
+    let mut export = |name: &str, tabs: &str| -> Value {
+        deck.type_text("w");
+        deck.wait_for_text("goes along");
+        deck.type_text(tabs);
+        // In place of the name that is offered.
+        deck.send(b"\x15");
+        deck.type_text(name);
+        deck.press(Key::Enter);
+        deck.wait_for_text(&format!("exported to {name}"));
+        let file = project.root().join(name);
+        serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
+    };
+    let plain = export("../plain.json", "");
+    assert_eq!(plain["patch"], Value::Null);
+    assert_eq!(plain["outputs"], Value::Null);
+    let patched = export("../patch.json", "\t");
+    let patch = from_base64(patched["patch"]["data"].as_str().unwrap());
+    assert!(patch.contains("+three"), "{patch}");
+    assert_eq!(patched["outputs"], Value::Null);
+    let both = export("../both.json", "\t\t\t");
+    assert_eq!(both["patch"], patched["patch"]);
+    let output = from_base64(both["outputs"][0]["data"].as_str().unwrap());
+    assert!(output.contains("all is red\n"), "{output}");
+    deck.wait_for_text("with a patch of 1 file");
+    deck.wait_for_text("with what 1 gate printed");
+    // The digest of this file, by which who gets it can tell.
+    deck.wait_for_text(both["digest"].as_str().unwrap());
+}
+
+#[test]
+fn a_task_is_found_by_its_words_and_opened() {
+    let project = Project::new();
+    let mut deck = deck(&project, "");
+    deck.press(Key::Escape);
+    deck.wait_for_text("⏎ read");
+    deck.press(Key::Escape);
+    deck.wait_until_gone("Capsules");
+    deck.press(Key::Char('/'));
+    deck.type_text("one hour");
+    deck.wait_for_text("1 of 1 in the whole record");
+    deck.send(b"\x14");
+    deck.wait_for_text("1 of 1 in all capsules");
+    deck.wait_for_text("fresh");
+    deck.press(Key::Enter);
+    deck.wait_for_text("Capsule  Fix the login");
+    deck.wait_for_text("[claude] tokens live for one hour");
+    // In all places at once: the task first, then what was said of it.
+    deck.press(Key::Escape);
+    deck.wait_until_gone("Capsule  Fix the login");
+    deck.press(Key::Char('/'));
+    deck.send(b"\x14");
+    deck.wait_for_text("in all sealed sessions");
+    deck.send(b"\x14");
+    deck.wait_for_text("1 of 2 in record, capsules and archives");
+    deck.press(Key::Down);
+    deck.wait_for_text("2 of 2 in record");
+    deck.press(Key::Enter);
+    deck.wait_until_gone("2 of 2 in record");
+    // The search stays marked.
+    deck.wait_for_text("/one hour 2 of 2");
 }
 
 #[test]

@@ -44,6 +44,8 @@ fn a_word_of_a_sealed_session_is_found_and_its_entry_read_to_its_end() {
     deck.type_text("plums");
     deck.wait_for_text("1 of 1 in the whole record");
     deck.send(b"\x14");
+    deck.wait_for_text("in all capsules");
+    deck.send(b"\x14");
     deck.wait_for_text("1 of 1 in all sealed sessions");
     deck.wait_for_text(&format!("in {sealed}  plums are"));
     deck.press(Key::Enter);
@@ -55,6 +57,8 @@ fn a_word_of_a_sealed_session_is_found_and_its_entry_read_to_its_end() {
     deck.press(Key::Escape);
     deck.wait_until_gone("and eaten in May");
     deck.press(Key::Char('/'));
+    deck.send(b"\x14");
+    deck.wait_for_text("1 of 2 in record, capsules and archives");
     deck.send(b"\x14");
     deck.wait_for_text("1 of 1 in the whole record");
 }

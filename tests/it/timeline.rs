@@ -7,6 +7,7 @@ use std::io::Write as _;
 use serde_json::json;
 
 use crate::support::contextrelay3::{SESSION, fill, ledger};
+use crate::support::fake_gh::{FakeGh, comment};
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 
@@ -78,4 +79,52 @@ fn any_entry_of_an_imported_record_is_a_few_keys_away() {
 #[test]
 fn any_entry_of_a_hundred_thousand_is_a_few_keys_away() {
     get_about(100_000);
+}
+
+#[test]
+fn a_thousand_findings_are_one_row_until_one_of_them_is_looked_for() {
+    let project = Project::new();
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck");
+    deck.wait_for_text("● daemon");
+    let mut claude = project.control_of("claude").unwrap();
+    claude.expect(
+        "hello",
+        json!({"protocol": 1, "role": "claude", "pid": 4_000_000}),
+    );
+    let note = json!({"agent": "claude", "kind": "decision", "text": "said before the review"});
+    claude.expect("note/append", note);
+    deck.wait_for_text("said before the review");
+    let gh = FakeGh::of(&project);
+    let body = |id| match id {
+        500 => "P3: the zweihander is not sheathed".to_owned(),
+        id => format!("P3: remark number {id}"),
+    };
+    let comments: Vec<_> = (1..=1_000).map(|id| comment(id, &body(id))).collect();
+    gh.comments(&comments);
+    let mut import = Pty::spawn_sized(&project.ctxrelay(["review", "import"]), 120, 40);
+    assert_eq!(import.wait_exit(), 0, "{}", import.screen());
+    // As they come, and as they are read again by another deck.
+    deck.wait_for_text("1 000 findings of reviews, new or changed");
+    deck.wait_for_text("said before the review");
+    let mut other = Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("other");
+    other.wait_for_text("1 000 findings of reviews, new or changed");
+    other.wait_for_text("said before the review");
+    assert_eq!(other.press_until_exit(Key::Ctrl('c')), 0);
+
+    deck.type_text("/zweihander");
+    deck.wait_for_text("1 of 1 in the whole record");
+    deck.press(Key::Enter);
+    deck.wait_until_gone("1 of 1 in the whole record");
+    deck.wait_until_gone("1 000 findings");
+    deck.wait_for_text("the zweihander is not sheathed");
+    deck.wait_for_text("gh:rc:501 (low)");
+    deck.wait_for_text("gh:rc:499 (low)");
+    // Back, and folded again.
+    deck.press(Key::Ctrl('o'));
+    deck.wait_for_text("following");
+    deck.press_until(Key::Escape, "the folded row", |screen| {
+        screen.contains("1 000 findings")
+    });
+    deck.wait_for_text("said before the review");
+    assert_eq!(deck.press_until_exit(Key::Ctrl('c')), 0);
 }

@@ -161,7 +161,7 @@ pub enum Action {
     OtherAgent,
     /// What becomes of it while the agent works.
     WhenBusy,
-    /// Search in the sealed sessions, or in the record again.
+    /// Search in the next place: the record, tasks, sealed sessions, all of them.
     OtherPlace,
 }
 

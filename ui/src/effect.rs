@@ -1,6 +1,6 @@
 //! [`Effect`]: what the deck wants done. It does nothing itself.
 
-use crate::model::{Agent, Chips, EntryPlace, Party, SearchScope, TimelineWish};
+use crate::model::{Agent, CapsuleAlong, Chips, EntryPlace, Party, SearchScope, TimelineWish};
 use crate::notification::NotificationSettings;
 use crate::passphrase::Passphrase;
 
@@ -263,6 +263,8 @@ pub enum Effect {
         id: String,
         /// A file that is not there yet, from the project's folder.
         file: String,
+        /// What goes along.
+        along: CapsuleAlong,
     },
     /// Hand this task to an agent, as a handoff of the operator's. Asked before.
     HandCapsule {

@@ -1,6 +1,6 @@
 //! [`RecordSearch`]: what was searched for, what came of it, and what was searched for before.
 
-use crate::model::{FoundEntries, SearchScope};
+use crate::model::{FoundEntries, FoundRow, SearchScope};
 
 /// Searches that are remembered.
 const HISTORY_MAX: usize = 50;
@@ -29,10 +29,10 @@ impl RecordSearch {
         self.place
     }
 
-    /// In the other place from now on, where nothing is found yet.
-    pub(crate) fn turn_to_other_place(&mut self) {
+    /// In this place from now on, where nothing is found yet.
+    pub(crate) fn turn_to(&mut self, place: SearchScope) {
         self.clear();
-        self.place = self.place.other();
+        self.place = place;
     }
 
     /// Nothing is searched for.
@@ -49,9 +49,12 @@ impl RecordSearch {
         }
         let hit = self.hit();
         self.selected = hit
-            .and_then(|(line, session)| {
-                let mut rows = found.rows.iter();
-                rows.position(|row| row.seq == line && row.session == session)
+            .and_then(|hit| {
+                let name = |row: &FoundRow| row.task.as_ref().map(|task| task.id.clone());
+                let same = |row: &FoundRow| {
+                    (row.seq, &row.session) == (hit.seq, &hit.session) && name(row) == name(hit)
+                };
+                found.rows.iter().position(same)
             })
             .unwrap_or(0);
         self.found = Some(found);
@@ -62,10 +65,9 @@ impl RecordSearch {
         self.found.as_ref()
     }
 
-    /// The hit under the cursor: its line, and its session where that is another one.
-    pub(crate) fn hit(&self) -> Option<(u64, Option<String>)> {
-        let row = self.found.as_ref()?.rows.get(self.selected)?;
-        Some((row.seq, row.session.clone()))
+    /// The hit under the cursor.
+    pub(crate) fn hit(&self) -> Option<&FoundRow> {
+        self.found.as_ref()?.rows.get(self.selected)
     }
 
     pub(crate) fn selected(&self) -> usize {

@@ -33,7 +33,7 @@ pub use asked::{asked, asked_user, trust_waits};
 pub use far_back::far_back;
 pub use findings::{opened_finding, reviewed};
 pub use foreign_text::ForeignText;
-pub use found::found_entries;
+pub use found::{found_entries, found_everywhere};
 pub use list::SCENES;
 pub use pieces::NOW_MS;
 pub use recovery::broken_work;
@@ -122,7 +122,12 @@ impl Scene {
             }
         }
         if let Some(told) = self.told {
-            update(&mut deck, change(told()));
+            let told = told();
+            if matches!(told, Msg::Exported { .. }) {
+                // What is written was read before.
+                update(&mut deck, change(capsules::fresh()));
+            }
+            update(&mut deck, change(told));
         }
         deck
     }

@@ -276,7 +276,20 @@ impl TimelineState {
         // In the middle, where what comes before and after it is seen too.
         self.list.top = self.list.selected.saturating_sub(self.shown / 2);
         self.cursor = TimelineCursor::default();
+        self.open_for(rows, asked.go);
         None
+    }
+
+    /// Where an entry was asked for and its run has come, its rows one by one are asked for next.
+    fn open_for(&mut self, rows: &[TimelineRow], go: TimelineGo) {
+        let run = self.selected(rows).filter(|row| row.folded.is_some());
+        if let (Some(run), TimelineGo::Entry(line)) = (run, go)
+            && (run.seq..=run.last()).contains(&line)
+            && !self.unfolded.contains(&run.seq)
+        {
+            self.unfold(run.seq);
+            self.next = Some(go);
+        }
     }
 
     /// Where the row stands that has this line, or the nearest one before it.
@@ -312,9 +325,7 @@ impl TimelineState {
 
     /// Folds everything again; whether there was anything.
     pub(crate) fn fold(&mut self) -> bool {
-        let was_open = !self.unfolded.is_empty();
-        self.unfolded.clear();
-        was_open
+        !std::mem::take(&mut self.unfolded).is_empty()
     }
 
     /// Whether the newest row is on top.
@@ -330,10 +341,9 @@ impl TimelineState {
 
     pub(crate) fn select_oldest(&mut self, rows: &[TimelineRow]) {
         self.pause(rows);
-        self.list.selected = if self.newest_first {
-            self.order.len().saturating_sub(1)
-        } else {
-            0
+        self.list.selected = match self.newest_first {
+            true => self.order.len().saturating_sub(1),
+            false => 0,
         };
     }
 

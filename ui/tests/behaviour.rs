@@ -1509,10 +1509,7 @@ fn a_single_entry_of_the_machine_is_one_entry() {
     ));
     let deck = deck_at(view, (120, 40));
     let screen = shown(&deck);
-    assert!(
-        screen.contains("One entry of the machine, 1 300."),
-        "{screen}"
-    );
+    assert!(screen.contains("One entry, 1 300."), "{screen}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tasks that can travel: what a key wants of the caller, and what it does not do.
 
-use ctxrelay_ui::model::{Agent, CapsuleLine, CapsuleView};
+use ctxrelay_ui::model::{Agent, CapsuleAlong, CapsuleLine, CapsuleView};
 use ctxrelay_ui::scenes::{keys, pair_at_work, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
@@ -96,12 +96,36 @@ fn what_is_from_elsewhere_is_neither_closed_nor_edited() {
     read(&mut deck, rows().swap_remove(2));
     assert_eq!(keys(&mut deck, "c"), []);
     assert_eq!(keys(&mut deck, "e"), []);
-    assert_eq!(keys(&mut deck, "w"), [], "it asks for the file");
+    assert_eq!(keys(&mut deck, "w<tab>"), [], "it asks for the file alone");
     let exported = Effect::ExportCapsule {
         id: "cap_3".to_owned(),
         file: "../afar.json".to_owned(),
+        along: CapsuleAlong::default(),
     };
     assert_eq!(keys(&mut deck, "<enter>"), [exported]);
+}
+
+#[test]
+fn what_goes_along_is_chosen_where_the_file_is_named() {
+    let mut chosen = Vec::new();
+    for tabs in 0..5 {
+        let mut deck = deck();
+        keys(&mut deck, "<enter>");
+        let file = "../first.json".to_owned();
+        let row = CapsuleLine {
+            file,
+            ..row("cap_1", "first")
+        };
+        read(&mut deck, row);
+        let script = format!("w{}<enter>", "<tab>".repeat(tabs));
+        match &keys(&mut deck, &script)[..] {
+            [Effect::ExportCapsule { along, .. }] => chosen.push((along.patch, along.outputs)),
+            effects => panic!("{effects:?}"),
+        }
+    }
+    let all = [(false, false), (true, false), (false, true), (true, true)];
+    assert_eq!(chosen[..4], all);
+    assert_eq!(chosen[4], chosen[0], "round the end");
 }
 
 #[test]

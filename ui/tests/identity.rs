@@ -233,7 +233,7 @@ impl World {
         (from, to) = match wish.go {
             TimelineGo::Newest => around(self.newest),
             TimelineGo::Oldest => around(1),
-            TimelineGo::Line(at) => around(at.clamp(1, self.newest)),
+            TimelineGo::Line(at) | TimelineGo::Entry(at) => around(at.clamp(1, self.newest)),
             TimelineGo::Time(_) => around(self.newest / 2),
             TimelineGo::LandmarkOlder(at) => (1..at)
                 .rev()

@@ -23,7 +23,7 @@ fn every_scene_looks_as_it_did() {
 }
 
 /// Every pane and overlay, each in a scene or two.
-const MAIN: [&str; 27] = [
+const MAIN: [&str; 28] = [
     "pair_at_work",
     "finality_card",
     "empty_first_run",
@@ -39,6 +39,7 @@ const MAIN: [&str; 27] = [
     "help",
     "composer",
     "found",
+    "found_everywhere",
     "far_back",
     "chips",
     "go_to",

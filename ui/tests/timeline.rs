@@ -6,7 +6,8 @@ use ctxrelay_ui::model::{
     TimelineMark, TimelineRow, TimelineWindow, TimelineWish,
 };
 use ctxrelay_ui::scenes::{
-    NOW_MS, disconnected, found_entries, keys, long_session, pair_at_work, terminal,
+    NOW_MS, disconnected, found_entries, found_everywhere, keys, long_session, pair_at_work,
+    terminal,
 };
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
@@ -184,7 +185,7 @@ fn the_way_back_from_a_hit_is_not_that_from_a_thread_that_was_open_before() {
     let effects = keys(&mut deck, "/cookie");
     update(&mut deck, found(question(&effects).1));
     let effects = keys(&mut deck, "<enter>");
-    assert_eq!(wish(&effects).go, TimelineGo::Line(871));
+    assert_eq!(wish(&effects).go, TimelineGo::Entry(871));
     let there = answer(wish(&effects), Some(871), vec![row(871, "x")]);
     update(&mut deck, Msg::View(Box::new(there)));
     // First back to the row, then to the thread, then to the panes: the way one came.
@@ -250,6 +251,44 @@ fn a_folded_row_says_how_many_it_stands_for_and_enter_asks_for_them() {
     update(&mut deck, Msg::View(Box::new(view)));
     let effects = keys(&mut deck, "<esc>");
     assert_eq!(wish(&effects).unfolded, [0_u64; 0], "escape folds it again");
+}
+
+#[test]
+fn a_hit_that_is_folded_with_others_is_shown_by_itself() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let effects = keys(&mut deck, "/cookie");
+    update(&mut deck, found(question(&effects).1));
+    let effects = keys(&mut deck, "<enter>");
+    let asked = wish(&effects);
+    assert_eq!(
+        (asked.go, asked.unfolded.len()),
+        (TimelineGo::Entry(871), 0)
+    );
+    let rows = FoldedRows {
+        last: 1_800,
+        count: 1_000,
+    };
+    let run = TimelineRow::of_folded(801, NOW_MS, rows, "1 000 findings");
+    let there = answer(asked, Some(871), vec![row(800, "before"), run]);
+    let effects = update(&mut deck, Msg::View(Box::new(there)));
+    // Behind the row it stands in, and with nothing pressed.
+    let asked = wish(&effects);
+    assert_eq!(
+        (asked.go, asked.unfolded.clone()),
+        (TimelineGo::Entry(871), vec![801])
+    );
+    let rows = vec![row(870, "another"), row(871, "the cookie"), row(872, "x")];
+    let effects = update(
+        &mut deck,
+        Msg::View(Box::new(answer(asked, Some(871), rows))),
+    );
+    let again = |effect: &Effect| matches!(effect, Effect::ShowTimeline(wish) if wish.go == TimelineGo::Entry(871));
+    assert!(!effects.iter().any(again), "it is there: {effects:?}");
+    assert!(
+        selected(&deck).contains("the cookie"),
+        "{}",
+        selected(&deck)
+    );
 }
 
 #[test]
@@ -375,7 +414,7 @@ fn each_key_searches_the_whole_record_and_only_the_last_answer_counts() {
     assert!(screen.contains("1 of 5 in the whole record"), "{screen}");
     assert!(screen.contains("^[[2Jcookie<U+202E>"), "{screen}");
     let effects = keys(&mut deck, "<down><down><enter>");
-    assert_eq!(wish(&effects).go, TimelineGo::Line(512));
+    assert_eq!(wish(&effects).go, TimelineGo::Entry(512));
     let there = answer(
         wish(&effects),
         Some(512),
@@ -391,7 +430,7 @@ fn each_key_searches_the_whole_record_and_only_the_last_answer_counts() {
     let effects = keys(&mut deck, "n");
     assert_eq!(
         wish(&effects).go,
-        TimelineGo::Line(388),
+        TimelineGo::Entry(388),
         "the next hit, loaded or not"
     );
     let effects = keys(&mut deck, "<ctrl-o>");
@@ -509,8 +548,8 @@ fn sealed_sessions_are_searched_on_a_key_and_said_to_be() {
     let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     let effects = keys(&mut deck, "/cookie");
     update(&mut deck, found(question(&effects).1));
-    let effects = keys(&mut deck, "<ctrl-t>");
-    let [Effect::Search { place, words, .. }] = &effects[..] else {
+    let effects = keys(&mut deck, "<ctrl-t><ctrl-t>");
+    let [.., Effect::Search { place, words, .. }] = &effects[..] else {
         panic!("{effects:?}");
     };
     assert_eq!((*place, words.as_str()), (SearchScope::Archives, "cookie"));
@@ -541,7 +580,7 @@ fn sealed_sessions_are_searched_on_a_key_and_said_to_be() {
     );
     let screen = shown(&deck);
     assert!(screen.contains("of session 0a1b2c3d, sealed"), "{screen}");
-    let effects = keys(&mut deck, "<esc>/<ctrl-t>");
+    let effects = keys(&mut deck, "<esc>/<ctrl-t><ctrl-t>");
     assert!(
         matches!(
             &effects[..],
@@ -555,6 +594,56 @@ fn sealed_sessions_are_searched_on_a_key_and_said_to_be() {
         ),
         "and back: {effects:?}"
     );
+}
+
+#[test]
+fn each_place_is_a_chip_that_a_key_or_a_click_chooses_and_a_task_opens_its_card() {
+    for size in [(60, 15), (80, 24), NO_DETAIL] {
+        let mut deck = deck_at(pair_at_work(), size);
+        keys(&mut deck, "/cookie");
+        let marked = |deck: &Deck| {
+            let screen = shown(deck);
+            let names = ["record", "capsules", "archives", "all"];
+            names.map(|name| screen.contains(&format!("●{name}")))
+        };
+        assert_eq!(marked(&deck), [true, false, false, false]);
+        let mut places = Vec::new();
+        for _ in 0..4 {
+            let effects = keys(&mut deck, "<ctrl-t>");
+            let [Effect::Search { place, .. }] = &effects[..] else {
+                panic!("{effects:?}");
+            };
+            places.push(*place);
+        }
+        let [record, capsules, archives, all] = SearchScope::ALL;
+        assert_eq!(places, [capsules, archives, all, record]);
+        // The word itself is clicked on.
+        let screen = shown(&deck);
+        let rows: Vec<&str> = screen.lines().collect();
+        let y = rows
+            .iter()
+            .position(|row| row.contains("capsules"))
+            .expect("the row");
+        let before = rows[y].find("capsules").expect("the place");
+        // Behind the quotation mark that begins each row.
+        let x = rows[y][..before].chars().count() - 1;
+        let down = MouseEventKind::Down(MouseButton::Left);
+        let effects = update(&mut deck, mouse(down, x as u16, y as u16));
+        let number = question(&effects).1;
+        assert_eq!(marked(&deck), [false, true, false, false]);
+        let found = FoundEntries {
+            number,
+            ..found_everywhere()
+        };
+        update(&mut deck, Msg::Found(Box::new(found)));
+        let screen = shown(&deck);
+        assert!(screen.contains("in all capsules"), "{screen}");
+        assert!(screen.contains("touched"), "{screen}");
+        let effects = keys(&mut deck, "<down><enter>");
+        let id = "cap_9f3e1d2c4b5a".to_owned();
+        assert_eq!(effects, [Effect::ReadCapsule { id }]);
+        assert!(shown(&deck).contains("Capsule"), "{}", shown(&deck));
+    }
 }
 
 #[test]

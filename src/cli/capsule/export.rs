@@ -27,7 +27,11 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     }
     let maker = CapsuleMaker::open(&context.setting)?;
     let plain = maker.named(&args.id)?;
-    let made = with_along(&maker, &plain, args)?;
+    let along = Along {
+        patch: args.patch,
+        outputs: args.outputs,
+    };
+    let made = with_along(&maker, &plain, along)?;
     let made = made.as_ref().unwrap_or(&plain);
     let dirs = &context.setting.dirs;
     let path = args.output.clone();
@@ -39,26 +43,21 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     text.line(format!("{} is in {}", made.capsule.id, path.display()));
     text.line(format!("digest {}", made.capsule.digest));
     text.note("who gets the file compares this digest with what you tell them: it shows a change, and not who made the file");
-    if args.patch {
-        tell_patch(&mut text, &made.capsule);
+    for line in went_along(&made.capsule, along) {
+        text.line(line);
     }
-    if args.outputs {
-        let gates = count(made.capsule.outputs.len() as u64, "gate", "gates");
-        text.line(format!("with what {gates} printed"));
+    if args.patch {
+        text.note("files that git does not know yet are in no patch");
     }
     context.out.report(Report::new(&made.capsule, text))
 }
 
 /// The capsule with what is asked to go along; none where nothing is.
-fn with_along(
+pub(super) fn with_along(
     maker: &CapsuleMaker,
     plain: &MadeCapsule,
-    args: &ExportArgs,
+    along: Along,
 ) -> Result<Option<MadeCapsule>, Failure> {
-    let along = Along {
-        patch: args.patch,
-        outputs: args.outputs,
-    };
     if along == Along::default() {
         return Ok(None);
     }
@@ -73,26 +72,38 @@ fn with_along(
     }
 }
 
-/// What of the work tree goes along, and what does not.
-fn tell_patch(text: &mut ReportText, capsule: &Capsule) {
+/// What went along of what was asked for, and what did not, each in a line.
+pub(super) fn went_along(capsule: &Capsule, along: Along) -> Vec<String> {
+    let mut lines = Vec::new();
+    if along.patch {
+        lines.extend(of_patch(capsule));
+    }
+    if along.outputs {
+        let gates = count(capsule.outputs.len() as u64, "gate", "gates");
+        lines.push(format!("with what {gates} printed"));
+    }
+    lines
+}
+
+fn of_patch(capsule: &Capsule) -> Vec<String> {
     let patch = capsule.patch.as_ref().and_then(CapsulePatch::bytes);
     let files = patch.and_then(|patch| patch_files(&patch).ok());
     let files = files.unwrap_or_default();
-    text.line(match files.len() as u64 {
+    let mut lines = vec![match files.len() as u64 {
         0 => "no patch: no tracked file differs that may go along".to_owned(),
         many => format!("with a patch of {}", count(many, "file", "files")),
-    });
+    }];
     for file in &capsule.redaction.files {
-        text.line(format!("left out, something in it would be masked: {file}"));
+        lines.push(format!("left out, something in it would be masked: {file}"));
     }
     if let Some(left) = capsule.left_out.iter().find(|left| left.what == "patch") {
         let files = count(left.count, "file", "files");
-        text.line(format!(
+        lines.push(format!(
             "no room for {files} more, or no plain ones: see `{}`",
             left.how
         ));
     }
-    text.note("files that git does not know yet are in no patch");
+    lines
 }
 
 /// Writes it into a file.

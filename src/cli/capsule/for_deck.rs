@@ -5,10 +5,11 @@ use std::sync::Arc;
 use ctxrelay_ui::model as ui;
 
 use super::check::why;
-use super::export::{file_name, write};
+use super::export::{file_name, went_along, with_along, write};
 use super::handoff::as_handoff;
 use super::maker::{CapsuleMaker, MadeCapsule};
 use super::show::sections;
+use crate::adapters::capsules_now::Along;
 use crate::cli::exit::Failure;
 use crate::cli::operator;
 use crate::core::agent::Agent;
@@ -16,7 +17,7 @@ use crate::core::capsule::{
     CapsuleDraft, CapsuleStatus, Freshness, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering,
 };
 use crate::core::id::CapsuleId;
-use crate::deck::capsules::CapsuleAccess;
+use crate::deck::capsules::{CapsuleAccess, standing};
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::control::HandoffParams;
@@ -31,7 +32,7 @@ pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
         runtime_session: setting.runtime_session.clone(),
         list: Arc::new(move || rows(&list).map_err(said)),
         read: Arc::new(move |id| view(&read, id).map_err(said)),
-        export: Arc::new(move |id, file| exported(&export, id, file).map_err(said)),
+        export: Arc::new(move |id, file, along| exported(&export, id, file, along).map_err(said)),
         handoff: Arc::new(move |id, to| handoff(&hand, id, to).map_err(said)),
         keep: Arc::new(move |id| kept(&keep, id).map_err(said)),
     }
@@ -72,14 +73,7 @@ fn row(
         is_open: capsule.status == CapsuleStatus::Open,
         is_current: current.is_some_and(|task| task.id == capsule.id),
         is_foreign: made.owner == CapsuleOwner::Foreign,
-        standing: match freshness {
-            Freshness::Fresh => ui::CapsuleStanding::Fresh,
-            Freshness::Moved => ui::CapsuleStanding::Moved,
-            Freshness::Touched => ui::CapsuleStanding::Touched,
-            Freshness::Diverged => ui::CapsuleStanding::Diverged,
-            Freshness::Unknown => ui::CapsuleStanding::Unknown,
-            Freshness::Foreign => ui::CapsuleStanding::Foreign,
-        },
+        standing: standing(freshness),
         // Beside the project: a new file in it would make its tree another one.
         file: format!("../{}", file_name(capsule).display()),
         bytes: made.bytes.len() as u64,
@@ -113,16 +107,29 @@ fn view(setting: &ProjectContext, id: &str) -> Result<ui::CapsuleView, Failure> 
     })
 }
 
-fn exported(setting: &ProjectContext, id: &str, file: &str) -> Result<String, Failure> {
+fn exported(
+    setting: &ProjectContext,
+    id: &str,
+    file: &str,
+    along: ui::CapsuleAlong,
+) -> Result<Vec<String>, Failure> {
     if let Some(refusal) = operator::own_refusal() {
         return Err(refusal);
     }
     let maker = CapsuleMaker::open(setting)?;
-    let made = maker.named(id)?;
-    write(&setting.dirs, &made, &setting.dirs.root.join(file), false)?;
-    maker.keep(&made);
-    let digest = &made.capsule.digest;
-    Ok(format!("exported to {file}, digest {digest}"))
+    let plain = maker.named(id)?;
+    let along = Along {
+        patch: along.patch,
+        outputs: along.outputs,
+    };
+    let made = with_along(&maker, &plain, along)?;
+    let made = made.as_ref().unwrap_or(&plain);
+    write(&setting.dirs, made, &setting.dirs.root.join(file), false)?;
+    // Its own copy says how the task stands; a patch of a moment is no part of that.
+    maker.keep(&plain);
+    let mut lines = vec![file.to_owned(), format!("sha256 {}", made.capsule.digest)];
+    lines.extend(went_along(&made.capsule, along));
+    Ok(lines)
 }
 
 fn handoff(setting: &ProjectContext, id: &str, to: Agent) -> Result<HandoffParams, Failure> {

@@ -57,7 +57,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         ..SearchParams::default()
     };
     let page = match args.session.as_deref() {
-        None => runtime()?.block_on(current(context, &params))?,
+        None => runtime()?.block_on(current(&context.setting, &noted(context), &params))?,
         Some(ALL) => all(&context.setting, &noted(context), params, None)?,
         Some(session) => {
             let path = disk::session_file(&context.setting.dirs, session)?;
@@ -69,26 +69,24 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     context.out.report(Report::new(&page, text(&page)))
 }
 
-/// In the current session.
+/// In the current session. What is left out is told to `note`.
 ///
 /// # Errors
 ///
 /// When the words make no sense, or the record cannot be read.
 pub(in crate::cli) async fn current(
-    context: &CliContext,
+    setting: &ProjectContext,
+    note: &dyn Fn(&str),
     params: &SearchParams,
 ) -> Result<SearchPage, Failure> {
-    if let DaemonFound::Live(live) = connect::control(&context.setting).await {
+    if let DaemonFound::Live(live) = connect::control(setting).await {
         return match live.ask(Command::LedgerSearch(params.clone())).await? {
             Reply::Found(page) => Ok(page),
             other => Err(unexpected(&other)),
         };
     }
-    match disk::current(&context.setting)? {
-        Some((session, path)) => {
-            let noted = noted(context);
-            from_file(&context.setting, &noted, &session, &path, params, false)
-        }
+    match disk::current(setting)? {
+        Some((session, path)) => from_file(setting, note, &session, &path, params, false),
         None => {
             request(params)?;
             Ok(nothing())

@@ -2,26 +2,36 @@
 
 use super::capsules;
 use crate::cli::connect::runtime;
-use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::Failure;
-use crate::cli::ledger::search::{all, current, noted, senseless};
+use crate::cli::ledger::search::{all, current, senseless};
 use crate::core::id::SessionId;
+use crate::host::ProjectContext;
 use crate::store::search::{Query, RequestError};
 use crate::wire::found_pages::{FoundPages, PlaceAsked, PlaceFound};
 use crate::wire::search::{FoundIn, FoundPage, SearchHit, SearchParams};
 
 /// A search.
 pub(super) struct Everywhere<'a> {
-    context: &'a CliContext,
+    setting: &'a ProjectContext,
+    /// Is told what is left out.
+    note: &'a dyn Fn(&str),
     words: String,
 }
 
 impl<'a> Everywhere<'a> {
     /// A search for these words.
-    pub(super) fn new(context: &'a CliContext, words: String) -> Result<Self, Failure> {
+    pub(super) fn new(
+        setting: &'a ProjectContext,
+        note: &'a dyn Fn(&str),
+        words: String,
+    ) -> Result<Self, Failure> {
         Query::parse(&words).map_err(|error| senseless(&error.into()))?;
-        Ok(Self { context, words })
+        Ok(Self {
+            setting,
+            note,
+            words,
+        })
     }
 
     /// As [`Self::page`], and how each task stands to the work tree.
@@ -32,7 +42,7 @@ impl<'a> Everywhere<'a> {
         after: Option<&str>,
     ) -> Result<FoundPage, Failure> {
         let mut page = self.page(kinds, limit, after)?;
-        capsules::stand(&self.context.setting, &mut page.hits);
+        capsules::stand(self.setting, &mut page.hits);
         Ok(page)
     }
 
@@ -59,17 +69,16 @@ impl<'a> Everywhere<'a> {
             after: asked.after,
             ..SearchParams::default()
         };
-        let setting = &self.context.setting;
         let here = || -> Result<Option<SessionId>, Failure> {
-            Ok(disk::current(setting)?.map(|(session, _)| session))
+            Ok(disk::current(self.setting)?.map(|(session, _)| session))
         };
         match asked.kind {
             FoundIn::Capsule => {
-                let found = capsules::find(setting, &params)?;
+                let found = capsules::find(self.setting, &params)?;
                 Ok(PlaceFound::of_tasks(found, params.after.as_deref()))
             }
             FoundIn::Record => {
-                let found = runtime()?.block_on(current(self.context, &params))?;
+                let found = runtime()?.block_on(current(self.setting, self.note, &params))?;
                 let session = match found.session.clone() {
                     None => here()?,
                     session => session,
@@ -83,7 +92,7 @@ impl<'a> Everywhere<'a> {
                 ))
             }
             FoundIn::Archive => {
-                let found = all(setting, &noted(self.context), params, here()?.as_ref())?;
+                let found = all(self.setting, self.note, params, here()?.as_ref())?;
                 Ok(PlaceFound::of_page(
                     found,
                     asked.kind,

@@ -3,6 +3,7 @@
 use super::everywhere::Everywhere;
 use crate::cli::context::CliContext;
 use crate::cli::exit::Failure;
+use crate::cli::ledger::search::noted;
 use crate::core::capsule::FoundText;
 use crate::wire::search::{FoundHit, FoundIn};
 
@@ -38,7 +39,8 @@ pub struct LocalRetriever<'a>(pub &'a CliContext);
 impl Retriever for LocalRetriever<'_> {
     fn find(&self, words: &str) -> Result<Vec<FoundHit>, Failure> {
         let places = [FoundIn::Capsule, FoundIn::Record, FoundIn::Archive];
-        let everywhere = Everywhere::new(self.0, words.to_owned())?;
+        let note = noted(self.0);
+        let everywhere = Everywhere::new(&self.0.setting, &note, words.to_owned())?;
         Ok(everywhere.page(&places, HITS_MAX, None)?.hits)
     }
 }

@@ -142,6 +142,11 @@ impl RowQuery {
         self.kinds.contains(&RowKind::System)
     }
 
+    /// Whether a run has a row: one of steps alone only where these are asked for.
+    pub fn shows_run(&self, run: &MachineRun) -> bool {
+        run.news > 0 || run.findings > 0 || self.shows_steps()
+    }
+
     /// Whether lines that could not be read are wanted.
     pub fn takes_bad_lines(&self) -> bool {
         let is_any = self.kinds.is_empty() && self.results.is_empty();
@@ -190,7 +195,7 @@ pub enum WindowRow {
         /// Its text is cut after [`ROW_CHARS_MAX`] characters.
         is_cut: bool,
     },
-    /// Neighbouring rows of the machine.
+    /// Neighbouring rows of the machine, or findings of reviews.
     Machine {
         /// Which.
         run: MachineRun,
@@ -268,7 +273,7 @@ pub struct DeliveryStep {
     pub line: u64,
 }
 
-/// Rows of the machine that stand next to each other.
+/// Rows of the machine, or findings of reviews, that stand next to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineRun {
@@ -286,26 +291,39 @@ pub struct MachineRun {
     pub news: u64,
     /// The line of the first of them.
     pub news_line: Option<u64>,
+    /// Findings of reviews, imported or changed; with these nothing else is in it.
+    #[serde(default)]
+    pub findings: u64,
 }
 
 impl MachineRun {
     /// A run of one.
     pub fn of(line: u64, at_ms: i64, class: RowClass, machine: MachineRow) -> Self {
         let is_news = machine == MachineRow::News;
+        let is_step = machine == MachineRow::Step && !class.is_delivery;
         Self {
             first: line,
             last: line,
             at_ms,
             deliveries: u64::from(class.is_delivery),
-            steps: u64::from(!is_news && !class.is_delivery),
+            steps: u64::from(is_step),
             news: u64::from(is_news),
             news_line: is_news.then_some(line),
+            findings: u64::from(machine == MachineRow::Finding),
         }
     }
 
     /// How many entries it stands for.
     pub fn count(&self) -> u64 {
-        self.deliveries + self.steps + self.news
+        self.deliveries + self.steps + self.news + self.findings
+    }
+
+    /// What is in it, as far as that decides what joins it.
+    pub fn machine(&self) -> MachineRow {
+        match self.findings {
+            0 => MachineRow::Step,
+            _ => MachineRow::Finding,
+        }
     }
 
     /// With what comes right behind it.
@@ -318,6 +336,7 @@ impl MachineRun {
         self.deliveries += later.deliveries;
         self.steps += later.steps;
         self.news += later.news;
+        self.findings += later.findings;
     }
 }
 

@@ -291,6 +291,7 @@ fn a_run_that_is_read_in_pieces_is_one_row() {
             steps: 0,
             news,
             news_line: (news > 0).then_some(first),
+            findings: 0,
         },
         text: if news > 0 {
             "daemon started".to_owned()

@@ -101,6 +101,11 @@ pub(in crate::deck) fn machine_text(run: &MachineRun, news: &str) -> String {
         ),
         count(run.deliveries, "step of a delivery", "steps of deliveries"),
         count(run.steps, "step of an agent", "steps of agents"),
+        count(
+            run.findings,
+            "finding of a review, new or changed",
+            "findings of reviews, new or changed",
+        ),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }

@@ -187,7 +187,7 @@ impl WindowReader<'_> {
 
     fn is_shown(&self, row: &WindowRow) -> bool {
         match row {
-            WindowRow::Machine { run, .. } => run.news > 0 || self.query.shows_steps(),
+            WindowRow::Machine { run, .. } => self.query.shows_run(run),
             _ => true,
         }
     }

@@ -1,4 +1,4 @@
-//! [`Walk`]: along the index, with the machine's rows folded; and [`Sieve`], what a query asks in
+//! [`Walk`]: along the index, with rows of the machine and of reviews folded; and [`Sieve`], what a query asks in
 //! the index's codes.
 
 use std::collections::BTreeSet;
@@ -92,16 +92,17 @@ impl Sieve {
         Some((class, machine))
     }
 
-    /// The first line of the run of the machine that the entry at this place is a part of.
+    /// The first line of the run that the entry at this place is a part of.
     pub(super) fn run_start(&self, slots: &Slots, place: usize) -> Option<u64> {
-        self.machine(&slots.at(place))?;
+        let (_, machine) = self.machine(&slots.at(place))?;
+        let joins = |(_, before): (RowClass, MachineRow)| before.folds_with(machine);
         let nothing = BTreeSet::new();
         let mut first = place;
         for before in (0..place).rev() {
             let slot = slots.at(before);
             let follows = u64::from(slot.seq) + 1 == u64::from(slots.at(before + 1).seq);
             let is_bad_shown = !follows && self.query.takes_bad_lines();
-            if is_bad_shown || self.machine(&slot).is_none() {
+            if is_bad_shown || !self.machine(&slot).is_some_and(joins) {
                 break;
             }
             if self.takes(&slot, &nothing) {
@@ -142,9 +143,11 @@ pub(super) struct Walk {
     ascending: bool,
     /// Nothing is looked for below this line.
     floor: u64,
-    /// The run that has not come to its end yet.
-    run: Option<MachineRun>,
-    /// Whether the run that the walk is in stands entry by entry.
+    /// The run that has not come to its end yet, and an entry of it.
+    run: Option<(MachineRun, Slot)>,
+    /// What the walk is in a run of, whatever of it is wanted.
+    within: Option<MachineRow>,
+    /// Whether that run stands entry by entry.
     is_open: Option<bool>,
     is_done: bool,
 }
@@ -157,6 +160,7 @@ impl Walk {
             ascending,
             floor,
             run: None,
+            within: None,
             is_open: None,
             is_done: false,
         }
@@ -240,12 +244,15 @@ impl Walk {
         let is_taken = sieve.takes(&slot, waiting);
         let Some((class, machine)) = sieve.machine(&slot) else {
             self.end_run(pieces);
-            self.is_open = None;
             if is_taken {
                 pieces.push(Piece::Entry(slot));
             }
             return;
         };
+        if !self.within.is_some_and(|within| within.folds_with(machine)) {
+            self.end_run(pieces);
+            self.within = Some(machine);
+        }
         if !is_taken {
             return;
         }
@@ -259,29 +266,35 @@ impl Walk {
             return;
         }
         let one = run_of(&slot, class, machine);
-        self.run = Some(match self.run {
+        let run = match self.run {
             None => one,
-            Some(mut run) if self.ascending => {
+            Some((mut run, _)) if self.ascending => {
                 run.extend(&one);
                 run
             }
-            Some(run) => {
+            Some((run, _)) => {
                 let mut whole = one;
                 whole.extend(&run);
                 whole
             }
-        });
+        };
+        self.run = Some((run, slot));
     }
 
     fn end_run(&mut self, pieces: &mut Vec<Piece>) {
-        pieces.extend(self.run.take().map(Piece::Machine));
+        pieces.extend(self.run.take().map(|(run, slot)| match run.findings {
+            // One alone says what it is.
+            1 => Piece::Entry(slot),
+            _ => Piece::Machine(run),
+        }));
+        self.within = None;
+        self.is_open = None;
     }
 
     /// The lines between two others that could not be read.
     fn gap(&mut self, pieces: &mut Vec<Piece>, sieve: &Sieve, lower: u64, upper: u64, at_ms: i64) {
         if upper.saturating_sub(lower) > 1 && sieve.query.takes_time(at_ms) {
             self.end_run(pieces);
-            self.is_open = None;
             pieces.push(Piece::Bad {
                 first: lower + 1,
                 last: upper - 1,

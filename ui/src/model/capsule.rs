@@ -69,6 +69,25 @@ impl CapsuleLine {
     }
 }
 
+/// What goes along with a task into a file, besides what was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CapsuleAlong {
+    /// Changes of tracked files that no commit has.
+    pub patch: bool,
+    /// What the latest run of each gate printed.
+    pub outputs: bool,
+}
+
+impl CapsuleAlong {
+    /// The next choice, round the end.
+    pub(crate) fn next(self) -> Self {
+        Self {
+            patch: !self.patch,
+            outputs: self.outputs ^ self.patch,
+        }
+    }
+}
+
 /// A section of a capsule.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CapsulePart {

@@ -1,6 +1,7 @@
 //! [`FoundEntries`]: what a search in the whole record came to.
 
 use super::agent::Party;
+use super::capsule::CapsuleStanding;
 
 /// Where is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -8,24 +9,41 @@ pub enum SearchScope {
     /// In the record, all of it.
     #[default]
     Record,
+    /// In the tasks that can travel.
+    Capsules,
     /// In the sessions that are sealed.
     Archives,
+    /// In all of these.
+    All,
 }
 
 impl SearchScope {
-    /// The other one.
-    pub fn other(self) -> Self {
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [Self; 4] = [Self::Record, Self::Capsules, Self::Archives, Self::All];
+
+    /// The one after it, round the end.
+    pub fn next(self) -> Self {
+        let at = Self::ALL.iter().position(|it| *it == self);
+        Self::ALL[at.map_or(0, |at| at + 1) % Self::ALL.len()]
+    }
+
+    /// Its name, as `ctxrelay search --in` has it too.
+    pub fn name(self) -> &'static str {
         match self {
-            Self::Record => Self::Archives,
-            Self::Archives => Self::Record,
+            Self::Record => "record",
+            Self::Capsules => "capsules",
+            Self::Archives => "archives",
+            Self::All => "all",
         }
     }
 
-    /// Its words.
+    /// Its words in a sentence.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Record => "the whole record",
+            Self::Capsules => "all capsules",
             Self::Archives => "all sealed sessions",
+            Self::All => "record, capsules and archives",
         }
     }
 }
@@ -37,7 +55,7 @@ pub struct FoundEntries {
     pub number: u64,
     /// What was searched for, as typed.
     pub words: String,
-    /// Newest first.
+    /// Newest first; of several places one after the other.
     pub rows: Vec<FoundRow>,
     /// How many entries match, those that are not among `rows` too.
     pub total: u64,
@@ -49,13 +67,26 @@ pub struct FoundEntries {
     pub fault: Option<String>,
 }
 
-/// One entry that was found.
+/// What a task is that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundTask {
+    /// Its id; raw.
+    pub id: String,
+    /// How what last went out of it stands to the work tree of now, where that can be told.
+    pub standing: Option<CapsuleStanding>,
+    /// The record does not vouch for it.
+    pub is_foreign: bool,
+}
+
+/// One entry that was found, or one task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundRow {
-    /// Its place in the ledger.
+    /// Its place in the ledger; of a task that of the entry that says so.
     pub seq: u64,
-    /// `message`, `handoff`, `note` …
+    /// `message`, `handoff`, `note` …, `capsule`
     pub kind: String,
+    /// The task, where it is one.
+    pub task: Option<FoundTask>,
     /// The session of another record that it stands in.
     pub session: Option<String>,
     /// When, ms since the epoch.

@@ -35,13 +35,13 @@ pub use agent_work::{
 };
 pub use asked::{AnswerEffect, AskedCard, AskedChoice};
 pub use attention::{Silence, SilenceLevel, UsageLimit};
-pub use capsule::{CapsuleLine, CapsulePart, CapsuleStanding, CapsuleView};
+pub use capsule::{CapsuleAlong, CapsuleLine, CapsulePart, CapsuleStanding, CapsuleView};
 pub use chips::{Chip, ChipSort, Chips, ThreadChip};
 pub use deck_view::{
     Banner, Chain, DaemonState, DeckView, HeaderDaemon, HeaderLedger, HeaderPorts, Level,
 };
 pub use finding::{FindingRank, FindingRow, FindingStage, FindingView};
-pub use found::{FoundEntries, FoundRow, SearchScope};
+pub use found::{FoundEntries, FoundRow, FoundTask, SearchScope};
 pub use handoff_rows::HandoffRows;
 pub use hint::{FirstStep, StepAct};
 pub use inbox::{ChangedChecksRow, GateRow, GateState, InboxCard, InboxKind};

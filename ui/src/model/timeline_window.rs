@@ -38,6 +38,8 @@ pub enum TimelineGo {
     Oldest,
     /// At this line, or the row before it.
     Line(u64),
+    /// At this line itself: where it is folded with others, these stand one by one.
+    Entry(u64),
     /// At the first moment at or after this one, ms since the epoch.
     Time(i64),
     /// At the decision, failure or message of the operator's before this line.

@@ -6,11 +6,11 @@ use ratatui::text::{Line, Span};
 use super::document::Document;
 use super::key_footer::KeyFooter;
 use super::sheet::SheetText;
-use super::typed_line::TypedLine;
+use super::typed_line::{Ticks, TypedLine};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
-use crate::model::{CapsuleLine, CapsuleStanding, CapsuleView};
+use crate::model::{CapsuleAlong, CapsuleLine, CapsuleStanding, CapsuleView};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -180,7 +180,7 @@ fn figures(row: &CapsuleLine) -> String {
     }
 }
 
-fn standing(deck: &Deck, standing: CapsuleStanding) -> Span<'static> {
+pub(super) fn standing(deck: &Deck, standing: CapsuleStanding) -> Span<'static> {
     let (glyph, role) = match standing {
         CapsuleStanding::Fresh => (deck.glyphs.well(), ThemeRole::OutcomeDone),
         CapsuleStanding::Moved => (deck.glyphs.well(), ThemeRole::Text),
@@ -193,8 +193,9 @@ fn standing(deck: &Deck, standing: CapsuleStanding) -> Span<'static> {
 /// A line that is typed about a task.
 #[derive(Debug, Clone)]
 pub(crate) enum CapsuleAsk {
-    /// Into which file it is written.
-    Export(TextField),
+    /// Into which file it is written, and with what; nothing goes along with a task that is closed
+    /// or from elsewhere.
+    Export(TextField, Option<CapsuleAlong>),
     /// What came of it.
     Close(TextField),
 }
@@ -202,7 +203,14 @@ pub(crate) enum CapsuleAsk {
 impl CapsuleAsk {
     pub(crate) fn field_mut(&mut self) -> &mut TextField {
         match self {
-            Self::Export(field) | Self::Close(field) => field,
+            Self::Export(field, _) | Self::Close(field) => field,
+        }
+    }
+
+    /// Something else goes along.
+    pub(crate) fn next_along(&mut self) {
+        if let Self::Export(_, Some(along)) = self {
+            *along = along.next();
         }
     }
 }
@@ -216,6 +224,8 @@ pub(crate) struct CapsuleSheet {
     /// What is being typed.
     pub(crate) asks: Option<CapsuleAsk>,
     pub(crate) scroll: usize,
+    /// What is in the file that it was written into last.
+    pub(crate) exported: Vec<String>,
 }
 
 impl CapsuleSheet {
@@ -225,6 +235,7 @@ impl CapsuleSheet {
             read: None,
             asks: None,
             scroll: 0,
+            exported: Vec::new(),
         }
     }
 
@@ -274,7 +285,7 @@ impl CapsuleSheet {
                 let standing = standing(deck, view.row.standing);
                 let words = standing.content.trim_end().to_owned();
                 mark = Line::styled(words, standing.style);
-                said(&mut document, view);
+                said(&mut document, view, &self.exported);
                 if view.row.can_be_closed() {
                     keys.push((Action::Edit, "edit"));
                 }
@@ -294,15 +305,23 @@ impl CapsuleSheet {
     /// The line that is typed.
     pub(super) fn typed(&self) -> Option<TypedLine<'_>> {
         Some(match self.asks.as_ref()? {
-            CapsuleAsk::Export(field) => TypedLine {
+            CapsuleAsk::Export(field, along) => TypedLine {
                 title: "Export: into which file?",
                 field,
+                ticks: along.map(|along| Ticks {
+                    title: "goes along",
+                    of: [
+                        (along.patch, "patch of changes"),
+                        (along.outputs, "outputs of gates"),
+                    ],
+                }),
                 does: "export",
                 goes: "a new one, for you alone",
             },
             CapsuleAsk::Close(field) => TypedLine {
                 title: "Close the task: what came of it?",
                 field,
+                ticks: None,
                 does: "close the task",
                 goes: "its capsule stays as it is now",
             },
@@ -310,7 +329,7 @@ impl CapsuleSheet {
     }
 }
 
-fn said(document: &mut Document<'_>, view: &CapsuleView) {
+fn said(document: &mut Document<'_>, view: &CapsuleView, exported: &[String]) {
     let row = &view.row;
     let state = if row.is_open { "open" } else { "closed" };
     let about = format!("{}  {state}  {}", row.id, figures(row));
@@ -329,9 +348,14 @@ fn said(document: &mut Document<'_>, view: &CapsuleView) {
         document.deck.glyphs.dot(),
         document.style(ThemeRole::TextFaint),
     );
-    for part in &view.parts {
-        document.heading(&part.title, "");
-        for row in &part.rows {
+    let written = (!exported.is_empty()).then_some(("Exported", exported));
+    let parts = view
+        .parts
+        .iter()
+        .map(|part| (part.title.as_str(), part.rows.as_slice()));
+    for (title, rows) in written.into_iter().chain(parts) {
+        document.heading(title, "");
+        for row in rows {
             document.bullet(dot, faint, row);
         }
     }

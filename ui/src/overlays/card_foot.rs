@@ -91,6 +91,7 @@ impl CardSheet {
             _ => return None,
         };
         Some(TypedLine {
+            ticks: None,
             title,
             field,
             does,

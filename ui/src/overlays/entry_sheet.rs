@@ -189,12 +189,9 @@ fn write_folded(document: &mut Document<'_>, row: &TimelineRow, folded: FoldedRo
     let (first, last) = (text::grouped(row.seq), text::grouped(folded.last));
     let key = document.deck.key(Action::Open);
     let text = if folded.count == 1 {
-        format!("One entry of the machine, {first}. In the timeline {key} shows it.")
+        format!("One entry, {first}. In the timeline {key} shows it.")
     } else {
-        format!(
-            "{count} entries of the machine, {first} to {last}. In the timeline {key} shows them \
-             one by one."
-        )
+        format!("{count} entries, {first} to {last}. In the timeline {key} shows them one by one.")
     };
     document.text(&text, ThemeRole::TextMuted);
 }

@@ -322,6 +322,7 @@ impl FindingSheet {
             FindingRuling::Dismiss => ("Dismiss: why?", "dismiss"),
         };
         Some(TypedLine {
+            ticks: None,
             title,
             field,
             does,

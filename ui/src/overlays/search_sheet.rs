@@ -1,9 +1,10 @@
 //! [`SearchSheet`]: a search of the whole record, while it is typed.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
+use super::capsules_sheet::standing;
 use super::chip_bar::chip_lines;
 use super::key_footer::KeyFooter;
 use super::sheet::{box_inner, draw_box, foot, overlay_area};
@@ -24,6 +25,10 @@ const KIND: usize = 8;
 const TIME: usize = 8;
 /// From this width on there are times and directions.
 const ROOMY: usize = 72;
+/// From this width on there are ids of tasks.
+const WIDE: usize = 100;
+/// Columns between two places.
+const PLACE_GAP: usize = 2;
 
 /// A search being typed.
 #[derive(Debug, Clone)]
@@ -59,29 +64,62 @@ impl SearchSheet {
         }
         self.field
             .draw(Rect { height: 1, ..inner }, buf, theme, self.chip.is_none());
+        for (scope, at) in Self::places(deck, screen) {
+            let (mark, role) = match scope == deck.search.place() {
+                true => (deck.glyphs.well(), ThemeRole::TextStrong),
+                false => (" ", ThemeRole::TextMuted),
+            };
+            let name = Line::styled(format!("{mark}{}", scope.name()), theme.style(role));
+            buf.set_line(at.x, at.y, &name, at.width);
+        }
         let columns = usize::from(inner.width);
         let mut chips = match deck.search.place() {
             SearchScope::Record => chip_lines(deck, &deck.timeline.chips, self.chip, columns),
-            SearchScope::Archives => vec![Line::styled(
-                "sealed sessions are read from the disk; chips count in the record only",
+            _ => vec![Line::styled(
+                "searched as a whole: chips count in the record only",
                 theme.style(ThemeRole::TextMuted),
             )],
         };
-        chips.truncate(usize::from(inner.height / 3).max(1));
+        chips.truncate(usize::from((inner.height - 1) / 3).max(1));
         let (place, keys) = self.keys(deck, screen);
         keys.draw(place, buf);
         let foot_top = place.y.saturating_sub(chips.len() as u16);
         for (line, y) in chips.iter().zip(foot_top..place.y) {
-            if y > inner.y {
+            if y > inner.y + 1 {
                 buf.set_line(inner.x, y, line, inner.width);
             }
         }
         let list = Rect {
-            y: inner.y + 1,
-            height: foot_top.saturating_sub(inner.y + 2),
+            y: inner.y + 2,
+            height: foot_top.saturating_sub(inner.y + 3),
             ..inner
         };
         self.draw_hits(deck, list, buf);
+    }
+
+    /// The places that can be searched, and where their names stand.
+    fn places(deck: &Deck, screen: Rect) -> Vec<(SearchScope, Rect)> {
+        let inner = box_inner(Self::area(screen));
+        let mut x = inner.x;
+        let places = SearchScope::ALL.into_iter().map(|scope| {
+            let width = text::width(deck.glyphs.well()) + text::width(scope.name());
+            let width = u16::try_from(width).unwrap_or(u16::MAX);
+            let at = Rect {
+                x,
+                y: inner.y + 1,
+                width,
+                height: 1,
+            };
+            x = x.saturating_add(width).saturating_add(PLACE_GAP as u16);
+            (scope, at.intersection(inner))
+        });
+        places.collect()
+    }
+
+    /// The place whose name stands there.
+    pub(crate) fn place_at(deck: &Deck, screen: Rect, at: Position) -> Option<SearchScope> {
+        let mut places = Self::places(deck, screen).into_iter();
+        places.find_map(|(scope, area)| area.contains(at).then_some(scope))
     }
 
     /// How many there are, and where.
@@ -126,10 +164,6 @@ impl SearchSheet {
     }
 
     fn footer(&self, deck: &Deck) -> KeyFooter {
-        let elsewhere = match deck.search.place() {
-            SearchScope::Record => "sealed sessions",
-            SearchScope::Archives => "record",
-        };
         let keys: &[(Action, &str)] = if self.chip.is_some() {
             &[
                 (Action::MoveDown, "next"),
@@ -140,7 +174,7 @@ impl SearchSheet {
         } else {
             &[
                 (Action::NextField, "chips"),
-                (Action::OtherPlace, elsewhere),
+                (Action::OtherPlace, "place"),
                 (Action::MoveDown, "hit"),
                 (Action::MoveUp, "hit, earlier"),
                 (Action::Open, "go there"),
@@ -212,7 +246,11 @@ impl SearchSheet {
         } else {
             " "
         };
-        let number = text::grouped(row.seq);
+        // That of a task is of a record that may be elsewhere: its card tells.
+        let number = match row.task {
+            Some(_) => String::new(),
+            None => text::grouped(row.seq),
+        };
         let fill = NUMBER.saturating_sub(text::width(&number));
         let mut spans = vec![
             Span::styled(cursor, theme.style(ThemeRole::Key)),
@@ -239,6 +277,21 @@ impl SearchSheet {
             muted,
         ));
         spans.push(blank(1));
+        if let Some(task) = &row.task {
+            if columns >= WIDE {
+                spans.push(Span::styled(
+                    format!("{}  ", sanitize::line(&task.id)),
+                    muted,
+                ));
+            }
+            if let Some(stands) = task.standing {
+                spans.extend([standing(deck, stands), blank(2)]);
+            }
+            if task.is_foreign {
+                let mark = "from elsewhere  ";
+                spans.push(Span::styled(mark, theme.style(ThemeRole::Wait)));
+            }
+        }
         if let Some(session) = &row.session {
             let session = sanitize::line(session_label(session));
             spans.push(Span::styled(format!("in {session}  "), muted));

@@ -2,19 +2,27 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
 use super::key_footer::KeyFooter;
 use super::sheet::{box_inner, draw_box, foot, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::theme::ThemeRole;
-use crate::widgets::TextField;
+use crate::widgets::{TextField, fit_line};
+
+/// What can be chosen besides, below the line.
+pub(super) struct Ticks {
+    pub(super) title: &'static str,
+    /// Whether it is chosen, and what it is.
+    pub(super) of: [(bool, &'static str); 2],
+}
 
 /// What is typed, and the words around it.
 pub(super) struct TypedLine<'f> {
     pub(super) title: &'static str,
     pub(super) field: &'f TextField,
+    pub(super) ticks: Option<Ticks>,
     /// What `enter` does.
     pub(super) does: &'static str,
     /// Who reads it, or where it goes.
@@ -22,14 +30,16 @@ pub(super) struct TypedLine<'f> {
 }
 
 impl TypedLine<'_> {
-    fn area(screen: Rect) -> Rect {
-        overlay_area(screen, 84, 5)
+    fn area(&self, screen: Rect) -> Rect {
+        overlay_area(screen, 84, 5 + usize::from(self.ticks.is_some()))
     }
 
     /// Its keys, and where they stand.
     pub(super) fn keys(&self, deck: &Deck, screen: Rect) -> (Rect, KeyFooter) {
-        let keys = [(Action::Open, self.does), (Action::Back, "back")];
-        let inner = box_inner(Self::area(screen));
+        let ticks = self.ticks.as_ref();
+        let mut keys = vec![(Action::Open, self.does), (Action::Back, "back")];
+        keys.extend(ticks.map(|ticks| (Action::NextField, ticks.title)));
+        let inner = box_inner(self.area(screen));
         let rows = u16::from(inner.height >= 3);
         (foot(inner, rows), KeyFooter::new(deck, &keys))
     }
@@ -38,7 +48,7 @@ impl TypedLine<'_> {
         let theme = &deck.theme;
         let inner = draw_box(
             deck,
-            Self::area(screen),
+            self.area(screen),
             buf,
             Line::styled(self.title, theme.style(ThemeRole::TitleFocus)),
             Line::styled(self.goes, theme.style(ThemeRole::TextFaint)),
@@ -49,6 +59,21 @@ impl TypedLine<'_> {
         let line = Rect { height: 1, ..inner };
         self.field.draw(line, buf, theme, true);
         let (place, keys) = self.keys(deck, screen);
+        if let Some(ticks) = &self.ticks
+            && inner.y + 1 < place.y
+        {
+            let muted = theme.style(ThemeRole::TextMuted);
+            let mut spans = vec![Span::styled(format!("{} ", ticks.title), muted)];
+            spans.extend(ticks.of.map(|(is_on, name)| match is_on {
+                true => {
+                    let mark = format!(" {}{name} ", deck.glyphs.well());
+                    Span::styled(mark, theme.style(ThemeRole::TextStrong))
+                }
+                false => Span::styled(format!("  {name} "), muted),
+            }));
+            let ticks = fit_line(Line::from(spans), usize::from(inner.width));
+            buf.set_line(inner.x, inner.y + 1, &ticks, inner.width);
+        }
         keys.draw(place, buf);
     }
 }

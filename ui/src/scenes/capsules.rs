@@ -131,6 +131,19 @@ pub(super) fn fresh() -> Msg {
     read(opened(0, "the work tree is the one that it was made on"))
 }
 
+pub(super) fn exported() -> Msg {
+    let lines = [
+        "../single-flight-token-refresh.ctxcapsule.json",
+        "sha256 4c1d2e0f9a3b4c1d2e0f9a3b4c1d2e0f9a3b4c1d2e0f9a3b4c1d2e0f9a3b4c1d",
+        "with a patch of 2 files",
+        "left out, something in it would be masked: deploy.sh",
+    ];
+    Msg::Exported {
+        id: rows().swap_remove(0).id,
+        lines: lines.map(str::to_owned).to_vec(),
+    }
+}
+
 pub(super) fn stale() -> Msg {
     read(opened(1, "2 of its files changed since"))
 }

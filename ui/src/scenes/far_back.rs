@@ -7,7 +7,7 @@ use crate::model::{DeckView, FoldedRows, TimelineMark, TimelineRow, TimelineWind
 /// How long that record is.
 const LINES: u64 = 1_000_000;
 
-/// Rows of yesterday in a record of a million entries, with a folded one among them.
+/// Rows of yesterday in a record of a million entries, with two folded ones among them.
 pub fn far_back() -> DeckView {
     let mut view = long_session();
     view.timeline.truncate(40);
@@ -15,16 +15,20 @@ pub fn far_back() -> DeckView {
         row.seq += 400_000;
     }
     let last = view.timeline.last().map_or(1, |row| row.seq);
-    let folded = FoldedRows {
-        last: last + 11,
-        count: 11,
+    let folded = |first: u64, count: u64, text: &str| {
+        let last = first + count - 1;
+        TimelineRow::of_folded(first, ago(24_000), FoldedRows { last, count }, text)
     };
-    view.timeline.push(TimelineRow::of_folded(
-        last + 1,
-        ago(24_000),
-        folded,
-        "daemon started · 2 more of the daemon and agents · 8 steps of deliveries",
-    ));
+    let machine = "daemon started · 2 more of the daemon and agents · 8 steps of deliveries";
+    view.timeline.push(folded(last + 1, 11, machine));
+    view.timeline.push(TimelineRow {
+        kind: "finding".to_owned(),
+        ..folded(
+            last + 12,
+            1_000,
+            "1 000 findings of reviews, new or changed",
+        )
+    });
     view.ledger.entries = LINES;
     let mark = |line, failed| TimelineMark { line, failed };
     view.window = TimelineWindow {

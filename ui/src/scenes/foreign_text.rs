@@ -6,10 +6,10 @@ use std::sync::Arc;
 use crate::model::{
     AgentCard, AgentRecovery, AskedCard, AskedChoice, Banner, CapsuleLine, CapsulePart,
     CapsuleView, ChangedChecksRow, DeckView, Field, FindingRow, FindingView, FirstStep,
-    FoundEntries, FoundRow, GateRow, HandoffRow, HeaderDaemon, InboxCard, PacketView, Party,
-    PolicyView, RecoveryPart, RecoveryRow, RecoveryView, RowOutcome, RulesView, RunningCommand,
-    StepAct, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine, TurnView, UnclearMessage,
-    WaitingKey, WorkLog, WorkSection, WorkValue, WorkView,
+    FoundEntries, FoundRow, FoundTask, GateRow, HandoffRow, HeaderDaemon, InboxCard, PacketView,
+    Party, PolicyView, RecoveryPart, RecoveryRow, RecoveryView, RowOutcome, RulesView,
+    RunningCommand, StepAct, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine, TurnView,
+    UnclearMessage, WaitingKey, WorkLog, WorkSection, WorkValue, WorkView,
 };
 use crate::msg::Msg;
 
@@ -96,7 +96,8 @@ fills!(RecoveryPart { title, note, rows; ; at_ms });
 fills!(AgentRecovery { command, prompt; ; agent });
 fills!(RecoveryView { parts, agents; ; });
 fills!(FoundEntries { rows, fault; ; number, words, total, total_is_at_least, behind });
-fills!(FoundRow { kind, session, from, to, snippet; ; seq, at_ms, marks });
+fills!(FoundRow { kind, task, session, from, to, snippet; ; seq, at_ms, marks });
+fills!(FoundTask { ; id; standing, is_foreign });
 fills!(Field { name, text; ; });
 fills!(FindingRow {
     place, title, author, review, url, reason;
@@ -324,6 +325,10 @@ impl ForeignText for Msg {
             }
             Self::Capsules(Ok(rows)) => ForeignText::fill(rows, text),
             Self::Capsules(Err(why)) => why.fill(text),
+            Self::Exported { id, lines } => {
+                id.push_str(text);
+                lines.fill(text);
+            }
             Self::Capsule { id, read } => {
                 id.push_str(text);
                 match read {

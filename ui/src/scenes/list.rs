@@ -4,9 +4,10 @@ use super::pieces::{opened_handoff, thread};
 use super::trouble::unanswered;
 use super::{
     Scene, agent_work, asked, asked_user, bad_lines, capsules, disconnected, empty_first_run,
-    failed, far_back, findings, found_entries, gated, gates_running, handed_over, held_up,
-    hostile_text, long_session, pair_at_work, passphrase_asked, quiet, recovery, reviewed, ruled,
-    rules_changed, signed, signed_elsewhere, stale, touch_asked, trouble, trust_waits, unlocked,
+    failed, far_back, findings, found_entries, found_everywhere, gated, gates_running, handed_over,
+    held_up, hostile_text, long_session, pair_at_work, passphrase_asked, quiet, recovery, reviewed,
+    ruled, rules_changed, signed, signed_elsewhere, stale, touch_asked, trouble, trust_waits,
+    unlocked,
 };
 use crate::model::{Agent, DeckView};
 use crate::msg::Msg;
@@ -93,6 +94,12 @@ pub const SCENES: &[Scene] = &[
         pair_at_work,
         "/cookie",
         Some(|| Msg::Found(Box::new(found_entries()))),
+    ),
+    scene(
+        "found_everywhere",
+        pair_at_work,
+        "/cookie<ctrl-t><ctrl-t><ctrl-t>",
+        Some(|| Msg::Found(Box::new(found_everywhere()))),
     ),
     scene("coordinator", ruled, "c", None),
     scene("clear", pair_at_work, "C", None),
@@ -200,7 +207,18 @@ pub const SCENES: &[Scene] = &[
         "T<enter>c",
         Some(capsules::fresh),
     ),
-    scene("capsule_export", pair_at_work, "Tw", Some(capsules::fresh)),
+    scene(
+        "capsule_exported",
+        pair_at_work,
+        "T<enter>",
+        Some(capsules::exported),
+    ),
+    scene(
+        "capsule_export",
+        pair_at_work,
+        "Tw<tab>",
+        Some(capsules::fresh),
+    ),
     scene("capsule_hand", pair_at_work, "Th", None),
     scene("agent_beside", pair_at_work, "1j", None),
     scene("zoomed", pair_at_work, "4z", None),

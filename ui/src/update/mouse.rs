@@ -8,13 +8,14 @@ use super::moving::{go, step};
 use super::opening::open_selected;
 use super::overlay_key::{overlay_action, preview};
 use super::perform::{focus, perform, unfold};
+use super::searching::search_in;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::hint_bar::hint_at;
 use crate::layout::Layout;
 use crate::model::TimelineGo;
-use crate::overlays::Overlay;
+use crate::overlays::{Overlay, SearchSheet};
 use crate::pane::Pane;
 use crate::panes::{board_at, is_board, place_on_bar, row_at, scroll_bar};
 use crate::view::{TAB_GAP, tabs};
@@ -189,6 +190,11 @@ fn click_overlay(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
     let front = deck.overlays.last();
     if let Some(action) = front.and_then(|front| front.key_at(deck, screen, at)) {
         return overlay_action(deck, action);
+    }
+    if let Some(Overlay::Search(_)) = front
+        && let Some(place) = SearchSheet::place_at(deck, screen, at)
+    {
+        return search_in(deck, Some(place));
     }
     match deck.overlays.pop() {
         Some(Overlay::Choice(mut choice)) => {

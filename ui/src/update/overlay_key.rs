@@ -10,9 +10,9 @@ use super::perform::{copy_of, edit, reason_field, refuse};
 use super::recovering::on_recovery;
 use super::reviewing::on_findings;
 use super::searching::{
-    change_chips, choose_chips, leave_search, move_in_search, search_elsewhere, search_now,
+    change_chips, choose_chips, leave_search, move_in_search, search_in, search_now,
 };
-use super::tasking::on_capsules;
+use super::tasking::{choose_along, on_capsules};
 use super::unlocking::leave_unlock;
 use crate::action::Action;
 use crate::deck::Deck;
@@ -43,7 +43,10 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Search(_))) => {
             choose_chips(deck);
         }
-        Action::OtherPlace => return search_elsewhere(deck),
+        Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Capsule(_))) => {
+            choose_along(deck);
+        }
+        Action::OtherPlace => return search_in(deck, None),
         Action::ToggleChip | Action::ClearChips => return change_chips(deck, action),
         Action::MoveDown => scroll(deck, 1),
         Action::MoveUp => scroll(deck, -1),

@@ -1,6 +1,7 @@
 //! The search, the chips, and the place that is typed.
 
 use super::moving::{jump, show_again};
+use super::tasking::open_task;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
@@ -54,16 +55,23 @@ pub(super) fn take_hit(deck: &mut Deck, search: SearchSheet) -> Vec<Effect> {
     go_to_hit(deck)
 }
 
-/// Puts the timeline on the hit; opens the one of another session, which is only read.
+/// Puts the timeline on the hit; opens a task, and an entry of another session, which is only read.
 pub(super) fn go_to_hit(deck: &mut Deck) -> Vec<Effect> {
-    match deck.search.hit() {
-        Some((line, None)) => jump(deck, TimelineGo::Line(line)),
-        Some((line, Some(session))) => {
+    let Some(hit) = deck.search.hit() else {
+        return Vec::new();
+    };
+    let line = hit.seq;
+    match (&hit.task, hit.session.clone()) {
+        (Some(task), _) => {
+            let id = task.id.clone();
+            open_task(deck, id)
+        }
+        (None, Some(session)) => {
             let place = EntryPlace { session, line };
             deck.overlays.push(Subject::Entry(place).open());
             Vec::new()
         }
-        None => Vec::new(),
+        (None, None) => jump(deck, TimelineGo::Entry(line)),
     }
 }
 
@@ -118,16 +126,17 @@ fn earlier(deck: &mut Deck, later: bool) -> Vec<Effect> {
     search_now(deck)
 }
 
-/// From the record to the sealed sessions, and back.
-pub(super) fn search_elsewhere(deck: &mut Deck) -> Vec<Effect> {
-    deck.search.turn_to_other_place();
+/// In another place from now on: this one, or else the next one.
+pub(super) fn search_in(deck: &mut Deck, place: Option<SearchScope>) -> Vec<Effect> {
+    let place = place.unwrap_or_else(|| deck.search.place().next());
+    deck.search.turn_to(place);
     search_now(deck)
 }
 
 /// From the words to the chips, where these count.
 pub(super) fn choose_chips(deck: &mut Deck) {
-    if deck.search.place() == SearchScope::Archives {
-        let text = "chips count in the record only: sealed sessions are searched as a whole";
+    if deck.search.place() != SearchScope::Record {
+        let text = "chips count in the record only: everything else is searched as a whole";
         deck.say(Level::Info, text);
     } else if let Some(Overlay::Search(search)) = deck.overlays.last_mut() {
         search.chip = Some(0);

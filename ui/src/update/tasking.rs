@@ -4,7 +4,7 @@ use super::perform::{copy, refuse};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
-use crate::model::{Agent, CapsuleLine, CapsuleView};
+use crate::model::{Agent, CapsuleAlong, CapsuleLine, CapsuleView, Level};
 use crate::overlays::{
     CapsuleAsk, CapsuleSheet, CapsulesSheet, Choice, ChoiceOption, Overlay, Pick,
 };
@@ -23,6 +23,11 @@ pub(super) fn open_capsule(deck: &mut Deck) -> Vec<Effect> {
     let Some(id) = selected(deck).map(|row| row.id.clone()) else {
         return Vec::new();
     };
+    open_task(deck, id)
+}
+
+/// Opens the task of this id.
+pub(super) fn open_task(deck: &mut Deck, id: String) -> Vec<Effect> {
     deck.overlays
         .push(Overlay::Capsule(CapsuleSheet::new(id.clone())));
     vec![Effect::ReadCapsule { id }]
@@ -49,6 +54,21 @@ pub(super) fn take_capsule(deck: &mut Deck, id: &str, read: Result<Box<CapsuleVi
     });
     if let Some(sheet) = sheet {
         sheet.take(read);
+    }
+}
+
+/// One was written into a file: its sheet says what is in it.
+pub(super) fn take_export(deck: &mut Deck, id: &str, lines: Vec<String>) {
+    let file = lines.first().map_or("", String::as_str);
+    deck.say(Level::Info, format!("exported to {file}"));
+    let mut overlays = deck.overlays.iter_mut();
+    let sheet = overlays.find_map(|overlay| match overlay {
+        Overlay::Capsule(sheet) if sheet.id == id => Some(sheet),
+        _ => None,
+    });
+    if let Some(sheet) = sheet {
+        sheet.exported = lines;
+        sheet.scroll = 0;
     }
 }
 
@@ -85,7 +105,8 @@ pub(super) fn on_capsules(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Export => {
             let mut field = TextField::line("a file, from the project's folder");
             field.replace(&row.file);
-            ask(deck, CapsuleAsk::Export(field))
+            let along = row.can_be_closed().then(CapsuleAlong::default);
+            ask(deck, CapsuleAsk::Export(field, along))
         }
         Action::CloseTask => {
             let field = TextField::line("what came of it; may be empty");
@@ -114,14 +135,24 @@ pub(super) fn agree_on_task(deck: &mut Deck, mut sheet: CapsuleSheet) -> Vec<Eff
             id,
             outcome: said(field),
         }],
-        CapsuleAsk::Export(field) => {
+        CapsuleAsk::Export(field, along) => {
             let file = said(field).into_iter();
             file.map(|file| Effect::ExportCapsule {
                 id: id.clone(),
                 file,
+                along: along.unwrap_or_default(),
             })
             .collect()
         }
+    }
+}
+
+/// Something else goes along into the file that is asked for.
+pub(super) fn choose_along(deck: &mut Deck) {
+    if let Some(Overlay::Capsule(sheet)) = deck.overlays.last_mut()
+        && let Some(asks) = &mut sheet.asks
+    {
+        asks.next_along();
     }
 }
 

@@ -79,16 +79,25 @@ fn a_folded_row_says_its_first_news_and_how_many_of_what_there_are() {
         steps,
         news,
         news_line: None,
+        findings: 0,
     };
     let told = [
         machine_text(&run(8, 0, 3), "daemon started"),
         machine_text(&run(1, 1, 1), "daemon started"),
         machine_text(&run(1_800, 2, 0), ""),
+        machine_text(
+            &MachineRun {
+                findings: 1_000,
+                ..run(0, 0, 0)
+            },
+            "",
+        ),
     ];
     insta::assert_snapshot!(told.join("\n"), @"
     daemon started · 2 more of the daemon and agents · 8 steps of deliveries
     daemon started · 1 step of a delivery · 1 step of an agent
     1 800 steps of deliveries · 2 steps of agents
+    1 000 findings of reviews, new or changed
     ");
 }
 

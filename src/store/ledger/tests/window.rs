@@ -23,12 +23,19 @@ enum Line {
     Failed,
     Step,
     News,
+    Finding,
     Bad,
 }
 
 impl Line {
     fn is_machine(self) -> bool {
         matches!(self, Self::Step | Self::News)
+    }
+
+    /// Whether the two, next to each other, stand as one.
+    fn folds_with(self, other: Self) -> bool {
+        let finding = Self::Finding;
+        self.is_machine() && other.is_machine() || self == finding && other == finding
     }
 
     fn is_landmark(self) -> bool {
@@ -54,6 +61,8 @@ fn json_of(line: Line, number: usize) -> Value {
             "error": {"code": "x"}}),
         Line::Step => event("message_delivery", "confirmed"),
         Line::News => event("lifecycle", "daemon_started"),
+        Line::Finding => json!({"type": "artifact", "source": "system", "content": "text",
+            "artifact": {"kind": "review_finding", "finding": "gh:rc:1", "step": "gone"}}),
         Line::Bad => return Value::Null,
     };
     value["schema"] = "v1".into();
@@ -100,10 +109,10 @@ fn expected(lines: &[Line], query: &RowQuery, unfolded: &[u64]) -> Rows {
                 }
                 before == Some(Line::Bad)
             }
-            _ if line.is_machine() => before.is_some_and(Line::is_machine),
-            _ => false,
+            _ => before.is_some_and(|before| line.folds_with(before)),
         };
-        if line.is_machine() && !joins {
+        let folds = line.folds_with(line);
+        if folds && !joins {
             is_open = unfolded.contains(&number);
         }
         before = Some(line);
@@ -111,16 +120,14 @@ fn expected(lines: &[Line], query: &RowQuery, unfolded: &[u64]) -> Rows {
             Line::Message | Line::Mine => RowKind::Message,
             Line::Note | Line::Decision => RowKind::Note,
             Line::Failed => RowKind::Error,
+            Line::Finding => RowKind::Artifact,
             _ => RowKind::System,
         };
         let is_wanted = query.kinds.is_empty() || query.kinds.contains(&kind);
         if line != Line::Bad && !is_wanted {
             continue;
         }
-        match rows
-            .last_mut()
-            .filter(|_| joins && !(is_open && line.is_machine()))
-        {
+        match rows.last_mut().filter(|_| joins && !(is_open && folds)) {
             Some(last) => last.1 = number,
             None => rows.push((number, number)),
         }
@@ -175,6 +182,7 @@ fn lines() -> impl Strategy<Value = Vec<Line>> {
         1 => Just(Line::Failed),
         6 => Just(Line::Step),
         2 => Just(Line::News),
+        6 => Just(Line::Finding),
         1 => Just(Line::Bad),
     ];
     prop::collection::vec(one, 1..80)
@@ -189,6 +197,7 @@ proptest! {
         limit in 1u32..9,
         kinds in prop::sample::select(vec![
             vec![], vec![RowKind::System], vec![RowKind::Note], vec![RowKind::Message, RowKind::Error],
+            vec![RowKind::Artifact], vec![RowKind::Artifact, RowKind::System],
         ]),
         open_some in any::<bool>(),
     ) {

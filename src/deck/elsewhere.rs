@@ -1,0 +1,109 @@
+//! [`Elsewhere`]: search in tasks and in sessions that have ended, and the entries of these.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ctxrelay_ui::Msg;
+use ctxrelay_ui::model::{EntryPlace, FoundEntries, Level, SearchScope};
+use serde_json::Value;
+use tokio::sync::{Mutex, mpsc};
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+use super::found::{listed, nothing_found};
+use super::model::{Model, entry};
+use super::perform::{FOUND_MAX, SEARCH_AGAIN};
+use super::present;
+use crate::core::id::SessionId;
+use crate::wire::search::FoundPage;
+
+/// Who types on is not searched for: each search reads files, and asks git.
+const TYPED: Duration = Duration::from_millis(200);
+
+/// Up to so many hits for words in a place; slow.
+pub type SearchElsewhere =
+    Arc<dyn Fn(SearchScope, String, u32) -> Result<FoundPage, String> + Send + Sync>;
+
+/// Reads one entry, by its line; slow where the session is long.
+pub type ReadSealed = Arc<dyn Fn(&SessionId, u64) -> Result<Value, String> + Send + Sync>;
+
+/// What is not read by way of the daemon's record: tasks, and sessions that have ended.
+#[derive(Clone)]
+pub struct Elsewhere {
+    search: SearchElsewhere,
+    read: ReadSealed,
+    /// One search at a time: it keeps a core and the disk busy.
+    busy: Arc<Mutex<()>>,
+}
+
+impl fmt::Debug for Elsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Elsewhere")
+    }
+}
+
+impl Elsewhere {
+    /// What is searched and read so.
+    pub fn new(search: SearchElsewhere, read: ReadSealed) -> Self {
+        Self {
+            search,
+            read,
+            busy: Arc::default(),
+        }
+    }
+
+    /// Searches a place. Dropped, it begins nothing; one that has begun ends by itself.
+    pub(super) async fn search(
+        self,
+        place: SearchScope,
+        words: String,
+        number: u64,
+        answers: mpsc::Sender<Msg>,
+    ) {
+        sleep(TYPED).await;
+        let mut left = u64::MAX;
+        loop {
+            let busy = Arc::clone(&self.busy).lock_owned().await;
+            let (search, asked) = (Arc::clone(&self.search), words.clone());
+            let found = spawn_blocking(move || {
+                let found = search(place, asked, FOUND_MAX);
+                drop(busy);
+                found
+            });
+            let found: FoundEntries = match found.await {
+                Ok(Ok(page)) => listed(number, words.clone(), page),
+                Ok(Err(why)) => nothing_found(number, words.clone(), why),
+                Err(_) => nothing_found(number, words.clone(), "it cannot be searched".to_owned()),
+            };
+            let behind = found.behind;
+            let told = answers.send(Msg::Found(Box::new(found))).await;
+            // Nobody waits for it where the deck was left, and what goes no further is not asked for.
+            if told.is_err() || behind == 0 || behind >= left {
+                return;
+            }
+            left = behind;
+            sleep(SEARCH_AGAIN).await;
+        }
+    }
+
+    /// An entry of a session that has ended, whole.
+    pub(super) async fn open(&self, model: &Model, place: EntryPlace) -> Option<Msg> {
+        let read = Arc::clone(&self.read);
+        let (session, line) = (SessionId::new(place.session.clone()), place.line);
+        let value = spawn_blocking(move || read(&session, line)).await;
+        let value = match value {
+            Ok(Ok(value)) => value,
+            Ok(Err(why)) => return Some(Msg::Notice(Level::Warn, why)),
+            Err(_) => return None,
+        };
+        let raw = serde_json::to_string_pretty(&value).unwrap_or_default();
+        let entry = entry(value, Some(line))?;
+        Some(Msg::EntryText {
+            place,
+            detail: present::detail(model, &entry),
+            text: entry.content,
+            raw,
+        })
+    }
+}
