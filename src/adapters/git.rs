@@ -20,6 +20,14 @@ use crate::core::snapshot::ChangedFiles;
 /// How long one `git` may take; a very large tree then simply has no state.
 pub(super) const DEADLINE: Duration = Duration::from_secs(20);
 
+/// What stands in the configuration of a throw-away repository.
+const CONFIG: &str = if cfg!(target_os = "macos") {
+    "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\tignorecase = true\n\t\
+     precomposeunicode = true\n"
+} else {
+    "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
+};
+
 /// How long it is not looked at, at most, whether one ended that printed all there is.
 const PAUSE_MAX: Duration = Duration::from_millis(2);
 
@@ -193,19 +201,20 @@ pub(super) fn own_repository(root: &Path) -> Option<TempDir> {
     Some(own)
 }
 
-/// A throw-away repository.
+/// A throw-away repository, as `git init --bare` leaves it, which waits for the disk.
 pub(super) fn empty_repository() -> Option<TempDir> {
     let own = tempfile::tempdir().ok()?;
-    let mut init = Command::new("git");
-    init.args(["init", "--quiet", "--bare", "--template="]);
-    line_or_empty(init.arg(own.path()))?;
+    for folder in ["objects/info", "refs/heads"] {
+        std::fs::create_dir_all(own.path().join(folder)).ok()?;
+    }
+    std::fs::write(own.path().join("HEAD"), "ref: refs/heads/main\n").ok()?;
+    std::fs::write(own.path().join("config"), CONFIG).ok()?;
     Some(own)
 }
 
 /// Has a repository of ours borrow the objects of another one, whose common folder this is.
 pub(super) fn borrow_objects(own: &Path, common: &Path) -> Option<()> {
     let info = own.join("objects/info");
-    std::fs::create_dir_all(&info).ok()?;
     let objects = format!("{}\n", common.join("objects").display());
     std::fs::write(info.join("alternates"), objects).ok()
 }

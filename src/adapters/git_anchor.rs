@@ -50,15 +50,13 @@ impl GitAnchor {
     /// The repository of a folder; none where there is none, or `git` is missing.
     pub fn open(root: &Path) -> Option<Self> {
         // Each of these takes as long as a process does, and a person waits for all of them.
-        let (places, commit, own) = thread::scope(|scope| {
+        let (places, commit) = thread::scope(|scope| {
             let commit = ["rev-parse", "--verify", "--quiet", "HEAD"];
             let commit = scope.spawn(move || line(git(root).args(commit)));
-            let own = scope.spawn(empty_repository);
-            let places = lines_of::<5>(git(root).args(PLACES));
-            (places, said(commit), said(own))
+            (lines_of::<5>(git(root).args(PLACES)), said(commit))
         });
         let [top, prefix, common, shallow, is_shallow] = places?;
-        let own = own?;
+        let own = empty_repository()?;
         borrow_objects(own.path(), Path::new(&common))?;
         // Where the history of a shallow clone ends: without it git looks for what is not there.
         let _ = std::fs::copy(shallow, own.path().join("shallow"));

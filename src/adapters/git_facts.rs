@@ -25,16 +25,16 @@ const CHARS_MAX: usize = 120;
 /// repository or `git` is missing. Blocks, for as long as `git` takes.
 pub fn git_facts(root: &Path) -> Option<GitFacts> {
     // Each of these takes as long as a process does, and an agent waits for all of them.
-    let (places, branch, commit, own) = thread::scope(|scope| {
+    let (places, branch, commit) = thread::scope(|scope| {
         let branch = ["symbolic-ref", "--quiet", "--short", "HEAD"];
         let branch = scope.spawn(move || line(git(root).args(branch)));
         let commit = ["rev-parse", "--verify", "--quiet", "HEAD"];
         let commit = scope.spawn(move || line(git(root).args(commit)));
-        let own = scope.spawn(empty_repository);
         let places = lines_of::<3>(git(root).args(PLACES));
-        (places, said(branch), said(commit), said(own))
+        (places, said(branch), said(commit))
     });
-    let ([top, common, index], own) = (places?, own?);
+    let [top, common, index] = places?;
+    let own = empty_repository()?;
     let top = Path::new(&top);
     borrow_objects(own.path(), Path::new(&common))?;
     // A repository without a commit may have none.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cli::connect;
 use crate::cli::context::CliContext;
+use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::cli::words::{count, short};
 use crate::core::id::SessionId;
@@ -29,7 +30,11 @@ impl Open {
     /// When there is no session, or it cannot be read.
     pub async fn read(context: &CliContext) -> Result<Self, Failure> {
         let world = connect::world(&context.setting).await?;
-        let session = world.session_id.clone();
+        // A daemon that has just started may not have folded its first entry yet.
+        let session = match &world.session_id {
+            Some(session) => Some(session.clone()),
+            None => disk::current(&context.setting)?.map(|(session, _)| session),
+        };
         let session = session.ok_or_else(|| Failure::no_session("nothing has to be put away"))?;
         Ok(Self { session, world })
     }
