@@ -264,10 +264,13 @@ fn params(event: &str, caller: HookCaller, input: &Value) -> HookParams {
         .get("prompt")
         .and_then(Value::as_str)
         .is_some_and(|prompt| prompt.trim_start().starts_with(MONITOR_PROMPT));
-    let file = input
-        .get("tool_input")
-        .filter(|_| event == "PostToolUse")
-        .and_then(|tool| tool.get("file_path").or_else(|| tool.get("notebook_path")))
+    let of_file = match event {
+        "PostToolUse" => input.get("tool_input"),
+        "InstructionsLoaded" => Some(input),
+        _ => None,
+    };
+    let file = of_file
+        .and_then(|of| of.get("file_path").or_else(|| of.get("notebook_path")))
         .and_then(Value::as_str)
         .filter(|path| path.len() <= PATH_BYTES_MAX);
     let text = match event {

@@ -13,7 +13,7 @@ use super::words::count;
 use crate::adapters::codex::instruction_names::{codex_home, fallback_names};
 use crate::adapters::project_rules::ProjectRules;
 use crate::core::agent::Agent;
-use crate::core::instructions::{FileName, RuleRow, RuleState, SharedRules, read_by};
+use crate::core::instructions::{FileName, RuleRow, RuleState, SharedRules, read_or_said};
 use crate::core::redact::Redactor;
 use crate::deck::deck_options::RulesOfFiles;
 use crate::host::ProjectContext;
@@ -73,7 +73,7 @@ impl FilesRead {
     /// version count.
     fn rows(&self, agent: Agent, said: Option<BTreeSet<FileName>>) -> Vec<RuleRow> {
         let files = &self.files.files;
-        let read = said.unwrap_or_else(|| read_by(agent, files, &self.fallbacks));
+        let read = read_or_said(agent, files, &self.fallbacks, said);
         let mut rows = SharedRules::of(agent, files, &read).rows().to_vec();
         if self.share == ShareMode::Off {
             rows.iter_mut().for_each(withhold);

@@ -4,7 +4,7 @@
 //! - [`managed_instructions`]: what our own block in such a file says, and [`coordinator_note`] what
 //!   tells of a change of it.
 //! - [`included`]: the files that one names.
-//! - [`read_by`]: which of them an agent reads without us.
+//! - [`read_or_said`]: which of them an agent reads without us.
 //! - [`rules_diff`]: what differs between the rules that an agent has and those of now.
 //! - [`SharedRules`]: the paragraphs that it does not have, within a budget, and a row for each
 //!   paragraph that says what became of it.
@@ -22,6 +22,6 @@ mod shared_rules;
 pub use file::{FileName, InstructionFile};
 pub use include::included;
 pub use managed::{coordinator_note, managed_instructions};
-pub use reading::read_by;
+pub use reading::read_or_said;
 pub use rules_diff::{RuleTexts, RulesDiff, rules_diff};
 pub use shared_rules::{RuleRow, RuleState, SHARED_CHARS_MAX, SharedRules};

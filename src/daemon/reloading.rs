@@ -21,7 +21,7 @@ use crate::core::continuity::{GitFacts, Packet, PacketTerms};
 use crate::core::entry::{ContinuityFact, Reload, ReloadCause, ReloadStep};
 use crate::core::hex::hex;
 use crate::core::id::RuntimeSession;
-use crate::core::instructions::{FileName, RuleTexts, SharedRules, read_by};
+use crate::core::instructions::{FileName, RuleTexts, SharedRules, read_or_said};
 use crate::core::redact::Redactor;
 use crate::core::relay_cost::CostSort;
 
@@ -49,11 +49,9 @@ fn rules_for(
     began: Option<&RuleTexts>,
 ) -> (SharedRules, Arc<RuleTexts>) {
     let rules = ProjectRules::read(root, redactor);
-    let mut read = said.unwrap_or_else(|| {
-        // Names that cannot be known are none: a rule twice is better than none.
-        let fallbacks = fallback_names(root, codex_home().as_deref()).unwrap_or_default();
-        read_by(agent, &rules.files, &fallbacks)
-    });
+    // Names that cannot be known are none: a rule twice is better than none.
+    let fallbacks = fallback_names(root, codex_home().as_deref()).unwrap_or_default();
+    let mut read = read_or_said(agent, &rules.files, &fallbacks, said);
     let texts = rules.texts();
     if let Some(began) = began {
         read.retain(|file| began.get(file) == texts.get(file));

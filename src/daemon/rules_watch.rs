@@ -12,6 +12,9 @@ use crate::core::instructions::{FileName, RuleTexts};
 /// Between two looks, while an agent is here.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
 
+/// Files that Claude says it read; more than a project has.
+const SAID_MAX: usize = 256;
+
 /// What each agent was told.
 #[derive(Debug, Default)]
 pub(super) struct RulesWatch {
@@ -19,8 +22,10 @@ pub(super) struct RulesWatch {
     /// What Codex read when its conversation began: it reads no file again, not even after a
     /// compaction (0.169.0, observed).
     codex_began: Option<Arc<RuleTexts>>,
-    /// Which files Codex says that it read for its conversation.
-    codex_said: Option<BTreeSet<FileName>>,
+    /// Which files each says that it read for its conversation.
+    said: BTreeMap<Agent, BTreeSet<FileName>>,
+    /// Claude begins anew: what it says from here on takes the place of what it said before.
+    claude_begins: bool,
     last: Option<Instant>,
     under_way: bool,
 }
@@ -42,18 +47,33 @@ impl RulesWatch {
 
     /// Codex says which files it read for its conversation.
     pub(super) fn codex_says(&mut self, read: BTreeSet<FileName>) {
-        self.codex_said = Some(read);
+        self.said.insert(Agent::Codex, read);
     }
 
     /// Another Codex, which has not said anything yet.
     pub(super) fn codex_says_nothing(&mut self) {
-        self.codex_said = None;
+        self.said.remove(&Agent::Codex);
+    }
+
+    /// A conversation of Claude's begins, or goes on after a compaction: it reads its files again.
+    pub(super) fn claude_begins(&mut self) {
+        self.claude_begins = true;
+    }
+
+    /// Claude says that it read a file.
+    pub(super) fn claude_says(&mut self, file: FileName) {
+        let said = self.said.entry(Agent::Claude).or_default();
+        if std::mem::take(&mut self.claude_begins) {
+            said.clear();
+        }
+        if said.len() < SAID_MAX {
+            said.insert(file);
+        }
     }
 
     /// The files of the project that an agent says it read by itself; none where it says nothing.
     pub(super) fn said_by(&self, agent: Agent) -> Option<&BTreeSet<FileName>> {
-        let said = self.codex_said.as_ref();
-        said.filter(|_| agent == Agent::Codex)
+        self.said.get(&agent)
     }
 
     /// When they are looked at again; none where nobody was told anything yet.

@@ -18,13 +18,23 @@ use crate::core::instructions::{RuleTexts, RulesDiff, rules_diff};
 impl Daemon {
     /// The files that Codex says it loaded. Those of the project's folder count; it may have read more.
     pub(super) fn codex_read(&mut self, paths: &[String]) {
-        let below = |path: &String| {
-            let path = Path::new(path).strip_prefix(&self.dirs.root).ok()?;
-            path.to_str().map(str::to_owned)
-        };
-        let read = paths.iter().filter_map(below).collect();
+        let read = paths.iter().filter_map(|path| self.in_project(path));
+        let read = read.collect();
         self.rules_watch.codex_says(read);
         self.status_changed();
+    }
+
+    /// A file that Claude says it loaded; as with Codex.
+    pub(super) fn claude_read(&mut self, path: &str) {
+        if let Some(file) = self.in_project(path) {
+            self.rules_watch.claude_says(file);
+            self.status_changed();
+        }
+    }
+
+    fn in_project(&self, path: &str) -> Option<String> {
+        let path = Path::new(path).strip_prefix(&self.dirs.root).ok()?;
+        path.to_str().map(str::to_owned)
     }
 
     /// When the rules are to be looked at again.

@@ -11,7 +11,7 @@ use ctxrelay::core::continuity::{PACKET_CHARS_MAX, Packet, PacketTerms};
 use ctxrelay::core::entry::{ContinuityFact, Entry, EntryKind, NoteKind, ReloadCause, TurnFiles};
 use ctxrelay::core::fold::fold;
 use ctxrelay::core::id::{EntryId, RuntimeSession, Seq, SessionId};
-use ctxrelay::core::instructions::{SHARED_CHARS_MAX, SharedRules, read_by};
+use ctxrelay::core::instructions::{SHARED_CHARS_MAX, SharedRules, read_or_said};
 use ctxrelay::core::redact::Redactor;
 use ctxrelay::core::snapshot::Snapshot;
 use ctxrelay::store::dirs::ProjectDirs;
@@ -248,7 +248,7 @@ fn rules(table: &mut Table) {
         let rules = reading.time(|| ProjectRules::read(project.root(), &redactor));
         assert_eq!(rules.files.len(), RULE_FILES);
         let given = merging.time(|| {
-            let read = read_by(Agent::Claude, &rules.files, &[]);
+            let read = read_or_said(Agent::Claude, &rules.files, &[], None);
             let shared = SharedRules::of(Agent::Claude, &rules.files, &read);
             shared.text(SHARED_CHARS_MAX, "read the files")
         });

@@ -1,8 +1,8 @@
 //! The rules of one vendor's files, in the requests of the other one's model.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::pair::{attached_claude, of_type};
+use crate::pair::{attached_claude, note_the_goal, of_type, wait_status};
 use crate::support::child::run;
 use crate::support::model_request::says;
 use crate::support::pair::Pair;
@@ -67,6 +67,64 @@ fn claude_is_given_the_rules_of_the_other_files_once_and_keeps_its_own() {
             &format!("AGENTS.md native: {THEIRS}"),
         ]
     );
+}
+
+#[test]
+fn what_claude_says_it_read_counts_and_what_its_person_excludes_is_given_after_a_compaction() {
+    let Some(pair) = Pair::new() else { return };
+    pair.project.write("CLAUDE.md", &format!("{MINE}\n"));
+    pair.project
+        .write("CLAUDE.local.md", &format!("{BOTH}\n\n@docs/a.md\n"));
+    pair.project.write("docs/a.md", &format!("{THEIRS}\n"));
+    let excluded = pair.project.root().join("CLAUDE.md").display().to_string();
+    let settings = json!({"claudeMdExcludes": [excluded]}).to_string();
+    std::fs::write(pair.claude_home.settings(), settings).unwrap();
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    note_the_goal(&pair, &mut claude);
+    let first = pair
+        .messages
+        .wait_for_request("the first request", |request| request.is_step());
+    assert!(
+        first.mentions(THEIRS) && !first.mentions(MINE),
+        "{first:#?}"
+    );
+    wait_status(&pair, "what Claude read", |status| {
+        let read = &status["agents"]["claude"]["continuity"]["instructionsRead"];
+        *read == json!(["CLAUDE.local.md", "docs/a.md"])
+    });
+    let said = run(&pair.ctxrelay(["instructions", "claude", "--json"])).expect_success();
+    let said = said.json()["agents"]["claude"].clone();
+    let states = said.as_array().unwrap().iter();
+    let states: Vec<String> = states
+        .map(|row| format!("{} {}", row["file"], row["state"]))
+        .collect();
+    let wanted = [
+        r#""CLAUDE.md" "given""#,
+        r#""CLAUDE.local.md" "native""#,
+        r#""docs/a.md" "native""#,
+    ];
+    assert!(
+        wanted.iter().all(|row| states.contains(&(*row).to_owned())),
+        "{states:?}"
+    );
+
+    claude.submit("/compact");
+    claude.wait_for_text("Compacted");
+    pair.messages
+        .when(says("go on with the plums"))
+        .once()
+        .reply(Reply::text("On it."));
+    claude.submit("go on with the plums");
+    let request = pair
+        .messages
+        .wait_for_request("the next request", |request| {
+            request.is_step() && request.user_text().contains("go on with the plums")
+        });
+    // What its file includes Claude shows its model once more, as a file that it had read.
+    for rule in [MINE, BOTH] {
+        assert_eq!(request.count_of(rule), 1, "{rule}: {request:#?}");
+    }
 }
 
 /// The files that an agent was not told of, by the record's last word.

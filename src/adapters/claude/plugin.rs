@@ -20,8 +20,9 @@ pub const PLUGIN_NAME: &str = "contextrelay";
 pub const ALLOWED_TOOLS: &str = "mcp__plugin_contextrelay_contextrelay";
 
 /// The hook events that are listened to.
-const HOOK_EVENTS: [&str; 12] = [
+const HOOK_EVENTS: [&str; 13] = [
     "SessionStart",
+    "InstructionsLoaded",
     "UserPromptSubmit",
     "PreToolUse",
     "PostToolUse",

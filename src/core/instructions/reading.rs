@@ -1,4 +1,4 @@
-//! [`read_by`]: which files an agent reads without us.
+//! [`read_or_said`]: which files an agent reads without us.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,8 @@ const CLAUDE_OWN: [&str; 3] = ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.m
 const AGENTS: &str = "AGENTS.md";
 const AGENTS_OVERRIDE: &str = "AGENTS.override.md";
 
-/// The files that an agent reads by itself, by the rules of the versions that were observed.
-///
-/// `fallbacks`: the names that Codex's configuration adds for folders without an `AGENTS.md`.
-/// Claude follows `@` lines of the files it reads, Codex none (`facts/codex.md` §14).
-pub fn read_by(
-    agent: Agent,
-    files: &[InstructionFile],
-    fallbacks: &[String],
-) -> BTreeSet<FileName> {
+/// By the rules. Claude follows `@` lines of the files it reads, Codex none (`facts/codex.md` §14).
+fn read_by(agent: Agent, files: &[InstructionFile], fallbacks: &[String]) -> BTreeSet<FileName> {
     let is_there = |name: &str| {
         files
             .iter()
@@ -49,6 +42,28 @@ pub fn read_by(
         }
     }
     read
+}
+
+/// The files that an agent reads by itself: those that it says it read (`said`), else by the rules of
+/// the versions that were observed. Claude does not tell of `AGENTS.md` (2.1.330,
+/// `facts/claude-code.md` §11).
+///
+/// `fallbacks`: the names that Codex's configuration adds for folders without an `AGENTS.md`.
+pub fn read_or_said(
+    agent: Agent,
+    files: &[InstructionFile],
+    fallbacks: &[String],
+    said: Option<BTreeSet<FileName>>,
+) -> BTreeSet<FileName> {
+    let mut by_rule = read_by(agent, files, fallbacks);
+    let Some(said) = said else {
+        return by_rule;
+    };
+    if agent == Agent::Codex || !by_rule.contains(AGENTS) {
+        return said;
+    }
+    by_rule.extend(said);
+    by_rule
 }
 
 #[cfg(test)]
@@ -93,6 +108,24 @@ mod tests {
             ["CLAUDE.md", "docs/a.md", "docs/b.md"]
         );
         assert_eq!(read(Agent::Codex, &files, &[]), ["AGENTS.md"]);
+    }
+
+    #[test]
+    fn what_an_agent_says_counts_and_of_the_file_that_claude_does_not_tell_of_the_rule() {
+        let says = |name: &str| Some(BTreeSet::from([name.to_owned()]));
+        let read = |agent, files: &[InstructionFile], said| {
+            let read = read_or_said(agent, files, &[], said);
+            read.into_iter().collect::<Vec<_>>()
+        };
+        let files = [file("CLAUDE.md"), file("CLAUDE.local.md")];
+        let said = says("CLAUDE.local.md");
+        assert_eq!(read(Agent::Claude, &files, said), ["CLAUDE.local.md"]);
+        assert_eq!(read(Agent::Claude, &files, None).len(), 2);
+        let files = [file("AGENTS.md")];
+        let both = ["AGENTS.md", "docs/a.md"];
+        assert_eq!(read(Agent::Claude, &files, says("docs/a.md")), both);
+        let said = says("docs/a.md");
+        assert_eq!(read(Agent::Codex, &files, said), ["docs/a.md"]);
     }
 
     #[test]

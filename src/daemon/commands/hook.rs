@@ -77,6 +77,10 @@ impl Daemon {
             self.touched.helper(pair);
             return asked.with_nothing();
         }
+        if params.event == "InstructionsLoaded" {
+            self.claude_read(params.path.as_deref().unwrap_or_default());
+            return asked.with_nothing();
+        }
         if let (Some(process), Some(runs)) = (params.claude_pid, params.monitor_runs) {
             self.monitor_runs(pair, process, runs);
         }
@@ -140,6 +144,7 @@ impl Daemon {
                 let now_ms = self.clock.now_ms();
                 self.costs.conversation_began(Agent::Claude, now_ms);
                 let source = params.detail.as_deref();
+                self.rules_watch.claude_begins();
                 let of = pair.clone();
                 return self.reload_claude(pair, source, move |daemon, text| {
                     if asked.is_gone() {
