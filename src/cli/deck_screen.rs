@@ -19,6 +19,7 @@ use super::notify_command::NotifyCommand;
 use super::operator_key::{deck_key, deck_ssh};
 use super::pair_tmux::kept;
 use super::recover::recovery_view;
+use super::review::import_from_deck;
 use super::screen_files::ScreenFiles;
 use super::screen_watch::ScreenWatch;
 use super::search::{self, SearchPlace};
@@ -127,7 +128,7 @@ pub(super) fn options(
     let root = setting.dirs.root.clone();
     let starter = setting.clone();
     let reader = setting.clone();
-    let recovering = setting.clone();
+    let (recovering, importer) = (setting.clone(), setting.clone());
     let trusting = setting.clone();
     let (unlocker, asker) = (setting.clone(), setting.clone());
     DeckOptions {
@@ -140,6 +141,7 @@ pub(super) fn options(
             let why = "it cannot be started from here".to_owned();
             Box::pin(ready(Err(why)))
         }),
+        import_review: Arc::new(move |client| Box::pin(import_from_deck(client, importer.clone()))),
         read_tree: Arc::new(move |approved| {
             let read = TreeReading::since(&root, approved.as_ref())?;
             Some((read.tree, read.changed))

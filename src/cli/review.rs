@@ -6,6 +6,7 @@ mod list;
 mod source;
 
 use clap::Subcommand;
+pub use import::import_from_deck;
 
 use super::by_id::{Wanted, by_id};
 use super::context::CliContext;

@@ -36,6 +36,10 @@ pub struct Restarted {
 pub type Restart =
     Arc<dyn Fn() -> BoxFuture<'static, Result<Option<Restarted>, String>> + Send + Sync>;
 
+/// Imports the reviews by way of this client; what came of it, in a sentence either way.
+pub type ImportReview =
+    Arc<dyn Fn(Client) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
+
 /// Whose deck it is.
 #[derive(Debug, Clone, Default)]
 pub struct DeckAbout {
@@ -100,6 +104,8 @@ pub struct DeckOptions {
     pub start_agent: Arc<dyn Fn(Agent) -> Result<String, String> + Send + Sync>,
     /// Starts the daemon again, which has ended.
     pub restart: Restart,
+    /// Imports the reviews of this branch's pull request by the operator's own program; slow.
+    pub import_review: ImportReview,
     /// The work tree of now, compared with the one that was approved last; slow.
     pub read_tree: ReadTree,
     /// What of the configuration waits for trust.

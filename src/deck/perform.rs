@@ -205,6 +205,7 @@ pub(super) async fn perform(
         | Effect::CloseCapsule { .. }
         | Effect::EditCapsule { .. }
         | Effect::ReadRecovery
+        | Effect::ImportReview
         | Effect::Quit(_)
         | Effect::CopyText(_)
         | Effect::OpenEditor { .. }

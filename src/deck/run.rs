@@ -83,6 +83,7 @@ async fn follow(
     let (answers, mut answered) = mpsc::channel(1);
     let mut searching: Option<AbortHandle> = None;
     let mut recovering: Option<JoinHandle<()>> = None;
+    let mut importing: Option<JoinHandle<()>> = None;
     let mut capsules = CapsuleWork::default();
     let mut proposals = Vec::new();
     let mut stale = true;
@@ -235,6 +236,19 @@ async fn follow(
                         let read = Arc::clone(&options.read_recovery);
                         recovering = Some(tokio::spawn(recover(read, answers.clone())));
                     }
+                    continue;
+                }
+                if effect == Effect::ImportReview {
+                    // Its program may take a minute; the deck goes on meanwhile.
+                    let said = match importing.as_ref().is_none_or(JoinHandle::is_finished) {
+                        true => {
+                            let import = (options.import_review)(options.operator.clone());
+                            importing = Some(tokio::spawn(imported(import, answers.clone())));
+                            "asking GitHub with your `gh`"
+                        }
+                        false => "it is being imported already",
+                    };
+                    person.tell(Msg::Notice(Level::Info, said.to_owned()))?;
                     continue;
                 }
                 if effect == Effect::LookAtTree {
@@ -412,6 +426,19 @@ async fn recover(read: ReadRecovery, answers: mpsc::Sender<Msg>) {
     let read = read.unwrap_or_else(|_| Err("The record cannot be read.".to_owned()));
     // Nobody waits for it where the deck was left.
     let _ = answers.send(Msg::Recovery(read.map(Box::new))).await;
+}
+
+/// Says what came of it.
+async fn imported(
+    import: impl Future<Output = Result<String, String>>,
+    answers: mpsc::Sender<Msg>,
+) {
+    let msg = match import.await {
+        Ok(said) => Msg::Notice(Level::Info, said),
+        Err(why) => Msg::Notice(Level::Error, why),
+    };
+    // Nobody waits for it where the deck was left.
+    let _ = answers.send(msg).await;
 }
 
 /// Returns whether everything has to be read anew.

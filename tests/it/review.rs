@@ -322,6 +322,41 @@ fn whatever_gh_does_instead_is_one_sentence_and_nothing_is_imported() {
     assert!(!ledger.unwrap().contains(&secret));
 }
 
+#[test]
+fn the_deck_imports_after_a_question_and_goes_on_meanwhile() {
+    let project = Project::new();
+    let gh = FakeGh::of(&project);
+    gh.comments(&[comment(1, HIGH), comment(2, "nit: a typo")]);
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck");
+    deck.wait_for_text("● daemon");
+    deck.type_text("F");
+    deck.wait_for_text("No review findings");
+    // The first answer asks nobody.
+    deck.type_text("i");
+    deck.wait_for_text("Import what reviews say?");
+    deck.press(Key::Enter);
+    deck.wait_until_gone("Import what reviews say?");
+    assert!(gh.calls().is_empty());
+    deck.type_text("i");
+    deck.wait_for_text("Import what reviews say?");
+    deck.type_text("j");
+    deck.press(Key::Enter);
+    deck.wait_for_text("github.com/acme/api#12: 2 new, 0 changed");
+    deck.wait_for_text("The list may be empty");
+    assert_eq!(listed(&project).len(), 2);
+    // While `gh` hangs the deck answers.
+    gh.put("hang", "");
+    deck.type_text("i");
+    deck.wait_for_text("Import what reviews say?");
+    deck.type_text("j");
+    deck.press(Key::Enter);
+    deck.wait_for_text("asking GitHub with your `gh`");
+    deck.press(Key::Escape);
+    deck.wait_until_gone("block sign-off");
+    deck.type_text("?");
+    deck.wait_for_text("Keys and marks");
+}
+
 #[tokio::test]
 async fn a_gh_that_hangs_or_prints_without_end_is_stopped() {
     let folder = tempfile::tempdir().unwrap();

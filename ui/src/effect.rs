@@ -301,6 +301,9 @@ pub enum Effect {
         /// How, if they say so.
         how: Option<String>,
     },
+    /// Run the operator's own program that asks for the reviews of this branch's pull request, and
+    /// record what it says; slow. Asked before.
+    ImportReview,
     /// The operator does not count a review finding. Asked for a reason before.
     DismissFinding {
         /// Which.

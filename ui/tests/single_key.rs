@@ -82,6 +82,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::Retry { .. }
         | Effect::GiveUp { .. }
         | Effect::ResolveFinding { .. }
+        | Effect::ImportReview
         | Effect::DismissFinding { .. }
         | Effect::ExportCapsule { .. }
         | Effect::HandCapsule { .. }

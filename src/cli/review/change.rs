@@ -6,12 +6,14 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::{DismissArgs, ResolveArgs, named};
-use crate::cli::connect::{Live, runtime, unexpected};
+use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::Report;
+use crate::client::Client;
 use crate::core::id::FindingId;
+use crate::host::ProjectContext;
 use crate::wire::control::{
     Command, RefusalCode, Reply, ReviewChange, ReviewChanged, ReviewParams,
 };
@@ -50,11 +52,11 @@ fn say(
             finding: FindingId::new(name),
             reason: None,
         };
-        operator::check(context, &command(context, nothing)).await?;
+        operator::check(context, &command(&context.setting, nothing)).await?;
         let live = operator::live(context).await?;
         let world = live.snapshot().await?;
         let id = named(&world, name)?.0.clone();
-        let changed = ask(&live, command(context, change(id.clone()))).await?;
+        let changed = ask(&live.client, command(&context.setting, change(id.clone()))).await?;
         Ok::<_, Failure>((id, changed))
     })?;
     let value = json!({"externalId": id, "state": word, "seq": changed.seq});
@@ -63,18 +65,18 @@ fn say(
         .report(Report::new(&value, format!("{id} is {word}")))
 }
 
-pub(super) fn command(context: &CliContext, change: ReviewChange) -> Command {
+pub(super) fn command(setting: &ProjectContext, change: ReviewChange) -> Command {
     Command::ChangeReview(ReviewParams {
         change,
-        runtime_session_id: Some(context.setting.runtime_session.clone()),
+        runtime_session_id: Some(setting.runtime_session.clone()),
     })
 }
 
 /// Asks again for a while where another import is being recorded.
-pub(super) async fn ask(live: &Live, command: Command) -> Result<ReviewChanged, Failure> {
+pub(super) async fn ask(client: &Client, command: Command) -> Result<ReviewChanged, Failure> {
     let mut tries = TRIES_MAX;
     loop {
-        match live.ask(command.clone()).await {
+        match client.call(command.clone()).await.map_err(Failure::from) {
             Ok(Reply::Review(changed)) => return Ok(changed),
             Ok(other) => return Err(unexpected(&other)),
             Err(failure) if tries > 0 && failure.is(&RefusalCode::Overloaded) => {

@@ -15,9 +15,11 @@ use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
+use crate::client::Client;
 use crate::core::redact::Redactor;
 use crate::core::review::{ImportedFinding, ReviewComment};
 use crate::core::snapshot::FINDINGS_MAX;
+use crate::host::ProjectContext;
 use crate::store::config;
 use crate::wire::control::{IMPORT_BATCH_MAX, ReadReview, ReviewChange, ReviewChanged};
 
@@ -72,45 +74,81 @@ pub(super) fn run(context: &CliContext, args: &ReviewSourceArgs) -> CliOutcome {
         whole: None,
     };
     runtime()?.block_on(async {
-        operator::check(context, &command(context, nothing)).await?;
+        operator::check(context, &command(&context.setting, nothing)).await?;
         // Without a daemon nothing could be recorded, and nothing is asked of anybody.
         let live = operator::live(context).await?;
         let read = source::read(context, args).await?;
-        let setting = &context.setting;
-        let loaded = config::load(&setting.dirs, &setting.user_dirs);
-        let redactor = Redactor::with(loaded.rules.clone());
-        let comments = read.comments.iter();
-        let of = |comment| ImportedFinding::of(comment, &read.review, &redactor);
-        let mut findings: Vec<ImportedFinding> = comments.filter_map(of).collect();
-        // What is longer than there is room for is no whole review any more.
-        let is_whole = read.is_whole && findings.len() <= FINDINGS_MAX;
-        let beyond = findings.len().saturating_sub(FINDINGS_MAX) as u64;
-        findings.truncate(FINDINGS_MAX);
-        let whole = is_whole.then(|| ReadReview {
-            review: findings
-                .first()
-                .map_or_else(|| read.review.clone(), |first| first.facts.review.clone()),
-            findings: findings.iter().map(|found| found.finding.clone()).collect(),
-        });
-        let mut batches = batches(findings);
-        // The last one says what the review does not say any more.
-        let last = batches.pop().unwrap_or_default();
-        let mut total = ReviewChanged {
-            left_out: beyond,
-            ..ReviewChanged::default()
-        };
-        for findings in batches {
-            let import = ReviewChange::Import {
-                findings,
-                whole: None,
-            };
-            add(&mut total, ask(&live, command(context, import)).await?);
-        }
-        let findings = last;
-        let import = ReviewChange::Import { findings, whole };
-        add(&mut total, ask(&live, command(context, import)).await?);
+        let total = record(&live.client, &context.setting, &read).await?;
         told(context, &read, &total)
     })
+}
+
+/// What the operator's `gh` says of this branch's pull request is recorded; what came of it, in a
+/// sentence.
+///
+/// # Errors
+///
+/// When this is no terminal of the operator's, `gh` cannot say, or the daemon refuses.
+pub async fn import_from_deck(client: Client, setting: ProjectContext) -> Result<String, String> {
+    if let Some(refusal) = operator::own_refusal() {
+        return Err(refusal.message);
+    }
+    let imported = async {
+        let read = source::by_gh(&setting, || (), None).await?;
+        let total = record(&client, &setting, &read).await?;
+        Ok::<_, Failure>(counts(&read, &total))
+    };
+    imported
+        .await
+        .map_err(|failure| format!("{}: {}", failure.message, failure.hint))
+}
+
+/// Records what was read, in as many commands as that takes.
+async fn record(
+    client: &Client,
+    setting: &ProjectContext,
+    read: &ReadSource,
+) -> Result<ReviewChanged, Failure> {
+    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    let redactor = Redactor::with(loaded.rules.clone());
+    let comments = read.comments.iter();
+    let of = |comment| ImportedFinding::of(comment, &read.review, &redactor);
+    let mut findings: Vec<ImportedFinding> = comments.filter_map(of).collect();
+    // What is longer than there is room for is no whole review any more.
+    let is_whole = read.is_whole && findings.len() <= FINDINGS_MAX;
+    let beyond = findings.len().saturating_sub(FINDINGS_MAX) as u64;
+    findings.truncate(FINDINGS_MAX);
+    let whole = is_whole.then(|| ReadReview {
+        review: findings
+            .first()
+            .map_or_else(|| read.review.clone(), |first| first.facts.review.clone()),
+        findings: findings.iter().map(|found| found.finding.clone()).collect(),
+    });
+    let mut batches = batches(findings);
+    // The last one says what the review does not say any more.
+    let last = batches.pop().unwrap_or_default();
+    let mut total = ReviewChanged {
+        left_out: beyond,
+        ..ReviewChanged::default()
+    };
+    for findings in batches {
+        let import = ReviewChange::Import {
+            findings,
+            whole: None,
+        };
+        add(&mut total, ask(client, command(setting, import)).await?);
+    }
+    let findings = last;
+    let import = ReviewChange::Import { findings, whole };
+    add(&mut total, ask(client, command(setting, import)).await?);
+    Ok(total)
+}
+
+fn counts(read: &ReadSource, total: &ReviewChanged) -> String {
+    format!(
+        "{}: {} new, {} changed, {} as before, {} gone",
+        read.review, total.imported, total.changed, total.same, total.gone
+    )
 }
 
 fn batches(findings: Vec<ImportedFinding>) -> Vec<Vec<ImportedFinding>> {
@@ -143,10 +181,7 @@ fn add(total: &mut ReviewChanged, changed: ReviewChanged) {
 
 fn told(context: &CliContext, read: &ReadSource, total: &ReviewChanged) -> CliOutcome {
     let mut text = ReportText::new();
-    text.line(format!(
-        "{}: {} new, {} changed, {} as before, {} gone",
-        read.review, total.imported, total.changed, total.same, total.gone
-    ));
+    text.line(counts(read, total));
     if total.left_out > 0 {
         text.note(format!(
             "{} left out: {FINDINGS_MAX} is the most that can stand; dismiss or resolve some",

@@ -10,6 +10,7 @@ use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::core::redact::Redactor;
+use crate::host::ProjectContext;
 use crate::wire::github::{PullRequest, ReadComments};
 
 /// A few made-up findings, to see what there is to see without a pull request.
@@ -20,7 +21,10 @@ pub(super) async fn read(
     args: &ReviewSourceArgs,
 ) -> Result<ReadSource, Failure> {
     match (args.from, &args.what, &args.file) {
-        (SourceWord::Gh, what, None) => by_gh(context, what.as_deref()).await,
+        (SourceWord::Gh, what, None) => {
+            let note = || context.out.note("asking GitHub with your `gh`");
+            by_gh(&context.setting, note, what.as_deref()).await
+        }
         (SourceWord::Gh, ..) => Err(usage("a file is read with `--from file`")),
         (SourceWord::Mock, None, None) => mock(),
         (SourceWord::Mock, ..) => Err(usage("`--from mock` makes its findings up")),
@@ -34,7 +38,12 @@ pub(super) async fn read(
     }
 }
 
-async fn by_gh(context: &CliContext, what: Option<&str>) -> Result<ReadSource, Failure> {
+/// By the operator's own program; `note` is called before it runs.
+pub(super) async fn by_gh(
+    setting: &ProjectContext,
+    note: impl FnOnce(),
+    what: Option<&str>,
+) -> Result<ReadSource, Failure> {
     let is_number = |text: &str| {
         (1..=10).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
     };
@@ -44,8 +53,7 @@ async fn by_gh(context: &CliContext, what: Option<&str>) -> Result<ReadSource, F
             "a pull request is named by its number or its address",
         ));
     }
-    context.out.note("asking GitHub with your `gh`");
-    let setting = &context.setting;
+    note();
     let (hold, root) = (&setting.own_program, &setting.dirs.root);
     let mut gh = Gh::new(hold, OsStr::new("gh"), root, GH_TIME);
     let found = gh.review(what).await.map_err(|fault| refused(&fault))?;

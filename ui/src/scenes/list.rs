@@ -180,6 +180,7 @@ pub const SCENES: &[Scene] = &[
     scene("reviews_none", pair_at_work, "F", None),
     scene("review_finding", reviewed, "F<enter>", Some(findings::read)),
     scene("review_dismiss", reviewed, "Fx", Some(findings::read)),
+    scene("review_import", reviewed, "Fi", None),
     scene("capsules", pair_at_work, "T", None),
     scene("capsules_none", pair_at_work, "T", Some(capsules::none)),
     scene("capsule", pair_at_work, "T<enter>", Some(capsules::fresh)),

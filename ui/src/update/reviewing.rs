@@ -9,7 +9,9 @@ use crate::deck::Deck;
 use crate::drafts::{Draft, Writing};
 use crate::effect::Effect;
 use crate::model::{FindingRow, FindingView, Level};
-use crate::overlays::{FindingRuling, FindingSheet, FindingsSheet, IMPORT, Overlay};
+use crate::overlays::{
+    Choice, ChoiceOption, FindingRuling, FindingSheet, FindingsSheet, IMPORT, Overlay, Pick,
+};
 use crate::sanitize::for_input;
 use crate::widgets::TextField;
 
@@ -51,14 +53,35 @@ pub(super) fn selected(deck: &Deck) -> Option<&FindingRow> {
     }
 }
 
+/// Says what would run before anything does.
+fn ask_import(deck: &mut Deck) {
+    let copied = Effect::CopyText(IMPORT.to_owned());
+    let mut options = vec![
+        ChoiceOption::new("leave it", "nothing is asked of anybody", Pick::Nothing),
+        ChoiceOption::new(
+            "copy the command",
+            "for another one: its number or address goes behind it",
+            Pick::Effect(copied),
+        ),
+    ];
+    if deck.view.daemon.state.can_act() {
+        let desc = "your own `gh` with its login, 60 seconds at most";
+        let pick = Pick::Effect(Effect::ImportReview);
+        options.insert(1, ChoiceOption::new("run `gh`", desc, pick));
+    }
+    let lines = vec![
+        "The reviews of this branch's pull request, as GitHub tells them.".to_owned(),
+        "Imported again, each finding is the same one.".to_owned(),
+    ];
+    let choice = Choice::new("Import what reviews say?", lines, options);
+    deck.overlays.push(Overlay::Choice(choice));
+}
+
 /// What a key does on the list or the sheet in front.
 pub(super) fn on_findings(deck: &mut Deck, action: Action) -> Vec<Effect> {
     if action == Action::Import {
-        deck.say(
-            Level::Info,
-            format!("`{IMPORT}` in a terminal of yours; the command is on the clipboard"),
-        );
-        return vec![Effect::CopyText(IMPORT.to_owned())];
+        ask_import(deck);
+        return Vec::new();
     }
     if let Action::NextEntry | Action::PrevEntry = action {
         return next(deck, if action == Action::NextEntry { 1 } else { -1 });
