@@ -244,7 +244,7 @@ fn a_record_that_is_cleared_under_marks_or_under_a_sealed_session_leaves_what_ca
     // Under an entry of the session that is sealed by now.
     deck.press(Key::Char('/'));
     deck.type_text("question");
-    deck.send(b"\x14");
+    deck.send(b"\x14\x14");
     deck.wait_for_text("1 of 5 in all sealed sessions");
     deck.press(Key::Enter);
     deck.wait_for_text(", sealed");

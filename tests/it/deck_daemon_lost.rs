@@ -193,7 +193,7 @@ fn a_sealed_session_is_read_on_without_the_daemon() {
     deck.wait_for_text(BACK);
     deck.press(Key::Char('/'));
     deck.type_text("plums");
-    deck.send(b"\x14");
+    deck.send(b"\x14\x14");
     deck.wait_for_text("1 of 2 in all sealed sessions");
     deck.press(Key::Enter);
     deck.wait_for_text(", sealed");

@@ -16,7 +16,6 @@ use tokio::time::timeout;
 
 use crate::adapters::gate::is_left_out;
 use crate::adapters::hold::{self, HeldChild, spawn_held};
-use crate::store::dirs::write_private;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -136,7 +135,8 @@ fn folder_with(under: &Path, prompt: &str) -> io::Result<TempDir> {
     std::fs::create_dir_all(under)?;
     let mut builder = tempfile::Builder::new();
     let folder = builder.prefix("inference-").tempdir_in(under)?;
-    write_private(&folder.path().join(PROMPT), prompt.as_bytes())?;
+    // Nobody else can enter the folder.
+    std::fs::write(folder.path().join(PROMPT), prompt)?;
     Ok(folder)
 }
 

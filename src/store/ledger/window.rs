@@ -55,9 +55,12 @@ pub(super) fn window(
         left_out: 0,
         bytes: 0,
     };
+    // Before the rows: what is appended while they are read is told to whoever follows, and must not
+    // count as known where they do not have it.
+    let head = shared.index().last().map_or(0, |slot| slot.seq.into());
     let mut page = reader.page(params.place, limit as usize)?;
     page.steps = steps(shared, &page.rows)?;
-    page.head = shared.index().last().map_or(0, |slot| slot.seq.into());
+    page.head = page.rows.last().map_or(head, |row| row.last().max(head));
     if params.marks > 0 {
         page.marks = marks(shared, params.marks.min(MARKS_MAX));
     }

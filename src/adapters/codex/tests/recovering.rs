@@ -183,6 +183,7 @@ async fn a_turn_that_ended_while_we_were_away_has_its_answer() {
     next_fact!(script, ThreadAdopted);
     next_fact!(script, ThreadStatus);
     assert_eq!(script.fact().await, message("U", "human", false));
+    next_fact!(script, TurnTraced);
     let fact = script.fact().await;
     assert!(
         matches!(&fact, CodexFact::TurnCompleted { status: TurnStatus::Completed, final_answer: Some(text), .. } if text == "done"),
@@ -364,6 +365,7 @@ async fn a_turn_left_behind_is_seen_to_its_end_over_a_lost_connection() {
             json!({"threadId": "T", "turn": {"id": "U", "status": "completed"}}),
         )
         .await;
+    next_fact!(script, TurnTraced);
     assert_eq!(
         script.fact().await,
         ended_left_behind(TurnStatus::Completed, Some("done"))
@@ -383,6 +385,7 @@ async fn a_turn_left_behind_that_ended_while_we_were_away_has_its_answer() {
         json!({"type": "agentMessage", "id": "a", "text": "done", "phase": "final_answer"});
     let turn = json!({"id": "U", "status": "completed", "items": [user("m1"), answer]});
     script.answer(&list, json!({"data": [turn]})).await;
+    next_fact!(script, TurnTraced);
     assert_eq!(
         script.fact().await,
         ended_left_behind(TurnStatus::Completed, Some("done"))

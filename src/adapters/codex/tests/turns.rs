@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 use super::*;
+use crate::core::entry::TurnFiles;
 use pretty_assertions::assert_eq;
 
 fn user(client_id: &str, text: &str) -> Item {
@@ -62,6 +63,14 @@ fn ended(
     }
 }
 
+/// What a turn said that touched nothing.
+fn traced(said: &[&str]) -> CodexFact {
+    CodexFact::TurnTraced {
+        files: TurnFiles::default(),
+        said: said.iter().map(|text| (*text).to_owned()).collect(),
+    }
+}
+
 struct Told {
     book: TurnBook,
     facts: Vec<CodexFact>,
@@ -114,6 +123,7 @@ fn a_turn_is_told_from_its_start_to_its_answer() {
             started("U"),
             message("U", "m1", false),
             message("U", "m2", true),
+            traced(&["thinking", "the answer", "by the way"]),
             ended(
                 "U",
                 TurnStatus::Completed,
