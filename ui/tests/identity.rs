@@ -297,15 +297,20 @@ fn selected(screen: &str) -> Option<u64> {
 fn top(screen: &str) -> Option<u64> {
     let is_seen = is_bare(screen) && screen.contains("2 Timeline");
     let mut rows = screen.lines().skip(2).filter(|_| is_seen);
-    rows.find_map(|line| line_in(line.rsplit("││").next()?))
+    rows.find_map(|line| line_in(rightmost(line)?))
 }
 
-/// Whether the timeline does not fill its pane: then all of it is shown, whatever comes.
+/// What a line of the screen shows of the pane at the right: a scroll bar stands on its frame.
+fn rightmost(line: &str) -> Option<&str> {
+    line.rsplit(['│', '┃']).nth(1)
+}
+
+/// Whether the timeline does not fill its pane: then all of it is shown, whatever comes. A notice
+/// stands on the frame below its last row.
 fn has_room(screen: &str) -> bool {
-    let lines: Vec<&str> = screen.lines().collect();
-    let bottom = lines.iter().rposition(|line| line.contains('╰'));
-    bottom
-        .and_then(|bottom| lines[bottom - 1].rsplit("││").next())
+    let framed = screen.lines().rfind(|line| line.contains('│'));
+    framed
+        .and_then(rightmost)
         .is_some_and(|last| !last.contains(char::is_alphanumeric))
 }
 
