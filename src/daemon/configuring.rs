@@ -35,6 +35,9 @@ impl Daemon {
         let warn_percent = config.continuity.warn_percent.into();
         self.contexts.warn_from(warn_percent, self.clock.now_ms());
         self.want_codex_hook(config.continuity.codex_hook);
+        if config.continuity.extract.every_turns.get() == 0 {
+            self.inferences.end();
+        }
         self.status_changed();
         self.recorder.space().set_limits(config.storage);
         self.space_changed();

@@ -16,50 +16,86 @@ const FOLLOWED_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Inferences {
     words: BTreeMap<(Agent, RuntimeSession), LatestWords>,
+    /// The day of the last question, and how many were asked on it: the record may take none.
+    asked: (i64, u64),
     /// Dropped, it stops it as well.
     stop: Option<oneshot::Sender<()>>,
 }
 
-/// The latest of what an agent said.
+/// Whose words are to be read, and what is known of that.
+#[derive(Debug, Clone)]
+pub(super) struct Question {
+    pub(super) agent: Agent,
+    pub(super) pair: RuntimeSession,
+    /// Turns that the agent began, and of these since it marked or noted something.
+    pub(super) turns: u64,
+    pub(super) unwritten: u64,
+    /// So many turns lie between two questions.
+    pub(super) every_turns: u64,
+    /// The day, UTC, counted from the epoch; the questions of it that stand in the record, and how
+    /// many there may be.
+    pub(super) day: i64,
+    pub(super) recorded: u64,
+    pub(super) per_day: u64,
+}
+
+/// The latest of what an agent said, each with its turn.
 #[derive(Debug, Default)]
 struct LatestWords {
-    texts: VecDeque<String>,
+    texts: VecDeque<(u64, String)>,
     chars: usize,
+    /// The turn of the last question.
+    asked: Option<u64>,
 }
 
 impl Inferences {
-    /// An agent said this.
-    pub(super) fn said(&mut self, agent: Agent, pair: &RuntimeSession, texts: &[String]) {
+    /// An agent said this in a turn of its own; masked already: what is cut here may have no
+    /// beginning any more by which a secret is known.
+    pub(super) fn said(&mut self, agent: Agent, pair: &RuntimeSession, turn: u64, text: &str) {
         let key = (agent, pair.clone());
         if self.words.len() < FOLLOWED_MAX || self.words.contains_key(&key) {
-            let words = self.words.entry(key).or_default();
-            texts.iter().for_each(|text| words.push(text));
+            self.words.entry(key).or_default().push(turn, text);
         }
     }
 
-    /// It has marked something: what it said before is of no use.
+    /// It begins another conversation: what it said before is of no use.
     pub(super) fn forget(&mut self, agent: Agent, pair: &RuntimeSession) {
-        self.words.remove(&(agent, pair.clone()));
+        if let Some(words) = self.words.get_mut(&(agent, pair.clone())) {
+            words.texts.clear();
+            words.chars = 0;
+        }
     }
 
     /// Nobody is to be asked any more.
     pub(super) fn end(&mut self) {
-        *self = Self::default();
+        self.words.clear();
+        self.stop = None;
     }
 
-    /// What is to be read now, and what stops it; nothing while another one is read.
+    /// What is to be read now, and what stops it; nothing while another one is read, and where it
+    /// was asked lately or too often.
     pub(super) fn begin(
         &mut self,
-        agent: Agent,
-        pair: &RuntimeSession,
+        question: &Question,
     ) -> Option<(Vec<String>, oneshot::Receiver<()>)> {
-        if self.stop.is_some() {
+        let own = (self.asked.0 == question.day).then_some(self.asked.1);
+        let times = own.unwrap_or_default().max(question.recorded);
+        let words = (self.words).get_mut(&(question.agent, question.pair.clone()))?;
+        let since = |asked| question.turns.saturating_sub(asked);
+        let is_late = words
+            .asked
+            .is_none_or(|asked| since(asked) >= question.every_turns);
+        let from = question.turns.saturating_sub(question.unwritten);
+        let texts = words.texts.iter().filter(|(turn, _)| *turn > from);
+        let texts: Vec<String> = texts.map(|(_, text)| text.clone()).collect();
+        if self.stop.is_some() || !is_late || times >= question.per_day || texts.is_empty() {
             return None;
         }
-        let words = self.words.get(&(agent, pair.clone()))?;
+        words.asked = Some(question.turns);
+        self.asked = (question.day, times + 1);
         let (stop, stopped) = oneshot::channel();
         self.stop = Some(stop);
-        Some((words.texts.iter().cloned().collect(), stopped))
+        Some((texts, stopped))
     }
 
     /// It was read.
@@ -69,17 +105,18 @@ impl Inferences {
 }
 
 impl LatestWords {
-    fn push(&mut self, text: &str) {
+    fn push(&mut self, turn: u64, text: &str) {
         let text = text.trim();
         let length = text.chars().count();
         let left_out = length.saturating_sub(INFERENCE_WORDS_MAX);
         if length == 0 {
             return;
         }
-        self.texts.push_back(text.chars().skip(left_out).collect());
+        let kept = text.chars().skip(left_out).collect();
+        self.texts.push_back((turn, kept));
         self.chars += length - left_out;
         while self.chars > INFERENCE_WORDS_MAX
-            && let Some(oldest) = self.texts.pop_front()
+            && let Some((_, oldest)) = self.texts.pop_front()
         {
             self.chars -= oldest.chars().count();
         }
@@ -88,27 +125,71 @@ impl LatestWords {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
+    fn question(turns: u64, unwritten: u64) -> Question {
+        Question {
+            agent: Agent::Codex,
+            pair: RuntimeSession::default(),
+            turns,
+            unwritten,
+            every_turns: 5,
+            day: 20_000,
+            recorded: 0,
+            per_day: 2,
+        }
+    }
+
     #[test]
-    fn the_latest_words_are_kept_until_something_is_marked_and_one_question_is_open() {
+    fn the_latest_words_since_it_wrote_something_are_read_and_one_question_is_open() {
         let (mut inferences, pair) = (Inferences::default(), RuntimeSession::default());
         assert!(
-            inferences.begin(Agent::Codex, &pair).is_none(),
+            inferences.begin(&question(5, 5)).is_none(),
             "it said nothing"
         );
         let long = "x".repeat(INFERENCE_WORDS_MAX - 2);
-        let texts = ["older", " ", &long, "ab"].map(str::to_owned);
-        inferences.said(Agent::Codex, &pair, &texts);
-        let (words, stopped) = inferences.begin(Agent::Codex, &pair).unzip();
+        for (turn, text) in [(1, "older"), (2, " "), (2, &long), (3, "ab")] {
+            inferences.said(Agent::Codex, &pair, turn, text);
+        }
+        let (words, stopped) = inferences.begin(&question(5, 5)).unzip();
         assert_eq!(words, Some(vec![long, "ab".to_owned()]));
-        assert!(
-            inferences.begin(Agent::Codex, &pair).is_none(),
-            "one is open"
-        );
+        assert!(inferences.begin(&question(10, 10)).is_none(), "one is open");
         inferences.ended();
         drop(stopped);
+        let (words, _) = inferences.begin(&question(12, 10)).unzip();
+        assert_eq!(
+            words,
+            Some(vec!["ab".to_owned()]),
+            "it wrote in its second turn"
+        );
+        inferences.ended();
         inferences.forget(Agent::Codex, &pair);
-        assert!(inferences.begin(Agent::Codex, &pair).is_none());
+        assert!(inferences.begin(&question(20, 20)).is_none());
+    }
+
+    #[test]
+    fn a_record_that_takes_nothing_makes_no_question_more() {
+        let (mut inferences, pair) = (Inferences::default(), RuntimeSession::default());
+        inferences.said(Agent::Codex, &pair, 1, "words");
+        let mut asked = |question: Question| {
+            let is_asked = inferences.begin(&question).is_some();
+            inferences.ended();
+            is_asked
+        };
+        assert!(asked(question(5, 5)));
+        assert!(!asked(question(9, 9)), "too early, though no entry says so");
+        assert!(asked(question(10, 10)));
+        assert!(!asked(question(20, 20)), "twice on this day");
+        let tomorrow = Question {
+            day: 20_001,
+            ..question(20, 20)
+        };
+        let recorded = Question {
+            recorded: 2,
+            ..tomorrow.clone()
+        };
+        assert!(!asked(recorded), "before a restart");
+        assert!(asked(tomorrow));
     }
 }

@@ -2,11 +2,10 @@
 //! trusts that, and what it takes from it is recorded as nobody's word when the agent's next turn
 //! ends without a mark.
 
-use std::borrow::Cow;
-
 use serde_json::json;
 
 use super::event::{Event, WordsRead};
+use super::inferences::Question;
 use super::owners::Daemon;
 use crate::adapters::claude::inference::{InferenceOrder, infer};
 use crate::core::agent::{Agent, Party};
@@ -16,8 +15,8 @@ use crate::core::continuity::{
 use crate::core::entry::{ContinuityFact, Entry, EntryKind, Inference, InferredValue};
 use crate::core::id::RuntimeSession;
 
-/// The folder, beside the registry, in which each question has one.
-const FOLDER: &str = "inference";
+/// A longer text is read by no model, in bytes: all of it has to be masked on the loop.
+const SAID_BYTES_MAX: usize = 64 * 1024;
 
 impl Daemon {
     /// An agent said this in a turn, which is over or goes on: what it marked is recorded.
@@ -29,17 +28,23 @@ impl Daemon {
         markers: Vec<ContextMarker>,
         is_over: bool,
     ) {
-        if self.configuration.extract().is_none() {
-            self.inferences.end();
-        } else if markers.is_empty() {
-            self.inferences.said(agent, pair, said);
-            if is_over {
+        if self.configuration.extract().is_some() {
+            self.keep_words(agent, pair, said);
+            if is_over && markers.is_empty() {
                 self.ended_without_a_mark(agent, pair);
             }
-        } else {
-            self.inferences.forget(agent, pair);
         }
         self.note_markers(agent, pair, markers);
+    }
+
+    fn keep_words(&mut self, agent: Agent, pair: &RuntimeSession, said: &[String]) {
+        let state = self.recorder.world().state_of(agent, pair);
+        let turn = state.map_or(0, |state| state.turns);
+        let redactor = self.recorder.redactor();
+        for text in said.iter().filter(|text| text.len() <= SAID_BYTES_MAX) {
+            let (text, _) = redactor.redact_text(text);
+            self.inferences.said(agent, pair, turn, &text);
+        }
     }
 
     /// What was taken after an earlier turn is recorded, or a model is asked.
@@ -57,10 +62,19 @@ impl Daemon {
                 let values = inferred.values.clone();
                 self.record_inferred(agent, pair, values);
             }
-        } else if state.is_inference_due(every_turns)
-            && world.inferences_on(day_of(self.clock.now_ms())) < per_day
-        {
-            self.ask_model(agent, pair);
+        } else if state.is_inference_due(every_turns) {
+            let day = day_of(self.clock.now_ms());
+            let question = Question {
+                agent,
+                pair: pair.clone(),
+                turns: state.turns,
+                unwritten: state.turns_since_written,
+                every_turns,
+                day,
+                recorded: world.inferences_on(day),
+                per_day,
+            };
+            self.ask_model(&question);
         }
     }
 
@@ -89,34 +103,31 @@ impl Daemon {
         );
     }
 
-    fn ask_model(&mut self, agent: Agent, pair: &RuntimeSession) {
+    fn ask_model(&mut self, question: &Question) {
         let (Some(keys), Some(user)) = (self.configuration.extract(), self.configuration.user())
         else {
             return;
         };
         let (model, max_usd) = (keys.model.clone(), f64::from(keys.max_usd));
-        let under = user.registry.join(FOLDER);
+        let folder = user.inference(&self.dirs.instance_id());
         // Without the program nobody is asked; `ctxrelay doctor` says so.
         let (Some(program), Some(events)) =
             (self.identity.claude_program.clone(), self.events.upgrade())
         else {
             return;
         };
-        let Some((words, stop)) = self.inferences.begin(agent, pair) else {
+        let Some((words, stop)) = self.inferences.begin(question) else {
             return;
         };
-        let redactor = self.recorder.redactor();
-        let words = words.iter().map(|text| redactor.redact_text(text).0);
-        let words: Vec<String> = words.map(Cow::into_owned).collect();
+        let (agent, pair) = (question.agent, question.pair.clone());
         let order = InferenceOrder {
             program,
             hold_program: self.identity.own_program.clone(),
-            under,
+            folder,
             model: model.clone(),
             max_usd,
             prompt: inference_prompt(agent, &words),
         };
-        let pair = pair.clone();
         tokio::spawn(async move {
             if let Some(answer) = infer(order, stop).await {
                 let read = WordsRead {
@@ -144,8 +155,9 @@ impl Daemon {
             Err(why) => (Vec::new(), Some(why)),
         };
         let state = self.recorder.world().state_of(agent, &pair);
-        // By now it may have said it itself.
-        if state.is_none_or(|state| state.turns_since_written == 0) {
+        // By now it may have said it itself, or the operator wants none any more.
+        let is_off = self.configuration.extract().is_none();
+        if is_off || state.is_none_or(|state| state.turns_since_written == 0) {
             values.clear();
         }
         let lines = values

@@ -60,13 +60,15 @@ impl RulesWatch {
         self.claude_begins = true;
     }
 
-    /// Claude says that it read a file.
-    pub(super) fn claude_says(&mut self, file: FileName) {
+    /// Claude says that it read a file, of the project or another one: it may read none of the project's.
+    pub(super) fn claude_says(&mut self, file: Option<FileName>) {
         let said = self.said.entry(Agent::Claude).or_default();
         if std::mem::take(&mut self.claude_begins) {
             said.clear();
         }
-        if said.len() < SAID_MAX {
+        if let Some(file) = file
+            && said.len() < SAID_MAX
+        {
             said.insert(file);
         }
     }

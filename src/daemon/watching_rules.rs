@@ -26,10 +26,9 @@ impl Daemon {
 
     /// A file that Claude says it loaded; as with Codex.
     pub(super) fn claude_read(&mut self, path: &str) {
-        if let Some(file) = self.in_project(path) {
-            self.rules_watch.claude_says(file);
-            self.status_changed();
-        }
+        let file = self.in_project(path);
+        self.rules_watch.claude_says(file);
+        self.status_changed();
     }
 
     fn in_project(&self, path: &str) -> Option<String> {

@@ -241,6 +241,11 @@ impl UserDirs {
             .join(format!("{instance_id}.json"))
     }
 
+    /// `inference/<instanceId>`: where a model that reads an agent's words is asked.
+    pub fn inference(&self, instance_id: &str) -> PathBuf {
+        self.registry.join("inference").join(instance_id)
+    }
+
     /// `worktrees/<instanceId>`: work trees that were made for a project.
     pub fn worktrees(&self, instance_id: &str) -> PathBuf {
         self.registry.join("worktrees").join(instance_id)

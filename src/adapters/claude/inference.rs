@@ -3,13 +3,14 @@
 //! folder in which nothing but the question lies. What it costs is the person's own account's.
 
 use std::ffi::OsStr;
+use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use serde::Deserialize;
-use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -51,8 +52,8 @@ pub struct InferenceOrder {
     pub program: PathBuf,
     /// Our own program, which holds it.
     pub hold_program: PathBuf,
-    /// A folder outside of the project in which one for this question is made.
-    pub under: PathBuf,
+    /// Its folder, outside of the project: made, and removed again. One question at a time has it.
+    pub folder: PathBuf,
     /// As `--model` takes it.
     pub model: String,
     /// What it may cost, in US dollars.
@@ -75,6 +76,9 @@ pub struct InferenceAnswer {
 struct ResultFrame {
     #[serde(default)]
     is_error: bool,
+    /// How it ended, where there are no words: `error_max_budget_usd`.
+    #[serde(default)]
+    subtype: String,
     #[serde(default)]
     result: String,
     total_cost_usd: Option<f64>,
@@ -83,11 +87,10 @@ struct ResultFrame {
 /// Asks, and waits for 30 s at most. `None` when `stop` was sent or dropped. Whatever happens,
 /// nothing of it is left running.
 pub async fn infer(order: InferenceOrder, stop: oneshot::Receiver<()>) -> Option<InferenceAnswer> {
-    let asked = match begin(&order).await {
-        Ok(asked) => asked,
+    let mut child = match begin(&order).await {
+        Ok(child) => child,
         Err(error) => return Some(failed(format!("it could not be asked: {error}"))),
     };
-    let (mut child, folder) = asked;
     let mark = child.record().mark.clone();
     let answer = tokio::select! {
         answer = timeout(PATIENCE, read(&mut child)) => Some(match answer {
@@ -100,24 +103,27 @@ pub async fn infer(order: InferenceOrder, stop: oneshot::Receiver<()>) -> Option
     child.end().await;
     let rest = tokio::task::spawn_blocking(move || {
         hold::end_marked(&mark);
-        drop(folder);
+        sweep(&order.folder);
     });
     let _ = rest.await;
     answer
 }
 
-async fn begin(order: &InferenceOrder) -> io::Result<(HeldChild, TempDir)> {
-    let (under, prompt) = (order.under.clone(), order.prompt.clone());
-    let made = tokio::task::spawn_blocking(move || folder_with(&under, &prompt));
-    let folder = made.await.map_err(io::Error::other)??;
+async fn begin(order: &InferenceOrder) -> io::Result<HeldChild> {
+    let (folder, prompt) = (order.folder.clone(), order.prompt.clone());
+    let made = tokio::task::spawn_blocking(move || make(&folder, &prompt));
+    made.await.map_err(io::Error::other)??;
     let mut command = hold::command(&order.hold_program, OsStr::new("sh"));
     command
-        .args(["-c", &format!("exec \"$0\" \"$@\" < {PROMPT}")])
+        .args([
+            "-c",
+            &format!("exec < {PROMPT}; rm {PROMPT}; exec \"$0\" \"$@\""),
+        ])
         .arg(&order.program)
         .args(ARGS)
         .args(["--model", &order.model])
         .args(["--max-budget-usd", &order.max_usd.to_string()])
-        .current_dir(folder.path())
+        .current_dir(&order.folder)
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     for (name, _) in std::env::vars_os() {
@@ -127,17 +133,25 @@ async fn begin(order: &InferenceOrder) -> io::Result<(HeldChild, TempDir)> {
     }
     command.env("CONTEXTRELAY_WORKER", "1");
     let mark = uuid::Uuid::new_v4().simple().to_string();
-    let child = spawn_held(command, &mark).await.map_err(io::Error::other)?;
-    Ok((child, folder))
+    spawn_held(command, &mark).await.map_err(io::Error::other)
 }
 
-fn folder_with(under: &Path, prompt: &str) -> io::Result<TempDir> {
-    std::fs::create_dir_all(under)?;
-    let mut builder = tempfile::Builder::new();
-    let folder = builder.prefix("inference-").tempdir_in(under)?;
-    // Nobody else can enter the folder.
-    std::fs::write(folder.path().join(PROMPT), prompt)?;
-    Ok(folder)
+fn make(folder: &Path, prompt: &str) -> io::Result<()> {
+    sweep(folder);
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)?;
+    fs::write(folder.join(PROMPT), prompt)
+}
+
+/// Removes the folder of a question, also one that a daemon which was killed left.
+pub fn sweep(folder: &Path) {
+    if let Err(error) = fs::remove_dir_all(folder)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        tracing::warn!(%error, "the folder of a question is still there");
+    }
 }
 
 async fn read(child: &mut HeldChild) -> io::Result<Vec<u8>> {
@@ -155,9 +169,10 @@ fn answer_of(said: &[u8]) -> InferenceAnswer {
     };
     let cost = frame.total_cost_usd.filter(|cost| *cost >= 0.0);
     InferenceAnswer {
-        text: match frame.is_error {
-            true => Err(beginning(&frame.result)),
-            false => Ok(frame.result),
+        text: match (frame.is_error, frame.result.is_empty()) {
+            (_, true) => Err(beginning(&frame.subtype)),
+            (true, false) => Err(beginning(&frame.result)),
+            (false, false) => Ok(frame.result),
         },
         cost_micro_usd: cost.map(|cost| (cost * 1e6).round() as u64),
     }
@@ -191,6 +206,11 @@ mod tests {
         let failure =
             answer_of(br#"{"subtype":"success","is_error":true,"result":"Not logged in\nmore"}"#);
         assert_eq!(failure.text, Err("Not logged in".to_owned()));
+        let spent = answer_of(br#"{"subtype":"error_max_budget_usd","total_cost_usd":0.06}"#);
+        assert_eq!(
+            (spent.text, spent.cost_micro_usd),
+            (Err("error_max_budget_usd".to_owned()), Some(60_000))
+        );
         for said in [&b""[..], b"words", b"[]", b"{\"result\":1}"] {
             assert!(answer_of(said).text.is_err());
         }

@@ -38,7 +38,8 @@ impl CompactionHook {
         self.is_wanted.store(is_wanted, Ordering::Relaxed);
     }
 
-    pub(super) fn is_wanted(&self) -> bool {
+    /// Whether it is.
+    pub fn is_wanted(&self) -> bool {
         self.is_wanted.load(Ordering::Relaxed)
     }
 

@@ -56,6 +56,8 @@ impl Daemon {
 
     /// Puts the packet of a compaction into the thread.
     pub(in crate::daemon) fn inject_after_compaction(&mut self) {
+        // The hook has no other one to give.
+        self.codex.owe_packet(false);
         let then = |daemon: &mut Self, packet: Option<RecordedPacket>| {
             if let Some(packet) = packet {
                 daemon.give_codex(packet, false);

@@ -7,7 +7,7 @@ use crate::core::delivery::{Activity, AdapterAnswer, CodexInput};
 use crate::core::entry::{
     AgentChanged, ApprovalEnd, EntryKind, ErrorCode, LifecycleEvent, ReloadStep,
 };
-use crate::core::id::{EntryId, ThreadId};
+use crate::core::id::{EntryId, RuntimeSession, ThreadId};
 use crate::daemon::codex_lane::SIGN_IN;
 use crate::daemon::fault::DaemonFault;
 use crate::daemon::owners::Daemon;
@@ -219,14 +219,15 @@ impl Daemon {
     pub(super) fn thread_adopted(&mut self, thread_id: ThreadId) {
         let known = self.recorder.world().agent(Agent::Codex);
         let is_another = known.thread_id.as_ref() != Some(&thread_id);
+        let pid = self.codex.server().map(|server| server.pid);
+        let is_other_server = known.pid != pid;
         if is_another {
             self.codex.is_to_be_told();
-        } else {
-            self.find_owed_packet();
+            self.inferences
+                .forget(Agent::Codex, &RuntimeSession::default());
         }
-        let changed = is_another || !known.state.is_attached();
+        let changed = is_another || is_other_server || !known.state.is_attached();
         if changed {
-            let pid = self.codex.server().map(|server| server.pid);
             let (state, why) = match self.codex.is_limited() {
                 true => (AgentState::Limited, known.why),
                 false => (AgentState::Idle, None),
@@ -252,6 +253,10 @@ impl Daemon {
             thread: thread_id,
         });
         self.find_codex_packet();
+        match is_another {
+            true => self.codex.owe_packet(false),
+            false => self.find_owed_packet(is_other_server),
+        }
     }
 
     pub(super) fn thread_status(&mut self, status: ReportedStatus) {

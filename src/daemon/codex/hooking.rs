@@ -63,8 +63,9 @@ impl Daemon {
         }
     }
 
-    /// A daemon of before may have ended between a compaction and what our hook asks for.
-    pub(in crate::daemon) fn find_owed_packet(&mut self) {
+    /// A daemon or an app-server of before may have ended between a compaction and what our hook asks
+    /// for. An app-server that took the thread up again knows of no compaction, and runs no hook.
+    pub(in crate::daemon) fn find_owed_packet(&mut self, is_other_server: bool) {
         let world = self.recorder.world();
         let state = world.state_of(Agent::Codex, &RuntimeSession::default());
         let is_owed = state.is_some_and(|state| {
@@ -72,7 +73,11 @@ impl Daemon {
             let compaction = state.compactions.back();
             compaction.is_some_and(|compaction| packet < Some(compaction.seq))
         });
-        self.codex.owe_packet(is_owed);
+        let is_owed = is_owed && self.codex.wants_hook();
+        match is_owed && is_other_server {
+            true => self.inject_after_compaction(),
+            false => self.codex.owe_packet(is_owed),
+        }
     }
 
     /// Whether the hook runs in the conversation that we follow: the context of a helper is none of

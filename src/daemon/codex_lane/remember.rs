@@ -30,6 +30,11 @@ impl CodexLane {
         }
     }
 
+    /// Whether our hook is to stand in the app-server.
+    pub(in crate::daemon) fn wants_hook(&self) -> bool {
+        self.hook.is_wanted()
+    }
+
     /// Codex says what it thinks of our hook.
     pub(in crate::daemon) fn hook_reviewed(&mut self, review: Option<HookReview>) {
         self.review = review;

@@ -145,6 +145,9 @@ impl Daemon {
                 self.costs.conversation_began(Agent::Claude, now_ms);
                 let source = params.detail.as_deref();
                 self.rules_watch.claude_begins();
+                if matches!(source, Some("startup" | "clear")) {
+                    self.inferences.forget(Agent::Claude, pair);
+                }
                 let of = pair.clone();
                 return self.reload_claude(pair, source, move |daemon, text| {
                     if asked.is_gone() {

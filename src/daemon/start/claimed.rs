@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::{Builder, StartError};
+use crate::adapters::claude::inference;
 use crate::adapters::{gate, hold};
 use crate::daemon::takeover::{Endpoints, LoopState, Takeover};
 use crate::store::child;
@@ -128,6 +129,7 @@ impl Claimed {
         }
         if inherited.is_none() {
             gate::sweep(&user.worktrees(&dirs.instance_id()));
+            inference::sweep(&user.inference(&dirs.instance_id()));
         }
         config::close_to_others(&dirs);
         let adopted = config::adopt(&dirs);

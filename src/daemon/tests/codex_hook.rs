@@ -3,27 +3,15 @@
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::request::CodexRequest;
-use crate::core::agent::Agent;
-use crate::core::entry::NoteKind;
-use crate::core::id::TurnId;
+use crate::core::id::{ThreadId, TurnId};
 use crate::store::testing::Place;
-use crate::wire::control::{CODEX_COMPACTED, Command, HookParams, NoteParams, Reply, Role};
+use crate::wire::control::{CODEX_COMPACTED, Command, HookParams, Reply, Role};
 use crate::wire::status::HookReview;
 
 /// A daemon whose hook Codex has reviewed, and a process of that hook.
 async fn reviewed(place: &Place) -> (Rig, Guest) {
     let mut rig = Rig::with_codex(place).await;
-    let codex = rig.connect(Role::Codex, None, false);
-    let note = Command::AppendNote(NoteParams {
-        agent: Some(Agent::Codex),
-        text: "Sort the pears".to_owned(),
-        kind: NoteKind::Goal,
-        handles: Vec::new(),
-        finding: None,
-        withdraws: None,
-        runtime_session_id: None,
-    });
-    rig.call(&codex, note).await.unwrap();
+    rig.codex_says_its_goal().await;
     let review = Some(HookReview::Trusted);
     rig.fact(CodexFact::HookReviewed { review });
     let hook = rig.connect(Role::Hook, None, false);
@@ -90,6 +78,18 @@ async fn the_hook_of_our_thread_gets_the_packet_of_a_compaction_once() {
     );
 }
 
+/// Waits for the packets that are put in: git is read on a thread of its own.
+async fn put_in(rig: &mut Rig) -> Vec<bool> {
+    loop {
+        tokio::task::yield_now().await;
+        rig.pump().await;
+        let told = told(rig).await;
+        if !told.is_empty() {
+            return told;
+        }
+    }
+}
+
 #[tokio::test]
 async fn what_the_hook_did_not_ask_for_is_put_in_and_is_not_for_one_that_comes_late() {
     let place = Place::new();
@@ -98,26 +98,54 @@ async fn what_the_hook_did_not_ask_for_is_put_in_and_is_not_for_one_that_comes_l
     // At once, before the compaction stands in the record.
     rig.fact(CodexFact::HookGaveNothing);
     assert_eq!(asks(&mut rig, &hook, "thread-1").await, None);
-    let mut put_in = Vec::new();
-    while put_in.is_empty() {
-        // Git is read on a thread of its own.
-        tokio::task::yield_now().await;
-        rig.pump().await;
-        put_in = told(&mut rig).await;
-    }
-    assert_eq!(put_in, [false]);
+    assert_eq!(put_in(&mut rig).await, [false]);
 }
 
 #[tokio::test]
-async fn a_hook_that_runs_after_the_daemon_was_killed_gets_the_packet_of_the_next_one() {
+async fn a_hook_that_runs_after_the_connection_was_lost_gets_the_packet() {
+    let place = Place::new();
+    let (mut rig, hook) = reviewed(&place).await;
+    rig.daemon.want_codex_hook(true);
+    compacted(&mut rig);
+    rig.settle().await;
+    rig.fact(CodexFact::ThreadAdopted {
+        thread_id: ThreadId::new("thread-1"),
+    });
+    let text = asks(&mut rig, &hook, "thread-1").await.unwrap();
+    assert!(text.contains("Sort the pears"), "{text}");
+    assert_eq!(told(&mut rig).await, [true]);
+}
+
+/// A daemon that is killed takes its app-server with it.
+#[tokio::test]
+async fn the_app_server_of_the_next_daemon_runs_no_hook_and_the_packet_is_put_in() {
     let place = Place::new();
     let (mut rig, _hook) = reviewed(&place).await;
     compacted(&mut rig);
     rig.settle().await;
     drop(rig);
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::start(&place).await;
+    rig.daemon.want_codex_hook(true);
+    rig.codex_runs_as(4_000_001).await;
+    assert_eq!(put_in(&mut rig).await, [false]);
     let hook = rig.connect(Role::Hook, None, false);
-    let text = asks(&mut rig, &hook, "thread-1").await.unwrap();
-    assert!(text.contains("Sort the pears"), "{text}");
-    assert_eq!(told(&mut rig).await, [true]);
+    assert_eq!(asks(&mut rig, &hook, "thread-1").await, None);
+}
+
+#[tokio::test]
+async fn without_the_hook_a_compaction_without_a_packet_is_owed_none_later() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    // There is nothing to tell yet.
+    compacted(&mut rig);
+    rig.settle().await;
+    drop(rig);
+    let mut rig = Rig::with_codex(&place).await;
+    rig.codex_says_its_goal().await;
+    rig.fact(CodexFact::HookGaveNothing);
+    assert_eq!(told(&mut rig).await, [false; 0]);
+    compacted(&mut rig);
+    assert_eq!(put_in(&mut rig).await, [false]);
+    rig.fact(CodexFact::HookGaveNothing);
+    assert_eq!(told(&mut rig).await, [false; 0], "once");
 }

@@ -6,10 +6,10 @@ use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{CompactionTrigger, NoteKind};
+use crate::core::entry::CompactionTrigger;
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::store::testing::Place;
-use crate::wire::control::{Attendance, Command, NoteParams, Refusal, RefusalCode, Reply, Role};
+use crate::wire::control::{Attendance, Command, Refusal, RefusalCode, Reply, Role};
 
 fn compact() -> Command {
     attend(Agent::Codex, Attendance::Compact)
@@ -62,17 +62,7 @@ async fn a_message_leaves_behind_the_packet_of_a_compaction_that_the_operator_as
     let mut rig = Rig::with_codex(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
-    let codex = rig.connect(Role::Codex, None, false);
-    let note = Command::AppendNote(NoteParams {
-        agent: Some(Agent::Codex),
-        text: "Sort the pears".to_owned(),
-        kind: NoteKind::Goal,
-        handles: Vec::new(),
-        finding: None,
-        withdraws: None,
-        runtime_session_id: None,
-    });
-    rig.call(&codex, note).await.unwrap();
+    rig.codex_says_its_goal().await;
     begin(&mut rig, &operator).await;
     let again = rig.call(&operator, compact()).await;
     assert_eq!(refused(again), RefusalCode::WrongState);

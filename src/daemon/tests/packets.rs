@@ -12,17 +12,7 @@ use crate::wire::control::{Command, NoteParams, Reply, Role};
 
 /// A packet that was recorded, and is now asked to be put into the thread.
 async fn recorded(rig: &mut Rig) -> EntryId {
-    let codex = rig.connect(Role::Codex, None, false);
-    let note = Command::AppendNote(NoteParams {
-        agent: Some(Agent::Codex),
-        text: "Sort the pears".to_owned(),
-        kind: NoteKind::Goal,
-        handles: Vec::new(),
-        finding: None,
-        withdraws: None,
-        runtime_session_id: None,
-    });
-    rig.call(&codex, note).await.unwrap();
+    rig.codex_says_its_goal().await;
     rig.fact(CodexFact::Compacted {
         turn_id: TurnId::new("U"),
         in_turn: false,

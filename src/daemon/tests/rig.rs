@@ -14,7 +14,7 @@ use crate::adapters::codex::passed::Passed;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, Moment, OnBusy};
-use crate::core::entry::TurnStatus;
+use crate::core::entry::{NoteKind, TurnStatus};
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
@@ -34,7 +34,8 @@ use crate::store::registry;
 use crate::store::session;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, DeliveryMode, Hello, Notification, PROTOCOL, Refusal, Reply, Role, SendParams,
+    Command, DeliveryMode, Hello, NoteParams, Notification, PROTOCOL, Refusal, Reply, Role,
+    SendParams,
 };
 
 /// A daemon. Dropped in the middle of something it has died there.
@@ -159,8 +160,13 @@ impl Rig {
     }
 
     pub async fn codex_runs(&mut self) {
+        self.codex_runs_as(4_000_000).await;
+    }
+
+    /// Its app-server is this process.
+    pub async fn codex_runs_as(&mut self, pid: u32) {
         self.fact(CodexFact::ServerStarted {
-            pid: 4_000_000,
+            pid,
             keeper: 4_000_002,
             version: "0.169.0".to_owned(),
             port: 4500,
@@ -170,6 +176,21 @@ impl Rig {
         });
         self.status(ReportedStatus::Idle);
         self.settle().await;
+    }
+
+    /// Something to be told after a compaction.
+    pub async fn codex_says_its_goal(&mut self) {
+        let codex = self.connect(Role::Codex, None, false);
+        let note = Command::AppendNote(NoteParams {
+            agent: Some(Agent::Codex),
+            text: "Sort the pears".to_owned(),
+            kind: NoteKind::Goal,
+            handles: Vec::new(),
+            finding: None,
+            withdraws: None,
+            runtime_session_id: None,
+        });
+        self.call(&codex, note).await.unwrap();
     }
 
     pub fn fact(&mut self, fact: CodexFact) {

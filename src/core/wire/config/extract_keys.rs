@@ -25,7 +25,8 @@ pub struct ExtractKeys {
     /// The model, as `claude --model` takes it.
     #[schemars(length(min = 1, max = 100))]
     pub model: String,
-    /// What one question may cost, in US dollars as Claude Code reckons.
+    /// A question that has cost more is ended, in US dollars as Claude Code reckons: it looks between two
+    /// requests, of which a question makes one.
     pub max_usd: Usd,
 }
 

@@ -15,6 +15,9 @@ use crate::managed_block::diff;
 /// Whether a program of ours is put into Codex.
 const CODEX_HOOK: &str = "continuity.codexHook";
 
+/// The key of the model that is asked what an agent is at.
+const EXTRACT: &str = "continuity.extract";
+
 /// The keys with power, whether this version knows what to do with them or not: what is trusted
 /// today is shown today.
 const POWER_KEYS: [&str; 11] = [
@@ -27,7 +30,7 @@ const POWER_KEYS: [&str; 11] = [
     "notify",
     "headless",
     "operator",
-    "continuity.extract",
+    EXTRACT,
     CODEX_HOOK,
 ];
 
@@ -39,13 +42,13 @@ const ACTS_UPON: [&str; 8] = [
     "permissions",
     "finality",
     "operator",
-    "continuity.extract",
+    EXTRACT,
     CODEX_HOOK,
 ];
 
 /// Keys of which less allows less, so that taking one away, or an entry of a list, needs no trust. A
 /// gate that is taken away would allow more.
-const LESS_IS_STRICTER: [&str; 2] = ["redaction.allow", "continuity.extract"];
+const LESS_IS_STRICTER: [&str; 3] = ["redaction.allow", EXTRACT, CODEX_HOOK];
 
 /// A key whose value is not the one that was trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,7 +116,8 @@ pub fn waiting(power: &Map<String, Value>, trusted: &Map<String, Value>) -> Vec<
 
 fn is_less(found: Option<&Value>, trusted: Option<&Value>) -> bool {
     match (found, trusted) {
-        (None, Some(_)) => true,
+        (None | Some(Value::Bool(false)), Some(_)) => true,
+        (Some(Value::Object(found)), Some(_)) => found.get("everyTurns") == Some(&Value::from(0)),
         (Some(Value::Array(found)), None) => found.is_empty(),
         (Some(Value::Array(found)), Some(Value::Array(trusted))) => {
             found.iter().all(|item| trusted.contains(item))
@@ -127,13 +131,13 @@ fn is_less(found: Option<&Value>, trusted: Option<&Value>) -> bool {
 pub fn only_trusted(config: &mut Config, trusted: &Map<String, Value>) {
     set_policy(config, &trusted_policy(trusted));
     config.operator = operator_keys(trusted);
-    // Whoever takes it out of the file has asked for less.
+    // Whoever takes it out of the file, or says 0 or false, has asked for less.
     if config.continuity.extract.every_turns.get() > 0 {
         config.continuity.extract = extract_keys(trusted);
     }
     config.gates = trusted.get("gates").map(Gate::all).unwrap_or_default();
     let hook = trusted.get(CODEX_HOOK).and_then(Value::as_bool);
-    config.continuity.codex_hook = hook.unwrap_or_default();
+    config.continuity.codex_hook &= hook.unwrap_or_default();
     let allowed = trusted.get("redaction.allow").and_then(Value::as_array);
     config.redaction.allow.retain(|entry| {
         let entry = serde_json::to_value(entry).unwrap_or_default();

@@ -215,7 +215,7 @@ fn less_of_a_list_needs_no_trust_and_more_does() {
 }
 
 #[test]
-fn a_model_is_asked_only_as_the_operator_trusts_and_no_more_than_the_file_says() {
+fn a_model_is_asked_only_as_the_operator_trusts_and_not_where_the_file_says_so() {
     let extract = json!({"everyTurns": 5, "model": "sonnet", "maxUsd": 0.2});
     let file = object(json!({"continuity": {"extract": extract}}));
     let asks = |file: &Map<String, Value>, trusted: &Map<String, Value>| {
@@ -238,6 +238,9 @@ fn a_model_is_asked_only_as_the_operator_trusts_and_no_more_than_the_file_says()
     assert!(waiting(&power(&more), &trusted)[0].matters_now());
     assert_eq!(asks(&Map::new(), &trusted), off);
     assert_eq!(waiting(&Map::new(), &trusted), []);
+    let none = object(json!({"continuity": {"extract": {"everyTurns": 0}}}));
+    assert_eq!(asks(&none, &trusted).0, 0);
+    assert_eq!(waiting(&power(&none), &trusted), []);
     let wrong = object(json!({"continuity": {"extract": {"everyTurns": 5, "maxUsd": -1}}}));
     assert_eq!(keys(&read(&wrong).1), ["continuity.extract.maxUsd"]);
 }
