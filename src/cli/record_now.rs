@@ -1,12 +1,14 @@
 //! [`RecordNow`]: the record as it is now, for whoever looks at a few lines of it: from the daemon,
 //! which has all of it in memory, or from the disk where none can be asked.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::runtime::Runtime;
+use tokio::time::timeout;
 
 use super::connect::{self, DaemonFound, Live, runtime};
 use super::disk;
@@ -17,11 +19,15 @@ use crate::host::ProjectContext;
 use crate::store::ledger::{Reading, Stored};
 use crate::wire::control::{Command, Reply};
 
+/// How long the daemon may take for a line, which it has in memory.
+const LINE_WAIT: Duration = Duration::from_secs(2);
+
 /// The folded world of the current session, and its lines.
 pub(super) struct RecordNow {
     world: Arc<Snapshot>,
     path: PathBuf,
-    daemon: Option<(Runtime, Live)>,
+    /// Nobody once it does not answer: each line would wait for it anew.
+    daemon: RefCell<Option<(Runtime, Live)>>,
     /// Opened when it is needed: without a checkpoint beside it all of it is read.
     file: OnceCell<Option<Reading>>,
     setting: ProjectContext,
@@ -53,7 +59,7 @@ impl RecordNow {
         Ok(Self {
             world: Arc::new(world),
             path: path.unwrap_or_default(),
-            daemon,
+            daemon: RefCell::new(daemon),
             file,
             setting: setting.clone(),
         })
@@ -87,13 +93,20 @@ impl RecordNow {
     /// What the daemon says; taken only where it is, to the byte, the line that its hash was made of,
     /// and of this session, which may have been sealed in the meantime.
     fn asked(&self, seq: Seq) -> Option<Stored> {
-        let (runtime, live) = self.daemon.as_ref()?;
+        let mut daemon = self.daemon.borrow_mut();
+        let (runtime, live) = daemon.as_ref()?;
         let show = Command::LedgerShow {
             entry: seq.to_string(),
             full: false,
         };
-        let Ok(Reply::Entry(line)) = runtime.block_on(live.ask(show)) else {
-            return None;
+        let answer = runtime.block_on(async { timeout(LINE_WAIT, live.ask(show)).await });
+        let line = match answer {
+            Ok(Ok(Reply::Entry(line))) => line,
+            Ok(Ok(_)) => return None,
+            Ok(Err(_)) | Err(_) => {
+                *daemon = None;
+                return None;
+            }
         };
         let stored: Stored = serde_json::from_value(line).ok()?;
         let entry = &stored.entry;

@@ -66,7 +66,7 @@ impl SearchPlace {
             Self::Record => &[FoundIn::Record],
             Self::Capsules => &[FoundIn::Capsule],
             Self::Archives => &[FoundIn::Archive],
-            Self::All => &[FoundIn::Capsule, FoundIn::Record, FoundIn::Archive],
+            Self::All => &FoundIn::ALL,
         }
     }
 }

@@ -20,6 +20,7 @@ mod discard;
 mod faults;
 mod given;
 mod held;
+mod inferring;
 mod ladder;
 mod leaving;
 mod limits;

@@ -9,7 +9,7 @@ use ctxrelay_ui::model::{EntryPlace, FoundEntries, Level, SearchScope};
 use serde_json::Value;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::spawn_blocking;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::found::{listed, nothing_found};
 use super::model::{Model, entry};
@@ -20,6 +20,9 @@ use crate::wire::search::FoundPage;
 
 /// Who types on is not searched for: each search reads files, and asks git.
 const TYPED: Duration = Duration::from_millis(200);
+
+/// A search that is made again waits for so many times as long as the last one took.
+const RESTS: u32 = 4;
 
 /// Up to so many hits for words in a place; slow.
 pub type SearchElsewhere =
@@ -65,6 +68,7 @@ impl Elsewhere {
         let mut left = u64::MAX;
         loop {
             let busy = Arc::clone(&self.busy).lock_owned().await;
+            let begun = Instant::now();
             let (search, asked) = (Arc::clone(&self.search), words.clone());
             let found = spawn_blocking(move || {
                 let found = search(place, asked, FOUND_MAX);
@@ -83,7 +87,8 @@ impl Elsewhere {
                 return;
             }
             left = behind;
-            sleep(SEARCH_AGAIN).await;
+            // It reads all archives again where these are searched too.
+            sleep(SEARCH_AGAIN.max(begun.elapsed() * RESTS)).await;
         }
     }
 

@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use super::disk_space::{DiskSpace, SpaceRefusal};
+use crate::dirs::UNPLACED;
 use ctxrelay_core::hex::hex;
 use ctxrelay_core::wire::control::RefusalCode;
 use ctxrelay_core::wire::line::is_hash;
@@ -22,9 +23,6 @@ use ctxrelay_core::wire::line::is_hash;
 /// The longest text that is kept or read, in bytes. As long as the longest line that could have
 /// held it.
 pub const BLOB_BYTES_MAX: u64 = super::ledger::LINE_MAX as u64;
-
-/// How the name of a text begins that is just being written.
-const TEMPORARY: &str = ".new-";
 
 /// How much is read at once when only the hash is wanted.
 const READ_BYTES: usize = 64 * 1024;
@@ -129,7 +127,7 @@ impl Blobs {
         if let Some(space) = &self.space {
             space.admit_blob(bytes).map_err(PutError::NoRoom)?;
         }
-        let temporary = format!("{TEMPORARY}{}", uuid::Uuid::new_v4().simple());
+        let temporary = format!("{UNPLACED}{}", uuid::Uuid::new_v4().simple());
         let written = write_new(&folder, &temporary, text.as_bytes()).and_then(|()| {
             rustix::fs::renameat(&folder, &temporary, &folder, &name)?;
             Ok(rustix::fs::fsync(&folder)?)
@@ -195,7 +193,7 @@ impl Blobs {
             let file = file?;
             let name = file.file_name().to_string_lossy();
             let is_text = is_hash(&name);
-            if !(is_text && !keep(&name) || name.starts_with(TEMPORARY)) {
+            if !(is_text && !keep(&name) || name.starts_with(UNPLACED)) {
                 continue;
             }
             match rustix::fs::unlinkat(&folder, file.file_name(), AtFlags::empty()) {

@@ -8,6 +8,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
@@ -19,6 +20,12 @@ pub const RELAY_DIR: &str = ".contextrelay";
 
 /// The project's configuration, in that folder.
 const CONFIG_FILE: &str = "config.json";
+
+/// How the name of a file begins that is to take the place of another.
+pub(crate) const UNPLACED: &str = ".new-";
+
+/// Whoever writes one has finished by then.
+const UNPLACED_FOR: Duration = Duration::from_secs(3600);
 
 /// Where things lie in one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -339,7 +346,22 @@ pub fn write_fleeting(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// An empty file, 0600, that can take the place of the one at the path.
 pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".new-").tempfile_in(folder_of(path))
+    builder.prefix(UNPLACED).tempfile_in(folder_of(path))
+}
+
+/// Removes what was to take a place in a folder and never did, because its writer was killed.
+pub fn sweep_unplaced(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(UNPLACED);
+        let written = entry.metadata().and_then(|found| found.modified()).ok();
+        let age = written.and_then(|written| written.elapsed().ok());
+        if is_ours
+            && age.is_some_and(|age| age > UNPLACED_FOR)
+            && let Err(error) = fs::remove_file(entry.path())
+        {
+            tracing::info!(%error, "an unfinished file is still there");
+        }
+    }
 }
 
 /// It does, and is there after a crash as well.
@@ -362,4 +384,29 @@ fn is_wide(dir: &Path, home: Option<&Path>) -> bool {
 /// Whether a path exists, links not followed.
 pub fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn what_a_killed_writer_left_goes_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = SystemTime::now() - 2 * UNPLACED_FOR;
+        for (name, is_old) in [(".new-a", true), (".new-b", false), ("checkpoint", true)] {
+            let file = File::create(folder.path().join(name)).unwrap();
+            if is_old {
+                file.set_modified(old).unwrap();
+            }
+        }
+        sweep_unplaced(folder.path());
+        let left = [".new-a", ".new-b", "checkpoint"].map(|name| exists(&folder.path().join(name)));
+        assert_eq!(left, [false, true, true]);
+        sweep_unplaced(&folder.path().join("nowhere"));
+    }
 }

@@ -274,6 +274,23 @@ fn a_kept_file_that_somebody_spoilt_hides_no_other_task() {
     assert_eq!(list["capsules"][1]["id"], kept);
 }
 
+#[test]
+fn a_session_that_cannot_be_read_hides_none_of_the_others() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    note(&project, "note", "plums are kept cold");
+    clear(&project, false);
+    note(&project, "note", "plums are eaten in May");
+    let archives = project.root().join(".contextrelay/archives");
+    let named = |digit: u8| archives.join(format!("session_179500000000{digit}_0a1b2c3d.jsonl"));
+    std::os::unix::fs::symlink("/etc/hostname", named(1)).unwrap();
+    fs::create_dir(named(2)).unwrap();
+    let found = search(&project, &["plums"]);
+    let kinds: Vec<_> = told(&found).into_iter().map(|[kind, ..]| kind).collect();
+    assert_eq!(kinds, ["record", "archive"], "{found}");
+    assert_eq!(found["totalIsAtLeast"], true);
+}
+
 /// Kept tasks from elsewhere, as many as that, each with the word.
 fn keep(project: &Project, numbers: std::ops::Range<usize>) {
     let kept = Capsules::of(&ProjectDirs::new(project.root().to_owned(), None));

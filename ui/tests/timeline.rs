@@ -597,6 +597,49 @@ fn sealed_sessions_are_searched_on_a_key_and_said_to_be() {
 }
 
 #[test]
+fn hits_of_the_words_before_are_not_taken_for_those_that_are_typed() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let effects = keys(&mut deck, "/cookie");
+    update(&mut deck, found(question(&effects).1));
+    let effects = keys(&mut deck, "s<enter>");
+    assert!(
+        matches!(&effects[..], [Effect::Search { .. }]),
+        "nothing is opened: {effects:?}"
+    );
+    assert!(
+        shown(&deck).contains("it is being searched"),
+        "{}",
+        shown(&deck)
+    );
+}
+
+#[test]
+fn a_hit_of_all_places_is_gone_to_without_the_chips_that_would_hide_it() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    keys(&mut deck, "2fl<space><esc>");
+    let mut effects = keys(&mut deck, "/cookie");
+    while !matches!(
+        effects.last(),
+        Some(Effect::Search {
+            place: SearchScope::All,
+            ..
+        })
+    ) {
+        effects = keys(&mut deck, "<ctrl-t>");
+    }
+    update(&mut deck, found(question(&effects).1));
+    let effects = keys(&mut deck, "<enter>");
+    let wish = wish(&effects);
+    assert!(matches!(wish.go, TimelineGo::Entry(_)));
+    assert!(wish.chips.is_empty(), "{:?}", wish.chips);
+    assert!(
+        shown(&deck).contains("the chips are taken away"),
+        "{}",
+        shown(&deck)
+    );
+}
+
+#[test]
 fn each_place_is_a_chip_that_a_key_or_a_click_chooses_and_a_task_opens_its_card() {
     for size in [(60, 15), (80, 24), NO_DETAIL] {
         let mut deck = deck_at(pair_at_work(), size);

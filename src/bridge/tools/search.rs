@@ -51,7 +51,7 @@ impl Place {
             Self::Record => &[FoundIn::Record],
             Self::Capsules => &[FoundIn::Capsule],
             Self::Archives => &[FoundIn::Archive],
-            Self::All => &[FoundIn::Capsule, FoundIn::Record, FoundIn::Archive],
+            Self::All => &FoundIn::ALL,
         }
     }
 }
@@ -106,7 +106,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         let cursor = after.unwrap_or_default();
         argument::invalid(format!("`cursor` {cursor} is none of a page found there"))
     })?;
-    let mut too_long = 0;
+    let mut unsearched = 0;
     while let Some(asked) = pages.asks() {
         let params = SearchParams {
             words: arguments.words.clone(),
@@ -129,21 +129,22 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
             Reply::FoundTasks(page) => PlaceFound::of_tasks(page, after.as_deref()),
             Reply::FoundSealed(SealedPage {
                 page,
-                too_long: left,
+                too_long,
+                unread,
             }) => {
-                too_long = left;
+                unsearched = too_long + unread;
                 PlaceFound::of_page(page, asked.kind, None, SearchHit::place)
             }
             other => return Err(unexpected(&other)),
         });
     }
     let (page, cursors) = pages.finish();
-    Ok(answer(page, cursors, too_long))
+    Ok(answer(page, cursors, unsearched))
 }
 
-/// The hits as far as they fit; the cursor goes on behind the last one that is shown. `too_long`:
+/// The hits as far as they fit; the cursor goes on behind the last one that is shown. `unsearched`:
 /// how many sealed sessions were not searched.
-fn answer(page: FoundPage, cursors: Vec<String>, too_long: u64) -> ToolResult {
+fn answer(page: FoundPage, cursors: Vec<String>, unsearched: u64) -> ToolResult {
     let mut free = PAGE_CHARS_MAX - FIELDS_CHARS;
     let (mut hits, mut lines) = (Vec::new(), Vec::new());
     let mut cursor = page.cursor;
@@ -161,10 +162,12 @@ fn answer(page: FoundPage, cursors: Vec<String>, too_long: u64) -> ToolResult {
         hits.push(hit);
         lines.push(line);
     }
-    let mut said = vec![match hits.is_empty() {
-        true => "Nothing was found.".to_owned(),
-        false => FRAME.to_owned(),
-    }];
+    let first = match (hits.is_empty(), cursor.is_some()) {
+        (true, true) => "Nothing in the part that was searched.",
+        (true, false) => "Nothing was found.",
+        (false, _) => FRAME,
+    };
+    let mut said = vec![first.to_owned()];
     said.extend(lines);
     if let Some(cursor) = &cursor {
         said.push(format!("More: search_record with cursor {cursor}."));
@@ -172,10 +175,10 @@ fn answer(page: FoundPage, cursors: Vec<String>, too_long: u64) -> ToolResult {
     if page.behind > 0 {
         said.push(format!("{} entries were not searched yet.", page.behind));
     }
-    if too_long > 0 {
+    if unsearched > 0 {
         said.push(format!(
-            "{too_long} sealed sessions are too long to be searched here: the operator's `ctxrelay \
-             search` does."
+            "{unsearched} sealed sessions are too long to be searched here, or cannot be read: the \
+             operator's `ctxrelay search` tells."
         ));
     }
     ToolResult::new(
@@ -185,7 +188,7 @@ fn answer(page: FoundPage, cursors: Vec<String>, too_long: u64) -> ToolResult {
             "total": page.total,
             "total_is_at_least": page.total_is_at_least,
             "not_searched_yet": page.behind,
-            "sessions_not_searched": too_long,
+            "sessions_not_searched": unsearched,
             "cursor": cursor,
         }),
         said.join("\n"),

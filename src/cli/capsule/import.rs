@@ -118,9 +118,13 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         );
     }
     if let Some(before) = before {
+        let place = match args.apply {
+            true => "in",
+            false => "--apply puts it in",
+        };
         text.line(match capsule::read(&before) {
-            Ok(before) => format!("in the place of the one with digest {}", before.digest),
-            Err(_) => "in the place of one that is not intact".to_owned(),
+            Ok(before) => format!("{place} the place of the one with digest {}", before.digest),
+            Err(_) => format!("{place} the place of one that is not intact"),
         });
     }
     match &patch {

@@ -1,5 +1,6 @@
 //! [`CapsuleMaker`]: the capsules of this project, made and kept.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -170,10 +171,10 @@ impl CapsuleMaker {
         let mut tasks: Vec<_> = self.world.tasks.values().collect();
         tasks.sort_by_key(|task| std::cmp::Reverse(task.head));
         let mut ids: Vec<_> = tasks.into_iter().map(|task| task.id.clone()).collect();
+        let mut known: BTreeSet<_> = ids.iter().cloned().collect();
         for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
             let kept = self.kept.ids(owner).into_iter();
-            let others: Vec<_> = kept.filter(|id| !ids.contains(id)).collect();
-            ids.extend(others);
+            ids.extend(kept.filter(|id| known.insert(id.clone())));
         }
         ids
     }

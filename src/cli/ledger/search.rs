@@ -138,7 +138,15 @@ pub(in crate::cli) fn all(
             _ => None,
         };
         params.limit = Some(u32::try_from(room).unwrap_or(LIMIT_MAX).max(1));
-        let found = from_file(setting, note, &session, &path, &params, true)?;
+        let found = match from_file(setting, note, &session, &path, &params, true) {
+            Ok(found) => found,
+            // One that an agent put there must not hide all the others.
+            Err(failure) => {
+                note(&failure.message);
+                page.total_is_at_least = true;
+                continue;
+            }
+        };
         page.total += found.total;
         page.total_is_at_least |= found.total_is_at_least;
         if !is_shown {

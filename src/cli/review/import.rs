@@ -96,7 +96,9 @@ pub async fn import_from_deck(client: Client, setting: ProjectContext) -> Result
     let imported = async {
         let read = source::by_gh(&setting, || (), None).await?;
         let total = record(&client, &setting, &read).await?;
-        Ok::<_, Failure>(counts(&read, &total))
+        let mut said = left_out(&read, &total);
+        said.push(counts(&read, &total));
+        Ok::<_, Failure>(said.join("; "))
     };
     imported
         .await
@@ -151,6 +153,24 @@ fn counts(read: &ReadSource, total: &ReviewChanged) -> String {
     )
 }
 
+/// What of it is not in the record, each a sentence.
+fn left_out(read: &ReadSource, total: &ReviewChanged) -> Vec<String> {
+    let mut said = Vec::new();
+    if total.left_out > 0 {
+        said.push(format!(
+            "{} left out: {FINDINGS_MAX} is the most that can stand; dismiss or resolve some",
+            count(total.left_out, "finding was", "findings were")
+        ));
+    }
+    if read.unread > 0 {
+        said.push(format!(
+            "{} no comment",
+            count(read.unread, "value was", "values were")
+        ));
+    }
+    said
+}
+
 fn batches(findings: Vec<ImportedFinding>) -> Vec<Vec<ImportedFinding>> {
     let mut batches: Vec<Vec<ImportedFinding>> = Vec::new();
     let mut room = 0;
@@ -182,18 +202,9 @@ fn add(total: &mut ReviewChanged, changed: ReviewChanged) {
 fn told(context: &CliContext, read: &ReadSource, total: &ReviewChanged) -> CliOutcome {
     let mut text = ReportText::new();
     text.line(counts(read, total));
-    if total.left_out > 0 {
-        text.note(format!(
-            "{} left out: {FINDINGS_MAX} is the most that can stand; dismiss or resolve some",
-            count(total.left_out, "finding was", "findings were")
-        ));
-    }
-    if read.unread > 0 {
-        text.note(format!(
-            "{} no comment",
-            count(read.unread, "value was", "values were")
-        ));
-    }
+    left_out(read, total)
+        .iter()
+        .for_each(|note| text.note(note));
     if total.imported + total.changed > 0 {
         text.note("see them with `ctxrelay review list`, or `F` in the deck");
     }

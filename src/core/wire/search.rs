@@ -58,6 +58,9 @@ pub struct SealedPage {
     /// How many sessions are too long to be searched for somebody who waits.
     #[serde(default)]
     pub too_long: u64,
+    /// How many cannot be read.
+    #[serde(default)]
+    pub unread: u64,
 }
 
 /// An entry that was found.
@@ -106,6 +109,11 @@ pub enum FoundIn {
     Archive,
     /// A task that can travel, of this project or from elsewhere.
     Capsule,
+}
+
+impl FoundIn {
+    /// In all places, in the order in which they are shown, which cursors go by.
+    pub const ALL: [Self; 3] = [Self::Capsule, Self::Record, Self::Archive];
 }
 
 /// Something that was found, and where. That of a capsule has the capsule's id, and the place of

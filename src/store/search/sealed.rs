@@ -59,7 +59,7 @@ impl SealedRequest {
 ///
 /// # Errors
 ///
-/// When the folders or a file in them cannot be read.
+/// When the folders cannot be read; a session that cannot be is counted.
 pub fn search_sealed(
     dirs: &ProjectDirs,
     current: &SessionId,
@@ -100,6 +100,11 @@ pub fn search_sealed(
             Err(SearchError::Ledger { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 continue;
             }
+            // One that an agent put there must not hide all the others.
+            Err(SearchError::Ledger { .. }) => {
+                found.unread += 1;
+                continue;
+            }
             Err(error) => return Err(error),
         };
         page.total += hits.total;
@@ -110,6 +115,7 @@ pub fn search_sealed(
         }
     }
     // What was shown before is not read once more to be counted.
-    page.total_is_at_least = page.cursor.is_some() || request.from.is_some() || found.too_long > 0;
+    page.total_is_at_least =
+        page.cursor.is_some() || request.from.is_some() || found.too_long + found.unread > 0;
     Ok(found)
 }

@@ -67,8 +67,9 @@ impl FindingsSheet {
             let mut document = Document::new(deck, columns);
             document.text("No review findings are recorded.", ThemeRole::Text);
             let how = format!(
-                "`{IMPORT}` in a terminal of yours brings in what the reviews of this branch's pull \
-                 request say, by your own `gh`; a number, an address or `--from file` names another."
+                "`{IMPORT}` in a terminal of yours, or the key below, brings in what the reviews of this \
+                 branch's pull request say, by your own `gh`; the command takes a number, an address or \
+                 `--from file` too."
             );
             document.text(&how, ThemeRole::TextMuted);
             document.into_lines()

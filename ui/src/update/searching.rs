@@ -40,10 +40,13 @@ pub(super) fn take_hit(deck: &mut Deck, search: SearchSheet) -> Vec<Effect> {
         deck.search.clear();
         return Vec::new();
     }
-    if deck.search.hit().is_none() {
-        let text = match deck.search.found() {
-            Some(_) => "nothing was found",
-            None => "it is being searched",
+    // Hits of the words before stand until there are others.
+    let found = deck.search.found();
+    let is_of_words = found.is_some_and(|found| found.words == search.field.text());
+    if deck.search.hit().is_none() || !is_of_words {
+        let text = match is_of_words {
+            true => "nothing was found",
+            false => "it is being searched",
         };
         deck.say(Level::Info, text);
         deck.overlays.push(Overlay::Search(search));
@@ -71,7 +74,17 @@ pub(super) fn go_to_hit(deck: &mut Deck) -> Vec<Effect> {
             deck.overlays.push(Subject::Entry(place).open());
             Vec::new()
         }
-        (None, None) => jump(deck, TimelineGo::Entry(line)),
+        (None, None) => {
+            // Chips count in a search of the record alone, and would hide what was found.
+            if deck.search.place() != SearchScope::Record && !deck.timeline.chips.is_empty() {
+                deck.timeline.chips = Chips::default();
+                deck.say(
+                    Level::Info,
+                    "the chips are taken away: the search was in all of it",
+                );
+            }
+            jump(deck, TimelineGo::Entry(line))
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use super::super::index::hash_probe;
 use super::super::slots::{SLOT_BYTES, Slot};
 use super::disk::{BLOCK_SLOTS, Build, Header, OutsideDigests, VERSION, digest, own_digest};
 use super::{Stamp, Taken};
-use crate::dirs::{ProjectDirs, UserDirs, make_private_dir, write_private};
+use crate::dirs::{ProjectDirs, UserDirs, make_private_dir, sweep_unplaced, write_private};
 use crate::hashed_file::HashedFile;
 use crate::latest::Latest;
 use ctxrelay_core::id::SessionId;
@@ -166,6 +166,7 @@ impl Files {
     }
 
     fn keep(&mut self, offers: &Latest<Offer>) {
+        sweep_unplaced(&self.dirs.state);
         while let Some(offer) = offers.take() {
             let written = catch_unwind(AssertUnwindSafe(|| self.write(&offer)));
             match written {
