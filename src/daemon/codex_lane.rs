@@ -6,6 +6,7 @@
 //! through `requests`. What follows for others is done by the flows in `codex/`.
 
 mod carried;
+mod hook_packet;
 mod parts;
 mod relayed;
 mod remember;
@@ -23,6 +24,8 @@ use crate::core::delivery::{
 use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 use crate::wire::status::{AppServerStatus, HookReview};
+
+use hook_packet::HookPacket;
 
 pub(super) use carried::LaneState;
 pub(super) use parts::SIGN_IN;
@@ -55,8 +58,8 @@ pub struct CodexLane {
     /// Our hook in the app-server, and what Codex says of it.
     hook: CompactionHook,
     review: Option<HookReview>,
-    /// It was compacted, and our hook is to give it a packet.
-    is_packet_owed: bool,
+    /// What our hook is to give it after a compaction.
+    hook_packet: HookPacket,
     /// Knows what Codex is and does, decides what goes out, and what is made of the answers.
     flow: CodexFlow,
 }
@@ -81,7 +84,7 @@ impl CodexLane {
             is_untold: false,
             hook,
             review: None,
-            is_packet_owed: false,
+            hook_packet: HookPacket::default(),
             flow: CodexFlow::default(),
         }
     }
@@ -206,14 +209,9 @@ impl CodexLane {
         std::mem::take(&mut self.is_untold)
     }
 
-    /// Our hook, or who finds that it did not run, gives it a packet.
-    pub(super) fn owe_packet(&mut self, is_owed: bool) {
-        self.is_packet_owed = is_owed;
-    }
-
-    /// Whether a packet is to be given: it counts as given then.
-    pub(super) fn take_owed_packet(&mut self) -> bool {
-        std::mem::take(&mut self.is_packet_owed)
+    /// What our hook is to give it after a compaction.
+    pub(super) fn hook_packet(&mut self) -> &mut HookPacket {
+        &mut self.hook_packet
     }
 
     /// Nothing is on its way.

@@ -183,7 +183,7 @@ fn the_way_back_from_a_hit_is_not_that_from_a_thread_that_was_open_before() {
     update(&mut deck, Msg::Thread(Box::new(thread)));
     keys(&mut deck, "<enter><esc>");
     let effects = keys(&mut deck, "/cookie");
-    update(&mut deck, found(question(&effects).1));
+    update(&mut deck, found(&effects));
     let effects = keys(&mut deck, "<enter>");
     assert_eq!(wish(&effects).go, TimelineGo::Entry(871));
     let there = answer(wish(&effects), Some(871), vec![row(871, "x")]);
@@ -257,7 +257,7 @@ fn a_folded_row_says_how_many_it_stands_for_and_enter_asks_for_them() {
 fn a_hit_that_is_folded_with_others_is_shown_by_itself() {
     let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     let effects = keys(&mut deck, "/cookie");
-    update(&mut deck, found(question(&effects).1));
+    update(&mut deck, found(&effects));
     let effects = keys(&mut deck, "<enter>");
     let asked = wish(&effects);
     assert_eq!(
@@ -393,9 +393,12 @@ fn question(effects: &[Effect]) -> (String, u64) {
     found.expect("the record is searched")
 }
 
-fn found(number: u64) -> Msg {
+/// The answer to the last question.
+fn found(effects: &[Effect]) -> Msg {
+    let (words, number) = question(effects);
     Msg::Found(Box::new(FoundEntries {
         number,
+        words,
         ..found_entries()
     }))
 }
@@ -405,11 +408,10 @@ fn each_key_searches_the_whole_record_and_only_the_last_answer_counts() {
     let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     let effects = keys(&mut deck, "/cookie");
     assert_eq!(effects.len(), 6, "one question for each key");
-    let (words, number) = question(&effects);
-    assert_eq!(words, "cookie");
-    update(&mut deck, found(number - 1));
+    assert_eq!(question(&effects).0, "cookie");
+    update(&mut deck, found(&effects[..5]));
     assert!(shown(&deck).contains("searching"), "{}", shown(&deck));
-    update(&mut deck, found(number));
+    update(&mut deck, found(&effects));
     let screen = shown(&deck);
     assert!(screen.contains("1 of 5 in the whole record"), "{screen}");
     assert!(screen.contains("^[[2Jcookie<U+202E>"), "{screen}");
@@ -448,7 +450,7 @@ fn escape_leaves_all_as_it_was_and_earlier_searches_come_back() {
     assert_eq!(shown(&deck), focused);
     for words in ["lock", "cookie"] {
         let effects = keys(&mut deck, &format!("/{words}"));
-        update(&mut deck, found(question(&effects).1));
+        update(&mut deck, found(&effects));
         let effects = keys(&mut deck, "<enter>");
         let there = answer(wish(&effects), Some(871), vec![row(871, "x")]);
         update(&mut deck, Msg::View(Box::new(there)));
@@ -489,7 +491,7 @@ fn what_cannot_be_searched_says_why_and_chips_hold_for_the_search_too() {
 fn what_was_searched_for_without_a_daemon_is_searched_for_by_the_next_one() {
     let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     let effects = keys(&mut deck, "/cook");
-    update(&mut deck, found(question(&effects).1));
+    update(&mut deck, found(&effects));
     update(&mut deck, Msg::View(Box::new(disconnected())));
     keys(&mut deck, "ie");
     let effects = update(&mut deck, Msg::View(Box::new(pair_at_work())));
@@ -547,7 +549,7 @@ fn from_an_open_entry_one_goes_on_though_the_timeline_has_followed_what_came_sin
 fn sealed_sessions_are_searched_on_a_key_and_said_to_be() {
     let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     let effects = keys(&mut deck, "/cookie");
-    update(&mut deck, found(question(&effects).1));
+    update(&mut deck, found(&effects));
     let effects = keys(&mut deck, "<ctrl-t><ctrl-t>");
     let [.., Effect::Search { place, words, .. }] = &effects[..] else {
         panic!("{effects:?}");
@@ -600,7 +602,7 @@ fn sealed_sessions_are_searched_on_a_key_and_said_to_be() {
 fn hits_of_the_words_before_are_not_taken_for_those_that_are_typed() {
     let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     let effects = keys(&mut deck, "/cookie");
-    update(&mut deck, found(question(&effects).1));
+    update(&mut deck, found(&effects));
     let effects = keys(&mut deck, "s<enter>");
     assert!(
         matches!(&effects[..], [Effect::Search { .. }]),
@@ -627,7 +629,7 @@ fn a_hit_of_all_places_is_gone_to_without_the_chips_that_would_hide_it() {
     ) {
         effects = keys(&mut deck, "<ctrl-t>");
     }
-    update(&mut deck, found(question(&effects).1));
+    update(&mut deck, found(&effects));
     let effects = keys(&mut deck, "<enter>");
     let wish = wish(&effects);
     assert!(matches!(wish.go, TimelineGo::Entry(_)));
@@ -693,7 +695,7 @@ fn each_place_is_a_chip_that_a_key_or_a_click_chooses_and_a_task_opens_its_card(
 fn another_record_forgets_places_and_hits_of_the_one_before() {
     let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     let effects = keys(&mut deck, "/cookie");
-    update(&mut deck, found(question(&effects).1));
+    update(&mut deck, found(&effects));
     let mut cleared = pair_at_work();
     cleared.session_id = "another".to_owned();
     cleared.timeline.clear();

@@ -44,20 +44,20 @@ impl Daemon {
         let pair = RuntimeSession::default();
         let entry = self.entry(codex, None, fact, "", Some(pair));
         self.record_mere_fact(entry);
-        match self.codex.hook_review() {
-            // It runs ahead of whatever the model is asked next.
-            Some(HookReview::Trusted) => {
-                self.codex.owe_packet(true);
-                self.compaction_is_over();
-            }
-            _ => self.inject_after_compaction(),
+        let is_trusted = self.codex.hook_review() == Some(&HookReview::Trusted);
+        // It runs ahead of whatever the model is asked next, or has been quicker than this word.
+        if is_trusted || self.codex.hook_packet().is_awaited() {
+            self.owe_hook_packet();
+            self.compaction_is_over();
+        } else {
+            self.inject_after_compaction();
         }
     }
 
     /// Puts the packet of a compaction into the thread.
     pub(in crate::daemon) fn inject_after_compaction(&mut self) {
         // The hook has no other one to give.
-        self.codex.owe_packet(false);
+        self.settle_hook_packet();
         let then = |daemon: &mut Self, packet: Option<RecordedPacket>| {
             if let Some(packet) = packet {
                 daemon.give_codex(packet, false);

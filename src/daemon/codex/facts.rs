@@ -109,10 +109,14 @@ impl Daemon {
             CodexFact::CompactionBegan => {
                 let (life, is_asked) = (self.codex.life(), false);
                 self.codex_input(CodexInput::CompactionBegan { life, is_asked });
+                self.codex.hook_packet().begin();
             }
             CodexFact::HookReviewed { review } => self.codex_hook_reviewed(review),
             CodexFact::HookGaveNothing => self.codex_hook_gave_nothing(),
-            CodexFact::NotCompacted => self.compaction_is_over(),
+            CodexFact::NotCompacted => {
+                self.settle_hook_packet();
+                self.compaction_is_over();
+            }
             CodexFact::Compacted { turn_id, in_turn } => self.codex_compacted(&turn_id, in_turn),
             CodexFact::TurnTraced { files, said } => self.codex_touched(files, &said),
             CodexFact::PacketGiven {
@@ -253,9 +257,10 @@ impl Daemon {
             thread: thread_id,
         });
         self.find_codex_packet();
-        match is_another {
-            true => self.codex.owe_packet(false),
-            false => self.find_owed_packet(is_other_server),
+        if is_another {
+            self.settle_hook_packet();
+        } else {
+            self.find_owed_packet(is_other_server);
         }
     }
 

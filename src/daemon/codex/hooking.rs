@@ -42,9 +42,33 @@ impl Daemon {
 
     /// Codex runs our hook: after a compaction, and before the model is asked again.
     pub(in crate::daemon) fn codex_hook_asks(&mut self, params: &HookParams, reply: ReplySender) {
-        if !self.is_visible_threads(params) || !self.codex.take_owed_packet() {
-            return answer(reply, Ok(Reply::Hook(HookReply::default())));
+        if !self.is_visible_threads(params) {
+            return answer_with_nothing(reply);
         }
+        match self.codex.hook_packet().ask(reply) {
+            Some((reply, true)) => self.give_by_hook(reply),
+            Some((reply, false)) => answer_with_nothing(reply),
+            None => {}
+        }
+    }
+
+    /// Codex was compacted: our hook gives the packet, now where it waits for it.
+    pub(in crate::daemon) fn owe_hook_packet(&mut self) {
+        if let Some(reply) = self.codex.hook_packet().owe() {
+            self.give_by_hook(reply);
+        }
+    }
+
+    /// Our hook has no packet to give. Whether it had one.
+    pub(in crate::daemon) fn settle_hook_packet(&mut self) -> bool {
+        let (was_owed, waiting) = self.codex.hook_packet().settle();
+        if let Some(reply) = waiting {
+            answer_with_nothing(reply);
+        }
+        was_owed
+    }
+
+    fn give_by_hook(&mut self, reply: ReplySender) {
         let then = |daemon: &mut Self, packet: Option<RecordedPacket>| {
             let text = packet.as_ref().map(|packet| packet.text.clone());
             if let Some(packet) = packet {
@@ -57,7 +81,7 @@ impl Daemon {
 
     /// The model goes on without what the hook was to give.
     pub(in crate::daemon) fn codex_hook_gave_nothing(&mut self) {
-        if self.codex.take_owed_packet() {
+        if self.settle_hook_packet() {
             tracing::info!("our hook gave codex nothing");
             self.inject_after_compaction();
         }
@@ -74,9 +98,12 @@ impl Daemon {
             compaction.is_some_and(|compaction| packet < Some(compaction.seq))
         });
         let is_owed = is_owed && self.codex.wants_hook();
-        match is_owed && is_other_server {
-            true => self.inject_after_compaction(),
-            false => self.codex.owe_packet(is_owed),
+        if is_owed && is_other_server {
+            self.inject_after_compaction();
+        } else if is_owed {
+            self.owe_hook_packet();
+        } else {
+            self.settle_hook_packet();
         }
     }
 
@@ -90,4 +117,8 @@ impl Daemon {
             name.ends_with(&thread)
         })
     }
+}
+
+fn answer_with_nothing(reply: ReplySender) {
+    answer(reply, Ok(Reply::Hook(HookReply::default())));
 }

@@ -5,7 +5,7 @@ use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::id::{ThreadId, TurnId};
 use crate::store::testing::Place;
-use crate::wire::control::{CODEX_COMPACTED, Command, HookParams, Reply, Role};
+use crate::wire::control::{CODEX_COMPACTED, Command, HookParams, Refusal, Reply, Role};
 use crate::wire::status::HookReview;
 
 /// A daemon whose hook Codex has reviewed, and a process of that hook.
@@ -25,17 +25,26 @@ fn compacted(rig: &mut Rig) {
     });
 }
 
-/// What the hook gets to print, run in the conversation of this thread.
-async fn asks(rig: &mut Rig, hook: &Guest, thread: &str) -> Option<String> {
-    let command = Command::Hook(HookParams {
+/// The hook runs in the conversation of this thread.
+fn ask_in(thread: &str) -> Command {
+    Command::Hook(HookParams {
         event: CODEX_COMPACTED.to_owned(),
         transcript: Some(format!("/s/rollout-2026-11-22T01-02-03-{thread}.jsonl")),
         ..HookParams::default()
-    });
-    let Ok(Reply::Hook(reply)) = rig.call(hook, command).await else {
+    })
+}
+
+/// What the hook gets to print.
+fn text_of(reply: Result<Reply, Refusal>) -> Option<String> {
+    let Ok(Reply::Hook(reply)) = reply else {
         panic!("the hook is answered");
     };
     reply.additional_context
+}
+
+/// What the hook gets to print, run in the conversation of this thread.
+async fn asks(rig: &mut Rig, hook: &Guest, thread: &str) -> Option<String> {
+    text_of(rig.call(hook, ask_in(thread)).await)
 }
 
 /// Of each packet that the adapter was told of, whether our hook gives it.
@@ -76,6 +85,44 @@ async fn the_hook_of_our_thread_gets_the_packet_of_a_compaction_once() {
         None,
         "it was given"
     );
+}
+
+/// The end of a compaction is told only behind an answer that the adapter waits for.
+#[tokio::test]
+async fn a_hook_that_is_quicker_than_the_word_of_the_compaction_waits_for_it() {
+    let place = Place::new();
+    let (mut rig, hook) = reviewed(&place).await;
+    rig.fact(CodexFact::CompactionBegan);
+    let asked = rig.ask(&hook, ask_in("thread-1"));
+    rig.settle().await;
+    compacted(&mut rig);
+    rig.settle().await;
+    let text = text_of(asked.await.unwrap()).unwrap();
+    assert!(text.contains("Sort the pears"), "{text}");
+    assert_eq!(told(&mut rig).await, [true]);
+
+    rig.fact(CodexFact::CompactionBegan);
+    let asked = rig.ask(&hook, ask_in("thread-1"));
+    rig.settle().await;
+    rig.fact(CodexFact::NotCompacted);
+    assert_eq!(text_of(asked.await.unwrap()), None);
+
+    // Nobody has reviewed it, as far as is known; but it runs.
+    rig.fact(CodexFact::HookReviewed { review: None });
+    rig.fact(CodexFact::CompactionBegan);
+    let asked = rig.ask(&hook, ask_in("thread-1"));
+    rig.settle().await;
+    compacted(&mut rig);
+    rig.settle().await;
+    assert!(text_of(asked.await.unwrap()).is_some());
+    assert_eq!(told(&mut rig).await, [true]);
+
+    // One that gave up meanwhile: the packet is put in.
+    rig.fact(CodexFact::CompactionBegan);
+    drop(rig.ask(&hook, ask_in("thread-1")));
+    rig.settle().await;
+    compacted(&mut rig);
+    assert_eq!(put_in(&mut rig).await, [false]);
 }
 
 /// Waits for the packets that are put in: git is read on a thread of its own.
