@@ -128,8 +128,13 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         }
         EntryKind::Delivery(record) => fold_delivery(world, entry, record),
         EntryKind::AgentChanged(change) => {
-            let was_busy = world.agents.get(&change.agent).map(|agent| agent.state);
-            let begins = change.state == AgentState::Busy && was_busy != Some(AgentState::Busy);
+            let was = world.agents.get(&change.agent).map(|agent| agent.state);
+            // After a dialog, or a silence, it goes on with its turn.
+            let is_in_turn = matches!(
+                was,
+                Some(AgentState::Busy | AgentState::Waiting | AgentState::Stale)
+            );
+            let begins = change.state == AgentState::Busy && !is_in_turn;
             // Codex's turns are recorded as such.
             if begins && change.agent == Agent::Claude {
                 turn_begins(world, entry, change.agent);

@@ -17,8 +17,11 @@ pub const PACKET_CHARS_MAX: usize = 8_000;
 /// The whole of a packet at a beginning, where most of it is still known, in characters.
 pub const SHORT_CHARS_MAX: usize = 2_000;
 
-/// What the last line may take, in characters.
-const LAST_LINE_CHARS_MAX: usize = 200;
+/// What the last line may take, in characters: it names every section.
+const LAST_LINE_CHARS_MAX: usize = 400;
+
+/// Up to this weight the first item of a section comes before the second one of any.
+const WEIGHS: u8 = 2;
 
 /// What git knows, gathered by somebody else.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -75,27 +78,29 @@ const HOW: &str = "read_context {\"view\":\"resume\"}";
 impl Packet {
     /// The packet of an agent as the world is; none when the record knows nothing of its work.
     ///
-    /// Sections fill in the order of their weight; an item is whole or absent.
+    /// Sections fill in the order of their weight; an item is whole or absent, and one that has no
+    /// room leaves it to those behind it.
     pub fn of(world: &Snapshot, git: Option<&GitFacts>, terms: PacketTerms<'_>) -> Option<Self> {
         let sections = sections(world, git, terms.agent, terms.pair);
         if !sections.iter().any(|section| section.is_work) {
             return None;
         }
         let head = head(terms);
-        let room = terms
-            .chars_max
-            .saturating_sub(head.chars().count() + LAST_LINE_CHARS_MAX);
-        let kept = kept(&sections, room);
+        let room = terms.chars_max.saturating_sub(head.chars().count());
+        let all = kept(&sections, room);
+        let kept = match all.iter().flatten().all(|is_kept| *is_kept) {
+            true => all,
+            false => kept(&sections, room.saturating_sub(LAST_LINE_CHARS_MAX)),
+        };
         let mut text = head;
         let mut left_out = Vec::new();
         for (section, kept) in sections.iter().zip(kept) {
-            if kept > 0 {
+            let mut items = kept_items(section, &kept).peekable();
+            if items.peek().is_some() {
                 text.push_str(&title(section));
-                for item in &section.items[..kept] {
-                    text.push_str(&line(item));
-                }
             }
-            let count = section.items.len() - kept;
+            items.for_each(|item| text.push_str(&line(item)));
+            let count = kept.iter().filter(|is_kept| !**is_kept).count();
             if count > 0 {
                 left_out.push(LeftOut {
                     what: section.title,
@@ -104,17 +109,12 @@ impl Packet {
                 });
             }
         }
-        if let Some(first) = left_out.first() {
-            let all: usize = left_out.iter().map(|left| left.count).sum();
-            let others = match left_out.len() {
-                1 => String::new(),
-                sections => format!(" and {} more sections", sections - 1),
-            };
-            let _ = write!(
-                text,
-                "\n[left out: {all} of {}{others}; {HOW} has all of it]",
-                first.what
-            );
+        if !left_out.is_empty() {
+            let named = left_out
+                .iter()
+                .map(|left| format!("{} of {}", left.count, left.what));
+            let named = named.collect::<Vec<_>>().join(", ");
+            let _ = write!(text, "\n[left out: {named}; {HOW} has all of it]");
         }
         Some(Self { text, left_out })
     }
@@ -136,28 +136,39 @@ fn head(terms: PacketTerms<'_>) -> String {
     )
 }
 
-/// How many items of each section there is room for.
-fn kept(sections: &[Section], mut room: usize) -> Vec<usize> {
-    let mut kept = vec![0; sections.len()];
+/// Which items of each section there is room for: the first one of each section that weighs, then
+/// the others, so that no long list takes the room of the next step.
+fn kept(sections: &[Section], mut room: usize) -> Vec<Vec<bool>> {
+    let mut kept: Vec<Vec<bool>> = sections
+        .iter()
+        .map(|section| vec![false; section.items.len()])
+        .collect();
     let mut order: Vec<usize> = (0..sections.len()).collect();
     order.sort_by_key(|at| sections[*at].weight);
-    for at in order {
+    let weighs = order.iter().filter(|at| sections[**at].weight <= WEIGHS);
+    let firsts = weighs.map(|at| (*at, 0));
+    let others = order
+        .iter()
+        .flat_map(|at| (0..sections[*at].items.len()).map(|item| (*at, item)));
+    for (at, item) in firsts.chain(others) {
+        if kept[at][item] {
+            continue;
+        }
         let section = &sections[at];
-        for item in &section.items {
-            let title = if kept[at] == 0 {
-                title(section)
-            } else {
-                String::new()
-            };
-            let chars = title.chars().count() + line(item).chars().count();
-            let Some(rest) = room.checked_sub(chars) else {
-                break;
-            };
+        let is_first = !kept[at].contains(&true);
+        let title = is_first.then(|| title(section).chars().count());
+        let chars = title.unwrap_or(0) + line(&section.items[item]).chars().count();
+        if let Some(rest) = room.checked_sub(chars) {
             room = rest;
-            kept[at] += 1;
+            kept[at][item] = true;
         }
     }
     kept
+}
+
+fn kept_items<'a>(section: &'a Section, kept: &'a [bool]) -> impl Iterator<Item = &'a String> {
+    let items = section.items.iter().zip(kept);
+    items.filter(|(_, is_kept)| **is_kept).map(|(item, _)| item)
 }
 
 fn title(section: &Section) -> String {

@@ -361,10 +361,17 @@ fn replace(place: &mut Option<StatedText>, said: StatedText) {
     }
 }
 
-/// Adds to a list; what was said before in the same words moves to its end.
+/// Adds to a list; what was said before in the same words moves to its end. Where it is full, what
+/// an agent said first gives way, and what the operator said only to the operator.
 fn list(listed: &mut VecDeque<StatedText>, said: StatedText) {
-    listed.retain(|old| old.text != said.text);
-    push(listed, said, LISTED_MAX);
+    let same = listed.iter().position(|old| old.text == said.text);
+    let old = same.and_then(|at| listed.remove(at));
+    let said = old.filter(|old| old.outlasts(&said)).unwrap_or(said);
+    if listed.len() >= LISTED_MAX {
+        let an_agents = listed.iter().position(|old| old.tag != StateTag::You);
+        listed.remove(an_agents.unwrap_or(0));
+    }
+    listed.push_back(said);
 }
 
 fn push<T>(kept: &mut VecDeque<T>, item: T, max: usize) {

@@ -106,12 +106,19 @@ impl StatedText {
         }
     }
 
+    /// Whether it stays as it is where this says the same words later: whose words they are is not
+    /// changed by who repeats them.
+    pub(super) fn outlasts(&self, later: &Self) -> bool {
+        let is_operators = self.tag == StateTag::You && later.tag != StateTag::You;
+        is_operators || (later.tag == StateTag::Auto && self.tag != StateTag::Auto)
+    }
+
     /// Whether this takes the place of what was said before.
     pub fn replaces(&self, old: &Self) -> bool {
-        if old.pinned {
-            return self.tag == StateTag::You;
-        }
         match (self.tag, old.tag) {
+            // An agent that rests is still in the turn that it said something in.
+            (StateTag::You, _) => true,
+            _ if old.pinned => false,
             (StateTag::Auto, StateTag::Auto) => true,
             (StateTag::Auto, _) => self.turn >= old.turn.saturating_add(AUTO_AFTER_TURNS),
             _ => self.turn > old.turn || self.tag.rank() >= old.tag.rank(),

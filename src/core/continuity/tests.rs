@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod inferring;
+mod work_files;
 
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
@@ -76,18 +77,19 @@ impl Record {
     }
 
     fn turn(&mut self) -> &mut Self {
-        for state in [AgentState::Idle, AgentState::Busy] {
-            let change = AgentChanged {
-                agent: Agent::Claude,
-                state,
-                pid: None,
-                thread_id: None,
-                why: None,
-                until_ms: None,
-            };
-            self.put(Party::System, "", EntryKind::AgentChanged(change));
-        }
-        self
+        self.claude_is(AgentState::Idle).claude_is(AgentState::Busy)
+    }
+
+    fn claude_is(&mut self, state: AgentState) -> &mut Self {
+        let change = AgentChanged {
+            agent: Agent::Claude,
+            state,
+            pid: None,
+            thread_id: None,
+            why: None,
+            until_ms: None,
+        };
+        self.put(Party::System, "", EntryKind::AgentChanged(change))
     }
 
     fn fact(&mut self, by: Party, fact: ContinuityFact) -> &mut Self {
@@ -147,6 +149,85 @@ fn what_the_operator_pins_stays_until_the_operator_says_otherwise() {
     assert_eq!(record.objective(), "mine [you]");
     record.note(Party::Human, NoteKind::Goal, "mine, anew");
     assert_eq!(record.objective(), "mine, anew [you]");
+}
+
+/// An agent that rests is still in the turn of its last marker.
+#[test]
+fn the_operators_word_counts_at_once_and_a_pin_holds_from_there() {
+    let mut record = Record::default();
+    record.turn().marker(NoteKind::Goal, "by marker");
+    record.marker(NoteKind::NextStep, "its step");
+    record.note(Party::Human, NoteKind::Goal, "mine");
+    assert_eq!(record.objective(), "mine [you]");
+    record.note(Party::Human, NoteKind::NextStep, "my step");
+    let steps = record.state().next_steps.iter();
+    let steps: Vec<&str> = steps.map(|step| step.text.as_str()).collect();
+    assert_eq!(steps, ["my step"]);
+    record.marker(NoteKind::Goal, "by marker, again");
+    assert_eq!(record.objective(), "by marker, again [marker]");
+    let pinned = json!({PINNED: true});
+    record.put_with(Party::Human, "held", note(NoteKind::Goal), pinned);
+    record.marker(NoteKind::Goal, "not this one");
+    assert_eq!(record.objective(), "held [you]");
+}
+
+#[test]
+fn what_the_operator_said_stays_the_operators_whoever_repeats_it_and_however_long_the_list() {
+    let mut record = Record::default();
+    record.turn();
+    record.note(Party::Human, NoteKind::Constraint, "No new crates");
+    record.note(claude(), NoteKind::Constraint, "No new crates");
+    for at in 0..30 {
+        record.note(claude(), NoteKind::Constraint, &at.to_string());
+    }
+    let auto = json!({STATE_TAG: "auto"});
+    record.put_with(claude(), "29", note(NoteKind::Constraint), auto);
+    let said = record.state().constraints.iter();
+    let said: Vec<(&str, &str)> = said
+        .map(|said| (said.text.as_str(), said.tag.as_str()))
+        .collect();
+    assert_eq!(said[0], ("No new crates", "you"));
+    assert_eq!(said.last(), Some(&("29", "note")));
+    assert_eq!(said.len(), 20);
+}
+
+#[test]
+fn a_dialog_and_a_silence_are_no_turn() {
+    let mut record = Record::default();
+    record.turn().marker(NoteKind::NextStep, "a");
+    for between in [AgentState::Waiting, AgentState::Stale, AgentState::Waiting] {
+        record.claude_is(between).claude_is(AgentState::Busy);
+    }
+    record.marker(NoteKind::NextStep, "b");
+    assert_eq!(record.state().turns, 1);
+    assert_eq!(record.state().next_steps.len(), 2);
+    record.turn();
+    assert_eq!(record.state().turns, 2);
+}
+
+#[test]
+fn no_long_list_takes_the_room_of_the_next_step_and_the_last_line_names_all_that_is_left_out() {
+    let mut record = Record::default();
+    record.turn();
+    record.note(claude(), NoteKind::Goal, "Sort the plums");
+    for at in 0..9 {
+        let long = format!("{at} {}", "x".repeat(900));
+        record.note(claude(), NoteKind::Constraint, &long);
+        record.note(claude(), NoteKind::Assumption, &long);
+    }
+    record.note(claude(), NoteKind::NextStep, "Weigh them");
+    let packet = record.packet(2_500).unwrap();
+    for held in [
+        "Sort the plums",
+        "8 xxx",
+        "Weigh them",
+        "## Before you go on",
+    ] {
+        assert!(packet.text.contains(held), "{held}: {}", packet.text);
+    }
+    let last = packet.text.lines().last().unwrap();
+    let expected = "[left out: 8 of Constraints, 9 of Assumptions; ";
+    assert!(last.starts_with(expected), "{last}");
 }
 
 #[test]
@@ -377,7 +458,12 @@ proptest! {
         let left: usize = packet.left_out.iter().map(|left| left.count).sum();
         prop_assert_eq!(whole.left_out.len(), 0);
         prop_assert_eq!(items(&packet.text) + left, items(&whole.text));
-        prop_assert_eq!(left > 0, packet.text.contains("\n[left out: "));
+        let last = packet.text.lines().last().unwrap_or_default();
+        prop_assert_eq!(left > 0, last.starts_with("[left out: "));
+        for left in &packet.left_out {
+            let named = format!("{} of {}", left.count, left.what);
+            prop_assert!(last.contains(&named), "{}: {}", named, last);
+        }
     }
 
     #[test]

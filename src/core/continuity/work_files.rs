@@ -264,14 +264,14 @@ impl WorkSources<'_> {
     /// after it.
     fn summaries(&self, state: &ContinuityState) -> Vec<(u64, String)> {
         let summaries = state.compactions.iter().filter_map(|seen| {
-            let mut entries = self
-                .entries
-                .iter()
-                .skip_while(|entry| entry.seq != seen.seq);
-            let compacted = entries.next()?;
-            let given = entries
-                .take_while(|entry| !matches!(self.fact(entry), Some(ContinuityFact::Compacted(_))))
-                .find(|entry| self.is_offer(entry));
+            let at = self.entries.iter().position(|entry| entry.seq == seen.seq);
+            let (before, rest) = self.entries.split_at(at?);
+            let (compacted, after) = rest.split_first()?;
+            // Claude is given its packet before its compaction is recorded, Codex after that.
+            let given = match self.agent {
+                Agent::Claude => self.given_among(before.iter().rev()),
+                Agent::Codex => self.given_among(after.iter()),
+            };
             let at = (self.time)(seen.at_ms);
             let summary = match compacted.content.as_str() {
                 "" => "(its vendor told none)",
@@ -289,19 +289,32 @@ impl WorkSources<'_> {
         summaries.collect()
     }
 
-    fn is_offer(&self, entry: &Entry) -> bool {
-        matches!(
-            self.fact(entry),
-            Some(ContinuityFact::Reloaded(Reload {
-                step: ReloadStep::Offered { .. },
-                ..
-            }))
-        )
+    /// The packet of a compaction, where none other lies between.
+    fn given_among<'b>(&self, entries: impl Iterator<Item = &'b Entry>) -> Option<&'b Entry> {
+        let is_compaction =
+            |entry: &&Entry| matches!(self.fact(entry), Some(ContinuityFact::Compacted(_)));
+        let mut own = entries.take_while(|entry| !is_compaction(entry));
+        own.find(|entry| {
+            let offered = self.offered(entry);
+            offered.is_some_and(|reload| reload.cause == ReloadCause::Compacted)
+        })
+    }
+
+    fn offered<'b>(&self, entry: &'b Entry) -> Option<&'b Reload> {
+        match self.fact(entry) {
+            Some(ContinuityFact::Reloaded(reload)) => {
+                matches!(reload.step, ReloadStep::Offered { .. }).then_some(reload)
+            }
+            _ => None,
+        }
     }
 
     fn given(&self, state: &ContinuityState) -> Option<&str> {
         let packet = state.packet.as_ref()?;
-        let mut offers = self.entries.iter().filter(|entry| self.is_offer(entry));
+        let mut offers = self
+            .entries
+            .iter()
+            .filter(|entry| self.offered(entry).is_some());
         let offer = offers.find(|entry| entry.id == packet.id)?;
         Some(&offer.content)
     }
