@@ -26,6 +26,8 @@ struct Metered {
     /// A thread's id, or the path of a transcript.
     conversation: Option<String>,
     meter: ContextMeter,
+    /// What it held when the compaction began that is not recorded yet, in tokens.
+    before: Option<u64>,
     nearly_full_since: Option<i64>,
 }
 
@@ -34,6 +36,7 @@ impl Metered {
         Self {
             conversation: None,
             meter: ContextMeter::new(agent),
+            before: None,
             nearly_full_since: None,
         }
     }
@@ -67,6 +70,7 @@ impl Contexts {
         if metered.conversation.as_deref() != Some(conversation) {
             metered.conversation = Some(conversation.to_owned());
             metered.meter.began_anew();
+            metered.before = None;
             metered.nearly_full_since = None;
         }
     }
@@ -104,6 +108,17 @@ impl Contexts {
     /// A turn is over.
     pub(super) fn turn_ended(&mut self, agent: Agent) {
         self.of(agent).meter.turn_ended();
+    }
+
+    /// A compaction begins, or its first sign is here.
+    pub(super) fn compaction_begins(&mut self, agent: Agent) {
+        let metered = self.of(agent);
+        metered.before = metered.meter.used();
+    }
+
+    /// What the context held when the compaction began that is recorded now, in tokens.
+    pub(super) fn take_before(&mut self, agent: Agent) -> Option<u64> {
+        self.of(agent).before.take()
     }
 
     /// The context was compacted, and holds so many tokens since, where that is known.

@@ -113,6 +113,7 @@ impl Daemon {
         events: mpsc::WeakSender<Event>,
     ) -> Self {
         let clock = Clock::start();
+        let reminders = Reminders::since(clock.now_ms());
         let handoff_dedup = HandoffDedup::of(recorder.world(), clock.now_ms());
         Self {
             dirs,
@@ -139,7 +140,7 @@ impl Daemon {
             deciding: PendingDecisions::default(),
             approvals: Approvals::default(),
             reloads: Reloads::default(),
-            reminders: Reminders::default(),
+            reminders,
             renderings: Renderings::default(),
             rules_watch: RulesWatch::default(),
             touched: TouchedFiles::default(),

@@ -60,6 +60,17 @@ fn rules_for(
     (shared, Arc::new(texts))
 }
 
+/// What an agent is told once of a compaction of the other one's.
+fn peer_compacted(peer: Agent, at_ms: i64) -> String {
+    let at = jiff::Timestamp::from_millisecond(at_ms).unwrap_or_default();
+    let at = at.strftime("%H:%M UTC");
+    let name = peer.title();
+    format!(
+        "[ctxrelay: {name}'s context was compacted at {at}. Of what you told it before that it has a \
+         summary, and what the shared record holds]"
+    )
+}
+
 impl Daemon {
     /// Makes a packet and records it; `then` gets it.
     pub(super) fn reload(&mut self, order: ReloadOrder, then: ThenReloaded) {
@@ -113,16 +124,15 @@ impl Daemon {
             self.codex.is_to_be_told();
             return then(self, None);
         }
-        if let Some(texts) = &facts.texts {
-            let begins = order.cause != ReloadCause::Compacted;
-            self.rules_are_told(order.agent, texts, begins);
-        }
         let packet = self.packet(&order, facts.git.as_ref());
         let mut text = packet.map(|packet| packet.text).unwrap_or_default();
         let room = order
             .all_chars_max()
             .saturating_sub(text.chars().count() + BETWEEN.len());
+        let has_more = facts.rules.as_ref().is_some_and(|rules| !rules.is_empty());
         let rules = facts.rules.and_then(|rules| rules.text(room, MORE_RULES));
+        // Where it has rules to be given and none has room, it has those of before.
+        let texts = facts.texts.filter(|_| !has_more || rules.is_some());
         if let Some(rules) = rules {
             if !text.is_empty() {
                 text.push_str(BETWEEN);
@@ -130,12 +140,15 @@ impl Daemon {
             text.push_str(&rules);
         }
         if text.is_empty() {
+            if let Some(texts) = texts {
+                self.rules_are_told(order.agent, &texts, order.begins());
+            }
             return then(self, None);
         }
         // What git tells was never masked, and what is given is what the record holds.
         let (text, _) = self.recorder.redactor().redact_text(&text);
         let text: String = text.chars().take(order.all_chars_max()).collect();
-        self.offer(order, text, then);
+        self.offer(order, text, texts, then);
     }
 
     /// What joins the next prompt of an agent, or the next message to it, when it has not said for
@@ -145,6 +158,27 @@ impl Daemon {
         let state = self.recorder.world().state_of(agent, pair);
         let state = state.filter(|_| reminds)?;
         self.reminders.take(agent, pair, state)
+    }
+
+    /// What rides along with the next prompt of an agent, or the next message to it: a reminder, and
+    /// that the other one was compacted.
+    pub(super) fn rides_along(&mut self, agent: Agent, pair: &RuntimeSession) -> Option<String> {
+        let reminder = self.reminder(agent, pair);
+        let states = self.recorder.world().continuity.get(&agent.peer());
+        let latest = states
+            .into_iter()
+            .flatten()
+            // Codex has one conversation for all pairs, and Claude one in each.
+            .filter(|(of, _)| agent == Agent::Codex || **of == RuntimeSession::default())
+            .filter_map(|(_, state)| state.compactions.back())
+            .map(|seen| seen.at_ms)
+            .max();
+        let compacted = latest.filter(|at_ms| self.reminders.is_news_to(agent, pair, *at_ms));
+        let compacted = compacted.map(|at_ms| peer_compacted(agent.peer(), at_ms));
+        match (reminder, compacted) {
+            (Some(reminder), Some(compacted)) => Some(format!("{reminder}\n\n{compacted}")),
+            (one, other) => one.or(other),
+        }
     }
 
     fn packet(&self, order: &ReloadOrder, git: Option<&GitFacts>) -> Option<Packet> {
@@ -171,7 +205,15 @@ impl Daemon {
         Packet::of(self.recorder.world(), git, terms)
     }
 
-    fn offer(&mut self, order: ReloadOrder, text: String, then: ThenReloaded) {
+    /// `texts`: the rules that the agent has with it.
+    fn offer(
+        &mut self,
+        order: ReloadOrder,
+        text: String,
+        texts: Option<Arc<RuleTexts>>,
+        then: ThenReloaded,
+    ) {
+        let begins = order.begins();
         let ReloadOrder {
             agent,
             pair,
@@ -211,6 +253,9 @@ impl Daemon {
                 }
                 let now_ms = daemon.clock.now_ms();
                 daemon.costs.add(agent, CostSort::Packets, chars, now_ms);
+                if let Some(texts) = texts {
+                    daemon.rules_are_told(agent, &texts, begins);
+                }
                 if let Some(before) = daemon.reloads.offer(agent, pair.clone(), reload) {
                     let why = "another packet followed before anything was known of it".to_owned();
                     daemon.note_reload(agent, &pair, before, ReloadStep::Unknown { why });

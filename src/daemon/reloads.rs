@@ -30,6 +30,11 @@ pub(super) struct ReloadOrder {
 }
 
 impl ReloadOrder {
+    /// Whether it is for another conversation than before, and not for one that goes on.
+    pub(super) fn begins(&self) -> bool {
+        self.cause != ReloadCause::Compacted
+    }
+
     /// The most of the packet and of the rules behind it, in characters: what Claude takes of one
     /// hook, and what Codex is given at once.
     pub(super) fn all_chars_max(&self) -> usize {
@@ -49,6 +54,16 @@ pub(super) struct RecordedPacket {
     pub(super) text: String,
 }
 
+/// A compaction of Claude's.
+#[derive(Debug)]
+struct BegunCompaction {
+    trigger: CompactionTrigger,
+    /// When, ms since the epoch.
+    began_ms: i64,
+    /// Claude began anew for it: one that the person stops, or that fails, never gets there.
+    is_done: bool,
+}
+
 /// Packets on their way.
 pub(super) struct Reloads<T> {
     /// With how the loop goes on.
@@ -56,8 +71,8 @@ pub(super) struct Reloads<T> {
     next: u64,
     /// Offered, and nothing is known yet.
     offered: BTreeMap<(Agent, RuntimeSession), Reload>,
-    /// Claude's compactions that began, ms, of which the end is not recorded.
-    compacting: BTreeMap<RuntimeSession, (CompactionTrigger, i64)>,
+    /// Claude's compactions that began, and of which the end is not recorded.
+    compacting: BTreeMap<RuntimeSession, BegunCompaction>,
 }
 
 impl<T> Default for Reloads<T> {
@@ -120,19 +135,45 @@ impl<T> Reloads<T> {
         trigger: CompactionTrigger,
         now_ms: i64,
     ) {
-        self.compacting.insert(pair, (trigger, now_ms));
+        let begun = BegunCompaction {
+            trigger,
+            began_ms: now_ms,
+            is_done: false,
+        };
+        self.compacting.insert(pair, begun);
+    }
+
+    /// Claude begins anew after a compaction.
+    pub(super) fn goes_on_compacted(&mut self, pair: &RuntimeSession) {
+        if let Some(begun) = self.compacting.get_mut(pair) {
+            begun.is_done = true;
+        }
+    }
+
+    /// Claude does something else: what made the compaction that is over, of which it said no more.
+    /// `is_new_turn`: one that was not done will not be.
+    pub(super) fn left_compaction(
+        &mut self,
+        pair: &RuntimeSession,
+        is_new_turn: bool,
+    ) -> Option<CompactionTrigger> {
+        let is_done = self.compacting.get(pair)?.is_done;
+        if !is_done && !is_new_turn {
+            return None;
+        }
+        let trigger = self.compacted(pair);
+        trigger.filter(|_| is_done)
     }
 
     /// Whether a Claude is compacting, as far as is known: of one that was taken back nothing is
     /// told before Claude's next prompt.
     pub(super) fn is_compacting(&self, now_ms: i64) -> bool {
-        let mut began = self.compacting.values().map(|(_, began_ms)| *began_ms);
+        let mut began = self.compacting.values().map(|begun| begun.began_ms);
         began.any(|began_ms| now_ms - began_ms < COMPACTION_MS)
     }
 
     /// Claude has compacted: what made it.
     pub(super) fn compacted(&mut self, pair: &RuntimeSession) -> Option<CompactionTrigger> {
-        let (trigger, _) = self.compacting.remove(pair)?;
-        Some(trigger)
+        self.compacting.remove(pair).map(|begun| begun.trigger)
     }
 }

@@ -1,5 +1,5 @@
 //! [`Reminders`]: after which turn each agent was reminded last that it has not said for long what
-//! it is at.
+//! it is at, and of which compaction of the other's it was told.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,32 @@ use crate::core::id::RuntimeSession;
 pub(super) struct Reminders {
     /// How many turns the agent had begun. As many as the record has states.
     said: BTreeMap<(Agent, RuntimeSession), u64>,
+    /// When the other's compaction was that each was told of last, ms since the epoch.
+    compactions: BTreeMap<(Agent, RuntimeSession), i64>,
+    /// What is older, a daemon of before has told; ms since the epoch.
+    since_ms: i64,
 }
 
 impl Reminders {
+    /// Of compactions from now on.
+    pub(super) fn since(now_ms: i64) -> Self {
+        Self {
+            since_ms: now_ms,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the agent was not told yet of this compaction of the other's; it counts as told.
+    pub(super) fn is_news_to(&mut self, agent: Agent, pair: &RuntimeSession, at_ms: i64) -> bool {
+        let key = (agent, pair.clone());
+        let told = self.compactions.get(&key).unwrap_or(&self.since_ms);
+        let is_news = at_ms > *told;
+        if is_news {
+            self.compactions.insert(key, at_ms);
+        }
+        is_news
+    }
+
     /// The reminder that is due and was not said yet; it counts as said.
     pub(super) fn take(
         &mut self,

@@ -19,6 +19,8 @@ const SAID_MAX: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct RulesWatch {
     told: BTreeMap<Agent, Arc<RuleTexts>>,
+    /// Agents whose beginning this daemon did not see: what the record says of their rules stays.
+    unseen: BTreeSet<Agent>,
     /// What Codex read when its conversation began: it reads no file again, not even after a
     /// compaction (0.169.0, observed).
     codex_began: Option<Arc<RuleTexts>>,
@@ -34,10 +36,23 @@ impl RulesWatch {
     /// An agent begins or was compacted, and has these now; `begins`: another conversation.
     pub(super) fn is_told(&mut self, agent: Agent, texts: &Arc<RuleTexts>, begins: bool) {
         self.told.insert(agent, Arc::clone(texts));
+        self.unseen.remove(&agent);
         self.last.get_or_insert_with(Instant::now);
         if agent == Agent::Codex && (begins || self.codex_began.is_none()) {
             self.codex_began = Some(Arc::clone(texts));
         }
+    }
+
+    /// An agent was here before this daemon was: it counts as told of these, as far as nothing else
+    /// is known.
+    pub(super) fn was_here(&mut self, agent: Agent, texts: &Arc<RuleTexts>) {
+        self.is_told(agent, texts, false);
+        self.unseen.insert(agent);
+    }
+
+    /// Whether the agent may have been told something else than what is known here.
+    pub(super) fn is_unseen(&self, agent: Agent) -> bool {
+        self.unseen.contains(&agent)
     }
 
     /// What Codex read by itself, when that is known.

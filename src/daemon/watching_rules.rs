@@ -90,7 +90,7 @@ impl Daemon {
             let now = self.rules_watch.told(agent);
             match (known, now) {
                 // Its beginning was not seen: from here on.
-                (None, None) => self.rules_watch.is_told(agent, &texts, false),
+                (None, None) => self.rules_watch.was_here(agent, &texts),
                 (Some((_, told, differ)), Some(now)) if Arc::ptr_eq(told, now) => {
                     self.record_rules(agent, differ);
                 }
@@ -109,15 +109,26 @@ impl Daemon {
     fn record_rules(&mut self, agent: Agent, differ: &[RulesDiff]) {
         let pair = RuntimeSession::default();
         let known = self.recorder.world().state_of(agent, &pair);
-        let known: Vec<(&str, &str)> = known
+        let known: Vec<&ChangedRules> = known
             .into_iter()
             .flat_map(|state| &state.rules_changed)
-            .map(|seen| (seen.changed.file.as_str(), seen.changed.lines.as_str()))
+            .map(|seen| &seen.changed)
             .collect();
-        let now = differ
+        let is_same = |(known, differs): (&&ChangedRules, &RulesDiff)| {
+            known.file == differs.file && known.lines == differs.lines
+        };
+        if known.len() == differ.len() && known.iter().zip(differ).all(is_same) {
+            return;
+        }
+        // What differed before this daemon began differs still.
+        let is_unseen = self.rules_watch.is_unseen(agent);
+        let of_before = known
             .iter()
-            .map(|differs| (differs.file.as_str(), differs.lines.as_str()));
-        if now.eq(known) {
+            .filter(|known| !differ.iter().any(|differs| differs.file == known.file))
+            .filter(|_| is_unseen)
+            .map(|known| (*known).clone());
+        let of_before: Vec<ChangedRules> = of_before.collect();
+        if differ.is_empty() && !of_before.is_empty() {
             return;
         }
         let since_ms = self.clock.now_ms() - RECENT_MS;
@@ -137,7 +148,7 @@ impl Daemon {
             lines: differs.lines.clone(),
         });
         let change = RulesChange {
-            files: files.collect(),
+            files: of_before.into_iter().chain(files).collect(),
         };
         let content = match change.files.as_slice() {
             [] => format!("{} has the project's rules of now", agent.title()),

@@ -125,7 +125,7 @@ fn a_hook_that_the_person_reviews_gives_the_packet_ahead_of_the_first_request() 
     for once in [PACKET, OBJECTIVE, RULE] {
         assert_eq!(request.count_of(once), 1, "{once}: {request:#?}");
     }
-    let given = [("hook", "offered"), ("hook", "given")];
+    let given = [("codex_hook", "offered"), ("codex_hook", "given")];
     wait_packets(&pair, &given);
     wait_review(&pair, "trusted");
     let said = format!("{:?}", run(&pair.ctxrelay(["doctor"])));

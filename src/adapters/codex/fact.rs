@@ -71,12 +71,14 @@ pub enum CodexFact {
         /// It joined a turn that was already running with another user message.
         steered: bool,
     },
-    /// What the turn that ends now touched, and its messages that say something of its work.
+    /// What the turn that ends now, or is compacted, touched since that was told last, and its messages.
     TurnTraced {
         /// Paths as Codex gives them, and commands that saw no end.
         files: TurnFiles,
         /// Each with markers, in their order.
         said: Vec<String>,
+        /// The turn ends.
+        is_over: bool,
     },
     /// A turn ended.
     TurnCompleted {

@@ -67,6 +67,14 @@ impl TurnTrace {
         }
     }
 
+    /// What it touched and said until now, which is told once; `None` where that is nothing.
+    pub(super) fn so_far(&mut self) -> Option<(TurnFiles, Vec<String>)> {
+        let running = std::mem::take(&mut self.running);
+        let until_now = std::mem::take(self);
+        self.running = running;
+        until_now.end()
+    }
+
     /// The turn is over: what it touched, and what it said; `None` where that is nothing.
     pub(super) fn end(self) -> Option<(TurnFiles, Vec<String>)> {
         let files = TurnFiles {
@@ -143,6 +151,31 @@ mod tests {
         assert_eq!(files.unfinished, ["sleep 1000"]);
         assert_eq!(said, ["nothing of it", marked]);
         assert_eq!(TurnTrace::default().end(), None);
+    }
+
+    #[test]
+    fn what_is_told_in_the_middle_of_a_turn_is_not_told_at_its_end() {
+        let mut trace = TurnTrace::default();
+        let written = |path: &str| {
+            item(json!({"type": "fileChange", "status": "completed", "changes": [{"path": path}]}))
+        };
+        trace.began(&item(
+            json!({"type": "commandExecution", "id": "1", "command": "sleep 1000"}),
+        ));
+        trace.completed(&written("/p/a.rs"));
+        trace.completed(&item(json!({"type": "agentMessage", "text": "early"})));
+        let (files, said) = trace.so_far().unwrap();
+        assert_eq!(
+            (files.written, files.unfinished),
+            (vec!["/p/a.rs".to_owned()], vec![])
+        );
+        assert_eq!(said, ["early"]);
+        assert_eq!(trace.so_far(), None);
+        trace.completed(&written("/p/b.rs"));
+        let (files, said) = trace.end().unwrap();
+        assert_eq!(files.written, ["/p/b.rs"]);
+        assert_eq!(files.unfinished, ["sleep 1000"], "it runs still");
+        assert!(said.is_empty());
     }
 
     #[test]

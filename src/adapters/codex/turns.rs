@@ -154,6 +154,15 @@ impl TurnBook {
                     && open.compactions.len() < COMPACTIONS_MAX
                 {
                     open.compactions.push(id.clone());
+                    // The packet that follows holds it.
+                    if let Some((files, said)) = open.trace.so_far() {
+                        let is_over = false;
+                        facts.push(CodexFact::TurnTraced {
+                            files,
+                            said,
+                            is_over,
+                        });
+                    }
                     facts.push(CodexFact::Compacted {
                         turn_id: TurnId::new(turn_id),
                         in_turn: open.has_items,
@@ -291,14 +300,14 @@ impl TurnBook {
         }
         // A turn that we saw nothing of: told whole, apart from the one that may be running.
         let mut missed = Self::new(self.thread_id.clone());
+        let mut told = Vec::new();
         for item in &turn.items {
-            missed.item(&turn.id, item, facts);
+            missed.item(&turn.id, item, &mut told);
         }
-        let mut ended = Vec::new();
-        missed.end_from_history(turn, fresh, &mut ended);
+        missed.end_from_history(turn, fresh, &mut told);
         // A daemon of before may have told what it touched.
-        ended.retain(|fact| !matches!(fact, CodexFact::TurnTraced { .. }));
-        facts.extend(ended);
+        told.retain(|fact| !matches!(fact, CodexFact::TurnTraced { .. }));
+        facts.extend(told);
     }
 
     fn end_from_history(&mut self, turn: &Turn, fresh: bool, facts: &mut Vec<CodexFact>) {
@@ -330,7 +339,12 @@ impl TurnBook {
     ) {
         self.closed = Some(turn.id.clone());
         if let Some((files, said)) = turn.trace.end() {
-            facts.push(CodexFact::TurnTraced { files, said });
+            let is_over = true;
+            facts.push(CodexFact::TurnTraced {
+                files,
+                said,
+                is_over,
+            });
         }
         facts.push(CodexFact::TurnCompleted {
             thread_id: self.thread_id.clone(),

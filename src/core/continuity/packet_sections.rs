@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::packet::GitFacts;
+use super::staleness::Staleness;
 use super::state::{ContinuityState, TouchedFile};
 use super::stated::StatedText;
 use crate::agent::{Agent, Party};
@@ -52,6 +53,7 @@ pub(super) fn sections(
     let state = view.state;
     let all = [
         work("Objective", 0, state.objective.iter().map(said).collect()),
+        section("Not said yet", 2, view.unsaid()),
         work("Constraints", 1, latest(&state.constraints)),
         work("Plan", 3, state.plan.iter().map(said).collect()),
         work("Decisions", 4, view.decisions()),
@@ -94,6 +96,21 @@ impl View<'_> {
     fn handoffs(&self) -> impl Iterator<Item = &Arc<HandoffSnapshot>> {
         let open = self.world.open_handoffs.values();
         open.filter(|handoff| self.is_ours(handoff.seq, handoff.runtime_session.as_ref()))
+    }
+
+    /// What an agent that works has not said of its work, or not for long.
+    fn unsaid(&self) -> Vec<String> {
+        let mut unsaid = Vec::new();
+        if self.state.objective.is_none() && !self.state.files.is_empty() {
+            unsaid.push("what you are at: append_note {\"kind\":\"goal\"}".to_owned());
+        }
+        let turns = self.state.turns_since_written;
+        if Staleness::of(turns) == Staleness::Loud {
+            unsaid.push(format!(
+                "anything for {turns} turns: what stands here may be old; append_note what changed"
+            ));
+        }
+        unsaid
     }
 
     fn decisions(&self) -> Vec<String> {

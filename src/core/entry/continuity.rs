@@ -166,11 +166,11 @@ words! {
 words! {
     /// The way by which an agent is given a packet.
     pub enum ReloadWay {
-        /// Claude's hook at the beginning of a session, which the very next request holds.
+        /// Claude's hook at the beginning of a session, or after a compaction, which the very next request holds.
         Hook = "hook",
         /// An item put into Codex's thread.
         Inject = "inject",
-        /// Codex's hook at the beginning of a session.
+        /// Our hook in Codex after a compaction.
         CodexHook = "codex_hook",
         /// It asked.
         Pull = "pull",

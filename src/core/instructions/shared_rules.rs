@@ -125,6 +125,11 @@ impl SharedRules {
         &self.rows
     }
 
+    /// Whether the agent reads all of them by itself.
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty() && self.left.is_empty()
+    }
+
     /// What is given, in at most so many characters; none when nothing is. Paragraphs are whole
     /// or absent. The last line names what is absent and `rest`, the way to get it.
     pub fn text(&self, chars_max: usize, rest: &str) -> Option<String> {

@@ -38,25 +38,34 @@ impl Daemon {
     ) {
         match params.event.as_str() {
             "UserPromptSubmit" => {
-                self.claude_went_on(pair);
+                self.claude_went_on(pair, true);
                 self.search_claudes_words(pair, params);
             }
             "PostToolUse" => {
-                self.claude_went_on(pair);
+                // A helper's goes on beside a compaction.
+                self.claude_went_on(pair, false);
                 self.claude_touched(pair, params);
             }
             "Stop" | "StopFailure" => {
-                self.claude_went_on(pair);
+                self.claude_went_on(pair, true);
                 self.record_touched(pair);
                 self.search_claudes_words(pair, params);
                 self.look_at_rules();
             }
             "PreCompact" => {
-                // What it said is in its context no more, and in the packet only from here.
+                // What it said and wrote is in its context no more, and in the packet only from here.
+                self.record_touched(pair);
                 self.search_claudes_words(pair, params);
                 let trigger = params.detail.as_deref().unwrap_or_default();
                 let now_ms = self.clock.now_ms();
                 self.reloads.compacts(pair.clone(), trigger.into(), now_ms);
+            }
+            "SessionStart" if params.detail.as_deref() == Some("compact") => {
+                self.reloads.goes_on_compacted(pair);
+            }
+            "SessionStart" => {
+                // What the Claude before this one began to compact stays as it was.
+                self.reloads.compacted(pair);
             }
             "PostCompact" => {
                 let summary = params.text.clone().unwrap_or_default();
@@ -66,6 +75,7 @@ impl Daemon {
             "SessionEnd" => {
                 self.record_touched(pair);
                 self.search_claudes_words(pair, params);
+                self.reloads.left_compaction(pair, true);
                 let why = "Claude's session ended before it was seen to go on".to_owned();
                 self.settle_reload(Agent::Claude, pair, ReloadStep::Unknown { why });
             }
@@ -158,9 +168,9 @@ impl Daemon {
 
     /// Claude's model was asked: what it was given before is in its context, and a compaction of
     /// which it said no more is over.
-    fn claude_went_on(&mut self, pair: &RuntimeSession) {
+    fn claude_went_on(&mut self, pair: &RuntimeSession, is_new_turn: bool) {
         self.settle_reload(Agent::Claude, pair, ReloadStep::Given);
-        if let Some(trigger) = self.reloads.compacted(pair) {
+        if let Some(trigger) = self.reloads.left_compaction(pair, is_new_turn) {
             self.record_compaction(pair, trigger, String::new());
         }
     }
@@ -173,7 +183,7 @@ impl Daemon {
     ) {
         let compaction = Compaction {
             trigger,
-            tokens_before: None,
+            tokens_before: self.contexts.take_before(Agent::Claude),
             tokens_after: None,
         };
         let fact = ContinuityFact::Compacted(compaction).of(Agent::Claude);

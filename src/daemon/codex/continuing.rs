@@ -33,10 +33,13 @@ impl Daemon {
         };
         let life = self.codex.life();
         self.codex_input(CodexInput::Compacted { life });
+        let before = self.contexts.take_before(Agent::Codex);
+        let now = self.contexts.used(Agent::Codex);
         let compaction = Compaction {
             trigger,
-            tokens_before: None,
-            tokens_after: None,
+            tokens_before: before,
+            // The figure of after it may come later than this.
+            tokens_after: now.filter(|now| before.is_some_and(|before| *now < before)),
         };
         let fact = ContinuityFact::Compacted(compaction).of(Agent::Codex);
         let codex = Party::Agent(Agent::Codex);
@@ -115,8 +118,13 @@ impl Daemon {
         self.codex_input(CodexInput::CompactionOver { life });
     }
 
-    /// What a turn that ends touched, and what it said of its work.
-    pub(in crate::daemon) fn codex_touched(&mut self, mut files: TurnFiles, said: &[String]) {
+    /// What a turn touched that ends or is compacted, and what it said of its work.
+    pub(in crate::daemon) fn codex_touched(
+        &mut self,
+        mut files: TurnFiles,
+        said: &[String],
+        is_over: bool,
+    ) {
         let pair = RuntimeSession::default();
         for path in &mut files.written {
             let below = Path::new(&*path).strip_prefix(&self.dirs.root).ok();
@@ -130,7 +138,7 @@ impl Daemon {
             let entry = self.entry(codex, None, fact, "", Some(pair.clone()));
             self.record_mere_fact(entry);
         }
-        self.hear(Agent::Codex, &pair, said, markers_of_turn(said), true);
+        self.hear(Agent::Codex, &pair, said, markers_of_turn(said), is_over);
         self.look_at_rules();
     }
 

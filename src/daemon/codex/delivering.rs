@@ -46,9 +46,9 @@ impl Daemon {
         let message = self.enveloped(&body, repeat);
         self.given.note(&message);
         let mut text = message.text;
-        if let Some(reminder) = self.reminder(Agent::Codex, &RuntimeSession::default()) {
+        if let Some(more) = self.rides_along(Agent::Codex, &RuntimeSession::default()) {
             text.push_str("\n\n");
-            text.push_str(&reminder);
+            text.push_str(&more);
         }
         if let Some(note) = self.tell_coordinator(&id) {
             text.push_str("\n\n");

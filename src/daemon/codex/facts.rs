@@ -110,6 +110,7 @@ impl Daemon {
                 let (life, is_asked) = (self.codex.life(), false);
                 self.codex_input(CodexInput::CompactionBegan { life, is_asked });
                 self.codex.hook_packet().begin();
+                self.contexts.compaction_begins(Agent::Codex);
             }
             CodexFact::HookReviewed { review } => self.codex_hook_reviewed(review),
             CodexFact::HookGaveNothing => self.codex_hook_gave_nothing(),
@@ -118,7 +119,11 @@ impl Daemon {
                 self.compaction_is_over();
             }
             CodexFact::Compacted { turn_id, in_turn } => self.codex_compacted(&turn_id, in_turn),
-            CodexFact::TurnTraced { files, said } => self.codex_touched(files, &said),
+            CodexFact::TurnTraced {
+                files,
+                said,
+                is_over,
+            } => self.codex_touched(files, &said, is_over),
             CodexFact::PacketGiven {
                 packet_id,
                 is_put_in,

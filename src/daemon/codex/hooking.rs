@@ -76,7 +76,7 @@ impl Daemon {
             }
             answer(reply, Ok(Reply::Hook(HookReply::of_text(text))));
         };
-        self.reload_compacted(ReloadWay::Hook, then);
+        self.reload_compacted(ReloadWay::CodexHook, then);
     }
 
     /// The model goes on without what the hook was to give.

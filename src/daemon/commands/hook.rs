@@ -93,13 +93,13 @@ impl Daemon {
                 if self.limits.holds(Agent::Claude) {
                     asked.with_nothing();
                 } else {
-                    let reminder = self.reminder(Agent::Claude, pair);
-                    let chars = reminder.as_ref().map_or(0, |text| text.chars().count());
+                    let more = self.rides_along(Agent::Claude, pair);
+                    let chars = more.as_ref().map_or(0, |text| text.chars().count());
                     let now_ms = self.clock.now_ms();
                     self.costs
                         .add(Agent::Claude, CostSort::Envelopes, chars, now_ms);
                     let give = |daemon: &mut Self, handed: HookReply| {
-                        asked.with(daemon, handed.followed_by(reminder));
+                        asked.with(daemon, handed.followed_by(more));
                     };
                     self.context_for(pair, HookPoint::Prompt, give);
                 }

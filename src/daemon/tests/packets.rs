@@ -1,14 +1,15 @@
 //! What agents are given after a compaction: recorded first, and what is not certain is said.
 
-use super::rig::Rig;
+use super::rig::{Guest, Rig};
 use super::silence::hook;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::Agent;
+use crate::core::delivery::OnBusy;
 use crate::core::entry::{NoteKind, ReloadStep};
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::store::testing::Place;
-use crate::wire::control::{Command, NoteParams, Reply, Role};
+use crate::wire::control::{Command, HookParams, NoteParams, Reply, Role};
 
 /// A packet that was recorded, and is now asked to be put into the thread.
 async fn recorded(rig: &mut Rig) -> EntryId {
@@ -119,4 +120,112 @@ async fn what_a_daemon_that_died_gave_to_claude_is_unknown() {
     rig.settle().await;
     let lost = step_of(&rig, Agent::Claude);
     assert!(matches!(lost, Some(ReloadStep::Unknown { .. })), "{lost:?}");
+}
+
+/// What Claude gets from a hook of its.
+async fn hears(rig: &mut Rig, hooks: &Guest, command: Command) -> String {
+    let Ok(Reply::Hook(reply)) = rig.call(hooks, command).await else {
+        panic!("the hook is answered");
+    };
+    reply.additional_context.unwrap_or_default()
+}
+
+async fn claude(rig: &mut Rig) -> Guest {
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    rig.settle().await;
+    hears(rig, &hooks, hook("SessionStart", Some("startup"))).await;
+    hooks
+}
+
+fn compactions_of(rig: &Rig, agent: Agent) -> u64 {
+    let world = rig.daemon.recorder.world();
+    let state = world.state_of(agent, &RuntimeSession::default());
+    state.map_or(0, |state| state.compactions_total)
+}
+
+#[tokio::test]
+async fn a_compaction_in_the_middle_of_a_turn_has_the_files_of_that_turn_in_its_packet() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let hooks = claude(&mut rig).await;
+    hears(&mut rig, &hooks, hook("UserPromptSubmit", None)).await;
+    let wrote = Command::Hook(HookParams {
+        event: "PostToolUse".to_owned(),
+        claude_pid: Some(7_000_000),
+        tool: Some("Write".to_owned()),
+        path: Some(place.dirs.root.join("plums.rs").display().to_string()),
+        ..HookParams::default()
+    });
+    hears(&mut rig, &hooks, wrote).await;
+    hears(&mut rig, &hooks, hook("PreCompact", Some("auto"))).await;
+    let packet = hears(&mut rig, &hooks, hook("SessionStart", Some("compact"))).await;
+    assert!(packet.contains("- plums.rs\n"), "{packet}");
+    assert!(packet.contains("Not said yet"), "no objective: {packet}");
+    hears(&mut rig, &hooks, hook("PostCompact", None)).await;
+    assert_eq!(compactions_of(&rig, Agent::Claude), 1);
+}
+
+#[tokio::test]
+async fn a_compaction_that_claude_gave_up_is_none() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let hooks = claude(&mut rig).await;
+    for after in ["UserPromptSubmit", "SessionEnd", "SessionStart"] {
+        hears(&mut rig, &hooks, hook("PreCompact", Some("manual"))).await;
+        // A helper of Claude's works on meanwhile, and says nothing of the compaction.
+        hears(&mut rig, &hooks, hook("PostToolUse", None)).await;
+        hears(&mut rig, &hooks, hook(after, Some("startup"))).await;
+        hears(&mut rig, &hooks, hook("UserPromptSubmit", None)).await;
+        assert_eq!(compactions_of(&rig, Agent::Claude), 0, "{after}");
+    }
+    hears(&mut rig, &hooks, hook("PreCompact", Some("auto"))).await;
+    hears(&mut rig, &hooks, hook("SessionStart", Some("compact"))).await;
+    hears(&mut rig, &hooks, hook("PostToolUse", None)).await;
+    assert_eq!(
+        compactions_of(&rig, Agent::Claude),
+        1,
+        "it said no more of it"
+    );
+}
+
+#[tokio::test]
+async fn each_agent_is_told_once_that_the_other_one_was_compacted() {
+    const LINE: &str = "context was compacted at";
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let hooks = claude(&mut rig).await;
+    let prompt = || hook("UserPromptSubmit", None);
+    let heard = hears(&mut rig, &hooks, prompt()).await;
+    assert!(!heard.contains(LINE), "{heard}");
+    rig.later(1_000).await;
+    rig.fact(CodexFact::Compacted {
+        turn_id: TurnId::new("U"),
+        in_turn: false,
+    });
+    rig.settle().await;
+    let heard = hears(&mut rig, &hooks, prompt()).await;
+    assert!(
+        heard.contains("[ctxrelay: Codex's context was compacted"),
+        "{heard}"
+    );
+    let heard = hears(&mut rig, &hooks, prompt()).await;
+    assert!(!heard.contains(LINE), "once: {heard}");
+
+    hears(&mut rig, &hooks, hook("PreCompact", Some("auto"))).await;
+    hears(&mut rig, &hooks, hook("SessionStart", Some("compact"))).await;
+    hears(&mut rig, &hooks, hook("PostCompact", None)).await;
+    let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    rig.send(&bridge, Agent::Claude, OnBusy::Steer).await;
+    let [(_, text)] = &rig.delivered()[..] else {
+        panic!("one message");
+    };
+    assert!(
+        text.contains("[ctxrelay: Claude's context was compacted"),
+        "{text}"
+    );
+    let more = rig
+        .daemon
+        .rides_along(Agent::Codex, &RuntimeSession::default());
+    assert_eq!(more, None, "once");
 }

@@ -53,3 +53,44 @@ async fn a_change_is_recorded_once_with_its_author_until_the_agent_begins_anew()
     rig.settle().await;
     assert_eq!(changed(&rig, Agent::Claude), []);
 }
+
+/// Claude goes on while the daemon is replaced: it still has the rules of before.
+#[tokio::test]
+async fn a_change_that_an_agent_was_not_told_is_still_shown_by_the_next_daemon() {
+    let place = Place::new();
+    let write = |name: &str, text: &str| std::fs::write(place.dirs.root.join(name), text).unwrap();
+    write("AGENTS.md", "One.\n");
+    let mut rig = Rig::start(&place).await;
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    rig.settle().await;
+    let begin = hook("SessionStart", Some("startup"));
+    assert!(matches!(rig.call(&hooks, begin).await, Ok(Reply::Hook(_))));
+    write("AGENTS.md", "Two.\n");
+    rig.daemon.look_at_rules();
+    rig.settle().await;
+    let names = |rig: &Rig| {
+        let changed = changed(rig, Agent::Claude).into_iter();
+        changed.map(|(file, _)| file).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&rig), ["AGENTS.md"]);
+    drop(rig);
+
+    let mut rig = Rig::start(&place).await;
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    rig.settle().await;
+    for _ in 0..2 {
+        rig.daemon.look_at_rules();
+        rig.settle().await;
+    }
+    assert_eq!(names(&rig), ["AGENTS.md"]);
+    write("GEMINI.md", "Three.\n");
+    rig.daemon.look_at_rules();
+    rig.settle().await;
+    assert_eq!(names(&rig), ["AGENTS.md", "GEMINI.md"]);
+    let again = hook("SessionStart", Some("compact"));
+    assert!(matches!(rig.call(&hooks, again).await, Ok(Reply::Hook(_))));
+    rig.settle().await;
+    assert_eq!(names(&rig), [""; 0]);
+}

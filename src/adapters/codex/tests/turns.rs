@@ -1,4 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
+use serde_json::json;
+
 use super::*;
 use crate::core::entry::TurnFiles;
 use pretty_assertions::assert_eq;
@@ -68,6 +70,7 @@ fn traced(said: &[&str]) -> CodexFact {
     CodexFact::TurnTraced {
         files: TurnFiles::default(),
         said: said.iter().map(|text| (*text).to_owned()).collect(),
+        is_over: true,
     }
 }
 
@@ -323,4 +326,42 @@ fn a_turn_that_died_with_its_app_server_is_told_from_one_that_the_human_stopped(
             .recall(&turn, true, fresh, |id| id == "m1", &mut told.facts);
         assert_eq!(died(&told.facts), is_dead, "{ended} {fresh}");
     }
+}
+
+/// The packet of the compaction is to hold what the turn did and said before it.
+#[test]
+fn what_a_turn_did_before_its_compaction_is_told_ahead_of_that_and_once() {
+    let written = |path: &str| {
+        let value = json!({"type": "fileChange", "id": "c", "status": "completed",
+            "changes": [{"path": path, "kind": {"type": "add"}, "diff": ""}]});
+        serde_json::from_value::<Item>(value).unwrap()
+    };
+    let compaction = || Item::ContextCompaction { id: "c".to_owned() };
+    let mut told = Told::new();
+    told.started("U")
+        .item("U", written("/p/a.rs"))
+        .item("U", said("early", Some("commentary")))
+        .item("U", compaction())
+        .item("U", compaction())
+        .item("U", written("/p/b.rs"))
+        .completed(&turn("U", "completed", vec![]));
+    let traces = told.facts.iter().filter_map(|fact| match fact {
+        CodexFact::TurnTraced {
+            files,
+            said,
+            is_over,
+        } => Some((files.written.join(" "), said.join(" "), *is_over)),
+        CodexFact::Compacted { .. } => Some(("compacted".to_owned(), String::new(), false)),
+        _ => None,
+    });
+    let traces: Vec<_> = traces.collect();
+    let of = |files: &str, said: &str, is_over| (files.to_owned(), said.to_owned(), is_over);
+    assert_eq!(
+        traces,
+        [
+            of("/p/a.rs", "early", false),
+            of("compacted", "", false),
+            of("/p/b.rs", "", true)
+        ]
+    );
 }
