@@ -134,6 +134,7 @@ mod rendering;
 mod renderings;
 pub mod reply;
 mod rollover;
+mod rules_reading;
 mod rules_watch;
 mod run;
 pub mod running;

@@ -1,8 +1,6 @@
 //! Gives an agent what the record holds of its work: git is read beside the loop, the packet is
 //! made of the world and recorded, and only then may it be given.
 
-use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,16 +11,13 @@ use super::continuation::ThenReloaded;
 use super::event::{Event, PacketFacts};
 use super::owners::Daemon;
 use super::reloads::{RecordedPacket, ReloadOrder};
-use crate::adapters::codex::instruction_names::{codex_home, fallback_names};
 use crate::adapters::git_facts::git_facts;
-use crate::adapters::project_rules::ProjectRules;
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{GitFacts, Packet, PacketTerms};
 use crate::core::entry::{ContinuityFact, Reload, ReloadCause, ReloadStep};
 use crate::core::hex::hex;
 use crate::core::id::RuntimeSession;
-use crate::core::instructions::{FileName, RuleTexts, SharedRules, read_or_said};
-use crate::core::redact::Redactor;
+use crate::core::instructions::{RuleTexts, SHARED_CHARS_MAX};
 use crate::core::relay_cost::CostSort;
 
 /// How long a packet waits for git and files. Without them it says less; a hook must not wait longer.
@@ -32,33 +27,11 @@ const READ_WAIT: Duration = Duration::from_millis(500);
 const BETWEEN: &str = "\n\n";
 
 /// How an agent reads the rules that had no room.
-const MORE_RULES: &str = "read the files, or ask your operator for `ctxrelay instructions`";
+const MORE_RULES: &str = "read_context {\"view\":\"instructions\"} has all of it";
 
 /// What an agent reads whose person cleared its context, where the record knows of its work.
 const CLEARED: &str = "[ctxrelay: your context was cleared. The shared record still holds what you \
     were at; read_context {\"view\":\"resume\"} shows it, if your operator wants you to go on]";
-
-/// The rules of the project's files that this agent does not read by itself, and what all of the files
-/// say. `said`: the files that it says it read; else the rules of its version count. `began`: what they said when its conversation began, of an agent that reads none of them
-/// again.
-fn rules_for(
-    agent: Agent,
-    root: &Path,
-    redactor: &Redactor,
-    said: Option<BTreeSet<FileName>>,
-    began: Option<&RuleTexts>,
-) -> (SharedRules, Arc<RuleTexts>) {
-    let rules = ProjectRules::read(root, redactor);
-    // Names that cannot be known are none: a rule twice is better than none.
-    let fallbacks = fallback_names(root, codex_home().as_deref()).unwrap_or_default();
-    let mut read = read_or_said(agent, &rules.files, &fallbacks, said);
-    let texts = rules.texts();
-    if let Some(began) = began {
-        read.retain(|file| began.get(file) == texts.get(file));
-    }
-    let shared = SharedRules::of(agent, &rules.files, &read);
-    (shared, Arc::new(texts))
-}
 
 /// What an agent is told once of a compaction of the other one's.
 fn peer_compacted(peer: Agent, at_ms: i64) -> String {
@@ -81,10 +54,7 @@ impl Daemon {
             return then(self, None);
         }
         let agent = order.agent;
-        let redactor = Arc::clone(self.recorder.redactor());
-        let goes_on = agent == Agent::Codex && order.cause == ReloadCause::Compacted;
-        let began = self.rules_watch.codex_began().filter(|_| goes_on);
-        let said = self.rules_watch.said_by(agent).cloned();
+        let reading = self.rules_reading(agent, !order.begins());
         let number = match self.reloads.begin(order, then) {
             Ok(number) => number,
             Err(then) => return then(self, None),
@@ -94,11 +64,9 @@ impl Daemon {
         };
         let under_way = self.operations.begin_beside();
         tokio::spawn(async move {
-            let of_git = root.clone();
-            let git = tokio::task::spawn_blocking(move || git_facts(&of_git));
-            let rules = tokio::task::spawn_blocking(move || {
-                shares.then(|| rules_for(agent, &root, &redactor, said, began.as_deref()))
-            });
+            let git = tokio::task::spawn_blocking(move || git_facts(&root));
+            let rules =
+                tokio::task::spawn_blocking(move || shares.then(|| reading.read(SHARED_CHARS_MAX)));
             let (git, rules) = tokio::join!(timeout(READ_WAIT, git), timeout(READ_WAIT, rules));
             let (rules, texts) = rules.ok().and_then(Result::ok).flatten().unzip();
             let facts = PacketFacts {

@@ -383,7 +383,7 @@ const SLOW: [&str; 31] = [
 
 /// The files of the daemon that may do such a thing, and why no event waits for it; those that the
 /// loop does wait for stand in the head of `daemon::run`.
-const SLOW_FILES: [(&str, &str); 36] = [
+const SLOW_FILES: [(&str, &str); 37] = [
     ("start", "before there is a loop"),
     ("signing", "before there is a loop"),
     ("ending", "behind the last event"),
@@ -402,6 +402,7 @@ const SLOW_FILES: [(&str, &str); 36] = [
     ),
     ("metering", "beside the loop"),
     ("reloading", "beside the loop"),
+    ("rules_reading", "beside the loop"),
     ("rendering", "beside the loop"),
     ("watching_rules", "beside the loop"),
     ("bodies", "beside the loop"),

@@ -49,16 +49,16 @@ struct Arguments {
 pub(super) fn definition() -> Definition {
     Definition {
         description: "Read the shared record and all open handoffs: summary (messages, notes, \
-                      decisions, results), recent (every entry), raw, or resume: your own work as \
-                      the record holds it. cursor goes back in time; handoff_id reads one handoff \
-                      whole. Use it first in a new session or after compaction."
+                      decisions, results), recent (every entry), raw; resume: your work as \
+                      recorded; instructions: rules you have not read. cursor goes back in time; \
+                      handoff_id reads one handoff whole. Use it first in a new session or after compaction."
             .to_owned(),
         schema: schema::object(
             &[],
             [
                 (
                     "view",
-                    schema::one_of(&["summary", "recent", "raw", "resume"]),
+                    schema::one_of(&["summary", "recent", "raw", "resume", "instructions"]),
                 ),
                 ("limit", schema::integer(1, LIMIT_MAX.into())),
                 ("cursor", schema::string()),
@@ -77,8 +77,8 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
             "`limit` is {limit}, it must be 1 to {LIMIT_MAX}"
         )));
     }
-    if arguments.view == ContextView::Resume {
-        return resume::page(call, arguments.cursor.as_deref()).await;
+    if let ContextView::Resume | ContextView::Instructions = arguments.view {
+        return resume::page(call, arguments.view, arguments.cursor.as_deref()).await;
     }
     let cursor = ContextCursor::parse(arguments.cursor.as_deref());
     let ask = Ask {

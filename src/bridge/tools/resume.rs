@@ -1,6 +1,7 @@
-//! `read_context` with view `resume`: all that the record holds of the caller's work, in pages.
+//! `read_context` with view `resume` or `instructions`: all that the record holds of the caller's
+//! work, or all of the project's rules that it does not read by itself, in pages.
 //!
-//! It is what a packet has after a compaction, and what had no room in it.
+//! It is what an agent is given after a compaction, and what had no room in it.
 
 use serde_json::json;
 
@@ -18,43 +19,51 @@ const FIELDS_CHARS: usize = 1_000;
 struct ResumeCursor {
     /// The character.
     from: usize,
-    /// How far the record went when the page before was made.
+    /// [`WorkText::seq`] of the page before.
     seq: Seq,
 }
 
 impl ResumeCursor {
-    fn parse(text: &str) -> Option<Self> {
-        let (from, seq) = text.strip_prefix("resume:")?.split_once(':')?;
+    fn parse(view: ContextView, text: &str) -> Option<Self> {
+        let places = text.strip_prefix(view.as_str())?.strip_prefix(':')?;
+        let (from, seq) = places.split_once(':')?;
         Some(Self {
             from: from.parse().ok()?,
             seq: Seq(seq.parse().ok()?),
         })
     }
 
-    fn to_text(self) -> String {
-        format!("resume:{}:{}", self.from, self.seq.0)
+    fn to_text(self, view: ContextView) -> String {
+        format!("{}:{}:{}", view.as_str(), self.from, self.seq.0)
     }
 }
 
-pub(super) async fn page(call: &ToolCall, cursor: Option<&str>) -> Result<ToolResult, Refusal> {
+pub(super) async fn page(
+    call: &ToolCall,
+    view: ContextView,
+    cursor: Option<&str>,
+) -> Result<ToolResult, Refusal> {
     let cursor = match cursor {
         None => None,
-        Some(text) => Some(ResumeCursor::parse(text).ok_or_else(|| {
-            argument::invalid("`cursor` is none of view resume: use that of the page before")
+        Some(text) => Some(ResumeCursor::parse(view, text).ok_or_else(|| {
+            let view = view.as_str();
+            argument::invalid(format!(
+                "`cursor` is none of view {view}: use that of the page before"
+            ))
         })?),
     };
     let command = Command::ReadContext(ReadContextParams {
-        view: ContextView::Resume,
+        view,
         ..ReadContextParams::default()
     });
     match call.ask(command).await? {
-        Reply::Work(work) => Ok(cut(&work, cursor)),
+        Reply::Work(work) => Ok(cut(view, &work, cursor)),
         other => Err(unexpected(&other)),
     }
 }
 
 /// A page, whole lines where there is one that ends in it.
-fn cut(work: &WorkText, cursor: Option<ResumeCursor>) -> ToolResult {
+fn cut(view: ContextView, work: &WorkText, cursor: Option<ResumeCursor>) -> ToolResult {
     let from = cursor.map_or(0, |cursor| cursor.from);
     // Twice in the result: a result has a twin in plain text.
     let mut budget = PAGE_CHARS_MAX / 2 - FIELDS_CHARS;
@@ -77,15 +86,19 @@ fn cut(work: &WorkText, cursor: Option<ResumeCursor>) -> ToolResult {
         from: from + chunk.chars().count(),
         seq: work.seq,
     });
-    let next = next.map(ResumeCursor::to_text);
+    let next = next.map(|next| next.to_text(view));
     let grown = cursor.is_some_and(|cursor| cursor.seq != work.seq);
     let mut text = chunk.clone();
     if grown {
-        text.push_str("\nThe record has grown since the page before.");
+        text.push_str(match view {
+            ContextView::Instructions => "\nThe rules have changed since the page before.",
+            _ => "\nThe record has grown since the page before.",
+        });
     }
     if let Some(cursor) = &next {
         text.push_str(&format!(
-            "\nGo on: read_context with view resume and cursor {cursor}."
+            "\nGo on: read_context with view {} and cursor {cursor}.",
+            view.as_str()
         ));
     }
     ToolResult::new(
@@ -117,11 +130,13 @@ mod tests {
         let mut pages = Vec::new();
         let mut cursor = None;
         loop {
-            let page = cut(&work, cursor);
+            let page = cut(ContextView::Resume, &work, cursor);
             let next = page.structured["cursor"].as_str().map(str::to_owned);
             pages.push(page);
             match next {
-                Some(next) => cursor = Some(ResumeCursor::parse(&next).unwrap()),
+                Some(next) => {
+                    cursor = Some(ResumeCursor::parse(ContextView::Resume, &next).unwrap())
+                }
                 None => return pages,
             }
         }
@@ -155,9 +170,13 @@ mod tests {
             assert!(page.structured["text"].as_str().unwrap().ends_with('\n'));
         }
         let work = WorkText { text, seq: Seq(9) };
-        let cursor = ResumeCursor::parse("resume:19:7");
-        let page = cut(&work, cursor);
+        let cursor = ResumeCursor::parse(ContextView::Resume, "resume:19:7");
+        let page = cut(ContextView::Resume, &work, cursor);
         assert_eq!(page.structured["record_has_grown"], true);
-        assert_eq!(ResumeCursor::parse("part:1:2:x"), None);
+        assert_eq!(ResumeCursor::parse(ContextView::Resume, "part:1:2:x"), None);
+        assert_eq!(
+            ResumeCursor::parse(ContextView::Instructions, "resume:19:7"),
+            None
+        );
     }
 }

@@ -31,8 +31,8 @@ pub(super) fn definition(side: Agent) -> Definition {
     let peer = side.peer().title();
     Definition {
         description: format!(
-            "Send a message to {peer}, or answer one with in_reply_to. Returns at once with the \
-             delivery outcome; it does not wait for an answer."
+            "Send a message to {peer}, or answer one with in_reply_to. Returns the delivery \
+             outcome at once, and no answer."
         ),
         schema: schema::object(
             &["text"],

@@ -17,8 +17,7 @@ pub(super) struct NoArguments {}
 
 pub(super) fn definition() -> Definition {
     Definition {
-        description: "The state of this project's relay: both agents, queues, record, sign-off."
-            .to_owned(),
+        description: "This project's relay: both agents, queues, record, sign-off.".to_owned(),
         schema: schema::object(&[], []),
         read_only: true,
     }

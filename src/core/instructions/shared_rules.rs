@@ -64,6 +64,16 @@ impl SharedRules {
     /// What the agent is given of these files, of which it reads `read` by itself. What stands in
     /// several files is given once; what it has read already, not at all.
     pub fn of(agent: Agent, files: &[InstructionFile], read: &BTreeSet<FileName>) -> Self {
+        Self::within(SHARED_CHARS_MAX, agent, files, read)
+    }
+
+    /// As [`Self::of`], in at most so many characters.
+    pub fn within(
+        chars_max: usize,
+        agent: Agent,
+        files: &[InstructionFile],
+        read: &BTreeSet<FileName>,
+    ) -> Self {
         let mut shared = Self {
             given: Vec::new(),
             left: BTreeMap::new(),
@@ -79,7 +89,7 @@ impl SharedRules {
                 seen.entry(&paragraph.key).or_insert(file.name());
             }
         }
-        let mut room = SHARED_CHARS_MAX - HEAD.chars().count() - LAST_LINE_CHARS_MAX;
+        let mut room = chars_max.saturating_sub(HEAD.chars().count() + LAST_LINE_CHARS_MAX);
         for (file, paragraphs) in &divided {
             let is_read = read.contains(file.name());
             let mut left = 0;
@@ -103,7 +113,7 @@ impl SharedRules {
                 });
                 let Some((piece, rest)) = rest else {
                     left += 1;
-                    let why = format!("no room in {SHARED_CHARS_MAX} characters");
+                    let why = format!("no room in {chars_max} characters");
                     shared.row(file, paragraph, RuleState::Withheld, why);
                     continue;
                 };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::checks::check_cursor;
 use super::ledger::unreadable;
@@ -12,13 +13,14 @@ use crate::adapters::git_facts::git_facts;
 use crate::core::agent::Agent;
 use crate::core::continuity::{GitFacts, Packet, PacketTerms};
 use crate::core::entry::{Entry, EntryKind, ReloadCause};
-use crate::core::id::RuntimeSession;
+use crate::core::id::{RuntimeSession, Seq};
 use crate::core::snapshot::Snapshot;
 use crate::daemon::attach::ConnId;
 use crate::daemon::clock::now_ms;
 use crate::daemon::readers::Readers;
 use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::{ReplySender, answer};
+use crate::daemon::rules_reading::RulesReading;
 use crate::store::ledger::{EntryFilter, Ledger, Stored};
 use crate::wire::control::{
     ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode, Reply, WorkText,
@@ -33,23 +35,38 @@ const PAGE_MAX: u32 = 200;
 /// How far back one call looks for entries that fit the view.
 const SCAN_MAX: usize = 5_000;
 
+/// An agent that asks for what is its own.
+pub(super) struct AskingAgent {
+    pub(super) agent: Agent,
+    pub(super) pair: RuntimeSession,
+    /// The project's folder.
+    pub(super) root: PathBuf,
+    /// None where the operator has them not given.
+    pub(super) rules: Option<RulesReading>,
+}
+
 /// Reads beside the loop.
 pub(super) fn read<T>(
     recorder: &Recorder<T>,
     readers: &Readers,
     conn: ConnId,
-    asking: Option<(Agent, RuntimeSession)>,
-    root: PathBuf,
+    asking: Option<AskingAgent>,
     params: ReadContextParams,
     reply: ReplySender,
 ) {
     let (ledger, world) = (recorder.ledger().clone(), Arc::clone(recorder.world()));
-    if params.view == ContextView::Resume {
-        let Some((agent, pair)) = asking else {
-            return answer(reply, Err(no_agent()));
+    if let ContextView::Resume | ContextView::Instructions = params.view {
+        let Some(asking) = asking else {
+            return answer(reply, Err(no_agent(params.view)));
         };
         let redactor = Arc::clone(recorder.redactor());
         return readers.read(conn, reply, move || {
+            if params.view == ContextView::Instructions {
+                return Ok(Reply::Work(rules_of(asking.rules.as_ref())));
+            }
+            let AskingAgent {
+                agent, pair, root, ..
+            } = asking;
             let mut work = work_of(&world, git_facts(&root).as_ref(), agent, &pair);
             // What git tells was never masked.
             if let (Cow::Owned(masked), _) = redactor.redact_text(&work.text) {
@@ -93,11 +110,29 @@ fn work_of(
     }
 }
 
-fn no_agent() -> Refusal {
+/// All rules that the agent does not read by itself, masked as they are read.
+fn rules_of(rules: Option<&RulesReading>) -> WorkText {
+    let text = match rules {
+        None => Some("The operator has the rules of other agents' files not given.".to_owned()),
+        Some(rules) => rules.read(usize::MAX).0.text(usize::MAX, ""),
+    };
+    let text = text
+        .unwrap_or_else(|| "You read all of the project's files of rules by yourself.".to_owned());
+    let digest = Sha256::digest(text.as_bytes());
+    WorkText {
+        seq: Seq(u64::from(u16::from_be_bytes([digest[0], digest[1]]))),
+        text,
+    }
+}
+
+fn no_agent(view: ContextView) -> Refusal {
     Refusal::new(
         RefusalCode::InvalidArguments,
-        "view `resume` is of the agent that asks, and this client is none",
-        "see `ctxrelay continuity show`",
+        format!(
+            "view `{}` is of the agent that asks, and this client is none",
+            view.as_str()
+        ),
+        "see `ctxrelay continuity show`, and `ctxrelay instructions`",
     )
 }
 

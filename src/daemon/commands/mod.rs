@@ -88,17 +88,16 @@ impl Daemon {
                 let agent = Agent::ALL
                     .into_iter()
                     .find(|agent| role == Role::of(*agent));
-                let asking = agent.map(|agent| (agent, self.runtime_session(conn, None)));
-                let root = self.dirs.root.clone();
-                context::read(
-                    &self.recorder,
-                    &self.readers,
-                    conn,
-                    asking,
-                    root,
-                    params,
-                    reply,
-                )
+                let asking = agent.map(|agent| context::AskingAgent {
+                    agent,
+                    pair: self.runtime_session(conn, None),
+                    root: self.dirs.root.clone(),
+                    rules: self
+                        .configuration
+                        .shares_rules()
+                        .then(|| self.rules_reading(agent, true)),
+                });
+                context::read(&self.recorder, &self.readers, conn, asking, params, reply)
             }
             Command::ReadSnapshot => answer(
                 reply,

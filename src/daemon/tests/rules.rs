@@ -6,7 +6,7 @@ use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
 use crate::store::testing::Place;
-use crate::wire::control::{Reply, Role};
+use crate::wire::control::{Command, ContextView, ReadContextParams, Reply, Role};
 
 /// The files that differ for an agent, with who wrote them.
 fn changed(rig: &Rig, agent: Agent) -> Vec<(String, Vec<Agent>)> {
@@ -93,4 +93,34 @@ async fn a_change_that_an_agent_was_not_told_is_still_shown_by_the_next_daemon()
     assert!(matches!(rig.call(&hooks, again).await, Ok(Reply::Hook(_))));
     rig.settle().await;
     assert_eq!(names(&rig), [""; 0]);
+}
+
+#[tokio::test]
+async fn an_agent_reads_all_rules_that_it_does_not_read_by_itself_however_long() {
+    let place = Place::new();
+    let rule = |number: usize| format!("Pear {number} is not bruised. {}", "x".repeat(900));
+    let rules: Vec<String> = (0..40).map(rule).collect();
+    std::fs::write(place.dirs.root.join("CLAUDE.md"), rules.join("\n\n")).unwrap();
+    let mut rig = Rig::start(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let claude = rig.connect(Role::Claude, Some(7_000_000), false);
+    let operator = rig.connect(Role::Cli, None, false);
+    let ask = || {
+        Command::ReadContext(ReadContextParams {
+            view: ContextView::Instructions,
+            ..ReadContextParams::default()
+        })
+    };
+    let Ok(Reply::Work(work)) = rig.call(&codex, ask()).await else {
+        panic!("the rules");
+    };
+    for number in [0, 39] {
+        assert!(work.text.contains(&rule(number)), "{number}");
+    }
+    assert!(!work.text.contains("[left out"));
+    let Ok(Reply::Work(work)) = rig.call(&claude, ask()).await else {
+        panic!("the rules");
+    };
+    assert!(!work.text.contains("Pear"), "{}", work.text);
+    assert!(rig.call(&operator, ask()).await.is_err(), "it is no agent");
 }

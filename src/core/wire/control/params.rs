@@ -197,6 +197,21 @@ pub enum ContextView {
     Raw,
     /// What the record holds of the work of the agent that asks.
     Resume,
+    /// The project's rules that the agent that asks does not read by itself.
+    Instructions,
+}
+
+impl ContextView {
+    /// The word that agents use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Summary => "summary",
+            Self::Recent => "recent",
+            Self::Raw => "raw",
+            Self::Resume => "resume",
+            Self::Instructions => "instructions",
+        }
+    }
 }
 
 /// Arguments of [`Command::ReadContext`](super::Command::ReadContext).

@@ -38,7 +38,7 @@ pub enum Reply {
     Proposed(Proposed),
     /// A page of context.
     Context(ContextPage),
-    /// What the record holds of an agent's work.
+    /// What the record holds of an agent's work, or the project's files of its rules.
     Work(WorkText),
     /// The folded world, as it is in this moment; in process it is shared.
     Snapshot(Arc<Snapshot>),
@@ -282,7 +282,7 @@ pub struct ContextPage {
 pub struct WorkText {
     /// All of it, nothing left out.
     pub text: String,
-    /// The last entry that is in it.
+    /// The last entry that is in it; of rules, a number that is another one when they change.
     pub seq: Seq,
 }
 
