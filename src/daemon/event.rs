@@ -12,7 +12,7 @@ use super::peer::ClientProcess;
 use super::reply::ReplySender;
 use super::settings::{SettingsKept, SettingsRead};
 use super::tamper::fact::WatchFact;
-use super::under_way::UnderWay;
+use super::under_way::{UnderWay, WorkBeside};
 use crate::adapters::claude::inference::InferenceAnswer;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::passed::Passed;
@@ -144,6 +144,13 @@ pub enum Event {
     DeletionDone(DeletionDone),
     /// A gate of the project that runs.
     Gate(GateFact),
+    /// Work beside the loop panicked: nothing else comes of it.
+    WorkFailed {
+        /// What was done.
+        what: WorkBeside,
+        /// Until this is heard.
+        under_way: Option<UnderWay>,
+    },
     /// An answer of the operator's to a request for approval reached nobody.
     ApprovalUnanswered(EntryId),
     /// What messages are given from was read for somebody.
@@ -207,6 +214,7 @@ impl Event {
             Self::DeletionAsked(_) => "deletion_asked",
             Self::DeletionDone(_) => "deletion_done",
             Self::Gate(_) => "gate",
+            Self::WorkFailed { .. } => "work_failed",
             Self::ApprovalUnanswered(_) => "approval_unanswered",
             Self::BodiesRead(_) => "bodies_read",
             Self::Altered(_) => "altered",
