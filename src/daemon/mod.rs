@@ -66,6 +66,7 @@ mod adopt;
 mod agent_processes;
 mod altered;
 mod approvals;
+mod approving;
 pub mod attach;
 mod beside;
 mod bodies;
