@@ -20,7 +20,8 @@
 //! - `bridge`, `cli` and `deck` ask the daemon through `client`, and in no other way.
 //! - `ctxrelay-ui` does not know that a daemon, a socket, a file or a clock exists.
 //! - Only `deck::term` touches the terminal, but for a passphrase (`cli::passphrase`); only `bridge` and `cli::output` write to stdout.
-//! - Every queue is bounded and says what happens when it is full; every wait has a deadline.
+//! - Every queue is bounded, by its length or by who may put something into it, and says what
+//!   happens when it is full; every wait has a deadline.
 //!
 //! One word, one thing. Codex's own words (thread, turn, item, approval), MCP's (tool, resource,
 //! notification) and those of databases (append, commit, checkpoint) mean here what they mean there.
@@ -30,7 +31,8 @@
 //! | entry, ledger, session, chain, head | a recorded fact; the file of all of them; the part between two clears; what ties a line to the one before; the last line's place, also kept outside of the project |
 //! | fold, snapshot | from entries to the state of the world; that state |
 //! | foreign | written or brought by somebody else: shown, and not believed |
-//! | handoff, proposal, decision, gate, artifact | work given to the other agent; the claim that work is done; the operator's answer; a check that must pass; a result with its evidence |
+//! | approval, question | what an agent's program asks before it goes on, and the operator allows or denies; what an agent asks the person by `ask_user`, and no program waits for. Both are requests, and wait in one place |
+//! | handoff, proposal, decision, gate, artifact | work given to the other agent; the claim that work is done; the operator's yes or no to a proposal, and to nothing else; a check that must pass; a result with its evidence |
 //! | agent, party, pair | Claude or Codex; an agent, the operator or the system; a runtime session's two agents |
 //! | outbox, lane | messages that are not proven yet; one receiver's messages, in their order |
 //! | envelope | the lines around a message by which a model knows who speaks |

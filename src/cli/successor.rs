@@ -2,8 +2,8 @@
 //! the process before this one, seen from the other side.
 //!
 //! They speak over a Unix socket that is the successor's standard input: it greets with the form
-//! of estate that it takes, gets a copy of the estate, and says in one line that its daemon can run
-//! or why not. Then this process lets go and says so, or goes on with the estate itself; the
+//! of takeover that it knows, gets a copy of it, and says in one line that its daemon can run
+//! or why not. Then this process lets go and says so, or goes on with what it has itself; the
 //! successor has touched nothing until then. No secret is in an argument, in the environment or on
 //! the disk.
 //!
@@ -11,7 +11,7 @@
 //!  before                              successor
 //!         <──────────── greeting
 //!    comes to a halt
-//!         estate ────────────────────>
+//!         takeover ──────────────────>
 //!                                       opens what is in the files
 //!         <──────────── ready, or failed
 //!         yours ─────────────────────>  serves; an end of the socket is the same word, for then
@@ -42,7 +42,7 @@ const GREET_WAIT: Duration = Duration::from_secs(10);
 const READY_WAIT: Duration = Duration::from_secs(30);
 
 /// How long the daemon before may take to come to a halt. Above its own deadlines together.
-const ESTATE_WAIT: Duration = Duration::from_secs(30);
+const TAKEOVER_WAIT: Duration = Duration::from_secs(30);
 
 /// From the successor's last line to the word of the daemon before, which waits for it.
 const YIELD_WAIT: Duration = Duration::from_secs(10);
@@ -53,7 +53,7 @@ const LINE_BYTES_MAX: u64 = 64 * 1024;
 /// The successor's first line.
 #[derive(Debug, Serialize, Deserialize)]
 struct Greeting {
-    /// The form of estate that it takes.
+    /// The form of takeover that it knows.
     format: u32,
     version: String,
 }
@@ -72,7 +72,7 @@ enum Word {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Yield {
-    /// The estate is the successor's.
+    /// What was sent is the successor's.
     Yours,
 }
 
@@ -124,11 +124,11 @@ impl NextDaemon {
         }
     }
 
-    /// Gives it the estate, once its daemon can run. Blocks.
+    /// Gives it the takeover, once its daemon can run. Blocks.
     ///
     /// # Errors
     ///
-    /// With the estate, when the successor failed; it is certain then that nobody else has it.
+    /// With the takeover, when the successor failed; it is certain then that nobody else has it.
     pub fn give(mut self, takeover: Takeover) -> Result<(), (Box<Takeover>, Failure)> {
         let given = self
             .socket
@@ -203,8 +203,8 @@ impl PreviousDaemon {
         // Anything but a socket fails here, before something is written to it.
         let socket = UnixStream::from(stdin);
         socket
-            .set_read_timeout(Some(ESTATE_WAIT))
-            .and_then(|()| socket.set_write_timeout(Some(ESTATE_WAIT)))
+            .set_read_timeout(Some(TAKEOVER_WAIT))
+            .and_then(|()| socket.set_write_timeout(Some(TAKEOVER_WAIT)))
             .map_err(nobody)?;
         let before = Self { socket };
         let greeting = Greeting {
@@ -219,7 +219,7 @@ impl PreviousDaemon {
         Ok((before, takeover))
     }
 
-    /// Says that our daemon can run, and waits until the estate is ours. Blocks.
+    /// Says that our daemon can run, and waits until what was sent is ours. Blocks.
     ///
     /// Ours it is as well when the other process is gone: then nobody else has it. Not so when it is
     /// silent, for it may go on with it yet.
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_estate_is_ours_when_it_is_said_so() {
+    fn the_takeover_is_ours_when_it_is_said_so() {
         let (theirs, before) = sockets();
         say(&theirs, &Yield::Yours).unwrap();
         assert!(before.yields_within(SOON));
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_estate_is_ours_when_the_other_died_before_or_after_our_word() {
+    fn the_takeover_is_ours_when_the_other_died_before_or_after_our_word() {
         let (theirs, before) = sockets();
         drop(theirs);
         assert!(before.yields_within(SOON));

@@ -51,7 +51,11 @@ impl Daemon {
         backlog.record(&id, result, None, None, &mut Vec::new());
         self.record_fact(
             vec![alarm, settled],
-            Box::new(move |daemon, _| daemon.result_is_durable(id, result)),
+            Box::new(move |daemon, recorded| {
+                if recorded.is_ok() {
+                    daemon.result_is_durable(id, result);
+                }
+            }),
         );
         self.status_changed();
     }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::attach::ConnId;
 use super::reply::ReplySender;
 use crate::core::agent::Agent;
+use crate::core::entry::ApprovalEnd;
 use crate::core::id::EntryId;
 use crate::core::snapshot::Snapshot;
 use crate::wire::control::{Refusal, RefusalCode};
@@ -19,8 +20,10 @@ pub(super) struct Approvals {
     codex: BTreeMap<String, EntryId>,
     /// Those of Claude's, with the hook that waits.
     claude: BTreeMap<EntryId, AskingHook>,
-    /// Asked, by key, and not in the folded world yet.
-    asked: BTreeMap<String, EntryId>,
+    /// Asked, by agent and key, and not in the folded world yet.
+    asked: BTreeMap<(Agent, String), EntryId>,
+    /// Those of them that have ended meanwhile: nothing ends in the record that does not begin there.
+    ended_early: BTreeMap<EntryId, ApprovalEnd>,
     /// An answer of the operator's is being recorded or sent.
     answering: BTreeSet<EntryId>,
     /// Their end is on its way to the record.
@@ -43,7 +46,8 @@ impl Approvals {
         let mut open = world.open_approvals.values();
         let open = open.find(|asked| asked.agent == agent && asked.request.key == key);
         let id = open.map(|asked| &asked.id);
-        id.or_else(|| self.asked.get(key)).cloned()
+        id.or_else(|| self.asked.get(&(agent, key.to_owned())))
+            .cloned()
     }
 
     /// How many requests are on their way to the record.
@@ -52,19 +56,30 @@ impl Approvals {
     }
 
     /// A new request is on its way to the record.
-    pub(super) fn asked(&mut self, key: String, id: EntryId) {
-        self.asked.insert(key, id);
+    pub(super) fn asked(&mut self, agent: Agent, key: String, id: EntryId) {
+        self.asked.insert((agent, key), id);
     }
 
-    /// It is in the record.
-    pub(super) fn recorded(&mut self, key: &str) {
-        self.asked.remove(key);
+    /// It is in the record. If it has ended meanwhile, how: that is to be recorded behind it.
+    pub(super) fn recorded(&mut self, agent: Agent, key: String) -> Option<(EntryId, ApprovalEnd)> {
+        let id = self.asked.remove(&(agent, key))?;
+        self.ended_early.remove_entry(&id)
+    }
+
+    /// It could not be recorded, so that nobody can be asked about it: nothing of it is left. The
+    /// way to the hook that waits.
+    pub(super) fn not_recorded(&mut self, agent: Agent, key: String) -> Option<ReplySender> {
+        let id = self.asked.remove(&(agent, key))?;
+        self.ended_early.remove(&id);
+        self.codex.retain(|_, waiting| *waiting != id);
+        self.claude.remove(&id)?.reply
     }
 
     /// Codex can be answered under this number of its connection.
     pub(super) fn codex_waits(&mut self, request_id: String, id: EntryId) {
         // Under one number only: it was asked again on another connection.
         self.codex.retain(|_, waiting| *waiting != id);
+        self.ended_early.remove(&id);
         self.codex.insert(request_id, id);
     }
 
@@ -88,19 +103,25 @@ impl Approvals {
         waiting.chain(open.map(|asked| asked.id.clone())).collect()
     }
 
-    /// Whether the end of a request is to be recorded, for it is not on its way yet.
-    pub(super) fn end(&mut self, id: &EntryId) -> bool {
+    /// Whether the end of a request is to be recorded now: not when it is on its way already, and
+    /// not before the request itself.
+    pub(super) fn end(&mut self, id: &EntryId, end: ApprovalEnd) -> bool {
         self.answering.remove(id);
+        if self.asked.values().any(|asked| asked == id) {
+            self.ended_early.entry(id.clone()).or_insert(end);
+            return false;
+        }
         self.ending.insert(id.clone())
     }
 
-    /// Its end is in the record.
+    /// Its end is in the record, or could not be recorded.
     pub(super) fn ended(&mut self, id: &EntryId) {
         self.ending.remove(id);
     }
 
     /// This hook waits for the answer. One that waited before was a connection ago.
     pub(super) fn claude_waits(&mut self, id: EntryId, hook: AskingHook) {
+        self.ended_early.remove(&id);
         self.claude.insert(id, hook);
     }
 

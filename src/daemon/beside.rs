@@ -1,22 +1,30 @@
 //! [`Daemon::beside`]: what may wait for a disk is done on a thread of its own; what comes of it is an
-//! event.
+//! event. Where it panics that is told, and nothing waits for it any more.
 
-use super::event::Event;
+use super::event::{Event, WordsRead};
 use super::owners::Daemon;
-use super::under_way::UnderWay;
-use super::work_lane::tell;
+use super::under_way::{UnderWay, WorkBeside};
+use super::work_lane::LaneWork;
+use crate::adapters::claude::inference::InferenceAnswer;
+use crate::core::agent::Party;
+use crate::core::entry::ErrorCode;
 
 impl Daemon {
     /// Has something done on a thread that may wait for the disk; what comes of it is an event,
     /// before which the daemon does not end.
-    pub(super) fn beside(&self, work: impl FnOnce(UnderWay) -> Event + Send + 'static) {
+    pub(super) fn beside(
+        &self,
+        what: WorkBeside,
+        work: impl FnOnce(UnderWay) -> Event + Send + 'static,
+    ) {
         let Some(events) = self.events.upgrade() else {
             return;
         };
-        let under_way = self.operations.begin_beside();
+        let work = self.lane_work(what, work);
         tokio::spawn(async move {
-            let done = tokio::task::spawn_blocking(|| work(under_way)).await;
-            tell(Some(events), done).await;
+            if let Some(told) = work.run().await {
+                let _ = events.send(told).await;
+            }
         });
     }
 
@@ -24,10 +32,56 @@ impl Daemon {
     /// trust: what the record says last is what they hold last.
     pub(super) fn beside_in_order(
         &mut self,
+        what: WorkBeside,
         work: impl FnOnce(UnderWay) -> Event + Send + 'static,
     ) {
-        let under_way = self.operations.begin_beside();
-        let work = Box::new(move || work(under_way));
+        let work = self.lane_work(what, work);
         self.settings_work.take(&self.events, work);
+    }
+
+    /// Work for a thread of its own; the daemon does not end before it has heard what came of it.
+    pub(super) fn lane_work(
+        &self,
+        what: WorkBeside,
+        work: impl FnOnce(UnderWay) -> Event + Send + 'static,
+    ) -> LaneWork {
+        let begun = self.operations.begin_beside();
+        LaneWork {
+            what,
+            under_way: self.operations.begin_beside(),
+            work: Box::new(move || work(begun)),
+        }
+    }
+
+    /// Work beside the loop panicked. Who asked for it hears so by its reply, which is gone; here
+    /// it is told, once for each kind, and what waited for it goes on.
+    pub(super) fn on_work_failed(&mut self, what: WorkBeside) {
+        let text = what.failure();
+        tracing::error!("{text}");
+        if self.notices.set(what.key(), text.clone()) {
+            self.note_fact(Party::System, ErrorCode::WorkFailed, text.clone());
+            self.status_changed();
+        }
+        match what {
+            WorkBeside::Rendering => self.renderings.ended(),
+            WorkBeside::RulesLook => self.rules_watch.looked(),
+            WorkBeside::SpokenWords => self.spoken.was_read(),
+            // What was made of the new session may have gone with what was there of the old one.
+            WorkBeside::Deletion => self.renderings.changed(),
+            WorkBeside::Gate => self.gate_failed(text),
+            WorkBeside::Inference { agent, pair, model } => self.on_words_read(WordsRead {
+                agent,
+                pair,
+                model,
+                answer: InferenceAnswer {
+                    text: Err(text),
+                    cost_micro_usd: None,
+                },
+            }),
+            WorkBeside::Settings
+            | WorkBeside::ManagedBlocks
+            | WorkBeside::Carrying
+            | WorkBeside::KeptTexts => {}
+        }
     }
 }

@@ -1,5 +1,9 @@
-//! [`GoOn`]: how the loop goes on with what was to be recorded; [`ThenStored`]: behind rows;
-//! [`ThenReloaded`]: with a packet; [`ThenRead`]: with bodies.
+//! How the loop goes on with what it had to wait for: [`Then`] with what was to be recorded,
+//! [`ThenStored`] behind rows, [`ThenReloaded`] with a packet, [`ThenRead`] with bodies.
+//!
+//! Each is kept by an owner, which cannot look into it, and is called in a later turn of the loop
+//! with the whole [`Daemon`]: what was true when it was made may not be true any more, so that it
+//! looks again. One that is dropped drops the reply that it holds, and who asked hears no answer.
 
 use std::sync::Arc;
 
@@ -9,11 +13,9 @@ use super::reloads::RecordedPacket;
 use crate::store::ledger::Stored;
 use crate::wire::control::Refusal;
 
-/// What happens once a batch is durable, or has failed.
+/// What happens once a batch is durable, or is not recorded for good: what was asked for was
+/// refused, or what has happened was given up.
 pub(super) type Then = Box<dyn FnOnce(&mut Daemon, Result<&[Arc<Stored>], &Refusal>) + Send>;
-
-/// What happens once a fact is durable.
-pub(super) type ThenDurable = Box<dyn FnOnce(&mut Daemon, &[Arc<Stored>]) + Send>;
 
 /// What happens once the rows before it are on the disk, or were refused.
 pub(super) type ThenStored = Box<dyn FnOnce(&mut Daemon, Result<(), &Refusal>) + Send>;
@@ -24,27 +26,3 @@ pub(super) type ThenReloaded = Box<dyn FnOnce(&mut Daemon, Option<RecordedPacket
 
 /// What happens once bodies were read beside the loop.
 pub(super) type ThenRead = Box<dyn FnOnce(&mut Daemon, ReadBodies) + Send>;
-
-/// How the loop goes on with what was to be recorded.
-pub(super) enum GoOn {
-    /// With what somebody asked for.
-    Asked(Then),
-    /// With what has happened.
-    Fact(ThenDurable),
-}
-
-impl GoOn {
-    pub(super) fn recorded(self, daemon: &mut Daemon, entries: &[Arc<Stored>]) {
-        match self {
-            Self::Asked(then) => then(daemon, Ok(entries)),
-            Self::Fact(then) => then(daemon, entries),
-        }
-    }
-
-    pub(super) fn refused(self, daemon: &mut Daemon, refusal: &Refusal) {
-        match self {
-            Self::Asked(then) => then(daemon, Err(refusal)),
-            Self::Fact(_) => {}
-        }
-    }
-}

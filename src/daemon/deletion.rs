@@ -13,6 +13,7 @@ use super::owners::Daemon;
 use super::renderings::RenderLock;
 use super::reply::{ReplySender, answer};
 use super::stop::STEP;
+use super::under_way::WorkBeside;
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
 use crate::core::id::SessionId;
@@ -58,7 +59,7 @@ impl Daemon {
     /// The first step.
     pub(super) fn read_texts(&mut self, params: ClearParams, reply: ReplySender) {
         let (dirs, session) = (self.dirs.clone(), self.recorder.session_id().clone());
-        self.beside(move |under_way| {
+        self.beside(WorkBeside::KeptTexts, move |under_way| {
             let texts = texts_of_others(&dirs, &session);
             Event::DeletionAsked(DeletionAsked {
                 params,
@@ -92,7 +93,7 @@ impl Daemon {
             Ok((cleared, None)) => return answer(reply, Ok(Reply::Cleared(cleared))),
             Err(refusal) => return answer(reply, Err(refusal)),
         };
-        self.beside(move |under_way| {
+        self.beside(WorkBeside::Deletion, move |under_way| {
             let left = deletion.wait();
             let cleared = Cleared { left, ..cleared };
             Event::DeletionDone(DeletionDone {

@@ -108,8 +108,9 @@ impl Daemon {
             .unzip();
         self.record_fact(
             entries,
-            Box::new(move |daemon, _| {
-                for (id, result) in facts {
+            Box::new(move |daemon, result| {
+                // Of what was given up the lanes hear by `fact_refused`.
+                for (id, result) in result.map_or_else(|_| Vec::new(), |_| facts) {
                     daemon.result_is_durable(id, result);
                 }
             }),

@@ -12,7 +12,7 @@ use super::peer::ClientProcess;
 use super::reply::ReplySender;
 use super::settings::{SettingsKept, SettingsRead};
 use super::tamper::fact::WatchFact;
-use super::under_way::UnderWay;
+use super::under_way::{UnderWay, WorkBeside};
 use crate::adapters::claude::inference::InferenceAnswer;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::passed::Passed;
@@ -34,10 +34,10 @@ use crate::wire::control::{
     Welcome,
 };
 
-/// What wakes the loop.
+/// What wakes the loop. Behind each arrow stands the file of the daemon whose flow takes it.
 #[derive(Debug)]
 pub enum Event {
-    /// A client said hello.
+    /// A client said hello. → `connecting`
     Connected {
         /// Its connection.
         conn: ConnId,
@@ -52,22 +52,22 @@ pub enum Event {
         /// The answer.
         reply: oneshot::Sender<Result<Welcome, Refusal>>,
     },
-    /// An agent was refused because it runs what was started before an update.
+    /// An agent was refused because it runs what was started before an update. → `outdated`
     Outdated {
         /// As what it came.
         role: Role,
     },
-    /// A client answered a ping.
+    /// A client answered a ping. → `connecting`
     Heard {
         /// Its connection.
         conn: ConnId,
     },
-    /// A client is gone.
+    /// A client is gone. → `connecting`
     Disconnected {
         /// Its connection.
         conn: ConnId,
     },
-    /// A client asks.
+    /// A client asks. → `commands`
     Command {
         /// Its connection.
         conn: ConnId,
@@ -76,36 +76,36 @@ pub enum Event {
         /// The answer; dropped when the client has gone meanwhile.
         reply: ReplySender,
     },
-    /// The ledger's writer.
+    /// The ledger's writer. → `recording`
     Ledger(WriterEvent),
-    /// The queue's writer.
+    /// The queue's writer. → `storing`
     Queue(QueueEvent),
-    /// The Codex adapter.
+    /// The Codex adapter. → `codex::facts`
     Codex(CodexFact),
-    /// The Codex adapter has told its last fact.
+    /// The Codex adapter has told its last fact. → `operations`
     CodexSilent,
-    /// The Codex adapter let go of what runs; `None` when it could not.
+    /// The Codex adapter let go of what runs; `None` when it could not. → `operations`
     CodexLeft(Option<Box<Passed>>),
-    /// Whether an agent's usage limit still holds.
+    /// Whether an agent's usage limit still holds. → `limiting`
     LimitChecked {
         /// The agent.
         agent: Agent,
         /// What its vendor says.
         checked: Checked,
     },
-    /// The end of a transcript of Claude's was read.
+    /// The end of a transcript of Claude's was read. → `metering`
     TranscriptRead(TranscriptRead),
-    /// What Claude said of its work was read.
+    /// What Claude said of its work was read. → `claude::speaking`
     ClaudeSpoke(ClaudeSpoke),
-    /// A model has read what an agent said, or could not.
+    /// A model has read what an agent said, or could not. → `inferring`
     WordsRead(WordsRead),
-    /// The project's rules were compared with what the agents were told.
+    /// The project's rules were compared with what the agents were told. → `watching_rules`
     RulesLooked(Box<RulesLooked>),
-    /// The files about the agents' work were made, or could not be.
+    /// The files about the agents' work were made, or could not be. → `rendering`
     WorkRendered(UnderWay),
-    /// Something in the project's folder was changed by somebody else.
+    /// Something in the project's folder was changed by somebody else. → `tamper::alert`
     Watch(WatchFact),
-    /// The state of the work tree was read for somebody.
+    /// The state of the work tree was read for somebody. → `commands::decide`
     TreeRead {
         /// What for.
         purpose: TreePurpose,
@@ -114,7 +114,7 @@ pub enum Event {
         /// What differs from the tree that was approved last, if that could be told.
         changed: Option<ChangedFiles>,
     },
-    /// What a packet waited for was read.
+    /// What a packet waited for was read. → `reloading`
     PacketRead {
         /// The number under which the packet waits.
         number: u64,
@@ -124,10 +124,11 @@ pub enum Event {
         under_way: UnderWay,
     },
     /// `config.json` and what is trusted of it were read for a change of them.
+    /// → `commands::settings`
     SettingsRead(Box<SettingsRead>),
-    /// A change of them was written, or could not be.
+    /// A change of them was written, or could not be. → `commands::settings`
     SettingsKept(Box<SettingsKept>),
-    /// The blocks in the instruction files say what the rules are now.
+    /// The blocks in the instruction files say what the rules are now. → `run`
     BlocksRewritten {
         /// What is answered.
         set: Box<PolicySet>,
@@ -136,40 +137,47 @@ pub enum Event {
         /// Until it has been answered.
         under_way: UnderWay,
     },
-    /// What a session that is to end leaves to the next one was read.
+    /// What a session that is to end leaves to the next one was read. → `commands::carrying`
     SessionEnding(Box<SessionEnding>),
-    /// What stays when the session is deleted was found out.
+    /// What stays when the session is deleted was found out. → `deletion`
     DeletionAsked(DeletionAsked),
-    /// A session was deleted for good, as far as it could be.
+    /// A session was deleted for good, as far as it could be. → `deletion`
     DeletionDone(DeletionDone),
-    /// A gate of the project that runs.
+    /// A gate of the project that runs. → `commands::gates`
     Gate(GateFact),
-    /// An answer of the operator's to a request for approval reached nobody.
+    /// Work beside the loop panicked: nothing else comes of it. → `beside`
+    WorkFailed {
+        /// What was done.
+        what: WorkBeside,
+        /// Until this is heard.
+        under_way: Option<UnderWay>,
+    },
+    /// An answer of the operator's to a request for approval reached nobody. → `approvals`
     ApprovalUnanswered(EntryId),
-    /// What messages are given from was read for somebody.
+    /// What messages are given from was read for somebody. → `reading_bodies`
     BodiesRead(Box<BodiesRead>),
-    /// The line of a message that waits is not the one that was recorded.
+    /// The line of a message that waits is not the one that was recorded. → `altered`
     Altered(EntryId),
-    /// Processes of agents, as far as nobody connected from them.
+    /// Processes of agents, as far as nobody connected from them. → `registering`
     AgentsSeen(Vec<StartedProcess>),
-    /// Processes of agents that have ended.
+    /// Processes of agents that have ended. → `agent_processes`
     AgentsEnded(Vec<StartedProcess>),
-    /// Below which processes the operator's socket must refuse now.
+    /// Below which processes the operator's socket must refuse now. → `agent_processes`
     AgentsKnown {
         /// The answer; some of them may have ended.
         reply: oneshot::Sender<Vec<StartedProcess>>,
     },
-    /// The text of `/metrics`.
+    /// The text of `/metrics`. → `metrics`
     Metrics {
         /// The answer.
         reply: oneshot::Sender<String>,
     },
-    /// End, and leave everything to another process.
+    /// End, and leave everything to another process. → `takeover::leave`
     Leave {
         /// Whether that has begun.
         reply: oneshot::Sender<Result<(), Refusal>>,
     },
-    /// End.
+    /// End. → `ending`
     Shutdown {
         /// Write the `killed` sentinel.
         kill: bool,
@@ -207,6 +215,7 @@ impl Event {
             Self::DeletionAsked(_) => "deletion_asked",
             Self::DeletionDone(_) => "deletion_done",
             Self::Gate(_) => "gate",
+            Self::WorkFailed { .. } => "work_failed",
             Self::ApprovalUnanswered(_) => "approval_unanswered",
             Self::BodiesRead(_) => "bodies_read",
             Self::Altered(_) => "altered",

@@ -1,5 +1,6 @@
 //! [`DaemonFault`]: a failure of our own that ends the daemon; and [`Ended`], how its loop came to an end.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::takeover::LoopState;
@@ -46,18 +47,34 @@ impl DaemonFault {
     }
 }
 
-/// The fault that ended a daemon, once there is one. Clones are the same.
+/// Whether a daemon ends, and the fault that ended it, once there is one. Clones are the same.
 #[derive(Debug, Clone, Default)]
-pub(super) struct FaultSlot(Arc<OnceLock<DaemonFault>>);
+pub(super) struct FaultSlot(Arc<DaemonEnd>);
+
+#[derive(Debug, Default)]
+struct DaemonEnd {
+    fault: OnceLock<DaemonFault>,
+    has_begun: AtomicBool,
+}
 
 impl FaultSlot {
     /// One failure leads to the next: the first is the one to tell of.
     pub(super) fn set(&self, fault: DaemonFault) {
-        let _ = self.0.set(fault);
+        let _ = self.0.fault.set(fault);
     }
 
     pub(super) fn get(&self) -> Option<DaemonFault> {
-        self.0.get().copied()
+        self.0.fault.get().copied()
+    }
+
+    /// The loop takes nothing more.
+    pub(super) fn begin_end(&self) {
+        self.0.has_begun.store(true, Ordering::Release);
+    }
+
+    /// Whether the loop takes nothing more, and nobody has ended it by a fault.
+    pub(super) fn has_ended(&self) -> bool {
+        self.0.has_begun.load(Ordering::Acquire)
     }
 }
 

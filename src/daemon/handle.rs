@@ -196,14 +196,20 @@ impl DaemonHandle {
         answer.await.map_err(|_| self.unanswered())?
     }
 
-    /// It took the call and ended without an answer, as it does only when something of ours fails.
+    /// It took the call and gave no answer, as it does only when it ends or something of ours fails.
     fn unanswered(&self) -> Refusal {
         match self.fault() {
-            None => ended(),
             Some(fault) => Refusal::new(
                 RefusalCode::Unanswered,
                 format!("{fault} before it answered"),
                 "read the record before you repeat the call: it may have taken effect",
+            ),
+            None if self.fault.has_ended() || self.events.is_closed() => ended(),
+            None => Refusal::new(
+                RefusalCode::Unanswered,
+                "the daemon goes on, but this call ended without an answer",
+                "read the record before you repeat the call: it may have taken effect; what failed \
+                 stands in .contextrelay/state/contextrelay.log",
             ),
         }
     }

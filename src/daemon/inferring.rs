@@ -7,6 +7,8 @@ use serde_json::json;
 use super::event::{Event, WordsRead};
 use super::inferences::Question;
 use super::owners::Daemon;
+use super::under_way::WorkBeside;
+use super::work_lane::supervise;
 use crate::adapters::claude::inference::{InferenceOrder, infer};
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{
@@ -128,7 +130,16 @@ impl Daemon {
             max_usd,
             prompt: inference_prompt(agent, &words),
         };
-        tokio::spawn(async move {
+        let failed = Event::WorkFailed {
+            what: WorkBeside::Inference {
+                agent,
+                pair: pair.clone(),
+                model: model.clone(),
+            },
+            under_way: None,
+        };
+        let ask = async move {
+            tracing::debug!("a model is asked");
             if let Some(answer) = infer(order, stop).await {
                 let read = WordsRead {
                     agent,
@@ -138,7 +149,8 @@ impl Daemon {
                 };
                 let _ = events.send(Event::WordsRead(read)).await;
             }
-        });
+        };
+        supervise(self.events.clone(), failed, ask);
     }
 
     /// A model has read what an agent said, or could not.

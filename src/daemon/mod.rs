@@ -16,7 +16,7 @@
 //! | [`HeldEffects`](held_effects::HeldEffects) | what waits for rows to be on the disk | effects of delivery, who goes on behind them; the writer's word | what may leave, what does not |
 //! | [`BodyReads`](bodies::BodyReads) | who waits for messages that are read from the disk | a read, how to go on | how to go on with what was read |
 //! | [`TreeCommit`](tree_commit::TreeCommit) | the commit that the work tree stands on, as it was read last | who wants it anew | what is known |
-//! | [`WorkLane`](work_lane::WorkLane) | work on the files of the settings that waits for the one before | work | its event |
+//! | [`WorkLane`](work_lane::WorkLane) | work on the files of the settings that waits for the one before | work | its event, or that it failed |
 //! | [`Gates`](gates::Gates) | the run of gates that is under way | gates, what the running one tells | the gate to run next, who waits for the end |
 //! | [`Readers`](readers::Readers) | reads beside the loop | a read | its answer, to who asked |
 //! | [`CodexLane`](codex_lane::CodexLane) | Codex's state, the machine that delivers to it, what its turns had and answered | `CodexInput`, facts of app-server, terminal and turns | `DeliveryEffect`s |
@@ -34,31 +34,61 @@
 //! | [`HandoffDedup`](handoff_dedup::HandoffDedup) | handoffs of the last minutes, who waits for one of them | a handoff, what became of it | whether it is new |
 //! | [`PendingDecisions`](pending_decisions::PendingDecisions) | proposals whose decision is being recorded | begin, end | a refusal |
 //! | [`GivenHeads`](given_heads::GivenHeads) | how each message was given last | a message that is given | its first line |
-//! | [`Approvals`](approvals::Approvals) | where each request for approval can be answered | what is asked and resolved, answers that begin | the request of a key, where to send an answer |
+//! | [`Approvals`](approvals::Approvals) | where each request for approval can be answered, and which of them the record does not have yet | what is asked and resolved, answers that begin | the request of a key, where to send an answer, which end is to be recorded now |
 //! | [`Reloads`](reloads::Reloads) | packets that are being made, or of which it is not known whether their agent has them | orders, what became of one | the order to go on with, the packet before |
 //! | [`Reminders`](reminders::Reminders) | after which turn each agent was reminded that it says nothing of its state | what an agent is at | the reminder, once |
 //! | [`TouchedFiles`](touched_files::TouchedFiles) | the files and helpers of Claude's running turns | a file, a helper, the end of a turn | what the turn touched |
 //! | [`SpokenTurns`](spoken_turns::SpokenTurns) | how far Claude's transcripts were read | a hook | what Claude said since |
+//! | [`Inferences`](inferences::Inferences) | the agents' latest words without a mark, the one question to a model that is open | words, a question | the words to be read, and what stops that |
 //! | [`Renderings`](renderings::Renderings) | when the files about the agents' work are made | entries, another session | when the next one is due |
 //! | [`RulesWatch`](rules_watch::RulesWatch) | which rules of the project each agent was told | what it is told, a look | when they are looked at again |
 //! | [`RecentWrites`](recent_writes::RecentWrites) | the files that each agent wrote in the last minutes | a file | those since a time |
 //! | [`AgentProcesses`](agent_processes::AgentProcesses) | processes whose descendants may not decide | processes, those that have ended | all that are known |
 //! | [`Notices`](notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
 //! | `Board`, [`LoopTimes`](loop_times::LoopTimes) | what others read on the disk; how long the loop was busy | the state of now; a time | |
+//! | [`Identity`](identity::Identity), `dirs`, [`Clock`](clock::Clock) | what does not change in a daemon's life; the project's folders; the time that the machines of delivery are told | | |
+//! | `events` | the way back into the loop for what is done beside it | | |
+//! | `coordinator_told`, `is_importing` | up to which change Codex was told who writes to git; that findings of a review are on their way to the record | | |
 //!
 //! An owner does not know the loop, nor another owner's fields. A file with `impl Daemon` is a flow
 //! over several owners; a command that needs a few of them is a function over these:
 //!
 //! - in: [`control`] and [`operator`] make events of what clients ask, `codex::facts` and
 //!   `commands::hook` take what the agents tell, `tamper::alert` what the watch found
-//! - decided: `commands`, one file a family; `decisions` tells the agents of the operator's
-//! - recorded and told: `recording` follows the recorder, publishes, and goes on with
-//!   [`GoOn`](continuation::GoOn)
+//! - carried out: `commands`, one file a family
+//! - recorded and told: `recording` follows the recorder, publishes, and calls the
+//!   [`Then`](continuation::Then) that came with the entries
 //! - delivered: `effects` does what the lanes want, by `codex::delivering` and `claude::delivering`;
 //!   `reading_bodies` has read what is not at hand
-//! - beside the loop: `beside`; what an event still waits for stands in the head of `run`
+//! - beside the loop: `beside`, where a panic costs that work alone; what an event still waits for stands in the head of `run`
 //! - shown: `status`, `metrics`, `show`; answered: `waiting`
 //! - ended: `ending`, `failing`, [`takeover`]
+//!
+//! A flow that has to wait for the disk, for rows or for a body leaves a
+//! [continuation](continuation) with an owner. It runs in a later turn of the loop, with the whole
+//! [`Daemon`](owners::Daemon), and has to look again at whatever may have changed meanwhile.
+//!
+//! Three things wait for the operator, and none is another:
+//!
+//! | | asked by | waits in the world as | the operator's word | how the agent hears it |
+//! |---|---|---|---|---|
+//! | approval | Codex's app-server or a hook of Claude's, before something runs | `open_approvals` | an answer: `commands::approve` | its program, which waits, is answered |
+//! | question | an agent, by `ask_user`: `commands::ask_user` | `open_approvals`, as `UserQuestion` | an answer: `commands::approve` | a message in reply |
+//! | proposal | an agent whose work is done: `commands::record` | `pending_proposals` | a decision: `commands::decide`; in mode `auto` the gates': `commands::auto_sign_off` | a message: `decisions` |
+//!
+//! An approval, from its agent and back to it:
+//!
+//! - in: `codex::facts` is told by the adapter, `commands` by a hook of Claude's
+//! - taken: `codex::approving` and `claude::approving` see whether it is known and may wait here, and
+//!   have [`Approvals`](approvals::Approvals) know where it can be answered
+//! - recorded: `approving` makes the entry, for both agents and `ask_user`; folded it stands in
+//!   `open_approvals`
+//! - shown: from the world, by the deck's cards and `status`
+//! - answered: `commands::approve` records the answer, and then gives it to the hook, or to Codex by
+//!   its adapter, which says whether it arrived ([`ApprovalUnanswered`](event::Event) if not)
+//! - over: not with the answer, but when the agent shows its effect: `codex::approving` is told that it
+//!   was resolved, `claude::approving` sees what Claude does next or that its hook left; `approving`
+//!   records the end
 //!
 //! Knows nothing of screens and command lines.
 
@@ -66,6 +96,7 @@ mod adopt;
 mod agent_processes;
 mod altered;
 mod approvals;
+mod approving;
 pub mod attach;
 mod beside;
 mod bodies;

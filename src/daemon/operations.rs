@@ -48,6 +48,11 @@ impl Operations {
         self.fault.get()
     }
 
+    /// The loop takes nothing more: who gets no answer from here on hears that it has ended.
+    pub(super) fn begin_end(&self) {
+        self.fault.begin_end();
+    }
+
     /// It ends so; what was said before does not count any more.
     pub(super) fn stop(&mut self, stop: Stop) {
         self.stopping = Some(stop);

@@ -12,7 +12,7 @@ use super::clock::Clock;
 use super::codex_lane::CodexLane;
 use super::configuration::Configuration;
 use super::contexts::Contexts;
-use super::continuation::{GoOn, ThenRead, ThenReloaded, ThenStored};
+use super::continuation::{Then, ThenRead, ThenReloaded, ThenStored};
 use super::costs::Costs;
 use super::event::Event;
 use super::gates::Gates;
@@ -50,7 +50,7 @@ use crate::store::publisher::Board;
 pub struct Daemon {
     pub(super) dirs: ProjectDirs,
     pub(super) identity: Identity,
-    pub(super) recorder: Recorder<GoOn>,
+    pub(super) recorder: Recorder<Then>,
     pub(super) outbox: Outbox,
     pub(super) held: HeldEffects<ThenStored>,
     pub(super) bodies: BodyReads<ThenRead>,
@@ -106,7 +106,7 @@ impl Daemon {
     pub(super) fn new(
         dirs: ProjectDirs,
         identity: Identity,
-        recorder: Recorder<GoOn>,
+        recorder: Recorder<Then>,
         outbox: Outbox,
         codex: CodexLane,
         commit: TreeCommit,

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::continuation::{GoOn, Then, ThenDurable};
+use super::continuation::Then;
 use super::fault::DaemonFault;
 use super::owners::Daemon;
 use super::recorder::{LEDGER_UNWRITABLE, RecorderAction};
@@ -18,14 +18,15 @@ use crate::wire::control::Notification;
 impl Daemon {
     /// Appends, and calls back when it is durable or has failed.
     pub(super) fn record(&mut self, entries: Vec<Entry>, then: Then) {
-        let actions = self.recorder.append(entries, GoOn::Asked(then));
+        let actions = self.recorder.append(entries, then);
         self.follow_recorder(actions);
     }
 
     /// Appends what has happened already. While the disk refuses it is kept and tried again: it
-    /// cannot be undone, and nobody else would tell it a second time.
-    pub(super) fn record_fact(&mut self, entries: Vec<Entry>, then: ThenDurable) {
-        let actions = self.recorder.append_fact(entries, Some(GoOn::Fact(then)));
+    /// cannot be undone, and nobody else would tell it a second time. Calls back when it is durable,
+    /// or was given up for good.
+    pub(super) fn record_fact(&mut self, entries: Vec<Entry>, then: Then) {
+        let actions = self.recorder.append_fact(entries, Some(then));
         self.follow_recorder(actions);
     }
 
@@ -87,7 +88,7 @@ impl Daemon {
         self.follow_recorder(actions);
     }
 
-    fn follow_recorder(&mut self, actions: Vec<RecorderAction<GoOn>>) {
+    fn follow_recorder(&mut self, actions: Vec<RecorderAction<Then>>) {
         for action in actions {
             match action {
                 RecorderAction::Recorded {
@@ -97,7 +98,7 @@ impl Daemon {
                 } => {
                     self.publish(&entries);
                     match then {
-                        Some(then) => then.recorded(self, &entries),
+                        Some(then) => then(self, Ok(&entries)),
                         None if is_late => self.forget_taken_back(&entries),
                         None => {}
                     }
@@ -105,7 +106,7 @@ impl Daemon {
                     self.pump();
                     self.outbox.drop_wrong_rows();
                 }
-                RecorderAction::Refused { then, refusal } => then.refused(self, &refusal),
+                RecorderAction::Refused { then, refusal } => then(self, Err(&refusal)),
                 RecorderAction::FactRefused {
                     entries,
                     refusal,

@@ -53,8 +53,11 @@ pub(super) async fn tell_agents(events: &mpsc::Sender<Event>, pids: Vec<u32>) {
         return;
     }
     let look = move || pids.into_iter().map(StartedProcess::of).collect();
-    if let Ok(processes) = tokio::task::spawn_blocking(look).await {
-        let _ = events.send(Event::AgentsSeen(processes)).await;
+    match tokio::task::spawn_blocking(look).await {
+        Ok(processes) => drop(events.send(Event::AgentsSeen(processes)).await),
+        // Who goes on without them would take an agent for the operator.
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => {}
     }
 }
 

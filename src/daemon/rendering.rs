@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use super::event::Event;
 use super::owners::Daemon;
+use super::under_way::WorkBeside;
 use crate::adapters::work_files_now::work_folders;
 use crate::core::continuity::is_state;
 use crate::core::entry::EntryKind;
@@ -39,7 +40,7 @@ impl Daemon {
         let redactor = Arc::clone(self.recorder.redactor());
         let lock = self.renderings.begin();
         let session = lock.session();
-        self.beside(move |under_way| {
+        self.beside(WorkBeside::Rendering, move |under_way| {
             let page = |filter: &_, limit| ledger.page(filter, None, false, limit);
             let made = recent_work(page).map(|recent| {
                 let read = |seq| Some(ledger.read(seq).ok()??.entry);

@@ -237,12 +237,12 @@ impl Daemon {
         entries
     }
 
-    /// What the agents ask still waits. A question of `ask_user` of which no word is kept nobody
+    /// What the agents ask still waits, for an answer or for the end behind one. A question of `ask_user` of which no word is kept nobody
     /// could answer; what a vendor asks has to be answered all the same.
     fn approvals_as_they_are(&self, is_kept: bool) -> Vec<Entry> {
         let open = self.recorder.world().open_approvals.values();
         let open = open.filter(|asked| is_kept || !asked.request.is_user_question());
-        let asked = open.map(|asked| {
+        let asked = open.flat_map(|asked| {
             let mut request = asked.request.clone();
             let mut text = asked.text.clone();
             if !is_kept {
@@ -253,7 +253,18 @@ impl Daemon {
             let by = Party::Agent(asked.agent);
             let kind = ApprovalStep::Asked(request).of(asked.id.clone(), asked.agent);
             let pair = asked.runtime_session.clone();
-            self.entry(by, Some(Party::Human), kind, text, pair)
+            let again = self.entry(by.clone(), Some(Party::Human), kind, text, pair.clone());
+            // What was answered waits for its end alone, in the next session as well.
+            let given = asked.given.as_ref().map(|(choice, _)| {
+                let given = ApprovalStep::Given {
+                    choice: choice.clone(),
+                    note: None,
+                };
+                let kind = given.of(asked.id.clone(), asked.agent);
+                let text = "it was answered before this session";
+                self.entry(Party::Human, Some(by), kind, text, pair)
+            });
+            [again].into_iter().chain(given)
         });
         asked.collect()
     }

@@ -53,6 +53,8 @@ impl Daemon {
                 return Ended::Failed(self.fail(fault, events).await);
             }
         }
+        // From here on a call that gets no answer gets none because the daemon ends.
+        self.operations.begin_end();
         // What was being recorded may have made somebody wait for what becomes of it.
         self.dismiss_waiters();
         // Whoever still asks hears at once that there is nobody, and neither the adapter nor the
@@ -159,6 +161,10 @@ impl Daemon {
             Event::DeletionAsked(asked) => self.on_deletion_asked(asked),
             Event::DeletionDone(done) => self.on_deletion_done(done),
             Event::Gate(fact) => self.on_gate(fact),
+            Event::WorkFailed { what, under_way } => {
+                drop(under_way);
+                self.on_work_failed(what);
+            }
             Event::ApprovalUnanswered(id) => self.approvals.failed(&id),
             Event::BodiesRead(found) => self.on_bodies_read(*found),
             Event::Altered(id) => self.on_altered(id),

@@ -1,6 +1,6 @@
 //! Messages whose turn ended early, and how they are sent again.
 
-use super::continuation::ThenDurable;
+use super::continuation::Then;
 use super::owners::Daemon;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{ClaudeInput, DeliveryState};
@@ -62,8 +62,12 @@ impl Daemon {
         let given = self.outbox.sync();
         // A refusal has been said to the operator.
         let _ = self.rows_given(&[agent], given);
-        let then: ThenDurable = Box::new(move |daemon, _| {
-            for id in ids {
+        let then: Then = Box::new(move |daemon, result| {
+            if daemon.operations.fault().is_some() {
+                return;
+            }
+            // Given up for good they stay without their turn, and hold nothing up.
+            for id in result.map_or_else(|_| Vec::new(), |_| ids) {
                 let message = daemon.recorder.world().unsettled.get(&id).cloned();
                 if let Some(message) = message.filter(|_| daemon.outbox.get(&id).is_none()) {
                     daemon.outbox.track_again(id.clone(), &message);

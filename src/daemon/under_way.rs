@@ -1,6 +1,9 @@
-//! [`UnderWay`]: that something is being done beside the loop.
+//! [`UnderWay`]: that something is being done beside the loop. [`WorkBeside`]: what that is.
 
 use std::sync::Arc;
+
+use crate::core::agent::Agent;
+use crate::core::id::RuntimeSession;
 
 /// Keeps the daemon from ending of its own accord for as long as it is there: until the loop has
 /// heard of the end of what it stands for, or that has failed.
@@ -15,5 +18,80 @@ impl UnderWay {
         Self {
             _beside: Arc::clone(all),
         }
+    }
+}
+
+/// Work beside the loop, as it is named where it panics.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkBeside {
+    /// The files about the agents' work are made.
+    Rendering,
+    /// The project's rules are compared with what the agents were told.
+    RulesLook,
+    /// A transcript is searched for what Claude said.
+    SpokenWords,
+    /// The settings are read, or a change of them is written.
+    Settings,
+    /// The blocks in the instruction files are written.
+    ManagedBlocks,
+    /// What a session that is to end leaves to the next one is read.
+    Carrying,
+    /// What stays when a session is deleted is found out.
+    KeptTexts,
+    /// The rest of a session is deleted.
+    Deletion,
+    /// A gate runs.
+    Gate,
+    /// A model reads what an agent said.
+    Inference {
+        /// Whose words.
+        agent: Agent,
+        /// In which runtime session.
+        pair: RuntimeSession,
+        /// By the name that it was asked for.
+        model: String,
+    },
+}
+
+impl WorkBeside {
+    /// In words.
+    pub fn what(&self) -> &'static str {
+        match self {
+            Self::Rendering => "making the files about the agents' work",
+            Self::RulesLook => "comparing the project's rules",
+            Self::SpokenWords => "reading what Claude said",
+            Self::Settings => "reading or writing the settings",
+            Self::ManagedBlocks => "writing the instruction files",
+            Self::Carrying => "reading what the session leaves",
+            Self::KeptTexts => "reading what stays of the session",
+            Self::Deletion => "deleting the rest of the session",
+            Self::Gate => "running a gate",
+            Self::Inference { .. } => "having a model read an agent's words",
+        }
+    }
+
+    /// The key of the notice that it failed.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Rendering => "rendering_failed",
+            Self::RulesLook => "rules_look_failed",
+            Self::SpokenWords => "spoken_words_failed",
+            Self::Settings => "settings_failed",
+            Self::ManagedBlocks => "managed_blocks_failed",
+            Self::Carrying => "carrying_failed",
+            Self::KeptTexts => "kept_texts_failed",
+            Self::Deletion => "deletion_failed",
+            Self::Gate => "gate_failed",
+            Self::Inference { .. } => "inference_failed",
+        }
+    }
+
+    /// What is told where it panicked.
+    pub fn failure(&self) -> String {
+        format!(
+            "{} failed by a fault of ctxrelay's own: the daemon goes on, and \
+             .contextrelay/state/contextrelay.log says where it was",
+            self.what()
+        )
     }
 }

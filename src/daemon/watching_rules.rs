@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::event::{Event, RulesLooked};
 use super::owners::Daemon;
 use super::recent_writes::RECENT_MS;
+use super::under_way::WorkBeside;
 use crate::adapters::project_rules::ProjectRules;
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{ChangedRules, ContinuityFact, RulesChange};
@@ -62,7 +63,7 @@ impl Daemon {
         };
         let root = self.dirs.root.clone();
         let redactor = Arc::clone(self.recorder.redactor());
-        self.beside(move |under_way| {
+        self.beside(WorkBeside::RulesLook, move |under_way| {
             let texts = ProjectRules::read(&root, &redactor).texts();
             let differ = told.into_iter().map(|(agent, told)| {
                 let differ = rules_diff(&told, &texts);

@@ -1,14 +1,52 @@
 //! [`WorkLane`]: what may wait for a disk, done beside the loop one after the other.
+//! [`supervise`]: work beside the loop that takes its time.
+//!
+//! Work beside the loop changes nothing that the loop has, so that a panic in it costs this work
+//! alone. What was to come of it never does: the loop hears of the failure in its place, so that
+//! nothing waits for it for ever.
 
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt as _;
 use tokio::sync::mpsc;
 
 use super::event::Event;
+use super::under_way::{UnderWay, WorkBeside};
 
 /// Something that is done on a thread that may wait; what comes of it is an event.
-pub(super) type LaneWork = Box<dyn FnOnce() -> Event + Send>;
+pub(super) struct LaneWork {
+    /// What it is.
+    pub(super) what: WorkBeside,
+    /// Until the loop has heard that it failed.
+    pub(super) under_way: UnderWay,
+    /// What is done.
+    pub(super) work: Box<dyn FnOnce() -> Event + Send>,
+}
 
-/// Work that is done in the order in which it was given. All of it belongs to calls, of which a
-/// client has so many at once.
+impl LaneWork {
+    /// Does it. What the loop is to hear; nothing when the program ends.
+    pub(super) async fn run(self) -> Option<Event> {
+        let Self {
+            what,
+            under_way,
+            work,
+        } = self;
+        let (under_way, name) = (Some(under_way), what.what());
+        let done = tokio::task::spawn_blocking(move || {
+            tracing::debug!("beside the loop: {name}");
+            work()
+        });
+        match done.await {
+            Ok(event) => Some(event),
+            Err(error) if error.is_panic() => Some(Event::WorkFailed { what, under_way }),
+            Err(_) => None,
+        }
+    }
+}
+
+/// Work that is done in the order in which it was given. It has no bound of its own: what is in it
+/// belongs to calls, of which a client has so many at once, or was counted by who gives it
+/// (`SpokenTurns`).
 #[derive(Debug, Default)]
 pub(super) struct WorkLane {
     work: Option<mpsc::UnboundedSender<LaneWork>>,
@@ -22,8 +60,10 @@ impl WorkLane {
             let events = events.clone();
             tokio::spawn(async move {
                 while let Some(work) = work.recv().await {
-                    let done = tokio::task::spawn_blocking(work).await;
-                    tell(events.upgrade(), done).await;
+                    // Without a loop nobody hears of it any more.
+                    if let (Some(told), Some(events)) = (work.run().await, events.upgrade()) {
+                        let _ = events.send(told).await;
+                    }
                 }
             });
             lane
@@ -33,24 +73,35 @@ impl WorkLane {
     }
 }
 
-/// Tells the loop what came of work beside it.
-pub(super) async fn tell(
-    events: Option<mpsc::Sender<Event>>,
-    done: Result<Event, tokio::task::JoinError>,
+/// Has work done on a task of its own. Where it panics the loop hears `failed`.
+pub(super) fn supervise(
+    events: mpsc::WeakSender<Event>,
+    failed: Event,
+    work: impl Future<Output = ()> + Send + 'static,
 ) {
-    match (done, events) {
-        (Ok(event), Some(events)) => drop(events.send(event).await),
-        // Nobody hears it any more.
-        (Ok(_), None) => {}
-        (Err(error), _) => tracing::error!(%error, "work beside the loop failed"),
-    }
+    tokio::spawn(async move {
+        let is_done = AssertUnwindSafe(work).catch_unwind().await.is_ok();
+        if let Some(events) = events.upgrade().filter(|_| !is_done) {
+            let _ = events.send(failed).await;
+        }
+    });
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::sync::Arc;
+
     use super::*;
     use crate::wire::control::Role;
+
+    fn work(done: impl FnOnce() -> Event + Send + 'static) -> LaneWork {
+        LaneWork {
+            what: WorkBeside::Settings,
+            under_way: UnderWay::of(&Arc::default()),
+            work: Box::new(done),
+        }
+    }
 
     #[tokio::test]
     async fn a_lane_does_one_thing_after_the_other() {
@@ -62,10 +113,10 @@ mod tests {
             let _ = gone.recv();
             Event::Outdated { role: Role::Claude }
         };
-        lane.take(&weak, Box::new(first));
+        lane.take(&weak, work(first));
         let later = [Role::Cli, Role::Deck, Role::Codex];
         for role in later {
-            lane.take(&weak, Box::new(move || Event::Outdated { role }));
+            lane.take(&weak, work(move || Event::Outdated { role }));
         }
         assert!(told.try_recv().is_err(), "nothing overtakes the first");
         drop(go);
@@ -75,5 +126,27 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_is_told_in_its_place_and_what_is_behind_it_is_done() {
+        let (events, mut told) = mpsc::channel(64);
+        let weak = events.downgrade();
+        let mut lane = WorkLane::default();
+        let role = Role::Deck;
+        lane.take(&weak, work(|| panic!("a test's")));
+        lane.take(&weak, work(move || Event::Outdated { role }));
+        let failed = told.recv().await.unwrap();
+        assert!(
+            matches!(&failed, Event::WorkFailed { what, under_way: Some(_) } if *what == WorkBeside::Settings),
+            "{failed:?}"
+        );
+        let next = told.recv().await.unwrap();
+        assert!(matches!(next, Event::Outdated { .. }), "{next:?}");
+
+        let failed = Event::Outdated { role };
+        supervise(weak, failed, async { panic!("a test's") });
+        let next = told.recv().await.unwrap();
+        assert!(matches!(next, Event::Outdated { .. }), "{next:?}");
     }
 }

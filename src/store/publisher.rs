@@ -122,7 +122,7 @@ impl Publisher {
         Ok((publisher, board))
     }
 
-    /// The estate is ours: nobody else takes back what is shown.
+    /// What it left is ours: nobody else takes back what is shown.
     pub fn take_on(&mut self) {
         self.is_left = false;
     }

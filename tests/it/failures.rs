@@ -10,6 +10,7 @@ use crate::support::child::Child;
 use crate::support::hand_over::Tidy;
 use crate::support::launch::Launch;
 use crate::support::mcp::McpClient;
+use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
@@ -23,7 +24,7 @@ fn order(project: &Project) -> PathBuf {
 }
 
 /// A command that panics on order.
-fn orderly(project: &Project, args: &[&str]) -> Launch {
+pub fn orderly(project: &Project, args: &[&str]) -> Launch {
     project
         .ctxrelay(args.iter().copied())
         .env("CONTEXTRELAY_TEST_PANIC", order(project))
@@ -31,7 +32,7 @@ fn orderly(project: &Project, args: &[&str]) -> Launch {
 }
 
 /// Has the next of these lines of the log be a panic.
-fn order_panic(project: &Project, line: &str) {
+pub fn order_panic(project: &Project, line: &str) {
     std::fs::write(order(project), line).unwrap();
 }
 
@@ -175,6 +176,76 @@ fn a_panic_in_the_codex_adapter_ends_the_daemon_with_1_and_the_message_waits() {
         queue.stdout.contains("for codex") || queue.stdout.contains("queued"),
         "{queue:#?}"
     );
+}
+
+#[test]
+fn a_panic_of_who_follows_the_codex_adapter_ends_the_daemon_with_1() {
+    let project = Project::new();
+    order_panic(&project, "following what Codex's adapter tells");
+    let daemon = Child::spawn(&orderly(&project, &["daemon"]));
+    expect_failed(&project, daemon, "adapter_failed", "panic_on_order.rs");
+}
+
+fn notices(project: &Project) -> String {
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(status["running"], true);
+    status["notices"].to_string()
+}
+
+#[test]
+fn work_beside_the_loop_that_panics_is_told_and_done_the_next_time() {
+    let project = Project::new();
+    let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
+    daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
+    let mut socket = come_in(&project);
+    order_panic(
+        &project,
+        "beside the loop: making the files about the agents' work",
+    );
+    let goal = |text| json!({"agent": "codex", "kind": "goal", "text": text});
+    socket.expect("note/append", goal("Sort the pears"));
+    wait_until("the notice", timeout(), || {
+        let told = "making the files about the agents' work failed by a fault";
+        notices(&project).contains(told).then_some(())
+    });
+    let files = project.state().join("state/continuity/default/codex");
+    assert!(!files.exists());
+    socket.expect("note/append", goal("Sort the plums"));
+    wait_until("the files", timeout(), || {
+        let log = std::fs::read_to_string(files.join("TASKLOG.md")).ok()?;
+        (log.contains("Sort the pears") && log.contains("Sort the plums")).then_some(())
+    });
+    let ledger = project.ledger();
+    let told = ledger.iter().filter(|line| line["type"] == "error");
+    let told: Vec<&Value> = told.map(|line| &line["error"]["code"]).collect();
+    assert_eq!(told, ["work_failed"]);
+    let log = log(&project);
+    assert!(
+        log.contains("panicked at") && !log.contains(QUOTED),
+        "{log}"
+    );
+    daemon.signal(Signal::TERM);
+    assert_eq!(daemon.wait().code(), 0);
+}
+
+#[test]
+fn who_asked_for_work_that_panics_hears_so_and_may_ask_again() {
+    let project = Project::new();
+    let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
+    daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
+    let mut operator = Operator::connect(&project);
+    order_panic(&project, "beside the loop: reading or writing the settings");
+    let auto = json!({"change": "signOff", "mode": "auto"});
+    let refused = operator.call("policy/set", auto.clone()).unwrap_err();
+    assert_eq!(refused.data["code"], "unanswered", "{refused:?}");
+    assert!(
+        refused.message.contains("the daemon goes on"),
+        "{refused:?}"
+    );
+    assert!(notices(&project).contains("writing the settings failed by a fault"));
+    operator.call("policy/set", auto).unwrap();
+    daemon.signal(Signal::TERM);
+    assert_eq!(daemon.wait().code(), 0);
 }
 
 #[test]

@@ -346,6 +346,27 @@ fn no_owner_of_the_daemon_knows_the_loop() {
     assert!(wrong.is_empty(), "these know the loop: {wrong:#?}");
 }
 
+#[test]
+fn every_field_of_the_loop_stands_in_the_table_of_its_owners() {
+    let read = |file: &str| fs::read_to_string(root().join("src/daemon").join(file)).unwrap();
+    let (owners, head) = (read("owners.rs"), read("mod.rs"));
+    let rows: Vec<&str> = head.lines().filter(|it| it.starts_with("//! |")).collect();
+    let (_, fields) = owners.split_once("pub struct Daemon {").unwrap();
+    let (fields, _) = fields.split_once("\n}").unwrap();
+    let fields = fields.lines().filter_map(|line| {
+        let (name, of) = line.trim().strip_prefix("pub(super) ")?.split_once(": ")?;
+        Some((name, of.split(['<', ',']).next()?))
+    });
+    let fields: Vec<(&str, &str)> = fields.collect();
+    let stands = |word: &str| rows.iter().any(|row| row.contains(&format!("`{word}`")));
+    let left_out: Vec<_> = fields
+        .iter()
+        .filter(|(name, of)| !stands(name) && !stands(of))
+        .collect();
+    assert!(fields.len() > 30, "only {fields:?}");
+    assert!(left_out.is_empty(), "in no row: {left_out:?}");
+}
+
 /// What waits for a disk, for git, or for the kernel's word on a process.
 const SLOW: [&str; 31] = [
     "fs::",

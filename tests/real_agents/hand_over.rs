@@ -293,7 +293,7 @@ fn an_app_server_that_dies_on_the_way_is_missed_and_nothing_is_sent_twice() {
     let first = claude.tool("reply", json!({"text": "the first question"}));
     gate.wait_arrived();
     let before = agents(&pair)["codex"]["appServer"]["pid"].as_u64().unwrap();
-    // A successor that has the estate and fails once the app-server is dead: whoever goes on gets
+    // A successor that has the takeover and fails once the app-server is dead: whoever goes on gets
     // what a successor gets.
     let (taken, go) = (project.base().join("taken"), project.base().join("go"));
     let then = format!(
@@ -303,7 +303,7 @@ fn an_app_server_that_dies_on_the_way_is_missed_and_nothing_is_sent_twice() {
     );
     let program = successor(project, r#"{"format":2,"version":"x"}"#, &then);
     operator.hand_over(program).unwrap();
-    wait_until("the successor to have the estate", timeout(), || {
+    wait_until("the successor to have the takeover", timeout(), || {
         taken.exists().then_some(())
     });
     let before_it = i32::try_from(before).unwrap();

@@ -67,6 +67,8 @@ words! {
         TurnSilent = "turn_silent",
         /// A decision, another act of the operator's, or a change of signing, is not signed as it has to be.
         UnsignedDecision = "unsigned_decision",
+        /// Work beside the loop failed; the daemon goes on.
+        WorkFailed = "work_failed",
         /// The ledger's writer failed, and the daemon with it.
         WriterGone = "writer_gone",
     }
@@ -77,7 +79,7 @@ mod tests {
     use super::*;
 
     /// As they stand in the record, in the order of [`ErrorCode::ALL`].
-    const TEXTS: [&str; 32] = [
+    const TEXTS: [&str; 33] = [
         "adapter_failed",
         "blob_altered",
         "blob_missing",
@@ -109,6 +111,7 @@ mod tests {
         "trust_not_kept",
         "turn_silent",
         "unsigned_decision",
+        "work_failed",
         "writer_gone",
     ];
 

@@ -65,19 +65,12 @@ impl Daemon {
         let key = request.key.clone();
         let entry = self.asked_entry(Agent::Claude, request, &details);
         let id = entry.id.clone();
-        self.approvals.asked(key.clone(), id.clone());
-        self.approvals.claude_waits(id.clone(), hook);
+        self.approvals.asked(Agent::Claude, key.clone(), id.clone());
+        self.approvals.claude_waits(id, hook);
         self.record(
             vec![entry],
             Box::new(move |daemon, result| {
-                daemon.approvals.recorded(&key);
-                if result.is_err() {
-                    // Nobody can be asked about what is not in the record.
-                    if let Some(reply) = daemon.approvals.take_hook(&id) {
-                        answer(reply, Ok(Reply::Approval(None)));
-                    }
-                }
-                daemon.status_changed();
+                daemon.asked_is_recorded(Agent::Claude, key, result.is_ok());
             }),
         );
     }

@@ -9,6 +9,7 @@ use crate::core::continuity::{markers, markers_of_turn};
 use crate::core::id::RuntimeSession;
 use crate::daemon::event::{ClaudeSpoke, Event};
 use crate::daemon::owners::Daemon;
+use crate::daemon::under_way::WorkBeside;
 use crate::wire::control::HookParams;
 
 impl Daemon {
@@ -43,8 +44,7 @@ impl Daemon {
         };
         let (path, pair) = (path.to_owned(), pair.clone());
         let (event, last) = (params.event.clone(), params.text.clone());
-        let under_way = self.operations.begin_beside();
-        let work = move || {
+        let work = self.lane_work(WorkBeside::SpokenWords, move |under_way| {
             // Only figures are behind the lock, which are good whenever it is free.
             let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
             let texts = match event.as_str() {
@@ -62,8 +62,8 @@ impl Daemon {
                 is_over: ends_turn(&event),
                 under_way,
             })
-        };
-        self.spoken.read(&self.events, Box::new(work));
+        });
+        self.spoken.read(&self.events, work);
         true
     }
 }

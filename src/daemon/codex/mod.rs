@@ -1,6 +1,8 @@
-//! What follows from what is known of Codex, as flows of the loop over its owners: `delivering`
-//! hands over, `facts` takes in what the adapter tells, `turns` keeps the record of turns and
-//! relays answers, `markers` reads what a final message asks for.
+//! What follows from what is known of Codex, as flows of the loop over its owners: `facts` takes in
+//! what the adapter tells and hands it on, `delivering` gives messages to the adapter, `turns` keeps
+//! the record of turns and relays answers, `turn_end` is what it is told of an end, `markers` reads
+//! what a final message asks for, `approving` has the person asked, `continuing` gives Codex back
+//! what a compaction took, `hooking` does so by our hook in Codex.
 //!
 //! What is known stands in [`CodexLane`](super::codex_lane::CodexLane).
 

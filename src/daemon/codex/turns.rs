@@ -156,7 +156,7 @@ impl Daemon {
         self.record_fact(
             entries,
             Box::new(|daemon, stored| {
-                for stored in stored {
+                for stored in stored.unwrap_or_default() {
                     daemon.marked_is_durable(&stored.entry);
                 }
             }),

@@ -85,17 +85,16 @@ impl Daemon {
         let mut entry = self.asked_entry(agent, request, "");
         entry.runtime_session = Some(pair);
         let entry_id = entry.id.clone();
-        self.approvals.asked(key.clone(), entry_id.clone());
+        self.approvals.asked(agent, key.clone(), entry_id.clone());
         self.record(
             vec![entry],
             Box::new(move |daemon, result| {
-                daemon.approvals.recorded(&key);
+                daemon.asked_is_recorded(agent, key, result.is_ok());
                 let recorded = result.map_err(Clone::clone).map(|stored| Recorded {
                     entry_id,
                     seq: stored[0].entry.seq,
                 });
                 answer(reply, recorded.map(Reply::Recorded));
-                daemon.status_changed();
             }),
         );
     }

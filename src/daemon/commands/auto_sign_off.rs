@@ -175,7 +175,7 @@ impl Daemon {
         self.record_fact(
             vec![entry],
             Box::new(|daemon, stored| {
-                for stored in stored {
+                for stored in stored.unwrap_or_default() {
                     daemon.track_recorded(&stored.entry.id);
                 }
             }),

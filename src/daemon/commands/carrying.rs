@@ -8,6 +8,7 @@ use crate::daemon::carrying::{CarryingRead, EndingWish, SessionEnding, entry_at}
 use crate::daemon::event::Event;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
+use crate::daemon::under_way::WorkBeside;
 use crate::wire::control::{Refusal, Reply};
 
 impl Daemon {
@@ -16,7 +17,7 @@ impl Daemon {
         let ledger = self.recorder.ledger().clone();
         let world = Arc::clone(self.recorder.world());
         let session = self.recorder.session_id().clone();
-        self.beside(move |under_way| {
+        self.beside(WorkBeside::Carrying, move |under_way| {
             let read = CarryingRead::of(&wish, &ledger, &world);
             Event::SessionEnding(Box::new(SessionEnding {
                 wish,

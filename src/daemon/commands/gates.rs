@@ -14,6 +14,8 @@ use crate::daemon::gates::ReleaseEnd;
 use crate::daemon::owners::Daemon;
 use crate::daemon::registering::tell_agents;
 use crate::daemon::reply::{ReplySender, answer};
+use crate::daemon::under_way::WorkBeside;
+use crate::daemon::work_lane::supervise;
 use crate::wire::config::Gate;
 use crate::wire::control::{
     GateReport, GatesReport, Recorded, Refusal, RefusalCode, ReleaseToSign, Reply, RunGatesParams,
@@ -115,8 +117,7 @@ impl Daemon {
             hold_program: self.identity.own_program.clone(),
         };
         let (told, mut facts) = mpsc::channel(FACTS_WAITING);
-        tokio::spawn(gate::run(order, stop, told));
-        tokio::spawn(async move {
+        let follow = async move {
             while let Some(fact) = facts.recv().await {
                 if let GateFact::Began { pid, keeper } = &fact {
                     // It is the project's own code, which an agent may have written.
@@ -126,7 +127,23 @@ impl Daemon {
                     break;
                 }
             }
-        });
+        };
+        let failed = Event::WorkFailed {
+            what: WorkBeside::Gate,
+            under_way: None,
+        };
+        // As one, so that nothing of a gate that failed is told behind its end.
+        let run = async move {
+            tracing::debug!("a gate begins");
+            tokio::join!(gate::run(order, stop, told), follow);
+        };
+        supervise(self.events.clone(), failed, run);
+    }
+
+    /// The run under which a gate failed by a fault of ours proves nothing: it is over.
+    pub(in crate::daemon) fn gate_failed(&mut self, why: String) {
+        self.gates.give_up(why);
+        self.next_gate();
     }
 
     pub(in crate::daemon) fn on_gate(&mut self, fact: GateFact) {

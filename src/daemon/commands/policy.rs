@@ -14,6 +14,7 @@ use crate::daemon::managed_blocks::{RewrittenBlocks, rewrite};
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::settings::{KeptPolicy, SettingsKept, SettingsWritten};
+use crate::daemon::under_way::WorkBeside;
 use crate::store::config::{self, Loaded};
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::trust;
@@ -67,7 +68,7 @@ impl Daemon {
                     left: Vec::new(),
                 };
                 let dirs = daemon.dirs.clone();
-                daemon.beside_in_order(move |under_way| {
+                daemon.beside_in_order(WorkBeside::Settings, move |under_way| {
                     let kept = keep(&dirs, &user, change)
                         .map(|rules| (rules, config::load(&dirs, &user)))
                         .map_err(|error| format!("the rule could not be kept: {error}"));
@@ -110,7 +111,7 @@ impl Daemon {
     fn rewrite_blocks(&self, rules: &PolicyRules, mut set: PolicySet, reply: ReplySender) {
         let root = self.dirs.root.clone();
         let body = managed_instructions(rules.coordinator);
-        self.beside(move |under_way| {
+        self.beside(WorkBeside::ManagedBlocks, move |under_way| {
             let RewrittenBlocks { changed, left } = rewrite(&root, &body);
             set.rewritten = changed;
             set.left = left;

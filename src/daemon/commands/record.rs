@@ -158,7 +158,11 @@ impl Daemon {
             let id = entry.id.clone();
             return self.record_fact(
                 vec![entry],
-                Box::new(move |daemon, _| daemon.begin_sign_off(&id, changed.as_ref())),
+                Box::new(move |daemon, result| {
+                    if result.is_ok() {
+                        daemon.begin_sign_off(&id, changed.as_ref());
+                    }
+                }),
             );
         };
         let proposal_id = entry.id.clone();

@@ -5,6 +5,7 @@ use crate::daemon::event::Event;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::settings::{SettingsChange, SettingsKept, SettingsRead, SettingsWritten};
+use crate::daemon::under_way::WorkBeside;
 use crate::store::config;
 use crate::store::dirs::UserDirs;
 use crate::store::signer;
@@ -28,7 +29,7 @@ impl Daemon {
             }
         );
         let (dirs, id) = (self.dirs.clone(), self.dirs.instance_id());
-        self.beside_in_order(move |under_way| {
+        self.beside_in_order(WorkBeside::Settings, move |under_way| {
             let not_kept = forgets.then(|| keep_signer(&user, &id, None)).flatten();
             let loaded = config::load(&dirs, &user);
             Event::SettingsRead(Box::new(SettingsRead {

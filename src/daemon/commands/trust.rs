@@ -11,6 +11,7 @@ use crate::daemon::event::Event;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::settings::{KeptTrust, SettingsChange, SettingsKept, SettingsWritten};
+use crate::daemon::under_way::WorkBeside;
 use crate::store::config::{self, Loaded};
 use crate::store::dirs::UserDirs;
 use crate::store::trust;
@@ -110,7 +111,7 @@ impl Daemon {
                 let notice = state.map(|state| state.notice.clone());
                 let notice = notice.filter(|_| changes_signing);
                 let (dirs, id) = (daemon.dirs.clone(), daemon.dirs.instance_id());
-                daemon.beside_in_order(move |under_way| {
+                daemon.beside_in_order(WorkBeside::Settings, move |under_way| {
                     let signer = notice.and_then(|it| keep_signer(&user, &id, Some(&it)));
                     let kept = trust::write(&user, &id, power, now_ms())
                         .map(|()| config::load(&dirs, &user))

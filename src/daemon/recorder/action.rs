@@ -20,7 +20,8 @@ pub(in crate::daemon) enum RecorderAction<T> {
         /// They were given up as too late before: nobody went on with them.
         is_late: bool,
     },
-    /// Nothing of this append was recorded, and who waited for it hears why.
+    /// Nothing of this append was recorded, and who waited for it hears why. So does who waited for
+    /// a fact that is given up for good.
     Refused {
         /// Who waited for it.
         then: T,

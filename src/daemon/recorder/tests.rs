@@ -242,14 +242,16 @@ fn no_more_facts_are_kept_than_fit_and_those_are_told_as_given_up() {
     for n in 0..=UNWRITTEN_MAX {
         assert!(written.append_fact(&n.to_string(), "then").is_empty());
     }
-    let mut given_up = Vec::new();
+    let (mut given_up, mut refused) = (Vec::new(), Vec::new());
     for _ in 0..=UNWRITTEN_MAX {
         let actions = written.next_fails(written.no_space());
         let words = words(&actions);
+        refused.extend(words.iter().filter(|it| it.starts_with("refused")).cloned());
         given_up.extend(words.into_iter().filter(|word| word.ends_with("given up")));
     }
     let last = format!("fact {UNWRITTEN_MAX} ledger_unwritable given up");
     assert_eq!(given_up, [last]);
+    assert_eq!(refused, ["refused then ledger_unwritable"]);
 }
 
 #[test]
@@ -267,7 +269,11 @@ fn once_the_writer_is_gone_nobody_waits_and_nothing_is_kept() {
     written.recorder.ledger().clone().close();
     assert_eq!(
         words(&written.append_fact("happened", "then")),
-        ["writer gone", "fact happened writer_gone given up"]
+        [
+            "writer gone",
+            "fact happened writer_gone given up",
+            "refused then writer_gone"
+        ]
     );
     assert!(!written.recorder.has_unwritten());
     // It came to the disk all the same.

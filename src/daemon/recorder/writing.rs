@@ -87,18 +87,20 @@ impl<T> Recorder<T> {
         let is_kept = refusal.code != RefusalCode::EntryRefused
             && !self.is_writer_gone
             && self.unwritten.len() < UNWRITTEN_MAX;
+        let mut actions = vec![RecorderAction::FactRefused {
+            entries: entries.clone(),
+            refusal: refusal.clone(),
+            is_kept,
+        }];
         if is_kept {
-            self.unwritten.push((entries.clone(), then));
+            self.unwritten.push((entries, then));
             self.write_again_at
                 .get_or_insert_with(|| Instant::now() + WRITE_AGAIN);
         } else {
             tracing::error!(code = %refusal.code, "a fact could not be recorded");
+            actions.extend(then.map(|then| RecorderAction::Refused { then, refusal }));
         }
-        vec![RecorderAction::FactRefused {
-            entries,
-            refusal,
-            is_kept,
-        }]
+        actions
     }
 
     /// When the disk is asked again.

@@ -44,9 +44,9 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Starts the daemon on the current runtime, in place of the one that left an estate if there
+    /// Starts the daemon on the current runtime, in place of the one that left a takeover if there
     /// is one. `mcp` makes the service behind `/mcp`. `yielded`: asked for once nothing can fail any
-    /// more, and says whether the one before lets go of the estate.
+    /// more, and says whether the one before lets go of what it left.
     ///
     /// # Errors
     ///

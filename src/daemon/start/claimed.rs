@@ -78,7 +78,7 @@ impl Drop for Registration {
 }
 
 impl Claimed {
-    /// Takes the lock, or the one of the estate, and clears away what an owner that died left.
+    /// Takes the lock, or the one of the takeover, and clears away what an owner that died left.
     pub(in crate::daemon) async fn claim(
         builder: Builder,
         takeover: Option<Takeover>,

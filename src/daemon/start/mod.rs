@@ -9,7 +9,7 @@
 //! | [`Running`](super::running::Running) | the loop, what it shows on the disk | see `ending` |
 //!
 //! A daemon that follows another one is claimed and bound with its [`Takeover`]: until that one
-//! yields, nothing of the estate is touched and nothing of it is undone.
+//! yields, nothing of it is touched and nothing of it is undone.
 
 mod bound;
 mod builder;

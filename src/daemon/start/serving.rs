@@ -33,6 +33,7 @@ use crate::daemon::operator;
 use crate::daemon::registering::tell_agents;
 use crate::daemon::running::Running;
 use crate::daemon::takeover::{Listeners, LoopState, Takeover};
+use crate::daemon::work_lane::supervise;
 use crate::store::child;
 use crate::store::dirs::ProjectDirs;
 use crate::store::published::Published;
@@ -150,7 +151,9 @@ impl Bound {
         let space = Arc::clone(daemon.recorder.space());
         let owner_watch = builder.watch_owner(&lock, space, &weak);
         let handle = channel.handle;
-        tokio::spawn(forward(facts, handle.clone()));
+        // Without it nobody would hear of Codex any more: that is the end of the adapter.
+        let failed = Event::Codex(CodexFact::Failed);
+        supervise(weak.clone(), failed, forward(facts, handle.clone()));
         let (stop, serving) = (CancellationToken::new(), TaskTracker::new());
         let guard = Guard::new(endpoints.ports.control, &secrets, &endpoints.mcp_token);
         let refusals = guard.refusals().clone();
@@ -275,6 +278,7 @@ fn record_child(dirs: ProjectDirs, disowned: Arc<AtomicBool>) -> codex::RecordCh
 
 /// Tells the loop what the adapter tells, and its end.
 async fn forward(mut facts: mpsc::Receiver<CodexFact>, handle: DaemonHandle) {
+    tracing::debug!("following what Codex's adapter tells");
     while let Some(fact) = facts.recv().await {
         tell_agents(handle.events(), agents_of(&fact)).await;
         if matches!(fact, CodexFact::TurnCompleted { .. }) {

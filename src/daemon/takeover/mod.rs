@@ -24,7 +24,7 @@ use crate::store::registry::Ports;
 
 pub(in crate::daemon) use leaving::Leaving;
 
-/// Which form of estate this program leaves and takes. Raised whenever the meaning of a field or
+/// Which form of a takeover this program leaves and takes. Raised whenever the meaning of a field or
 /// the order of the descriptors changes: another version must not guess.
 pub const FORMAT: u32 = 2;
 
@@ -83,7 +83,7 @@ pub(in crate::daemon) struct Listeners {
     pub(in crate::daemon) operator: UnixListener,
 }
 
-/// Why there is no estate to be had.
+/// Why nothing can be taken over.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeoverError {
     /// It did not come.
@@ -152,7 +152,7 @@ impl Takeover {
         fd_channel::send(socket, &serde_json::to_vec(&text)?, &descriptors)
     }
 
-    /// Receives the estate of a project. Blocks, as [`Self::send`].
+    /// Receives what the daemon of a project leaves. Blocks, as [`Self::send`].
     ///
     /// # Errors
     ///

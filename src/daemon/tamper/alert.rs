@@ -114,7 +114,7 @@ impl Daemon {
     /// What an alarm says cannot be said again by anybody, so it is kept until the disk takes it.
     fn alarm(&mut self, code: ErrorCode, text: String) {
         let entry = self.entry(Party::System, None, code, text, None);
-        self.record_fact(vec![entry], Box::new(|_, _| {}));
+        self.record_mere_fact(entry);
     }
 
     pub(in crate::daemon) fn watch_deadline(&mut self) {

@@ -1,5 +1,7 @@
 //! What Codex asks the person: shown, answered once, never by ourselves.
 
+mod recorded;
+
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;

@@ -379,3 +379,20 @@ async fn an_agent_takes_its_question_back_while_nobody_answers_it() {
     let refused = taken_back.await.unwrap().unwrap_err();
     assert_eq!(refused.code, RefusalCode::InFlight);
 }
+
+#[tokio::test]
+async fn the_same_words_of_both_agents_at_once_are_two_questions() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, Some(7), false);
+    let codex = rig.connect(Role::Codex, None, false);
+    rig.settle().await;
+    let first = rig.ask(&claude, Command::AskUser(question(Agent::Claude)));
+    let second = rig.ask(&codex, Command::AskUser(question(Agent::Codex)));
+    rig.settle().await;
+    for asked in [first, second] {
+        let asked = asked.await.unwrap();
+        assert!(matches!(asked, Ok(Reply::Recorded(_))), "{asked:?}");
+    }
+    assert_eq!(rig.waiting_questions().len(), 2);
+}

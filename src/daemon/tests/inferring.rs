@@ -6,8 +6,12 @@ use super::rig::Rig;
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::Agent;
 use crate::core::continuity::INFERENCE_WORDS_MAX;
+use crate::core::entry::EntryKind;
 use crate::core::id::{RuntimeSession, ThreadId, TurnId};
+use crate::daemon::event::Event;
 use crate::daemon::inferences::Question;
+use crate::daemon::under_way::WorkBeside;
+use crate::daemon::work_lane::supervise;
 use crate::store::testing::Place;
 use crate::wire::config::read;
 
@@ -59,4 +63,53 @@ async fn a_secret_is_masked_also_where_its_beginning_is_cut_off() {
     rig.daemon
         .hear(Agent::Codex, &pair, &dump, Vec::new(), false);
     assert_eq!(words(&mut rig), ["short"], "too much to be masked");
+}
+
+#[tokio::test]
+async fn a_question_that_failed_by_a_fault_of_ours_is_recorded_as_such_and_keeps_no_other_back() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let pair = RuntimeSession::default();
+    rig.daemon.inferences.said(Agent::Codex, &pair, 1, "words");
+    let question = Question {
+        agent: Agent::Codex,
+        pair: pair.clone(),
+        turns: 1,
+        unwritten: 1,
+        every_turns: 1,
+        day: 0,
+        recorded: 0,
+        per_day: 10,
+    };
+    let later = Question {
+        turns: 2,
+        unwritten: 2,
+        ..question.clone()
+    };
+    let begun = rig.daemon.inferences.begin(&question);
+    assert!(begun.is_some());
+    assert!(rig.daemon.inferences.begin(&later).is_none(), "one is open");
+    let what = WorkBeside::Inference {
+        agent: Agent::Codex,
+        pair,
+        model: "small".to_owned(),
+    };
+    let failed = Event::WorkFailed {
+        what,
+        under_way: None,
+    };
+    let events = rig.daemon.events.clone();
+    supervise(events, failed, async { panic!("a test's") });
+    let told = |rig: &Rig| {
+        let mut recent = rig.daemon.recorder.recent().iter();
+        recent.any(|stored| match &stored.entry.kind {
+            EntryKind::Continuity(_) => stored.entry.content.contains("fault of ctxrelay's own"),
+            _ => false,
+        })
+    };
+    while !told(&rig) {
+        rig.pump().await;
+        tokio::task::yield_now().await;
+    }
+    assert!(rig.daemon.inferences.begin(&later).is_some());
 }

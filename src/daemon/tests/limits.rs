@@ -8,6 +8,8 @@ use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{Checked, DeliveryWay, LimitMode, OnBusy};
 use crate::core::entry::TurnStatus;
 use crate::core::id::EntryId;
+use crate::daemon::event::Event;
+use crate::store::ledger::LedgerError;
 use crate::store::testing::Place;
 use crate::wire::config::read;
 use crate::wire::control::{
@@ -421,4 +423,35 @@ async fn what_died_of_a_limit_goes_before_what_has_come_since() {
     rig.settle().await;
     ended(&mut rig, "turn-3", TurnStatus::Completed, &[&first], false).await;
     assert_eq!(rig.delivered_ids(), [second]);
+}
+
+#[tokio::test]
+async fn what_the_record_will_not_have_as_sent_again_holds_nothing_else_up() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    mode(&mut rig, "resume");
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+    hit(&mut rig, "turn-1", &first).await;
+    rig.status(ReportedStatus::Idle);
+    let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    pass(&mut rig, MINUTE).await;
+    let Ok(CodexRequest::AskLimit { reply: _asked }) = rig.requests.try_recv() else {
+        panic!("the limit was not asked for");
+    };
+    rig.daemon.on_event(Event::LimitChecked {
+        agent: Agent::Codex,
+        checked: Checked::Over,
+    });
+    rig.store();
+    assert_eq!(rig.delivered_ids(), []);
+    rig.refuse_writes(|_| LedgerError::Refused {
+        reason: "too long".to_owned(),
+    })
+    .await;
+    rig.settle().await;
+    assert_eq!(rig.delivered_ids(), [second]);
+    // The operator can have it again.
+    assert_eq!(rig.daemon.status().agents.codex.cut_off, 1);
 }

@@ -337,11 +337,16 @@ impl Rig {
 
     /// As `settle`, on a disk that refuses everything.
     pub async fn fail_writes(&mut self) {
+        self.refuse_writes(|path| LedgerError::Gone { path }).await;
+    }
+
+    /// As `settle`, where nothing is recorded, for this reason.
+    pub async fn refuse_writes(&mut self, why: impl Fn(std::path::PathBuf) -> LedgerError) {
         while self.daemon.recorder.pending_count() > 0 {
             let event = match self.next().await {
                 Event::Ledger(WriterEvent::Durable { token, .. }) => {
                     let path = self.daemon.recorder.ledger().path().to_owned();
-                    let error = LedgerError::Gone { path };
+                    let error = why(path);
                     Event::Ledger(WriterEvent::Failed { token, error })
                 }
                 event => event,

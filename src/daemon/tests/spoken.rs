@@ -8,6 +8,7 @@ use serde_json::json;
 use super::rig::{Guest, Rig};
 use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
+use crate::daemon::under_way::WorkBeside;
 use crate::store::testing::Place;
 use crate::wire::control::{Command, HookParams, Role};
 
@@ -126,4 +127,40 @@ async fn helpers_that_ended_are_counted_with_the_turn_and_are_no_turn_of_claudes
     let state = world.state_of(Agent::Claude, &RuntimeSession::default());
     assert_eq!(state.unwrap().helpers_total, 2);
     assert!(claude.notes().is_empty());
+}
+
+#[tokio::test]
+async fn readings_that_panicked_keep_no_later_words_from_being_read() {
+    let place = Place::new();
+    let mut claude = Speaker::start(&place).await;
+    claude.hook("UserPromptSubmit", None).await;
+    let daemon = &mut claude.rig.daemon;
+    for _ in 0..64 {
+        let work = daemon.lane_work(WorkBeside::SpokenWords, |_| panic!("a test's"));
+        daemon.spoken.read(&daemon.events, work);
+    }
+    claude.rig.settle().await;
+    claude.writes("<!-- relay:next Peel -->");
+    claude.hook("Stop", None).await;
+    assert_eq!(claude.notes(), ["Peel"]);
+    // Told once, to whoever looks.
+    let told = claude.rig.daemon.status().notices;
+    let told: Vec<_> = told
+        .iter()
+        .filter(|it| it.contains("Claude said"))
+        .collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    let errors = &claude.rig.daemon.recorder.world().errors;
+    assert_eq!(errors.len(), 1, "{errors:?}");
+}
+
+#[tokio::test]
+async fn a_look_at_the_rules_that_panicked_is_followed_by_the_next_one() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    assert!(rig.daemon.rules_watch.begin_look().is_some());
+    let work = WorkBeside::RulesLook;
+    rig.daemon.beside(work, |_| panic!("a test's"));
+    rig.settle().await;
+    assert!(rig.daemon.rules_watch.begin_look().is_some());
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{evidence, run_gates, trust, trust_file};
-use crate::support::child::is_alive;
+use crate::failures::{order_panic, orderly};
+use crate::support::child::{Child, is_alive};
 use crate::support::gate_scene::Scene;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
@@ -230,4 +231,31 @@ fn nothing_that_a_gate_runs_decides_in_the_operators_place() {
     run_gates(&mut operator, json!({}));
     scene.expect_refused(&tries);
     scene.approve();
+}
+
+#[test]
+fn a_gate_that_fails_by_a_fault_of_ours_ends_its_run_and_the_next_one_can_begin() {
+    let project = Project::new();
+    let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
+    daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
+    trust(
+        &project,
+        &json!([{"name": "a", "cmd": "true"}, {"name": "b", "cmd": "true"}]),
+    );
+    let mut operator = Operator::connect(&project);
+    order_panic(&project, "a gate begins");
+    let report = run_gates(&mut operator, json!({}));
+    let why = report["ended"]["why"].as_str().unwrap();
+    assert!(why.contains("a fault of ctxrelay's own"), "{report}");
+    assert_eq!(report["ended"]["names"], json!(["a"]));
+    assert!(evidence(&project).is_empty());
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert!(
+        status["notices"]
+            .to_string()
+            .contains("running a gate failed")
+    );
+    let report = run_gates(&mut operator, json!({}));
+    assert_eq!(report["gates"][0]["ok"], true);
+    assert_eq!(evidence(&project).len(), 2);
 }

@@ -176,7 +176,7 @@ fn a_successor_that_fails_or_lies_gets_nothing() {
         let program = successor(&project, r#"{"format":2,"version":"x"}"#, &then);
         let watch = LockWatch::start(&project);
         operator.hand_over(program).unwrap();
-        wait_until("the successor to have the estate", timeout(), || {
+        wait_until("the successor to have the takeover", timeout(), || {
             taken.exists().then_some(())
         });
         claude.tool("append_note", json!({"text": "after"}));

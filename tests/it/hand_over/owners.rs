@@ -60,7 +60,7 @@ fn a_closed_pane_passes_the_daemon_on_while_an_agent_is_attached() {
 }
 
 #[test]
-fn a_successor_that_is_killed_with_the_estate_in_hand_costs_nothing() {
+fn a_successor_that_is_killed_with_the_takeover_in_hand_costs_nothing() {
     let project = Project::new();
     let _tidy = Tidy(&project);
     let daemon = project.daemon();
@@ -68,12 +68,12 @@ fn a_successor_that_is_killed_with_the_estate_in_hand_costs_nothing() {
     let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
     claude.tool("append_note", json!({"text": "before"}));
     let watch = LockWatch::start(&project);
-    // It takes the estate in and dies of it.
+    // It takes it in and dies of it.
     let taken = project.base().join("taken");
     let then = format!("head -c 64 >{} && kill -9 $$", taken.display());
     let program = successor(&project, r#"{"format":2,"version":"x"}"#, &then);
     operator.hand_over(program).unwrap();
-    wait_until("the successor to have the estate", timeout(), || {
+    wait_until("the successor to have the takeover", timeout(), || {
         std::fs::metadata(&taken)
             .is_ok_and(|found| found.len() == 64)
             .then_some(())

@@ -40,7 +40,7 @@ pub struct EndedRun {
     pub names: Vec<String>,
     /// Somebody stopped it, or the record took no more.
     pub stopped: bool,
-    /// Why what a gate came to could not be recorded.
+    /// Why what a gate came to was not recorded: the record took it not, or a fault of ours ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The `release_gate` artifact, if one was recorded.

@@ -1,0 +1,116 @@
+//! A request for approval, whoever asks it: how it is recorded as asked, and how as over.
+
+use std::collections::BTreeMap;
+
+use super::owners::Daemon;
+use super::recent_writes::RECENT_MS;
+use super::reply::answer;
+use crate::core::agent::{Agent, Party};
+use crate::core::entry::{ApprovalEnd, ApprovalRequest, ApprovalStep, Entry, EntryKind};
+use crate::core::id::EntryId;
+use crate::core::policy::named_files;
+use crate::wire::control::Reply;
+
+/// How many files of the other agent's are named with a request.
+const PEER_FILES_MAX: usize = 20;
+
+impl Daemon {
+    /// A request is in the record, or could not be recorded.
+    pub(super) fn asked_is_recorded(&mut self, agent: Agent, key: String, is_recorded: bool) {
+        if is_recorded {
+            if let Some((id, end)) = self.approvals.recorded(agent, key) {
+                self.end_approval(id, agent, end);
+            }
+        } else if let Some(hook) = self.approvals.not_recorded(agent, key) {
+            answer(hook, Ok(Reply::Approval(None)));
+        }
+        self.status_changed();
+    }
+
+    /// A request is over: the operator's answer had its effect, the agent was answered in its own
+    /// terminal, or what it asked is gone.
+    pub(super) fn end_approval(&mut self, id: EntryId, agent: Agent, end: ApprovalEnd) {
+        if !self.approvals.end(&id, end) {
+            return;
+        }
+        let open = &self.recorder.world().open_approvals;
+        let given = open.get(&id).and_then(|asked| asked.given.as_ref());
+        let content = match (end, given) {
+            (ApprovalEnd::Lost, _) => format!("what {} asked is gone with it", agent.title()),
+            (ApprovalEnd::Answered, Some((choice, _))) => {
+                format!(
+                    "{} goes on; the operator's answer was {choice}",
+                    agent.title()
+                )
+            }
+            (ApprovalEnd::Answered, None) => {
+                format!("{} was answered in its own terminal", agent.title())
+            }
+        };
+        let kind = ApprovalStep::Ended(end).of(id.clone(), agent);
+        let entry = self.entry(Party::System, None, kind, content, None);
+        self.record_fact(
+            vec![entry],
+            Box::new(move |daemon, _| {
+                // Given up for good it may be told another time.
+                daemon.approvals.ended(&id);
+                daemon.status_changed();
+            }),
+        );
+    }
+
+    /// What it names of the files that the other agent has written in the last minutes: what this
+    /// daemon saw, and what the record has of turns that are over.
+    fn peer_files(&self, agent: Agent, request: &ApprovalRequest) -> Vec<String> {
+        let (peer, since_ms) = (agent.peer(), self.clock.now_ms() - RECENT_MS);
+        let seen = self.recent_writes.since(peer, since_ms);
+        let states = self.recorder.world().continuity.get(&peer);
+        let states = states.into_iter().flat_map(BTreeMap::values);
+        let recorded = states.flat_map(|state| state.files.iter().rev());
+        let recorded = recorded.filter(|file| file.at_ms >= since_ms);
+        let files = seen.chain(recorded.map(|file| file.path.as_str()));
+        let mut named = named_files(&self.dirs.root.to_string_lossy(), request, files);
+        named.truncate(PEER_FILES_MAX);
+        named
+    }
+
+    pub(super) fn asked_entry(
+        &self,
+        agent: Agent,
+        mut request: ApprovalRequest,
+        details: &str,
+    ) -> Entry {
+        request.peer_files = self.peer_files(agent, &request);
+        let content = in_words(agent, &request, details);
+        let mut entry = self.entry(
+            Party::Agent(agent),
+            Some(Party::Human),
+            ApprovalStep::Asked(request).of(EntryId::new(""), agent),
+            content,
+            None,
+        );
+        let id = entry.id.clone();
+        if let EntryKind::Approval(record) = &mut entry.kind {
+            record.approval_id = id;
+        }
+        entry
+    }
+}
+
+/// All that the person should read.
+fn in_words(agent: Agent, request: &ApprovalRequest, details: &str) -> String {
+    let mut lines = vec![
+        format!("{} asks {}", agent.title(), request.kind.sought()),
+        request.subject.clone(),
+    ];
+    if let Some(reason) = &request.reason {
+        lines.push(format!("reason: {reason}"));
+    }
+    if let Some(cwd) = &request.cwd {
+        lines.push(format!("in {cwd}"));
+    }
+    if !details.is_empty() {
+        lines.push(details.to_owned());
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,147 @@
+//! What the record has of a request: all of it or nothing, also behind a disk that refuses and in the
+//! session after this one.
+
+use super::{CLAUDE, WAITING, request};
+use crate::adapters::codex::fact::CodexFact;
+use crate::core::entry::EntryKind;
+use crate::daemon::event::Event;
+use crate::daemon::tests::rig::Rig;
+use crate::store::ledger::{LedgerError, WriterEvent};
+use crate::store::testing::Place;
+use crate::wire::control::{ClearParams, Command, CompactParams, Reply, Role};
+
+impl Rig {
+    /// The steps that are folded, each with its words.
+    fn folded_steps(&self) -> Vec<(String, String)> {
+        let recent = self.daemon.recorder.recent().iter();
+        let steps = recent.filter_map(|stored| match &stored.entry.kind {
+            EntryKind::Approval(record) => Some((
+                format!("{} {}", stored.entry.source, record.step.as_str()),
+                stored.entry.content.clone(),
+            )),
+            _ => None,
+        });
+        steps.collect()
+    }
+
+    /// The disk takes everything again, and what was kept is written.
+    async fn disk_recovers(&mut self) {
+        self.daemon.on_event(Event::Ledger(WriterEvent::Recovered));
+        self.daemon.recorder.write_again_now();
+        self.daemon.write_again();
+        self.pump().await;
+    }
+
+    fn codex_asked(&mut self, request_id: &str, key: &str) {
+        self.fact(CodexFact::ApprovalAsked {
+            request_id: request_id.to_owned(),
+            request: Box::new(request(key)),
+            details: String::new(),
+        });
+    }
+}
+
+#[tokio::test]
+async fn what_was_answered_stays_answered_in_the_session_after_it() {
+    let clear = |discard| {
+        Command::Clear(ClearParams {
+            discard,
+            ..ClearParams::default()
+        })
+    };
+    let compact = Command::Compact(CompactParams::default());
+    for ends in [clear(false), clear(true), compact] {
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        let operator = rig.connect(Role::Deck, None, true);
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        let waiting = rig.claude_asks(&hook, "k1");
+        rig.settle().await;
+        let id = rig.only_open();
+        assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+        waiting.await.unwrap().unwrap();
+        rig.daemon.disconnect(hook.conn);
+        rig.settle().await;
+
+        // What was allowed runs on meanwhile.
+        rig.call(&operator, ends).await.unwrap();
+        assert_eq!(rig.only_open(), id);
+        let open = &rig.daemon.recorder.world().open_approvals[&id];
+        assert_eq!(open.given_label(), Some("accept it"));
+        rig.claude_hook("PostToolUse", Some("touch")).await;
+        let steps = rig.folded_steps();
+        let names: Vec<&str> = steps.iter().map(|(step, _)| step.as_str()).collect();
+        assert_eq!(names, ["claude asked", "human given", "system answered"]);
+        assert!(steps[2].1.contains("the operator's answer was accept"));
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_the_disk_refused_has_no_end_in_the_record_either() {
+    for leaves_first in [false, true] {
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        let _operator = rig.connect(Role::Deck, None, true);
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        rig.settle().await;
+        let waiting = rig.claude_asks(&hook, "k1");
+        if leaves_first {
+            // Esc in Claude's own dialog.
+            rig.daemon.disconnect(hook.conn);
+        }
+        rig.fail_writes().await;
+        if !leaves_first {
+            assert_eq!(waiting.await.unwrap(), Ok(Reply::Approval(None)));
+        }
+        rig.disk_recovers().await;
+        rig.claude_hook("PostToolUse", Some("touch")).await;
+        assert_eq!(rig.folded_steps(), []);
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_ends_before_the_disk_has_it_ends_behind_it() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let _operator = rig.connect(Role::Deck, None, true);
+    let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+    rig.settle().await;
+    drop(rig.claude_asks(&hook, "k1"));
+    rig.daemon.disconnect(hook.conn);
+    rig.settle().await;
+    assert_eq!(rig.open(), 0);
+    assert_eq!(rig.steps().await, ["claude asked", "system answered"]);
+}
+
+#[tokio::test]
+async fn what_codex_asked_and_the_record_will_never_have_can_be_asked_again() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let refused = |_| LedgerError::Refused {
+        reason: "too long".to_owned(),
+    };
+    rig.codex_asked("3", "T/call_1");
+    rig.refuse_writes(refused).await;
+    assert_eq!(rig.daemon.approvals.on_their_way(), 0);
+    assert_eq!(rig.open(), 0);
+    // On another connection, with fewer words.
+    rig.codex_asked("3", "T/call_1");
+    rig.status(WAITING);
+    rig.settle().await;
+    let id = rig.only_open();
+    assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+
+    // An end that was given up does not keep a later one from the record.
+    rig.fact(CodexFact::ApprovalResolved {
+        request_id: "3".to_owned(),
+    });
+    rig.refuse_writes(refused).await;
+    assert_eq!(rig.open(), 1);
+    rig.fact(CodexFact::ServerLost {
+        why: "killed".to_owned(),
+        gave_up: false,
+    });
+    rig.settle().await;
+    assert_eq!(rig.open(), 0);
+}
