@@ -110,7 +110,7 @@ impl Contexts {
         self.of(agent).meter.turn_ended();
     }
 
-    /// A compaction begins, or its first sign is here.
+    /// A compaction begins.
     pub(super) fn compaction_begins(&mut self, agent: Agent) {
         let metered = self.of(agent);
         metered.before = metered.meter.used();

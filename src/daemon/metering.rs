@@ -76,7 +76,6 @@ impl Daemon {
             }
             ("SessionStart", Some(COMPACT)) => {
                 let now_ms = self.clock.now_ms();
-                self.contexts.compaction_begins(Agent::Claude);
                 self.contexts.compacted(Agent::Claude, None, now_ms);
                 self.status_changed();
                 self.look_at_transcript(AFTER_TURN);

@@ -79,15 +79,20 @@ fn state(pair: &Pair) {
         ("Sort the pears by weight", "goal"),
         ("No pear is thrown away", "constraint"),
         ("Weigh the first basket", "next_step"),
+        ("Basket by basket", "plan"),
+        ("The scale is set to grams", "decision"),
     ] {
         codex.tool("append_note", json!({"text": text, "kind": kind}));
     }
 }
 
-const STATED: [&str; 3] = [
-    "Sort the pears by weight",
-    "No pear is thrown away",
-    "Weigh the first basket",
+/// What of it stands in a packet.
+const STATED: [&str; 5] = [
+    "Sort the pears by weight [note",
+    "No pear is thrown away [note",
+    "Weigh the first basket [note",
+    "Basket by basket [note",
+    "The scale is set to grams [note",
 ];
 
 /// Waits until the terminal has shown the end of so many turns since this prompt. Before that it
@@ -119,6 +124,9 @@ fn after_a_compaction_codexs_next_request_holds_what_it_was_at_once() {
         .write("CLAUDE.md", &format!("{RULE}\n\nBaskets are numbered.\n"));
     let _daemon = pair.daemon();
     state(&pair);
+    let mut tools = McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]));
+    let (ask, reason) = ("Count the baskets", "you have the list");
+    tools.tool("handoff_to_claude", json!({"ask": ask, "reason": reason}));
     let mut codex = attached_codex(&pair);
     pair.responses
         .when(says("sort the pears"))
@@ -141,7 +149,7 @@ fn after_a_compaction_codexs_next_request_holds_what_it_was_at_once() {
             .wait_for_request("the next request", move |request| {
                 request.is_step() && request.last_text().contains(&wanted)
             });
-        for words in STATED {
+        for words in STATED.into_iter().chain([": Count the baskets"]) {
             assert!(request.mentions(words), "{words}: {request:#?}");
         }
         assert_eq!(request.count_of(PACKET), 1, "packets pile up");
@@ -162,10 +170,13 @@ fn a_compaction_within_a_turn_is_made_good_in_it_and_its_first_last_word_is_the_
     let _daemon = pair.daemon();
     state(&pair);
     let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
-    pair.responses
-        .when(says("weigh them all"))
-        .once()
-        .reply(Reply::shell("echo weighed-$((40 + 2))").filling(60_500));
+    pair.responses.when(says("weigh them all")).once().reply(
+        Reply::shell(
+            "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: scale.txt\n+grams\n\
+                 *** End Patch\nEOF",
+        )
+        .filling(60_500),
+    );
     // Before the packet is there the model ends the turn, which the packet prolongs.
     let is_late = Gate::new("the packet is on its way");
     let is_compacted = |request: &ModelRequest| mentions("Another language model")(request);
@@ -193,6 +204,11 @@ fn a_compaction_within_a_turn_is_made_good_in_it_and_its_first_last_word_is_the_
         assert!(request.mentions(words), "{words}: {request:#?}");
     }
     assert_eq!(request.count_of(PACKET), 1);
+    let of_the_turn = "Files you changed last\n- scale.txt";
+    assert!(request.mentions(of_the_turn), "{request:#?}");
+    let compacted = &events(&pair, "context_compacted")[0];
+    let before = &compacted["runtimeEvent"]["compaction"]["tokensBefore"];
+    assert!(before.as_u64() >= Some(60_500), "{compacted:#}");
     wait_packets(&pair, "compacted", "given", 1);
     let answer = claude.tool("wait_for_messages", json!({"timeout_s": 30}));
     let answer = answer["messages"].to_string();

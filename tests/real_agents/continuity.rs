@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::pair::{attached_claude, of_type, status, wait_status};
 use crate::support::claude_home::COMPOSER;
+use crate::support::mcp::McpClient;
 use crate::support::model_request::{ModelRequest, Side, says, tool_said};
 use crate::support::pair::Pair;
 use crate::support::pty::Pty;
@@ -29,16 +30,21 @@ fn work(pair: &Pair, claude: &mut Pty) {
             "Read",
             json!({"file_path": file}),
         )));
+    pair.claude_calls(
+        tool_said("small"),
+        "handoff",
+        json!({"ask": "Count the crates", "reason": "you have the list"}),
+    );
     pair.messages
-        .when(tool_said("small"))
+        .when(tool_said("handoff_id"))
         .once()
         .reply(Reply::text(
             "The scale is set up.\n<!-- relay:constraint No plum is thrown away -->\n\
-             <!-- relay:next Weigh the first crate -->",
+             <!-- relay:next Weigh the first crate -->\n<!-- relay:plan Crate by crate -->",
         ));
     claude.submit("sort the plums");
     wait_until("the markers", timeout(), || {
-        (notes(pair).len() == 3).then_some(())
+        (notes(pair).len() == 4).then_some(())
     });
     claude.wait_for_text("The scale is set up.");
 }
@@ -85,6 +91,10 @@ fn after_a_compaction_claudes_next_request_holds_what_it_was_at_once() {
         files[0]["runtimeEvent"]["files"]["read"],
         json!(["plums.txt"])
     );
+    // What the other agent decides holds for both.
+    let mut codex = McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]));
+    let decision = json!({"text": "The scale is set to grams", "kind": "decision"});
+    codex.tool("append_note", decision);
     for times in 1..=3 {
         compact(&pair, &mut claude, times);
         let prompt = format!("go on, number {times}");
@@ -103,13 +113,18 @@ fn after_a_compaction_claudes_next_request_holds_what_it_was_at_once() {
             "Sort the plums by weight [note",
             "No plum is thrown away [marker",
             "Weigh the first crate [marker",
+            "Crate by crate [marker",
+            "The scale is set to grams [note",
+            ": Count the crates",
             "plums.txt",
         ] {
             assert!(request.mentions(words), "{words}: {request:#?}");
         }
         assert_eq!(request.count_of(PACKET), 1, "packets pile up");
         let given = wait_until("the packet's proof", timeout(), || {
-            let steps = events(&pair, "context_reloaded");
+            let steps = events(&pair, "context_reloaded").into_iter();
+            // Codex is given one at its start.
+            let steps: Vec<Value> = steps.filter(|line| line["target"] == "claude").collect();
             let given = steps
                 .iter()
                 .filter(|line| line["runtimeEvent"]["status"] == "given");
@@ -120,7 +135,10 @@ fn after_a_compaction_claudes_next_request_holds_what_it_was_at_once() {
             .filter(|line| line["runtimeEvent"]["status"] == "offered")
             .collect();
         let text = offered[times - 1]["content"].as_str().unwrap();
-        assert!(request.mentions(text), "the record holds what was given");
+        assert!(
+            request.mentions(text),
+            "the record holds what was given: {text}"
+        );
     }
 }
 
@@ -216,6 +234,13 @@ fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn()
     });
     assert_eq!(compacted["runtimeEvent"]["compaction"]["trigger"], "auto");
     assert_ne!(compacted["content"], "", "Claude's summary is kept");
+    let offered = events(&pair, "context_reloaded").into_iter().rev();
+    let mut texts = offered.filter_map(|line| line["content"].as_str().map(str::to_owned));
+    let packet = texts.find(|text| text.contains(PACKET)).unwrap();
+    assert!(
+        packet.contains("pears.txt"),
+        "what this turn read: {packet}"
+    );
 }
 
 #[test]

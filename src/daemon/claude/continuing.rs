@@ -183,7 +183,8 @@ impl Daemon {
     ) {
         let compaction = Compaction {
             trigger,
-            tokens_before: self.contexts.take_before(Agent::Claude),
+            // Its figures come from the transcript, a moment late: the one known now may be older.
+            tokens_before: None,
             tokens_after: None,
         };
         let fact = ContinuityFact::Compacted(compaction).of(Agent::Claude);
