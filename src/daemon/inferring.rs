@@ -9,7 +9,7 @@ use super::inferences::Question;
 use super::owners::Daemon;
 use super::under_way::WorkBeside;
 use super::work_lane::supervise;
-use crate::adapters::claude::inference::{InferenceOrder, infer};
+use crate::adapters::claude::inference::{InferenceOrder, PATIENCE, infer};
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{
     ContextMarker, STATE_TAG, StateTag, day_of, inference_prompt, inferred_values,
@@ -129,6 +129,7 @@ impl Daemon {
             model: model.clone(),
             max_usd,
             prompt: inference_prompt(agent, &words),
+            patience: PATIENCE,
         };
         let failed = Event::WorkFailed {
             what: WorkBeside::Inference {

@@ -25,6 +25,7 @@ mod cpu;
 mod deck;
 mod delivery;
 mod figure;
+mod forecast;
 mod hook;
 mod ledger;
 mod messages;
@@ -43,12 +44,13 @@ use support::record;
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 17] = [
+const PARTS: [Part; 18] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
     ("delivery", delivery::measure),
     ("hook", hook::measure),
     ("continuity", continuity::measure),
+    ("forecast", forecast::measure),
     ("approvals", approvals::measure),
     ("codex_approvals", codex_approvals::measure),
     ("wake", wake::measure),

@@ -35,6 +35,7 @@ mod gate;
 mod gates;
 mod hand_over;
 mod harness;
+mod inference;
 mod keeping;
 mod ledger;
 mod no_agent;

@@ -19,7 +19,7 @@ use crate::adapters::gate::is_left_out;
 use crate::adapters::hold::{self, HeldChild, spawn_held};
 
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The longest answer that is read, in bytes.
 const ANSWER_BYTES_MAX: u64 = 1024 * 1024;
@@ -60,6 +60,8 @@ pub struct InferenceOrder {
     pub max_usd: f64,
     /// The question.
     pub prompt: String,
+    /// How long the answer may take: [`PATIENCE`].
+    pub patience: Duration,
 }
 
 /// What came of a question.
@@ -84,7 +86,7 @@ struct ResultFrame {
     total_cost_usd: Option<f64>,
 }
 
-/// Asks, and waits for 30 s at most. `None` when `stop` was sent or dropped. Whatever happens,
+/// Asks, and waits as long as the order says. `None` when `stop` was sent or dropped. Whatever happens,
 /// nothing of it is left running.
 pub async fn infer(order: InferenceOrder, stop: oneshot::Receiver<()>) -> Option<InferenceAnswer> {
     let mut child = match begin(&order).await {
@@ -93,10 +95,10 @@ pub async fn infer(order: InferenceOrder, stop: oneshot::Receiver<()>) -> Option
     };
     let mark = child.record().mark.clone();
     let answer = tokio::select! {
-        answer = timeout(PATIENCE, read(&mut child)) => Some(match answer {
+        answer = timeout(order.patience, read(&mut child)) => Some(match answer {
             Ok(Ok(said)) => answer_of(&said),
             Ok(Err(error)) => failed(format!("its answer cannot be read: {error}")),
-            Err(_) => failed(format!("it gave no answer within {} s", PATIENCE.as_secs())),
+            Err(_) => failed(format!("it gave no answer within {} s", order.patience.as_secs())),
         }),
         _ = stop => None,
     };
