@@ -8,7 +8,7 @@ use crate::support::mcp::McpClient;
 use crate::support::model_request::{ModelRequest, Side, says, tool_said};
 use crate::support::pair::Pair;
 use crate::support::pty::Pty;
-use crate::support::script::{Reply, ToolCall};
+use crate::support::script::{Gate, Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
 
 const PACKET: &str = "your context was compacted at";
@@ -241,6 +241,30 @@ fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn()
         packet.contains("pears.txt"),
         "what this turn read: {packet}"
     );
+}
+
+#[test]
+fn mail_that_comes_while_claude_compacts_is_read_once_and_behind_the_packet() {
+    const MAIL: &str = "how many crates are there?";
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    work(&pair, &mut claude);
+    let sums_up = Gate::new("the model sums up");
+    pair.messages.hold_compaction(&sums_up);
+    claude.submit("/compact");
+    sums_up.wait_arrived();
+    let mut codex = McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]));
+    codex.tool("send_to_claude", json!({"text": MAIL}));
+    sums_up.open();
+    let request = request_with(&pair, MAIL);
+    assert_eq!(request.count_of(PACKET), 1, "{request:#?}");
+    let body = request.body.to_string();
+    assert!(body.find(PACKET) < body.find(MAIL), "{request:#?}");
+    wait_status(&pair, "no mail that waits", |status| {
+        status["queue"]["claude"]["pending"] == 0 && status["queue"]["claude"]["inFlight"] == 0
+    });
+    assert_eq!(pair.messages.times_heard(MAIL), 1);
 }
 
 #[test]
