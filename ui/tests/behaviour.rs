@@ -1599,8 +1599,18 @@ fn codexs_context_is_compacted_only_after_a_yes_and_of_claudes_a_line_is_copied(
         "{copied:?}"
     );
 
-    // A turn would be cut off.
+    // A turn would be cut off: what it is at can be written down all the same.
     let mut deck = self::deck(held_up());
     assert_eq!(keys(&mut deck, "1j<enter>%"), []);
     assert!(!shown(&deck).contains("Compact Codex's context?"));
+    assert!(
+        shown(&deck).contains("Codex is at work"),
+        "{}",
+        shown(&deck)
+    );
+    assert_eq!(
+        keys(&mut deck, "jj<enter>").len(),
+        1,
+        "there is no third answer"
+    );
 }

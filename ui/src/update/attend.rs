@@ -36,9 +36,14 @@ pub(super) fn can_attend(deck: &Deck, agent: Agent, action: Action) -> bool {
                 .is_some_and(|silence| silence.snoozed_until_ms.is_none()),
             Action::TryNow => card.limit.is_some(),
             Action::NoTries => card.limit.is_some() && !is_cancelled(card),
-            Action::Compact => card.state == AgentState::Idle && card.turn_id.is_none(),
+            Action::Compact => is_between_turns(card) || works(card),
             _ => false,
         }
+}
+
+/// No turn would be cut off.
+fn is_between_turns(card: &AgentCard) -> bool {
+    card.state == AgentState::Idle && card.turn_id.is_none()
 }
 
 /// A turn runs, as far as anybody can tell.
@@ -92,6 +97,21 @@ pub(super) fn attend(deck: &mut Deck, agent: Agent, action: Action) -> Vec<Effec
             },
         ),
         (Action::Compact, Agent::Claude) => return offer_compact_text(deck),
+        (Action::Compact, Agent::Codex) if !is_between_turns(card) => {
+            deck.overlays.push(Overlay::Choice(Choice::new(
+                "Codex is at work",
+                vec![
+                    "Its context can be compacted between its turns: one that runs would be cut \
+                     off. What it writes down now comes back to it after that."
+                        .to_owned(),
+                ],
+                vec![
+                    ChoiceOption::new("leave it", "everything stays as it is", Pick::Nothing),
+                    write_down(agent),
+                ],
+            )));
+            return Vec::new();
+        }
         (Action::Compact, Agent::Codex) => (
             "Compact Codex's context?",
             vec![

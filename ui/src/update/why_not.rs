@@ -77,7 +77,7 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::SendAgain => "no message was cut off",
         Action::LetBe if waits => "this agent is not silent",
         Action::LetBe => "no agent is silent",
-        Action::Compact => "an agent's context is compacted between its turns",
+        Action::Compact => "this agent is not there, or at its usage limit",
         Action::TryNow | Action::NoTries if waits => "this agent is at no usage limit",
         Action::TryNow | Action::NoTries => "no agent is at a usage limit",
         Action::Resolve | Action::Dismiss => "no review finding that stands is open",
