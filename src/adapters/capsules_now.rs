@@ -14,13 +14,14 @@ use super::file_digest::file_digest;
 use super::git_anchor::{GitAnchor, GitStand};
 use super::tree_now::tree_now;
 use crate::core::capsule::{
-    CAPSULE_BYTES_MAX, Capsule, CapsuleBudget, CapsuleMask, CapsuleSources, CapsuleStatement,
-    FileNow, Freshness, LineRef, MadeAt, TreeNow,
+    CAPSULE_BYTES_MAX, Capsule, CapsuleBudget, CapsuleMask, CapsuleSources, FileNow, Freshness,
+    LineRef, MadeAt, TreeNow,
 };
+use crate::core::entry::Entry;
 use crate::core::id::Seq;
 use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
-use crate::wire::capsule::{LINES_BYTES_MAX, says, write};
+use crate::wire::capsule::{LINES_BYTES_MAX, write};
 use crate::wire::line::Stored;
 pub use along::Along;
 
@@ -181,7 +182,7 @@ impl CapsulesNow {
         if let Some(head) = (self.read)(capsule.origin.head.seq)? {
             capsule.origin.head.hash = head.hash;
         }
-        let mut cite = |line: &mut Option<LineRef>, said: Option<&CapsuleStatement>| {
+        let mut cite = |line: &mut Option<LineRef>, is_said: &dyn Fn(&Entry) -> bool| {
             let stored = match line.as_ref() {
                 Some(place) => (self.read)(place.seq)?.filter(|stored| stored.entry.id == place.id),
                 None => return Ok(()),
@@ -193,10 +194,9 @@ impl CapsulesNow {
             if let Some(line) = line {
                 line.hash.clone_from(&stored.hash);
             }
-            let is_said = said.is_none_or(|said| says(&stored.entry, said));
             let bytes = stored.line.len();
             let may_be_told = !stored.hash.is_empty()
-                && is_said
+                && is_said(&stored.entry)
                 && bytes <= LINE_BYTES_MAX.min(room)
                 && !mask.masks_line(&stored.to_value());
             if may_be_told {
@@ -208,13 +208,17 @@ impl CapsulesNow {
             }
             Ok::<(), io::Error>(())
         };
-        for said in capsule.statements_mut() {
+        let id = capsule.id.clone();
+        let tree = capsule.git.as_ref().and_then(|git| git.tree.clone());
+        for (kind, said) in capsule.stated_mut() {
             let mut line = said.line.take();
-            cite(&mut line, Some(said))?;
+            cite(&mut line, &|entry| said.is_of(entry, &id, kind))?;
             said.line = line;
         }
         for run in &mut capsule.verification {
-            cite(&mut run.line, None)?;
+            let mut line = run.line.take();
+            cite(&mut line, &|entry| run.is_of(entry, &id, tree.as_deref()))?;
+            run.line = line;
         }
         capsule.origin.lines = lines.into_values().collect();
         Ok(missing)

@@ -21,7 +21,7 @@ use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::core::capsule::Capsule;
 use crate::store::capsules::CapsuleOwner;
-use crate::wire::capsule::{self, BadCapsule, FILE_BYTES_MAX, check_lines};
+use crate::wire::capsule::{self, BadCapsule, FILE_BYTES_MAX, check_lines, uncited};
 use crate::wire::control::{Command, Reply, TaskChange, TaskParams};
 
 /// Arguments of `capsule import`.
@@ -78,6 +78,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         _ => false,
     };
     let (freshness, now) = maker.compare(&capsule);
+    let (bare, all) = uncited(&capsule);
     let value = json!({
         "id": capsule.id,
         "freshness": freshness,
@@ -86,6 +87,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         "touched": touched(&maker.world, &capsule, &now),
         "intact": true,
         "anchored": vouched == Vouched::Anchored,
+        "uncited": bare,
         "firstBad": null,
         "digest": capsule.digest,
         "patch": patch.as_ref().map(ImportedPatch::value),
@@ -111,6 +113,15 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         ),
         (Tone::Faint, &format!("  {}", vouched.why())),
     ]);
+    if bare > 0 {
+        text.spans(&[
+            (Tone::Warning, &format!("{bare} of {all} uncited")),
+            (
+                Tone::Faint,
+                "  for these statements and runs no line of a record is in the file",
+            ),
+        ]);
+    }
     text.spans(&[(Tone::Faint, &format!("digest {}", capsule.digest))]);
     if args.expect.is_none() {
         text.note(

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::agent::{Agent, Party};
 use crate::continuity::StatedText;
-use crate::id::{EntryId, Seq, SessionId};
+use crate::entry::{Entry, EntryKind, NoteKind};
+use crate::id::{CapsuleId, EntryId, Seq, SessionId};
 use crate::word::words;
 
 words! {
@@ -82,5 +83,17 @@ impl CapsuleStatement {
             line: None,
             more: Map::new(),
         }
+    }
+
+    /// Whether it is just what a task's capsule says of this entry below the heading for `kind`:
+    /// by whom, when, and all that is kept of the text.
+    pub fn is_of(&self, entry: &Entry, task: &CapsuleId, kind: NoteKind) -> bool {
+        let EntryKind::Note { note, .. } = &entry.kind else {
+            return false;
+        };
+        let filled = Self::of(&StatedText::of(entry, 0));
+        *note == kind
+            && entry.task().as_ref() == Some(task)
+            && (filled.text, filled.by, filled.at) == (self.text.clone(), self.by.clone(), self.at)
     }
 }
