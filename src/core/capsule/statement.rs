@@ -85,15 +85,20 @@ impl CapsuleStatement {
         }
     }
 
-    /// Whether it is just what a task's capsule says of this entry below the heading for `kind`:
-    /// by whom, when, and all that is kept of the text.
-    pub fn is_of(&self, entry: &Entry, task: &CapsuleId, kind: NoteKind) -> bool {
+    /// What a task's capsule says of this entry below the heading for `kind`, without its line: by
+    /// whom, when, and all that is kept of the text. None where it says nothing of it.
+    pub fn filled(entry: &Entry, task: &CapsuleId, kind: NoteKind) -> Option<Self> {
         let EntryKind::Note { note, .. } = &entry.kind else {
-            return false;
+            return None;
         };
-        let filled = Self::of(&StatedText::of(entry, 0));
-        *note == kind
-            && entry.task().as_ref() == Some(task)
-            && (filled.text, filled.by, filled.at) == (self.text.clone(), self.by.clone(), self.at)
+        let is_its = *note == kind && entry.task().as_ref() == Some(task);
+        is_its.then(|| Self::of(&StatedText::of(entry, 0)))
+    }
+
+    /// Whether it is just that.
+    pub fn is_of(&self, entry: &Entry, task: &CapsuleId, kind: NoteKind) -> bool {
+        Self::filled(entry, task, kind).is_some_and(|filled| {
+            filled.text == self.text && filled.by == self.by && filled.at == self.at
+        })
     }
 }

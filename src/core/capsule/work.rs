@@ -123,25 +123,32 @@ impl CapsuleRun {
         }
     }
 
-    /// Whether it is just what a task's capsule says of this entry, made on the tree `now`. Only the
+    /// What a task's capsule says of this entry, made on the tree `now`, without its line. Only the
     /// daemon's own word is a verified run, and only an agent claims one.
-    pub fn is_of(&self, entry: &Entry, task: &CapsuleId, now: Option<&str>) -> bool {
+    pub fn filled(entry: &Entry, task: &CapsuleId, now: Option<&str>) -> Option<Self> {
         let EntryKind::Artifact(artifact) = &entry.kind else {
-            return false;
+            return None;
         };
-        let filled = match entry.gate_run() {
-            Some(run) => Self::verified(run, artifact.status, now),
-            None if entry.source.agent().is_some() && entry.task().as_ref() == Some(task) => {
-                Self::claimed(&artifact.title, artifact.status.as_str())
-            }
-            None => return false,
-        };
-        let cited = Self {
+        let is_claim = entry.source.agent().is_some() && entry.task().as_ref() == Some(task);
+        match entry.gate_run() {
+            Some(run) => Some(Self::verified(run, artifact.status, now)),
+            None => is_claim.then(|| Self::claimed(&artifact.title, artifact.status.as_str())),
+        }
+    }
+
+    /// Whether it is just that.
+    pub fn is_of(&self, entry: &Entry, task: &CapsuleId, now: Option<&str>) -> bool {
+        Self::filled(entry, task, now).is_some_and(|filled| self.is_as(filled))
+    }
+
+    /// Whether it says what another one does, wherever each is cited from.
+    pub fn is_as(&self, other: Self) -> bool {
+        let other = Self {
             line: self.line.clone(),
             more: self.more.clone(),
-            ..filled
+            ..other
         };
-        *self == cited
+        *self == other
     }
 }
 

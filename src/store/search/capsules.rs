@@ -271,6 +271,7 @@ fn hit(capsule: &Capsule, query: &Query, redactor: &Redactor) -> Option<SearchHi
             None => capsule.origin.project.clone(),
         },
         target: None,
+        review: passages[at].finding.map(str::to_owned),
         at: passages[at].at_ms.unwrap_or(capsule.updated_at),
         snippet: snippet.text,
         marks: snippet.marks,
