@@ -189,10 +189,13 @@ impl Snapshot {
         self.tasks.get(&self.current_tasks.get(pair)?.id)
     }
 
-    /// The entries that make the open tasks what they are, without those of handoffs, and those that
-    /// tell of imported capsules, whose files stay.
+    /// The entries that make the open tasks what they are, the latest run of each gate among them and
+    /// without those of handoffs; and those that tell of imported capsules, whose files stay.
     pub fn entries_of_open_tasks(&self) -> BTreeSet<Seq> {
         let mut entries = BTreeSet::new();
+        if self.open_tasks().next().is_some() {
+            entries.extend(self.gates.values().map(|gate| gate.seq));
+        }
         for task in self.open_tasks() {
             entries.extend([task.seq, task.named]);
             entries.extend(task.stated().map(|said| said.seq));
