@@ -1,6 +1,7 @@
 //! [`CapsulesNow`]: capsules, made from the record and the work tree of now.
 
 mod along;
+mod kept;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -14,15 +15,17 @@ use super::file_digest::file_digest;
 use super::git_anchor::{GitAnchor, GitStand};
 use super::tree_now::tree_now;
 use crate::core::capsule::{
-    CAPSULE_BYTES_MAX, Capsule, CapsuleBudget, CapsuleMask, CapsuleSources, CapsuleStatement,
-    FileNow, Freshness, LineRef, MadeAt, TreeNow,
+    CAPSULE_BYTES_MAX, Capsule, CapsuleBudget, CapsuleGit, CapsuleMask, CapsuleSources, FileNow,
+    Freshness, LineRef, MadeAt, TreeNow,
 };
-use crate::core::id::Seq;
+use crate::core::entry::Entry;
+use crate::core::id::{CapsuleId, Seq};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
-use crate::wire::capsule::{LINES_BYTES_MAX, says, write};
+use crate::wire::capsule::{LINES_BYTES_MAX, write};
 use crate::wire::line::Stored;
 pub use along::Along;
+pub use kept::Remasked;
 
 /// The longest ledger line that is cited with its text, in bytes.
 const LINE_BYTES_MAX: usize = 20_000;
@@ -113,37 +116,13 @@ impl CapsulesNow {
             };
             (file.path.clone(), now)
         });
-        let project = root.file_name().unwrap_or_default().to_string_lossy();
-        let how = format!("ctxrelay capsule log {}", task.id);
-        let sources = CapsuleSources {
-            world: &self.world,
-            task,
-            git,
-            files: &files.collect(),
-            gates: &self.gates,
-            project: &project,
-            version: env!("CARGO_PKG_VERSION"),
-            how: &how,
-        };
-        let mut full = sources.capsule();
-        let root = root.display().to_string();
-        let home = std::env::var("HOME").ok();
-        let user = user(home.as_deref());
-        let mask = CapsuleMask::new(
-            &self.redactor,
-            MadeAt {
-                project: &root,
-                home: home.as_deref(),
-                user: user.as_deref(),
-                host: self.host.get_or_init(host).as_deref(),
-            },
-        );
+        let mut full = self.full(task, git, &files.collect());
+        let place = self.place();
+        let mask = place.mask(&self.redactor);
         self.take_along(&mut full, &mask, along)?;
         mask.mask(&mut full);
-        let budget = CapsuleBudget {
-            bytes_max: CAPSULE_BYTES_MAX,
-            how: &how,
-        };
+        let how = how(&task.id);
+        let budget = budget(&how);
         let mut capsule = budget.fit(full);
         CapsuleMask::recount(&mut capsule);
         along::count_marks(&mut capsule);
@@ -152,6 +131,45 @@ impl CapsulesNow {
         let (bytes, digest) = write(&capsule)?;
         capsule.digest = digest;
         Ok((capsule, bytes))
+    }
+
+    /// All that the record says of a task, without a budget and unmasked.
+    fn full(
+        &self,
+        task: &TaskSnapshot,
+        git: Option<CapsuleGit>,
+        files: &BTreeMap<String, FileNow>,
+    ) -> Capsule {
+        let project = self.root.file_name().unwrap_or_default();
+        let sources = CapsuleSources {
+            world: &self.world,
+            task,
+            git,
+            files,
+            gates: &self.gates,
+            project: &project.to_string_lossy(),
+            version: env!("CARGO_PKG_VERSION"),
+            how: &how(&task.id),
+        };
+        sources.capsule()
+    }
+
+    /// A text without what the rules of today mask, and without where and by whom it was written.
+    pub fn masked(&self, text: &str) -> String {
+        let place = self.place();
+        let masked = place.mask(&self.redactor).masked(text);
+        masked.unwrap_or_else(|| text.to_owned())
+    }
+
+    /// Where capsules are made.
+    fn place(&self) -> MadeHere {
+        let home = std::env::var("HOME").ok();
+        MadeHere {
+            project: self.root.display().to_string(),
+            user: user(home.as_deref()),
+            home,
+            host: self.host.get_or_init(host).clone(),
+        }
     }
 
     /// How a capsule stands to the work tree of now, and what was compared.
@@ -181,7 +199,7 @@ impl CapsulesNow {
         if let Some(head) = (self.read)(capsule.origin.head.seq)? {
             capsule.origin.head.hash = head.hash;
         }
-        let mut cite = |line: &mut Option<LineRef>, said: Option<&CapsuleStatement>| {
+        let mut cite = |line: &mut Option<LineRef>, is_said: &dyn Fn(&Entry) -> bool| {
             let stored = match line.as_ref() {
                 Some(place) => (self.read)(place.seq)?.filter(|stored| stored.entry.id == place.id),
                 None => return Ok(()),
@@ -193,10 +211,9 @@ impl CapsulesNow {
             if let Some(line) = line {
                 line.hash.clone_from(&stored.hash);
             }
-            let is_said = said.is_none_or(|said| says(&stored.entry, said));
             let bytes = stored.line.len();
             let may_be_told = !stored.hash.is_empty()
-                && is_said
+                && is_said(&stored.entry)
                 && bytes <= LINE_BYTES_MAX.min(room)
                 && !mask.masks_line(&stored.to_value());
             if may_be_told {
@@ -208,16 +225,52 @@ impl CapsulesNow {
             }
             Ok::<(), io::Error>(())
         };
-        for said in capsule.statements_mut() {
+        let id = capsule.id.clone();
+        let tree = capsule.git.as_ref().and_then(|git| git.tree.clone());
+        for (kind, said) in capsule.stated_mut() {
             let mut line = said.line.take();
-            cite(&mut line, Some(said))?;
+            cite(&mut line, &|entry| said.is_of(entry, &id, kind))?;
             said.line = line;
         }
         for run in &mut capsule.verification {
-            cite(&mut run.line, None)?;
+            let mut line = run.line.take();
+            cite(&mut line, &|entry| run.is_of(entry, &id, tree.as_deref()))?;
+            run.line = line;
         }
         capsule.origin.lines = lines.into_values().collect();
         Ok(missing)
+    }
+}
+
+/// The project's folder and whose machine this is, which no capsule tells.
+struct MadeHere {
+    project: String,
+    home: Option<String>,
+    user: Option<String>,
+    host: Option<String>,
+}
+
+impl MadeHere {
+    fn mask<'a>(&'a self, redactor: &'a Redactor) -> CapsuleMask<'a> {
+        let at = MadeAt {
+            project: &self.project,
+            home: self.home.as_deref(),
+            user: self.user.as_deref(),
+            host: self.host.as_deref(),
+        };
+        CapsuleMask::new(redactor, at)
+    }
+}
+
+/// The command that shows what a capsule leaves out.
+fn how(task: &CapsuleId) -> String {
+    format!("ctxrelay capsule log {task}")
+}
+
+fn budget(how: &str) -> CapsuleBudget<'_> {
+    CapsuleBudget {
+        bytes_max: CAPSULE_BYTES_MAX,
+        how,
     }
 }
 

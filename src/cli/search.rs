@@ -15,7 +15,7 @@ use super::words::{count, now_ms, time};
 use crate::host::ProjectContext;
 use crate::wire::search::{FoundHit, FoundIn, FoundPage};
 use everywhere::Everywhere;
-pub use retriever::{LocalRetriever, find_alike};
+pub use retriever::{LocalRetriever, find_alike, found_text};
 
 /// Hits when nobody names a number.
 const LIMIT: u32 = 50;

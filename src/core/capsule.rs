@@ -31,6 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::entry::NoteKind;
 use crate::id::CapsuleId;
 use crate::word::words;
 
@@ -169,35 +170,52 @@ impl Capsule {
 
     /// Every statement, with the name of its place: `decisions[2]`.
     pub fn statements(&self) -> impl Iterator<Item = (String, &CapsuleStatement)> {
-        let single = [("goal", &self.goal), ("hypothesis", &self.hypothesis)];
+        self.stated().map(|(_, place, said)| (place, said))
+    }
+
+    /// As [`Self::statements`], each with the kind of the notes that its section is filled from.
+    pub fn stated(&self) -> impl Iterator<Item = (NoteKind, String, &CapsuleStatement)> {
+        let single = [
+            (NoteKind::Goal, "goal", &self.goal),
+            (NoteKind::Hypothesis, "hypothesis", &self.hypothesis),
+        ];
         let single = single
             .into_iter()
-            .filter_map(|(name, said)| Some((name.to_owned(), said.as_ref()?)));
+            .filter_map(|(kind, name, said)| Some((kind, name.to_owned(), said.as_ref()?)));
         let listed = [
-            ("constraints", &self.constraints),
-            ("decisions", &self.decisions),
-            ("assumptions", &self.assumptions),
-            ("questions", &self.questions),
-            ("next", &self.next),
+            (NoteKind::Constraint, "constraints", &self.constraints),
+            (NoteKind::Decision, "decisions", &self.decisions),
+            (NoteKind::Assumption, "assumptions", &self.assumptions),
+            (NoteKind::Question, "questions", &self.questions),
+            (NoteKind::NextStep, "next", &self.next),
         ];
-        single.chain(listed.into_iter().flat_map(|(name, said)| {
+        single.chain(listed.into_iter().flat_map(|(kind, name, said)| {
             let said = said.iter().enumerate();
-            said.map(move |(at, said)| (format!("{name}[{at}]"), said))
+            said.map(move |(at, said)| (kind, format!("{name}[{at}]"), said))
         }))
     }
 
-    /// As [`Self::statements`], to be changed.
-    pub fn statements_mut(&mut self) -> impl Iterator<Item = &mut CapsuleStatement> {
-        let single = [&mut self.goal, &mut self.hypothesis];
-        let listed = [
-            &mut self.constraints,
-            &mut self.decisions,
-            &mut self.assumptions,
-            &mut self.questions,
-            &mut self.next,
+    /// As [`Self::stated`], to be changed.
+    pub fn stated_mut(&mut self) -> impl Iterator<Item = (NoteKind, &mut CapsuleStatement)> {
+        let single = [
+            (NoteKind::Goal, &mut self.goal),
+            (NoteKind::Hypothesis, &mut self.hypothesis),
         ];
-        let single = single.into_iter().flatten();
-        single.chain(listed.into_iter().flatten())
+        let listed = [
+            (NoteKind::Constraint, &mut self.constraints),
+            (NoteKind::Decision, &mut self.decisions),
+            (NoteKind::Assumption, &mut self.assumptions),
+            (NoteKind::Question, &mut self.questions),
+            (NoteKind::NextStep, &mut self.next),
+        ];
+        let single = single
+            .into_iter()
+            .filter_map(|(kind, said)| Some((kind, said.as_mut()?)));
+        single.chain(
+            listed
+                .into_iter()
+                .flat_map(|(kind, said)| said.iter_mut().map(move |said| (kind, said))),
+        )
     }
 
     /// Every entry that it cites, with the name of its place.

@@ -32,7 +32,7 @@ pub use finality::{FinalityDecision, FinalityProposal, WorkTree};
 pub use finding::{FINDING, FindingFacts, FindingRecord, FindingStep, REVIEW_FINDING};
 pub use gate_run::{GateRun, IsolatedRun};
 pub use lifecycle::LifecycleEvent;
-pub use task::{TASK, TASK_ONLY, TaskRecord, TaskStep};
+pub use task::{TASK, TASK_ONLY, TaskRecord, TaskStep, imported_digest, imported_words};
 
 /// One recorded fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

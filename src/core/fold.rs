@@ -466,7 +466,7 @@ fn cut(text: &str) -> String {
 }
 
 /// The beginning of a text, as one line.
-fn brief(text: &str) -> String {
+pub(crate) fn brief(text: &str) -> String {
     let one_line: Vec<&str> = text.split_whitespace().take(BRIEF_CHARS_MAX).collect();
     cut_to(&one_line.join(" "), BRIEF_CHARS_MAX)
 }

@@ -39,8 +39,8 @@ pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding, TreeInQ
 pub use handoff::{HandoffSnapshot, Lane, STALE_AFTER_MS};
 pub use proposal::{ProposalEnd, ProposalSnapshot};
 pub use task::{
-    CurrentTask, TASK_ITEMS_MAX, TASKS_CLOSED_MAX, TASKS_OPEN_MAX, TaskClaim, TaskEnd, TaskFile,
-    TaskHandoff, TaskSnapshot,
+    CurrentTask, IMPORTED_MAX, ImportedCapsule, TASK_ITEMS_MAX, TASKS_CLOSED_MAX, TASKS_OPEN_MAX,
+    TaskClaim, TaskEnd, TaskFile, TaskHandoff, TaskSnapshot,
 };
 
 /// How many closed handoffs, decided proposals, artifacts and notes are kept for display.
@@ -107,6 +107,9 @@ pub struct Snapshot {
     /// Tasks that can travel: the open ones, and the latest of those that are closed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<CapsuleId, TaskSnapshot>,
+    /// Capsules from elsewhere that the operator imported.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub imported: BTreeMap<CapsuleId, ImportedCapsule>,
     /// The task to which the work of a runtime session belongs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub current_tasks: BTreeMap<RuntimeSession, CurrentTask>,

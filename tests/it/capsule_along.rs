@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::capsule::{clone_of, done, from_base64, imported, listed};
+use crate::search_everywhere::clear;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
@@ -117,7 +118,17 @@ fn what_a_gate_printed_goes_along_masked() {
         project.ledger().iter().any(ran).then_some(())
     });
     let (_, _, capsule) = exported(&project, &id, &["--outputs"]);
+    // An open task goes on in the next session with what its gates came to.
+    clear(&project, false);
+    let (_, _, later) = exported(&project, &id, &["--outputs"]);
     daemon.stop();
+    assert_eq!(later["outputs"], capsule["outputs"]);
+    let ran = |capsule: &Value| {
+        ["name", "status", "verified", "exitCode", "outputSha256"]
+            .map(|member| capsule["verification"][0][member].clone())
+    };
+    assert_eq!(ran(&later)[1], "failed");
+    assert_eq!(ran(&later), ran(&capsule));
     assert_eq!(capsule["outputs"][0]["name"], "test");
     let output = from_base64(capsule["outputs"][0]["data"].as_str().unwrap());
     assert!(output.contains("red\n"), "{output}");

@@ -6,14 +6,15 @@ use crate::cli::search::{LocalRetriever, find_alike};
 use crate::core::capsule::FoundText;
 use crate::wire::search::FoundHit;
 
-/// What was said elsewhere about these words, as far as the person wants it; all of it with `yes`.
+/// What was said elsewhere about these words, as `take` tells it, as far as the person wants it; all
+/// of it with `yes`.
 pub(super) fn chosen(
     context: &CliContext,
     words: &str,
     yes: bool,
-    is_own: impl Fn(&FoundHit) -> bool,
+    take: impl Fn(&FoundHit) -> Option<FoundText>,
 ) -> Result<Vec<FoundText>, Failure> {
-    let found = find_alike(&LocalRetriever(context), words, is_own)?;
+    let found = find_alike(&LocalRetriever(context), words, take)?;
     if found.is_empty() {
         context.out.note("nothing was found that goes along");
         return Ok(found);

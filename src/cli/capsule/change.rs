@@ -12,17 +12,34 @@ use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::Report;
+use crate::cli::search::found_text;
 use crate::core::capsule::{CapsuleDraft, DraftChanges};
 use crate::core::entry::NoteKind;
 use crate::core::id::{CapsuleId, EntryId};
 use crate::deck::editor::{self, Edited, Editor};
-use crate::wire::control::{Command, Reply, StatedValue, TaskChange, TaskChanged, TaskParams};
+use crate::store::capsules::{CapsuleOwner, Capsules};
+use crate::wire::control::{
+    Command, RefusalCode, Reply, StatedValue, TaskChange, TaskChanged, TaskParams,
+};
+use crate::wire::search::FoundIn;
 
 pub(super) fn open(context: &CliContext, args: NewArgs) -> CliOutcome {
     let before = match &args.like {
         None => Vec::new(),
         // Before it is open: what is left at the question has opened nothing.
-        Some(words) => chosen(context, words, args.yes, |_| false)?,
+        Some(words) => {
+            let maker = CapsuleMaker::open(&context.setting)?;
+            chosen(context, words, args.yes, |hit| {
+                // It is recorded as the operator's: no stranger's text may be, nor what is kept of a
+                // task for which no record here vouches. Sealed sessions are found themselves.
+                let id = CapsuleId::new(hit.hit.id.as_str());
+                let is_kept_only =
+                    hit.kind == FoundIn::Capsule && !maker.world.tasks.contains_key(&id);
+                // A daemon of an earlier build does not say which of the system's are findings.
+                let is_systems = hit.hit.entry_type == "artifact" && hit.hit.source == "system";
+                (!hit.is_strangers() && !is_kept_only && !is_systems).then(|| found_text(hit))
+            })?
+        }
     };
     let changed = change(
         context,
@@ -117,12 +134,26 @@ pub(super) fn close(context: &CliContext, args: CloseArgs) -> CliOutcome {
 
 pub(super) fn reopen(context: &CliContext, name: &str) -> CliOutcome {
     let task = named(context, name)?;
-    let changed = change(context, TaskChange::Reopen { task })?;
+    let reopen = TaskChange::Reopen { task: task.clone() };
+    let changed = change(context, reopen).map_err(|failure| of_sealed(context, &task, failure))?;
     let said = format!(
         "{} goes on; `ctxrelay capsule use {}` has the work belong to it",
         changed.id, changed.id
     );
     told(context, &changed, &said)
+}
+
+/// The list shows tasks of sealed sessions too, of which the record of now knows nothing.
+fn of_sealed(context: &CliContext, task: &CapsuleId, failure: Failure) -> Failure {
+    let kept = Capsules::of(&context.setting.dirs);
+    if !failure.is(&RefusalCode::NotFound) || !kept.has(CapsuleOwner::Project, task) {
+        return failure;
+    }
+    Failure::state(
+        "sealed_task",
+        format!("{task} was closed in a session that is sealed, so that it stays as it is"),
+        "begin a new one: `ctxrelay capsule new TITLE --like WORDS` takes along what was said in it",
+    )
 }
 
 /// What the person changes of a task in their editor.

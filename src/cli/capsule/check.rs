@@ -37,6 +37,9 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
     for file in &now.differing {
         text.spans(&[(Tone::Warning, "  changed  "), (Tone::Plain, file)]);
     }
+    for remark in &made.remarks {
+        text.note(remark);
+    }
     if let Some(bad) = &bad {
         text.spans(&[
             (Tone::Bad, "  not intact  "),

@@ -46,6 +46,9 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     for line in went_along(&made.capsule, along) {
         text.line(line);
     }
+    for remark in &plain.remarks {
+        text.note(remark);
+    }
     if args.patch {
         text.note("files that git does not know yet are in no patch");
     }

@@ -16,7 +16,6 @@ use crate::core::agent::Agent;
 use crate::core::capsule::{
     CapsuleDraft, CapsuleStatus, Freshness, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering,
 };
-use crate::core::id::CapsuleId;
 use crate::deck::capsules::{CapsuleAccess, standing};
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
@@ -41,7 +40,7 @@ pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
 fn rows(setting: &ProjectContext) -> Result<Vec<ui::CapsuleLine>, Failure> {
     let maker = CapsuleMaker::open(setting)?;
     let ids = maker.ids().into_iter();
-    let rows = ids.map(|id| match made(&maker, &id) {
+    let rows = ids.map(|id| match maker.standing(&id) {
         Ok((made, freshness)) => row(&maker, setting, &made, freshness),
         Err(failure) => ui::CapsuleLine {
             id: id.to_string(),
@@ -50,13 +49,6 @@ fn rows(setting: &ProjectContext) -> Result<Vec<ui::CapsuleLine>, Failure> {
         },
     });
     Ok(rows.collect())
-}
-
-/// A capsule as it is now, and how what went out of it last stands to the work tree.
-fn made(maker: &CapsuleMaker, id: &CapsuleId) -> Result<(MadeCapsule, Freshness), Failure> {
-    let made = maker.named(id.as_str())?;
-    let (freshness, _) = maker.compare(&maker.last_kept(id)?.capsule);
-    Ok((made, freshness))
 }
 
 fn row(
@@ -87,7 +79,9 @@ fn view(setting: &ProjectContext, id: &str) -> Result<ui::CapsuleView, Failure> 
     let made = maker.named(id)?;
     let kept = maker.last_kept(&made.capsule.id)?;
     let (freshness, now) = maker.compare(&kept.capsule);
-    let parts = sections(&made).into_iter();
+    let remarks = ("Remarks", made.remarks.clone());
+    let remarks = Some(remarks).filter(|(_, rows)| !rows.is_empty());
+    let parts = remarks.into_iter().chain(sections(&made));
     let origin = &made.capsule.origin;
     Ok(ui::CapsuleView {
         row: row(&maker, setting, &made, freshness),
@@ -129,6 +123,7 @@ fn exported(
     maker.keep(&plain);
     let mut lines = vec![file.to_owned(), format!("sha256 {}", made.capsule.digest)];
     lines.extend(went_along(&made.capsule, along));
+    lines.extend(plain.remarks.iter().cloned());
     Ok(lines)
 }
 

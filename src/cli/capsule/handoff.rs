@@ -13,6 +13,7 @@ use crate::cli::destination::Destination;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::{Report, ReportText};
+use crate::cli::search::found_text;
 use crate::core::agent::Agent;
 use crate::core::capsule::{Capsule, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering};
 use crate::host::ProjectContext;
@@ -79,12 +80,19 @@ fn budget(text: &str) -> Result<usize, String> {
 pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
     let maker = CapsuleMaker::open(&context.setting)?;
     let made = maker.named(&args.id)?;
+    for remark in &made.remarks {
+        context.out.note(remark);
+    }
     let (freshness, _) = maker.compare(&made.capsule);
     let found = match &args.hydrate {
         None => Vec::new(),
         Some(words) => {
             let words = words.as_deref().unwrap_or(&made.capsule.title);
-            chosen(context, words, args.yes, |hit| is_of(&made.capsule, hit))?
+            chosen(context, words, args.yes, |hit| {
+                // It leaves beside the capsule, and tells as little of this machine.
+                let masked = |text: &str| maker.masked(text);
+                (!is_of(&made.capsule, hit)).then(|| found_text(hit).whole_words().each(masked))
+            })?
         }
     };
     let rendering = Rendering::of(

@@ -21,7 +21,7 @@ use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::core::capsule::Capsule;
 use crate::store::capsules::CapsuleOwner;
-use crate::wire::capsule::{self, BadCapsule, FILE_BYTES_MAX, check_lines};
+use crate::wire::capsule::{self, BadCapsule, FILE_BYTES_MAX, check_lines, uncited};
 use crate::wire::control::{Command, Reply, TaskChange, TaskParams};
 
 /// Arguments of `capsule import`.
@@ -78,6 +78,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         _ => false,
     };
     let (freshness, now) = maker.compare(&capsule);
+    let (bare, all) = uncited(&capsule);
     let value = json!({
         "id": capsule.id,
         "freshness": freshness,
@@ -86,6 +87,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         "touched": touched(&maker.world, &capsule, &now),
         "intact": true,
         "anchored": vouched == Vouched::Anchored,
+        "uncited": bare,
         "firstBad": null,
         "digest": capsule.digest,
         "patch": patch.as_ref().map(ImportedPatch::value),
@@ -111,6 +113,15 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         ),
         (Tone::Faint, &format!("  {}", vouched.why())),
     ]);
+    if bare > 0 {
+        text.spans(&[
+            (Tone::Warning, &format!("{bare} of {all} uncited")),
+            (
+                Tone::Faint,
+                "  for these statements and runs no line of a record is in the file",
+            ),
+        ]);
+    }
     text.spans(&[(Tone::Faint, &format!("digest {}", capsule.digest))]);
     if args.expect.is_none() {
         text.note(
@@ -175,13 +186,18 @@ fn apply(
         },
         runtime_session_id: Some(context.setting.runtime_session.clone()),
     });
+    let own = maker.kept.read(CapsuleOwner::Project, id).ok().flatten();
+    let own = own.and_then(|own| capsule::read(&own).ok());
+    let is_own = own.is_some_and(|own| own.id == *id && maker.is_of_a_session(&own));
     runtime()?.block_on(async {
         operator::check(context, &command).await?;
         let live = operator::live(context).await?;
         let folder = context.setting.dirs.relay.join("capsules");
         let unwritable = |error| Failure::unwritable(&folder, error, "see that the disk has room");
         let _lock = maker.kept.lock_foreign().map_err(unwritable)?;
-        if maker.world.tasks.contains_key(id) || maker.kept(CapsuleOwner::Project, id)?.is_some() {
+        // As it is since nobody else imports.
+        let world = live.snapshot().await?;
+        if is_own || world.tasks.contains_key(id) {
             return Err(Failure::state(
                 "own_task",
                 format!("{id} is a task of this project itself"),
@@ -189,7 +205,9 @@ fn apply(
             ));
         }
         let before = maker.kept.read(CapsuleOwner::Foreign, id).ok().flatten();
-        if before.as_deref() == Some(bytes) {
+        let imported = world.imported.get(id);
+        let is_recorded = imported.is_some_and(|it| it.digest == capsule.digest);
+        if is_recorded && before.as_deref() == Some(bytes) {
             return Ok(false);
         }
         let kept = maker.kept.write(CapsuleOwner::Foreign, id, bytes);

@@ -27,12 +27,7 @@ pub(super) fn run(context: &CliContext) -> CliOutcome {
     }
     for id in &ids {
         let is_current = current.as_ref() == Some(id);
-        let looked = maker.named(id.as_str()).and_then(|made| {
-            let kept = maker.last_kept(id)?;
-            let (freshness, _) = maker.compare(&kept.capsule);
-            Ok((made, freshness))
-        });
-        match looked {
+        match maker.standing(id) {
             Ok((made, freshness)) => {
                 rows.push(row(&made, freshness, is_current));
                 line(&mut text, &made, freshness, is_current);

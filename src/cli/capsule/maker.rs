@@ -1,30 +1,40 @@
 //! [`CapsuleMaker`]: the capsules of this project, made and kept.
+//!
+//! Agents can write where they are kept. Of a task that the record knows a kept file is taken as far
+//! as the record says the same; one from elsewhere only as it was imported.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow};
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
 use crate::cli::record_now::RecordNow;
-use crate::core::capsule::{Capsule, Freshness, TreeNow};
-use crate::core::id::CapsuleId;
+use crate::core::capsule::{Capsule, CapsuleStatus, Freshness, TreeNow};
+use crate::core::id::{CapsuleId, SessionId};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::host::ProjectContext;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::config;
-use crate::wire::capsule::{self, BadCapsule};
+use crate::wire::capsule::{self, BadCapsule, check_lines};
 
 /// A capsule with its bytes.
 #[derive(Debug)]
 pub(in crate::cli) struct MadeCapsule {
     pub(in crate::cli) capsule: Capsule,
     pub(super) bytes: Vec<u8>,
-    /// Whose it is.
+    /// Whose it is, as far as the record vouches for that.
     pub(in crate::cli) owner: CapsuleOwner,
+    /// What a person has to be told of it, each a sentence.
+    pub(in crate::cli) remarks: Vec<String>,
 }
+
+/// The record of a session that is sealed; none where there is none.
+type SealedRecord = Option<Rc<CapsulesNow>>;
 
 /// What is needed to make capsules and to hold them against the work tree.
 pub(in crate::cli) struct CapsuleMaker {
@@ -33,6 +43,9 @@ pub(in crate::cli) struct CapsuleMaker {
     now: CapsulesNow,
     /// The record's file.
     path: PathBuf,
+    setting: ProjectContext,
+    /// Opened when they are asked for.
+    sealed: RefCell<BTreeMap<SessionId, SealedRecord>>,
 }
 
 impl CapsuleMaker {
@@ -55,6 +68,8 @@ impl CapsuleMaker {
             kept: Capsules::of(&setting.dirs),
             now,
             path,
+            setting: setting.clone(),
+            sealed: RefCell::default(),
         })
     }
 
@@ -64,28 +79,140 @@ impl CapsuleMaker {
         let id = self.id_of(name)?;
         match self.world.tasks.get(&id) {
             Some(task) if task.is_open() => self.make(task),
-            Some(task) => match self.kept(CapsuleOwner::Project, &id)? {
-                Some(kept) if kept.capsule.updated_at == task.updated_ms => Ok(kept),
-                _ => self.make(task),
-            },
-            None => {
-                let own = self.kept(CapsuleOwner::Project, &id)?;
-                let kept = match own {
-                    Some(own) => Some(own),
-                    None => self.kept(CapsuleOwner::Foreign, &id)?,
-                };
-                kept.ok_or_else(|| missing(name))
-            }
+            Some(task) => self.closed(task),
+            None => self.of_no_task(&id)?.ok_or_else(|| missing(name)),
         }
     }
 
-    /// The capsule that was last closed or exported, which may be out of date; as [`Self::named`]
-    /// where there is none.
+    /// That of a closed task: as it was then, where the record says the same.
+    fn closed(&self, task: &TaskSnapshot) -> Result<MadeCapsule, Failure> {
+        let Some(kept) = self.kept(CapsuleOwner::Project, &task.id)? else {
+            return self.make(task);
+        };
+        let is_same = check_lines(&kept.capsule).is_ok()
+            && self
+                .now
+                .tells_of(&kept.capsule, task)
+                .map_err(|error| disk::unreadable(&self.path, &error))?;
+        if is_same {
+            return self.masked_by_now(kept);
+        }
+        let mut made = self.make(task)?;
+        made.remarks.push(format!(
+            "what is kept of {} says something else than the record: this is what the record says,              on the work tree of now",
+            task.id
+        ));
+        Ok(made)
+    }
+
+    /// That of a task which the record does not know (any more), and one from elsewhere.
+    fn of_no_task(&self, id: &CapsuleId) -> Result<Option<MadeCapsule>, Failure> {
+        let own = self.kept(CapsuleOwner::Project, id)?;
+        let own = match own {
+            Some(own) if self.is_of_a_session(&own.capsule) => {
+                return self.masked_by_now(own).map(Some);
+            }
+            own => own,
+        };
+        if let Some(mut foreign) = self.kept(CapsuleOwner::Foreign, id)? {
+            if !self.world.imported.contains_key(id) {
+                foreign.remarks.push(format!(
+                    "the record does not tell of an import of {id}: nobody can tell whether it is                      the file that was imported"
+                ));
+            }
+            return Ok(Some(foreign));
+        }
+        Ok(own.map(|mut own| {
+            own.owner = CapsuleOwner::Foreign;
+            own.remarks.push(format!(
+                "no record here says what this says of {id}: it is kept here, and nobody vouches for it"
+            ));
+            own
+        }))
+    }
+
+    /// Whether a session of this project has the task, and says what the capsule says.
+    pub(super) fn is_of_a_session(&self, capsule: &Capsule) -> bool {
+        let has_all = |record: &CapsulesNow| record.has_all(capsule).unwrap_or(false);
+        if check_lines(capsule).is_err() {
+            return false;
+        }
+        let session = &capsule.origin.session;
+        if self.world.session_id.as_ref() == Some(session) {
+            return has_all(&self.now);
+        }
+        let mut sealed = self.sealed.borrow_mut();
+        let record = sealed.entry(session.clone()).or_insert_with(|| {
+            let reading = disk::reading(&self.setting, session.as_str()).ok()?;
+            let redactor = config::load(&self.setting.dirs, &self.setting.user_dirs).rules;
+            let record = CapsulesNow::new(
+                self.setting.dirs.root.clone(),
+                Arc::default(),
+                Vec::new(),
+                Arc::new(Redactor::with(redactor)),
+                move |seq| reading.read(seq),
+            );
+            Some(Rc::new(record))
+        });
+        record.as_deref().is_some_and(has_all)
+    }
+
+    /// What was kept may be older than one of the rules.
+    fn masked_by_now(&self, kept: MadeCapsule) -> Result<MadeCapsule, Failure> {
+        let masked = self.now.remasked(&kept.capsule);
+        let masked = masked.map_err(|fault| self.failure(fault))?;
+        let Some(masked) = masked else {
+            return Ok(kept);
+        };
+        let rules = match masked.rules.is_empty() {
+            true => "in the lines that it cites".to_owned(),
+            false => format!("({})", masked.rules.join(", ")),
+        };
+        Ok(MadeCapsule {
+            remarks: vec![format!(
+                "today's redaction rules mask more {rules} than when it was closed, so that its digest \
+                 is another one: it was {}",
+                kept.capsule.digest
+            )],
+            capsule: masked.capsule,
+            bytes: masked.bytes,
+            owner: kept.owner,
+        })
+    }
+
+    /// A text without what a capsule would not tell.
+    pub(super) fn masked(&self, text: &str) -> String {
+        self.now.masked(text)
+    }
+
+    fn failure(&self, fault: CapsuleFault) -> Failure {
+        match fault {
+            CapsuleFault::Record(error) => disk::unreadable(&self.path, &error),
+            CapsuleFault::Written(error) => Failure::internal("write the capsule", error),
+        }
+    }
+
+    /// Of an open task the capsule that was last exported, which may be out of date; as
+    /// [`Self::named`] where there is none.
     pub(in crate::cli) fn last_kept(&self, id: &CapsuleId) -> Result<MadeCapsule, Failure> {
-        match self.kept(CapsuleOwner::Project, id)? {
+        let is_open = self.world.tasks.get(id).is_some_and(TaskSnapshot::is_open);
+        let kept = is_open.then(|| self.kept(CapsuleOwner::Project, id));
+        match kept.transpose()?.flatten() {
             Some(kept) => Ok(kept),
             None => self.named(id.as_str()),
         }
+    }
+
+    /// A capsule as it is now, and how what went out of it last stands to the work tree.
+    pub(super) fn standing(&self, id: &CapsuleId) -> Result<(MadeCapsule, Freshness), Failure> {
+        let made = self.named(id.as_str())?;
+        let (freshness, _) = match made.capsule.status {
+            CapsuleStatus::Open if made.owner == CapsuleOwner::Project => {
+                self.compare(&self.last_kept(id)?.capsule)
+            }
+            _ => self.compare(&made.capsule),
+        };
+        Ok((made, freshness))
     }
 
     /// The capsule of a task, as things are now.
@@ -99,15 +226,14 @@ impl CapsuleMaker {
         task: &TaskSnapshot,
         along: Along,
     ) -> Result<MadeCapsule, Failure> {
-        match self.now.make_with(task, along) {
-            Ok((capsule, bytes)) => Ok(MadeCapsule {
-                capsule,
-                bytes,
-                owner: CapsuleOwner::Project,
-            }),
-            Err(CapsuleFault::Record(error)) => Err(disk::unreadable(&self.path, &error)),
-            Err(CapsuleFault::Written(error)) => Err(Failure::internal("write the capsule", error)),
-        }
+        let made = self.now.make_with(task, along);
+        let (capsule, bytes) = made.map_err(|fault| self.failure(fault))?;
+        Ok(MadeCapsule {
+            capsule,
+            bytes,
+            owner: CapsuleOwner::Project,
+            remarks: Vec::new(),
+        })
     }
 
     /// As [`Self::keep`], for a task that this keeps as it is: one that is closed already stays as it
@@ -137,7 +263,8 @@ impl CapsuleMaker {
         }
     }
 
-    /// One that was kept; none where there is none.
+    /// One that was kept; none where there is none. Nothing of one is shown that is another task's,
+    /// or another one than was imported.
     pub(super) fn kept(
         &self,
         owner: CapsuleOwner,
@@ -154,10 +281,30 @@ impl CapsuleMaker {
             return Ok(None);
         };
         let capsule = capsule::read(&bytes).map_err(|bad| not_intact(&bad))?;
+        if capsule.id != *id {
+            let why = format!("it is {}, kept as {id}", capsule.id);
+            return Err(not_intact(&bad("id", why)));
+        }
+        if owner == CapsuleOwner::Foreign
+            && let Some(imported) = self.world.imported.get(id)
+            && imported.digest != capsule.digest
+        {
+            return Err(Failure::new(
+                ExitKind::CheckFailed,
+                "not_intact",
+                format!(
+                    "the capsule {id} was changed since its import: what is kept has the digest {}, \
+                     imported was {}",
+                    capsule.digest, imported.digest
+                ),
+                "import the sender's file again, and compare the digest",
+            ));
+        }
         Ok(Some(MadeCapsule {
             capsule,
             bytes,
             owner,
+            remarks: Vec::new(),
         }))
     }
 
@@ -212,6 +359,13 @@ pub(super) fn not_intact(bad: &BadCapsule) -> Failure {
         format!("the capsule is not what it was: {bad}"),
         "ask for it again where it was made, and compare the digest",
     )
+}
+
+fn bad(place: &str, why: String) -> BadCapsule {
+    BadCapsule {
+        place: place.to_owned(),
+        why,
+    }
 }
 
 fn missing(name: &str) -> Failure {

@@ -31,6 +31,9 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
             "from elsewhere: shown, and not believed; nothing in it was run here",
         )]);
     }
+    for remark in &made.remarks {
+        text.spans(&[(Tone::Warning, remark)]);
+    }
     for (title, rows) in sections(&made) {
         text.line(title);
         for row in rows {

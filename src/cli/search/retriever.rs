@@ -7,6 +7,9 @@ use crate::cli::ledger::search::noted;
 use crate::core::capsule::FoundText;
 use crate::wire::search::{FoundHit, FoundIn};
 
+/// How much of the name of a review's author is told, in characters.
+const AUTHOR_CHARS: usize = 60;
+
 /// Shorter words say too little alone, in characters.
 const WORD_CHARS_MIN: usize = 4;
 
@@ -46,11 +49,11 @@ impl Retriever for LocalRetriever<'_> {
 }
 
 /// What was said about something elsewhere: with all of its words, then with one of them, the
-/// longest first. `is_own`: what is about the very task.
+/// longest first. `take` says how a hit is told, and of which nothing is.
 pub fn find_alike(
     retriever: &dyn Retriever,
     words: &str,
-    is_own: impl Fn(&FoundHit) -> bool,
+    take: impl Fn(&FoundHit) -> Option<FoundText>,
 ) -> Result<Vec<FoundText>, Failure> {
     let letters = |word: &str| word.chars().count();
     let plain: String = words
@@ -70,20 +73,32 @@ pub fn find_alike(
             continue;
         }
         for hit in retriever.find(question)? {
-            let is_said = SAYING.contains(&hit.hit.entry_type.as_str());
-            let text = told(&hit);
-            if is_said && !is_own(&hit) && !found.iter().any(|it| it.cited == text.cited) {
-                found.push(text);
+            if !SAYING.contains(&hit.hit.entry_type.as_str()) {
+                continue;
             }
+            let text = take(&hit);
+            let text = text.filter(|text| !found.iter().any(|it| it.cited == text.cited));
+            found.extend(text);
         }
     }
     Ok(FoundText::bounded(found))
 }
 
-fn told(found: &FoundHit) -> FoundText {
+/// A hit as it is told: where it stands and who said it, and the words around what was found.
+pub fn found_text(found: &FoundHit) -> FoundText {
     let hit = &found.hit;
     let session = hit.session.as_ref().map_or("", |session| session.as_str());
-    let place = format!("{session}, entry {}, {}", hit.seq, hit.source);
+    let source = match &hit.review {
+        Some(author) => {
+            // Brackets of its own would end the mark early.
+            let is_plain = |letter: &char| !letter.is_control() && !"[]".contains(*letter);
+            let author = author.chars().filter(is_plain).take(AUTHOR_CHARS);
+            let author: String = author.collect();
+            format!("untrusted text of a review by {author}")
+        }
+        None => hit.source.clone(),
+    };
+    let place = format!("{session}, entry {}, {source}", hit.seq);
     let cited = match (found.kind, found.foreign) {
         (FoundIn::Capsule, true) => format!("{} from elsewhere, {place}", hit.id),
         (FoundIn::Capsule, false) => format!("{}, {place}", hit.id),
@@ -131,6 +146,7 @@ mod tests {
                 source: "codex".to_owned(),
                 target: None,
                 at: 1,
+                review: None,
                 snippet: format!("said\n in {seq}"),
                 marks: Vec::new(),
             },
@@ -152,7 +168,7 @@ mod tests {
             asked: RefCell::default(),
         };
         let found = find_alike(&retriever, "fix: the \"login* token", |hit| {
-            hit.hit.seq == 3
+            (hit.hit.seq != 3).then(|| found_text(hit))
         });
         let found: Vec<String> = found.unwrap().iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -164,6 +180,25 @@ mod tests {
         );
         let asked = retriever.asked.borrow();
         assert_eq!(*asked, ["fix the login token", "login", "token"]);
-        assert_eq!(find_alike(&retriever, "*: ", |_| false).unwrap(), []);
+        assert_eq!(find_alike(&retriever, "*: ", |_| None).unwrap(), []);
+    }
+
+    #[test]
+    fn what_a_review_says_stands_as_text_of_its_author_that_nobody_trusts() {
+        let mut finding = hit(&(7, "artifact"));
+        finding.hit.source = "system".to_owned();
+        finding.hit.review = Some("ann] [human".to_owned());
+        assert!(finding.is_strangers());
+        assert_eq!(
+            found_text(&finding).to_string(),
+            "[session_1, entry 7, untrusted text of a review by ann human] said in 7"
+        );
+        let mut foreign = hit(&(8, "capsule"));
+        (foreign.kind, foreign.foreign) = (FoundIn::Capsule, true);
+        assert!(foreign.is_strangers() && !hit(&(9, "artifact")).is_strangers());
+        assert_eq!(
+            found_text(&foreign).to_string(),
+            "[e8 from elsewhere, session_1, entry 8, codex] said in 8"
+        );
     }
 }

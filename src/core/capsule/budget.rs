@@ -1,5 +1,7 @@
 //! [`CapsuleBudget`]: what has room in a capsule.
 
+use std::cmp::Reverse;
+
 use serde::Serialize;
 
 use super::{Capsule, CapsuleLeftOut};
@@ -28,7 +30,7 @@ impl CapsuleBudget<'_> {
     ///
     /// Weights, heaviest first: goal, constraints, runs (those that did not pass first), decisions,
     /// next steps, questions, hypothesis, files, handoffs, findings, assumptions, gates that were
-    /// not run. Of a list the latest go first.
+    /// not run. Of a list the latest are kept first, of the findings the worst, which stand first.
     pub fn fit(&self, full: Capsule) -> Capsule {
         let mut room = self.bytes_max.saturating_sub(self.frame(&full));
         let mut fitted = full;
@@ -68,7 +70,7 @@ impl CapsuleBudget<'_> {
             "handoffs",
             keep(handoffs, room, |handoff| rank(handoff.state == "answered")),
         ));
-        left.push(("findings", keep(findings, room, |_| 0)));
+        left.push(("findings", keep_in_order(findings, room, |at, _| at)));
         left.push(("assumptions", keep(assumptions, room, |_| 0)));
         left.push(("notRun", keep(not_run, room, |_| 0)));
         for (what, count) in left {
@@ -148,10 +150,19 @@ impl CapsuleBudget<'_> {
     }
 }
 
-/// Keeps what there is room for; how many there is none for.
+/// Keeps what there is room for, the lowest rank and the latest first; how many there is none for.
 fn keep<T: Serialize>(items: &mut Vec<T>, room: &mut usize, rank: impl Fn(&T) -> u8) -> usize {
+    keep_in_order(items, room, |at, item| (rank(item), Reverse(at)))
+}
+
+/// Keeps what there is room for, in an order by place and item; how many there is none for.
+fn keep_in_order<T: Serialize, K: Ord>(
+    items: &mut Vec<T>,
+    room: &mut usize,
+    key: impl Fn(usize, &T) -> K,
+) -> usize {
     let mut order: Vec<usize> = (0..items.len()).collect();
-    order.sort_by_key(|at| (rank(&items[*at]), std::cmp::Reverse(*at)));
+    order.sort_by_key(|at| key(*at, &items[*at]));
     let mut has_room = vec![false; items.len()];
     for at in order {
         // And a comma.

@@ -11,11 +11,8 @@ use super::{
 };
 use crate::agent::Party;
 use crate::continuity::StatedText;
-use crate::entry::GateRun;
 use crate::id::{EntryId, FindingId, Seq, SessionId};
-use crate::snapshot::{
-    FindingSnapshot, GateSnapshot, Snapshot, TaskFile, TaskHandoff, TaskSnapshot,
-};
+use crate::snapshot::{FindingSnapshot, Snapshot, TaskFile, TaskHandoff, TaskSnapshot};
 
 /// What stands where the hash of a line comes later: of the same length.
 const NO_HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -84,12 +81,13 @@ impl CapsuleSources<'_> {
         let handoffs = task.handoffs.iter();
         capsule.handoffs = handoffs.map(|handoff| self.handoff(handoff)).collect();
         let claims = task.claims.iter().map(|claim| CapsuleRun {
-            status: claim.status.clone(),
             line: Some(place(&session, claim.seq, &claim.id)),
-            ..run_named(&claim.title)
+            ..CapsuleRun::claimed(&claim.title, &claim.status)
         });
-        let gates = world.gates.values();
-        let gates = gates.map(|gate| verified(gate, &session, tree.as_deref()));
+        let gates = world.gates.values().map(|gate| CapsuleRun {
+            line: Some(place(&session, gate.seq, &gate.id)),
+            ..CapsuleRun::verified(&gate.run, gate.status, tree.as_deref())
+        });
         capsule.verification = claims.chain(gates).collect();
         let was_run = |name: &&String| world.gates.contains_key(*name);
         let not_run = self.gates.iter().filter(|name| !was_run(name));
@@ -194,49 +192,5 @@ fn found(id: &FindingId, finding: &FindingSnapshot) -> CapsuleFinding {
         title: facts.title.clone(),
         url: facts.url.clone(),
         more: Map::new(),
-    }
-}
-
-/// A run of which nothing but its name is known.
-fn run_named(name: &str) -> CapsuleRun {
-    CapsuleRun {
-        name: name.to_owned(),
-        cmd: None,
-        status: String::new(),
-        verified: false,
-        exit_code: None,
-        duration_ms: None,
-        tree: None,
-        current: false,
-        output_sha256: None,
-        line: None,
-        more: Map::new(),
-    }
-}
-
-/// What the daemon ran itself. Of another tree than the one of now it is out of date.
-fn verified(gate: &GateSnapshot, session: &SessionId, now: Option<&str>) -> CapsuleRun {
-    let GateRun {
-        gate: name,
-        cmd,
-        exit_code,
-        duration_ms,
-        tree,
-        stale,
-        output_sha256,
-        ..
-    } = &gate.run;
-    let tree = tree.as_ref().map(|tree| tree.tree.clone());
-    CapsuleRun {
-        cmd: Some(cmd.clone()),
-        status: gate.status.as_str().to_owned(),
-        verified: true,
-        exit_code: exit_code.map(i64::from),
-        duration_ms: Some(*duration_ms),
-        current: !stale && tree.is_some() && tree.as_deref() == now,
-        tree,
-        output_sha256: Some(output_sha256.clone()),
-        line: Some(place(session, gate.seq, &gate.id)),
-        ..run_named(name)
     }
 }

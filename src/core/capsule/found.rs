@@ -29,6 +29,25 @@ impl FoundText {
         found.into_iter().filter(fits).take(FOUND_MAX).collect()
     }
 
+    /// Without the end of a path whose beginning was cut off, which nothing tells from a word.
+    pub fn whole_words(mut self) -> Self {
+        if let Some(cut) = self.text.strip_prefix('…') {
+            let first = cut.split_whitespace().next().unwrap_or_default();
+            if first.contains(['/', '\\']) {
+                self.text = format!("…{}", cut[first.len()..].trim_start());
+            }
+        }
+        self
+    }
+
+    /// With both of its parts changed.
+    pub fn each(self, change: impl Fn(&str) -> String) -> Self {
+        Self {
+            text: change(&self.text),
+            cited: change(&self.cited),
+        }
+    }
+
     fn chars(&self) -> usize {
         self.text.chars().count() + self.cited.chars().count()
     }
@@ -50,6 +69,15 @@ mod tests {
             text: text.to_owned(),
             cited: "12".to_owned(),
         }
+    }
+
+    #[test]
+    fn the_rest_of_a_path_that_is_cut_is_left_out() {
+        let whole = |text: &str| found(text).whole_words().text;
+        assert_eq!(whole("…gan/secret/plans are there"), "…are there");
+        assert_eq!(whole("…and/or"), "…");
+        assert_eq!(whole("…words and /srv/x"), "…words and /srv/x");
+        assert_eq!(whole("/srv/x"), "/srv/x");
     }
 
     #[test]

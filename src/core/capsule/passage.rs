@@ -7,6 +7,8 @@ use super::{Capsule, CapsuleStatement, LineRef, StatementAuthor};
 pub struct CapsulePassage<'a> {
     /// The text.
     pub text: &'a str,
+    /// The finding whose title it is: a stranger's text.
+    pub finding: Option<&'a str>,
     /// Who said it, where somebody did.
     pub by: Option<&'a StatementAuthor>,
     /// The entry that says so, where one is known.
@@ -28,7 +30,10 @@ impl Capsule {
             passages.push(bare(&run.name));
             passages.extend(run.cmd.as_deref().map(bare));
         }
-        passages.extend(self.findings.iter().map(|finding| bare(&finding.title)));
+        passages.extend(self.findings.iter().map(|finding| CapsulePassage {
+            finding: Some(&finding.external_id),
+            ..bare(&finding.title)
+        }));
         passages
     }
 }
@@ -37,6 +42,7 @@ impl Capsule {
 fn bare(text: &str) -> CapsulePassage<'_> {
     CapsulePassage {
         text,
+        finding: None,
         by: None,
         line: None,
         at_ms: None,
@@ -46,6 +52,7 @@ fn bare(text: &str) -> CapsulePassage<'_> {
 fn said(said: &CapsuleStatement) -> CapsulePassage<'_> {
     CapsulePassage {
         text: &said.text,
+        finding: None,
         by: Some(&said.by),
         line: said.line.as_ref(),
         at_ms: Some(said.at),

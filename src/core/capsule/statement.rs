@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::agent::{Agent, Party};
 use crate::continuity::StatedText;
-use crate::id::{EntryId, Seq, SessionId};
+use crate::entry::{Entry, EntryKind, NoteKind};
+use crate::id::{CapsuleId, EntryId, Seq, SessionId};
 use crate::word::words;
 
 words! {
@@ -82,5 +83,22 @@ impl CapsuleStatement {
             line: None,
             more: Map::new(),
         }
+    }
+
+    /// What a task's capsule says of this entry below the heading for `kind`, without its line: by
+    /// whom, when, and all that is kept of the text. None where it says nothing of it.
+    pub fn filled(entry: &Entry, task: &CapsuleId, kind: NoteKind) -> Option<Self> {
+        let EntryKind::Note { note, .. } = &entry.kind else {
+            return None;
+        };
+        let is_its = *note == kind && entry.task().as_ref() == Some(task);
+        is_its.then(|| Self::of(&StatedText::of(entry, 0)))
+    }
+
+    /// Whether it is just that.
+    pub fn is_of(&self, entry: &Entry, task: &CapsuleId, kind: NoteKind) -> bool {
+        Self::filled(entry, task, kind).is_some_and(|filled| {
+            filled.text == self.text && filled.by == self.by && filled.at == self.at
+        })
     }
 }

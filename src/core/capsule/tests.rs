@@ -131,6 +131,31 @@ fn what_weighs_more_stays_when_there_is_little_room() {
 }
 
 #[test]
+fn the_worst_findings_stay_when_there_is_little_room() {
+    let mut full = capsule();
+    // As the record gives them: the worst first.
+    full.findings = (0..100)
+        .map(|n| CapsuleFinding {
+            external_id: format!("gh:rc:{n}"),
+            severity: if n < 3 { "critical" } else { "low" }.to_owned(),
+            state: "open".to_owned(),
+            path: None,
+            line: None,
+            title: format!("finding {n} {}", "x".repeat(60)),
+            url: None,
+            more: Map::new(),
+        })
+        .collect();
+    let how = "ctxrelay capsule log cap_0123456789ab";
+    let bytes_max = 4_000;
+    let fitted = CapsuleBudget { bytes_max, how }.fit(full);
+    let kept: Vec<&str> = fitted.findings.iter().map(|it| &*it.external_id).collect();
+    assert!((3..100).contains(&kept.len()), "{kept:?}");
+    let first: Vec<String> = (0..kept.len()).map(|n| format!("gh:rc:{n}")).collect();
+    assert_eq!(kept, first);
+}
+
+#[test]
 fn a_run_that_failed_has_room_before_those_that_passed() {
     let run = |name: &str, status: &str| CapsuleRun {
         name: name.to_owned(),

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::LineRef;
-use crate::id::EntryId;
+use crate::entry::{ArtifactStatus, Entry, EntryKind, GateRun};
+use crate::fold::brief;
+use crate::id::{CapsuleId, EntryId};
 
 /// Work that was handed over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -83,6 +85,71 @@ pub struct CapsuleRun {
     /// Members that this version does not know.
     #[serde(flatten)]
     pub more: Map<String, Value>,
+}
+
+impl CapsuleRun {
+    /// What an agent claims. Of a title its beginning is kept, on one line.
+    pub(super) fn claimed(title: &str, status: &str) -> Self {
+        Self {
+            name: brief(title),
+            cmd: None,
+            status: status.to_owned(),
+            verified: false,
+            exit_code: None,
+            duration_ms: None,
+            tree: None,
+            current: false,
+            output_sha256: None,
+            line: None,
+            more: Map::new(),
+        }
+    }
+
+    /// What the daemon ran itself. Of another tree than the one of now it is out of date.
+    pub(super) fn verified(run: &GateRun, status: ArtifactStatus, now: Option<&str>) -> Self {
+        let tree = run.tree.as_ref().map(|tree| tree.tree.clone());
+        Self {
+            name: run.gate.clone(),
+            cmd: Some(run.cmd.clone()),
+            status: status.as_str().to_owned(),
+            verified: true,
+            exit_code: run.exit_code.map(i64::from),
+            duration_ms: Some(run.duration_ms),
+            current: !run.stale && tree.is_some() && tree.as_deref() == now,
+            tree,
+            output_sha256: Some(run.output_sha256.clone()),
+            line: None,
+            more: Map::new(),
+        }
+    }
+
+    /// What a task's capsule says of this entry, made on the tree `now`, without its line. Only the
+    /// daemon's own word is a verified run, and only an agent claims one.
+    pub fn filled(entry: &Entry, task: &CapsuleId, now: Option<&str>) -> Option<Self> {
+        let EntryKind::Artifact(artifact) = &entry.kind else {
+            return None;
+        };
+        let is_claim = entry.source.agent().is_some() && entry.task().as_ref() == Some(task);
+        match entry.gate_run() {
+            Some(run) => Some(Self::verified(run, artifact.status, now)),
+            None => is_claim.then(|| Self::claimed(&artifact.title, artifact.status.as_str())),
+        }
+    }
+
+    /// Whether it is just that.
+    pub fn is_of(&self, entry: &Entry, task: &CapsuleId, now: Option<&str>) -> bool {
+        Self::filled(entry, task, now).is_some_and(|filled| self.is_as(filled))
+    }
+
+    /// Whether it says what another one does, wherever each is cited from.
+    pub fn is_as(&self, other: Self) -> bool {
+        let other = Self {
+            line: self.line.clone(),
+            more: self.more.clone(),
+            ..other
+        };
+        *self == other
+    }
 }
 
 /// What a review found.

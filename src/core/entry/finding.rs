@@ -111,6 +111,14 @@ impl FindingStep {
 }
 
 impl Entry {
+    /// Who wrote what it says, where that is the text of a review.
+    pub fn review_author(&self) -> Option<&str> {
+        match &self.kind {
+            EntryKind::Finding(record) => Some(&record.facts.as_ref()?.author),
+            _ => None,
+        }
+    }
+
     /// The finding that an agent's note says it has in hand.
     pub fn claimed_finding(&self) -> Option<FindingId> {
         if !matches!(self.kind, EntryKind::Note { .. }) {

@@ -55,6 +55,23 @@ impl TaskStep {
     }
 }
 
+/// What the entry of an import says, by which its digest is known later.
+const IMPORTED: &str = "a capsule from elsewhere is kept, its digest is ";
+
+/// The content of the entry that records an import.
+pub fn imported_words(digest: &str) -> String {
+    format!("{IMPORTED}{digest}")
+}
+
+/// The digest that such a content names.
+pub fn imported_digest(content: &str) -> Option<&str> {
+    let digest = content.strip_prefix(IMPORTED)?;
+    let is_hex = digest
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    (digest.len() == 64 && is_hex).then_some(digest)
+}
+
 impl Entry {
     /// Whether it says something of a task alone that nobody is at now.
     pub fn is_of_task_only(&self) -> bool {

@@ -5,11 +5,13 @@ use std::collections::VecDeque;
 use super::{brief, cut};
 use crate::agent::Party;
 use crate::continuity::{StateTag, StatedText};
-use crate::entry::{ContinuityFact, Entry, EntryKind, NoteKind, TaskRecord, TaskStep, TurnFiles};
+use crate::entry::{
+    ContinuityFact, Entry, EntryKind, NoteKind, TaskRecord, TaskStep, TurnFiles, imported_digest,
+};
 use crate::id::CapsuleId;
 use crate::snapshot::{
-    CurrentTask, Snapshot, TASK_ITEMS_MAX, TASKS_CLOSED_MAX, TASKS_OPEN_MAX, TaskClaim, TaskEnd,
-    TaskFile, TaskHandoff, TaskSnapshot,
+    CurrentTask, IMPORTED_MAX, ImportedCapsule, Snapshot, TASK_ITEMS_MAX, TASKS_CLOSED_MAX,
+    TASKS_OPEN_MAX, TaskClaim, TaskEnd, TaskFile, TaskHandoff, TaskSnapshot,
 };
 
 /// A step that the operator took.
@@ -54,7 +56,28 @@ pub(super) fn fold_task(world: &mut Snapshot, entry: &Entry, record: &TaskRecord
             touch(task, entry);
             task.end = None;
         }
+        (TaskStep::Imported, None) => take_import(world, entry, id),
         _ => {}
+    }
+}
+
+/// A capsule from elsewhere. Of too many the earliest is forgotten.
+fn take_import(world: &mut Snapshot, entry: &Entry, id: &CapsuleId) {
+    let Some(digest) = imported_digest(&entry.content) else {
+        return;
+    };
+    if !CapsuleId::is_well_formed(id.as_str()) {
+        return;
+    }
+    let imported = ImportedCapsule {
+        seq: entry.seq,
+        digest: digest.to_owned(),
+    };
+    world.imported.insert(id.clone(), imported);
+    if world.imported.len() > IMPORTED_MAX {
+        let earliest = world.imported.iter().min_by_key(|(_, it)| it.seq);
+        let earliest = earliest.map(|(id, _)| id.clone());
+        world.imported.retain(|id, _| Some(id) != earliest.as_ref());
     }
 }
 

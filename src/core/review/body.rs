@@ -105,8 +105,6 @@ struct Scan<'a> {
     cut: bool,
     /// Runs of one and two backticks have no partner before this place.
     no_close: [usize; 3],
-    /// There is no `>` any more.
-    no_tag_end: bool,
 }
 
 impl<'a> Scan<'a> {
@@ -119,7 +117,6 @@ impl<'a> Scan<'a> {
             suggestions: Vec::new(),
             cut: false,
             no_close: [0; 3],
-            no_tag_end: false,
         }
     }
 
@@ -191,11 +188,8 @@ impl<'a> Scan<'a> {
             self.at += end;
             return;
         }
-        let Some(name) = tags::known(rest).filter(|_| !self.no_tag_end) else {
-            return self.keep(1);
-        };
-        let Some(end) = rest.find('>') else {
-            self.no_tag_end = true;
+        let tag = tags::known(rest).and_then(|name| Some((name, tags::end(rest)?)));
+        let Some((name, end)) = tag else {
             return self.keep(1);
         };
         if name == "details" && details::is_prompt(&rest[end + 1..]) {

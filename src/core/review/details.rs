@@ -1,6 +1,7 @@
 //! Folded blocks that hold an order for an AI instead of words for the author.
 
 use super::body::{fence, head};
+use super::tags;
 
 /// So far into a block its summary is looked for, in bytes.
 const SUMMARY_BYTES_MAX: usize = 512;
@@ -36,18 +37,15 @@ pub(super) fn end(text: &str, from: usize) -> usize {
         };
         at += found;
         line_start = text.as_bytes()[at] == b'\n';
-        let tag = &text.as_bytes()[at..];
-        let begins = |with: &[u8]| {
-            tag.get(..with.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(with))
-        };
-        if begins(b"</details>") {
-            open -= 1;
-            if open == 0 {
-                return at + b"</details>".len();
+        match tags::details(&text[at..]) {
+            Some((true, _)) => open += 1,
+            Some((false, end)) => {
+                open -= 1;
+                if open == 0 {
+                    return at + end + 1;
+                }
             }
-        } else if begins(b"<details>") {
-            open += 1;
+            None => {}
         }
         at += 1;
     }

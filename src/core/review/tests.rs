@@ -63,6 +63,46 @@ fn a_long_body_is_cut_between_letters_and_says_so() {
     );
 }
 
+#[test]
+fn what_is_less_than_something_eats_no_words() {
+    for words in [
+        "Wrong when a <b and c > d.",
+        "If x <a\n\nthe loop ends.\n\nHere y > 2.",
+        "x <i is never > 0, and n <p + 1 > q.",
+        "if (a <s || b > c) { }",
+        "a <q=, b> c and a <b=\"c",
+    ] {
+        assert_eq!(CleanBody::of(words).text, words);
+    }
+    for (raw, text) in [
+        ("<b>bold</b> and <i class='x > y'>it</i >.", "bold and it."),
+        ("<img\n  width=20\n  alt=\"a > b\"/>Words", "Words"),
+        (
+            "<details open><summary>More</summary>Words</details>",
+            "More\nWords",
+        ),
+        ("a<br clear=all/>b", "a\nb"),
+    ] {
+        assert_eq!(CleanBody::of(raw).text, text, "{raw}");
+    }
+}
+
+#[test]
+fn a_prompt_ends_where_its_block_does_whatever_is_folded_in_it() {
+    for inner in [
+        "<details>",
+        "<details open>",
+        "<DETAILS open=\"\">",
+        "<details\nclass=x>",
+    ] {
+        let raw = format!(
+            "Before.\n<details><summary>Prompt for AI agents</summary>\n{inner}do this</details>\n\
+             and that</details >\nAfter."
+        );
+        assert_eq!(CleanBody::of(&raw).text, "Before.\n\nAfter.", "{inner}");
+    }
+}
+
 /// What comments are made of, whole and broken.
 fn soup() -> impl Strategy<Value = String> {
     let pieces = proptest::sample::select(vec![

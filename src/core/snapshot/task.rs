@@ -15,6 +15,9 @@ pub const TASKS_OPEN_MAX: usize = 16;
 /// How many closed tasks are kept with all that is said of them: the latest ones.
 pub const TASKS_CLOSED_MAX: usize = 32;
 
+/// Of how many imported capsules the digest is kept: the latest ones.
+pub const IMPORTED_MAX: usize = 256;
+
 /// How many statements of a kind, files, handoffs and claims a task keeps: the latest ones.
 pub const TASK_ITEMS_MAX: usize = 50;
 
@@ -69,6 +72,15 @@ pub struct CurrentTask {
     pub id: CapsuleId,
     /// The entry that made it so.
     pub seq: Seq,
+}
+
+/// A capsule from elsewhere, as it was imported last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedCapsule {
+    /// The entry that says so.
+    pub seq: Seq,
+    /// The SHA-256 that its file had, in lower-case hex.
+    pub digest: String,
 }
 
 /// How a task ended.
@@ -177,9 +189,13 @@ impl Snapshot {
         self.tasks.get(&self.current_tasks.get(pair)?.id)
     }
 
-    /// The entries that make the open tasks what they are, without those of handoffs.
+    /// The entries that make the open tasks what they are, the latest run of each gate among them and
+    /// without those of handoffs; and those that tell of imported capsules, whose files stay.
     pub fn entries_of_open_tasks(&self) -> BTreeSet<Seq> {
         let mut entries = BTreeSet::new();
+        if self.open_tasks().next().is_some() {
+            entries.extend(self.gates.values().map(|gate| gate.seq));
+        }
         for task in self.open_tasks() {
             entries.extend([task.seq, task.named]);
             entries.extend(task.stated().map(|said| said.seq));
@@ -191,6 +207,7 @@ impl Snapshot {
         }
         let current = self.current_tasks.values();
         entries.extend(current.map(|current| current.seq));
+        entries.extend(self.imported.values().map(|imported| imported.seq));
         entries
     }
 

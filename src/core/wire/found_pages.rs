@@ -188,6 +188,7 @@ mod tests {
                 source: "codex".to_owned(),
                 target: None,
                 at: 0,
+                review: None,
                 snippet: String::new(),
                 marks: Vec::new(),
             },

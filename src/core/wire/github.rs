@@ -141,10 +141,23 @@ struct Said {
     #[serde(alias = "url")]
     html_url: Option<String>,
     in_reply_to_id: Option<u64>,
+    /// Of a review; elsewhere it may be anything.
+    state: Option<Value>,
     #[serde(default)]
     resolved: bool,
     #[serde(default)]
     outdated: bool,
+}
+
+impl Said {
+    /// Whether it is a review that was dismissed there, or that its author has not sent yet.
+    fn is_withdrawn(&self) -> bool {
+        let state = self.state.as_ref().and_then(Value::as_str);
+        state.is_some_and(|state| {
+            let is = |word: &str| state.eq_ignore_ascii_case(word);
+            self.path.is_none() && (is("dismissed") || is("pending"))
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -157,7 +170,8 @@ struct User {
 /// What comments were found, and how many values were none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadComments {
-    /// The comments; answers within a thread are none.
+    /// The comments; answers within a thread are none, and what a review says that was dismissed or
+    /// is not sent yet.
     pub comments: Vec<ReviewComment>,
     /// Values that could not be read.
     pub unread: u64,
@@ -180,7 +194,8 @@ impl ReadComments {
         if self.pull.is_none() {
             self.pull = said.html_url.as_deref().and_then(PullRequest::of_url);
         }
-        let Some(body) = said.body.filter(|_| said.in_reply_to_id.is_none()) else {
+        let is_said = said.in_reply_to_id.is_none() && !said.is_withdrawn();
+        let Some(body) = said.body.filter(|_| is_said) else {
             return;
         };
         let thread = said.id.and_then(|id| threads.threads.get(&id));

@@ -86,6 +86,10 @@ pub struct SearchHit {
     pub at: i64,
     /// The piece of its text around the first match, breaks as spaces, `…` where it goes on.
     pub snippet: String,
+    /// Who says it in a review, where it is a review's text; the finding where only that is known. It
+    /// is a stranger's text, whoever recorded it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<String>,
     /// The words found: ranges of `snippet` in characters (Unicode scalar values), from and to.
     #[serde(default)]
     pub marks: Vec<(u32, u32)>,
@@ -109,6 +113,13 @@ pub enum FoundIn {
     Archive,
     /// A task that can travel, of this project or from elsewhere.
     Capsule,
+}
+
+impl FoundHit {
+    /// Whether somebody wrote it who is neither the operator nor one of the agents here.
+    pub fn is_strangers(&self) -> bool {
+        self.foreign || self.hit.review.is_some()
+    }
 }
 
 impl FoundIn {

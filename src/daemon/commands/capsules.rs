@@ -238,6 +238,13 @@ impl CapsuleReading {
                 if read.id != *id {
                     return Err(unbelieved(format!("what is kept as {id} is another task")));
                 }
+                let imported = self.world.imported.get(id);
+                if owner == CapsuleOwner::Foreign
+                    && imported.is_some_and(|imported| imported.digest != read.digest)
+                {
+                    let what = format!("what is kept of {id} was changed since its import");
+                    return Err(unbelieved(what));
+                }
                 return Ok(Some(read));
             }
         }

@@ -2,7 +2,9 @@
 
 use super::checks::{ID_CHARS_MAX, check_marker, check_text, not_found, shortened};
 use crate::core::agent::Party;
-use crate::core::entry::{Entry, EntryKind, NoteKind, TASK, TASK_ONLY, TaskRecord, TaskStep};
+use crate::core::entry::{
+    Entry, EntryKind, NoteKind, TASK, TASK_ONLY, TaskRecord, TaskStep, imported_words,
+};
 use crate::core::id::{CapsuleId, EntryId, RuntimeSession};
 use crate::core::snapshot::{Snapshot, TASKS_OPEN_MAX, TaskSnapshot};
 use crate::daemon::attach::ConnId;
@@ -103,8 +105,7 @@ impl Daemon {
             }
             TaskChange::Import { task, digest } => {
                 check_import(world, &task, &digest)?;
-                let said = format!("a capsule from elsewhere is kept, its digest is {digest}");
-                let imported = step(TaskStep::Imported, &task, said);
+                let imported = step(TaskStep::Imported, &task, imported_words(&digest));
                 (task, vec![imported])
             }
             TaskChange::Reopen { task } => {

@@ -131,7 +131,8 @@ pub(super) fn find_capsules(
                 if !mark.is_in(&matching) {
                     continue;
                 }
-                if !page.shows_next() {
+                // One that was imported may have been exchanged since: only its file tells.
+                if !page.shows_next() && !world.imported.contains_key(&file.id) {
                     page.count();
                     continue;
                 }
@@ -144,6 +145,10 @@ pub(super) fn find_capsules(
         }
         if let Some(capsule) = read(&kept, &file) {
             let is_foreign = file.owner == CapsuleOwner::Foreign;
+            let imported = world.imported.get(&file.id);
+            if is_foreign && imported.is_some_and(|it| it.digest != capsule.digest) {
+                continue;
+            }
             page.look_at(&capsule, is_foreign, redactor);
         }
     }
@@ -271,6 +276,7 @@ fn hit(capsule: &Capsule, query: &Query, redactor: &Redactor) -> Option<SearchHi
             None => capsule.origin.project.clone(),
         },
         target: None,
+        review: passages[at].finding.map(str::to_owned),
         at: passages[at].at_ms.unwrap_or(capsule.updated_at),
         snippet: snippet.text,
         marks: snippet.marks,

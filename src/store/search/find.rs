@@ -72,6 +72,8 @@ pub struct Hit {
     pub target: Option<Party>,
     /// When it was recorded, ms since the epoch.
     pub at_ms: i64,
+    /// Who says it in a review, where it is a review's text.
+    pub review: Option<String>,
     /// The piece of it that was found.
     pub snippet: Snippet,
 }
@@ -86,6 +88,7 @@ impl Hit {
             source: entry.source.clone(),
             target: entry.target.clone(),
             at_ms: entry.timestamp_ms,
+            review: entry.review_author().map(str::to_owned),
             snippet: Snippet::of(text, query),
         }
     }

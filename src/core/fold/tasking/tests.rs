@@ -7,11 +7,14 @@ use crate::agent::{Agent, Party};
 use crate::delivery::OnBusy;
 use crate::entry::{
     Artifact, ArtifactStatus, ContinuityFact, Entry, EntryKind, Handoff, NoteKind, TASK,
-    TaskRecord, TaskStep, TurnFiles,
+    TaskRecord, TaskStep, TurnFiles, imported_words,
 };
 use crate::fold::fold;
 use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId};
-use crate::snapshot::{Snapshot, TASK_ITEMS_MAX, TASKS_CLOSED_MAX, TASKS_OPEN_MAX, TaskSnapshot};
+use crate::snapshot::{
+    IMPORTED_MAX, ImportedCapsule, Snapshot, TASK_ITEMS_MAX, TASKS_CLOSED_MAX, TASKS_OPEN_MAX,
+    TaskSnapshot,
+};
 
 const CLAUDE: Party = Party::Agent(Agent::Claude);
 const CODEX: Party = Party::Agent(Agent::Codex);
@@ -276,4 +279,26 @@ fn what_the_operator_pinned_and_what_somebody_said_is_not_replaced_by_less() {
     );
     with(&mut record, CLAUDE, "later", json!({"task": id(1)}));
     assert_eq!(record.task(1).goal.as_ref().unwrap().text, "pinned");
+}
+
+#[test]
+fn of_what_was_imported_the_digest_of_the_latest_file_is_known() {
+    let mut record = Record::default();
+    let digest = |letter: &str| letter.repeat(64);
+    record
+        .step(1, TaskStep::Imported, &imported_words(&digest("a")))
+        .step(1, TaskStep::Imported, &imported_words(&digest("b")))
+        .step(2, TaskStep::Imported, "its digest is none");
+    let known: Vec<_> = record.world.imported.iter().collect();
+    let expected = ImportedCapsule {
+        seq: Seq(2),
+        digest: digest("b"),
+    };
+    assert_eq!(known, [(&id(1), &expected)]);
+    assert!(record.world.entries_of_open_tasks().contains(&Seq(2)));
+    for number in 2..=IMPORTED_MAX + 2 {
+        record.step(number, TaskStep::Imported, &imported_words(&digest("c")));
+    }
+    assert_eq!(record.world.imported.len(), IMPORTED_MAX);
+    assert!(!record.world.imported.contains_key(&id(1)));
 }

@@ -1,10 +1,11 @@
-//! [`check_lines`]: whether the cited ledger lines are what they are cited as.
+//! [`check_lines`]: whether the cited ledger lines are what they are cited as; [`uncited`]: what
+//! none is cited for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::BadCapsule;
-use crate::capsule::{Capsule, CapsuleRun, CapsuleStatement, LineRef, StatementAuthor};
-use crate::entry::{Entry, EntryKind};
+use crate::capsule::{Capsule, LineRef};
+use crate::entry::Entry;
 use crate::id::{Seq, SessionId};
 use crate::wire::line::{hash_line, parse};
 
@@ -43,19 +44,42 @@ pub fn check_lines(capsule: &Capsule) -> Result<(), BadCapsule> {
         let (entry, _, _) = lines.get(&(line.session.clone(), line.seq))?;
         Some(entry)
     };
-    for (place, said) in capsule.statements() {
-        if entry(said.line.as_ref()).is_some_and(|entry| !says(entry, said)) {
-            let why = "the cited line says something else";
-            return Err(BadCapsule::new(place, why));
+    let other = |place: String| BadCapsule::new(place, "the cited line says something else");
+    for (kind, place, said) in capsule.stated() {
+        let entry = entry(said.line.as_ref());
+        if entry.is_some_and(|entry| !said.is_of(entry, &capsule.id, kind)) {
+            return Err(other(place));
         }
     }
+    let tree = capsule.git.as_ref().and_then(|git| git.tree.as_deref());
     for (at, run) in capsule.verification.iter().enumerate() {
-        if entry(run.line.as_ref()).is_some_and(|entry| !came_to(entry, run)) {
-            let why = "the cited line says something else";
-            return Err(BadCapsule::new(format!("verification[{at}]"), why));
+        let entry = entry(run.line.as_ref());
+        if entry.is_some_and(|entry| !run.is_of(entry, &capsule.id, tree)) {
+            return Err(other(format!("verification[{at}]")));
         }
     }
     Ok(())
+}
+
+/// How many of the statements, what came of the task, and the runs are cited by no line that is in
+/// the file, and how many there are: nothing but the digest holds those.
+pub fn uncited(capsule: &Capsule) -> (usize, usize) {
+    let lines = capsule.origin.lines.iter();
+    let lines = lines.filter_map(|line| parse(line.as_bytes()).ok());
+    let there: BTreeSet<_> = lines
+        .map(|line| (line.entry.session_id, line.entry.seq))
+        .collect();
+    let said = capsule.statements().map(|(_, said)| said);
+    let said = said.chain(&capsule.outcome);
+    let cited = said.map(|said| said.line.as_ref());
+    let cited = cited.chain(capsule.verification.iter().map(|run| run.line.as_ref()));
+    let (mut bare, mut all) = (0, 0);
+    for line in cited {
+        let is_there = line.is_some_and(|it| there.contains(&(it.session.clone(), it.seq)));
+        all += 1;
+        bare += usize::from(!is_there);
+    }
+    (bare, all)
 }
 
 /// The places in ledgers that a capsule cites, each once.
@@ -67,23 +91,6 @@ pub fn cited(capsule: &Capsule) -> Vec<(SessionId, Seq)> {
     cited.sort();
     cited.dedup();
     cited
-}
-
-/// Whether an entry is what a statement cites it as.
-pub fn says(entry: &Entry, said: &CapsuleStatement) -> bool {
-    entry.timestamp_ms == said.at
-        && StatementAuthor::from(&entry.source) == said.by
-        && entry.content.starts_with(&said.text)
-}
-
-/// Whether an entry is the run that cites it. Only the daemon's own word is a verified one.
-fn came_to(entry: &Entry, run: &CapsuleRun) -> bool {
-    match &entry.kind {
-        EntryKind::Artifact(artifact) => {
-            artifact.status.as_str() == run.status && entry.gate_run().is_some() == run.verified
-        }
-        _ => false,
-    }
 }
 
 /// The entry of a line and the hash on it, when that is right.

@@ -9,9 +9,11 @@ use super::*;
 use crate::capsule::{
     CAPSULE_BYTES_MAX, CapsuleBudget, CapsuleStatement, LineRef, StatementAuthor,
 };
-use crate::entry::{Entry, EntryKind, NoteKind};
+use crate::entry::{Entry, EntryKind, NoteKind, TASK};
 use crate::id::{CapsuleId, EntryId, Seq, SessionId};
 use crate::wire::line::{GENESIS, seal, serialize};
+
+mod forging;
 
 const BUDGET: CapsuleBudget<'_> = CapsuleBudget {
     bytes_max: CAPSULE_BYTES_MAX,
@@ -214,9 +216,9 @@ fn the_schema_names_every_member() {
     assert!(schema["properties"].get("digest").is_some());
 }
 
-/// A line that somebody said, as the ledger holds it.
-fn line(text: &str) -> (String, LineRef) {
-    let entry = Entry {
+/// Something that was decided for the task, as an entry.
+fn entry(text: &str) -> Entry {
+    Entry {
         id: EntryId::new("01997b2e"),
         timestamp_ms: 7,
         session_id: SessionId::new("session_1795000000000_a1b2c3d4"),
@@ -231,9 +233,14 @@ fn line(text: &str) -> (String, LineRef) {
         },
         runtime_session: None,
         carried: None,
-        meta: Map::new(),
+        meta: Map::from_iter([(TASK.to_owned(), json!("cap_0123456789ab"))]),
         seq: Seq(4),
-    };
+    }
+}
+
+/// A line that somebody said, as the ledger holds it.
+fn line(text: &str) -> (String, LineRef) {
+    let entry = entry(text);
     let sealed = seal(serialize(&entry), 4, GENESIS).unwrap();
     let cited = LineRef {
         session: entry.session_id,

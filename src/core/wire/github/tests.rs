@@ -66,6 +66,24 @@ fn a_comment_has_the_line_of_its_commit_and_the_state_of_its_thread() {
 }
 
 #[test]
+fn a_review_that_was_dismissed_or_is_not_sent_yet_says_nothing() {
+    let reviews = json!([
+        {"id": 4, "body": "gone", "state": "DISMISSED"},
+        {"id": 5, "body": "a draft", "state": "PENDING"},
+        {"id": 6, "body": "no", "state": "CHANGES_REQUESTED"},
+        {"id": 7, "body": "yes", "state": "APPROVED"},
+        // No state of a review.
+        {"id": 8, "body": "of another tool", "state": 3},
+        {"id": 9, "body": "on a line", "path": "a.rs", "state": "pending"},
+    ]);
+    let mut read = ReadComments::default();
+    read.take(reviews.as_array().unwrap(), &ReviewThreads::default());
+    let ids: Vec<_> = read.comments.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(ids, ["gh:rv:6", "gh:rv:7", "gh:rv:8", "gh:rc:9"]);
+    assert_eq!(read.unread, 0);
+}
+
+#[test]
 fn an_address_that_is_no_pull_request_is_none() {
     for url in [
         "http://github.com/acme/api/pull/12",

@@ -11,8 +11,8 @@ use super::support::{Bench, DEADLINE, REDACTOR};
 use crate::capsules::{CapsuleOwner, Capsules};
 use crate::search::{CapsuleRequest, Search, rebuild_file, search_capsules};
 use ctxrelay_core::capsule::{Capsule, CapsuleStatement, StatementAuthor};
-use ctxrelay_core::id::CapsuleId;
-use ctxrelay_core::snapshot::Snapshot;
+use ctxrelay_core::id::{CapsuleId, Seq};
+use ctxrelay_core::snapshot::{ImportedCapsule, Snapshot};
 use ctxrelay_core::wire::capsule::write;
 use ctxrelay_core::wire::search::{FoundPage, SearchParams};
 
@@ -171,6 +171,34 @@ fn the_searching_thread_finds_tasks_and_where_the_next_page_begins() {
     assert_eq!(ids(&rest), [of(1), of(3)]);
     assert_eq!((rest.total, rest.cursor, rest.behind), (5, None, 0));
     search.close();
+}
+
+#[test]
+fn a_capsule_that_was_exchanged_since_its_import_is_not_found() {
+    let bench = bench();
+    let keep = |decision: &str| keep(&bench, 1, &("plums".to_owned(), decision.to_owned()));
+    keep("of the lot");
+    let digest = || {
+        let kept = Capsules::of(&bench.place.dirs);
+        let bytes = kept.read(CapsuleOwner::Foreign, &id(1)).unwrap().unwrap();
+        ctxrelay_core::wire::capsule::read(&bytes).unwrap().digest
+    };
+    let imported = ImportedCapsule {
+        seq: Seq(1),
+        digest: digest(),
+    };
+    let world = Snapshot {
+        imported: [(id(1), imported)].into(),
+        ..Snapshot::default()
+    };
+    let world = Arc::new(world);
+    let total = || {
+        let request = CapsuleRequest::of(&params("plums", 1, 0), Arc::clone(&world)).unwrap();
+        search_capsules(&bench.place.dirs, false, &REDACTOR, &request).total
+    };
+    assert_eq!(total(), 1);
+    keep("of another lot");
+    assert_eq!(total(), 0);
 }
 
 #[test]

@@ -1,0 +1,209 @@
+//! Capsules that somebody forged, with the digest that they should have: what a cited line does not
+//! say is refused.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+use crate::capsule::CapsuleRun;
+use crate::entry::{Artifact, ArtifactStatus, GateRun};
+
+const TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+/// An entry of the task, as the ledger holds it.
+fn sealed(seq: u64, source: &str, content: &str, kind: EntryKind) -> (String, LineRef) {
+    let entry = Entry {
+        source: source.to_owned().into(),
+        content: content.to_owned(),
+        seq: Seq(seq),
+        id: EntryId::new(format!("01997b2e{seq}")),
+        kind,
+        ..entry(content)
+    };
+    let sealed = seal(serialize(&entry), seq, GENESIS).unwrap();
+    let cited = LineRef {
+        session: entry.session_id,
+        seq: entry.seq,
+        id: entry.id,
+        hash: sealed.hash,
+        more: Map::new(),
+    };
+    (sealed.line, cited)
+}
+
+fn note(note: NoteKind) -> EntryKind {
+    EntryKind::Note {
+        note,
+        handles: Vec::new(),
+        withdraws: None,
+    }
+}
+
+fn artifact(title: &str, status: ArtifactStatus, verified: Option<GateRun>) -> EntryKind {
+    EntryKind::Artifact(Artifact {
+        kind: "test".to_owned(),
+        title: title.to_owned(),
+        summary: String::new(),
+        status,
+        evidence: Vec::new(),
+        verified,
+    })
+}
+
+fn gate() -> GateRun {
+    serde_json::from_value(json!({
+        "gate": "unit", "cmd": "cargo test", "spec": "0123456789abcdef", "exitCode": 101,
+        "durationMs": 1_200, "tree": {"commit": null, "tree": TREE, "changed": 0},
+        "outputBytes": 9, "outputSha256": "ab".repeat(32),
+    }))
+    .unwrap()
+}
+
+/// Every sort of thing that is cited, each by its line.
+fn cited_all() -> Capsule {
+    let long = "a rule that goes on. ".repeat(200);
+    let lines = [
+        sealed(
+            4,
+            "claude",
+            "tokens live for one hour",
+            note(NoteKind::Decision),
+        ),
+        sealed(5, "codex", &long, note(NoteKind::Constraint)),
+        sealed(
+            6,
+            "system",
+            "",
+            artifact("gate unit", ArtifactStatus::Failed, Some(gate())),
+        ),
+        sealed(
+            7,
+            "claude",
+            "",
+            artifact("by  hand", ArtifactStatus::Passed, None),
+        ),
+    ];
+    let [decision, constraint, unit, by_hand] = lines.clone().map(|(_, cited)| Some(cited));
+    let mut capsule = small();
+    capsule.goal = None;
+    let git = json!({
+        "commit": null, "branch": "main", "tree": TREE, "changed": 0, "ahead": null,
+        "behind": null, "diffStat": {"files": 0, "added": 0, "removed": 0}, "remote": null,
+    });
+    capsule.git = Some(serde_json::from_value(git).unwrap());
+    capsule.decisions = vec![CapsuleStatement {
+        line: decision,
+        ..said("tokens live for one hour")
+    }];
+    capsule.constraints = vec![CapsuleStatement {
+        line: constraint,
+        by: StatementAuthor::Codex,
+        // As much of it as is kept of a statement.
+        ..said(&long[..2_000])
+    }];
+    let run: CapsuleRun = serde_json::from_value(json!({
+        "name": "unit", "cmd": "cargo test", "status": "failed", "verified": true,
+        "exitCode": 101, "durationMs": 1_200, "tree": TREE, "current": true,
+        "outputSha256": "ab".repeat(32),
+    }))
+    .unwrap();
+    let claim: CapsuleRun = serde_json::from_value(json!({
+        "name": "by hand", "cmd": null, "status": "passed", "verified": false,
+        "exitCode": null, "durationMs": null, "tree": null, "current": false,
+        "outputSha256": null,
+    }))
+    .unwrap();
+    capsule.verification = vec![
+        CapsuleRun { line: unit, ..run },
+        CapsuleRun {
+            line: by_hand,
+            ..claim
+        },
+    ];
+    capsule.origin.lines = lines.map(|(line, _)| line).into();
+    capsule
+}
+
+/// Other values than this one, the beginning and more of a text among them.
+fn others(value: &Value) -> Vec<Value> {
+    match value {
+        Value::String(text) => vec![
+            json!(text[..text.len() / 2]),
+            json!(format!("{text}x")),
+            json!("codex, and not who said it"),
+        ],
+        Value::Bool(is) => vec![json!(!is)],
+        Value::Number(number) => vec![json!(number.as_i64().unwrap() + 1)],
+        Value::Null => vec![json!("x"), json!(7), json!(true)],
+        other => panic!("{other}"),
+    }
+}
+
+/// The places of the values below a member that are no lists and no objects.
+fn leaves(value: &Value, place: String, found: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                leaves(value, format!("{place}/{key}"), found);
+            }
+        }
+        Value::Array(items) => {
+            for (at, value) in items.iter().enumerate() {
+                leaves(value, format!("{place}/{at}"), found);
+            }
+        }
+        _ => found.push(place),
+    }
+}
+
+fn checked(value: Value) -> Result<(), BadCapsule> {
+    read(&forged(value)).and_then(|capsule| check_lines(&capsule))
+}
+
+#[test]
+fn whatever_is_changed_in_what_a_line_is_cited_for_is_refused() {
+    let good = serde_json::to_value(cited_all()).unwrap();
+    assert_eq!(checked(good.clone()), Ok(()));
+    let mut places = Vec::new();
+    for member in ["decisions", "constraints", "verification"] {
+        leaves(&good[member], format!("/{member}"), &mut places);
+    }
+    // Two statements of 7 values and two runs of 13.
+    assert_eq!(places.len(), 40, "{places:#?}");
+    for place in places {
+        for other in others(good.pointer(&place).unwrap()) {
+            let mut changed = good.clone();
+            *changed.pointer_mut(&place).unwrap() = other.clone();
+            let bad = checked(changed);
+            assert!(bad.is_err(), "{place} as {other}");
+        }
+    }
+}
+
+#[test]
+fn a_statement_stands_below_no_other_heading_and_in_no_other_task() {
+    let good = serde_json::to_value(cited_all()).unwrap();
+    for to in ["constraints", "assumptions", "questions", "next"] {
+        let mut moved = good.clone();
+        let said = moved["decisions"].as_array_mut().unwrap().remove(0);
+        moved[to].as_array_mut().unwrap().insert(0, said);
+        let expected = format!("{to}[0]: the cited line says something else");
+        assert_eq!(checked(moved).unwrap_err().to_string(), expected);
+    }
+    let mut moved = good.clone();
+    moved["goal"] = moved["decisions"].as_array_mut().unwrap().remove(0);
+    assert_eq!(checked(moved).unwrap_err().place, "goal");
+    let mut renamed = good;
+    renamed["id"] = json!("cap_00000000000a");
+    assert_eq!(checked(renamed).unwrap_err().place, "constraints[0]");
+}
+
+#[test]
+fn what_no_line_is_there_for_is_counted() {
+    let mut capsule = cited_all();
+    assert_eq!(uncited(&capsule), (0, 4));
+    capsule.outcome = Some(said("fixed in 1.4"));
+    capsule.goal = Some(said("nobody is logged out"));
+    capsule.origin.lines.remove(2);
+    assert_eq!(check_lines(&capsule), Ok(()));
+    assert_eq!(uncited(&capsule), (3, 6));
+}
