@@ -32,8 +32,8 @@ pub use packet::{GitFacts, LeftOut, PACKET_CHARS_MAX, Packet, PacketTerms, SHORT
 pub use reminder::{REMIND_TURNS, REMINDER_CHARS_MAX, reminder};
 pub use staleness::Staleness;
 pub use state::{
-    CompactionSeen, ContinuityState, LISTED_MAX, PacketSeen, READS_MAX, RulesSeen, TouchedFile,
-    WORKING_SET_MAX,
+    CHANGED_RULES_MAX, CompactionSeen, ContinuityState, LISTED_MAX, PacketSeen, READS_MAX,
+    RulesSeen, TouchedFile, WORKING_SET_MAX,
 };
 pub use state_json::{StatedField, changed_since_by, state_json, stated_fields};
 pub use stated::{PINNED, STATE_TAG, StateTag, StatedText, is_note_for, is_state};

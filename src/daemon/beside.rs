@@ -53,6 +53,13 @@ impl Daemon {
         }
     }
 
+    /// Work of a kind was done: what was told of one that failed before is over.
+    pub(super) fn work_done(&mut self, what: &WorkBeside) {
+        if self.notices.clear(what.key()) {
+            self.status_changed();
+        }
+    }
+
     /// Work beside the loop panicked. Who asked for it hears so by its reply, which is gone; here
     /// it is told, once for each kind, and what waited for it goes on.
     pub(super) fn on_work_failed(&mut self, what: WorkBeside) {

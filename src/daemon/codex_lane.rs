@@ -28,6 +28,7 @@ use crate::wire::status::{AppServerStatus, HookReview};
 use hook_packet::HookPacket;
 
 pub(super) use carried::LaneState;
+pub(super) use hook_packet::PacketDue;
 pub(super) use parts::SIGN_IN;
 pub(super) use relayed::Relayed;
 

@@ -11,6 +11,7 @@ use super::continuation::ThenReloaded;
 use super::event::{Event, PacketFacts};
 use super::owners::Daemon;
 use super::reloads::{RecordedPacket, ReloadOrder};
+use super::reminders::RidesAlong;
 use crate::adapters::git_facts::git_facts;
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{GitFacts, Packet, PacketTerms};
@@ -23,7 +24,7 @@ use crate::core::relay_cost::CostSort;
 /// How long a packet waits for git and files. Without them it says less; a hook must not wait longer.
 const READ_WAIT: Duration = Duration::from_millis(500);
 
-/// Between a packet and the rules behind it.
+/// Between a packet and the rules behind it, and between two things that ride along.
 const BETWEEN: &str = "\n\n";
 
 /// How an agent reads the rules that had no room.
@@ -119,20 +120,19 @@ impl Daemon {
         self.offer(order, text, texts, then);
     }
 
-    /// What joins the next prompt of an agent, or the next message to it, when it has not said for
-    /// long what it is at.
-    pub(super) fn reminder(&mut self, agent: Agent, pair: &RuntimeSession) -> Option<String> {
-        let reminds = self.configuration.reminds();
-        let state = self.recorder.world().state_of(agent, pair);
-        let state = state.filter(|_| reminds)?;
-        self.reminders.take(agent, pair, state)
-    }
-
-    /// What rides along with the next prompt of an agent, or the next message to it: a reminder, and
-    /// that the other one was compacted.
-    pub(super) fn rides_along(&mut self, agent: Agent, pair: &RuntimeSession) -> Option<String> {
-        let reminder = self.reminder(agent, pair);
-        let states = self.recorder.world().continuity.get(&agent.peer());
+    /// What rides along with the next prompt of an agent, or the next message to it: a reminder when
+    /// it has not said for long what it is at, and that the other one was compacted. Until it is said
+    /// to have come it rides along with the one after that.
+    pub(super) fn rides_along(&self, agent: Agent, pair: &RuntimeSession) -> Option<RidesAlong> {
+        let world = self.recorder.world();
+        let state = world.state_of(agent, pair);
+        let state = state.filter(|_| self.configuration.reminds());
+        let reminder = state.and_then(|state| {
+            let text = self.reminders.due(agent, pair, state)?;
+            Some((text, state.turns))
+        });
+        let (reminder, reminded_at) = reminder.unzip();
+        let states = world.continuity.get(&agent.peer());
         let latest = states
             .into_iter()
             .flatten()
@@ -141,12 +141,14 @@ impl Daemon {
             .filter_map(|(_, state)| state.compactions.back())
             .map(|seen| seen.at_ms)
             .max();
-        let compacted = latest.filter(|at_ms| self.reminders.is_news_to(agent, pair, *at_ms));
-        let compacted = compacted.map(|at_ms| peer_compacted(agent.peer(), at_ms));
-        match (reminder, compacted) {
-            (Some(reminder), Some(compacted)) => Some(format!("{reminder}\n\n{compacted}")),
-            (one, other) => one.or(other),
-        }
+        let compacted_ms = latest.filter(|at_ms| self.reminders.is_news_to(agent, pair, *at_ms));
+        let compacted = compacted_ms.map(|at_ms| peer_compacted(agent.peer(), at_ms));
+        let texts: Vec<String> = reminder.into_iter().chain(compacted).collect();
+        (!texts.is_empty()).then(|| RidesAlong {
+            text: texts.join(BETWEEN),
+            reminded_at,
+            compacted_ms,
+        })
     }
 
     fn packet(&self, order: &ReloadOrder, git: Option<&GitFacts>) -> Option<Packet> {

@@ -19,6 +19,16 @@ pub(super) struct Reminders {
     since_ms: i64,
 }
 
+/// What rides along with an agent's prompt, or with a message to it.
+#[derive(Debug)]
+pub(super) struct RidesAlong {
+    pub(super) text: String,
+    /// It is reminded: after how many turns.
+    pub(super) reminded_at: Option<u64>,
+    /// It is told of a compaction of the other's: when that was, ms since the epoch.
+    pub(super) compacted_ms: Option<i64>,
+}
+
 impl Reminders {
     /// Of compactions from now on.
     pub(super) fn since(now_ms: i64) -> Self {
@@ -28,36 +38,55 @@ impl Reminders {
         }
     }
 
-    /// Whether the agent was not told yet of this compaction of the other's; it counts as told.
-    pub(super) fn is_news_to(&mut self, agent: Agent, pair: &RuntimeSession, at_ms: i64) -> bool {
-        let key = (agent, pair.clone());
-        let told = self.compactions.get(&key).unwrap_or(&self.since_ms);
-        let is_news = at_ms > *told;
-        if is_news {
-            self.compactions.insert(key, at_ms);
-        }
-        is_news
+    /// Whether the agent was not told yet of this compaction of the other's.
+    pub(super) fn is_news_to(&self, agent: Agent, pair: &RuntimeSession, at_ms: i64) -> bool {
+        let told = self.compactions.get(&(agent, pair.clone()));
+        at_ms > *told.unwrap_or(&self.since_ms)
     }
 
-    /// The reminder that is due and was not said yet; it counts as said.
-    pub(super) fn take(
-        &mut self,
+    /// The reminder that is due and was not said yet.
+    pub(super) fn due(
+        &self,
         agent: Agent,
         pair: &RuntimeSession,
         state: &ContinuityState,
     ) -> Option<String> {
-        let key = (agent, pair.clone());
-        let said = self.said.get(&key);
+        let said = self.said.get(&(agent, pair.clone()));
         let since = said.map_or(u64::MAX, |said| state.turns.saturating_sub(*said));
-        let text = reminder(state.turns_since_written, since)?;
-        self.said.insert(key, state.turns);
-        Some(text)
+        reminder(state.turns_since_written, since)
+    }
+
+    /// The agent has it.
+    pub(super) fn said(&mut self, agent: Agent, pair: &RuntimeSession, rides: &RidesAlong) {
+        let key = (agent, pair.clone());
+        if let Some(at_ms) = rides.compacted_ms {
+            self.compactions.insert(key.clone(), at_ms);
+        }
+        if let Some(turns) = rides.reminded_at {
+            self.said.insert(key, turns);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn take(
+        reminders: &mut Reminders,
+        agent: Agent,
+        pair: &RuntimeSession,
+        state: &ContinuityState,
+    ) -> Option<String> {
+        let text = reminders.due(agent, pair, state)?;
+        let rides = RidesAlong {
+            text,
+            reminded_at: Some(state.turns),
+            compacted_ms: None,
+        };
+        reminders.said(agent, pair, &rides);
+        Some(rides.text)
+    }
 
     #[test]
     fn a_reminder_is_said_once_to_each_agent() {
@@ -68,7 +97,7 @@ mod tests {
         for turn in 1..=17 {
             state.turn_began();
             for agent in [Agent::Claude, Agent::Claude, Agent::Codex] {
-                if reminders.take(agent, &pair, &state).is_some() {
+                if take(&mut reminders, agent, &pair, &state).is_some() {
                     said.push((turn, agent));
                 }
             }
@@ -82,7 +111,7 @@ mod tests {
         let mut reminders = Reminders::default();
         let pair = RuntimeSession::default();
         let mut state = ContinuityState::default();
-        let mut due = |state: &ContinuityState| reminders.take(Agent::Codex, &pair, state);
+        let mut due = |state: &ContinuityState| take(&mut reminders, Agent::Codex, &pair, state);
         for _ in 0..11 {
             state.turn_began();
         }

@@ -64,6 +64,7 @@ impl Daemon {
     }
 
     pub(super) fn on_work_rendered(&mut self) {
+        self.work_done(&WorkBeside::Rendering);
         self.renderings.ended();
     }
 }

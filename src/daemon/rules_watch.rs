@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::core::agent::Agent;
+use crate::core::entry::ChangedRules;
 use crate::core::instructions::{FileName, RuleTexts};
 
 /// Between two looks, while an agent is here.
@@ -19,8 +20,9 @@ const SAID_MAX: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct RulesWatch {
     told: BTreeMap<Agent, Arc<RuleTexts>>,
-    /// Agents whose beginning this daemon did not see: what the record says of their rules stays.
-    unseen: BTreeSet<Agent>,
+    /// What differed, by the record, for agents whose beginning this daemon did not see: it differs
+    /// still.
+    of_before: BTreeMap<Agent, Vec<ChangedRules>>,
     /// What Codex read when its conversation began: it reads no file again, not even after a
     /// compaction (0.169.0, observed).
     codex_began: Option<Arc<RuleTexts>>,
@@ -36,23 +38,28 @@ impl RulesWatch {
     /// An agent begins or was compacted, and has these now; `begins`: another conversation.
     pub(super) fn is_told(&mut self, agent: Agent, texts: &Arc<RuleTexts>, begins: bool) {
         self.told.insert(agent, Arc::clone(texts));
-        self.unseen.remove(&agent);
+        self.of_before.remove(&agent);
         self.last.get_or_insert_with(Instant::now);
         if agent == Agent::Codex && (begins || self.codex_began.is_none()) {
             self.codex_began = Some(Arc::clone(texts));
         }
     }
 
-    /// An agent was here before this daemon was: it counts as told of these, as far as nothing else
-    /// is known.
-    pub(super) fn was_here(&mut self, agent: Agent, texts: &Arc<RuleTexts>) {
+    /// An agent was here before this daemon was: it counts as told of these, but for what the record
+    /// says.
+    pub(super) fn was_here(
+        &mut self,
+        agent: Agent,
+        texts: &Arc<RuleTexts>,
+        of_before: Vec<ChangedRules>,
+    ) {
         self.is_told(agent, texts, false);
-        self.unseen.insert(agent);
+        self.of_before.insert(agent, of_before);
     }
 
-    /// Whether the agent may have been told something else than what is known here.
-    pub(super) fn is_unseen(&self, agent: Agent) -> bool {
-        self.unseen.contains(&agent)
+    /// What differed before this daemon was, and was not told since.
+    pub(super) fn of_before(&self, agent: Agent) -> &[ChangedRules] {
+        self.of_before.get(&agent).map_or(&[], Vec::as_slice)
     }
 
     /// What Codex read by itself, when that is known.

@@ -12,6 +12,7 @@ use super::recent_writes::RECENT_MS;
 use super::under_way::WorkBeside;
 use crate::adapters::project_rules::ProjectRules;
 use crate::core::agent::{Agent, Party};
+use crate::core::continuity::CHANGED_RULES_MAX;
 use crate::core::entry::{ChangedRules, ContinuityFact, RulesChange};
 use crate::core::id::RuntimeSession;
 use crate::core::instructions::{RuleTexts, RulesDiff, rules_diff};
@@ -85,13 +86,17 @@ impl Daemon {
             under_way: _heard,
         } = looked;
         self.rules_watch.looked();
+        self.work_done(&WorkBeside::RulesLook);
         let here: Vec<Agent> = self.agents_here().collect();
         for agent in here {
             let known = differ.iter().find(|(of, ..)| *of == agent);
             let now = self.rules_watch.told(agent);
             match (known, now) {
                 // Its beginning was not seen: from here on.
-                (None, None) => self.rules_watch.was_here(agent, &texts),
+                (None, None) => {
+                    let of_before = self.changed_rules(agent).cloned().collect();
+                    self.rules_watch.was_here(agent, &texts, of_before);
+                }
                 (Some((_, told, differ)), Some(now)) if Arc::ptr_eq(told, now) => {
                     self.record_rules(agent, differ);
                 }
@@ -107,29 +112,29 @@ impl Daemon {
         self.record_rules(agent, &[]);
     }
 
+    /// What the record says differs from what the agent was told.
+    fn changed_rules(&self, agent: Agent) -> impl Iterator<Item = &ChangedRules> {
+        let pair = RuntimeSession::default();
+        let state = self.recorder.world().state_of(agent, &pair);
+        let seen = state.into_iter().flat_map(|state| &state.rules_changed);
+        seen.map(|seen| &seen.changed)
+    }
+
     fn record_rules(&mut self, agent: Agent, differ: &[RulesDiff]) {
         let pair = RuntimeSession::default();
-        let known = self.recorder.world().state_of(agent, &pair);
-        let known: Vec<&ChangedRules> = known
-            .into_iter()
-            .flat_map(|state| &state.rules_changed)
-            .map(|seen| &seen.changed)
-            .collect();
-        let is_same = |(known, differs): (&&ChangedRules, &RulesDiff)| {
-            known.file == differs.file && known.lines == differs.lines
-        };
-        if known.len() == differ.len() && known.iter().zip(differ).all(is_same) {
-            return;
-        }
-        // What differed before this daemon began differs still.
-        let is_unseen = self.rules_watch.is_unseen(agent);
-        let of_before = known
-            .iter()
+        let of_before = self.rules_watch.of_before(agent).iter();
+        let of_before = of_before
             .filter(|known| !differ.iter().any(|differs| differs.file == known.file))
-            .filter(|_| is_unseen)
-            .map(|known| (*known).clone());
-        let of_before: Vec<ChangedRules> = of_before.collect();
-        if differ.is_empty() && !of_before.is_empty() {
+            .cloned();
+        let mut of_before: Vec<ChangedRules> = of_before.collect();
+        of_before.truncate(CHANGED_RULES_MAX);
+        let differ = &differ[..differ.len().min(CHANGED_RULES_MAX - of_before.len())];
+        let kept = of_before.iter().map(|known| (&known.file, &known.lines));
+        let now = kept.chain(differ.iter().map(|differs| (&differs.file, &differs.lines)));
+        if now.eq(self
+            .changed_rules(agent)
+            .map(|known| (&known.file, &known.lines)))
+        {
             return;
         }
         let since_ms = self.clock.now_ms() - RECENT_MS;

@@ -57,7 +57,10 @@ impl TurnTrace {
                     self.written.push(to.clone());
                 }
             }
-            Item::AgentMessage { text, .. } if text.len() < SAID_BYTES_MAX => {
+            // The history tells of them once more.
+            Item::AgentMessage { text, .. }
+                if text.len() < SAID_BYTES_MAX && !self.messages.contains(text) =>
+            {
                 self.make_room(text.len());
                 if self.said_bytes() + text.len() < SAID_BYTES_MAX {
                     self.messages.push(text.clone());
@@ -188,10 +191,11 @@ mod tests {
             ));
             trace.completed(&item(json!({"type": "fileChange", "status": "completed",
                 "changes": [{"path": format!("f{number}")}]})));
-            let idle = json!({"type": "agentMessage", "text": "z".repeat(1_000)});
+            let idle = format!("{number} {}", "z".repeat(1_000));
+            let idle = json!({"type": "agentMessage", "text": idle});
             trace.completed(&item(idle));
             trace.completed(&item(json!({"type": "agentMessage",
-                "text": format!("<!-- relay:next {} -->", "y".repeat(1_900))})));
+                "text": format!("<!-- relay:next {number} {} -->", "y".repeat(1_900))})));
         }
         let (files, said) = trace.end().unwrap();
         assert_eq!((files.written.len(), files.unfinished.len()), (50, 20));

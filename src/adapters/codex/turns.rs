@@ -118,6 +118,17 @@ impl TurnBook {
 
     /// An item is complete.
     pub(super) fn item(&mut self, turn_id: &str, item: &Item, facts: &mut Vec<CodexFact>) {
+        self.take(turn_id, item, true, facts);
+    }
+
+    /// Whether it is a compaction of the running turn that was told.
+    fn was_told(&self, item: &Item) -> bool {
+        let told = self.open.iter().flat_map(|open| &open.compactions);
+        matches!(item, Item::ContextCompaction { id } if told.clone().any(|told| told == id))
+    }
+
+    /// `is_traced`: it counts for what the turn touched and said.
+    fn take(&mut self, turn_id: &str, item: &Item, is_traced: bool, facts: &mut Vec<CodexFact>) {
         self.started(turn_id, facts);
         let open = self
             .open
@@ -172,7 +183,9 @@ impl TurnBook {
             item => {
                 let Some(open) = open else { return };
                 open.has_items = true;
-                open.trace.completed(item);
+                if is_traced {
+                    open.trace.completed(item);
+                }
                 // What we put into the turn had it go on after its last word: that one counts.
                 if let Some(answer) = item.answer()
                     && !(open.is_prolonged && open.is_final)
@@ -276,8 +289,11 @@ impl TurnBook {
                 });
                 open.compactions.extend(ids.take(COMPACTIONS_MAX));
             }
-            for item in &turn.items {
-                self.item(&turn.id, item, facts);
+            // What it did until a compaction that was told was told with that.
+            let last_told = turn.items.iter().rposition(|item| self.was_told(item));
+            for (at, item) in turn.items.iter().enumerate() {
+                let is_traced = last_told.is_none_or(|last| at > last);
+                self.take(&turn.id, item, is_traced, facts);
             }
             if !runs {
                 self.end_from_history(turn, fresh, facts);

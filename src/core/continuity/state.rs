@@ -30,7 +30,7 @@ const COMPACTIONS_MAX: usize = 20;
 const UNFINISHED_MAX: usize = 5;
 
 /// How many files of rules that differ are kept.
-const RULES_MAX: usize = 20;
+pub const CHANGED_RULES_MAX: usize = 20;
 
 /// The longest path or command that is kept, in characters.
 const PATH_CHARS_MAX: usize = 400;
@@ -210,7 +210,7 @@ impl ContinuityState {
             }
             ContinuityFact::Reloaded(reload) => self.take_packet(entry, reload),
             ContinuityFact::RulesChanged(change) => {
-                let files = change.files.iter().take(RULES_MAX);
+                let files = change.files.iter().take(CHANGED_RULES_MAX);
                 let seen = files.map(|changed| RulesSeen {
                     seq: entry.seq,
                     at_ms: entry.timestamp_ms,
@@ -369,7 +369,11 @@ fn list(listed: &mut VecDeque<StatedText>, said: StatedText) {
     let said = old.filter(|old| old.outlasts(&said)).unwrap_or(said);
     if listed.len() >= LISTED_MAX {
         let an_agents = listed.iter().position(|old| old.tag != StateTag::You);
-        listed.remove(an_agents.unwrap_or(0));
+        match an_agents {
+            Some(at) => listed.remove(at),
+            None if said.tag == StateTag::You => listed.pop_front(),
+            None => return,
+        };
     }
     listed.push_back(said);
 }

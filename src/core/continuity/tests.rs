@@ -189,6 +189,13 @@ fn what_the_operator_said_stays_the_operators_whoever_repeats_it_and_however_lon
     assert_eq!(said[0], ("No new crates", "you"));
     assert_eq!(said.last(), Some(&("29", "note")));
     assert_eq!(said.len(), 20);
+    for at in 0..25 {
+        record.note(Party::Human, NoteKind::Constraint, &format!("mine {at}"));
+    }
+    record.note(claude(), NoteKind::Constraint, "one more");
+    let said = record.state().constraints.iter();
+    let said: Vec<&str> = said.map(|said| said.text.as_str()).collect();
+    assert_eq!((said[0], said[19], said.len()), ("mine 5", "mine 24", 20));
 }
 
 #[test]

@@ -161,7 +161,13 @@ impl ClaudeState {
                 let why = "its bridge is gone".to_owned();
                 self.is(AgentState::Offline, Some(why), setting, steps);
             }
-            ClaudeInput::TurnBegan => self.turn_began(setting, steps),
+            ClaudeInput::TurnBegan => {
+                // A prompt ends the turn that its person stopped in a dialog, or that gave no sign.
+                if matches!(self.now.state, AgentState::Waiting | AgentState::Stale) {
+                    self.is(AgentState::Idle, None, setting, steps);
+                }
+                self.turn_began(setting, steps);
+            }
             ClaudeInput::ToolUsed if !self.is_in_turn => self.turn_began(setting, steps),
             ClaudeInput::ToolUsed => {
                 self.lives(setting, steps);

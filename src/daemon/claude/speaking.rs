@@ -28,6 +28,7 @@ impl Daemon {
     pub(in crate::daemon) fn on_claude_spoke(&mut self, spoke: ClaudeSpoke) {
         drop(spoke.under_way);
         self.spoken.was_read();
+        self.work_done(&WorkBeside::SpokenWords);
         let (agent, is_over) = (Agent::Claude, spoke.is_over);
         self.hear(agent, &spoke.pair, &spoke.texts, spoke.markers, is_over);
     }

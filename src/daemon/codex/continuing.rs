@@ -16,7 +16,6 @@ use crate::core::entry::{
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::daemon::owners::Daemon;
 use crate::daemon::reloads::{RecordedPacket, ReloadOrder};
-use crate::wire::status::HookReview;
 
 impl Daemon {
     /// Codex's context was compacted, whoever had it done.
@@ -46,15 +45,9 @@ impl Daemon {
         // Codex has one thread, whatever pairs there are.
         let pair = RuntimeSession::default();
         let entry = self.entry(codex, None, fact, "", Some(pair));
-        self.record_mere_fact(entry);
-        let is_trusted = self.codex.hook_review() == Some(&HookReview::Trusted);
-        // It runs ahead of whatever the model is asked next, or has been quicker than this word.
-        if is_trusted || self.codex.hook_packet().is_awaited() {
-            self.owe_hook_packet();
-            self.compaction_is_over();
-        } else {
-            self.inject_after_compaction();
-        }
+        self.codex.hook_packet().begin();
+        // Behind what the turn did until now: the packet is to hold it.
+        self.record_fact(vec![entry], Box::new(|daemon, _| daemon.packet_is_due()));
     }
 
     /// Puts the packet of a compaction into the thread.

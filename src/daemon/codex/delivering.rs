@@ -46,9 +46,11 @@ impl Daemon {
         let message = self.enveloped(&body, repeat);
         self.given.note(&message);
         let mut text = message.text;
-        if let Some(more) = self.rides_along(Agent::Codex, &RuntimeSession::default()) {
+        let pair = RuntimeSession::default();
+        let more = self.rides_along(Agent::Codex, &pair);
+        if let Some(more) = &more {
             text.push_str("\n\n");
-            text.push_str(&more);
+            text.push_str(&more.text);
         }
         if let Some(note) = self.tell_coordinator(&id) {
             text.push_str("\n\n");
@@ -65,7 +67,10 @@ impl Daemon {
             .codex
             .deliver(id.clone(), attempt, text, on_busy, following);
         if asked.is_err() {
-            self.not_sent(id, "the Codex adapter takes no requests");
+            return self.not_sent(id, "the Codex adapter takes no requests");
+        }
+        if let Some(more) = more {
+            self.reminders.said(Agent::Codex, &pair, &more);
         }
     }
 

@@ -114,10 +114,7 @@ impl Daemon {
             }
             CodexFact::HookReviewed { review } => self.codex_hook_reviewed(review),
             CodexFact::HookGaveNothing => self.codex_hook_gave_nothing(),
-            CodexFact::NotCompacted => {
-                self.settle_hook_packet();
-                self.compaction_is_over();
-            }
+            CodexFact::NotCompacted => self.codex_not_compacted(),
             CodexFact::Compacted { turn_id, in_turn } => self.codex_compacted(&turn_id, in_turn),
             CodexFact::TurnTraced {
                 files,

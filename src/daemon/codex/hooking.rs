@@ -4,6 +4,7 @@
 use crate::core::agent::Agent;
 use crate::core::entry::ReloadWay;
 use crate::core::id::RuntimeSession;
+use crate::daemon::codex_lane::PacketDue;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reloads::RecordedPacket;
 use crate::daemon::reply::{ReplySender, answer};
@@ -52,20 +53,33 @@ impl Daemon {
         }
     }
 
-    /// Codex was compacted: our hook gives the packet, now where it waits for it.
-    pub(in crate::daemon) fn owe_hook_packet(&mut self) {
-        if let Some(reply) = self.codex.hook_packet().owe() {
-            self.give_by_hook(reply);
+    /// A compaction of Codex's is on record: who gives its packet.
+    pub(in crate::daemon) fn packet_is_due(&mut self) {
+        let is_trusted = self.codex.hook_review() == Some(&HookReview::Trusted);
+        match self.codex.hook_packet().recorded(is_trusted) {
+            PacketDue::Now(reply) => {
+                self.give_by_hook(reply);
+                self.compaction_is_over();
+            }
+            // It runs ahead of whatever the model is asked next.
+            PacketDue::Later => self.compaction_is_over(),
+            PacketDue::PutIn => self.inject_after_compaction(),
         }
     }
 
-    /// Our hook has no packet to give. Whether it had one.
-    pub(in crate::daemon) fn settle_hook_packet(&mut self) -> bool {
-        let (was_owed, waiting) = self.codex.hook_packet().settle();
-        if let Some(reply) = waiting {
+    /// Our hook has no packet to give.
+    pub(in crate::daemon) fn settle_hook_packet(&mut self) {
+        if let Some(reply) = self.codex.hook_packet().settle() {
             answer_with_nothing(reply);
         }
-        was_owed
+    }
+
+    /// Codex was not compacted after all.
+    pub(in crate::daemon) fn codex_not_compacted(&mut self) {
+        if let Some(reply) = self.codex.hook_packet().not_compacted() {
+            answer_with_nothing(reply);
+        }
+        self.compaction_is_over();
     }
 
     fn give_by_hook(&mut self, reply: ReplySender) {
@@ -81,7 +95,7 @@ impl Daemon {
 
     /// The model goes on without what the hook was to give.
     pub(in crate::daemon) fn codex_hook_gave_nothing(&mut self) {
-        if self.settle_hook_packet() {
+        if self.codex.hook_packet().miss() {
             tracing::info!("our hook gave codex nothing");
             self.inject_after_compaction();
         }
@@ -101,9 +115,11 @@ impl Daemon {
         if is_owed && is_other_server {
             self.inject_after_compaction();
         } else if is_owed {
-            self.owe_hook_packet();
+            if let PacketDue::Now(reply) = self.codex.hook_packet().recorded(true) {
+                self.give_by_hook(reply);
+            }
         } else {
-            self.settle_hook_packet();
+            self.codex.hook_packet().not_owed();
         }
     }
 

@@ -3,33 +3,46 @@
 use crate::daemon::reply::ReplySender;
 
 /// Where the packet of the latest compaction stands. Codex runs the hook while the adapter may still
-/// wait for an answer from it, so that what the hook asks and what the adapter tells come in either
-/// order.
+/// wait for an answer from it, and the compaction is to be on record before its packet is made: what
+/// the hook asks and what is told come in either order.
 #[derive(Debug, Default)]
 pub(in crate::daemon) enum HookPacket {
     /// It was given, in whatever way, or there is none.
     #[default]
     Settled,
-    /// A compaction has begun, and its end was not told yet.
+    /// A compaction has begun, and is not on record yet.
     Begun,
-    /// As before, and the hook waits for what is told.
+    /// As before, and the hook waits for that.
     Asked(ReplySender),
+    /// As before, and the model went on without the hook.
+    Missed,
     /// The hook, or who finds that it did not run, gives it.
     Owed,
 }
 
+/// What is due once a compaction is on record.
+#[derive(Debug)]
+pub(in crate::daemon) enum PacketDue {
+    /// The hook waits for the packet.
+    Now(ReplySender),
+    /// The hook asks for it later.
+    Later,
+    /// The hook does not ask for it.
+    PutIn,
+}
+
 impl HookPacket {
-    /// A compaction begins.
+    /// A compaction begins. One that is owed a packet still is.
     pub(in crate::daemon) fn begin(&mut self) {
-        if let Self::Settled = self {
+        if let Self::Settled | Self::Missed = self {
             *self = Self::Begun;
         }
     }
 
     /// The hook asks. The one that is to be answered now, and whether with a packet; else it waits
-    /// until the end of the compaction is told. Of two that wait the older one gets nothing.
+    /// until the compaction is on record. Of two that wait the older one gets nothing.
     pub(in crate::daemon) fn ask(&mut self, reply: ReplySender) -> Option<(ReplySender, bool)> {
-        match std::mem::replace(self, Self::Settled) {
+        match std::mem::take(self) {
             Self::Begun => {
                 *self = Self::Asked(reply);
                 None
@@ -39,39 +52,62 @@ impl HookPacket {
                 Some((older, false))
             }
             Self::Owed => Some((reply, true)),
-            Self::Settled => Some((reply, false)),
+            late @ (Self::Settled | Self::Missed) => {
+                *self = late;
+                Some((reply, false))
+            }
         }
     }
 
-    /// The hook is to give a packet. The one that waits for it, if it still does.
-    pub(in crate::daemon) fn owe(&mut self) -> Option<ReplySender> {
-        let waiting = self.waiting();
-        *self = match waiting {
-            Some(_) => Self::Settled,
-            None => Self::Owed,
-        };
-        waiting
-    }
-
-    /// Nothing is to be given by it any more. Whether it was to, and the one that waits.
-    pub(in crate::daemon) fn settle(&mut self) -> (bool, Option<ReplySender>) {
-        let waiting = self.waiting();
-        let was_owed = matches!(std::mem::replace(self, Self::Settled), Self::Owed);
-        (was_owed, waiting)
-    }
-
-    /// Whether the hook has asked and still waits.
-    pub(in crate::daemon) fn is_awaited(&self) -> bool {
-        matches!(self, Self::Asked(reply) if !reply.is_closed())
-    }
-
-    fn waiting(&mut self) -> Option<ReplySender> {
+    /// The compaction is on record. `is_trusted`: the hook runs, or has run.
+    pub(in crate::daemon) fn recorded(&mut self, is_trusted: bool) -> PacketDue {
         match std::mem::take(self) {
-            Self::Asked(reply) => Some(reply).filter(|reply| !reply.is_closed()),
-            other => {
-                *self = other;
-                None
+            Self::Asked(reply) if !reply.is_closed() => PacketDue::Now(reply),
+            // It gave up before it was answered, and what was not given is told.
+            Self::Asked(_) | Self::Settled | Self::Begun | Self::Owed if is_trusted => {
+                *self = Self::Owed;
+                PacketDue::Later
             }
+            _ => PacketDue::PutIn,
+        }
+    }
+
+    /// The model goes on, and the hook gave it nothing. Whether the packet is to be put in now.
+    pub(in crate::daemon) fn miss(&mut self) -> bool {
+        match self {
+            Self::Owed => {
+                *self = Self::Settled;
+                true
+            }
+            Self::Asked(reply) if !reply.is_closed() => false,
+            Self::Begun | Self::Asked(_) => {
+                *self = Self::Missed;
+                false
+            }
+            Self::Settled | Self::Missed => false,
+        }
+    }
+
+    /// There was no compaction. One before it that is owed a packet still is. The hook that waits.
+    pub(in crate::daemon) fn not_compacted(&mut self) -> Option<ReplySender> {
+        match self {
+            Self::Owed => None,
+            _ => self.settle(),
+        }
+    }
+
+    /// The record owes no packet. What goes on is not on record yet.
+    pub(in crate::daemon) fn not_owed(&mut self) {
+        if let Self::Owed = self {
+            *self = Self::Settled;
+        }
+    }
+
+    /// Nothing is to be given any more. The hook that waits.
+    pub(in crate::daemon) fn settle(&mut self) -> Option<ReplySender> {
+        match std::mem::take(self) {
+            Self::Asked(reply) => Some(reply),
+            _ => None,
         }
     }
 }

@@ -94,12 +94,16 @@ impl Daemon {
                     asked.with_nothing();
                 } else {
                     let more = self.rides_along(Agent::Claude, pair);
-                    let chars = more.as_ref().map_or(0, |text| text.chars().count());
+                    let chars = more.as_ref().map_or(0, |more| more.text.chars().count());
                     let now_ms = self.clock.now_ms();
                     self.costs
                         .add(Agent::Claude, CostSort::Envelopes, chars, now_ms);
-                    let give = |daemon: &mut Self, handed: HookReply| {
-                        asked.with(daemon, handed.followed_by(more));
+                    let of = pair.clone();
+                    let give = move |daemon: &mut Self, handed: HookReply| {
+                        if let Some(more) = more.as_ref().filter(|_| !asked.is_gone()) {
+                            daemon.reminders.said(Agent::Claude, &of, more);
+                        }
+                        asked.with(daemon, handed.followed_by(more.map(|more| more.text)));
                     };
                     self.context_for(pair, HookPoint::Prompt, give);
                 }

@@ -56,13 +56,18 @@ pub fn serve(
     let for_readers = Router::new()
         .route("/metrics", get(metrics))
         .route_layer(from_fn_with_state(guard.clone(), check_reader));
+    // A daemon that ends at once has none, and a layer without a route is a panic.
+    let mcp = match mcp.has_routes() {
+        true => mcp.route_layer(from_fn_with_state(guard.clone(), check_mcp)),
+        false => mcp,
+    };
     let app = Router::new()
         .route("/healthz", get(health))
         .route("/readyz", get(health))
         .merge(for_roles)
         .merge(for_readers)
         .with_state(shared)
-        .merge(mcp.route_layer(from_fn_with_state(guard.clone(), check_mcp)))
+        .merge(mcp)
         .layer(from_fn_with_state(guard, check_origin));
     async move {
         let app = app.into_make_service_with_connect_info::<Arrival>();

@@ -3,6 +3,7 @@
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::request::CodexRequest;
+use crate::core::entry::TurnFiles;
 use crate::core::id::{ThreadId, TurnId};
 use crate::store::testing::Place;
 use crate::wire::control::{CODEX_COMPACTED, Command, HookParams, Refusal, Reply, Role};
@@ -195,4 +196,59 @@ async fn without_the_hook_a_compaction_without_a_packet_is_owed_none_later() {
     assert_eq!(put_in(&mut rig).await, [false]);
     rig.fact(CodexFact::HookGaveNothing);
     assert_eq!(told(&mut rig).await, [false; 0], "once");
+}
+
+/// `/compact` in Codex's terminal leaves the packet to the hook of the next turn; then the operator
+/// asks for another compaction, which Codex refuses.
+#[tokio::test]
+async fn a_compaction_that_was_refused_takes_no_packet_of_the_one_before() {
+    let place = Place::new();
+    let (mut rig, hook) = reviewed(&place).await;
+    compacted(&mut rig);
+    rig.settle().await;
+    rig.fact(CodexFact::NotCompacted);
+    let text = asks(&mut rig, &hook, "thread-1").await.unwrap();
+    assert!(text.contains("Sort the pears"), "{text}");
+}
+
+/// The connection was lost while Codex compacted, and the end of that is read from the history.
+#[tokio::test]
+async fn a_hook_that_waits_while_the_adapter_comes_back_gets_the_packet() {
+    let place = Place::new();
+    let (mut rig, hook) = reviewed(&place).await;
+    rig.daemon.want_codex_hook(true);
+    rig.fact(CodexFact::CompactionBegan);
+    let asked = rig.ask(&hook, ask_in("thread-1"));
+    rig.fact(CodexFact::ThreadAdopted {
+        thread_id: ThreadId::new("thread-1"),
+    });
+    rig.settle().await;
+    compacted(&mut rig);
+    rig.settle().await;
+    assert!(text_of(asked.await.unwrap()).is_some());
+}
+
+/// The packet holds what the turn did, though the disk has it only later.
+#[tokio::test]
+async fn the_packet_is_made_once_the_record_has_what_the_compacted_turn_did() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    rig.fact(CodexFact::TurnTraced {
+        files: TurnFiles {
+            written: vec!["pears.rs".to_owned()],
+            ..TurnFiles::default()
+        },
+        said: Vec::new(),
+        is_over: false,
+    });
+    // In the same moment, and nothing was known before.
+    compacted(&mut rig);
+    let text = loop {
+        rig.settle().await;
+        if let Ok(CodexRequest::Inject { text, .. }) = rig.requests.try_recv() {
+            break text;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert!(text.contains("- pears.rs"), "{text}");
 }

@@ -89,6 +89,15 @@ async fn a_change_that_an_agent_was_not_told_is_still_shown_by_the_next_daemon()
     rig.daemon.look_at_rules();
     rig.settle().await;
     assert_eq!(names(&rig), ["AGENTS.md", "GEMINI.md"]);
+    let before = rig.daemon.recorder.world().seq;
+    rig.daemon.look_at_rules();
+    rig.settle().await;
+    let after = rig.daemon.recorder.world().seq;
+    assert_eq!(after, before, "recorded once");
+    std::fs::remove_file(place.dirs.root.join("GEMINI.md")).unwrap();
+    rig.daemon.look_at_rules();
+    rig.settle().await;
+    assert_eq!(names(&rig), ["AGENTS.md"]);
     let again = hook("SessionStart", Some("compact"));
     assert!(matches!(rig.call(&hooks, again).await, Ok(Reply::Hook(_))));
     rig.settle().await;

@@ -255,6 +255,9 @@ impl Session<'_> {
                 book.close_as_interrupted(&mut facts);
             }
         }
+        // What the hook gave while nobody listened, the packet's own traces tell.
+        let compacted = |fact: &CodexFact| matches!(fact, CodexFact::Compacted { .. });
+        self.is_hook_due |= facts.iter().any(compacted);
         self.tell_all(facts).await;
         Ok(())
     }

@@ -345,6 +345,27 @@ fn what_a_turn_did_before_its_compaction_is_told_ahead_of_that_and_once() {
         .item("U", compaction())
         .item("U", written("/p/b.rs"))
         .completed(&turn("U", "completed", vec![]));
+    told_in_three_parts(&told);
+
+    // The connection was lost in between: the history tells of all of it once more.
+    let mut told = Told::new();
+    told.started("U")
+        .item("U", written("/p/a.rs"))
+        .item("U", said("early", Some("commentary")))
+        .item("U", compaction());
+    let items = vec![
+        written("/p/a.rs"),
+        said("early", Some("commentary")),
+        compaction(),
+        written("/p/b.rs"),
+    ];
+    told.history(&turn("U", "inProgress", items), false, &[])
+        .completed(&turn("U", "completed", vec![]));
+    told_in_three_parts(&told);
+}
+
+#[track_caller]
+fn told_in_three_parts(told: &Told) {
     let traces = told.facts.iter().filter_map(|fact| match fact {
         CodexFact::TurnTraced {
             files,
