@@ -2,6 +2,7 @@
 
 mod along;
 mod kept;
+mod masked_elsewhere;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use crate::wire::capsule::{LINES_BYTES_MAX, write};
 use crate::wire::line::Stored;
 pub use along::Along;
 pub use kept::Remasked;
+pub use masked_elsewhere::KeptSays;
 
 /// The longest ledger line that is cited with its text, in bytes.
 const LINE_BYTES_MAX: usize = 20_000;

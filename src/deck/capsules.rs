@@ -21,8 +21,9 @@ type OfOne<T> = Arc<dyn Fn(&str) -> Result<T, String> + Send + Sync>;
 /// As [`OfOne`], into this file.
 type ExportOne = Arc<dyn Fn(&str, &str, CapsuleAlong) -> Result<Vec<String>, String> + Send + Sync>;
 
-/// As [`OfOne`], for this agent.
-type HandoffOfOne = Arc<dyn Fn(&str, Agent) -> Result<HandoffParams, String> + Send + Sync>;
+/// As [`OfOne`], for this agent; and what a person has to be told of it.
+type HandoffOfOne =
+    Arc<dyn Fn(&str, Agent) -> Result<(HandoffParams, Vec<String>), String> + Send + Sync>;
 
 /// What the disk has of them, and what is written there; all of it slow.
 #[derive(Clone)]
@@ -130,7 +131,7 @@ impl CapsuleAccess {
 
     async fn hand(&self, id: String, to: Agent, operator: &Client) -> Result<String, String> {
         let (handoff, name) = (Arc::clone(&self.handoff), id.clone());
-        let params = beside(move || handoff(&name, to)).await?;
+        let (params, remarks) = beside(move || handoff(&name, to)).await?;
         let sent = match operator.call(Command::Handoff(params)).await {
             Ok(Reply::Sent(sent)) => sent,
             Ok(_) => return Err("the daemon answers something else".to_owned()),
@@ -143,10 +144,12 @@ impl CapsuleAccess {
             |why| format!("; its capsule is not kept: {why}"),
             |()| String::new(),
         );
+        let remarks = remarks.iter().map(|remark| format!("; {remark}"));
         Ok(format!(
-            "handed to {} as entry {}{kept}",
+            "handed to {} as entry {}{kept}{}",
             to.title(),
-            sent.seq
+            sent.seq,
+            remarks.collect::<String>()
         ))
     }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::capsule::{agent, clone_of, done, imported, in_terminal, listed, login, note};
 use crate::search_everywhere::clear;
+use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 
@@ -40,6 +41,12 @@ fn decisions(project: &Project, id: &str) -> Vec<String> {
     let said = shown["decisions"].as_array().unwrap().iter();
     said.map(|said| said["text"].as_str().unwrap().to_owned())
         .collect()
+}
+
+fn json(project: &Project, args: &[&str]) -> Value {
+    let words = ["capsule"].into_iter().chain(args.iter().copied());
+    let told = project.run(words.chain(["--json"]));
+    told.expect_success().json()
 }
 
 fn printed(project: &Project, id: &str) -> String {
@@ -98,8 +105,27 @@ fn a_kept_file_says_nothing_of_a_closed_task_that_the_record_does_not_say() {
         assert!(!exported.contains("for ever"), "{at}");
         assert!(exported.contains("no new dependency"), "{at}");
     }
-    // What went out last is kept, and is the record's word.
+    // What went out is the record's word; which of the two was changed nobody can tell, so that what
+    // is kept stays.
+    assert!(printed(&project, &id).contains("than the record"));
+    assert!(fs::read_to_string(&file).unwrap().contains("for ever"));
+    let checked = json(&project, &["check", &id]);
+    let remark = checked["remarks"][0].as_str().unwrap();
+    assert!(
+        remark.contains("than the record") && !remark.contains("  "),
+        "{remark}"
+    );
+    assert_eq!(checked["foreign"], json!(false));
+    // One that went out before the end is only older: all that is shown comes from the record.
+    rewrite(&good, &file, |capsule| {
+        capsule.updated_at -= 1;
+        let one = forged(capsule, "tokens live for ever");
+        capsule.decisions.push(one);
+    });
     assert!(!printed(&project, &id).contains("than the record"));
+    assert_eq!(decisions(&project, &id), ["tokens live for one hour"]);
+    done(&project, &export);
+    assert!(!fs::read_to_string(&file).unwrap().contains("for ever"));
     // One by the name of another task is nothing.
     let other = "cap_00000000000b";
     fs::copy(&good, kept(&project, &format!("{other}.json"))).unwrap();
@@ -133,6 +159,24 @@ fn a_kept_file_of_a_task_that_no_session_knows_is_not_the_projects_own() {
     let said = printed(&project, odd);
     assert!(said.contains("nobody vouches for it"), "{said}");
     assert!(said.contains("from elsewhere"), "{said}");
+    let shown = project.run(["capsule", "show", odd, "--json"]);
+    let shown = shown.expect_success();
+    assert!(shown.stderr.contains("nobody vouches"), "{}", shown.stderr);
+    let checked = json(&project, &["check", odd]);
+    assert_eq!(checked["foreign"], json!(true), "{checked}");
+    let handed = json(&project, &["handoff", odd, "--to", "markdown"]);
+    assert_eq!(handed["foreign"], json!(true), "{handed}");
+    assert_eq!(handed["remarks"], checked["remarks"]);
+    assert!(checked["remarks"][0].to_string().contains("vouches"));
+    // What it says goes along with no other task; what the sealed session says does.
+    done(&project, &["new", "Another task"]);
+    let rows = listed(&project);
+    let other = rows.iter().find(|row| row["title"] == "Another task");
+    let other = other.unwrap()["id"].as_str().unwrap().to_owned();
+    let words = "--hydrate=tokens live";
+    let handed = ["handoff", &other, "--to", "markdown", words, "--yes"];
+    let found = json(&project, &handed)["found"].to_string();
+    assert!(found.contains(&id) && !found.contains(odd), "{found}");
     let (code, screen) = in_terminal(&project, &["reopen", &id]);
     let screen = screen.replace('\n', "");
     assert_eq!(code, 3, "{screen}");
@@ -205,6 +249,123 @@ fn a_capsule_from_elsewhere_that_was_exchanged_after_its_import_is_refused() {
     });
     let said = printed(&clone, odd);
     assert!(said.contains("does not tell of an import"), "{said}");
+    assert!(said.contains("import the sender's file again"), "{said}");
+    // What is no capsule hides none from elsewhere.
+    fs::write(kept(&clone, &format!("{id}.json")), "junk").unwrap();
+    assert_eq!(decisions(&clone, &id), ["tokens live for one hour"]);
+    // Still known when the session is deleted for good: its file stays.
+    clear(&clone, true);
+    assert_eq!(decisions(&clone, &id), ["tokens live for one hour"]);
+    assert!(!printed(&clone, &id).contains("does not tell of an import"));
+}
+
+#[test]
+fn what_is_no_capsule_hides_no_open_task_and_hinders_no_close() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let out = project.base().join("out.json");
+    done(&project, &["export", &id, "-o", out.to_str().unwrap()]);
+    let file = kept(&project, &format!("{id}.json"));
+    fs::write(&file, "junk").unwrap();
+    let row = &listed(&project)[0];
+    assert_eq!(
+        (&row["status"], &row["error"]),
+        (&json!("open"), &json!(null))
+    );
+    done(&project, &["close", &id, "--outcome", "fixed in 1.4"]);
+    assert_eq!(decisions(&project, &id), ["tokens live for one hour"]);
+    let closed = capsule::read(&fs::read(&file).unwrap()).unwrap();
+    assert_eq!(closed.outcome.unwrap().text, "fixed in 1.4");
+}
+
+#[test]
+fn what_had_no_room_when_a_task_was_closed_is_no_lie() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    done(&project, &["new", "Fix the login"]);
+    let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    let mut claude = agent(&project, "claude");
+    for number in 0..45 {
+        let text = format!("{number:02} {}", "a word ".repeat(100));
+        note(&mut claude, "claude", "assumption", &text);
+    }
+    done(&project, &["close", &id]);
+    assert!(!printed(&project, &id).contains("than the record"));
+    let file = kept(&project, &format!("{id}.json"));
+    // A program with a longer version had room for one fewer.
+    rewrite(&file, &file, |capsule| {
+        let one = serde_json::to_string(&capsule.assumptions.remove(0)).unwrap();
+        capsule.origin.version.push_str(&"x".repeat(one.len() + 1));
+        capsule.origin.lines.clear();
+        let mut left = capsule.left_out.iter_mut();
+        left.find(|left| left.what == "assumptions").unwrap().count += 1;
+    });
+    let said = printed(&project, &id);
+    assert!(!said.contains("than the record"), "{said}");
+    // One that is kept out of it is still seen.
+    rewrite(&file, &file, |capsule| {
+        capsule.assumptions.remove(3);
+    });
+    assert!(printed(&project, &id).contains("than the record"));
+}
+
+#[test]
+fn a_closed_task_is_the_projects_own_under_another_name_of_its_user() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    done(&project, &["new", "Fix the login"]);
+    let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    let mut claude = agent(&project, "claude");
+    note(&mut claude, "claude", "decision", "annabel reviews it");
+    drop(claude);
+    let close = project.ctxrelay(["capsule", "close", &id]);
+    let mut pty = Pty::spawn(&close.env("USER", "annabel"));
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    let look = || {
+        let said = printed(&project, &id);
+        assert!(
+            said.contains("[claude] [REDACTED_USER] reviews it"),
+            "{said}"
+        );
+        assert!(
+            said.contains("masked under another name or folder"),
+            "{said}"
+        );
+        assert!(!said.contains("vouches") && !said.contains("than the record"));
+    };
+    look();
+    clear(&project, false);
+    look();
+    // Other words are no mask.
+    let file = kept(&project, &format!("{id}.json"));
+    rewrite(&file, &file, |capsule| {
+        capsule.decisions[0].text = "[REDACTED_USER] forgets it".to_owned();
+        capsule.origin.lines.clear();
+    });
+    assert!(printed(&project, &id).contains("nobody vouches for it"));
+}
+
+#[test]
+fn a_task_that_is_too_old_to_go_on_is_said_so() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    done(&project, &["close", &id]);
+    let mut operator = Operator::connect(&project);
+    for number in 0..32 {
+        let title = format!("task {number}");
+        let opened = operator
+            .call("task/change", json!({"change": {"open": {"title": title}}}))
+            .unwrap();
+        let close = json!({"change": {"close": {"task": opened["value"]["id"]}}});
+        operator.call("task/change", close).unwrap();
+    }
+    let (code, screen) = in_terminal(&project, &["reopen", &id]);
+    let screen = screen.replace('\n', "");
+    assert_eq!(code, 3, "{screen}");
+    assert!(screen.contains("older than the last 32 tasks"), "{screen}");
+    assert!(!screen.contains("sealed"), "{screen}");
 }
 
 #[test]

@@ -3,9 +3,10 @@
 
 use std::io;
 
+use super::masked_elsewhere::{KeptSays, KeptWords};
 use super::{CapsuleFault, CapsulesNow, budget, how};
 use crate::core::capsule::{
-    Capsule, CapsuleMask, CapsuleRun, CapsuleStatement, LineRef, StatementAuthor,
+    Capsule, CapsuleMask, CapsuleOrigin, CapsuleRun, CapsuleStatement, LineRef,
 };
 use crate::core::entry::Entry;
 use crate::core::snapshot::TaskSnapshot;
@@ -24,36 +25,93 @@ pub struct Remasked {
 
 impl CapsulesNow {
     /// Whether a kept capsule says of its task just what the record says: all that was said and asked
-    /// for it and nothing else, and no run that was not. Where the work tree stood, and what reviews
-    /// found by then, the record does not tell.
+    /// for it and nothing else, and no run that was not. Where the work tree stood, how far handoffs
+    /// were, and what reviews found by then, the record does not tell.
     ///
     /// # Errors
     ///
     /// When the record cannot be read.
-    pub fn tells_of(&self, kept: &Capsule, task: &TaskSnapshot) -> io::Result<bool> {
+    pub fn tells_of(&self, kept: &Capsule, task: &TaskSnapshot) -> io::Result<KeptSays> {
         let place = self.place();
         let mask = place.mask(&self.redactor);
-        let mut told = self.full(task, kept.git.clone(), &Default::default());
+        let words = self.words(&mask);
+        let raw = self.full(task, kept.git.clone(), &Default::default());
+        let mut told = raw.clone();
         mask.mask(&mut told);
+        let redaction = kept.redaction.clone();
         let mut kept = kept.clone();
         mask.mask(&mut kept);
+        let is_same = told.id == kept.id
+            && told.status == kept.status
+            && told.created_at == kept.created_at
+            && told.updated_at == kept.updated_at
+            && told.outcome.is_some() == kept.outcome.is_some();
+        if !is_same {
+            return Ok(KeptSays::Else);
+        }
+        let mut says = words.says(&raw.title, &kept.title);
+        for (raw, kept) in raw.outcome.iter().zip(&kept.outcome) {
+            let is_its = (&raw.by, raw.at) == (&kept.by, kept.at);
+            says = says.min(words.says(&raw.text, &kept.text).only(is_its));
+        }
+        says = says.min(asked(&words, &raw, &kept));
+        says = says.min(self.ran_all(&kept, &words)?);
         // What has no room in the one has none in the other.
-        let how = how(&task.id);
-        let told = budget(&how).fit(Capsule {
+        let full = Capsule {
             touched: kept.touched.clone(),
             verification: kept.verification.clone(),
             not_run: kept.not_run.clone(),
             findings: kept.findings.clone(),
+            handoffs: kept.handoffs.clone(),
+            origin: CapsuleOrigin {
+                lines: Vec::new(),
+                ..kept.origin.clone()
+            },
             ..told
-        });
-        let is_same = told.id == kept.id
-            && told.title == kept.title
-            && told.status == kept.status
-            && told.created_at == kept.created_at
-            && told.updated_at == kept.updated_at
-            && said(&told).eq(said(&kept))
-            && asked(&told).eq(asked(&kept));
-        Ok(is_same && self.ran_all(&kept, &mask)?)
+        };
+        let how = how(&task.id);
+        let budget = budget(&how);
+        let as_then = Capsule {
+            redaction,
+            ..full.clone()
+        };
+        let mut best = self.said(&words, &raw, &full, &kept)?;
+        for full in [as_then, full] {
+            if best < KeptSays::Same {
+                best = best.max(self.said(&words, &raw, &budget.fit(full), &kept)?);
+            }
+        }
+        Ok(says.min(best))
+    }
+
+    /// Whether a masked capsule has what was said as `told` has it, which `raw` has unmasked.
+    fn said(
+        &self,
+        words: &KeptWords<'_>,
+        raw: &Capsule,
+        told: &Capsule,
+        kept: &Capsule,
+    ) -> io::Result<KeptSays> {
+        if told.stated().count() != kept.stated().count() {
+            return Ok(KeptSays::Else);
+        }
+        let mut says = KeptSays::Same;
+        for ((kind, _, told), (kept_kind, _, kept)) in told.stated().zip(kept.stated()) {
+            let is_its =
+                kind.as_str() == kept_kind.as_str() && (&told.by, told.at) == (&kept.by, kept.at);
+            let mut raw = raw.stated().filter(|(other, ..)| *other == kind);
+            let raw = raw.find(|(_, _, raw)| raw.line == told.line);
+            let raw = raw.map_or(&told.text, |(_, _, raw)| &raw.text);
+            let mut one = words.says(raw, &kept.text).only(is_its);
+            if one == KeptSays::Masked {
+                // Another text is believed only where it is cited.
+                let seq = told.line.as_ref().map(|line| line.seq);
+                let is_cited = self.cited(kept.line.as_ref())?.map(|entry| entry.seq) == seq;
+                one = one.only(is_cited);
+            }
+            says = says.min(one);
+        }
+        Ok(says)
     }
 
     /// Whether the record of the session that a kept capsule names has the capsule's head and every
@@ -62,9 +120,10 @@ impl CapsulesNow {
     /// # Errors
     ///
     /// As [`Self::tells_of`].
-    pub fn has_all(&self, kept: &Capsule) -> io::Result<bool> {
+    pub fn has_all(&self, kept: &Capsule) -> io::Result<KeptSays> {
         let place = self.place();
         let mask = place.mask(&self.redactor);
+        let words = self.words(&mask);
         let mut kept = kept.clone();
         mask.mask(&mut kept);
         let head = (self.read)(kept.origin.head.seq)?;
@@ -73,42 +132,48 @@ impl CapsulesNow {
                 && head.hash == kept.origin.head.hash
                 && head.entry.task().as_ref() == Some(&kept.id)
         });
-        if !is_head {
-            return Ok(false);
-        }
+        let mut says = KeptSays::Same.only(is_head);
         for (kind, _, said) in kept.stated() {
-            let Some(entry) = self.cited(said.line.as_ref())? else {
-                return Ok(false);
-            };
-            let filled = CapsuleStatement::filled(&entry, &kept.id, kind);
-            let is_said = filled.is_some_and(|filled| {
-                let text = masked(&mask, &filled.text);
-                (text, filled.by, filled.at) == (said.text.clone(), said.by.clone(), said.at)
-            });
-            if !is_said {
-                return Ok(false);
+            if says == KeptSays::Else {
+                return Ok(says);
             }
+            let entry = self.cited(said.line.as_ref())?;
+            let filled = entry.and_then(|entry| CapsuleStatement::filled(&entry, &kept.id, kind));
+            let one = filled.map_or(KeptSays::Else, |filled| {
+                let is_its = (&filled.by, filled.at) == (&said.by, said.at);
+                words.says(&filled.text, &said.text).only(is_its)
+            });
+            says = says.min(one);
         }
-        self.ran_all(&kept, &mask)
+        Ok(says.min(self.ran_all(&kept, &words)?))
     }
 
     /// Whether the record has every run of a masked capsule.
-    fn ran_all(&self, kept: &Capsule, mask: &CapsuleMask<'_>) -> io::Result<bool> {
+    fn ran_all(&self, kept: &Capsule, words: &KeptWords<'_>) -> io::Result<KeptSays> {
         let tree = kept.git.as_ref().and_then(|git| git.tree.as_deref());
+        let mut says = KeptSays::Same;
         for run in &kept.verification {
-            let Some(entry) = self.cited(run.line.as_ref())? else {
-                return Ok(false);
+            let entry = self.cited(run.line.as_ref())?;
+            let filled = entry.and_then(|entry| CapsuleRun::filled(&entry, &kept.id, tree));
+            let Some(mut filled) = filled else {
+                return Ok(KeptSays::Else);
             };
-            let is_run = CapsuleRun::filled(&entry, &kept.id, tree).is_some_and(|mut filled| {
-                filled.name = masked(mask, &filled.name);
-                filled.cmd = filled.cmd.map(|cmd| masked(mask, &cmd));
-                run.is_as(filled)
-            });
-            if !is_run {
-                return Ok(false);
+            says = says.min(words.says(&filled.name, &run.name));
+            filled.name.clone_from(&run.name);
+            if let (Some(filled), Some(cmd)) = (&mut filled.cmd, &run.cmd) {
+                says = says.min(words.says(filled, cmd));
+                filled.clone_from(cmd);
             }
+            says = says.only(run.is_as(filled));
         }
-        Ok(true)
+        Ok(says)
+    }
+
+    fn words<'a>(&'a self, mask: &'a CapsuleMask<'a>) -> KeptWords<'a> {
+        KeptWords {
+            mask,
+            redactor: &self.redactor,
+        }
     }
 
     /// The entry of the record that is cited, where it is that one.
@@ -165,20 +230,22 @@ impl CapsulesNow {
     }
 }
 
-fn masked(mask: &CapsuleMask<'_>, text: &str) -> String {
-    mask.masked(text).unwrap_or_else(|| text.to_owned())
-}
-
-/// What was said, below which heading, by whom and when, and what came of it.
-fn said(capsule: &Capsule) -> impl Iterator<Item = (&str, &str, &StatementAuthor, i64)> {
-    let stated = capsule.stated();
-    let stated = stated.map(|(kind, _, said)| (kind.as_str(), &*said.text, &said.by, said.at));
-    let outcome = capsule.outcome.iter();
-    stated.chain(outcome.map(|said| ("outcome", &*said.text, &said.by, said.at)))
-}
-
-/// What was handed over, and not how far that is.
-fn asked(capsule: &Capsule) -> impl Iterator<Item = (&str, &str, &str, &str)> {
-    let handoffs = capsule.handoffs.iter();
-    handoffs.map(|it| (it.id.as_str(), &*it.from, &*it.to, &*it.ask))
+/// Whether each handoff of a masked capsule was one, however far it is now, and whether all are told
+/// or counted as left out.
+fn asked(words: &KeptWords<'_>, raw: &Capsule, kept: &Capsule) -> KeptSays {
+    let count = |capsule: &Capsule| {
+        let left = capsule.left_out.iter();
+        let left = left.filter(|left| left.what == "handoffs");
+        let there = u64::try_from(capsule.handoffs.len()).unwrap_or(u64::MAX);
+        left.fold(there, |all, left| all.saturating_add(left.count))
+    };
+    let each = kept.handoffs.iter().map(|kept| {
+        let raw = raw.handoffs.iter().find(|raw| raw.id == kept.id);
+        raw.map_or(KeptSays::Else, |raw| {
+            let is_its = (&raw.from, &raw.to) == (&kept.from, &kept.to);
+            words.says(&raw.ask, &kept.ask).only(is_its)
+        })
+    });
+    let each = each.min().unwrap_or(KeptSays::Same);
+    each.only(count(raw) == count(kept))
 }

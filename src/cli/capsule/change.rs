@@ -16,6 +16,7 @@ use crate::cli::search::found_text;
 use crate::core::capsule::{CapsuleDraft, DraftChanges};
 use crate::core::entry::NoteKind;
 use crate::core::id::{CapsuleId, EntryId};
+use crate::core::snapshot::TASKS_CLOSED_MAX;
 use crate::deck::editor::{self, Edited, Editor};
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::wire::control::{
@@ -143,15 +144,26 @@ pub(super) fn reopen(context: &CliContext, name: &str) -> CliOutcome {
     told(context, &changed, &said)
 }
 
-/// The list shows tasks of sealed sessions too, of which the record of now knows nothing.
+/// The list shows tasks too of which the record of now knows nothing (any more).
 fn of_sealed(context: &CliContext, task: &CapsuleId, failure: Failure) -> Failure {
     let kept = Capsules::of(&context.setting.dirs);
     if !failure.is(&RefusalCode::NotFound) || !kept.has(CapsuleOwner::Project, task) {
         return failure;
     }
+    let is_of_this = CapsuleMaker::open(&context.setting).is_ok_and(|maker| {
+        let made = maker.named(task.as_str());
+        made.is_ok_and(|made| {
+            made.owner == CapsuleOwner::Project
+                && maker.world.session_id.as_ref() == Some(&made.capsule.origin.session)
+        })
+    });
+    let why = match is_of_this {
+        true => format!("it is older than the last {TASKS_CLOSED_MAX} tasks that were closed"),
+        false => "it was closed in a session that is sealed".to_owned(),
+    };
     Failure::state(
         "sealed_task",
-        format!("{task} was closed in a session that is sealed, so that it stays as it is"),
+        format!("{task} stays as it is: {why}"),
         "begin a new one: `ctxrelay capsule new TITLE --like WORDS` takes along what was said in it",
     )
 }

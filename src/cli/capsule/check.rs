@@ -10,6 +10,7 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::capsule::{Capsule, Freshness, TreeNow, changed_by};
 use crate::core::snapshot::Snapshot;
+use crate::store::capsules::CapsuleOwner;
 use crate::wire::capsule::check_lines;
 
 pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
@@ -27,6 +28,8 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
         "intact": bad.is_none(),
         "firstBad": bad.as_ref().map(|bad| json!({"path": bad.place, "reason": bad.why})),
         "digest": made.capsule.digest,
+        "foreign": made.owner == CapsuleOwner::Foreign,
+        "remarks": made.remarks,
     });
     let mut text = ReportText::new();
     text.spans(&[

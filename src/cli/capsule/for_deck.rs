@@ -76,9 +76,8 @@ fn row(
 
 fn view(setting: &ProjectContext, id: &str) -> Result<ui::CapsuleView, Failure> {
     let maker = CapsuleMaker::open(setting)?;
-    let made = maker.named(id)?;
-    let kept = maker.last_kept(&made.capsule.id)?;
-    let (freshness, now) = maker.compare(&kept.capsule);
+    let mut made = maker.named(id)?;
+    let (freshness, now) = maker.compare_last(&mut made);
     let remarks = ("Remarks", made.remarks.clone());
     let remarks = Some(remarks).filter(|(_, rows)| !rows.is_empty());
     let parts = remarks.into_iter().chain(sections(&made));
@@ -127,7 +126,11 @@ fn exported(
     Ok(lines)
 }
 
-fn handoff(setting: &ProjectContext, id: &str, to: Agent) -> Result<HandoffParams, Failure> {
+fn handoff(
+    setting: &ProjectContext,
+    id: &str,
+    to: Agent,
+) -> Result<(HandoffParams, Vec<String>), Failure> {
     let maker = CapsuleMaker::open(setting)?;
     let made = maker.named(id)?;
     let (freshness, _) = maker.compare(&made.capsule);
@@ -143,7 +146,8 @@ fn handoff(setting: &ProjectContext, id: &str, to: Agent) -> Result<HandoffParam
         found: &[],
     };
     let rendering = Rendering::of(&made.capsule, terms);
-    Ok(as_handoff(setting, to, &made.capsule, &rendering))
+    let params = as_handoff(setting, to, &made.capsule, &rendering);
+    Ok((params, made.remarks))
 }
 
 fn kept(setting: &ProjectContext, id: &str) -> Result<(), Failure> {

@@ -16,10 +16,11 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::search::found_text;
 use crate::core::agent::Agent;
 use crate::core::capsule::{Capsule, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering};
+use crate::core::id::CapsuleId;
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::control::{Command, HandoffParams, Reply, Sent};
-use crate::wire::search::FoundHit;
+use crate::wire::search::{FoundHit, FoundIn};
 
 /// Arguments of `capsule handoff`.
 #[derive(Debug, clap::Args)]
@@ -91,7 +92,8 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
             chosen(context, words, args.yes, |hit| {
                 // It leaves beside the capsule, and tells as little of this machine.
                 let masked = |text: &str| maker.masked(text);
-                (!is_of(&made.capsule, hit)).then(|| found_text(hit).whole_words().each(masked))
+                let goes_along = !is_of(&made.capsule, hit) && is_vouched(&maker, hit);
+                goes_along.then(|| found_text(hit).whole_words().each(masked))
             })?
         }
     };
@@ -133,6 +135,8 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
         "text": rendering.text,
         "leftOut": left,
         "found": found.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "foreign": made.owner == CapsuleOwner::Foreign,
+        "remarks": made.remarks,
         "sent": sent,
     });
     let mut text = ReportText::new();
@@ -157,6 +161,17 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
         (None, None) => text.block("", rendering.text.trim_end()),
     }
     context.out.report(Report::new(&value, text))
+}
+
+/// Whether the record vouches for what was found in a kept file. Of its own tasks what it says itself
+/// is found.
+fn is_vouched(maker: &CapsuleMaker, found: &FoundHit) -> bool {
+    let id = CapsuleId::new(found.hit.id.as_str());
+    found.kind != FoundIn::Capsule
+        || maker.world.tasks.contains_key(&id)
+        || maker.named(id.as_str()).is_ok_and(|made| {
+            made.is_vouched && found.foreign == (made.owner == CapsuleOwner::Foreign)
+        })
 }
 
 /// Whether the capsule itself has it.

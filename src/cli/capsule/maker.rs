@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow};
+use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow, KeptSays};
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
 use crate::cli::record_now::RecordNow;
@@ -31,6 +31,8 @@ pub(in crate::cli) struct MadeCapsule {
     pub(in crate::cli) owner: CapsuleOwner,
     /// What a person has to be told of it, each a sentence.
     pub(in crate::cli) remarks: Vec<String>,
+    /// The record vouches for the file that is kept of it, where there is one.
+    pub(super) is_vouched: bool,
 }
 
 /// The record of a session that is sealed; none where there is none.
@@ -89,17 +91,23 @@ impl CapsuleMaker {
         let Some(kept) = self.kept(CapsuleOwner::Project, &task.id)? else {
             return self.make(task);
         };
-        let is_same = check_lines(&kept.capsule).is_ok()
-            && self
-                .now
-                .tells_of(&kept.capsule, task)
-                .map_err(|error| disk::unreadable(&self.path, &error))?;
-        if is_same {
-            return self.masked_by_now(kept);
+        // What went out before the task was closed is only older than the record.
+        if kept.capsule.updated_at != task.updated_ms {
+            return self.make(task);
+        }
+        let says = match check_lines(&kept.capsule) {
+            Ok(()) => self.now.tells_of(&kept.capsule, task),
+            Err(_) => Ok(KeptSays::Else),
+        };
+        match says.map_err(|error| disk::unreadable(&self.path, &error))? {
+            KeptSays::Else => {}
+            says => return self.masked_by_now(kept, says),
         }
         let mut made = self.make(task)?;
+        made.is_vouched = false;
         made.remarks.push(format!(
-            "what is kept of {} says something else than the record: this is what the record says,              on the work tree of now",
+            "what is kept of {} says something else than the record, and stays there: this is what \
+             the record says, on the work tree of now",
             task.id
         ));
         Ok(made)
@@ -107,23 +115,26 @@ impl CapsuleMaker {
 
     /// That of a task which the record does not know (any more), and one from elsewhere.
     fn of_no_task(&self, id: &CapsuleId) -> Result<Option<MadeCapsule>, Failure> {
-        let own = self.kept(CapsuleOwner::Project, id)?;
-        let own = match own {
-            Some(own) if self.is_of_a_session(&own.capsule) => {
-                return self.masked_by_now(own).map(Some);
-            }
+        let own = match self.kept(CapsuleOwner::Project, id) {
+            Ok(Some(own)) => match self.session_says(&own.capsule) {
+                KeptSays::Else => Ok(Some(own)),
+                says => return self.masked_by_now(own, says).map(Some),
+            },
             own => own,
         };
         if let Some(mut foreign) = self.kept(CapsuleOwner::Foreign, id)? {
             if !self.world.imported.contains_key(id) {
+                foreign.is_vouched = false;
                 foreign.remarks.push(format!(
-                    "the record does not tell of an import of {id}: nobody can tell whether it is                      the file that was imported"
+                    "the record does not tell of an import of {id}, so that nobody can tell whether \
+                     it is the file that was imported: import the sender's file again"
                 ));
             }
             return Ok(Some(foreign));
         }
-        Ok(own.map(|mut own| {
+        Ok(own?.map(|mut own| {
             own.owner = CapsuleOwner::Foreign;
+            own.is_vouched = false;
             own.remarks.push(format!(
                 "no record here says what this says of {id}: it is kept here, and nobody vouches for it"
             ));
@@ -133,9 +144,13 @@ impl CapsuleMaker {
 
     /// Whether a session of this project has the task, and says what the capsule says.
     pub(super) fn is_of_a_session(&self, capsule: &Capsule) -> bool {
-        let has_all = |record: &CapsulesNow| record.has_all(capsule).unwrap_or(false);
+        self.session_says(capsule) != KeptSays::Else
+    }
+
+    fn session_says(&self, capsule: &Capsule) -> KeptSays {
+        let has_all = |record: &CapsulesNow| record.has_all(capsule).unwrap_or(KeptSays::Else);
         if check_lines(capsule).is_err() {
-            return false;
+            return KeptSays::Else;
         }
         let session = &capsule.origin.session;
         if self.world.session_id.as_ref() == Some(session) {
@@ -154,11 +169,15 @@ impl CapsuleMaker {
             );
             Some(Rc::new(record))
         });
-        record.as_deref().is_some_and(has_all)
+        record.as_deref().map_or(KeptSays::Else, has_all)
     }
 
     /// What was kept may be older than one of the rules.
-    fn masked_by_now(&self, kept: MadeCapsule) -> Result<MadeCapsule, Failure> {
+    fn masked_by_now(&self, mut kept: MadeCapsule, says: KeptSays) -> Result<MadeCapsule, Failure> {
+        if says == KeptSays::Masked {
+            let said = "it was masked under another name or folder than those of now";
+            kept.remarks.push(said.to_owned());
+        }
         let masked = self.now.remasked(&kept.capsule);
         let masked = masked.map_err(|fault| self.failure(fault))?;
         let Some(masked) = masked else {
@@ -168,15 +187,15 @@ impl CapsuleMaker {
             true => "in the lines that it cites".to_owned(),
             false => format!("({})", masked.rules.join(", ")),
         };
+        kept.remarks.push(format!(
+            "today's redaction rules mask more {rules} than when it was closed, so that its digest is \
+             another one: it was {}",
+            kept.capsule.digest
+        ));
         Ok(MadeCapsule {
-            remarks: vec![format!(
-                "today's redaction rules mask more {rules} than when it was closed, so that its digest \
-                 is another one: it was {}",
-                kept.capsule.digest
-            )],
             capsule: masked.capsule,
             bytes: masked.bytes,
-            owner: kept.owner,
+            ..kept
         })
     }
 
@@ -205,14 +224,23 @@ impl CapsuleMaker {
 
     /// A capsule as it is now, and how what went out of it last stands to the work tree.
     pub(super) fn standing(&self, id: &CapsuleId) -> Result<(MadeCapsule, Freshness), Failure> {
-        let made = self.named(id.as_str())?;
-        let (freshness, _) = match made.capsule.status {
-            CapsuleStatus::Open if made.owner == CapsuleOwner::Project => {
-                self.compare(&self.last_kept(id)?.capsule)
-            }
-            _ => self.compare(&made.capsule),
-        };
+        let mut made = self.named(id.as_str())?;
+        let (freshness, _) = self.compare_last(&mut made);
         Ok((made, freshness))
+    }
+
+    /// How what went out of a capsule last stands to the work tree; the capsule itself, and a remark,
+    /// where what is kept of an open task is none.
+    pub(super) fn compare_last(&self, made: &mut MadeCapsule) -> (Freshness, TreeNow) {
+        let is_open_task =
+            made.capsule.status == CapsuleStatus::Open && made.owner == CapsuleOwner::Project;
+        let kept = is_open_task.then(|| self.last_kept(&made.capsule.id));
+        match kept {
+            Some(Ok(kept)) => return self.compare(&kept.capsule),
+            Some(Err(failure)) => made.remarks.push(failure.message),
+            None => {}
+        }
+        self.compare(&made.capsule)
     }
 
     /// The capsule of a task, as things are now.
@@ -233,14 +261,20 @@ impl CapsuleMaker {
             bytes,
             owner: CapsuleOwner::Project,
             remarks: Vec::new(),
+            is_vouched: true,
         })
     }
 
     /// As [`Self::keep`], for a task that this keeps as it is: one that is closed already stays as it
     /// was then.
     pub(super) fn keep_task(&self, id: &CapsuleId) -> Result<(), Failure> {
-        let made = self.named(id.as_str())?;
-        if made.owner == CapsuleOwner::Foreign {
+        let made = self.named(id.as_str());
+        let made = match (made, self.world.tasks.get(id)) {
+            // What is kept of it is no capsule, and the record still tells of it.
+            (Err(_), Some(task)) => self.make(task)?,
+            (made, _) => made?,
+        };
+        if made.owner == CapsuleOwner::Foreign || !made.is_vouched {
             return Ok(());
         }
         let kept = self.kept.write(made.owner, id, &made.bytes);
@@ -253,9 +287,10 @@ impl CapsuleMaker {
         })
     }
 
-    /// What went out is what a task is held against from now on.
+    /// What went out is what a task is held against from now on. A file that says something else than
+    /// the record stays: nobody but a person can tell which of the two was changed.
     pub(super) fn keep(&self, made: &MadeCapsule) {
-        if made.owner == CapsuleOwner::Project {
+        if made.owner == CapsuleOwner::Project && made.is_vouched {
             let kept = self.kept.write(made.owner, &made.capsule.id, &made.bytes);
             if let Err(error) = kept {
                 tracing::warn!(%error, "a capsule that went out could not be kept");
@@ -305,6 +340,7 @@ impl CapsuleMaker {
             bytes,
             owner,
             remarks: Vec::new(),
+            is_vouched: true,
         }))
     }
 

@@ -33,6 +33,10 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
     }
     for remark in &made.remarks {
         text.spans(&[(Tone::Warning, remark)]);
+        // The one value is the capsule itself.
+        if context.out.is_json() {
+            context.out.note(remark);
+        }
     }
     for (title, rows) in sections(&made) {
         text.line(title);

@@ -87,8 +87,8 @@ const BARE: [&str; 9] = [
     "reversed",
 ];
 
-/// So long is a tag at most, in bytes: addresses of buttons are long.
-pub(super) const TAG_BYTES_MAX: usize = 8 * 1024;
+/// So long is a tag at most, in bytes: the address of a button can be a whole prompt.
+pub(super) const TAG_BYTES_MAX: usize = 64 * 1024;
 
 /// Where the tag ends that `text` begins with: the place of its `>`. None where it has not the shape
 /// of one, as the `<b` of `a <b and c> d`; no tag goes on behind a blank line.

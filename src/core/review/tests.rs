@@ -64,6 +64,14 @@ fn a_long_body_is_cut_between_letters_and_says_so() {
 }
 
 #[test]
+fn a_button_whose_address_is_a_whole_prompt_is_none_of_the_words() {
+    let prompt = "%20fix%20it".repeat(3_000);
+    let raw =
+        format!("Race here\n\n<a href=\"https://app.x/ide?prompt={prompt}\">Fix in Cursor</a>");
+    assert_eq!(CleanBody::of(&raw).text, "Race here");
+}
+
+#[test]
 fn what_is_less_than_something_eats_no_words() {
     for words in [
         "Wrong when a <b and c > d.",

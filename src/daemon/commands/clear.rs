@@ -2,7 +2,7 @@
 //! vanishes unsaid.
 
 use crate::core::agent::Party;
-use crate::core::entry::{Entry, Fate, LifecycleEvent, TASK_ONLY};
+use crate::core::entry::{Entry, Fate, LifecycleEvent, TASK_ONLY, TaskStep, imported_words};
 use crate::core::signing::{ActSignature, OperatorAct};
 use crate::daemon::carrying::{CarryingRead, EndingWish};
 use crate::daemon::deletion::Deletion;
@@ -41,6 +41,20 @@ impl Daemon {
         Ok(entries)
     }
 
+    /// What was imported, said anew: the session that said so is not read.
+    fn imports_again(&self) -> Vec<Entry> {
+        let imported = self.recorder.world().imported.iter();
+        let mut imported: Vec<_> = imported.collect();
+        imported.sort_by_key(|(_, imported)| imported.seq);
+        let imported = imported.into_iter();
+        let entries = imported.map(|(id, imported)| {
+            let step = TaskStep::Imported.of(id.clone());
+            let words = imported_words(&imported.digest);
+            self.entry(Party::Human, None, step, words, None)
+        });
+        entries.collect()
+    }
+
     /// `texts`: the session is deleted for good, and these long texts stay. Else `read` is what it
     /// leaves, if anything.
     pub(in crate::daemon) fn clear_now(
@@ -63,7 +77,8 @@ impl Daemon {
         )?;
         // Open tasks are none of the session's: they go on.
         let carried = match read {
-            None => Vec::new(),
+            // The files of what was imported stay, and nothing else tells them from any others.
+            None => self.imports_again(),
             Some(read) => self.entries_of_tasks(read)?,
         };
         let (cancelled, mut closing) = self.take_back_all();

@@ -209,11 +209,20 @@ async fn nothing_of_a_task_is_left_after_a_clear_for_good() {
     for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
         kept.write(owner, &login, b"{}").unwrap();
     }
+    let (sent, digest) = (CapsuleId::new("cap_00000000000a"), "ab".repeat(32));
+    let import = change(TaskChange::Import {
+        task: sent.clone(),
+        digest: digest.clone(),
+    });
+    rig.task(&operator, import).await;
     let clear = Command::Clear(ClearParams {
         discard: true,
         ..ClearParams::default()
     });
     rig.call(&operator, clear).await.unwrap();
+    let imported = &rig.daemon.recorder.world().imported;
+    assert_eq!(imported.len(), 1);
+    assert_eq!(imported[&sent].digest, digest);
     assert!(rig.daemon.recorder.world().tasks.is_empty());
     assert!(rig.daemon.recorder.world().current_tasks.is_empty());
     // What was rendered from it goes too; what was brought from elsewhere was not in it.
