@@ -269,9 +269,16 @@ fn a_kept_file_that_somebody_spoilt_hides_no_other_task() {
     );
     let list = project.run(["capsule", "list", "--json"]);
     let list = list.expect_success().json();
-    let error = list["capsules"][0]["error"].as_str().unwrap();
-    assert!(error.contains("not what it was"), "{error}");
+    assert_eq!(
+        list["capsules"][0]["title"], "Buy fruit",
+        "the record has it"
+    );
+    let remarks = list["capsules"][0]["remarks"].to_string();
+    assert!(remarks.contains("not what it was"), "{remarks}");
     assert_eq!(list["capsules"][1]["id"], kept);
+    assert_eq!(list["capsules"][1]["remarks"], json!([]));
+    let text = project.run(["capsule", "list"]).expect_success().stdout;
+    assert!(text.contains("not what it was"), "{text}");
 }
 
 #[test]

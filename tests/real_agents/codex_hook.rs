@@ -12,7 +12,7 @@ use crate::support::mcp::McpClient;
 use crate::support::model_request::{ModelRequest, last_says, mentions, says};
 use crate::support::pair::Pair;
 use crate::support::pty::Pty;
-use crate::support::script::Reply;
+use crate::support::script::{Gate, Reply};
 use crate::support::wait::{timeout, wait_until};
 
 const PACKET: &str = "your context was compacted at";
@@ -94,8 +94,10 @@ fn codex_with(pair: &Pair, answer: &str) -> Pty {
     codex
 }
 
-/// Codex's model fills the context with a tool's call, and ends the turn after the compaction.
-fn fills_up(pair: &Pair) {
+/// Codex's model fills the context with a tool's call; after the compaction it goes on once the gate
+/// is open, and ends the turn.
+fn fills_up(pair: &Pair) -> Gate {
+    let goes_on = Gate::new("the model goes on after the compaction");
     pair.responses
         .when(says("weigh them all"))
         .once()
@@ -103,7 +105,17 @@ fn fills_up(pair: &Pair) {
     pair.responses
         .when(mentions(SUMMARY))
         .once()
-        .reply(Reply::shell("echo counted").filling(9_000));
+        .reply(Reply::shell("echo counted").filling(9_000).behind(&goes_on));
+    goes_on
+}
+
+/// The packet is on its way into the turn, which goes on with it: without an answer behind it nobody
+/// knows whether the model has it.
+#[track_caller]
+fn put_in(pair: &Pair, goes_on: &Gate) {
+    wait_packets(pair, &[("inject", "offered")]);
+    goes_on.open();
+    wait_packets(pair, &[("inject", "offered"), ("inject", "given")]);
 }
 
 #[track_caller]
@@ -119,7 +131,7 @@ fn a_hook_that_the_person_reviews_gives_the_packet_ahead_of_the_first_request() 
     let _daemon = pair.daemon();
     begin(&pair);
     let mut codex = codex_with(&pair, "2\r");
-    fills_up(&pair);
+    fills_up(&pair).open();
     codex.submit("weigh them all");
     let request = first_after_compaction(&pair);
     for once in [PACKET, OBJECTIVE, RULE] {
@@ -158,9 +170,9 @@ fn without_a_review_the_packet_is_put_into_the_thread_as_ever() {
     let _daemon = pair.daemon();
     begin(&pair);
     let mut codex = codex_with(&pair, "3");
-    fills_up(&pair);
+    let goes_on = fills_up(&pair);
     codex.submit("weigh them all");
-    wait_packets(&pair, &[("inject", "offered"), ("inject", "given")]);
+    put_in(&pair, &goes_on);
     let had = |request: &ModelRequest| request.mentions(PACKET);
     let request = pair.responses.wait_for_request("the packet", had);
     assert_eq!(request.count_of(PACKET), 1, "{request:#?}");
@@ -188,14 +200,14 @@ fn where_a_reviewed_hook_does_not_run_the_packet_comes_once_all_the_same() {
     let mut codex = codex_with(&pair, "2\r");
     // What the hook runs is gone.
     std::fs::remove_file(&program).unwrap();
-    fills_up(&pair);
+    let goes_on = fills_up(&pair);
     codex.submit("weigh them all");
     let request = first_after_compaction(&pair);
     assert_eq!(request.count_of(PACKET), 0, "{request:#?}");
+    put_in(&pair, &goes_on);
     let had = |request: &ModelRequest| request.mentions(PACKET);
     let request = pair.responses.wait_for_request("the packet", had);
     assert_eq!(request.count_of(PACKET), 1, "{request:#?}");
     assert!(request.mentions(OBJECTIVE), "{request:#?}");
-    wait_packets(&pair, &[("inject", "offered"), ("inject", "given")]);
     verify(&pair);
 }

@@ -54,6 +54,7 @@ fn row(made: &MadeCapsule, freshness: Freshness, is_current: bool) -> Value {
         "findings": capsule.findings.len(),
         "current": is_current,
         "foreign": made.owner == CapsuleOwner::Foreign,
+        "remarks": made.remarks,
     })
 }
 
@@ -72,4 +73,7 @@ fn line(out: &mut ReportText, made: &MadeCapsule, freshness: Freshness, is_curre
         (Tone::Plain, &short(&capsule.title, TITLE_CHARS)),
         (Tone::Faint, &whose),
     ]);
+    for remark in &made.remarks {
+        out.spans(&[(Tone::Plain, "    "), (Tone::Warning, remark)]);
+    }
 }

@@ -4,11 +4,12 @@
 //! as the record says the same; one from elsewhere only as it was imported.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::sealed_says::SealedSays;
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow, KeptSays};
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
@@ -43,11 +44,12 @@ pub(in crate::cli) struct CapsuleMaker {
     pub(super) world: Arc<Snapshot>,
     pub(super) kept: Capsules,
     now: CapsulesNow,
+    redactor: Arc<Redactor>,
     /// The record's file.
     path: PathBuf,
     setting: ProjectContext,
-    /// Opened when they are asked for.
-    sealed: RefCell<BTreeMap<SessionId, SealedRecord>>,
+    /// The one that was asked for last: each may be long.
+    sealed: RefCell<Option<(SessionId, SealedRecord)>>,
 }
 
 impl CapsuleMaker {
@@ -58,17 +60,19 @@ impl CapsuleMaker {
         let path = record.path().to_owned();
         let loaded = config::load(&setting.dirs, &setting.user_dirs);
         let gates = loaded.config.gates.iter().map(|gate| gate.name.clone());
+        let redactor = Arc::new(Redactor::with(loaded.rules.clone()));
         let now = CapsulesNow::new(
             setting.dirs.root.clone(),
             Arc::clone(&world),
             gates.collect(),
-            Arc::new(Redactor::with(loaded.rules.clone())),
+            Arc::clone(&redactor),
             move |seq| record.read(seq),
         );
         Ok(Self {
             world,
             kept: Capsules::of(&setting.dirs),
             now,
+            redactor,
             path,
             setting: setting.clone(),
             sealed: RefCell::default(),
@@ -156,20 +160,37 @@ impl CapsuleMaker {
         if self.world.session_id.as_ref() == Some(session) {
             return has_all(&self.now);
         }
+        let file = disk::session_file(&self.setting.dirs, session.as_str());
+        let known = file
+            .ok()
+            .and_then(|file| SealedSays::of(&capsule.digest, &file));
+        let ask = || {
+            self.sealed(session)
+                .as_deref()
+                .map_or(KeptSays::Else, has_all)
+        };
+        known.map_or(KeptSays::Else, |known| known.or_ask(ask))
+    }
+
+    fn sealed(&self, session: &SessionId) -> SealedRecord {
         let mut sealed = self.sealed.borrow_mut();
-        let record = sealed.entry(session.clone()).or_insert_with(|| {
-            let reading = disk::reading(&self.setting, session.as_str()).ok()?;
-            let redactor = config::load(&self.setting.dirs, &self.setting.user_dirs).rules;
-            let record = CapsulesNow::new(
+        if let Some((open, record)) = &*sealed
+            && open == session
+        {
+            return record.clone();
+        }
+        let record = disk::reading(&self.setting, session.as_str()).ok();
+        let record = record.map(|reading| {
+            Rc::new(CapsulesNow::new(
                 self.setting.dirs.root.clone(),
                 Arc::default(),
                 Vec::new(),
-                Arc::new(Redactor::with(redactor)),
+                Arc::clone(&self.redactor),
                 move |seq| reading.read(seq),
-            );
-            Some(Rc::new(record))
+            ))
         });
-        record.as_deref().map_or(KeptSays::Else, has_all)
+        *sealed = Some((session.clone(), record.clone()));
+        record
     }
 
     /// What was kept may be older than one of the rules.
