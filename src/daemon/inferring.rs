@@ -163,6 +163,10 @@ impl Daemon {
             answer,
         } = read;
         self.inferences.ended();
+        if answer.text.is_ok() {
+            let (pair, model) = (pair.clone(), model.clone());
+            self.work_done(&WorkBeside::Inference { agent, pair, model });
+        }
         let (mut values, failure) = match answer.text {
             Ok(text) => (inferred_values(&text), None),
             Err(why) => (Vec::new(), Some(why)),

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::pair::{
-    attached_codex, of_type, verify, wait_status as wait_for_pair_status, without_sandbox,
+    attached_claude, attached_codex, of_type, verify, wait_status as wait_for_pair_status,
+    without_sandbox,
 };
 use crate::support::child::run;
 use crate::support::mcp::McpClient;
@@ -157,6 +158,33 @@ fn after_a_compaction_codexs_next_request_holds_what_it_was_at_once() {
         assert_eq!(rules, [1, 1], "the other's rule once, its own once");
         wait_packets(&pair, "compacted", "given", times);
         before = prompt;
+    }
+}
+
+#[test]
+fn claude_hears_once_with_its_prompt_that_codex_was_compacted() {
+    const LINE: &str = "[ctxrelay: Codex's context was compacted at";
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    state(&pair);
+    let mut claude = attached_claude(&pair);
+    let mut codex = attached_codex(&pair);
+    pair.responses
+        .when(says("sort the pears"))
+        .once()
+        .reply(Reply::text("The scale is set up.").filling(40_000));
+    codex.submit("sort the pears");
+    codex.wait_for_text("The scale is set up.");
+    compact(&pair, &mut codex, "sort the pears", 1);
+    for (prompt, answer) in [("how far is Codex", "It goes on."), ("and now", "Still.")] {
+        let asked = pair.messages.when(says(prompt)).once();
+        asked.reply(Reply::text(answer));
+        claude.submit(prompt);
+        claude.wait_for_text(answer);
+        let request = pair.messages.wait_for_request("its prompt", |request| {
+            request.is_step() && request.user_text().contains(prompt)
+        });
+        assert_eq!(request.count_of(LINE), 1, "{request:#?}");
     }
 }
 

@@ -8,6 +8,35 @@ use crate::support::model_request::{says, tool_said};
 use crate::support::pair::Pair;
 use crate::support::script::Reply;
 
+/// At its start Claude is given the beginning of them.
+#[test]
+fn claudes_model_reads_the_rules_that_had_no_room_at_its_start() {
+    const LAST: &str = "No crate leaves without its number.";
+    let Some(pair) = Pair::new() else { return };
+    pair.project
+        .write("CLAUDE.md", "Plums are sorted by weight.\n");
+    let long = |number| format!("Crate {number}: {}\n\n", "weighed twice. ".repeat(60));
+    let rules: String = (0..12).map(long).collect();
+    pair.project.write("AGENTS.md", &format!("{rules}{LAST}\n"));
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    let instructions = json!({"view": "instructions"});
+    pair.claude_calls(says("read the rules"), "read_context", instructions);
+    let read = pair.messages.when(tool_said(LAST)).once();
+    read.reply(Reply::text("Numbers, then."));
+    claude.submit("read the rules");
+    claude.wait_for_text("Numbers, then.");
+    let first = pair.messages.wait_for_request("its prompt", |request| {
+        request.user_text().contains("read the rules")
+    });
+    assert!(
+        first.mentions("Crate 0:") && !first.mentions(LAST),
+        "{first:#?}"
+    );
+    let way = "read_context {\"view\":\"instructions\"} has all of it]";
+    assert!(first.mentions(way), "{first:#?}");
+}
+
 #[test]
 fn both_models_read_their_own_work_whole_and_what_was_decided() {
     let Some(pair) = Pair::new() else { return };

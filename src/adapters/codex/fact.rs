@@ -71,7 +71,8 @@ pub enum CodexFact {
         /// It joined a turn that was already running with another user message.
         steered: bool,
     },
-    /// What the turn that ends now, or is compacted, touched since that was told last, and its messages.
+    /// What the turn that ends now, or is compacted, touched since that was told last, and its
+    /// messages.
     TurnTraced {
         /// Paths as Codex gives them, and commands that saw no end.
         files: TurnFiles,

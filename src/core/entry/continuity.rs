@@ -166,7 +166,8 @@ words! {
 words! {
     /// The way by which an agent is given a packet.
     pub enum ReloadWay {
-        /// Claude's hook at the beginning of a session, or after a compaction, which the very next request holds.
+        /// Claude's hook at the beginning of a session, or after a compaction: the very next request
+        /// holds it.
         Hook = "hook",
         /// An item put into Codex's thread.
         Inject = "inject",

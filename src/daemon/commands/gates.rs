@@ -157,7 +157,10 @@ impl Daemon {
                     self.status_changed();
                 }
             }
-            GateFact::Ended(outcome) => self.record_gate(*outcome),
+            GateFact::Ended(outcome) => {
+                self.work_done(&WorkBeside::Gate);
+                self.record_gate(*outcome);
+            }
         }
     }
 
