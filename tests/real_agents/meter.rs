@@ -8,7 +8,7 @@ use crate::support::claude_home;
 use crate::support::mcp::McpClient;
 use crate::support::model_request::says;
 use crate::support::pair::Pair;
-use crate::support::pty::Key;
+use crate::support::pty::{Key, Pty};
 use crate::support::script::Reply;
 use crate::support::wait::{timeout, wait_until};
 
@@ -93,17 +93,13 @@ fn a_nearly_full_codex_is_a_row_in_the_deck_until_it_wrote_down_and_was_compacte
     deck.press(Key::Char('G'));
     deck.press(Key::Enter);
     deck.wait_for_text("Nearly full");
-    deck.press_until(Key::Char('%'), "what can be done", |screen| {
-        screen.contains("have it write down")
-    });
+    offer_compaction(&mut deck);
     deck.press(Key::Char('j'));
     deck.press(Key::Enter);
     let asked = "Write down in the record now";
     pair.responses.wait_for_request("the request", says(asked));
     wait_idle(&pair);
-    deck.press_until(Key::Char('%'), "what can be done", |screen| {
-        screen.contains("have it write down")
-    });
+    offer_compaction(&mut deck);
     deck.press(Key::Char('j'));
     deck.press(Key::Char('j'));
     deck.press(Key::Enter);
@@ -114,6 +110,23 @@ fn a_nearly_full_codex_is_a_row_in_the_deck_until_it_wrote_down_and_was_compacte
     });
     deck.press(Key::Escape);
     deck.wait_for_screen("no row for it", |screen| !screen.contains("% full"));
+}
+
+/// The deck hears a moment after `status` that the turn has ended; until then its question is
+/// another one, without a compaction.
+#[track_caller]
+fn offer_compaction(deck: &mut Pty) {
+    wait_until("the offer of a compaction", timeout(), || {
+        deck.press_until(Key::Char('%'), "what can be done", |screen| {
+            screen.contains("have it write down")
+        });
+        if deck.shows("Compact Codex's context?") {
+            return Some(());
+        }
+        deck.press(Key::Escape);
+        deck.wait_until_gone("have it write down");
+        None
+    });
 }
 
 #[track_caller]
