@@ -79,7 +79,11 @@ fn the_allow_list_counts_once_the_operator_typed_the_word() {
     let _daemon = project.daemon();
     write_config(&project, &json!({"redaction": {"allow": [ALLOWED]}}));
     entry(&project, "config_reloaded");
-    assert!(notices(&project).contains("redaction.allow waits for your trust"));
+    wait_until("the banner", timeout(), || {
+        notices(&project)
+            .contains("redaction.allow waits for your trust")
+            .then_some(())
+    });
     let text = format!("use {ALLOWED}");
     assert_eq!(
         note(&project, &text)["content"],
@@ -108,7 +112,9 @@ fn the_allow_list_counts_once_the_operator_typed_the_word() {
     let recorded = entry(&project, "config_trusted");
     assert_eq!(recorded["source"], "human");
     assert_eq!(note(&project, &text)["content"], text);
-    assert!(!notices(&project).contains("trust"));
+    wait_until("the end of the banner", timeout(), || {
+        (!notices(&project).contains("trust")).then_some(())
+    });
     assert_eq!(project.run(check).code(), 0);
 
     // Whoever adds to it later is not trusted by that.
@@ -191,7 +197,11 @@ fn a_touched_record_raises_an_alarm_with_the_verdict() {
         told.contains("edited") && told.contains("first bad entry is"),
         "{told}"
     );
-    assert!(notices(&project).contains("somebody else touched the record"));
+    wait_until("the banner", timeout(), || {
+        notices(&project)
+            .contains("somebody else touched the record")
+            .then_some(())
+    });
     assert_eq!(project.run(["ledger", "verify"]).code(), 6);
 }
 

@@ -6,7 +6,9 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::contextrelay3::{SESSION, fill};
+use crate::support::hand_over::stay;
 use crate::support::mcp::McpClient;
+use crate::support::panes::wait_for_waiting;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
@@ -166,7 +168,7 @@ fn an_attached_deck_decides_over_the_operators_socket() {
         "propose_final",
         json!({"summary": "the lock is in", "evidence": ["cargo test"]}),
     );
-    deck.wait_for_text("waits for you");
+    wait_for_waiting(&mut deck);
     deck.press(Key::Char('3'));
     deck.press_until(Key::Enter, "the card", |screen| {
         screen.contains("reject with a reason")
@@ -184,9 +186,7 @@ fn an_attached_deck_decides_over_the_operators_socket() {
     assert!(decision.to_string().contains("the tests were not run"));
     deck.wait_for_text(&format!("rejected, on record: entry {}", decision["seq"]));
     // Leaving an attached deck leaves the daemon alone.
-    deck.press(Key::Char('q'));
-    deck.wait_for_text("stay in the background");
-    deck.press(Key::Enter);
+    stay(&mut deck);
     deck.wait_exit();
     assert_eq!(status(&project)["running"], true);
 }
@@ -237,7 +237,7 @@ fn a_line_that_cannot_be_read_has_a_row_between_its_neighbours() {
     deck.press(Key::Enter);
     deck.wait_for_text(&format!("Line {bad}"));
     deck.wait_for_text("ctxrelay ledger verify");
-    assert!(!deck.shows("being read"), "{}", deck.screen());
+    deck.wait_until_gone("being read");
     deck.press(Key::Ctrl('c'));
     assert_eq!(deck.wait_exit(), 0);
 }
@@ -260,7 +260,8 @@ fn a_note_of_the_operator_is_recorded_with_its_sort() {
     assert_eq!(note["source"], "human");
     assert!(note.to_string().contains("\"decision\""), "{note}");
     deck.wait_for_text("recorded: your decision");
-    assert!(deck.shows("? help"), "the hints stay");
+    // The hints stay.
+    deck.wait_for_text("? help");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::support::panes::wait_for_card;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 
@@ -24,11 +25,12 @@ fn the_deck_shows_what_an_agent_is_at_as_it_grows_and_what_its_files_tell_it() {
 
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck");
     deck.wait_for_text("✓ chain");
+    wait_for_card(&mut deck, "Codex");
     deck.press(Key::Char('1'));
     deck.press(Key::Char('j'));
-    deck.press_until(Key::Char('p'), "what Codex is at", |screen| {
-        screen.contains("nobody is logged out  [note by codex]")
-    });
+    // The same key turns to the next page.
+    deck.press(Key::Char('p'));
+    deck.wait_for_text("nobody is logged out  [note by codex]");
     deck.wait_for_text("run it^[[2Junder load");
     note("constraint", "no new dependency");
     deck.wait_for_text("no new dependency  [note by codex]");

@@ -3,30 +3,9 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
+use crate::support::panes::open_row;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
-
-/// Columns of the panes at the left.
-const LEFT: usize = 42;
-
-/// To the row of the Inbox with these words, wherever it stands, and opens its card.
-fn open_row(deck: &mut Pty, row: &str) {
-    let is_on = |screen: &str, row: &str| {
-        let left = |line: &str| line.chars().take(LEFT).collect::<String>();
-        let mut lines = screen.lines().map(left);
-        lines.any(|line| line.contains('\u{25b8}') && line.contains(row))
-    };
-    deck.press(Key::Char('3'));
-    deck.press(Key::Char('g'));
-    deck.wait_for_screen("the cursor in the inbox", |screen| {
-        is_on(screen, "\u{25aa}")
-    });
-    if !is_on(&deck.screen(), row) {
-        deck.press_until(Key::Char('j'), row, |screen| is_on(screen, row));
-    }
-    deck.press(Key::Enter);
-    deck.wait_for_text("What to do");
-}
 
 #[test]
 fn a_broken_configuration_is_a_row_until_it_is_mended() {
@@ -35,7 +14,7 @@ fn a_broken_configuration_is_a_row_until_it_is_mended() {
     project.write(".contextrelay/config.json", "{");
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck");
     deck.wait_for_text("setup    ▪ config.json");
-    open_row(&mut deck, "config.json");
+    open_row(&mut deck, &["config.json"], "What to do");
     deck.wait_for_text("it is read again when you save it");
     let status = project.run(["status", "--json"]).json();
     assert_eq!(status["noticeKeys"][0], "config");
@@ -64,6 +43,6 @@ fn a_record_that_somebody_touched_waits_with_the_command_that_says_where() {
     deck.wait_for_text("somebody else touched the record");
     deck.wait_for_text("1 waits for you");
     assert!(!deck.screen().contains("Nothing waits"));
-    open_row(&mut deck, "alarm");
+    open_row(&mut deck, &["alarm"], "What to do");
     deck.wait_for_text("ctxrelay ledger verify");
 }

@@ -9,9 +9,13 @@ use serde_json::{Value, json};
 
 use crate::support::contextrelay3::SESSION;
 use crate::support::operator::Operator;
+use crate::support::panes::open_row;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::record::{Record, RecordEnd};
+
+/// The list of messages whose fate nobody knows.
+const UNCLEAR: &str = "Nobody can know whether Codex has them";
 
 fn deck(project: &Project) -> Pty {
     Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck")
@@ -140,10 +144,7 @@ fn fifty_thousand_ambiguous_messages_are_one_row_and_settled_five_hundred_at_onc
     let _daemon = project.daemon();
     let mut deck = deck(&project);
     deck.wait_for_text("50 000 ambiguous");
-    deck.press(Key::Char('3'));
-    deck.press_until(Key::Enter, "the list", |screen| {
-        screen.contains("Nobody can know whether Codex has them")
-    });
+    open_row(&mut deck, &["▲ alarm", "50 000 ambi"], UNCLEAR);
     deck.wait_for_text("question 0");
     deck.press(Key::Char('V'));
     deck.wait_for_text("500 marked");
@@ -225,10 +226,7 @@ fn a_record_that_is_cleared_under_marks_or_under_a_sealed_session_leaves_what_ca
     let mut deck = deck(&project);
     deck.wait_for_text("5 ambiguous");
     // Under marks, while a question about them stands there.
-    deck.press(Key::Char('3'));
-    deck.press_until(Key::Enter, "the list", |screen| {
-        screen.contains("Nobody can know whether Codex has them")
-    });
+    open_row(&mut deck, &["▲ alarm", "5 ambi"], UNCLEAR);
     deck.wait_for_text("question 0");
     deck.press(Key::Char('v'));
     deck.press(Key::Char('v'));

@@ -104,7 +104,7 @@ fn a_task_is_exported_handed_over_and_closed_from_the_deck() {
     wait_until("the second handoff", timeout(), handoffs);
     // One thing after the other: once the list was read again, the task was kept.
     deck.press(Key::Escape);
-    deck.wait_for_text("close");
+    deck.wait_until_gone("esc back");
     deck.press(Key::Escape);
     deck.wait_until_gone("Capsules");
     deck.type_text("T");
@@ -167,7 +167,7 @@ fn a_task_is_found_by_its_words_and_opened() {
     let project = Project::new();
     let mut deck = deck(&project, "");
     deck.press(Key::Escape);
-    deck.wait_for_text("⏎ read");
+    deck.wait_until_gone("esc back");
     deck.press(Key::Escape);
     deck.wait_until_gone("Capsules");
     deck.press(Key::Char('/'));
@@ -242,7 +242,7 @@ fn a_capsule_that_somebody_changed_is_named_and_not_shown() {
     let text = fs::read_to_string(&kept).unwrap();
     fs::write(&kept, text.replace("one hour", "ten years")).unwrap();
     deck.press(Key::Escape);
-    deck.wait_for_text("read");
+    deck.wait_until_gone("esc back");
     deck.press(Key::Escape);
     deck.wait_until_gone("Capsules");
     deck.type_text("T");

@@ -7,6 +7,7 @@ use ctxrelay::store::dirs::ProjectDirs;
 use rustix::process::Signal;
 
 use crate::support::daemon::Daemon;
+use crate::support::panes::open_row;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::record::{Record, RecordEnd};
@@ -154,10 +155,8 @@ fn marks_outlive_the_daemon_and_nothing_is_settled_without_it() {
     let project = project();
     let daemon = project.daemon();
     let mut deck = deck(&project);
-    deck.press(Key::Char('3'));
-    deck.press_until(Key::Enter, "the list", |screen| {
-        screen.contains("Nobody can know whether Codex has them")
-    });
+    let list = "Nobody can know whether Codex has them";
+    open_row(&mut deck, &["▲ alarm", "12 ambi"], list);
     deck.wait_for_text("question 0");
     // Each mark goes on to the next.
     deck.press(Key::Char('v'));

@@ -585,9 +585,9 @@ fn in_the_deck_a_finding_is_read_beside_its_file_dismissed_with_a_reason_and_ano
     assert_eq!((&row["line"], &row["lineNow"]), (&json!(3), &json!(4)));
 
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 140, 40);
-    deck.press_until(Key::Char('F'), "the findings", |screen| {
-        screen.contains("2 block sign-off")
-    });
+    deck.wait_for_text("✓ chain");
+    deck.press(Key::Char('F'));
+    deck.wait_for_text("2 block sign-off");
     deck.press(Key::Enter);
     deck.wait_for_text("The line is line 4 now.");
     deck.wait_for_text("It panics then.");

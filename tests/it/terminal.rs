@@ -7,6 +7,7 @@ use std::process::Stdio;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::support::hand_over::stay;
 use crate::support::launch::Launch;
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
@@ -61,7 +62,8 @@ fn an_attached_deck_is_suspended_and_comes_back_as_it_was() {
         // The shell has its keys and echo back.
         shell.type_text("echo $((40 + 2))\n");
         shell.wait_for_text("42");
-        shell.type_text("fg\n");
+        // What it says of the next stop is not to be taken for this one.
+        shell.type_text("clear; fg\n");
         shell.wait_for_text("attached");
         assert!(!shell.shows("Stopped"), "{}", shell.screen());
         assert!(shell.with_screen(|screen| screen.alternate_screen()));
@@ -124,9 +126,7 @@ fn the_windows_title_counts_what_waits_and_is_given_back() {
     shell.type_text("the tests were not run");
     shell.press(Key::Enter);
     wait_for_title(&shell, &nothing_waits);
-    shell.press(Key::Char('q'));
-    shell.wait_for_text("stay in the background");
-    shell.press(Key::Enter);
+    stay(&mut shell);
     wait_for_title(&shell, "my shell");
     assert_given_back(&shell);
 }

@@ -9,6 +9,7 @@ use crate::support::mcp::echo_server;
 use crate::support::model_request::{hears, says, tool_said};
 use crate::support::operator::Operator;
 use crate::support::pair::Pair;
+use crate::support::panes::wait_for_waiting;
 use crate::support::pty::{Key, Pty};
 use crate::support::script::{Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
@@ -26,6 +27,26 @@ pub fn approvals(pair: &Pair) -> Vec<Value> {
     lines
         .filter(|line| line["runtimeEvent"]["kind"] == "approval")
         .collect()
+}
+
+/// What became of a request, once so many steps are in the record.
+#[track_caller]
+pub fn expect_steps(pair: &Pair, wanted: &[&str]) {
+    wait_until("the steps of the request", timeout(), || {
+        (steps(pair).len() >= wanted.len()).then_some(())
+    });
+    assert_eq!(steps(pair), wanted);
+}
+
+/// Waits until the daemon lists a request: its line is in the file before the disk has it.
+#[track_caller]
+fn wait_listed(pair: &Pair, id: &str) {
+    wait_until("the request in the list", timeout(), || {
+        let listed = pair.project.run(["approvals", "list", "--json"]);
+        let listed = listed.expect_success().json();
+        let mut listed = listed["approvals"].as_array().unwrap().iter();
+        listed.any(|asked| asked["id"] == id).then_some(())
+    });
 }
 
 pub fn steps(pair: &Pair) -> Vec<String> {
@@ -60,6 +81,7 @@ pub fn codex_asks(pair: &Pair) -> (Pty, String) {
     assert_eq!(asked["source"], "codex");
     codex.wait_for_text(DIALOG);
     let id = asked["runtimeEvent"]["approvalId"].as_str().unwrap();
+    wait_listed(pair, id);
     (codex, id.to_owned())
 }
 
@@ -81,6 +103,7 @@ fn a_request_that_leaves_the_project_says_so_in_the_deck_and_on_the_command_line
     codex.submit("make it elsewhere");
     let hint = "names a path outside of the project: ../elsewhere.txt";
     deck.wait_for_text("../elsewhere.txt");
+    wait_for_waiting(&mut deck);
     deck.press(Key::Char('3'));
     deck.press_until(Key::Enter, "the card", |screen| screen.contains(hint));
     let listed = pair.project.run(["approvals", "list", "--json"]);
@@ -163,14 +186,11 @@ fn the_operator_allows_a_command_away_from_codexs_terminal() {
         .unwrap();
     codex.wait_for_text("Made it.");
     assert!(made(&pair));
-    assert!(!codex.shows(DIALOG));
+    codex.wait_until_gone(DIALOG);
     wait_status(&pair, "no request", |status| {
         status["approvals"]["pending"] == 0
     });
-    assert_eq!(
-        steps(&pair),
-        ["codex asked", "human given", "system answered"]
-    );
+    expect_steps(&pair, &["codex asked", "human given", "system answered"]);
     let late = operator.call("approval/answer", json!({"id": id, "choice": "decline"}));
     assert!(
         late.unwrap_err().message.contains("request"),
@@ -197,10 +217,7 @@ fn the_deck_shows_what_codex_asks_and_answers_it_by_key() {
     codex.wait_for_text("Made it.");
     assert!(made(&pair));
     deck.wait_for_text("Nothing waits for you");
-    assert_eq!(
-        steps(&pair),
-        ["codex asked", "human given", "system answered"]
-    );
+    expect_steps(&pair, &["codex asked", "human given", "system answered"]);
     verify(&pair);
 }
 
@@ -234,10 +251,7 @@ fn a_form_of_one_choice_is_answered_in_the_deck_and_the_server_gets_the_value() 
     let said = r#"answered: {"action":"accept","content":{"place":"live"}"#;
     pair.responses
         .wait_for_request("the answer", tool_said(said));
-    assert_eq!(
-        steps(&pair),
-        ["codex asked", "human given", "system answered"]
-    );
+    expect_steps(&pair, &["codex asked", "human given", "system answered"]);
     verify(&pair);
 }
 
@@ -254,13 +268,7 @@ fn a_refusal_with_its_reason_reaches_codexs_model() {
     operator.call("approval/answer", answer).unwrap();
     codex.wait_for_text("Understood.");
     assert!(!made(&pair));
-    wait_until("its end", timeout(), || {
-        (steps(&pair).len() == 3).then_some(())
-    });
-    assert_eq!(
-        steps(&pair),
-        ["codex asked", "human given", "system answered"]
-    );
+    expect_steps(&pair, &["codex asked", "human given", "system answered"]);
     verify(&pair);
 }
 
@@ -280,7 +288,7 @@ fn an_answer_in_codexs_terminal_ends_the_request_everywhere() {
     wait_status(&pair, "no request", |status| {
         status["approvals"]["pending"] == 0
     });
-    assert_eq!(steps(&pair), ["codex asked", "system answered"]);
+    expect_steps(&pair, &["codex asked", "system answered"]);
     let late = operator.call("approval/answer", json!({"id": id, "choice": "decline"}));
     assert!(late.is_err());
     verify(&pair);
@@ -342,7 +350,9 @@ pub fn claude_asks(pair: &Pair) -> (Pty, String) {
     let event = &asked["runtimeEvent"];
     assert_eq!(event["request"]["subject"], MAKES_FILE);
     claude.wait_for_text(CLAUDES_DIALOG);
-    (claude, event["approvalId"].as_str().unwrap().to_owned())
+    let id = event["approvalId"].as_str().unwrap();
+    wait_listed(pair, id);
+    (claude, id.to_owned())
 }
 
 /// Answers Claude's own dialog.
@@ -356,6 +366,7 @@ pub fn yes(claude: &mut Pty) {
 /// The deck's card of what waits, opened.
 #[track_caller]
 pub fn card(deck: &mut Pty) {
+    wait_for_waiting(deck);
     deck.press(Key::Char('3'));
     // Beside the lists it is read without its keys.
     deck.press_until(Key::Enter, "the card", |screen| {
@@ -379,10 +390,7 @@ fn the_deck_answers_claude_while_its_own_dialog_is_open() {
     claude.wait_for_text("Made it.");
     assert!(made(&pair));
     deck.wait_for_text("Nothing waits for you");
-    assert_eq!(
-        steps(&pair),
-        ["claude asked", "human given", "system answered"]
-    );
+    expect_steps(&pair, &["claude asked", "human given", "system answered"]);
     verify(&pair);
 }
 
@@ -403,10 +411,7 @@ fn a_refusal_in_the_deck_and_its_reason_reach_claudes_model() {
     claude.wait_for_text("Understood.");
     assert!(!made(&pair));
     deck.wait_for_text("Nothing waits for you");
-    assert_eq!(
-        steps(&pair),
-        ["claude asked", "human given", "system answered"]
-    );
+    expect_steps(&pair, &["claude asked", "human given", "system answered"]);
     verify(&pair);
 }
 
@@ -436,10 +441,7 @@ fn a_refusal_on_the_command_line_and_its_reason_reach_claudes_model() {
     claude.wait_for_text("Understood.");
     assert!(!made(&pair));
     deck.wait_for_text("Nothing waits for you");
-    assert_eq!(
-        steps(&pair),
-        ["claude asked", "human given", "system answered"]
-    );
+    expect_steps(&pair, &["claude asked", "human given", "system answered"]);
     verify(&pair);
 }
 
@@ -456,7 +458,7 @@ fn claude_that_is_answered_in_its_own_dialog_waits_for_nobody() {
     claude.wait_for_text("Made it.");
     assert!(made(&pair));
     deck.wait_for_text("Nothing waits for you");
-    assert_eq!(steps(&pair), ["claude asked", "system answered"]);
+    expect_steps(&pair, &["claude asked", "system answered"]);
     verify(&pair);
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::pair::{attached_claude, attached_codex, verify, wait_status};
 use crate::support::model_request::{hears, says, tool_said};
 use crate::support::pair::Pair;
+use crate::support::panes::wait_for_waiting;
 use crate::support::pty::{Key, Pty};
 use crate::support::script::Reply;
 use crate::support::wait::{timeout, wait_until};
@@ -19,6 +20,7 @@ fn asks(timeout_s: u64) -> Value {
 #[track_caller]
 fn answers(deck: &mut Pty) {
     deck.wait_for_text("May the old");
+    wait_for_waiting(deck);
     deck.press(Key::Char('3'));
     // Beside the lists it is read without its keys.
     deck.press_until(Key::Enter, "the card", |screen| {
@@ -121,6 +123,9 @@ fn codex_waits_for_the_answer_that_is_given_on_the_command_line() {
     line.press(Key::Enter);
     assert_eq!(line.wait_exit(), 0, "{}", line.screen());
     codex.wait_for_text("I ask them.");
+    wait_until("the end of the question", timeout(), || {
+        (steps(&pair).len() >= 3).then_some(())
+    });
     assert_eq!(
         steps(&pair),
         ["codex asked", "human given", "system answered"]
@@ -197,6 +202,7 @@ fn an_agent_takes_its_question_back_and_another_is_told_that_no_answer_comes() {
         lines.find(|line| line["runtimeEvent"]["kind"] == "approval")
     });
     deck.wait_for_text("May the old");
+    wait_for_waiting(&mut deck);
     pair.codex_calls(
         says("take it back"),
         "append_note",

@@ -12,6 +12,7 @@ use crate::support::child::run;
 use crate::support::mcp::McpClient;
 use crate::support::model_request::{ModelRequest, last_says, mentions, says, tool_said};
 use crate::support::pair::Pair;
+use crate::support::panes::wait_for_state;
 use crate::support::pty::{Key, Pty};
 use crate::support::script::{Gate, Reply};
 use crate::support::wait::{timeout, wait_until};
@@ -238,7 +239,7 @@ fn a_compaction_within_a_turn_is_made_good_in_it_and_its_first_last_word_is_the_
     let before = &compacted["runtimeEvent"]["compaction"]["tokensBefore"];
     assert!(before.as_u64() >= Some(60_500), "{compacted:#}");
     wait_packets(&pair, "compacted", "given", 1);
-    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 30}));
+    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 50}));
     let answer = answer["messages"].to_string();
     assert!(answer.contains("All are weighed."), "{answer}");
     assert!(!answer.contains("what I was given"), "{answer}");
@@ -263,7 +264,7 @@ fn what_codex_says_of_its_work_and_the_file_that_it_wrote_are_in_the_record_and_
             "They are written down.\n<!-- relay:objective Sort the pears -->",
         ));
     claude.tool("reply", json!({"text": "write the pears down"}));
-    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 30}));
+    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 50}));
     let answer = answer["messages"][0].to_string();
     assert!(answer.contains("They are written down."), "{answer}");
     assert!(!answer.contains("relay:"), "{answer}");
@@ -384,6 +385,9 @@ fn the_operators_command_compacts_codexs_context_only_between_its_turns() {
         .reply(Reply::text("The scale is set up.").behind(&works));
     codex.submit("sort the pears");
     works.wait_arrived();
+    wait_for_pair_status(&pair, "a busy Codex", |status| {
+        status["agents"]["codex"]["state"] == "busy"
+    });
     let (said, code) = compact_by_command(&pair);
     assert!(said.contains("would cut off its turn"), "{said}");
     assert_ne!(code, 0);
@@ -392,6 +396,9 @@ fn the_operators_command_compacts_codexs_context_only_between_its_turns() {
     rests(&mut codex, "sort the pears", 1);
     assert!(events(&pair, "context_compacted").is_empty());
 
+    wait_for_pair_status(&pair, "an idle Codex", |status| {
+        status["agents"]["codex"]["state"] == "idle"
+    });
     let (said, code) = compact_by_command(&pair);
     assert_eq!(code, 0, "{said}");
     wait_in_thread(&pair, PACKET, 1);
@@ -435,6 +442,8 @@ fn mail_that_comes_while_the_deck_has_codex_compacted_is_read_behind_the_packet(
 
     let sums_up = Gate::new("the model sums up");
     pair.responses.hold_compaction(&sums_up);
+    // It hears a moment later, and asks another question until then.
+    wait_for_state(&mut deck, "Codex", "idle");
     deck.press(Key::Char('1'));
     deck.press(Key::Char('j'));
     deck.press(Key::Char('%'));

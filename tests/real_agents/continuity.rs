@@ -86,7 +86,9 @@ fn after_a_compaction_claudes_next_request_holds_what_it_was_at_once() {
     let _daemon = pair.daemon();
     let mut claude = attached_claude(&pair);
     work(&pair, &mut claude);
-    let files = events(&pair, "turn_files");
+    let files = wait_until("the files of the turn", timeout(), || {
+        Some(events(&pair, "turn_files")).filter(|files| !files.is_empty())
+    });
     assert_eq!(
         files[0]["runtimeEvent"]["files"]["read"],
         json!(["plums.txt"])

@@ -89,6 +89,9 @@ fn a_busy_codex_is_steered_waited_for_or_left_alone() {
         .reply(Reply::held("Working", &gate, "…").then_call(ToolCall::shell("true")));
     codex.submit("work for long");
     gate.wait_arrived();
+    wait_status(&pair, "a busy Codex", |status| {
+        status["agents"]["codex"]["state"] == "busy"
+    });
 
     let rejected = send(&mut claude, "reply", "the word is reject", "reject");
     assert_eq!(rejected["outcome"], "rejected");
@@ -140,11 +143,11 @@ fn what_waits_behind_a_turn_that_the_human_stopped_goes_on_when_the_operator_say
     let gate = codex_works(&pair, &mut codex);
     let sent = send(&mut claude, "reply", "the word is held", "queue");
     codex.press(Key::Escape);
-    let held = wait_status(&pair, "a lane that is held", |status| {
-        let why = status["agents"]["codex"]["why"].as_str();
-        why.is_some_and(|why| why.contains("you stopped a turn"))
+    wait_status(&pair, "an idle Codex whose lane is held", |status| {
+        let codex = &status["agents"]["codex"];
+        let why = codex["why"].as_str();
+        codex["state"] == "idle" && why.is_some_and(|why| why.contains("you stopped a turn"))
     });
-    assert_eq!(held["agents"]["codex"]["state"], "idle");
     assert_eq!(pair.responses.times_heard("the word is held"), 0);
     let retry = json!({"id": sent["message_id"], "change": "retry"});
     operator.call("queue/change", retry).unwrap();
@@ -339,7 +342,14 @@ fn two_hundred_messages_each_way_are_each_shown_once_and_in_order() {
             .then_some(())
     });
     let all: Vec<usize> = (0..MANY).collect();
+    // A proof comes before the request to the model that it is of.
+    wait_until("the last of them at its model", timeout(), || {
+        let codex = shown(&pair.responses.steps(), "codex number ");
+        let claude = shown(&pair.messages.steps(), "claude number ");
+        (codex.len() >= MANY && claude.len() >= MANY).then_some(())
+    });
     wait_settled(&pair, "codex");
+    wait_settled(&pair, "claude");
     assert_eq!(shown(&pair.responses.steps(), "codex number "), all);
     assert_eq!(shown(&pair.messages.steps(), "claude number "), all);
     verify(&pair);

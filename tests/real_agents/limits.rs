@@ -1,5 +1,7 @@
 //! Usage limits and silence with the real agents: what is held, what is shown, what goes on.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
@@ -13,8 +15,9 @@ use crate::support::pty::{Key, Pty};
 use crate::support::script::{Gate, Reply};
 use crate::support::wait::{timeout, wait_until};
 
-/// From the limit to its end, s: long enough to see that nothing is delivered meanwhile.
-const LIMIT_S: u64 = 10;
+/// From the limit to its end, s: long enough to see that nothing is delivered meanwhile, also on a
+/// slow machine.
+const LIMIT_S: u64 = 20;
 
 fn status(pair: &Pair) -> Value {
     run(&pair.ctxrelay(["status", "--json"]))
@@ -61,11 +64,17 @@ fn verify(pair: &Pair) {
 /// Codex at a limit that ends at the returned time, with a first piece of work that died of it.
 #[track_caller]
 fn limited_codex(pair: &Pair, claude: &mut McpClient) -> u64 {
-    let ends = now_s() + LIMIT_S;
+    // It begins when it is hit.
+    let ends = Arc::new(AtomicU64::new(0));
+    let hit = Arc::clone(&ends);
     pair.responses
         .when(says("the first piece"))
         .once()
-        .reply(Reply::usage_limit(ends));
+        .reply_with(move |_| {
+            let ends = now_s() + LIMIT_S;
+            hit.store(ends, Ordering::Relaxed);
+            Reply::usage_limit(ends)
+        });
     claude.tool("reply", json!({"text": "do the first piece"}));
     let limited = wait_status(pair, "the limit", |status| {
         let codex = &status["agents"]["codex"];
@@ -73,6 +82,7 @@ fn limited_codex(pair: &Pair, claude: &mut McpClient) -> u64 {
         codex["state"] == "limited" && codex["cutOff"] == 1
     });
     let codex = &limited["agents"]["codex"];
+    let ends = ends.load(Ordering::Relaxed);
     assert_eq!(codex["limit"]["resetsAt"], ends * 1_000, "{codex}");
     ends
 }
@@ -135,7 +145,7 @@ fn what_died_of_a_limit_is_sent_again_once_where_that_is_wanted() {
         codex["state"] == "idle" && codex["limit"].is_null() && codex["cutOff"] == 0
     });
     // Its answer came, and nothing else of it is to come.
-    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 30}));
+    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 50}));
     let answer = answer["messages"][0].to_string();
     assert!(answer.contains("The first piece is done."), "{answer}");
     assert_eq!(status(&pair)["queue"]["codex"]["pending"], 0);

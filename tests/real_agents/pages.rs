@@ -215,10 +215,12 @@ fn thirty_messages_reach_an_idle_claude_whole_and_once_with_nobody_prompting() {
             assert!(copied.rest.contains(&format!("[end of {tail}]")));
         }
         assert_eq!(whole.len(), MANY, "{habit:?}");
-        let queue = &scene.status()["queue"]["claude"];
-        for state in ["pending", "inFlight", "ambiguous"] {
-            assert_eq!(queue[state], 0, "{habit:?}: {queue}");
-        }
+        scene.wait_status("nothing in the queue", |status| {
+            let queue = &status["queue"]["claude"];
+            ["pending", "inFlight", "ambiguous"]
+                .iter()
+                .all(|state| queue[state] == 0)
+        });
         let requests = scene.pair.messages.steps().len();
         eprintln!("{habit:?}: {MANY} messages in {requests} model requests");
     }

@@ -9,6 +9,7 @@ use crate::support::claude_home;
 use crate::support::codex_home;
 use crate::support::model_request::{hears, says, tool_said};
 use crate::support::pair::Pair;
+use crate::support::panes::wait_for_waiting;
 use crate::support::pty::{Key, Pty};
 use crate::support::script::{Gate, Reply};
 use crate::support::wait::{timeout, wait_until};
@@ -153,7 +154,7 @@ fn a_handoff_goes_round_to_a_finality_that_the_operator_approves_by_key() {
     claude.submit("ask codex for a review");
     codex.wait_for_text("review refresh.rs for races");
     codex.wait_for_text("refresh is not single-flight");
-    deck.wait_for_text("waits for you");
+    wait_for_waiting(&mut deck);
     // Nothing is done until the operator presses the key.
     assert!(of_type(&pair, "finality_decision").is_empty());
     deck.press(Key::Char('3'));
@@ -218,8 +219,10 @@ fn codex_reaches_an_idle_claude_without_anybodys_help() {
             .map(|_| ())
     });
     assert_eq!(pair.messages.times_heard("the word is plum-4711"), 1);
-    let delivery = &status(&pair)["agents"]["claude"]["delivery"];
-    assert_eq!(delivery["proven"], true, "{delivery}");
+    // The line is in the file before the disk has it, and counts from then on.
+    wait_status(&pair, "a proven delivery", |status| {
+        status["agents"]["claude"]["delivery"]["proven"] == true
+    });
     verify(&pair);
 }
 
@@ -274,8 +277,11 @@ fn claude_reaches_codex_idle_and_busy_each_message_once() {
         .when(says("work for long"))
         .once()
         .reply(Reply::held("Working", &gate, "done working."));
-    wait_status(&pair, "an idle Codex", |status| {
-        status["agents"]["codex"]["state"] == "idle"
+    // It is in flight until the daemon has heard of its turn.
+    wait_status(&pair, "an empty queue and an idle Codex", |status| {
+        status["queue"]["codex"]["pending"] == 0
+            && status["queue"]["codex"]["inFlight"] == 0
+            && status["agents"]["codex"]["state"] == "idle"
     });
     codex.submit("work for long");
     gate.wait_arrived();
@@ -287,6 +293,10 @@ fn claude_reaches_codex_idle_and_busy_each_message_once() {
             .map(|_| ())
     });
     // Busy: it waits for the next turn, and the running one is not disturbed.
+    wait_status(&pair, "a message that waits", |status| {
+        let queue = &status["queue"]["codex"];
+        queue["pending"] == 1 || queue["inFlight"] == 1
+    });
     assert_eq!(pair.responses.times_heard("the word is plum-2"), 0);
     gate.open();
     codex.wait_for_text("done working.");
@@ -419,6 +429,8 @@ fn a_message_follows_the_terminal_into_a_new_conversation() {
     wait_status(&pair, "an idle Codex", |status| {
         status["agents"]["codex"]["state"] == "idle"
     });
+    // In a turn, and as far as the terminal knows, there is no new conversation.
+    codex.wait_for_text("Worked for");
     codex.submit("/new");
     let second = wait_status(&pair, "the new thread", |status| {
         status["agents"]["codex"]["threadId"] != first

@@ -8,6 +8,7 @@ use crate::support::claude_home;
 use crate::support::model_request::{says, tool_said};
 use crate::support::operator::Operator;
 use crate::support::pair::Pair;
+use crate::support::panes::wait_for_waiting;
 use crate::support::pty::{Key, Pty};
 use crate::support::script::{Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
@@ -155,7 +156,10 @@ fn codex_reads_the_rule_in_its_instructions_and_the_deck_shows_it_on_what_codex_
         screen.contains("Who alone writes to git?")
     });
     // It stands on what counts now: nobody.
-    deck.press_until(Key::Up, "Claude", |screen| screen.contains("▸ Claude"));
+    for _ in 0..3 {
+        deck.press(Key::Up);
+    }
+    deck.wait_for_screen("Claude", |screen| screen.contains("▸ Claude"));
     deck.press(Key::Enter);
     deck.wait_for_text("AGENTS.md says so");
     let text = std::fs::read_to_string(&theirs).unwrap();
@@ -169,6 +173,7 @@ fn codex_reads_the_rule_in_its_instructions_and_the_deck_shows_it_on_what_codex_
     commit.once().reply(Reply::call(asks));
     let mut codex = attached_codex(&pair);
     codex.submit("commit it");
+    wait_for_waiting(&mut deck);
     deck.press(Key::Char('3'));
     deck.press_until(Key::Enter, "the card", |screen| {
         screen.contains("esc later")

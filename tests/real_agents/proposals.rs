@@ -2,10 +2,11 @@
 
 use serde_json::json;
 
-use crate::pair::{attached_claude, of_type, verify};
+use crate::pair::{attached_claude, of_type, verify, wait_status};
 use crate::support::child::run;
 use crate::support::model_request::{hears, says, tool_said};
 use crate::support::pair::Pair;
+use crate::support::panes::{to_row, wait_for_waiting};
 use crate::support::pty::{Key, Pty};
 use crate::support::script::Reply;
 use crate::support::wait::{timeout, wait_until};
@@ -44,7 +45,7 @@ fn what_changed_since_is_approved_only_by_a_typed_word_and_named_in_the_decision
     line.wait_for_text("not confirmed");
     assert_ne!(line.wait_exit(), 0);
 
-    deck.wait_for_text("waits for you");
+    wait_for_waiting(&mut deck);
     deck.press(Key::Char('3'));
     deck.press_until(Key::Enter, "the card", |screen| {
         screen.contains("approve as the operator")
@@ -83,7 +84,7 @@ fn claude_takes_its_proposal_back_and_nobody_can_decide_it_any_more() {
     let mut deck = pair.deck();
     deck.wait_for_text("✓ chain");
     let (mut claude, proposal) = claude_proposes(&pair);
-    deck.wait_for_text("waits for you");
+    deck.wait_for_text("1 waits for you");
     pair.claude_calls(
         says("wait, not yet"),
         "append_note",
@@ -93,7 +94,7 @@ fn claude_takes_its_proposal_back_and_nobody_can_decide_it_any_more() {
         .when(hears("recorded as"))
         .reply(Reply::text("Taken back."));
     claude.submit("wait, not yet");
-    deck.wait_until_gone("waits for you");
+    deck.wait_until_gone("1 waits for you");
     let listed = run(&pair.ctxrelay(["finality", "list", "--json"])).expect_success();
     let listed = &listed.json()["proposals"][0];
     let note = of_type(&pair, "note").remove(0);
@@ -144,8 +145,8 @@ fn a_later_proposal_for_the_same_handoff_replaces_the_first_and_agent_and_card_s
         "which one it replaced, at Claude's model",
         tool_said(&replaced),
     );
-    deck.wait_for_text("waits for you");
-    deck.press(Key::Char('3'));
+    // The first one stays for a moment.
+    to_row(&mut deck, &["finality", "mended well"]);
     deck.press_until(Key::Enter, "the card", |screen| screen.contains("Replaces"));
     deck.wait_for_text("of claude: mended once");
     let shown = run(&pair.ctxrelay(["finality", "show", &proposed[1], "--json"])).expect_success();
@@ -176,7 +177,7 @@ fn an_agent_that_claims_green_hears_of_the_gate_and_is_not_approved_while_it_is_
         .wait_for_request("the gate at Claude's model", |request| {
             request.mentions("required gate tests has not run")
         });
-    deck.wait_for_text("waits for you");
+    wait_for_waiting(&mut deck);
     deck.press(Key::Char('3'));
     deck.press_until(Key::Enter, "the card", |screen| {
         screen.contains("run the gates")
@@ -203,6 +204,10 @@ fn an_agent_that_claims_green_hears_of_the_gate_and_is_not_approved_while_it_is_
         let mut evidence = of_type(&pair, "artifact");
         evidence.retain(|entry| entry["artifact"]["status"] == "passed");
         evidence.pop()
+    });
+    // The line is in the file before the disk has it, and counts from then on.
+    wait_status(&pair, "the end of the gates", |status| {
+        status["gates"]["running"].is_null()
     });
     deck.press(Key::Char('a'));
     deck.wait_for_text("Approve what was not proposed?");

@@ -7,6 +7,7 @@ use crate::pair::{attached_claude, note_the_goal, of_type};
 use crate::support::child::run;
 use crate::support::model_request::says;
 use crate::support::pair::Pair;
+use crate::support::panes::wait_for_card;
 use crate::support::pty::{Key, Pty};
 use crate::support::script::{Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
@@ -91,10 +92,11 @@ fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn()
     );
     let mut deck = Pty::spawn_sized(&pair.ctxrelay([]), 120, 40).labelled("deck");
     deck.wait_for_text("✓ chain");
+    wait_for_card(&mut deck, "Claude");
     deck.press(Key::Char('1'));
-    deck.press_until(Key::Char('p'), "what Claude is at", |screen| {
-        screen.contains("Sort the plums by weight  [note by claude]")
-    });
+    // The same key turns to the next page.
+    deck.press(Key::Char('p'));
+    deck.wait_for_text("Sort the plums by weight  [note by claude]");
     deck.press(Key::Char('p'));
     deck.wait_for_text("✓ given");
     deck.wait_for_text("compacted, by hook");

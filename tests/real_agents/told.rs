@@ -8,6 +8,7 @@ use crate::pair::{attached_claude, attached_codex, of_type, status, verify, wait
 use crate::support::child::{is_alive, run};
 use crate::support::model_request::{ModelRequest, hears, says};
 use crate::support::pair::Pair;
+use crate::support::panes::{to_row, wait_for_waiting};
 use crate::support::pty::{Key, Pty};
 use crate::support::script::{Gate, Reply};
 use crate::support::wait::{timeout, wait_until};
@@ -23,7 +24,7 @@ fn proposes(summary: &str) -> Reply {
 /// Opens the card of the proposal that waits.
 #[track_caller]
 fn open_card(deck: &mut Pty) {
-    deck.wait_for_text("waits for you");
+    wait_for_waiting(deck);
     deck.press(Key::Char('3'));
     deck.press_until(Key::Enter, "the card", |screen| {
         screen.contains("approve as the operator")
@@ -141,6 +142,7 @@ fn a_rejection_and_an_approval_by_key_reach_both_models_once() {
     });
     // The card that is decided stays for a moment, and what is selected with it.
     deck.wait_until_gone("answered");
+    to_row(&mut deck, &["finality", "the second"]);
     approve(&mut deck);
     let yes = decision(&pair, 2);
     let second = yes["finality"]["proposalId"].as_str().unwrap();

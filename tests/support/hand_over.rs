@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::child::{is_alive, run};
 use super::pair::Pair;
+use super::panes::wait_until_attached;
 use super::project::Project;
 use super::pty::{Key, Pty};
 use super::wait::{timeout, wait_until};
@@ -113,17 +114,21 @@ pub fn end_daemon(project: &Project) {
     });
 }
 
-/// Leaves a deck to which an agent is attached.
+/// Leaves a deck to which a Claude is attached.
 #[track_caller]
 pub fn leave(deck: &mut Pty) {
-    // Its entries are shown up to 100 ms before its state.
-    deck.wait_for_screen("an agent's card", |screen| {
-        !(screen.contains("Claude · offline") && screen.contains("Codex · offline"))
-    });
+    stay(deck);
+    assert_eq!(deck.wait_exit(), 0, "{}", deck.screen());
+}
+
+/// Says to a deck to which a Claude is attached that the daemon is to go on without it.
+#[track_caller]
+pub fn stay(deck: &mut Pty) {
+    // It hears of agents a moment after their entries, and asks nothing without any.
+    wait_until_attached(deck, "Claude");
     deck.press(Key::Char('q'));
     deck.wait_for_text("stay in the background");
     deck.press(Key::Enter);
-    assert_eq!(deck.wait_exit(), 0, "{}", deck.screen());
 }
 
 /// A program of the test's own.

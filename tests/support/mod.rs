@@ -25,6 +25,7 @@ pub mod model_request;
 pub mod model_server;
 pub mod operator;
 pub mod pair;
+pub mod panes;
 pub mod picture;
 pub mod pipe;
 pub mod privileged;

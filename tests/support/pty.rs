@@ -19,11 +19,12 @@ const SCROLLBACK: usize = 2000;
 /// The transcript's bound: a test that prints more is lost anyway.
 const MAX_TRANSCRIPT: usize = 8 * 1024 * 1024;
 
-/// How long a key may take to have its effect on the screen.
-const PRESS_AGAIN: Duration = Duration::from_secs(1);
+/// How long a key may take to have its effect on the screen. A second one of a program that is only
+/// slow may undo what the first one did.
+const PRESS_AGAIN: Duration = Duration::from_secs(5);
 
 /// How long a frame may take from its beginning to its end.
-const FRAME: Duration = Duration::from_secs(1);
+const FRAME: Duration = Duration::from_secs(5);
 
 /// Between two presses that belong together.
 const PRESS_TWICE: Duration = Duration::from_millis(300);
@@ -182,7 +183,7 @@ impl Output {
 
 /// How long what a program printed last may take to be read. What it leaves behind may hold the
 /// terminal open for longer.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// A program in a terminal. Its process group ends with this value.
 pub struct Pty {
@@ -374,8 +375,8 @@ impl Pty {
         self.send(&key.bytes());
     }
 
-    /// Presses a key, and again when the screen has not become as `wanted` for a second: dialogs
-    /// do not listen in their first moments.
+    /// Presses a key, and again when the screen has not become as `wanted` for a while: dialogs do
+    /// not listen in their first moments. Not for a key that takes back what it did.
     #[track_caller]
     pub fn press_until(&mut self, key: Key, what: &str, wanted: impl Fn(&str) -> bool) {
         let seen = poll_until(timeout(), || {

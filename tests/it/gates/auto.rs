@@ -95,14 +95,13 @@ fn what_all_required_gates_find_green_is_approved_by_the_system_and_says_by_whic
             .starts_with("approved in mode auto on tree ")
     );
     assert!(!project.base().join("e2e").exists());
-    let listed = project
-        .run(["finality", "list", "--json"])
-        .expect_success()
-        .json();
-    assert_eq!(
-        (&listed["mode"], &listed["proposals"][0]["status"]),
-        (&json!("auto"), &json!("approved"))
-    );
+    // The line is in the file before the disk has it, and counts from then on.
+    let listed = wait_until("an approved proposal", timeout(), || {
+        let listed = project.run(["finality", "list", "--json"]);
+        let listed = listed.expect_success().json();
+        (listed["proposals"][0]["status"] == "approved").then_some(listed)
+    });
+    assert_eq!(listed["mode"], "auto");
     // It is believed after a start, as a decision is.
     daemon.stop();
     let _daemon = project.daemon();

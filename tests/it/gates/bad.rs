@@ -33,7 +33,8 @@ fn a_gate_that_hangs_is_ended_with_all_that_it_started() {
                echo waiting; wait";
     trust(
         &project,
-        &json!([{"name": "tests", "cmd": cmd, "timeout_s": 1}]),
+        // Long enough for all of it to be started.
+        &json!([{"name": "tests", "cmd": cmd, "timeout_s": 5}]),
     );
     let mut operator = Operator::connect(&project);
     let report = run_gates(&mut operator, json!({}));

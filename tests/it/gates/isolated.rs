@@ -81,13 +81,13 @@ fn it_checks_the_commit_after_its_setup_and_what_is_not_committed_is_not_approve
 fn a_setup_that_fails_or_hangs_is_what_the_gate_came_to() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let gate = |name: &str, setup: &str| {
+    let gate = |name: &str, setup: &str, timeout_s: u64| {
         json!({"name": name, "cmd": "touch ../../../../../ran", "setup": setup,
-               "isolation": "worktree", "timeout_s": 2})
+               "isolation": "worktree", "timeout_s": timeout_s})
     };
     let gates = json!([
-        gate("fails", "echo no network; exit 9"),
-        gate("hangs", "sleep 1000")
+        gate("fails", "echo no network; exit 9", 60),
+        gate("hangs", "sleep 1000", 2)
     ]);
     trust(&project, &gates);
     let mut line = Pty::spawn(&project.ctxrelay(["gates", "run"]));

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{evidence, trust};
 use crate::support::gate_scene::Scene;
+use crate::support::panes::wait_for_waiting;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
@@ -24,7 +25,7 @@ fn the_operator_runs_the_gates_on_the_card_sees_them_print_and_approves_what_is_
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40);
     deck.wait_for_text("✓ chain");
     let _scene = Scene::new(&project);
-    deck.wait_for_text("waits for you");
+    wait_for_waiting(&mut deck);
     deck.press(Key::Char('3'));
     deck.press_until(Key::Enter, "the card", |screen| {
         screen.contains("run the gates")

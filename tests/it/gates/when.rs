@@ -6,6 +6,7 @@ use super::sign_off::approve;
 use super::{evidence, trust};
 use crate::support::gate_scene::Scene;
 use crate::support::operator::Operator;
+use crate::support::panes::wait_for_waiting;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 
@@ -55,7 +56,8 @@ fn it_is_needed_where_such_a_file_changed_since_the_last_approval_and_the_card_s
     let (code, screen) = approve(&third, "approve");
     assert_eq!(code, 6, "{screen}");
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40);
-    deck.wait_for_text("✓ chain");
+    // A row that comes when the Inbox has the cursor does not get it.
+    wait_for_waiting(&mut deck);
     deck.press(Key::Char('3'));
     deck.press_until(Key::Enter, "the card", |screen| {
         screen.contains("run the gates")

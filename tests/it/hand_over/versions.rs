@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::hand_over::{Tidy, end_daemon, pid, status};
+use crate::support::hand_over::{Tidy, another_daemon, end_daemon, pid, status};
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
@@ -46,7 +46,7 @@ fn a_deck_of_another_version_offers_a_restart_and_reads_only_until_then() {
     deck.wait_for_text("the daemon is version 0.0.9");
     deck.press(Key::Enter);
     deck.wait_for_text("Timeline");
-    assert_ne!(pid(&status(&project)), daemon.pid());
+    another_daemon(&project, daemon.pid());
     let code = wait_until("the end of the process before", timeout(), || {
         daemon.child().try_exit()
     });

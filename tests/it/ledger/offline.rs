@@ -100,6 +100,10 @@ fn a_record_that_was_changed_while_no_daemon_ran_is_an_alarm_at_the_next_start()
         let daemon = project.daemon();
         let said = notice(&project).unwrap_or_else(|| panic!("{name}: nothing is said"));
         assert!(said.contains("ledger verify"), "{name}: {said}");
+        // A daemon is ready before its first entries are on the disk.
+        wait_until("the alarm in the record", timeout(), || {
+            (alarms(&project) > 0).then_some(())
+        });
         assert_eq!(alarms(&project), 1, "{name}");
         daemon.stop().expect_success();
         // It stays in the record, and is not told again; it is shown until somebody has seen it.
