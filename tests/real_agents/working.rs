@@ -3,6 +3,7 @@
 use crate::pair::{attached_codex, verify};
 use crate::support::model_request::{says, tool_said};
 use crate::support::pair::Pair;
+use crate::support::panes::wait_for_card;
 use crate::support::pty::Key;
 use crate::support::script::{Reply, ToolCall};
 use serde_json::json;
@@ -49,11 +50,12 @@ fn the_deck_follows_what_codexs_turn_says_runs_and_calls() {
             .then_call(ToolCall::shell(WAITS)),
     );
     let mut codex = attached_codex(&pair);
+    wait_for_card(&mut deck, "Codex");
     deck.press(Key::Char('1'));
     deck.press(Key::Char('j'));
-    deck.press_until(Key::Enter, "Codex's sheet", |screen| {
-        screen.contains("How messages reach it")
-    });
+    // Once more it would be closed.
+    deck.press(Key::Enter);
+    deck.wait_for_text("How messages reach it");
     codex.submit("wait for the file");
     deck.wait_for_text("$ while [ ! -e go.txt ]");
     deck.wait_for_text("I look at the lock first.");

@@ -26,6 +26,9 @@ const PRESS_AGAIN: Duration = Duration::from_secs(5);
 /// How long a frame may take from its beginning to its end.
 const FRAME: Duration = Duration::from_secs(5);
 
+/// How long words that stand on the screen already may take to stand there once more.
+const ECHO: Duration = Duration::from_secs(2);
+
 /// Between two presses that belong together.
 const PRESS_TWICE: Duration = Duration::from_millis(300);
 
@@ -415,7 +418,11 @@ impl Pty {
     /// characters that arrive together with Enter for a paste, and keep the Enter as a newline.
     #[track_caller]
     pub fn submit(&mut self, prompt: &str) {
+        let times = |shown: &str| squeeze(shown).matches(&squeeze(prompt)).count();
+        let before = times(&self.screen());
         self.type_text(prompt);
+        // The same words may stand there from an earlier prompt, and may go from there meanwhile.
+        poll_until(ECHO, || (times(&self.screen()) > before).then_some(()));
         self.wait_for_text(prompt);
         self.press(Key::Enter);
     }
