@@ -2,7 +2,6 @@
 //! part of it over a daemon in this process.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use ctxrelay::client::Client;
 use ctxrelay::core::agent::{Agent, AgentState};
@@ -312,7 +311,7 @@ async fn the_agents_react_to_the_operator() {
     }
 
     running.handle.shutdown(false).await;
-    tokio::time::timeout(Duration::from_secs(20), running.handle.ended().cancelled())
+    tokio::time::timeout(timeout(), running.handle.ended().cancelled())
         .await
         .unwrap();
     let dirs = &demo.setting.dirs;

@@ -89,9 +89,12 @@ fn expect_failed(project: &Project, daemon: Child, code: &str, place: &str) {
         status["notices"].to_string().contains("before this start"),
         "{status:#}"
     );
-    let told = project.ledger();
-    let told = told.iter().filter(|line| line["type"] == "error");
-    let told: Vec<&Value> = told.filter(|line| line["error"]["code"] == code).collect();
+    // A daemon is ready before its first entries are on the disk.
+    let told = wait_until("the entry of the fault", timeout(), || {
+        let mut told = project.ledger();
+        told.retain(|line| line["type"] == "error" && line["error"]["code"] == code);
+        (!told.is_empty()).then_some(told)
+    });
     assert_eq!(told.len(), 1, "{told:#?}");
     // It is the first start after it that tells.
     next.stop();
@@ -242,7 +245,10 @@ fn who_asked_for_work_that_panics_hears_so_and_may_ask_again() {
         refused.message.contains("the daemon goes on"),
         "{refused:?}"
     );
-    assert!(notices(&project).contains("writing the settings failed by a fault"));
+    wait_until("the notice", timeout(), || {
+        let told = "writing the settings failed by a fault";
+        notices(&project).contains(told).then_some(())
+    });
     operator.call("policy/set", auto).unwrap();
     daemon.signal(Signal::TERM);
     assert_eq!(daemon.wait().code(), 0);
@@ -340,11 +346,16 @@ fn a_deck_whose_daemon_failed_says_so_and_starts_it_again_by_a_key() {
         socket.call("message/send", send).unwrap_err();
         deck.wait_for_text("by a fault of ctxrelay's own");
         deck.wait_for_text("R restart");
-        assert!(!is_running(&project));
+        wait_until("the end of the daemon", timeout(), || {
+            (!is_running(&project)).then_some(())
+        });
         deck.press(Key::Char('R'));
         deck.wait_until_gone("R restart");
+        // The words may still be those of the start before.
+        wait_until("the next daemon", timeout(), || {
+            is_running(&project).then_some(())
+        });
         deck.wait_for_text("before this start");
-        assert!(is_running(&project));
         let mut socket = come_in(&project);
         let after = format!("after {line}");
         note(&mut socket, &after).unwrap();
@@ -390,7 +401,9 @@ fn a_deck_beside_a_daemon_that_failed_starts_one_by_a_key() {
     deck.wait_for_text("R restart");
     deck.press(Key::Char('R'));
     deck.wait_for_text("before this start");
-    assert!(is_running(&project));
+    wait_until("the next daemon", timeout(), || {
+        is_running(&project).then_some(())
+    });
 }
 
 #[test]

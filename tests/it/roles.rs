@@ -278,9 +278,10 @@ fn a_bridge_of_before_the_update_is_told_the_step_and_the_operator_sees_it_until
     assert!(message.contains("updated"), "{message}");
     assert!(message.contains("/mcp"), "{message}");
     assert!(message.contains("Reconnect"), "{message}");
-    let notices = status(&project)["notices"].to_string();
-    assert!(notices.contains("before the update"), "{notices}");
-    assert!(notices.contains("Reconnect"), "{notices}");
+    wait_until("the notice of the step", timeout(), || {
+        let notices = status(&project)["notices"].to_string();
+        (notices.contains("before the update") && notices.contains("Reconnect")).then_some(())
+    });
 
     std::fs::write(&token, kept).unwrap();
     use std::os::unix::fs::PermissionsExt as _;
@@ -289,8 +290,10 @@ fn a_bridge_of_before_the_update_is_told_the_step_and_the_operator_sees_it_until
         let sent = claude.call_tool("reply", json!({"text": "now"}));
         (!sent.is_error).then_some(())
     });
-    let notices = status(&project)["notices"].to_string();
-    assert!(!notices.contains("before the update"), "{notices}");
+    wait_until("the end of the notice", timeout(), || {
+        let notices = status(&project)["notices"].to_string();
+        (!notices.contains("before the update")).then_some(())
+    });
 }
 
 #[test]
