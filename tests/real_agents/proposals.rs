@@ -25,7 +25,25 @@ fn claude_proposes(pair: &Pair) -> (Pty, String) {
         of_type(pair, "finality_proposal").pop()
     });
     let id = proposal["id"].as_str().unwrap().to_owned();
+    // The line is in the file before the disk has it, and counts from then on.
+    wait_until("the proposal in the list", timeout(), || {
+        let listed = run(&pair.ctxrelay(["finality", "list", "--json"]));
+        let listed = listed.expect_success().json();
+        let mut listed = listed["proposals"].as_array().unwrap().iter();
+        listed
+            .any(|listed| listed["id"] == id.as_str())
+            .then_some(())
+    });
+    rests(pair);
     (claude, id)
+}
+
+/// Waits for the end of Claude's turn: what is typed before may come in another order.
+#[track_caller]
+fn rests(pair: &Pair) {
+    wait_status(pair, "an idle Claude", |status| {
+        status["agents"]["claude"]["state"] == "idle"
+    });
 }
 
 #[test]
@@ -132,6 +150,7 @@ fn a_later_proposal_for_the_same_handoff_replaces_the_first_and_agent_and_card_s
         let arguments = json!({"summary": summary, "evidence": ["ran it"],
             "handles_handoff_id": handoff["id"]});
         pair.claude_calls(says(ask), "propose_final", arguments);
+        rests(&pair);
         claude.submit(ask);
         let proposal = wait_until(ask, timeout(), || {
             let mut all = of_type(&pair, "finality_proposal");
@@ -251,6 +270,7 @@ fn in_mode_auto_a_red_gate_is_told_to_the_agent_and_a_green_one_approves_by_the_
         "propose_final",
         json!({"summary": "mended", "evidence": ["the tests ran"]}),
     );
+    rests(&pair);
     claude.submit("and now?");
     let decision = wait_until("the decision", timeout(), || {
         of_type(&pair, "finality_decision").pop()
