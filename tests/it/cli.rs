@@ -1,6 +1,5 @@
 //! The command line as a user, a script and an agent meet it: shapes, exit codes, refusals.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use rustix::process::Signal;
@@ -10,13 +9,12 @@ use crate::support::child::{Child, Finished, is_alive, run};
 use crate::support::launch::Launch;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
+use crate::support::script_file::write_program;
 use crate::support::wait::{timeout, wait_until};
 
 /// A program on `PATH` that is a shell script.
 fn script(project: &Project, name: &str, body: &str) {
-    let path = project.bin().join(name);
-    std::fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&project.bin().join(name), &format!("#!/bin/sh\n{body}\n"));
 }
 
 /// The one JSON value of a failed `--json` call.

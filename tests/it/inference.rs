@@ -1,13 +1,12 @@
 //! A question to a model that never answers.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use ctxrelay::adapters::claude::inference::{InferenceOrder, infer};
 
 use crate::support::child::is_alive;
 use crate::support::project::Project;
+use crate::support::script_file::write_program;
 
 #[tokio::test]
 async fn a_question_without_an_answer_ends_in_time_and_leaves_no_process_and_no_word_behind() {
@@ -18,8 +17,7 @@ async fn a_question_without_an_answer_ends_in_time_and_leaves_no_process_and_no_
         "#!/bin/sh\necho $$ > {}\ntrap '' TERM HUP\nwhile :; do sleep 1; done\n",
         pid.display()
     );
-    std::fs::write(&program, text).unwrap();
-    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, &text);
     let folder = project.root().join("questions/one");
     let order = InferenceOrder {
         program,

@@ -6,6 +6,7 @@ use crate::support::child::run;
 use crate::support::launch::Launch;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
+use crate::support::script_file::write_program;
 use crate::support::wait::{timeout, wait_until};
 
 /// A project with a claude that ends at once; its tmux ends with this value.
@@ -15,12 +16,9 @@ struct Panes {
 
 impl Panes {
     fn new(claude: &str) -> Self {
-        use std::os::unix::fs::PermissionsExt;
         let project = Project::new();
         for (name, text) in [("claude", claude), ("codex", "exit 1")] {
-            let program = project.bin().join(name);
-            std::fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
-            std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
+            write_program(&project.bin().join(name), &format!("#!/bin/sh\n{text}\n"));
         }
         Self { project }
     }

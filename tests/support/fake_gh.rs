@@ -1,12 +1,12 @@
 //! `FakeGh`: a `gh` that answers what a test puts before it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::project::Project;
+use super::script_file::write_program;
 
 /// A program and the folder in which its answers lie.
 #[derive(Debug)]
@@ -46,8 +46,7 @@ esac
 "#,
             folder.display()
         );
-        fs::write(program, script).unwrap();
-        fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(program, &script);
         let gh = Self {
             folder: folder.to_owned(),
             program: program.to_owned(),

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::project::Project;
 use super::pty::Pty;
+use super::script_file::write_program;
 use super::wait::{timeout, wait_until};
 use super::{launch::Launch, operator};
 
@@ -167,11 +168,9 @@ impl<'a> Scene<'a> {
 /// `ctxrelay claude`, with a shell in Claude's place that runs these lines in the project and
 /// stays.
 pub fn agent_launch(project: &Project, lines: &str) -> Launch {
-    use std::os::unix::fs::PermissionsExt;
     let program = project.base().join("agent.sh");
     let text = format!("#!/bin/sh\n{lines}\necho the agent waits\nread -r line\n");
-    std::fs::write(&program, text).unwrap();
-    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
+    write_program(&program, &text);
     project
         .ctxrelay(["claude"])
         .env("CONTEXTRELAY_CLAUDE_BIN", program)

@@ -1,7 +1,6 @@
 //! What the tests of handing over share: somebody who watches the lock, and a successor of any kind.
 
 use std::fs::{File, TryLockError};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +15,7 @@ use super::pair::Pair;
 use super::panes::wait_until_attached;
 use super::project::Project;
 use super::pty::{Key, Pty};
+use super::script_file::write_program;
 use super::wait::{timeout, wait_until};
 
 /// Between two looks at the lock: far below what a start of a daemon takes.
@@ -134,8 +134,7 @@ pub fn stay(deck: &mut Pty) {
 /// A program of the test's own.
 pub fn script(project: &Project, text: &str) -> PathBuf {
     let path = project.base().join("successor");
-    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&path, &format!("#!/bin/sh\n{text}\n"));
     path
 }
 

@@ -35,6 +35,7 @@ pub mod published;
 pub mod record;
 pub mod responses_server;
 pub mod script;
+pub mod script_file;
 pub mod skipped;
 pub mod small_disk;
 pub mod wait;
