@@ -3,6 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
+use std::time::Instant;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
@@ -351,6 +352,7 @@ fn a_thousand_silent_connections_to_each_door_keep_nobody_out() {
     ]);
     let _daemon = Daemon::start(&launch);
     let mut before = codex(&project);
+    let begun = Instant::now();
     let silent = Silent::open(&project);
     // Who was there works, and who comes gets in, also as the operator.
     before.expect(
@@ -369,8 +371,12 @@ fn a_thousand_silent_connections_to_each_door_keep_nobody_out() {
     silent.wait_closed();
     before.expect("status/read", json!({}));
     let log = std::fs::read_to_string(project.state().join("state/contextrelay.log")).unwrap();
-    let told = log.matches("refused a connection").count();
-    assert_eq!(told, 1, "one line a minute: {log}");
+    let told = log.matches("refused a connection").count() as u64;
+    let minutes = begun.elapsed().as_secs() / 60;
+    assert!(
+        (1..=1 + minutes).contains(&told),
+        "one line a minute: {log}"
+    );
 }
 
 #[test]
