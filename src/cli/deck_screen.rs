@@ -264,9 +264,14 @@ fn signals(screen: DisplayTeller) -> Result<watch::Receiver<bool>, Failure> {
     let listen =
         |kind| signal(kind).map_err(|error| Failure::internal("listen for signals", error));
     let mut continued = listen(SignalKind::from_raw(Signal::CONT.as_raw()))?;
+    let mut resized = listen(SignalKind::window_change())?;
     tokio::spawn(async move {
-        while continued.recv().await.is_some() {
-            screen.continued();
+        loop {
+            tokio::select! {
+                Some(()) = continued.recv() => screen.continued(),
+                Some(()) = resized.recv() => screen.resized(),
+                else => break,
+            }
         }
     });
     let (tell, told) = watch::channel(false);

@@ -2,6 +2,7 @@
 //! of the screen; whoever feeds them shares two bounded queues and one slot with them, so that a
 //! blocked terminal delays nobody but itself.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -82,6 +83,7 @@ impl std::fmt::Debug for DisplayHost {
 #[derive(Debug, Clone)]
 pub struct DisplayTeller {
     inputs: SyncSender<Input>,
+    is_resized: Arc<AtomicBool>,
 }
 
 impl DisplayTeller {
@@ -95,6 +97,13 @@ impl DisplayTeller {
     pub fn continued(&self) {
         let _ = self.inputs.try_send(Input::Continued);
     }
+
+    /// The terminal has, or had, another size. Told beside what reads the terminal: crossterm forgets
+    /// a size that comes together with a key. Waits for nothing, and is never lost.
+    pub fn resized(&self) {
+        self.is_resized.store(true, Ordering::Release);
+        let _ = self.inputs.try_send(Input::Look);
+    }
 }
 
 type Slot = Arc<Mutex<Option<Box<DeckView>>>>;
@@ -105,6 +114,7 @@ type Slot = Arc<Mutex<Option<Box<DeckView>>>>;
 pub struct Display {
     inputs: SyncSender<Input>,
     slot: Slot,
+    is_resized: Arc<AtomicBool>,
     wishes: mpsc::Receiver<Effect>,
     /// Until it is waited for.
     drawing: Option<JoinHandle<()>>,
@@ -130,6 +140,7 @@ impl Display {
         let (inputs, to_draw) = sync_channel::<Input>(INPUTS_MAX);
         let (wish, wishes) = mpsc::channel(EFFECTS_MAX);
         let slot = Slot::default();
+        let is_resized = Arc::<AtomicBool>::default();
         let keys = inputs.clone();
         let pause = InputPause::default();
         let reading = pause.clone();
@@ -137,16 +148,19 @@ impl Display {
             .name("deck-input".to_owned())
             .spawn(move || read_terminal(&keys, &reading))?;
         let drawing = {
-            let slot = Arc::clone(&slot);
+            let told = Told {
+                inputs: to_draw,
+                slot: Arc::clone(&slot),
+                is_resized: Arc::clone(&is_resized),
+            };
             thread::Builder::new()
                 .name(DRAWING_THREAD.to_owned())
-                .spawn(move || {
-                    draw(screen, deck, &to_draw, &slot, &wish, &host, &pause);
-                })?
+                .spawn(move || draw(screen, deck, &told, &wish, &host, &pause))?
         };
         Ok(Self {
             inputs,
             slot,
+            is_resized,
             wishes,
             drawing: Some(drawing),
         })
@@ -156,6 +170,7 @@ impl Display {
     pub fn teller(&self) -> DisplayTeller {
         DisplayTeller {
             inputs: self.inputs.clone(),
+            is_resized: Arc::clone(&self.is_resized),
         }
     }
 
@@ -256,16 +271,27 @@ fn wait_for_stop(inputs: &Receiver<Input>, missed: &mut Vec<Msg>) -> Stop {
     }
 }
 
+/// What the drawing thread is told.
+struct Told {
+    inputs: Receiver<Input>,
+    slot: Slot,
+    is_resized: Arc<AtomicBool>,
+}
+
 /// The drawing thread: takes everything that waits, then draws once.
 fn draw(
     mut screen: Screen,
     mut deck: Deck,
-    inputs: &Receiver<Input>,
-    slot: &Slot,
+    told: &Told,
     wishes: &mpsc::Sender<Effect>,
     host: &DisplayHost,
     pause: &InputPause,
 ) {
+    let Told {
+        inputs,
+        slot,
+        is_resized: told_size,
+    } = told;
     let mut effects = Vec::new();
     let mut was_away = false;
     loop {
@@ -314,7 +340,7 @@ fn draw(
         }
         // Also to the size that was drawn for: a terminal that was smaller in between has lost what
         // stood there.
-        if is_resized {
+        if told_size.swap(false, Ordering::AcqRel) || is_resized {
             let _ = screen.clear();
         }
         // Behind the keys and clicks: they were meant for the rows that stood there.
