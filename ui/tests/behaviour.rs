@@ -516,6 +516,26 @@ fn leaving_asks_nothing_when_nobody_would_notice() {
 }
 
 #[test]
+fn escape_that_arrives_together_with_the_next_key_is_taken_for_both() {
+    let mut apart = deck(pair_at_work());
+    keys(&mut apart, "?<esc>3j");
+    let mut together = deck(pair_at_work());
+    keys(&mut together, "?<alt-3>j");
+    assert!(!shown(&together).contains("Everywhere"));
+    assert_eq!(shown(&together), shown(&apart));
+    // Where something is written, alt is a key of its own.
+    keys(&mut together, "mone two<alt-b>");
+    assert_eq!(
+        keys(&mut together, "and <enter>"),
+        [Effect::SendMessage {
+            to: Agent::Claude,
+            text: "one and two".into(),
+            when_busy: WhenBusy::Wait
+        }]
+    );
+}
+
+#[test]
 fn a_message_is_written_and_sent() {
     let mut deck = deck(pair_at_work());
     assert_eq!(keys(&mut deck, "m<enter>"), [], "nothing is written yet");

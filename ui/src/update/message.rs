@@ -1,6 +1,6 @@
 //! [`update`]: the only way in which a deck changes.
 
-use crossterm::event::{KeyEvent, KeyEventKind};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::Rect;
 use zeroize::Zeroize as _;
 
@@ -247,6 +247,8 @@ fn looked_at(deck: &Deck) -> Option<String> {
     is_looked_at.then(|| card.id.clone())
 }
 
+/// Escape and a key that arrive together, over a slow line or on a busy machine, cannot be told from
+/// alt and that key: unless alt means something they are taken for two.
 fn key(deck: &mut Deck, event: KeyEvent) -> Vec<Effect> {
     if event.kind == KeyEventKind::Release {
         return Vec::new();
@@ -255,6 +257,15 @@ fn key(deck: &mut Deck, event: KeyEvent) -> Vec<Effect> {
     deck.notice = None;
     let contexts = deck.contexts();
     let action = deck.keymap.action(&contexts, Key::from_event(&event));
+    let is_typing = deck.overlays.last_mut().is_some_and(|overlay| {
+        matches!(overlay, Overlay::Unlock(_)) || overlay.field_mut().is_some()
+    });
+    if action.is_none() && event.modifiers.contains(KeyModifiers::ALT) && !is_typing {
+        let mut effects = key(deck, KeyCode::Esc.into());
+        let modifiers = event.modifiers - KeyModifiers::ALT;
+        effects.extend(key(deck, KeyEvent { modifiers, ..event }));
+        return effects;
+    }
     let Some(overlay) = deck.overlays.last_mut() else {
         return action.map_or_else(Vec::new, |action| perform(deck, action));
     };
