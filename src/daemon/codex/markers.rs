@@ -13,6 +13,7 @@ use crate::daemon::attach::ConnId;
 use crate::daemon::codex_lane::Relayed;
 use crate::daemon::commands::checks::check_handles;
 use crate::daemon::commands::context::context;
+use crate::daemon::decisions::track;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::handoff_dedup::Ask;
 use crate::daemon::owners::Daemon;
@@ -143,7 +144,7 @@ impl Daemon {
 
     /// What a turn led to is recorded: it is on its way, and a handoff counts as asked for.
     pub(super) fn marked_is_durable(&mut self, entry: &Entry) {
-        self.track_recorded(&entry.id);
+        track(&self.recorder, &mut self.outbox, &entry.id);
         if let (EntryKind::Handoff(_), Some(to)) =
             (&entry.kind, entry.target.as_ref().and_then(Party::agent))
         {

@@ -3,6 +3,7 @@
 use crate::core::agent::Agent;
 use crate::core::status_line::StatusLine;
 use crate::daemon::attach::ConnId;
+use crate::daemon::metering::meter_status_line;
 use crate::daemon::owners::Daemon;
 use crate::wire::control::HookParams;
 
@@ -15,8 +16,8 @@ impl Daemon {
     pub(super) fn status_line(&mut self, conn: ConnId, params: &HookParams) -> String {
         let pair = self.runtime_session(conn, None);
         let is_receiver = self.is_receivers_hook(&pair, params.claude_pid);
-        if is_receiver {
-            self.meter_status_line(params);
+        if is_receiver && meter_status_line(&mut self.contexts, self.clock.now_ms(), params) {
+            self.status_changed();
         }
         let world = self.recorder.world();
         let line = StatusLine {
