@@ -17,6 +17,7 @@ use crate::daemon::decisions::track;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::handoff_dedup::Ask;
 use crate::daemon::owners::Daemon;
+use crate::daemon::tree::read_tree;
 use crate::wire::control::{ContextView, ProposeParams, ReadContextParams};
 
 /// The most of the record that an answer carries, in bytes: Codex reads it as the text of a turn,
@@ -84,18 +85,23 @@ impl Daemon {
                     .into_iter()
                     .filter(|id| check_handles(&self.recorder, std::slice::from_ref(id)).is_ok())
                     .collect();
-                self.read_tree(TreePurpose::Propose {
-                    conn: ConnId::next(),
-                    params: ProposeParams {
-                        agent: Agent::Codex,
-                        summary,
-                        evidence,
-                        remaining_risk,
-                        handles,
-                        runtime_session_id: Some(pair),
+                read_tree(
+                    &self.recorder,
+                    &self.commit,
+                    &self.events,
+                    TreePurpose::Propose {
+                        conn: ConnId::next(),
+                        params: ProposeParams {
+                            agent: Agent::Codex,
+                            summary,
+                            evidence,
+                            remaining_risk,
+                            handles,
+                            runtime_session_id: Some(pair),
+                        },
+                        reply: None,
                     },
-                    reply: None,
-                });
+                );
                 return None;
             }
             Marker::Note(text) => (None, note(NoteKind::Note), text),

@@ -15,6 +15,7 @@ use crate::daemon::decisions::track_recorded;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::inbox::note_head;
 use crate::daemon::owners::Daemon;
+use crate::daemon::tree::read_tree;
 use crate::wire::config::Gate;
 
 /// How many reasons an agent is told.
@@ -61,7 +62,12 @@ impl Daemon {
 
     /// The gates that were run for a proposal are done.
     pub(super) fn gates_ran_for(&mut self, proposal: EntryId) {
-        self.read_tree(TreePurpose::SignOff { proposal });
+        read_tree(
+            &self.recorder,
+            &self.commit,
+            &self.events,
+            TreePurpose::SignOff { proposal },
+        );
     }
 
     /// Approves what the gates have shown, or tells its agent what stands in the way.

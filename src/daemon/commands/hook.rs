@@ -1,5 +1,6 @@
 //! Claude's hooks: what it is doing, and bodies handed into the very turn that runs.
 
+use super::status_line::status_line;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{ClaudeInput, HookPoint, LadderInput};
 use crate::core::entry::{EntryKind, ReloadStep};
@@ -7,7 +8,7 @@ use crate::core::id::RuntimeSession;
 use crate::core::relay_cost::CostSort;
 use crate::daemon::attach::ConnId;
 use crate::daemon::claude::conversing::conversation;
-use crate::daemon::metering::meter_claude;
+use crate::daemon::metering::{meter_claude, meter_status_line};
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{CODEX_COMPACTED, HookParams, HookReply, IdsParams, Reply, STATUS_LINE};
@@ -43,7 +44,7 @@ impl AskedHook {
 impl Daemon {
     pub(super) fn hook(&mut self, conn: ConnId, params: &HookParams, reply: ReplySender) {
         if params.event == STATUS_LINE {
-            let line = self.status_line(conn, params);
+            let line = self.status_line_for(conn, params);
             return answer(reply, Ok(Reply::Hook(HookReply::of_text(Some(line)))));
         }
         if params.event == CODEX_COMPACTED {
@@ -64,6 +65,18 @@ impl Daemon {
         } else {
             asked.with_nothing();
         }
+    }
+
+    /// The status line, and what Claude says of its context on the way.
+    fn status_line_for(&mut self, conn: ConnId, params: &HookParams) -> String {
+        let pair = self.runtime_session(conn, None);
+        let is_receiver = self.is_receivers_hook(&pair, params.claude_pid);
+        if is_receiver && meter_status_line(&mut self.contexts, self.clock.now_ms(), params) {
+            self.status_changed();
+        }
+        let context = is_receiver.then(|| self.contexts.fill(Agent::Claude));
+        let world = self.recorder.world();
+        status_line(world, &self.codex, &self.outbox, context, params.columns)
     }
 
     /// A hook has printed these. It can have printed only what it was given itself: what it says of

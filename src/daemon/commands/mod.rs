@@ -53,6 +53,7 @@ use super::settings::SettingsChange;
 use super::signing::meet_key;
 use super::space::check_space;
 use super::stop::Stop;
+use super::tree::read_tree;
 use crate::core::agent::Agent;
 use crate::core::delivery::ClaudeInput;
 use crate::core::id::RuntimeSession;
@@ -112,11 +113,16 @@ impl Daemon {
                 let artifact = record_artifact(&self.recorder, session, params);
                 self.record_wish(artifact, reply);
             }
-            Command::ProposeFinal(params) => self.read_tree(TreePurpose::Propose {
-                conn,
-                params,
-                reply: Some(reply),
-            }),
+            Command::ProposeFinal(params) => read_tree(
+                &self.recorder,
+                &self.commit,
+                &self.events,
+                TreePurpose::Propose {
+                    conn,
+                    params,
+                    reply: Some(reply),
+                },
+            ),
             Command::ReadContext(params) => {
                 let agent = Agent::ALL
                     .into_iter()
@@ -187,7 +193,12 @@ impl Daemon {
                 answer(reply, Ok(Reply::Done));
             }
             Command::EnsureCodex => self.ensure_codex(reply),
-            Command::Decide(params) => self.read_tree(TreePurpose::Decide { params, reply }),
+            Command::Decide(params) => read_tree(
+                &self.recorder,
+                &self.commit,
+                &self.events,
+                TreePurpose::Decide { params, reply },
+            ),
             Command::AskUser(params) => self.ask_user(conn, params, reply),
             Command::AskApproval(params) => self.ask_approval(conn, params, reply),
             Command::AnswerApproval(params) => self.answer_approval(params, reply),
