@@ -52,7 +52,6 @@ struct SaidError {
 /// What came of waiting for the child's line.
 #[derive(Debug, PartialEq, Eq)]
 enum Heard {
-    /// It.
     Line(String),
     /// The child's output ended without one.
     End,

@@ -25,7 +25,6 @@ const OUTPUT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// A program with its arguments and what its environment has to say in addition.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    /// The program.
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,

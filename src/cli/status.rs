@@ -14,7 +14,7 @@ use crate::core::delivery::{LimitMode, Watched};
 use crate::host::ProjectContext;
 use crate::store::owner::is_held;
 use crate::wire::status::{
-    ChainState, DeliveryStatus, LaneStatus, LimitStatus, SilenceStatus, Status,
+    ChainState, DeliveryStatus, LaneStatus, LedgerStatus, LimitStatus, SilenceStatus, Status,
 };
 
 /// A context that is so full is worth a look.
@@ -73,6 +73,17 @@ fn silent(setting: &ProjectContext, why: &str) -> Result<Status, Failure> {
 fn text(status: &Status) -> ReportText {
     let mut out = ReportText::new();
     out.spans(&[(Tone::Strong, &status.project_root)]);
+    daemon(&mut out, status);
+    record(&mut out, &status.ledger);
+    agents(&mut out, status);
+    work(&mut out, status);
+    for notice in &status.notices {
+        out.spans(&[(Tone::Warning, "!         "), (Tone::Plain, notice)]);
+    }
+    out
+}
+
+fn daemon(out: &mut ReportText, status: &Status) {
     if status.running && !status.answers {
         let pid = status
             .pid
@@ -106,7 +117,9 @@ fn text(status: &Status) -> ReportText {
             (Tone::Faint, " (start it with `ctxrelay`)"),
         ]);
     }
-    let ledger = &status.ledger;
+}
+
+fn record(out: &mut ReportText, ledger: &LedgerStatus) {
     let chain = match ledger.chain {
         ChainState::Ok => Tone::Good,
         ChainState::Broken => Tone::Bad,
@@ -126,18 +139,21 @@ fn text(status: &Status) -> ReportText {
             },
         ),
     ]);
+}
+
+fn agents(out: &mut ReportText, status: &Status) {
     let agents = &status.agents;
     agent(
-        &mut out,
+        out,
         "claude    ",
         agents.claude.state,
         &agents.claude.delivery,
         &status.queue.claude,
         agents.claude.installed,
     );
-    fill(&mut out, &agents.claude.context);
+    fill(out, &agents.claude.context);
     attention(
-        &mut out,
+        out,
         agents.claude.silence.as_ref(),
         agents.claude.limit.as_ref(),
         agents.claude.cut_off,
@@ -148,21 +164,25 @@ fn text(status: &Status) -> ReportText {
             .filter(|_| agents.claude.tools_gone),
     );
     agent(
-        &mut out,
+        out,
         "codex     ",
         agents.codex.state,
         &agents.codex.delivery,
         &status.queue.codex,
         agents.codex.installed,
     );
-    fill(&mut out, &agents.codex.context);
+    fill(out, &agents.codex.context);
     attention(
-        &mut out,
+        out,
         agents.codex.silence.as_ref(),
         agents.codex.limit.as_ref(),
         agents.codex.cut_off,
         agents.codex.why.as_deref().filter(|_| agents.codex.held),
     );
+}
+
+/// Tasks, reviews and what waits for the operator.
+fn work(out: &mut ReportText, status: &Status) {
     let tasks = &status.tasks;
     out.spans(&[
         (Tone::Faint, "tasks     "),
@@ -200,10 +220,6 @@ fn text(status: &Status) -> ReportText {
             (Tone::Faint, " for you: `ctxrelay finality list`"),
         ]);
     }
-    for notice in &status.notices {
-        out.spans(&[(Tone::Warning, "!         "), (Tone::Plain, notice)]);
-    }
-    out
 }
 
 /// How full its context is, on a line below its agent.

@@ -21,7 +21,6 @@ const KILLED_FILE: &str = "killed";
 pub enum Endpoint {
     /// The control port on 127.0.0.1.
     Control {
-        /// The port.
         port: u16,
         /// The role's token. Never logged.
         token: String,

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 pub enum Agent {
     /// Claude Code.
     Claude,
-    /// Codex.
     Codex,
 }
 
@@ -53,7 +52,6 @@ impl fmt::Display for Agent {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Party {
-    /// An agent.
     Agent(Agent),
     /// The operator at the keyboard.
     Human,

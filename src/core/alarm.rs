@@ -35,7 +35,6 @@ pub enum Alarm {
     UnsignedDecision {
         /// Its number.
         seq: u64,
-        /// The proposal.
         proposal: EntryId,
         /// Why it is not believed.
         why: NotSigned,

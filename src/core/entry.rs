@@ -4,6 +4,7 @@
 
 mod approval;
 mod continuity;
+mod delivery;
 mod error_code;
 mod finality;
 mod finding;
@@ -16,8 +17,8 @@ use serde_json::{Map, Value};
 
 use super::agent::{Agent, AgentState, Party};
 use super::carried::CarriedEntry;
-use super::delivery::{DeliveryWay, OnBusy, Outcome};
-use super::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+use super::delivery::OnBusy;
+use super::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::whole::Whole;
 pub use approval::{
     ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep,
@@ -27,6 +28,7 @@ pub use continuity::{
     ChangedRules, Compaction, CompactionTrigger, ContinuityFact, ContinuityRecord, Inference,
     InferredValue, Reload, ReloadCause, ReloadStep, ReloadWay, RulesChange, TurnFiles,
 };
+pub use delivery::{DeliveryRecord, DeliveryResult};
 pub use error_code::ErrorCode;
 pub use finality::{FinalityDecision, FinalityProposal, WorkTree};
 pub use finding::{FINDING, FindingFacts, FindingRecord, FindingStep, REVIEW_FINDING};
@@ -322,72 +324,6 @@ impl ArtifactStatus {
             Self::Unknown => "unknown",
             Self::Skipped => "skipped",
             Self::TimedOut => "timed_out",
-        }
-    }
-}
-
-/// What became of one message. Attempts are not recorded here: they live in the queue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeliveryRecord {
-    /// The message or handoff.
-    pub message_id: EntryId,
-    /// The attempt that led here, if any was made.
-    pub attempt_id: Option<AttemptId>,
-    /// The receiver.
-    pub to: Agent,
-    /// Where the message stands now.
-    pub result: DeliveryResult,
-    /// What the sender was told.
-    pub outcome: Option<Outcome>,
-    /// By which way. An older record may say it in a word of its own, which is kept.
-    pub rung: Option<DeliveryWay>,
-    /// The turn in which it arrived.
-    pub turn_id: Option<TurnId>,
-    /// The first line of what the receiver was given: with the message's own words after it, and
-    /// its end, that was all.
-    pub given: Option<String>,
-}
-
-impl DeliveryRecord {
-    /// Whether nobody said that it was read, but a hook handed it into a turn and that turn came to
-    /// its end.
-    pub fn is_settled_by_turn(&self) -> bool {
-        self.result == DeliveryResult::Acknowledged && self.rung.is_some()
-    }
-}
-
-/// The states of a message that the ledger knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DeliveryResult {
-    /// There is proof that the receiver has it.
-    Confirmed,
-    /// The receiver acknowledged it (Claude's `ack`), or the turn that had it came to its end
-    /// ([`DeliveryRecord::is_settled_by_turn`]); implies confirmed.
-    Acknowledged,
-    /// It was refused and will not be tried again.
-    Rejected,
-    /// It waited too long.
-    Expired,
-    /// It may or may not have arrived; only the operator may send it again.
-    Ambiguous,
-    /// The operator took it back.
-    Cancelled,
-    /// The operator asked for another try, or wanted one for when a usage limit is over.
-    Requeued,
-}
-
-impl DeliveryResult {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Confirmed => "confirmed",
-            Self::Acknowledged => "acknowledged",
-            Self::Rejected => "rejected",
-            Self::Expired => "expired",
-            Self::Ambiguous => "ambiguous",
-            Self::Cancelled => "cancelled",
-            Self::Requeued => "requeued",
         }
     }
 }

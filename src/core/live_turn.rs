@@ -128,7 +128,6 @@ impl LiveTurn {
         self.left_out
     }
 
-    /// The plan.
     pub fn plan(&self) -> &[PlanStep] {
         &self.plan
     }

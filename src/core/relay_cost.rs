@@ -63,6 +63,5 @@ impl RelayCost {
 pub struct ShownChars {
     /// Descriptions of tools.
     pub tools: u64,
-    /// Instructions.
     pub instructions: u64,
 }

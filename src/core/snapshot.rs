@@ -310,10 +310,8 @@ pub struct UntoldDecision {
     pub hash: Option<LineHash>,
 }
 
-/// An artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactSnapshot {
-    /// Its id.
     pub id: EntryId,
     /// Its place in the ledger.
     pub seq: Seq,
@@ -325,10 +323,8 @@ pub struct ArtifactSnapshot {
     pub artifact: Artifact,
 }
 
-/// A note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoteSnapshot {
-    /// Its id.
     pub id: EntryId,
     /// Its place in the ledger.
     pub seq: Seq,

@@ -1,15 +1,10 @@
 //! What is given as somebody's word is given from the line that was recorded: whoever edits it in
 //! place while it waits has it given to nobody.
 
-use std::sync::Arc;
-
-use super::bodies::as_recorded;
 use super::owners::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::{DeliveryResult, ErrorCode};
-use crate::core::id::{EntryId, Seq};
-use crate::core::line_hash::LineHash;
-use crate::store::ledger::Stored;
+use crate::core::id::EntryId;
 
 /// The key of the notice about altered lines.
 const ALTERED: &str = "message_altered";
@@ -18,14 +13,6 @@ const ALTERED: &str = "message_altered";
 const OLDER_QUEUE: &str = "queue_put_back";
 
 impl Daemon {
-    /// A decision of the operator that is still to be told, if its line is the recorded one. Read at
-    /// the start, before there is a loop.
-    pub(super) fn untold(&self, seq: Seq, hash: Option<LineHash>) -> Option<Arc<Stored>> {
-        let recent = self.recorder.recent_entry(seq);
-        let stored = as_recorded(self.recorder.ledger(), recent, seq, hash);
-        stored.ok().flatten()
-    }
-
     /// The message is settled as what it is: given to nobody.
     pub(super) fn on_altered(&mut self, id: EntryId) {
         let Some(to) = self.outbox.get(&id).map(|row| row.to) else {

@@ -29,7 +29,6 @@ pub enum EndingWish {
 pub struct SessionEnding {
     /// How.
     pub(super) wish: EndingWish,
-    /// The session.
     pub(super) session: SessionId,
     /// What was read of it.
     pub(super) read: Result<CarryingRead, Refusal>,

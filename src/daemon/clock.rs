@@ -26,7 +26,6 @@ impl Clock {
         self.wall_ms += ms;
     }
 
-    /// Now, ms.
     pub fn now_ms(self) -> i64 {
         let since = i64::try_from(self.start.elapsed().as_millis()).unwrap_or(i64::MAX);
         self.wall_ms.saturating_add(since)

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::core::policy::{PolicyRules, SignOffMode};
+use crate::core::snapshot::GateInForce;
 use crate::store::dirs::UserDirs;
 use crate::wire::config::{Config, ExtractKeys, Gate, OnStart, ShareMode, policy};
 
@@ -51,6 +52,11 @@ impl Configuration {
     /// The gates that the operator trusts.
     pub(super) fn gates(&self) -> &[Gate] {
         &self.config.gates
+    }
+
+    /// The same, for who looks at a proposal.
+    pub(super) fn told_gates(&self) -> Vec<GateInForce> {
+        self.gates().iter().map(GateInForce::from).collect()
     }
 
     /// The operator's rules for the agents.

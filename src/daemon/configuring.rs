@@ -4,6 +4,7 @@ use std::io;
 
 use super::configuration::Configuration;
 use super::owners::Daemon;
+use super::space::space_changed;
 use crate::core::agent::Party;
 use crate::core::entry::{ErrorCode, LifecycleEvent};
 use crate::store::config::{Adopted, Loaded};
@@ -40,7 +41,7 @@ impl Daemon {
         }
         self.status_changed();
         self.recorder.space().set_limits(config.storage);
-        self.space_changed();
+        space_changed(self.recorder.space(), &mut self.notices, &self.clients);
     }
 
     /// Tells what became of a `config.json` of ContextRelay 3.

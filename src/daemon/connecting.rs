@@ -4,10 +4,13 @@
 use tokio::time::Instant;
 
 use super::attach::{ConnId, Outlet};
+use super::claude::tools;
 use super::clients::{ANSWER_MS, Clients, Newcomer, PlaceLost};
 use super::clock::now_ms;
+use super::outdated::is_up_to_date;
 use super::owners::Daemon;
 use super::peer::ClientProcess;
+use super::registering::know_agents;
 use super::reply::stopping;
 use crate::core::agent::Party;
 use crate::core::delivery::LadderInput;
@@ -42,13 +45,14 @@ impl Daemon {
         let now_ms = self.clock.now_ms();
         let receiver = self.clients.connect(conn, newcomer, now_ms)?;
         // The parent of a bridge or hook is an agent.
-        self.know_agents(agent.into_iter().collect());
+        let agent = agent.into_iter().collect();
+        know_agents(&mut self.agent_processes, &self.events, agent);
         // A hook says nothing about the doorbell beside it.
         if role != Role::Hook {
-            self.is_up_to_date(role);
+            is_up_to_date(&mut self.clients, &mut self.notices, role);
         }
         if role == Role::Claude {
-            self.tools_came(conn);
+            tools::came(&self.clients, &mut self.claude_processes, conn);
         }
         if receiver {
             self.receives(conn);
@@ -123,7 +127,6 @@ impl Daemon {
 
     /// Tells subscribers that `status/read` has news which no entry tells.
     pub(super) fn status_changed(&self) {
-        self.clients
-            .tell_subscribers(|| Notification::StatusChanged {});
+        self.clients.status_changed();
     }
 }

@@ -110,7 +110,6 @@ impl Contexts {
         self.of(agent).meter.turn_ended();
     }
 
-    /// A compaction begins.
     pub(super) fn compaction_begins(&mut self, agent: Agent) {
         let metered = self.of(agent);
         metered.before = metered.meter.used();

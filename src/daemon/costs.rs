@@ -93,7 +93,6 @@ impl Costs {
         }
     }
 
-    /// Of today.
     pub(super) fn today(&self, agent: Agent, now_ms: i64) -> RelayCost {
         let counted = self.counted.get(&agent);
         let of_today = counted.filter(|(of, _)| *of == day(now_ms));

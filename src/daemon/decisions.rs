@@ -2,12 +2,20 @@
 //! the decision. A crash that leaves the decision without them is mended at the next start, which
 //! the decision itself tells by whom it names.
 
-use super::owners::Daemon;
+use std::sync::Arc;
+
+use super::bodies::as_recorded;
+use super::inbox::note_head;
+use super::outbox::Outbox;
+use super::recorder::Recorder;
+use super::tree_commit::TreeCommit;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{Entry, EntryKind, FinalityDecision, Message};
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, Seq};
+use crate::core::line_hash::LineHash;
 use crate::core::snapshot::ProposalSnapshot;
+use crate::store::ledger::Stored;
 
 /// How much of the proposal is repeated, in characters: enough to know which one it is.
 const SUMMARY_CHARS: usize = 160;
@@ -15,74 +23,93 @@ const SUMMARY_CHARS: usize = 160;
 /// How many handoffs a message names; `task_state` has all.
 const HANDOFFS_NAMED: usize = 10;
 
-impl Daemon {
-    /// The messages that tell these agents of a decision.
-    pub(super) fn decision_messages(
-        &self,
-        entry: &Entry,
-        proposal: &ProposalSnapshot,
-        to: &[Agent],
-    ) -> Vec<Entry> {
-        let EntryKind::FinalityDecision(decision) = &entry.kind else {
-            return Vec::new();
+/// The messages that tell these agents of a decision.
+pub(super) fn decision_messages<T>(
+    recorder: &Recorder<T>,
+    commit: &TreeCommit,
+    entry: &Entry,
+    proposal: &ProposalSnapshot,
+    to: &[Agent],
+) -> Vec<Entry> {
+    let EntryKind::FinalityDecision(decision) = &entry.kind else {
+        return Vec::new();
+    };
+    let messages = to.iter().map(|agent| {
+        let by = match decision.is_auto() {
+            true => Party::System,
+            false => Party::Human,
         };
-        let messages = to.iter().map(|agent| {
-            let by = match decision.is_auto() {
-                true => Party::System,
-                false => Party::Human,
-            };
-            let mut message = self.entry(
-                by,
-                Some((*agent).into()),
-                EntryKind::Message(Message {
-                    on_busy: OnBusy::Queue,
-                    require_reply: false,
-                    handles: Vec::new(),
-                    in_reply_to: Some(decision.proposal_id.clone()),
-                    from_turn: None,
-                    decision: Some(entry.id.clone()),
-                }),
-                in_words(decision, proposal, *agent),
-                proposal.runtime_session.clone(),
-            );
-            self.note_head(&mut message);
-            message
-        });
-        messages.collect()
-    }
-
-    /// Takes a message up that was just recorded, if it is one that has to be delivered.
-    pub(super) fn track_recorded(&mut self, id: &EntryId) {
-        if let Some(message) = self.recorder.world().unsettled.get(id).cloned() {
-            self.outbox.track(id.clone(), &message);
-        }
-    }
-
-    /// After a start: records the messages about decisions that a crash left without them.
-    pub(super) fn tell_decisions(&mut self) {
-        let mut entries = Vec::new();
-        for untold in self.recorder.world().untold_decisions.values() {
-            let mut decided = self.recorder.world().decided_proposals.iter();
-            let proposal = decided.find(|decided| decided.id == untold.proposal_id);
-            let Some((proposal, stored)) = proposal.zip(self.untold(untold.seq, untold.hash))
-            else {
-                tracing::warn!(seq = %untold.seq, "a decision that nobody was told of is not there");
-                continue;
-            };
-            entries.extend(self.decision_messages(&stored.entry, proposal, &untold.to));
-        }
-        if entries.is_empty() {
-            return;
-        }
-        self.record_fact(
-            entries,
-            Box::new(|daemon, stored| {
-                for stored in stored.unwrap_or_default() {
-                    daemon.track_recorded(&stored.entry.id);
-                }
+        let mut message = recorder.entry(
+            by,
+            Some((*agent).into()),
+            EntryKind::Message(Message {
+                on_busy: OnBusy::Queue,
+                require_reply: false,
+                handles: Vec::new(),
+                in_reply_to: Some(decision.proposal_id.clone()),
+                from_turn: None,
+                decision: Some(entry.id.clone()),
             }),
+            in_words(decision, proposal, *agent),
+            proposal.runtime_session.clone(),
         );
+        note_head(commit, &mut message);
+        message
+    });
+    messages.collect()
+}
+
+/// Takes messages up that were just recorded, as far as they have to be delivered.
+pub(super) fn track_recorded<T>(
+    recorder: &Recorder<T>,
+    outbox: &mut Outbox,
+    recorded: &[Arc<Stored>],
+) {
+    for stored in recorded {
+        track(recorder, outbox, &stored.entry.id);
     }
+}
+
+/// As [`track_recorded`], of one entry.
+pub(super) fn track<T>(recorder: &Recorder<T>, outbox: &mut Outbox, id: &EntryId) {
+    if let Some(message) = recorder.world().unsettled.get(id) {
+        outbox.track(id.clone(), message);
+    }
+}
+
+/// After a start: the messages about decisions that a crash left without them.
+pub(super) fn untold_messages<T>(recorder: &Recorder<T>, commit: &TreeCommit) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for untold in recorder.world().untold_decisions.values() {
+        let mut decided = recorder.world().decided_proposals.iter();
+        let proposal = decided.find(|decided| decided.id == untold.proposal_id);
+        let stored = as_it_was_recorded(recorder, untold.seq, untold.hash);
+        let Some((proposal, stored)) = proposal.zip(stored) else {
+            tracing::warn!(seq = %untold.seq, "a decision that nobody was told of is not there");
+            continue;
+        };
+        let to = &untold.to;
+        entries.extend(decision_messages(
+            recorder,
+            commit,
+            &stored.entry,
+            proposal,
+            to,
+        ));
+    }
+    entries
+}
+
+/// The line of a decision, if it is the recorded one. Blocking: read before there is a loop.
+fn as_it_was_recorded<T>(
+    recorder: &Recorder<T>,
+    seq: Seq,
+    hash: Option<LineHash>,
+) -> Option<Arc<Stored>> {
+    let recent = recorder.recent_entry(seq);
+    as_recorded(recorder.ledger(), recent, seq, hash)
+        .ok()
+        .flatten()
 }
 
 /// What an agent reads of a decision. The operator's words come first and the agent's own last,

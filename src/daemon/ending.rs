@@ -23,7 +23,8 @@ impl Daemon {
             return;
         }
         self.stop_serving(stop.kill);
-        self.flush_refusals();
+        let counted = self.clients.refusals_mut().take(self.clock.now_ms());
+        self.note_refusals(counted);
         self.note_fact(
             Party::System,
             LifecycleEvent::DaemonStopped,

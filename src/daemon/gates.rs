@@ -39,7 +39,6 @@ pub(super) struct Gates {
 pub(super) enum ReleaseEnd {
     /// There is none.
     None,
-    /// It is recorded.
     Recorded(EntryId),
     /// It is recorded once the operator has signed it.
     Unsigned(Box<Entry>, ReleaseToSign),

@@ -11,9 +11,7 @@ pub struct Identity {
     pub fingerprint: String,
     /// When it started, ms since the epoch.
     pub started_ms: i64,
-    /// The control port.
     pub control_port: u16,
-    /// The proxy port.
     pub proxy_port: u16,
     /// It ends by itself when nothing is attached.
     pub detached: bool,

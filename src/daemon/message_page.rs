@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::bodies::{BodyOrder, NotRead, ReadBodies};
 use super::continuation::ThenStored;
-use super::inbox::answers;
+use super::inbox::{answers, enveloped};
 use super::owners::Daemon;
 use super::reply::{ReplySender, answer};
 use crate::core::agent::Agent;
@@ -180,7 +180,7 @@ impl Daemon {
             let question = query.reply_to;
             question.is_none_or(|question| answers(&body.stored.entry, question))
         });
-        Ok(body.map(|body| self.enveloped(&body, row.is_repeat())))
+        Ok(body.map(|body| enveloped(&self.identity, &body, row.is_repeat())))
     }
 
     /// These texts are on their way to an agent that asked: they are not offered by another way

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tokio::sync::mpsc;
 use tokio::time::sleep;
 
+use super::contexts::Contexts;
 use super::event::{Event, TranscriptRead};
-use super::owners::Daemon;
 use crate::adapters::claude::transcript;
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::Agent;
@@ -14,6 +15,9 @@ use crate::core::context_fill::ContextSource;
 use crate::core::context_meter::ContextReading;
 use crate::wire::claude::transcript::TranscriptEnd;
 use crate::wire::control::HookParams;
+
+/// The way back into the loop.
+type Events = mpsc::WeakSender<Event>;
 
 /// When the transcript is looked at. While a tool has just run, the answer that called it is on
 /// the disk.
@@ -26,138 +30,135 @@ const AFTER_TURN: &[Duration] = &[Duration::from_millis(250), Duration::from_mil
 /// The source of a `SessionStart` after a compaction.
 const COMPACT: &str = "compact";
 
-impl Daemon {
-    /// Codex's turns, as far as they say how its context grows.
-    pub(super) fn meter_codex(&mut self, fact: &CodexFact) {
-        match fact {
-            CodexFact::ThreadAdopted { thread_id } => {
-                self.contexts.converses(Agent::Codex, thread_id.as_str());
-            }
-            CodexFact::TurnStarted { .. } => self.contexts.turn_began(Agent::Codex),
-            CodexFact::TurnCompleted { .. } => self.contexts.turn_ended(Agent::Codex),
-            _ => {}
+/// Codex's turns, as far as they say how its context grows.
+pub(super) fn meter_codex(contexts: &mut Contexts, fact: &CodexFact) {
+    match fact {
+        CodexFact::ThreadAdopted { thread_id } => {
+            contexts.converses(Agent::Codex, thread_id.as_str());
         }
+        CodexFact::TurnStarted { .. } => contexts.turn_began(Agent::Codex),
+        CodexFact::TurnCompleted { .. } => contexts.turn_ended(Agent::Codex),
+        _ => {}
     }
+}
 
-    /// What Codex says of its context.
-    pub(super) fn codex_context(&mut self, used: u64, window: Option<u64>) {
+/// What Codex says of its context. Whether that is new.
+pub(super) fn codex_context(
+    contexts: &mut Contexts,
+    at_ms: i64,
+    used: u64,
+    window: Option<u64>,
+) -> bool {
+    let reading = ContextReading {
+        used,
+        source: ContextSource::Vendor,
+        window: window.map(|window| (window, ContextSource::Vendor)),
+        at_ms,
+    };
+    contexts.read(Agent::Codex, reading)
+}
+
+/// Codex's context was compacted. Its figures follow by themselves, before this or after.
+pub(super) fn codex_was_compacted(contexts: &mut Contexts, now_ms: i64) {
+    let left = contexts.used(Agent::Codex);
+    contexts.compacted(Agent::Codex, left, now_ms);
+}
+
+/// A hook of Claude's: which conversation it is in, and what its context does. Whether that is new.
+pub(super) fn meter_claude(
+    contexts: &mut Contexts,
+    events: &Events,
+    now_ms: i64,
+    params: &HookParams,
+) -> bool {
+    let path = params.transcript.as_deref().map(Path::new);
+    let Some(path) = path.filter(|path| path.is_absolute()) else {
+        return false;
+    };
+    contexts.converses(Agent::Claude, &path.to_string_lossy());
+    match (params.event.as_str(), params.detail.as_deref()) {
+        ("UserPromptSubmit", _) => contexts.turn_began(Agent::Claude),
+        ("Stop" | "StopFailure", _) => {
+            contexts.turn_ended(Agent::Claude);
+            look_at_transcript(contexts, events, AFTER_TURN);
+        }
+        ("SessionStart", Some(COMPACT)) => {
+            contexts.compacted(Agent::Claude, None, now_ms);
+            look_at_transcript(contexts, events, AFTER_TURN);
+            return true;
+        }
+        ("SessionStart" | "PostToolUse" | "PreCompact" | "PostCompact", _) => {
+            look_at_transcript(contexts, events, AT_ONCE);
+        }
+        _ => {}
+    }
+    false
+}
+
+/// What Claude gives to the person's status line. Whether that is new.
+pub(super) fn meter_status_line(contexts: &mut Contexts, now_ms: i64, params: &HookParams) -> bool {
+    let path = params.transcript.as_deref().map(Path::new);
+    let Some(path) = path.filter(|path| path.is_absolute()) else {
+        return false;
+    };
+    contexts.converses(Agent::Claude, &path.to_string_lossy());
+    let figures = params.context.unwrap_or_default();
+    let mut is_new = false;
+    if let Some(window) = figures.window {
+        is_new |= contexts.window_told(Agent::Claude, window, now_ms);
+    }
+    if let Some(used) = figures.used {
         let reading = ContextReading {
             used,
-            source: ContextSource::Vendor,
-            window: window.map(|window| (window, ContextSource::Vendor)),
-            at_ms: self.clock.now_ms(),
+            source: ContextSource::StatusLine,
+            window: None,
+            at_ms: now_ms,
         };
-        if self.contexts.read(Agent::Codex, reading) {
-            self.status_changed();
-        }
+        is_new |= contexts.read(Agent::Claude, reading);
     }
+    is_new
+}
 
-    /// Codex's context was compacted. Its figures follow by themselves, before this or after.
-    pub(super) fn codex_was_compacted(&mut self) {
-        let left = self.contexts.used(Agent::Codex);
-        let now_ms = self.clock.now_ms();
-        self.contexts.compacted(Agent::Codex, left, now_ms);
-        self.status_changed();
+/// The end of a transcript was read. Whether that is new.
+pub(super) fn on_transcript(contexts: &mut Contexts, at_ms: i64, read: TranscriptRead) -> bool {
+    if read.is_last {
+        contexts.looked();
     }
+    let Some(end) = read.end.filter(|_| contexts.is_transcript(&read.path)) else {
+        return false;
+    };
+    let reading = ContextReading {
+        used: end.used,
+        source: ContextSource::Transcript,
+        window: end.window,
+        at_ms,
+    };
+    contexts.read(Agent::Claude, reading)
+}
 
-    /// A hook of Claude's: which conversation it is in, and what its context does.
-    pub(super) fn meter_claude(&mut self, params: &HookParams) {
-        let path = params.transcript.as_deref().map(Path::new);
-        let Some(path) = path.filter(|path| path.is_absolute()) else {
-            return;
-        };
-        self.contexts
-            .converses(Agent::Claude, &path.to_string_lossy());
-        match (params.event.as_str(), params.detail.as_deref()) {
-            ("UserPromptSubmit", _) => self.contexts.turn_began(Agent::Claude),
-            ("Stop" | "StopFailure", _) => {
-                self.contexts.turn_ended(Agent::Claude);
-                self.look_at_transcript(AFTER_TURN);
-            }
-            ("SessionStart", Some(COMPACT)) => {
-                let now_ms = self.clock.now_ms();
-                self.contexts.compacted(Agent::Claude, None, now_ms);
-                self.status_changed();
-                self.look_at_transcript(AFTER_TURN);
-            }
-            ("SessionStart" | "PostToolUse" | "PreCompact" | "PostCompact", _) => {
-                self.look_at_transcript(AT_ONCE);
-            }
-            _ => {}
-        }
+/// Has the end of Claude's transcript read beside the loop, after each of these times.
+fn look_at_transcript(contexts: &mut Contexts, events: &Events, after: &'static [Duration]) {
+    let (Some(path), Some(events)) = (contexts.transcript(), events.upgrade()) else {
+        return;
+    };
+    if !contexts.may_look(after.len() > 1) {
+        return;
     }
-
-    /// What Claude gives to the person's status line.
-    pub(super) fn meter_status_line(&mut self, params: &HookParams) {
-        let path = params.transcript.as_deref().map(Path::new);
-        let Some(path) = path.filter(|path| path.is_absolute()) else {
-            return;
-        };
-        self.contexts
-            .converses(Agent::Claude, &path.to_string_lossy());
-        let figures = params.context.unwrap_or_default();
-        let now_ms = self.clock.now_ms();
-        let mut is_new = false;
-        if let Some(window) = figures.window {
-            is_new |= self.contexts.window_told(Agent::Claude, window, now_ms);
-        }
-        if let Some(used) = figures.used {
-            let reading = ContextReading {
-                used,
-                source: ContextSource::StatusLine,
-                window: None,
-                at_ms: now_ms,
+    let events = events.downgrade();
+    tokio::spawn(async move {
+        for (at, wait) in after.iter().enumerate() {
+            sleep(*wait).await;
+            let read = TranscriptRead {
+                end: read_end(path.clone()).await,
+                path: path.clone(),
+                is_last: at + 1 == after.len(),
             };
-            is_new |= self.contexts.read(Agent::Claude, reading);
+            let Some(events) = events.upgrade() else {
+                return;
+            };
+            let _ = events.send(Event::TranscriptRead(read)).await;
         }
-        if is_new {
-            self.status_changed();
-        }
-    }
-
-    /// The end of a transcript was read.
-    pub(super) fn on_transcript(&mut self, read: TranscriptRead) {
-        if read.is_last {
-            self.contexts.looked();
-        }
-        let Some(end) = read.end.filter(|_| self.contexts.is_transcript(&read.path)) else {
-            return;
-        };
-        let reading = ContextReading {
-            used: end.used,
-            source: ContextSource::Transcript,
-            window: end.window,
-            at_ms: self.clock.now_ms(),
-        };
-        if self.contexts.read(Agent::Claude, reading) {
-            self.status_changed();
-        }
-    }
-
-    /// Has the end of Claude's transcript read beside the loop, after each of these times.
-    fn look_at_transcript(&mut self, after: &'static [Duration]) {
-        let (Some(path), Some(events)) = (self.contexts.transcript(), self.events.upgrade()) else {
-            return;
-        };
-        if !self.contexts.may_look(after.len() > 1) {
-            return;
-        }
-        let events = events.downgrade();
-        tokio::spawn(async move {
-            for (at, wait) in after.iter().enumerate() {
-                sleep(*wait).await;
-                let read = TranscriptRead {
-                    end: read_end(path.clone()).await,
-                    path: path.clone(),
-                    is_last: at + 1 == after.len(),
-                };
-                let Some(events) = events.upgrade() else {
-                    return;
-                };
-                let _ = events.send(Event::TranscriptRead(read)).await;
-            }
-        });
-    }
+    });
 }
 
 async fn read_end(path: PathBuf) -> Option<TranscriptEnd> {

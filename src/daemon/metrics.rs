@@ -23,7 +23,7 @@ pub(super) fn render(daemon: &Daemon) -> String {
     registry.register(
         "contextrelay_codex_messages",
         "Messages and handoffs that Codex has",
-        counter(daemon.codex_messages()),
+        counter(world.delivered.get(&Agent::Codex).copied().unwrap_or(0)),
     );
     registry.register(
         "contextrelay_idle_opportunities_detected",
@@ -87,15 +87,4 @@ pub(super) fn render(daemon: &Daemon) -> String {
         tracing::error!("the metrics could not be written");
     }
     text
-}
-
-impl Daemon {
-    fn codex_messages(&self) -> u64 {
-        self.recorder
-            .world()
-            .delivered
-            .get(&Agent::Codex)
-            .copied()
-            .unwrap_or(0)
-    }
 }

@@ -26,8 +26,7 @@
 //! | [`Contexts`](contexts::Contexts) | how full the agents' contexts are | figures, turns, compactions | whether that is new |
 //! | [`Costs`](costs::Costs) | how much of ours each agent's model was given today | texts of ours | their sum |
 //! | [`Silences`](silence::Silences) | turns that run, and since when nothing is heard of them | signs, waits, ends, a look | [`SilenceStep`](silence::SilenceStep) |
-//! | [`RunningCommands`](running_commands::RunningCommands) | the commands that Codex runs right now | begins, ends | the latest one |
-//! | [`LiveTurn`](crate::core::live_turn::LiveTurn) | what Codex's turn has done so far, and its plan | begins, what it did, ends | the same, for who looks |
+//! | [`ShownTurn`](shown_turn::ShownTurn) | what Codex's turn does right now, has done so far, and plans | commands, what it did, its end | the same, for who looks |
 //! | [`Operations`](operations::Operations) | fault, stop, takeover, work beside the loop, since when nobody needs it | each of these, a deadline | whether it goes on, the refusal of what comes too late |
 //! | [`Alarms`](tamper::Alarms) | the watch over the project's files, when `current` is put back | facts of the watch | what is due |
 //! | [`Configuration`](configuration::Configuration) | `config.json` as it counts now | what was read | timeouts |
@@ -48,7 +47,8 @@
 //! | `Board`, [`LoopTimes`](loop_times::LoopTimes) | what others read on the disk; how long the loop was busy | the state of now; a time | |
 //! | [`Identity`](identity::Identity), `dirs`, [`Clock`](clock::Clock) | what does not change in a daemon's life; the project's folders; the time that the machines of delivery are told | | |
 //! | `events` | the way back into the loop for what is done beside it | | |
-//! | `coordinator_told`, `is_importing` | up to which change Codex was told who writes to git; that findings of a review are on their way to the record | | |
+//! | [`Imports`](imports::Imports) | whether findings of a review are on their way to the record | findings | what keeps the next ones away |
+//! | `coordinator_told` | up to which change Codex was told who writes to git | | |
 //!
 //! An owner does not know the loop, nor another owner's fields. A file with `impl Daemon` is a flow
 //! over several owners; a command that needs a few of them is a function over these:
@@ -119,6 +119,7 @@ pub mod control;
 mod costs;
 mod decisions;
 mod deletion;
+mod delivery_record;
 mod digest;
 mod effects;
 mod ending;
@@ -132,6 +133,7 @@ pub mod handle;
 mod handoff_dedup;
 mod held_effects;
 mod identity;
+mod imports;
 mod inbox;
 mod inferences;
 mod inferring;
@@ -173,6 +175,7 @@ mod running_commands;
 mod sending_again;
 mod settings;
 mod show;
+mod shown_turn;
 mod signing;
 mod silence;
 mod space;

@@ -1,21 +1,17 @@
 //! [`Operations`]: whether the daemon goes on: what of ours failed, that it stops, that another
-//! process goes on in its place, and since when nobody needs it.
+//! process goes on in its place ([`Leaving`]), and since when nobody needs it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::Instant;
 
 use super::fault::{DaemonFault, FaultSlot};
 use super::reply::stopping;
-use super::running::Replacement;
 use super::stop::Stop;
 use super::takeover::Leaving;
 use super::under_way::UnderWay;
-use crate::adapters::codex::passed::Passed;
-use crate::wire::control::{Refusal, RefusalCode};
+use crate::wire::control::Refusal;
 
 /// How, when and for whom the daemon ends.
 #[derive(Debug, Default)]
@@ -23,10 +19,7 @@ pub(super) struct Operations {
     /// What of ours failed, so that it ends; told to whoever has a handle, too.
     fault: FaultSlot,
     stopping: Option<Stop>,
-    /// It stops because another process goes on.
-    leaving: Option<Leaving>,
-    /// Where to ask for that; `None` where nobody can do it.
-    successors: Option<mpsc::Sender<Replacement>>,
+    takeover: Leaving,
     /// Since when nobody needs it.
     idle_since: Option<Instant>,
     /// Held by what is being done beside the loop.
@@ -74,8 +67,7 @@ impl Operations {
         let Some(stop) = self.stopping else {
             return false;
         };
-        let left = self.leaving.as_ref().is_none_or(Leaving::is_over);
-        left && !is_recording || Instant::now() >= stop.by
+        self.takeover.is_over() && !is_recording || Instant::now() >= stop.by
     }
 
     /// Something is being done beside the loop, and the loop is to hear of its end.
@@ -88,75 +80,19 @@ impl Operations {
         Arc::strong_count(&self.beside) > 1
     }
 
-    /// Where to ask for another process that goes on.
-    pub(super) fn take_successors(&mut self, successors: mpsc::Sender<Replacement>) {
-        self.successors = Some(successors);
+    /// Whether another process is to go on, and how far that is.
+    pub(super) fn takeover(&self) -> &Leaving {
+        &self.takeover
     }
 
-    /// Asks for another process that goes on.
-    ///
-    /// # Errors
-    ///
-    /// When that was asked for already, or when nobody can do it.
-    pub(super) fn ask_successor(
-        &self,
-        replacement: Replacement,
-    ) -> Result<(), TrySendError<Replacement>> {
-        match &self.successors {
-            Some(successors) => successors.try_send(replacement),
-            None => Err(TrySendError::Closed(replacement)),
-        }
-    }
-
-    /// Another process is to go on.
-    pub(super) fn begin_leaving(&mut self) {
-        self.leaving = Some(Leaving::default());
-    }
-
-    pub(super) fn is_leaving(&self) -> bool {
-        self.leaving.is_some()
-    }
-
-    /// The Codex adapter is to let go. Whether that is to be asked of it now.
-    pub(super) fn begin_release(&mut self) -> bool {
-        self.leaving.as_mut().is_some_and(Leaving::ask_adapter)
-    }
-
-    /// The Codex adapter let go, with what it leaves; or failed to.
-    pub(super) fn adapter_left(&mut self, passed: Option<Passed>) {
-        if let Some(leaving) = &mut self.leaving {
-            leaving.adapter_left(passed);
-        }
-    }
-
-    /// The Codex adapter has told everything.
-    pub(super) fn adapter_is_silent(&mut self) {
-        if let Some(leaving) = &mut self.leaving {
-            leaving.adapter_is_silent();
-        }
-    }
-
-    /// What the Codex adapter leaves to the next process; `None` when that has to begin without.
-    /// `is_settled`: nothing is on its way to the record.
-    pub(super) fn take_passed(&mut self, is_settled: bool) -> Option<Passed> {
-        let leaving = self.leaving.take()?;
-        if !is_settled || !leaving.is_over() {
-            tracing::error!("the daemon cannot hand over what is under way; it ends instead");
-            return None;
-        }
-        leaving.into_passed()
+    /// What of it changes.
+    pub(super) fn takeover_mut(&mut self) -> &mut Leaving {
+        &mut self.takeover
     }
 
     /// Refuses because the daemon ends, or goes on elsewhere.
     pub(super) fn refusal(&self) -> Refusal {
-        match self.leaving {
-            None => stopping(),
-            Some(_) => Refusal::new(
-                RefusalCode::DaemonMoving,
-                "the daemon goes on in another process",
-                "the call was not carried out; repeat it in a moment",
-            ),
-        }
+        self.takeover.refusal().unwrap_or_else(stopping)
     }
 
     /// Whether nobody needs the daemon just now. Anything that happens begins the count again.

@@ -2,40 +2,39 @@
 
 use tokio::time::Instant;
 
-use super::owners::Daemon;
+use super::clients::Clients;
+use super::notices::Notices;
 use crate::wire::control::Role;
 
-impl Daemon {
-    /// One was refused just now.
-    pub(super) fn came_outdated(&mut self, role: Role) {
-        let Some((key, text)) = notice(role) else {
-            return;
-        };
-        self.clients.outdated_mut().refused(role, Instant::now());
-        if self.notices.set(key, text) {
-            tracing::warn!(role = role.as_str(), "{text}");
-            self.status_changed();
-        }
+/// One was refused just now.
+pub(super) fn came_outdated(clients: &mut Clients, notices: &mut Notices, role: Role) {
+    let Some((key, text)) = notice(role) else {
+        return;
+    };
+    clients.outdated_mut().refused(role, Instant::now());
+    if notices.set(key, text) {
+        tracing::warn!(role = role.as_str(), "{text}");
+        clients.status_changed();
     }
+}
 
-    /// One of this role came in: it has reconnected.
-    pub(super) fn is_up_to_date(&mut self, role: Role) {
-        if self.clients.outdated_mut().came_in(role) {
-            self.forget_outdated(role);
-        }
+/// One of this role came in: it has reconnected.
+pub(super) fn is_up_to_date(clients: &mut Clients, notices: &mut Notices, role: Role) {
+    if clients.outdated_mut().came_in(role) {
+        forget(clients, notices, role);
     }
+}
 
-    /// Forgets those that have ended.
-    pub(super) fn outdated_deadline(&mut self) {
-        for role in self.clients.outdated_mut().take_gone(Instant::now()) {
-            self.forget_outdated(role);
-        }
+/// Forgets those that have ended.
+pub(super) fn outdated_deadline(clients: &mut Clients, notices: &mut Notices) {
+    for role in clients.outdated_mut().take_gone(Instant::now()) {
+        forget(clients, notices, role);
     }
+}
 
-    fn forget_outdated(&mut self, role: Role) {
-        if notice(role).is_some_and(|(key, _)| self.notices.clear(key)) {
-            self.status_changed();
-        }
+fn forget(clients: &Clients, notices: &mut Notices, role: Role) {
+    if notice(role).is_some_and(|(key, _)| notices.clear(key)) {
+        clients.status_changed();
     }
 }
 

@@ -20,6 +20,7 @@ use super::given_heads::GivenHeads;
 use super::handoff_dedup::HandoffDedup;
 use super::held_effects::HeldEffects;
 use super::identity::Identity;
+use super::imports::Imports;
 use super::inferences::Inferences;
 use super::limits::Limits;
 use super::loop_times::LoopTimes;
@@ -34,7 +35,7 @@ use super::reloads::Reloads;
 use super::reminders::Reminders;
 use super::renderings::Renderings;
 use super::rules_watch::RulesWatch;
-use super::running_commands::RunningCommands;
+use super::shown_turn::ShownTurn;
 use super::silence::Silences;
 use super::spoken_turns::SpokenTurns;
 use super::tamper::Alarms;
@@ -42,7 +43,6 @@ use super::touched_files::TouchedFiles;
 use super::tree_commit::TreeCommit;
 use super::work_lane::WorkLane;
 use crate::core::id::Seq;
-use crate::core::live_turn::LiveTurn;
 use crate::store::dirs::ProjectDirs;
 use crate::store::publisher::Board;
 
@@ -61,8 +61,7 @@ pub struct Daemon {
     pub(super) claude_processes: ClaudeProcesses,
     pub(super) codex: CodexLane,
     pub(super) silences: Silences,
-    pub(super) running_commands: RunningCommands,
-    pub(super) live_turn: LiveTurn,
+    pub(super) shown_turn: ShownTurn,
     pub(super) limits: Limits,
     pub(super) contexts: Contexts,
     pub(super) costs: Costs,
@@ -92,8 +91,7 @@ pub struct Daemon {
     pub(super) loop_times: LoopTimes,
     pub(super) readers: Readers,
     pub(super) gates: Gates,
-    /// Findings of a review are on their way to the record: others that come now could be the same.
-    pub(super) is_importing: bool,
+    pub(super) imports: Imports,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -129,8 +127,7 @@ impl Daemon {
             claude_processes: ClaudeProcesses::default(),
             codex,
             silences: Silences::default(),
-            running_commands: RunningCommands::default(),
-            live_turn: LiveTurn::default(),
+            shown_turn: ShownTurn::default(),
             limits: Limits::default(),
             contexts: Contexts::default(),
             costs: Costs::default(),
@@ -158,7 +155,7 @@ impl Daemon {
             loop_times: LoopTimes::default(),
             readers: Readers::default(),
             gates: Gates::default(),
-            is_importing: false,
+            imports: Imports::default(),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::bodies::{
 };
 use super::continuation::ThenRead;
 use super::event::Event;
+use super::inbox::says_whether_head_moved;
 use super::owners::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
@@ -69,7 +70,7 @@ impl Daemon {
             hash: known.and_then(|message| message.hash),
             wants_commit: recent
                 .as_ref()
-                .is_none_or(|stored| self.says_whether_head_moved(&stored.entry)),
+                .is_none_or(|stored| says_whether_head_moved(&self.identity, &stored.entry)),
             recent,
         })
     }

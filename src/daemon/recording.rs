@@ -4,11 +4,16 @@
 
 use std::sync::Arc;
 
+use super::clients::Counted;
 use super::continuation::Then;
 use super::fault::DaemonFault;
+use super::foreign::{alarm_entry, told_of_alarms};
+use super::operator_refusals::refusals_entry;
 use super::owners::Daemon;
 use super::recorder::{LEDGER_UNWRITABLE, RecorderAction};
+use super::space::space_changed;
 use crate::core::agent::Party;
+use crate::core::alarm::Alarm;
 use crate::core::delivery::ClaudeInput;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::RuntimeSession;
@@ -49,6 +54,10 @@ impl Daemon {
         content: impl Into<String>,
     ) {
         let entry = self.entry(source, None, kind, content, None);
+        self.note(entry);
+    }
+
+    fn note(&mut self, entry: Entry) {
         self.record(
             vec![entry],
             Box::new(|_, result| {
@@ -59,6 +68,14 @@ impl Daemon {
         );
     }
 
+    /// Appends how often somebody else gave an operator's command, where that is to be said now.
+    pub(super) fn note_refusals(&mut self, counted: Option<Counted>) {
+        if let Some(counted) = counted {
+            let entry = refusals_entry(&self.recorder, counted);
+            self.note(entry);
+        }
+    }
+
     /// As [`Self::note_fact`], for what a later start goes by: it is kept while the disk refuses.
     pub(super) fn keep_fact(
         &mut self,
@@ -67,6 +84,13 @@ impl Daemon {
         content: impl Into<String>,
     ) {
         let entry = self.entry(source, None, kind, content, None);
+        self.record_mere_fact(entry);
+    }
+
+    /// Records an alarm, which is kept outside of the project until the record has it.
+    pub(super) fn raise_alarm(&mut self, alarm: &Alarm) {
+        tracing::warn!(text = alarm.text(), "alarm");
+        let entry = alarm_entry(&self.recorder, alarm);
         self.record_mere_fact(entry);
     }
 
@@ -123,8 +147,10 @@ impl Daemon {
                     }
                     self.claude_hears(ClaudeInput::Recordable);
                 }
-                RecorderAction::SpaceChanged => self.space_changed(),
-                RecorderAction::Foreign(alarm) => self.raise_alarm(alarm),
+                RecorderAction::SpaceChanged => {
+                    space_changed(self.recorder.space(), &mut self.notices, &self.clients)
+                }
+                RecorderAction::Foreign(alarm) => self.raise_alarm(&alarm),
                 RecorderAction::WriterGone => self.operations.fail(DaemonFault::Writer),
             }
         }
@@ -136,7 +162,8 @@ impl Daemon {
             self.clients
                 .tell_subscribers(|| Notification::Entry(Arc::clone(stored)));
         }
-        self.told_of_alarms(entries);
+        let (notices, clients) = (&mut self.notices, &self.clients);
+        told_of_alarms(&self.recorder, notices, clients, entries);
         self.look_for_work(entries);
     }
 }

@@ -2,48 +2,53 @@
 
 use tokio::sync::mpsc;
 
+use super::agent_processes::AgentProcesses;
 use super::attach::ConnId;
+use super::clients::Clients;
 use super::event::Event;
-use super::owners::Daemon;
 use crate::adapters::process::StartedProcess;
 use crate::wire::control::{Refusal, RefusalCode, Reply};
 
-impl Daemon {
-    /// These processes are agents'.
-    pub(super) fn know_agents(&mut self, processes: Vec<StartedProcess>) {
-        for process in processes {
-            self.agent_processes.know(process);
-        }
-        let (Some(known), Some(events)) = (self.agent_processes.crowd(), self.events.upgrade())
-        else {
-            return;
-        };
-        tokio::spawn(async move {
-            let ended = tokio::task::spawn_blocking(|| {
-                let ended = known.into_iter().filter(|process| !process.lives());
-                ended.collect()
-            });
-            let ended = ended.await.unwrap_or_default();
-            let _ = events.send(Event::AgentsEnded(ended)).await;
+/// These processes are agents'.
+pub(super) fn know_agents(
+    agents: &mut AgentProcesses,
+    events: &mpsc::WeakSender<Event>,
+    processes: Vec<StartedProcess>,
+) {
+    for process in processes {
+        agents.know(process);
+    }
+    let (Some(known), Some(events)) = (agents.crowd(), events.upgrade()) else {
+        return;
+    };
+    tokio::spawn(async move {
+        let ended = tokio::task::spawn_blocking(|| {
+            let ended = known.into_iter().filter(|process| !process.lives());
+            ended.collect()
         });
-    }
+        let ended = ended.await.unwrap_or_default();
+        let _ = events.send(Event::AgentsEnded(ended)).await;
+    });
+}
 
-    /// The process at the other end is about to become an agent. It names nobody but itself, so
-    /// that whoever may connect may say it.
-    pub(super) fn register_agent(&mut self, conn: ConnId) -> Result<Reply, Refusal> {
-        let process = self.clients.get(conn).and_then(|it| it.process.clone());
-        match process {
-            Some(process) => {
-                self.know_agents(vec![process]);
-                Ok(Reply::Done)
-            }
-            None => Err(Refusal::new(
-                RefusalCode::NoProcess,
-                "the system does not say which process this is",
-                "register over the operator's socket",
-            )),
-        }
-    }
+/// The process at the other end is about to become an agent. It names nobody but itself, so that
+/// whoever may connect may say it.
+pub(super) fn register_agent(
+    clients: &Clients,
+    agents: &mut AgentProcesses,
+    events: &mpsc::WeakSender<Event>,
+    conn: ConnId,
+) -> Result<Reply, Refusal> {
+    let process = clients.get(conn).and_then(|it| it.process.clone());
+    let Some(process) = process else {
+        return Err(Refusal::new(
+            RefusalCode::NoProcess,
+            "the system does not say which process this is",
+            "register over the operator's socket",
+        ));
+    };
+    know_agents(agents, events, vec![process]);
+    Ok(Reply::Done)
 }
 
 /// Has the loop know of agents' processes, before it hears of anything that they did. Which ones
@@ -67,7 +72,6 @@ mod tests {
     use std::process::{Child, Command, Stdio};
 
     use super::*;
-    use crate::daemon::agent_processes::AgentProcesses;
 
     fn cat() -> Child {
         Command::new("cat").stdin(Stdio::piped()).spawn().unwrap()

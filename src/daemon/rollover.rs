@@ -16,7 +16,9 @@ use std::time::Duration;
 
 use super::clock::now_ms;
 use super::deletion::Deletion;
+use super::foreign::open_alarms;
 use super::owners::Daemon;
+use super::signing::signing_as_it_is;
 use crate::core::agent::Party;
 use crate::core::entry::{
     AgentChanged, ApprovalStep, DeliveryResult, Entry, EntryKind, ErrorCode, Fate, Predecessor,
@@ -112,9 +114,9 @@ impl Daemon {
         }
         let mut first = vec![begins];
         // Before what is carried on: of that, too, only what is signed counts.
-        first.extend(self.signing_as_it_is());
+        first.extend(signing_as_it_is(&self.recorder));
         first.extend(carried);
-        first.extend(self.open_alarms());
+        first.extend(open_alarms(&self.recorder));
         first.extend(self.agents_as_they_are(fate));
         let head = before.head.clone();
         let (world, stored) = match self.recorder.go_on_as(next, head, first, APPEND) {

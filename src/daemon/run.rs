@@ -23,8 +23,13 @@ use tokio::time::{Instant, sleep_until};
 
 use super::event::Event;
 use super::fault::{DaemonFault, Ended};
+use super::metering::on_transcript;
+use super::operator_refusals::next_refusals;
+use super::outdated::{came_outdated, outdated_deadline};
 use super::owners::Daemon;
+use super::registering::know_agents;
 use super::reply::answer;
+use super::show::show;
 use super::stop::Stop;
 use crate::core::delivery::LimitInput;
 use crate::wire::control::Reply;
@@ -82,7 +87,7 @@ impl Daemon {
             self.on_deadline();
         }
         self.watch_idleness();
-        self.show();
+        show(&self.clients, &self.codex, &mut self.board);
         self.loop_times.took(kind, begun.elapsed());
         (!self.may_stop()).then(|| self.next_deadline())
     }
@@ -113,7 +118,7 @@ impl Daemon {
                 let welcome = self.connect(conn, hello, operator, process, outlet);
                 let _ = reply.send(welcome);
             }
-            Event::Outdated { role } => self.came_outdated(role),
+            Event::Outdated { role } => came_outdated(&mut self.clients, &mut self.notices, role),
             Event::Heard { conn } => self.heard(conn),
             Event::Disconnected { conn } => self.disconnect(conn),
             Event::Command {
@@ -128,7 +133,11 @@ impl Daemon {
                 self.limit_input(agent, LimitInput::Checked(checked));
                 self.status_changed();
             }
-            Event::TranscriptRead(read) => self.on_transcript(read),
+            Event::TranscriptRead(read) => {
+                if on_transcript(&mut self.contexts, self.clock.now_ms(), read) {
+                    self.status_changed();
+                }
+            }
             Event::ClaudeSpoke(spoke) => self.on_claude_spoke(spoke),
             Event::WordsRead(read) => self.on_words_read(read),
             Event::RulesLooked(looked) => self.on_rules_looked(*looked),
@@ -168,7 +177,9 @@ impl Daemon {
             Event::ApprovalUnanswered(id) => self.approvals.failed(&id),
             Event::BodiesRead(found) => self.on_bodies_read(*found),
             Event::Altered(id) => self.on_altered(id),
-            Event::AgentsSeen(processes) => self.know_agents(processes),
+            Event::AgentsSeen(processes) => {
+                know_agents(&mut self.agent_processes, &self.events, processes)
+            }
             Event::AgentsEnded(ended) => self.agent_processes.forget(&ended),
             Event::AgentsKnown { reply } => {
                 let _ = reply.send(self.agent_processes.known());
@@ -176,9 +187,10 @@ impl Daemon {
             Event::Metrics { reply } => {
                 let _ = reply.send(super::metrics::render(self));
             }
-            Event::CodexSilent => self.operations.adapter_is_silent(),
+            Event::CodexSilent => self.operations.takeover_mut().adapter_is_silent(),
             Event::CodexLeft(passed) => {
-                self.operations.adapter_left(passed.map(|passed| *passed));
+                let passed = passed.map(|passed| *passed);
+                self.operations.takeover_mut().adapter_left(passed);
             }
             Event::Leave { reply } => self.leave(reply),
             Event::Shutdown { kill } => self.stop(Stop::now(kill)),
@@ -203,7 +215,7 @@ impl Daemon {
             .chain(self.next_look_at_silence())
             .chain(self.next_limit_deadline())
             .chain(self.next_probe())
-            .chain(self.next_refusals())
+            .chain(next_refusals(&self.clients, &self.clock))
             .chain(self.clients.outdated().next_deadline())
             .chain(self.recorder.next_deadline())
             .chain(self.alarms.next_deadline())
@@ -225,8 +237,9 @@ impl Daemon {
         self.look_at_silences();
         self.limit_deadline();
         self.probe_deadline();
-        self.refusals_deadline();
-        self.outdated_deadline();
+        let counted = self.clients.refusals_mut().due(self.clock.now_ms());
+        self.note_refusals(counted);
+        outdated_deadline(&mut self.clients, &mut self.notices);
         self.write_again();
         self.watch_deadline();
         self.render_deadline();

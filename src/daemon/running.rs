@@ -1,14 +1,11 @@
-//! [`Running`]: a daemon, seen by whoever hosts it; and [`Replacement`]: what only the host can do.
-
-use std::path::PathBuf;
+//! [`Running`]: a daemon, as its host sees it.
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::fault::DaemonFault;
 use super::handle::DaemonHandle;
-use super::reply::ReplySender;
-use super::takeover::Takeover;
+use super::takeover::{Replacement, Takeover};
 use crate::store::published::Published;
 
 /// A daemon that runs.
@@ -39,13 +36,4 @@ impl Running {
             Err(_) => Err(DaemonFault::Loop),
         }
     }
-}
-
-/// The operator wants another program to go on.
-#[derive(Debug)]
-pub struct Replacement {
-    /// The program, absolute.
-    pub program: PathBuf,
-    /// Whether it has begun.
-    pub reply: ReplySender,
 }

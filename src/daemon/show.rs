@@ -2,26 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use super::owners::Daemon;
+use super::clients::Clients;
+use super::codex_lane::CodexLane;
 use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
-use crate::store::publisher::PublishedState;
+use crate::store::publisher::{Board, PublishedState};
 
-impl Daemon {
-    /// Has the disk show who is there now.
-    pub(super) fn show(&mut self) {
-        let mut participants: BTreeSet<_> = self
-            .clients
-            .bridges()
-            .filter(|(_, bridge)| !bridge.doorbell)
-            .map(|(_, bridge)| (bridge.hello.runtime_session_id.clone(), Agent::Claude))
-            .collect();
-        if self.codex.state().is_attached() {
-            participants.insert((RuntimeSession::default(), Agent::Codex));
-        }
-        self.board.set(PublishedState {
-            app_server_port: self.codex.app_server_port(),
-            participants,
-        });
+/// Has the disk show who is there now.
+pub(super) fn show(clients: &Clients, codex: &CodexLane, board: &mut Board) {
+    let mut participants: BTreeSet<_> = clients
+        .bridges()
+        .filter(|(_, bridge)| !bridge.doorbell)
+        .map(|(_, bridge)| (bridge.hello.runtime_session_id.clone(), Agent::Claude))
+        .collect();
+    if codex.state().is_attached() {
+        participants.insert((RuntimeSession::default(), Agent::Codex));
     }
+    board.set(PublishedState {
+        app_server_port: codex.app_server_port(),
+        participants,
+    });
 }

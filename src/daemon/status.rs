@@ -1,5 +1,6 @@
 //! [`Status`] of a running daemon, from the folded world and what is attached right now.
 
+use super::claude::tools;
 use super::clock::now_ms;
 use super::owners::Daemon;
 use crate::core::agent::{Agent, AgentState};
@@ -55,13 +56,13 @@ impl Daemon {
                     since: self.state_since(Agent::Claude, claude.state, claude.since_ms),
                     delivery: self.claude_delivery(),
                     pid: claude.pid,
-                    why: self.claude_tools_gone().or(claude.why),
+                    why: tools::gone(&self.clients, &self.claude_processes).or(claude.why),
                     installed: self.identity.claude_program.is_some(),
                     unread: self.outbox.lane(Agent::Claude).count() as u64,
                     silence: self.silences.status(Agent::Claude, clock_ms),
                     limit: self.limits.status(Agent::Claude, clock_ms),
                     cut_off: self.cut_off(Agent::Claude).len() as u64,
-                    tools_gone: self.claude_tools_gone().is_some(),
+                    tools_gone: tools::gone(&self.clients, &self.claude_processes).is_some(),
                     context: self.contexts.fill(Agent::Claude),
                     continuity: self.continuity_status(Agent::Claude),
                 },
@@ -72,7 +73,7 @@ impl Daemon {
                     thread_id: parts.thread_id,
                     turn_id: parts.turn_id,
                     turn_text: codex.turn_text,
-                    command: self.running_commands.latest(),
+                    command: self.shown_turn.command(),
                     app_server: parts.app_server,
                     tui: parts.tui,
                     why: parts.trouble.or(codex.why),
@@ -103,7 +104,7 @@ impl Daemon {
             findings: FindingsStatus::of(self.recorder.world()),
             finality: FinalityStatus::of(self.recorder.world(), self.sign_off()),
             gates: GatesStatus {
-                in_force: self.told_gates(),
+                in_force: self.configuration.told_gates(),
                 running: self.gates.running(),
             },
             approvals: ApprovalsStatus {

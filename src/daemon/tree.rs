@@ -1,32 +1,38 @@
 //! Reads the work tree's state off the loop: `git` may take its time.
 
+use tokio::sync::mpsc;
+
 use super::event::{Event, TreePurpose};
-use super::owners::Daemon;
+use super::recorder::Recorder;
+use super::tree_commit::TreeCommit;
 use crate::adapters::git::TreeReading;
 
-impl Daemon {
-    pub(super) fn read_tree(&self, purpose: TreePurpose) {
-        let Some(events) = self.events.upgrade() else {
-            return;
+/// Has the loop go on with `purpose` once the tree was read.
+pub(super) fn read_tree<T>(
+    recorder: &Recorder<T>,
+    commit: &TreeCommit,
+    events: &mpsc::WeakSender<Event>,
+    purpose: TreePurpose,
+) {
+    let Some(events) = events.upgrade() else {
+        return;
+    };
+    let approved = recorder.world().approved_tree.clone();
+    let commit = commit.clone();
+    tokio::spawn(async move {
+        // For the messages that may come of it.
+        commit.read().await;
+        let read = move || TreeReading::since(commit.root(), approved.as_ref());
+        let read = tokio::task::spawn_blocking(read).await.ok().flatten();
+        let (tree, changed) = match read {
+            Some(read) => (Some(read.tree), read.changed),
+            None => (None, None),
         };
-        let root = self.dirs.root.clone();
-        let approved = self.recorder.world().approved_tree.clone();
-        let commit = self.commit.clone();
-        tokio::spawn(async move {
-            // For the messages that may come of it.
-            commit.read().await;
-            let read = move || TreeReading::since(&root, approved.as_ref());
-            let read = tokio::task::spawn_blocking(read).await.ok().flatten();
-            let (tree, changed) = match read {
-                Some(read) => (Some(read.tree), read.changed),
-                None => (None, None),
-            };
-            let event = Event::TreeRead {
-                purpose,
-                tree,
-                changed,
-            };
-            let _ = events.send(event).await;
-        });
-    }
+        let event = Event::TreeRead {
+            purpose,
+            tree,
+            changed,
+        };
+        let _ = events.send(event).await;
+    });
 }

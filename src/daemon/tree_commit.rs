@@ -5,7 +5,7 @@
 //! one answers all that have asked meanwhile. So a project on a disk that hangs holds up one
 //! thread, each asker for half a second, and the loop not at all.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -44,6 +44,11 @@ impl TreeCommit {
                 ..Reading::default()
             })),
         }
+    }
+
+    /// The work tree: the project's folder.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// As it was read last; `None` where it cannot be told.

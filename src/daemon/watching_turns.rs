@@ -9,7 +9,6 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::ClaudeInput;
 use crate::core::entry::ErrorCode;
 use crate::core::envelope::age;
-use crate::core::live_turn::{LiveAct, LiveTurn, PlanStep};
 use crate::wire::config::Config;
 
 impl Daemon {
@@ -61,55 +60,16 @@ impl Daemon {
             | CodexFact::TurnCompleted { .. }
             | CodexFact::ServerLost { .. }
             | CodexFact::Unavailable { .. } => {
-                self.running_commands.are_over();
-                self.live_turn.is_over();
+                self.shown_turn.is_over();
                 self.turn_is_over(Agent::Codex);
             }
             CodexFact::TurnStarted { .. } => {
-                self.live_turn.begin();
+                self.shown_turn.begin();
                 self.turn_lives(Agent::Codex);
             }
             CodexFact::Sign => self.turn_lives(Agent::Codex),
-            CodexFact::ThreadAdopted { .. } => {
-                self.running_commands.are_over();
-                self.live_turn = LiveTurn::default();
-            }
+            CodexFact::ThreadAdopted { .. } => self.shown_turn.forget(),
             _ => {}
-        }
-    }
-
-    /// A command of Codex's begins: shown while it runs, and not recorded.
-    pub(super) fn command_began(&mut self, item_id: String, command: &str) {
-        let (text, _) = self.recorder.redactor().redact_text(command);
-        let now_ms = self.clock.now_ms();
-        self.running_commands.began(item_id, &text, now_ms);
-        self.live_turn.did(now_ms, LiveAct::Ran, &text);
-        self.status_changed();
-    }
-
-    /// Codex's turn did something: shown to who looks, and not recorded.
-    pub(super) fn turn_did(&mut self, act: LiveAct, text: &str) {
-        let (text, _) = self.recorder.redactor().redact_text(text);
-        self.live_turn.did(self.clock.now_ms(), act, &text);
-        self.status_changed();
-    }
-
-    /// Codex's turn has a plan, or another one.
-    pub(super) fn turn_planned(&mut self, steps: Vec<PlanStep>) {
-        let redactor = self.recorder.redactor();
-        let masked = |step: PlanStep| PlanStep {
-            text: redactor.redact_text(&step.text).0.into_owned(),
-            ..step
-        };
-        let steps: Vec<PlanStep> = steps.into_iter().map(masked).collect();
-        self.live_turn.planned(steps);
-        self.status_changed();
-    }
-
-    /// A command of Codex's ended.
-    pub(super) fn command_ended(&mut self, item_id: &str) {
-        if self.running_commands.ended(item_id) {
-            self.status_changed();
         }
     }
 

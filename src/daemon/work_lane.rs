@@ -15,7 +15,6 @@ use super::under_way::{UnderWay, WorkBeside};
 
 /// Something that is done on a thread that may wait; what comes of it is an event.
 pub(super) struct LaneWork {
-    /// What it is.
     pub(super) what: WorkBeside,
     /// Until the loop has heard that it failed.
     pub(super) under_way: UnderWay,

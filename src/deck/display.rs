@@ -3,23 +3,21 @@
 //! blocked terminal delays nobody but itself.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crossterm::event::{Event as TermEvent, KeyEventKind};
-use ctxrelay_ui::model::{DeckView, Level};
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use ctxrelay_ui::model::DeckView;
+use ctxrelay_ui::{Deck, Effect, Msg, Settings};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
-use super::clock::now_ms;
-use super::editor::Edited;
+use super::drawing::Drawing;
 use super::input_pause::InputPause;
 use super::key_slot::KeySlot;
 use super::late_reply::LateReply;
-use super::lend::{edit, keep};
 use super::term::{DRAWING_THREAD, Screen, restore, restore_unread};
 
 /// Inputs that may wait for the drawing thread. A person types slower; a paste is one message.
@@ -28,14 +26,8 @@ const INPUTS_MAX: usize = 256;
 /// Wishes that may wait; a key press makes at most a few.
 const EFFECTS_MAX: usize = 64;
 
-/// With nothing to draw the drawing thread looks this rarely whether it should end.
-const QUIET: Duration = Duration::from_secs(60);
-
 /// How long the drawing thread may take to end; it hangs where the terminal is blocked.
 const CLOSE_WAIT: Duration = Duration::from_secs(1);
-
-/// How long a stop may take to reach the thread that asked for it. The system does it at once.
-const STOP_WAIT: Duration = Duration::from_millis(200);
 
 /// Why the deck could not be shown.
 #[derive(Debug, thiserror::Error)]
@@ -106,14 +98,14 @@ impl DisplayTeller {
     }
 }
 
-type Slot = Arc<Mutex<Option<Box<DeckView>>>>;
+pub(super) type ViewSlot = Arc<Mutex<Option<Box<DeckView>>>>;
 
 /// The screen, from its first frame on. Dropped, it gives the terminal back without waiting for the
 /// frame that is being drawn: see [`Self::close`].
 #[derive(Debug)]
 pub struct Display {
     inputs: SyncSender<Input>,
-    slot: Slot,
+    slot: ViewSlot,
     is_resized: Arc<AtomicBool>,
     wishes: mpsc::Receiver<Effect>,
     /// Until it is waited for.
@@ -139,7 +131,7 @@ impl Display {
         let screen = Screen::take()?;
         let (inputs, to_draw) = sync_channel::<Input>(INPUTS_MAX);
         let (wish, wishes) = mpsc::channel(EFFECTS_MAX);
-        let slot = Slot::default();
+        let slot = ViewSlot::default();
         let is_resized = Arc::<AtomicBool>::default();
         let keys = inputs.clone();
         let pause = InputPause::default();
@@ -147,16 +139,21 @@ impl Display {
         thread::Builder::new()
             .name("deck-input".to_owned())
             .spawn(move || read_terminal(&keys, &reading))?;
-        let drawing = {
-            let told = Told {
-                inputs: to_draw,
-                slot: Arc::clone(&slot),
-                is_resized: Arc::clone(&is_resized),
-            };
-            thread::Builder::new()
-                .name(DRAWING_THREAD.to_owned())
-                .spawn(move || draw(screen, deck, &told, &wish, &host, &pause))?
+        let drawing = Drawing {
+            screen,
+            deck,
+            inputs: to_draw,
+            slot: Arc::clone(&slot),
+            is_resized: Arc::clone(&is_resized),
+            wishes: wish,
+            host,
+            pause,
+            effects: Vec::new(),
+            was_away: false,
         };
+        let drawing = thread::Builder::new()
+            .name(DRAWING_THREAD.to_owned())
+            .spawn(move || drawing.run())?;
         Ok(Self {
             inputs,
             slot,
@@ -238,181 +235,5 @@ fn read_terminal(inputs: &SyncSender<Input>, pause: &InputPause) {
         if inputs.send(Input::Msg(Box::new(msg))).is_err() {
             return;
         }
-    }
-}
-
-/// What became of a wish to be stopped.
-enum Stop {
-    /// It was stopped, and goes on.
-    Continued,
-    /// No shell controls this terminal.
-    NotStopped,
-    /// The deck is to end.
-    Over,
-}
-
-/// Waits until this process was stopped and goes on, or has not been stopped. A view that comes
-/// meanwhile lies in its slot, and keys were meant for the shell.
-fn wait_for_stop(inputs: &Receiver<Input>, missed: &mut Vec<Msg>) -> Stop {
-    let begun = std::time::Instant::now();
-    loop {
-        let left = STOP_WAIT.saturating_sub(begun.elapsed());
-        match inputs.recv_timeout(left) {
-            Ok(Input::Continued) => return Stop::Continued,
-            Ok(Input::End) | Err(RecvTimeoutError::Disconnected) => return Stop::Over,
-            // The clock went on while nothing else did.
-            Err(RecvTimeoutError::Timeout) if begun.elapsed() > 2 * STOP_WAIT => {
-                return Stop::Continued;
-            }
-            Err(RecvTimeoutError::Timeout) => return Stop::NotStopped,
-            Ok(Input::Msg(msg)) => keep(missed, *msg),
-            Ok(Input::Look) => {}
-        }
-    }
-}
-
-/// What the drawing thread is told.
-struct Told {
-    inputs: Receiver<Input>,
-    slot: Slot,
-    is_resized: Arc<AtomicBool>,
-}
-
-/// The drawing thread: takes everything that waits, then draws once.
-fn draw(
-    mut screen: Screen,
-    mut deck: Deck,
-    told: &Told,
-    wishes: &mpsc::Sender<Effect>,
-    host: &DisplayHost,
-    pause: &InputPause,
-) {
-    let Told {
-        inputs,
-        slot,
-        is_resized: told_size,
-    } = told;
-    let mut effects = Vec::new();
-    let mut was_away = false;
-    loop {
-        // Clock and ages are those of the moment in which they are drawn, whatever woke us.
-        effects.extend(update(&mut deck, Msg::Tick(now_ms())));
-        // Asked each time: a new size that comes together with a key may not be told.
-        if let Ok((columns, rows)) = screen.size()
-            && deck.size() != (columns, rows)
-        {
-            effects.extend(update(&mut deck, Msg::Resize(columns, rows)));
-        }
-        if screen.draw(&deck).is_err() {
-            return;
-        }
-        let wait = match deck.next_redraw_ms() {
-            _ if was_away || !effects.is_empty() => Duration::ZERO,
-            Some(ms) => Duration::from_millis(ms),
-            None => QUIET,
-        };
-        let first = match inputs.recv_timeout(wait) {
-            Ok(input) => Some(input),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return,
-        };
-        let mut has_view = std::mem::take(&mut was_away);
-        let mut is_resized = false;
-        for input in first.into_iter().chain(inputs.try_iter()) {
-            match input {
-                Input::Msg(msg) => {
-                    if let Msg::Resize(columns, rows) = *msg {
-                        tracing::debug!(columns, rows, "the screen has another size");
-                        is_resized = true;
-                    }
-                    effects.extend(update(&mut deck, *msg));
-                }
-                Input::Look => has_view = true,
-                Input::Continued => {
-                    // Somebody else suspended it.
-                    host.key_slot.forget();
-                    if screen.resume().is_err() {
-                        return;
-                    }
-                }
-                Input::End => return,
-            }
-        }
-        // Also to the size that was drawn for: a terminal that was smaller in between has lost what
-        // stood there.
-        if told_size.swap(false, Ordering::AcqRel) || is_resized {
-            let _ = screen.clear();
-        }
-        // Behind the keys and clicks: they were meant for the rows that stood there.
-        if has_view && let Some(view) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            effects.extend(update(&mut deck, Msg::View(view)));
-        }
-        let mut follow = Vec::new();
-        for effect in effects.drain(..) {
-            match effect {
-                Effect::Redraw => {
-                    let _ = screen.clear();
-                }
-                Effect::Suspend => {
-                    host.key_slot.forget();
-                    screen.suspend(host.stop_group);
-                    let mut missed = Vec::new();
-                    let stop = wait_for_stop(inputs, &mut missed);
-                    for msg in missed {
-                        follow.extend(update(&mut deck, msg));
-                    }
-                    if matches!(stop, Stop::Over) || screen.resume().is_err() {
-                        return;
-                    }
-                    if matches!(stop, Stop::NotStopped) {
-                        let why = "no shell here could bring it back: the deck stays";
-                        update(&mut deck, Msg::Notice(Level::Info, why.to_owned()));
-                    }
-                    // A view may have come meanwhile.
-                    was_away = true;
-                }
-                Effect::Notify { text, by } => {
-                    let _ = screen.notify(&by.ways, &text);
-                    if !by.command.is_empty() {
-                        (host.notify)(by.command, text);
-                    }
-                }
-                Effect::CopyText(text) => {
-                    let _ = screen.copy(&text);
-                }
-                Effect::OpenEditor { text, is_draft } => {
-                    let mut missed = Vec::new();
-                    let edited = edit(&mut screen, pause, inputs, &text, &mut missed);
-                    let Ok(edited) = edited else {
-                        return;
-                    };
-                    // What came meanwhile stands in the next frame.
-                    was_away = true;
-                    for msg in missed {
-                        follow.extend(update(&mut deck, msg));
-                    }
-                    let msg = match edited {
-                        Edited::Text(text) if is_draft => Msg::EditorText(text),
-                        Edited::Text(_) => continue,
-                        Edited::Failed(why) => Msg::Notice(Level::Warn, why),
-                    };
-                    follow.extend(update(&mut deck, msg));
-                }
-                Effect::SetTheme(name) => {
-                    if let Err(why) = (host.keep_theme)(&name) {
-                        update(&mut deck, Msg::Notice(Level::Warn, why));
-                    }
-                }
-                effect => {
-                    if wishes.try_send(effect).is_err() {
-                        update(
-                            &mut deck,
-                            Msg::Notice(Level::Error, "busy: press the key again".to_owned()),
-                        );
-                    }
-                }
-            }
-        }
-        effects.append(&mut follow);
     }
 }

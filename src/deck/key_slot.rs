@@ -17,7 +17,6 @@ pub trait SigningKey: Send + Sync {
 
 /// A key that was unlocked, and for how long it may be kept.
 pub struct UnlockedKey {
-    /// It.
     pub key: Box<dyn SigningKey>,
     /// Zero: for one signature.
     pub keep: Duration,

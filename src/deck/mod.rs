@@ -4,12 +4,12 @@
 //! - [`present`]: model to view, pure.
 //! - [`perform`]: the screen's wishes to calls.
 //! - [`term`]: the only place that touches the terminal.
-//! - [`display`]: the threads that read and draw it.
+//! - [`display`]: the threads that read and draw it; [`drawing`]: the latter.
 //! - [`lend`]: the terminal in the hands of the person's editor.
 //! - [`signing`]: what is decided on the screen, signed in this process.
 //! - [`opening`]: the deck before there is a daemon.
 //! - [`deck_options`]: what a deck is given.
-//! - [`run`]: the deck with a daemon.
+//! - [`run`]: the deck with a daemon; [`following`]: its loop.
 //! - [`elsewhere`]: tasks and what has ended, searched and read.
 
 mod agent_work;
@@ -18,9 +18,11 @@ pub mod capsules;
 pub mod clock;
 pub mod deck_options;
 pub mod display;
+mod drawing;
 pub(crate) mod editor;
 pub mod elsewhere;
 mod findings;
+mod following;
 mod foreground;
 mod found;
 mod input_pause;

@@ -41,7 +41,6 @@ const ALARMS_MAX: usize = 16;
 pub struct Head {
     /// Its number; 0 for a ledger that has none yet.
     pub seq: u64,
-    /// Its hash.
     pub hash: String,
     /// Its ledger.
     pub session_id: SessionId,
@@ -51,7 +50,6 @@ pub struct Head {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Kept {
-    /// The head.
     #[serde(flatten)]
     pub head: Head,
     /// Its daemon came to an orderly end: there is nothing of ours behind it.

@@ -61,7 +61,6 @@ pub enum KeyError {
     Io(#[from] io::Error),
 }
 
-/// The file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 enum KeyFile {

@@ -30,13 +30,10 @@ const SESSIONS_FILE: &str = "sessions.json";
 pub struct Published {
     /// The daemon's process.
     pub pid: u32,
-    /// Its version.
     pub version: String,
     /// Its control protocol.
     pub protocol: u32,
-    /// Its control port.
     pub control_port: u16,
-    /// Its proxy port.
     pub proxy_port: u16,
     /// When it started, ms since the epoch.
     pub started_at: i64,

@@ -34,7 +34,6 @@ pub struct Imprint {
     pub published: Published,
     /// A prefix of a digest of its identity.
     pub fingerprint: String,
-    /// Its program.
     pub program: PathBuf,
     /// The session that it goes on with: says when the first pair began.
     pub session: SessionId,

@@ -59,14 +59,12 @@ impl Ports {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Instance {
-    /// Its id.
     pub instance_id: String,
     /// Where it is.
     pub project_root: PathBuf,
     /// Its state folder.
     #[serde(default)]
     pub state_dir: PathBuf,
-    /// Its ports.
     #[serde(flatten)]
     pub ports: Ports,
     /// Where its daemon takes the operator's commands.

@@ -89,9 +89,7 @@ pub enum Action {
     WorkState,
     /// What an agent is told by the project's files.
     Instructions,
-    /// Approve.
     Approve,
-    /// Reject.
     Reject,
     /// Run the gates, or stop them.
     Gates,
@@ -261,7 +259,6 @@ impl Action {
             .map(|(_, action)| *action)
     }
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         NAMES
             .iter()

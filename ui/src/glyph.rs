@@ -31,7 +31,6 @@ impl Glyphs {
         self.pick("│", "|")
     }
 
-    /// An agent.
     pub fn agent(self, agent: Agent) -> &'static str {
         match agent {
             Agent::Claude => self.pick("◆", "#"),
@@ -103,7 +102,6 @@ impl Glyphs {
         }
     }
 
-    /// A gate.
     pub fn gate(self, state: GateState) -> &'static str {
         match state {
             GateState::Passed => self.pick("✓", "v"),

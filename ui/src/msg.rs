@@ -13,7 +13,6 @@ use crate::own_files::OwnFiles;
 pub enum Msg {
     /// A key. Releases are ignored.
     Key(KeyEvent),
-    /// The mouse.
     Mouse(MouseEvent),
     /// Pasted text (bracketed paste); goes to the input in front, else nowhere.
     Paste(String),

@@ -31,7 +31,6 @@ impl Pane {
         self as usize + 1
     }
 
-    /// Its title.
     pub fn title(self) -> &'static str {
         match self {
             Self::Agents => "Agents",

@@ -5,7 +5,6 @@ use crate::model::{FoundEntries, FoundRow, SearchScope};
 /// Searches that are remembered.
 const HISTORY_MAX: usize = 50;
 
-/// The search.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RecordSearch {
     place: SearchScope,

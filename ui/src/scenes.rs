@@ -50,7 +50,6 @@ pub use worlds::{
 pub struct Scene {
     /// Its name, also that of its pictures.
     pub name: &'static str,
-    /// The world.
     pub world: fn() -> DeckView,
     /// What was typed, as [`Key::script`] reads it.
     pub keys: &'static str,

@@ -46,13 +46,9 @@ pub struct Cell {
     pub fg: CellPaint,
     /// Background.
     pub bg: CellPaint,
-    /// Bold.
     pub bold: bool,
-    /// Dim.
     pub dim: bool,
-    /// Italic.
     pub italic: bool,
-    /// Underlined.
     pub underlined: bool,
     /// Foreground and background swapped.
     pub reversed: bool,

@@ -15,7 +15,6 @@ use crate::wire::capsule::{check_lines, write};
 /// A capsule that today's rules mask more in.
 #[derive(Debug)]
 pub struct Remasked {
-    /// The capsule.
     pub capsule: Capsule,
     /// Its bytes, of another digest.
     pub bytes: Vec<u8>,

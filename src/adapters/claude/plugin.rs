@@ -49,7 +49,6 @@ pub enum PluginError {
     /// A path that cannot be written into it safely.
     #[error("cannot make a plugin for {}: {why}", path.display())]
     Path {
-        /// The path.
         path: PathBuf,
         /// A sentence.
         why: &'static str,

@@ -34,7 +34,6 @@ impl Quoted {
         Ok(Self(text.to_owned()))
     }
 
-    /// As it is.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }

@@ -19,7 +19,6 @@ pub enum CodexFact {
         keeper: u32,
         /// Its version, from the `initialize` reply.
         version: String,
-        /// Its port.
         port: u16,
     },
     /// The app-server is gone; everything that hung on it is void. It is being restarted unless
@@ -44,10 +43,7 @@ pub enum CodexFact {
         paths: Vec<String>,
     },
     /// This is the visible thread from now on, and we are subscribed to it.
-    ThreadAdopted {
-        /// The thread.
-        thread_id: ThreadId,
-    },
+    ThreadAdopted { thread_id: ThreadId },
     /// The thread's status changed.
     ThreadStatus {
         /// What it is doing.
@@ -55,9 +51,7 @@ pub enum CodexFact {
     },
     /// A turn began.
     TurnStarted {
-        /// The thread.
         thread_id: ThreadId,
-        /// The turn.
         turn_id: TurnId,
     },
     /// A user message is durable in the thread: the proof of delivery when it carries our id.
@@ -83,9 +77,7 @@ pub enum CodexFact {
     },
     /// A turn ended.
     TurnCompleted {
-        /// The thread.
         thread_id: ThreadId,
-        /// The turn.
         turn_id: TurnId,
         /// How.
         status: TurnStatus,
@@ -102,14 +94,10 @@ pub enum CodexFact {
         died: bool,
     },
     /// The app-server took our message into its queue. No proof of anything.
-    Queued {
-        /// The message.
-        message_id: EntryId,
-    },
+    Queued { message_id: EntryId },
     /// The app-server certainly does not have the message (refused, unreachable before the
     /// request was sent, or recovery after a restart did not find it).
     NotTaken {
-        /// The message.
         message_id: EntryId,
         /// A sentence.
         why: String,
@@ -117,15 +105,9 @@ pub enum CodexFact {
     /// The message is held in the app-server's queue: recovery found it there, or an idle thread
     /// did not take it within three seconds (after the human stopped a turn, the queue waits for
     /// their next one).
-    StillQueued {
-        /// The message.
-        message_id: EntryId,
-    },
+    StillQueued { message_id: EntryId },
     /// The request was sent and its answer never came; recovery will tell.
-    Unanswered {
-        /// The message.
-        message_id: EntryId,
-    },
+    Unanswered { message_id: EntryId },
     /// The terminal connected through the proxy, or left.
     Tui {
         /// Connected.
@@ -158,18 +140,12 @@ pub enum CodexFact {
     },
     /// The thread holds a packet, and the model was asked with it.
     PacketGiven {
-        /// The packet.
         packet_id: EntryId,
         /// It was put in, by whichever way it was to come.
         is_put_in: bool,
     },
     /// The thread certainly does not hold a packet.
-    PacketNotGiven {
-        /// The packet.
-        packet_id: EntryId,
-        /// Why.
-        why: String,
-    },
+    PacketNotGiven { packet_id: EntryId, why: String },
     /// What Codex thinks of our hook.
     HookReviewed {
         /// That; `None`: the app-server was started without it.
@@ -182,16 +158,12 @@ pub enum CodexFact {
     Sign,
     /// The turn of the visible thread begins to run a command.
     CommandBegan {
-        /// The item.
         item_id: String,
         /// The command line, at most [`COMMAND_CHARS_MAX`] characters of it; with secrets.
         command: String,
     },
     /// A command of the visible thread ended.
-    CommandEnded {
-        /// The item.
-        item_id: String,
-    },
+    CommandEnded { item_id: String },
     /// The turn of the visible thread did something that is worth a line to who looks.
     TurnDid {
         /// What.
@@ -231,10 +203,7 @@ pub enum CodexFact {
         details: String,
     },
     /// A request no longer waits: somebody answered, or its turn ended.
-    ApprovalResolved {
-        /// The request.
-        request_id: String,
-    },
+    ApprovalResolved { request_id: String },
     /// What waits for the human.
     ApprovalsPending {
         /// Approvals and questions of the visible thread.

@@ -81,7 +81,6 @@ impl Unavailable {
 /// What a start needs to know about this machine's Codex.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerLaunch {
-    /// The program.
     pub(super) program: PathBuf,
     /// What `--version` says, where it can be read.
     pub(super) version: Option<Version>,

@@ -36,6 +36,31 @@ struct ServerText {
 }
 
 impl Passed {
+    /// With an app-server that nobody has to end.
+    #[cfg(test)]
+    #[expect(clippy::unwrap_used, reason = "for tests")]
+    pub fn with_server() -> Self {
+        let nothing = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
+        let record = ChildRecord {
+            owner: 4_000_000,
+            hold: 4_000_001,
+            pid: 4_000_002,
+            started: String::new(),
+            mark: String::new(),
+        };
+        Self {
+            server: Some(PassedServer {
+                child: PassedChild::new(record, nothing()),
+                upstream: Upstream {
+                    port: 4500,
+                    token: String::new(),
+                },
+                stderr: nothing(),
+            }),
+            ..Self::default()
+        }
+    }
+
     /// Whether a terminal goes on.
     pub fn has_terminal(&self) -> bool {
         !self.terminals.is_empty()

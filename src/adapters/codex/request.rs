@@ -29,10 +29,7 @@ pub enum CodexRequest {
     },
     /// After a restart of the daemon: these were attempted before and have no proof. The adapter
     /// answers each with `UserMessage`, `StillQueued` or `NotTaken` by the recovery rule.
-    Recover {
-        /// The messages.
-        message_ids: Vec<EntryId>,
-    },
+    Recover { message_ids: Vec<EntryId> },
     /// Stop this turn, because the operator says so.
     Interrupt {
         /// The turn; another one is left alone.
@@ -49,7 +46,6 @@ pub enum CodexRequest {
     },
     /// Answer what Codex asks the person, because the operator says so.
     AnswerApproval {
-        /// The request.
         request_id: String,
         /// One of its choices.
         choice: String,
@@ -64,16 +60,13 @@ pub enum CodexRequest {
     /// [`CodexFact::PacketGiven`](super::fact::CodexFact::PacketGiven) and
     /// [`CodexFact::PacketNotGiven`](super::fact::CodexFact::PacketNotGiven).
     Inject {
-        /// The packet.
         packet_id: EntryId,
-        /// Its text.
         text: String,
         /// Our hook is about to give it: it is put in only where the hook did not.
         by_hook: bool,
     },
     /// A daemon of before was about to give this packet: find out whether the thread holds it.
     FindPacket {
-        /// The packet.
         packet_id: EntryId,
         /// Of its text, in lower-case hex.
         sha256: String,

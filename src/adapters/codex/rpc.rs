@@ -39,7 +39,6 @@ pub(super) enum Lost {
     /// It could not be made.
     #[error("connecting to the app-server: {0}")]
     Connect(String),
-    /// It ended.
     #[error("the connection to the app-server ended: {0}")]
     Ended(String),
     /// It does not answer.

@@ -11,16 +11,15 @@
 //! the app-server of before, or at `idle`.
 
 mod backlog;
+mod talk;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tracing::Instrument as _;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::core::entry::ErrorCode;
-use crate::core::id::ThreadId;
 
 use super::adapter::RecordChild;
 use super::fact::CodexFact;
@@ -31,6 +30,7 @@ use super::server::{AppServer, PassedServer, Upstream};
 use super::session::{CallError, Session, Timeouts};
 use super::thread_state::ThreadState;
 use backlog::{interruptible, take_end};
+use talk::talk;
 
 /// Between an app-server that went away and the next, at the most.
 const BACKOFF_MAX: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ const TERMINAL_REST: Duration = Duration::from_secs(10);
 /// The exit of a process whose connection just ended.
 const EXIT_WAIT: Duration = Duration::from_secs(1);
 
-/// How an app-server that fails is borne with.
+/// How often and how fast an app-server that fails is started again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RetryPolicy {
     /// Between the first that went away and the next; twice as long each time.
@@ -375,127 +375,4 @@ impl Run {
 enum Why {
     Unavailable(Unavailable),
     Gone(String),
-}
-
-/// Requests and frames, until the session is over.
-async fn talk(
-    mut session: Session<'_>,
-    server: &mut AppServer,
-    requests: &mut mpsc::Receiver<CodexRequest>,
-    backlog: &mut VecDeque<CodexRequest>,
-    wishes: &mut mpsc::Receiver<()>,
-) -> Over {
-    loop {
-        if let Some(end) = take_end(backlog) {
-            if matches!(end, End::Release(..)) {
-                // What the frames so far asked for; the next owner has not seen them.
-                let _ = session.settle().await;
-            }
-            session.close().await;
-            return Over::End(end);
-        }
-        let work = async {
-            session.settle().await?;
-            if let Some(request) = backlog.pop_front() {
-                perform(&mut session, request).await?;
-                session.settle().await?;
-            }
-            Ok(())
-        };
-        // No request is taken in meanwhile: each of these is short, and has its deadline.
-        if let Err(lost) = work.await {
-            return over(lost);
-        }
-        if !backlog.is_empty() {
-            continue;
-        }
-        let look_at = session.next_look();
-        let look = async {
-            match look_at {
-                Some(when) => sleep_until(when).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            frame = session.next() => match frame {
-                Ok(frame) => session.take(frame).await,
-                Err(lost) => return over(lost),
-            },
-            request = requests.recv() => match request {
-                Some(request) => backlog.push_back(request),
-                None => {
-                    session.close().await;
-                    return Over::End(End::Dropped);
-                }
-            },
-            // It has what it wants.
-            Some(()) = wishes.recv() => {}
-            () = look => {
-                if let Err(lost) = session.look().await {
-                    return over(lost);
-                }
-            }
-            why = server.gone() => return Over::Gone(why),
-        }
-    }
-}
-
-fn over(lost: super::rpc::Lost) -> Over {
-    Over::Lost(lost.to_string())
-}
-
-async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(), super::rpc::Lost> {
-    match request {
-        CodexRequest::Ensure { reply } => {
-            let thread_id: Option<ThreadId> = session.thread_id().cloned();
-            let _ = reply.send(thread_id.ok_or_else(|| "codex has no thread".to_owned()));
-            Ok(())
-        }
-        CodexRequest::Deliver {
-            message_id,
-            text,
-            on_busy,
-            following,
-        } => {
-            let delivering = session.deliver(message_id, text, on_busy);
-            delivering.instrument(following).await
-        }
-        CodexRequest::Recover { message_ids } => session.recover(message_ids).await,
-        CodexRequest::Interrupt { turn_id, reply } => {
-            let done = session.interrupt(&turn_id).await?;
-            let _ = reply.send(done);
-            Ok(())
-        }
-        CodexRequest::Compact { reply } => {
-            let begun = session.compact().await?;
-            let _ = reply.send(begun);
-            Ok(())
-        }
-        CodexRequest::AnswerApproval {
-            request_id,
-            choice,
-            reply,
-        } => {
-            let answered = session.answer_approval(&request_id, &choice).await?;
-            let _ = reply.send(answered);
-            Ok(())
-        }
-        CodexRequest::ReleaseQueue => session.release_queue().await,
-        CodexRequest::Inject {
-            packet_id,
-            text,
-            by_hook,
-        } => session.inject(packet_id, text, by_hook).await,
-        CodexRequest::FindPacket { packet_id, sha256 } => {
-            session.find_packet(packet_id, sha256).await;
-            Ok(())
-        }
-        CodexRequest::AskLimit { reply } => {
-            let checked = session.ask_limit().await?;
-            let _ = reply.send(checked);
-            Ok(())
-        }
-        // Taken out of the backlog before.
-        CodexRequest::Stop { .. } | CodexRequest::Release { .. } => Ok(()),
-    }
 }

@@ -72,7 +72,6 @@ impl TurnBook {
         }
     }
 
-    /// The thread.
     pub(super) fn thread_id(&self) -> &ThreadId {
         &self.thread_id
     }

@@ -15,7 +15,6 @@ use crate::adapters::process::started;
 pub struct ChildRecord {
     /// The process that wanted the child.
     pub owner: u32,
-    /// The hold.
     pub hold: u32,
     /// The child, which leads the process group of the same number.
     pub pid: u32,

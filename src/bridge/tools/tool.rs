@@ -12,7 +12,6 @@ use super::{
 use crate::core::agent::Agent;
 use crate::wire::control::Refusal;
 
-/// A tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::bridge) enum Tool {
     /// A message to the peer.

@@ -12,13 +12,11 @@ use crate::core::continuity::{PACKET_CHARS_MAX, Packet, PacketSeen, PacketTerms}
 use crate::core::entry::{ContinuityFact, EntryKind, ReloadCause, ReloadStep};
 use crate::core::snapshot::Snapshot;
 
-/// A packet.
 pub(super) enum ShownPacket<'a> {
     /// As the record has it, to the character.
     Given {
         /// How far it came.
         seen: &'a PacketSeen,
-        /// Its text.
         text: String,
         /// Of the text, in lower-case hex, as it was recorded.
         sha256: String,
@@ -50,7 +48,6 @@ impl<'a> ShownPacket<'a> {
         Ok(Packet::of(world, git.as_ref(), terms).map(Self::Expected))
     }
 
-    /// The text.
     pub(super) fn text(&self) -> &str {
         match self {
             Self::Given { text, .. } => text,

@@ -16,7 +16,6 @@ const TEXT_CHARS: usize = 70;
 /// The current session and what is open in it.
 #[derive(Debug)]
 pub struct Open {
-    /// The session.
     pub session: SessionId,
     /// What it folds to.
     pub world: Snapshot,

@@ -5,7 +5,6 @@ use super::{Capsule, CapsuleStatement, LineRef, StatementAuthor};
 /// A text of a capsule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CapsulePassage<'a> {
-    /// The text.
     pub text: &'a str,
     /// The finding whose title it is: a stranger's text.
     pub finding: Option<&'a str>,

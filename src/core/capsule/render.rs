@@ -36,7 +36,6 @@ pub struct RenderTerms<'a> {
 /// A text, and what had no room in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendering {
-    /// The text.
     pub text: String,
     /// What had no room, by section.
     pub left_out: Vec<(&'static str, usize)>,

@@ -40,7 +40,6 @@ pub struct WorkFolder {
     pub pair: RuntimeSession,
     /// Whose.
     pub agent: Agent,
-    /// The files.
     pub files: WorkFiles,
 }
 

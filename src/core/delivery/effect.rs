@@ -57,7 +57,6 @@ pub enum DeliveryEffect {
     ReleaseQueue,
     /// Push one message through the bridge as a channel notification.
     Push {
-        /// The bridge.
         bridge: u64,
         /// The message.
         id: EntryId,
@@ -85,7 +84,6 @@ pub enum DeliveryEffect {
     CutOff {
         /// The message.
         id: EntryId,
-        /// The turn.
         turn: TurnId,
     },
     /// The usage limit began, or is over.

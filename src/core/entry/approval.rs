@@ -16,7 +16,6 @@ words! {
     pub enum ApprovalKind {
         /// A command of the shell.
         Command = "command",
-        /// Changes of files.
         FileChange = "file_change",
         /// More than the sandbox allows, for a while.
         Permissions = "permissions",
@@ -51,11 +50,9 @@ pub struct ApprovalRecord {
     pub approval_id: EntryId,
     /// Who asks.
     pub agent: Agent,
-    /// The step.
     pub step: ApprovalStep,
 }
 
-/// The steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ApprovalStep {
     /// The agent waits. The content tells all of what it asks.
@@ -206,7 +203,6 @@ pub struct ApprovalChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChoiceEffect {
-    /// This once.
     AllowOnce,
     /// This, and more like it without asking.
     AllowMore,

@@ -13,11 +13,9 @@ use crate::word::words;
 pub struct ContinuityRecord {
     /// Whose.
     pub agent: Agent,
-    /// The fact.
     pub fact: ContinuityFact,
 }
 
-/// The facts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ContinuityFact {
     /// What one turn touched.
@@ -96,7 +94,6 @@ pub struct Inference {
 pub struct InferredValue {
     /// Of what.
     pub kind: NoteKind,
-    /// Its text.
     pub text: String,
 }
 
@@ -158,7 +155,6 @@ words! {
         Resumed = "resumed",
         /// Its context was cleared.
         Cleared = "cleared",
-        /// It asked.
         Asked = "asked",
     }
 }
@@ -188,11 +184,9 @@ pub struct Reload {
     pub cause: ReloadCause,
     /// By which way.
     pub way: ReloadWay,
-    /// The step.
     pub step: ReloadStep,
 }
 
-/// The steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReloadStep {
@@ -204,15 +198,9 @@ pub enum ReloadStep {
     /// The agent has it.
     Given,
     /// The agent does not have it.
-    NotGiven {
-        /// Why.
-        why: String,
-    },
+    NotGiven { why: String },
     /// Nobody knows whether the agent has it.
-    Unknown {
-        /// Why.
-        why: String,
-    },
+    Unknown { why: String },
 }
 
 impl ReloadStep {

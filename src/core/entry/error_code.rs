@@ -19,7 +19,6 @@ words! {
         CodexFailed = "failed",
         /// Codex is not installed.
         CodexNotFound = "not_found",
-        /// Codex is too old.
         CodexTooOld = "too_old",
         /// Codex cannot read its configuration.
         CodexInvalidConfiguration = "invalid_configuration",

@@ -46,7 +46,6 @@ impl WorkTree {
 /// What the operator said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinalityDecision {
-    /// The proposal.
     pub proposal_id: EntryId,
     /// Yes or no.
     pub approved: bool,

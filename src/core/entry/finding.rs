@@ -35,7 +35,6 @@ words! {
 pub struct FindingRecord {
     /// The finding, by its name at its origin.
     pub finding: FindingId,
-    /// The step.
     pub step: FindingStep,
     /// What the review says of it, with what was imported or changed.
     pub facts: Option<FindingFacts>,

@@ -35,7 +35,6 @@ pub struct RuleRow {
     pub chars: usize,
     /// What became of it.
     pub state: RuleState,
-    /// Why.
     pub why: String,
 }
 

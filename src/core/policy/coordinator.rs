@@ -12,7 +12,6 @@ use crate::agent::Agent;
 pub enum Coordinator {
     /// Claude Code.
     Claude,
-    /// Codex.
     Codex,
     /// The operator, and no agent.
     Human,

@@ -21,10 +21,7 @@ pub enum PolicyChange {
         to: Option<Coordinator>,
     },
     /// The switch with which nobody's tools change anything.
-    ReadOnly {
-        /// On.
-        on: bool,
-    },
+    ReadOnly { on: bool },
     /// Who says that work is done.
     SignOff {
         /// Who.

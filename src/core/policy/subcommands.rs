@@ -3,7 +3,6 @@
 
 use super::shell::ShellWord;
 
-/// Of a subcommand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SubcommandUse {
     Reads,

@@ -80,7 +80,6 @@ pub enum BadRule {
     /// It compiles to too much.
     #[error("the expression is too large when compiled")]
     TooLarge,
-    /// Too many.
     #[error("there are more than {RULES_MAX}")]
     TooMany,
 }

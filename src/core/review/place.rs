@@ -11,7 +11,6 @@ words! {
         Same = "same",
         /// It stands elsewhere in its file.
         Moved = "moved",
-        /// It was changed.
         Changed = "changed",
         /// Its file is not there.
         Gone = "gone",

@@ -27,9 +27,7 @@ pub struct ImportPlan {
 /// All that a review says, as far as names go.
 #[derive(Debug, Clone, Copy)]
 pub struct WholeReview<'a> {
-    /// The review.
     pub review: &'a str,
-    /// Its findings.
     pub findings: &'a [FindingId],
 }
 

@@ -24,7 +24,6 @@ pub struct DecisionStatement<'a> {
     pub project: Option<&'a str>,
     /// The hash on the proposal's line.
     pub head: &'a str,
-    /// The proposal.
     pub proposal: &'a EntryId,
     /// The work tree of the decision ([`WorkTree::pin`](crate::entry::WorkTree::pin)).
     pub tree: &'a str,
@@ -60,7 +59,6 @@ impl DecisionStatement<'_> {
 /// What the operator signs with any other act.
 #[derive(Debug, Clone, Copy)]
 pub struct ActStatement<'a> {
-    /// The project.
     pub project: &'a str,
     /// What is done.
     pub act: OperatorAct,

@@ -15,7 +15,6 @@ pub const GATES_KEPT_MAX: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GateInForce {
-    /// Its name.
     pub name: String,
     /// What it runs.
     pub cmd: String,

@@ -7,10 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Party;
 use crate::id::{EntryId, RuntimeSession, Seq};
 
-/// A handoff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandoffSnapshot {
-    /// Its id.
     pub id: EntryId,
     /// Its place in the ledger.
     pub seq: Seq,

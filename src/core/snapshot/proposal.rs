@@ -9,7 +9,6 @@ use crate::id::{EntryId, RuntimeSession, Seq};
 /// A proposal that the work is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProposalSnapshot {
-    /// Its id.
     pub id: EntryId,
     /// Its place in the ledger.
     pub seq: Seq,

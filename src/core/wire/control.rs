@@ -79,7 +79,6 @@ pub enum Role {
     Claude,
     /// Codex's MCP shim, or the `/mcp` endpoint.
     Codex,
-    /// A deck.
     Deck,
     /// The command line.
     Cli,
@@ -190,10 +189,7 @@ pub enum Notification {
     Push(Box<InboxMessage>),
     /// The doorbell's line, at most 500 characters, without a body.
     #[serde(rename = "doorbell/ring")]
-    Ring {
-        /// The line.
-        line: String,
-    },
+    Ring { line: String },
     /// This bridge gets the deliveries from now on, or no longer.
     #[serde(rename = "bridge/receiver")]
     Receiver {

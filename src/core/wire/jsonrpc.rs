@@ -138,7 +138,6 @@ pub mod code {
 }
 
 impl Frame {
-    /// A request.
     pub fn request(id: u64, method: impl Into<String>, params: Value) -> Self {
         Self {
             jsonrpc: Some("2.0".to_owned()),
@@ -149,7 +148,6 @@ impl Frame {
         }
     }
 
-    /// A notification.
     pub fn notification(method: impl Into<String>, params: Value) -> Self {
         Self {
             jsonrpc: Some("2.0".to_owned()),

@@ -188,7 +188,6 @@ pub struct WindowPage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WindowRow {
-    /// An entry.
     Entry {
         /// The entry with its line as number, without what no row shows.
         entry: Box<Entry>,
@@ -269,7 +268,6 @@ pub struct DeliveryStep {
     pub record: DeliveryRecord,
     /// When, ms since the epoch.
     pub at_ms: i64,
-    /// Its line.
     pub line: u64,
 }
 

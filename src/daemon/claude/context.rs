@@ -7,7 +7,7 @@ use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::core::relay_cost::CostSort;
 use crate::daemon::bodies::{Body, BodyOrder, NotRead, ReadBodies};
 use crate::daemon::continuation::ThenStored;
-use crate::daemon::inbox::{beginning as beginning_of, whole_text};
+use crate::daemon::inbox::{beginning as beginning_of, enveloped, enveloped_beginning, whole_text};
 use crate::daemon::owners::Daemon;
 use crate::wire::control::{HookReply, InboxMessage, Refusal};
 
@@ -166,7 +166,7 @@ impl Daemon {
                 },
             };
             if let Some(body) = body {
-                let message = self.enveloped(&body, repeat);
+                let message = enveloped(&self.identity, &body, repeat);
                 match context.load.fit(units(&message.text) + 1) {
                     Fit::Whole => {
                         context.put(&message.text);
@@ -199,7 +199,7 @@ impl Daemon {
     /// Shows the beginning of a text, where there is room. A reason can be long too, and marks
     /// before forged lines take room.
     fn put_beginning(&self, context: &mut HookContext, body: &Body) -> bool {
-        let beginning = self.enveloped_beginning(body);
+        let beginning = enveloped_beginning(&self.identity, body);
         let has_room = context.load.has_room(units(&beginning.text) + 1);
         if has_room {
             context.put(&beginning.text);

@@ -10,6 +10,7 @@ use crate::core::delivery::LadderInput;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
 use crate::daemon::bodies::Body;
+use crate::daemon::inbox::enveloped;
 use crate::daemon::owners::Daemon;
 use crate::wire::control::{Notification, Refusal};
 
@@ -102,7 +103,7 @@ impl Daemon {
         };
         let pair = row.runtime_session.clone();
         let sent = body.is_some_and(|body| {
-            let message = self.enveloped(&body, repeat);
+            let message = enveloped(&self.identity, &body, repeat);
             self.given.note(&message);
             self.following(&id)
                 .in_scope(|| tracing::debug!(repeat, "pushed to the bridge"));

@@ -10,11 +10,11 @@
 mod approving;
 mod context;
 mod continuing;
-mod conversing;
+pub(super) mod conversing;
 mod delivering;
 mod presence;
 mod ring;
 mod speaking;
 mod standing;
-mod tools;
+pub(super) mod tools;
 mod turns;

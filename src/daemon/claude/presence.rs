@@ -12,6 +12,7 @@ use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
 use crate::daemon::clients::{Doorbell, Gone, Receiver};
 use crate::daemon::clock::now_ms;
+use crate::daemon::outdated::is_up_to_date;
 use crate::daemon::owners::Daemon;
 use crate::wire::control::Role;
 
@@ -78,7 +79,7 @@ impl Daemon {
         if let Some(process) = pid {
             self.claude_processes.bell_came(process);
         }
-        self.is_up_to_date(Role::Hook);
+        is_up_to_date(&mut self.clients, &mut self.notices, Role::Hook);
         self.hang_bell(&pair);
         if self.claude.state().now().state == AgentState::Offline {
             // Its bridge died, or comes yet.

@@ -1,5 +1,6 @@
 //! How messages reach Claude now, as the operator reads it.
 
+use super::tools;
 use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryWay, Rung};
 use crate::core::id::RuntimeSession;
@@ -28,7 +29,7 @@ impl Daemon {
                 mode: mode.as_str().to_owned(),
                 rung: DeliveryWay::None,
                 proven: false,
-                why: self.claude_tools_gone().unwrap_or_else(|| {
+                why: tools::gone(&self.clients, &self.claude_processes).unwrap_or_else(|| {
                     "no Claude bridge is attached; messages wait here".to_owned()
                 }),
             };
@@ -80,7 +81,7 @@ impl Daemon {
                 (Some(by), Rung::Pull) => *by == DeliveryWay::Pull,
                 _ => false,
             };
-        let tools_gone = self.claude_tools_gone();
+        let tools_gone = tools::gone(&self.clients, &self.claude_processes);
         if let Some(gone) = &tools_gone {
             why = format!("{gone}. {why}");
         }

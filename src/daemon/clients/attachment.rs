@@ -18,7 +18,6 @@ pub(in crate::daemon) struct Attachment {
     pub process: Option<StartedProcess>,
     /// It gets the deliveries of its agent and runtime session.
     pub receiver: bool,
-    /// It is a doorbell.
     pub doorbell: bool,
     /// When it came, ms since the epoch.
     pub since_ms: i64,

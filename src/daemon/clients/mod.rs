@@ -292,6 +292,11 @@ impl Clients {
         }
     }
 
+    /// Tells subscribers that `status/read` has news which no entry tells.
+    pub fn status_changed(&self) {
+        self.tell_subscribers(|| Notification::StatusChanged {});
+    }
+
     /// Ends all connections.
     pub fn close_all(&self) {
         for client in self.attached.values() {

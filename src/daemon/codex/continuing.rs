@@ -14,6 +14,7 @@ use crate::core::entry::{
     TurnFiles,
 };
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
+use crate::daemon::metering::codex_was_compacted;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reloads::{RecordedPacket, ReloadOrder};
 
@@ -21,7 +22,8 @@ impl Daemon {
     /// Codex's context was compacted, whoever had it done.
     pub(in crate::daemon) fn codex_compacted(&mut self, turn_id: &TurnId, in_turn: bool) {
         tracing::info!(%turn_id, "codex's context was compacted");
-        self.codex_was_compacted();
+        codex_was_compacted(&mut self.contexts, self.clock.now_ms());
+        self.status_changed();
         let trigger = if self.codex.is_compaction_asked() {
             CompactionTrigger::Manual
         } else if in_turn {

@@ -10,7 +10,7 @@ use crate::core::instructions::coordinator_note;
 use crate::core::relay_cost::CostSort;
 use crate::core::trace;
 use crate::daemon::bodies::Body;
-use crate::daemon::inbox::whole_text;
+use crate::daemon::inbox::{enveloped, whole_text};
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer, no_adapter};
 use crate::wire::control::{CodexJoin, Refusal, RefusalCode, Reply};
@@ -43,7 +43,7 @@ impl Daemon {
         let Some(body) = body else {
             return self.not_sent(id, "a message could not be read from the record");
         };
-        let message = self.enveloped(&body, repeat);
+        let message = enveloped(&self.identity, &body, repeat);
         self.given.note(&message);
         let mut text = message.text;
         let pair = RuntimeSession::default();

@@ -10,13 +10,14 @@ use crate::core::entry::{
 use crate::core::id::{EntryId, RuntimeSession, ThreadId};
 use crate::daemon::codex_lane::SIGN_IN;
 use crate::daemon::fault::DaemonFault;
+use crate::daemon::metering::{codex_context, meter_codex};
 use crate::daemon::owners::Daemon;
 use crate::wire::status::AppServerStatus;
 
 impl Daemon {
     pub(in crate::daemon) fn on_codex(&mut self, fact: CodexFact) {
         self.watch_codex(&fact);
-        self.meter_codex(&fact);
+        meter_codex(&mut self.contexts, &fact);
         match fact {
             CodexFact::ServerStarted {
                 pid, version, port, ..
@@ -105,7 +106,12 @@ impl Daemon {
                     self.status_changed();
                 }
             }
-            CodexFact::ContextUsed { used, window } => self.codex_context(used, window),
+            CodexFact::ContextUsed { used, window } => {
+                let now_ms = self.clock.now_ms();
+                if codex_context(&mut self.contexts, now_ms, used, window) {
+                    self.status_changed();
+                }
+            }
             CodexFact::CompactionBegan => {
                 let (life, is_asked) = (self.codex.life(), false);
                 self.codex_input(CodexInput::CompactionBegan { life, is_asked });
@@ -130,17 +136,31 @@ impl Daemon {
             }
             CodexFact::Failed => self.operations.fail(DaemonFault::Codex),
             CodexFact::CommandBegan { item_id, command } => {
-                self.command_began(item_id, &command);
+                let (redactor, now_ms) = (self.recorder.redactor(), self.clock.now_ms());
+                self.shown_turn
+                    .command_began(redactor, now_ms, item_id, &command);
+                self.status_changed();
             }
-            CodexFact::CommandEnded { item_id } => self.command_ended(&item_id),
-            CodexFact::TurnDid { act, text } => self.turn_did(act, &text),
+            CodexFact::CommandEnded { item_id } => {
+                if self.shown_turn.command_ended(&item_id) {
+                    self.status_changed();
+                }
+            }
+            CodexFact::TurnDid { act, text } => {
+                let (redactor, now_ms) = (self.recorder.redactor(), self.clock.now_ms());
+                self.shown_turn.did(redactor, now_ms, act, &text);
+                self.status_changed();
+            }
             CodexFact::FilesWritten { paths } => {
                 let now_ms = self.clock.now_ms();
                 for path in paths {
                     self.recent_writes.wrote(Agent::Codex, path, now_ms);
                 }
             }
-            CodexFact::TurnPlanned { steps } => self.turn_planned(steps),
+            CodexFact::TurnPlanned { steps } => {
+                self.shown_turn.planned(self.recorder.redactor(), steps);
+                self.status_changed();
+            }
             // It was looked at.
             CodexFact::Sign => {}
             CodexFact::LimitEnds { at_ms } => self.limits.codex_ends(Some(at_ms)),

@@ -13,9 +13,11 @@ use crate::daemon::attach::ConnId;
 use crate::daemon::codex_lane::Relayed;
 use crate::daemon::commands::checks::check_handles;
 use crate::daemon::commands::context::context;
+use crate::daemon::decisions::track;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::handoff_dedup::Ask;
 use crate::daemon::owners::Daemon;
+use crate::daemon::tree::read_tree;
 use crate::wire::control::{ContextView, ProposeParams, ReadContextParams};
 
 /// The most of the record that an answer carries, in bytes: Codex reads it as the text of a turn,
@@ -83,18 +85,23 @@ impl Daemon {
                     .into_iter()
                     .filter(|id| check_handles(&self.recorder, std::slice::from_ref(id)).is_ok())
                     .collect();
-                self.read_tree(TreePurpose::Propose {
-                    conn: ConnId::next(),
-                    params: ProposeParams {
-                        agent: Agent::Codex,
-                        summary,
-                        evidence,
-                        remaining_risk,
-                        handles,
-                        runtime_session_id: Some(pair),
+                read_tree(
+                    &self.recorder,
+                    &self.commit,
+                    &self.events,
+                    TreePurpose::Propose {
+                        conn: ConnId::next(),
+                        params: ProposeParams {
+                            agent: Agent::Codex,
+                            summary,
+                            evidence,
+                            remaining_risk,
+                            handles,
+                            runtime_session_id: Some(pair),
+                        },
+                        reply: None,
                     },
-                    reply: None,
-                });
+                );
                 return None;
             }
             Marker::Note(text) => (None, note(NoteKind::Note), text),
@@ -143,7 +150,7 @@ impl Daemon {
 
     /// What a turn led to is recorded: it is on its way, and a handoff counts as asked for.
     pub(super) fn marked_is_durable(&mut self, entry: &Entry) {
-        self.track_recorded(&entry.id);
+        track(&self.recorder, &mut self.outbox, &entry.id);
         if let (EntryKind::Handoff(_), Some(to)) =
             (&entry.kind, entry.target.as_ref().and_then(Party::agent))
         {

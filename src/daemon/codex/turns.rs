@@ -8,6 +8,7 @@ use crate::core::delivery::{CodexInput, LimitInput, OnBusy};
 use crate::core::entry::{EntryKind, Message, TurnRecord, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::daemon::codex_lane::Relayed;
+use crate::daemon::inbox::note_head;
 use crate::daemon::owners::Daemon;
 
 impl Daemon {
@@ -132,7 +133,7 @@ impl Daemon {
         entries.extend(marked.entries);
         let final_answer = final_answer.filter(|_| !marked.is_kept_back);
         if let Some(mut answer) = self.relayed_answer(&end, final_answer, client_ids, &relayed) {
-            self.note_head(&mut answer);
+            note_head(&self.commit, &mut answer);
             entries.push(answer);
         }
         let ids: Vec<EntryId> = client_ids

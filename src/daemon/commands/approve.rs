@@ -10,7 +10,9 @@ use crate::core::entry::{
 };
 use crate::core::id::EntryId;
 use crate::core::snapshot::ApprovalSnapshot;
+use crate::daemon::decisions::track_recorded;
 use crate::daemon::event::Event;
+use crate::daemon::inbox::note_head;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{
@@ -58,9 +60,7 @@ impl Daemon {
                     };
                     // First the answer: what is told with it is for the turn that goes on.
                     daemon.send_answer(&id, given, recorded, reply);
-                    for stored in stored {
-                        daemon.track_recorded(&stored.entry.id);
-                    }
+                    track_recorded(&daemon.recorder, &mut daemon.outbox, stored);
                 }
             }),
         );
@@ -80,9 +80,7 @@ impl Daemon {
             Box::new(move |daemon, result| {
                 daemon.approvals.failed(&id);
                 let recorded = result.map_err(Clone::clone).map(|stored| {
-                    for stored in stored {
-                        daemon.track_recorded(&stored.entry.id);
-                    }
+                    track_recorded(&daemon.recorder, &mut daemon.outbox, stored);
                     Reply::Recorded(Recorded {
                         entry_id: stored[0].entry.id.clone(),
                         seq: stored[0].entry.seq,
@@ -172,7 +170,7 @@ impl Daemon {
             entries.push(self.entry(Party::Human, to, message, text, None));
         }
         for entry in &mut entries {
-            self.note_head(entry);
+            note_head(&self.commit, entry);
         }
         entries
     }

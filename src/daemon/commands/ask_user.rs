@@ -14,6 +14,7 @@ use crate::core::entry::{
 use crate::core::id::RuntimeSession;
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::daemon::attach::ConnId;
+use crate::daemon::inbox::note_head;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{AskUserParams, Recorded, Refusal, RefusalCode, Reply};
@@ -146,7 +147,7 @@ impl Daemon {
             ),
         ];
         for entry in &mut entries {
-            self.note_head(entry);
+            note_head(&self.commit, entry);
         }
         entries
     }

@@ -11,8 +11,11 @@ use crate::core::policy::SignOffMode;
 use crate::core::snapshot::{
     ChangedFiles, GateInForce, GateStanding, ProposalSnapshot, TreeInQuestion,
 };
+use crate::daemon::decisions::track_recorded;
 use crate::daemon::event::TreePurpose;
+use crate::daemon::inbox::note_head;
 use crate::daemon::owners::Daemon;
+use crate::daemon::tree::read_tree;
 use crate::wire::config::Gate;
 
 /// How many reasons an agent is told.
@@ -59,7 +62,12 @@ impl Daemon {
 
     /// The gates that were run for a proposal are done.
     pub(super) fn gates_ran_for(&mut self, proposal: EntryId) {
-        self.read_tree(TreePurpose::SignOff { proposal });
+        read_tree(
+            &self.recorder,
+            &self.commit,
+            &self.events,
+            TreePurpose::SignOff { proposal },
+        );
     }
 
     /// Approves what the gates have shown, or tells its agent what stands in the way.
@@ -112,7 +120,7 @@ impl Daemon {
             ]);
         }
         let on = question(pending, tree, changed);
-        let gates = self.told_gates();
+        let gates = self.configuration.told_gates();
         let mut why = world.blockers(&pending.proposal);
         why.extend(world.gate_blockers(&gates, &on));
         let mut runs = Vec::new();
@@ -171,13 +179,12 @@ impl Daemon {
             text,
             pending.runtime_session.clone(),
         );
-        self.note_head(&mut entry);
+        note_head(&self.commit, &mut entry);
         self.record_fact(
             vec![entry],
             Box::new(|daemon, stored| {
-                for stored in stored.unwrap_or_default() {
-                    daemon.track_recorded(&stored.entry.id);
-                }
+                let recorded = stored.unwrap_or_default();
+                track_recorded(&daemon.recorder, &mut daemon.outbox, recorded);
             }),
         );
     }

@@ -9,6 +9,7 @@ use crate::daemon::deletion::Deletion;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::rollover::Rollover;
+use crate::daemon::signing::check_act;
 use crate::store::erase::KeptTexts;
 use crate::wire::control::{ClearParams, Cleared, Refusal, Reply};
 
@@ -69,7 +70,8 @@ impl Daemon {
             (Fate::Archived, "puts this session away")
         };
         let session = self.recorder.session_id().as_str();
-        self.check_act(
+        check_act(
+            &self.recorder,
             OperatorAct::Clear,
             signature.as_ref(),
             session,

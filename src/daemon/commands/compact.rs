@@ -16,6 +16,7 @@ use crate::daemon::digest::Digest;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::rollover::Rollover;
+use crate::daemon::signing::check_act;
 use crate::wire::control::{CompactParams, Compacted, Refusal};
 
 impl Daemon {
@@ -33,7 +34,7 @@ impl Daemon {
     ) -> Result<Compacted, Refusal> {
         let (act, verdict) = (OperatorAct::Clear, Fate::Compacted.verdict());
         let session = self.recorder.session_id().as_str();
-        self.check_act(act, signature.as_ref(), session, verdict)?;
+        check_act(&self.recorder, act, signature.as_ref(), session, verdict)?;
         let world = self.recorder.world();
         let wanted = match world.seq == read.upto {
             true => read.wanted.clone(),

@@ -9,6 +9,7 @@ use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
 use crate::core::id::EntryId;
 use crate::core::signing::{DecisionSignature, NotSigned, SignedProposal, SigningState};
 use crate::core::snapshot::{ChangedFiles, ProposalSnapshot, TreeInQuestion};
+use crate::daemon::decisions::{decision_messages, track_recorded};
 use crate::daemon::event::TreePurpose;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
@@ -70,7 +71,7 @@ impl Daemon {
                 since: Some(pending.seq),
                 changed,
             };
-            let gates = self.told_gates();
+            let gates = self.configuration.told_gates();
             let red = self.recorder.world().gate_blockers(&gates, &on);
             if !red.is_empty() {
                 return answer(reply, Err(not_green(&red)));
@@ -166,16 +167,15 @@ impl Daemon {
             None,
         );
         let entry_id = entry.id.clone();
-        let mut entries = self.decision_messages(&entry, proposal, &tells);
+        let mut entries = decision_messages(&self.recorder, &self.commit, &entry, proposal, &tells);
         entries.insert(0, entry);
         self.deciding.begin(proposal_id.clone());
         self.record(
             entries,
             Box::new(move |daemon, result| {
                 daemon.deciding.end(&proposal_id);
-                for stored in result.unwrap_or_default() {
-                    daemon.track_recorded(&stored.entry.id);
-                }
+                let recorded = result.unwrap_or_default();
+                track_recorded(&daemon.recorder, &mut daemon.outbox, recorded);
                 let Some(reply) = reply else {
                     if let Err(refusal) = result {
                         tracing::warn!(code = %refusal.code, "an approval could not be recorded");

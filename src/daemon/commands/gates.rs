@@ -8,12 +8,13 @@ use crate::core::agent::Party;
 use crate::core::entry::{Artifact, ArtifactStatus, Entry, EntryKind, GateRun, WorkTree};
 use crate::core::id::Seq;
 use crate::core::signing::{OperatorAct, SigningState};
-use crate::core::snapshot::{GateInForce, GateSnapshot, TreeInQuestion};
+use crate::core::snapshot::{GateSnapshot, TreeInQuestion};
 use crate::daemon::event::Event;
 use crate::daemon::gates::ReleaseEnd;
 use crate::daemon::owners::Daemon;
 use crate::daemon::registering::tell_agents;
 use crate::daemon::reply::{ReplySender, answer};
+use crate::daemon::signing::check_act;
 use crate::daemon::under_way::WorkBeside;
 use crate::daemon::work_lane::supervise;
 use crate::wire::config::Gate;
@@ -29,14 +30,8 @@ const FACTS_WAITING: usize = 4;
 const TREE_CHARS: usize = 12;
 
 impl Daemon {
-    /// The gates that the operator trusts, for whoever looks at a proposal.
-    pub(in crate::daemon) fn told_gates(&self) -> Vec<GateInForce> {
-        let gates = self.configuration.gates().iter();
-        gates.map(GateInForce::from).collect()
-    }
-
     pub(super) fn list_gates(&self) -> Reply {
-        let (gates, world) = (self.told_gates(), self.recorder.world());
+        let (gates, world) = (self.configuration.told_gates(), self.recorder.world());
         let gates = gates.iter().map(|gate| GateReport::of(gate, world));
         Reply::Gates(GatesReport {
             gates: gates.collect(),
@@ -269,7 +264,13 @@ impl Daemon {
             subject, verdict, ..
         } = to_sign;
         let signed = Some(signature).filter(|signed| signed.tree == to_sign.tree);
-        if let Err(refusal) = self.check_act(OperatorAct::Release, signed, subject, verdict) {
+        if let Err(refusal) = check_act(
+            &self.recorder,
+            OperatorAct::Release,
+            signed,
+            subject,
+            verdict,
+        ) {
             return answer(reply, Err(refusal));
         }
         let mut entry = entry.clone();
@@ -298,7 +299,7 @@ impl Daemon {
         let tree = ran.first().and_then(|first| first.run.tree.clone());
         let since = ran.iter().map(|gate| gate.seq).min();
         let since = since.map(|first| Seq(first.0.saturating_sub(1)));
-        let mut gates = self.told_gates();
+        let mut gates = self.configuration.told_gates();
         // What all of them came to; which of them a proposal needs is another question.
         gates.iter_mut().for_each(|gate| gate.when.clear());
         let on = TreeInQuestion {

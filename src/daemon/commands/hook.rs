@@ -1,11 +1,14 @@
 //! Claude's hooks: what it is doing, and bodies handed into the very turn that runs.
 
-use crate::core::agent::Agent;
+use super::status_line::status_line;
+use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{ClaudeInput, HookPoint, LadderInput};
-use crate::core::entry::ReloadStep;
+use crate::core::entry::{EntryKind, ReloadStep};
 use crate::core::id::RuntimeSession;
 use crate::core::relay_cost::CostSort;
 use crate::daemon::attach::ConnId;
+use crate::daemon::claude::conversing::conversation;
+use crate::daemon::metering::{meter_claude, meter_status_line};
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{CODEX_COMPACTED, HookParams, HookReply, IdsParams, Reply, STATUS_LINE};
@@ -41,7 +44,7 @@ impl AskedHook {
 impl Daemon {
     pub(super) fn hook(&mut self, conn: ConnId, params: &HookParams, reply: ReplySender) {
         if params.event == STATUS_LINE {
-            let line = self.status_line(conn, params);
+            let line = self.status_line_for(conn, params);
             return answer(reply, Ok(Reply::Hook(HookReply::of_text(Some(line)))));
         }
         if params.event == CODEX_COMPACTED {
@@ -62,6 +65,18 @@ impl Daemon {
         } else {
             asked.with_nothing();
         }
+    }
+
+    /// The status line, and what Claude says of its context on the way.
+    fn status_line_for(&mut self, conn: ConnId, params: &HookParams) -> String {
+        let pair = self.runtime_session(conn, None);
+        let is_receiver = self.is_receivers_hook(&pair, params.claude_pid);
+        if is_receiver && meter_status_line(&mut self.contexts, self.clock.now_ms(), params) {
+            self.status_changed();
+        }
+        let context = is_receiver.then(|| self.contexts.fill(Agent::Claude));
+        let world = self.recorder.world();
+        status_line(world, &self.codex, &self.outbox, context, params.columns)
     }
 
     /// A hook has printed these. It can have printed only what it was given itself: what it says of
@@ -85,7 +100,10 @@ impl Daemon {
             self.monitor_runs(pair, process, runs);
         }
         self.claude_goes_on(&params.event, params.tool_use.as_deref());
-        self.meter_claude(params);
+        let now_ms = self.clock.now_ms();
+        if meter_claude(&mut self.contexts, &self.events, now_ms, params) {
+            self.status_changed();
+        }
         self.claude_continues(pair, params);
         match params.event.as_str() {
             "UserPromptSubmit" => {
@@ -109,7 +127,16 @@ impl Daemon {
                 }
                 self.tell_ladder(pair, LadderInput::TurnBegan);
                 self.claude_hears(ClaudeInput::TurnBegan);
-                return self.claude_converses(params.claude_session_id.as_deref());
+                let session = params.claude_session_id.as_deref();
+                let conversation = conversation(&self.recorder, &self.claude, session);
+                if let Some((session, changed)) =
+                    conversation.and_then(|it| Some((it.thread_id.clone()?, it)))
+                {
+                    let kind = EntryKind::AgentChanged(changed);
+                    let said = format!("Claude converses in session {session}");
+                    self.keep_fact(Party::System, kind, said);
+                }
+                return;
             }
             "PostToolUse" => {
                 if !self.is_in_turn(pair) {

@@ -1,5 +1,6 @@
 //! One file per family of commands; [`Daemon::command`] only delegates. A command that needs a few
-//! owners is a free function over them; one that changes several or records is a flow.
+//! owners is a free function over them: it reads, or says [what is to be recorded](to_record); one
+//! that changes several owners, or goes on behind what it had recorded, is a flow.
 
 mod answers;
 mod approve;
@@ -20,26 +21,39 @@ mod inbox;
 pub(super) mod ledger;
 mod pending;
 mod policy;
+mod propose;
 mod queue;
-pub(super) mod record;
+mod record;
 mod review;
 mod search;
 mod send;
 mod settings;
 mod status_line;
 mod task;
+mod to_record;
 mod trust;
 mod work_state;
 
 use std::sync::Arc;
 
+use self::record::{append_note, record_artifact};
+use self::review::{change_review, read_finding};
+use self::to_record::ToRecord;
+use self::work_state::{forget_work, state_work};
 use super::attach::ConnId;
+use super::claude::tools;
 use super::event::TreePurpose;
+use super::foreign::acknowledgement;
 use super::inbox::sender;
+use super::operator_refusals::count_refused_operator;
 use super::owners::Daemon;
+use super::registering::register_agent;
 use super::reply::{ReplySender, answer, no_hello};
 use super::settings::SettingsChange;
+use super::signing::meet_key;
+use super::space::check_space;
 use super::stop::Stop;
+use super::tree::read_tree;
 use crate::core::agent::Agent;
 use crate::core::delivery::ClaudeInput;
 use crate::core::id::RuntimeSession;
@@ -48,28 +62,39 @@ use crate::wire::control::{Command, Refusal, RefusalCode, Reply, Role};
 impl Daemon {
     /// Carries a command out, or refuses it.
     pub(super) fn command(&mut self, conn: ConnId, command: Command, reply: ReplySender) {
+        match self.admit(conn, &command) {
+            Ok(role) => self.carry_out(conn, role, command, reply),
+            Err(refusal) => answer(reply, Err(refusal)),
+        }
+    }
+
+    /// Whether this client may have it carried out now; as what it came.
+    fn admit(&mut self, conn: ConnId, command: &Command) -> Result<Role, Refusal> {
         let Some(attachment) = self.clients.get(conn) else {
-            return answer(reply, Err(no_hello()));
+            return Err(no_hello());
         };
         if self.operations.is_stopping() {
-            return answer(reply, Err(self.operations.refusal()));
+            return Err(self.operations.refusal());
         }
         if command.is_operator_only() && !attachment.operator {
-            self.count_refused_operator(conn);
-            return answer(reply, Err(not_the_operator()));
+            let counted = count_refused_operator(&mut self.clients, &self.clock, conn);
+            self.note_refusals(counted);
+            return Err(not_the_operator());
         }
         let role = attachment.hello.role;
         if !command.may_come_from(role) {
-            return answer(reply, Err(not_its_own(role)));
+            return Err(not_its_own(role));
         }
         if role == Role::Claude && attachment.receiver {
             // It calls a tool.
-            self.tools_called(conn);
+            tools::called(&self.clients, &mut self.claude_processes, conn);
             self.claude_hears(ClaudeInput::Called);
         }
-        if let Err(refusal) = self.check_space(&command) {
-            return answer(reply, Err(refusal));
-        }
+        check_space(self.recorder.space(), command)?;
+        Ok(role)
+    }
+
+    fn carry_out(&mut self, conn: ConnId, role: Role, command: Command, reply: ReplySender) {
         match command {
             Command::Send(params) => self.send(conn, params, reply),
             Command::Handoff(params) => self.hand_off(conn, params, reply),
@@ -77,13 +102,27 @@ impl Daemon {
             Command::WaitMessages(params) => self.wait_messages(conn, params, reply),
             Command::Fetched(params) => self.fetched(params, reply),
             Command::Ack(params) => self.ack(params, reply),
-            Command::AppendNote(params) => self.append_note(conn, params, reply),
-            Command::RecordArtifact(params) => self.record_artifact(conn, params, reply),
-            Command::ProposeFinal(params) => self.read_tree(TreePurpose::Propose {
-                conn,
-                params,
-                reply: Some(reply),
-            }),
+            Command::AppendNote(params) => {
+                let session = self.runtime_session(conn, params.runtime_session_id.clone());
+                let (deciding, approvals) = (&self.deciding, &self.approvals);
+                let note = append_note(&self.recorder, deciding, approvals, session, params);
+                self.record_wish(note, reply);
+            }
+            Command::RecordArtifact(params) => {
+                let session = self.runtime_session(conn, params.runtime_session_id.clone());
+                let artifact = record_artifact(&self.recorder, session, params);
+                self.record_wish(artifact, reply);
+            }
+            Command::ProposeFinal(params) => read_tree(
+                &self.recorder,
+                &self.commit,
+                &self.events,
+                TreePurpose::Propose {
+                    conn,
+                    params,
+                    reply: Some(reply),
+                },
+            ),
             Command::ReadContext(params) => {
                 let agent = Agent::ALL
                     .into_iter()
@@ -104,7 +143,7 @@ impl Daemon {
                 Ok(Reply::Snapshot(Arc::clone(self.recorder.world()))),
             ),
             Command::ReadStatus => answer(reply, Ok(Reply::Status(Box::new(self.status())))),
-            Command::ReadTurn => answer(reply, Ok(Reply::Turn(self.live_turn.clone()))),
+            Command::ReadTurn => answer(reply, Ok(Reply::Turn(self.shown_turn.live().clone()))),
             Command::LedgerList(params) => {
                 ledger::list(&self.recorder, &self.readers, conn, params, reply)
             }
@@ -127,7 +166,10 @@ impl Daemon {
                 let asking = agents.find(|agent| role == Role::of(*agent));
                 self.read_capsules(conn, asking, params, reply);
             }
-            Command::ReadFinding(params) => self.read_finding(conn, params, reply),
+            Command::ReadFinding(params) => {
+                let root = self.dirs.root.clone();
+                read_finding(&self.recorder, &self.readers, root, conn, params, reply);
+            }
             Command::LedgerRebuild(params) => {
                 let dirs = self.dirs.clone();
                 search::rebuild(dirs, &self.recorder, &self.readers, conn, params, reply);
@@ -137,7 +179,13 @@ impl Daemon {
                 self.clients.subscribe(conn);
                 answer(reply, Ok(Reply::Done));
             }
-            Command::RegisterAgent => answer(reply, self.register_agent(conn)),
+            Command::RegisterAgent => {
+                let agents = &mut self.agent_processes;
+                answer(
+                    reply,
+                    register_agent(&self.clients, agents, &self.events, conn),
+                );
+            }
             Command::Hook(params) => self.hook(conn, &params, reply),
             Command::HookHanded(params) => self.hook_handed(conn, params, reply),
             Command::DoorbellAttach => {
@@ -145,13 +193,29 @@ impl Daemon {
                 answer(reply, Ok(Reply::Done));
             }
             Command::EnsureCodex => self.ensure_codex(reply),
-            Command::Decide(params) => self.read_tree(TreePurpose::Decide { params, reply }),
+            Command::Decide(params) => read_tree(
+                &self.recorder,
+                &self.commit,
+                &self.events,
+                TreePurpose::Decide { params, reply },
+            ),
             Command::AskUser(params) => self.ask_user(conn, params, reply),
             Command::AskApproval(params) => self.ask_approval(conn, params, reply),
             Command::AnswerApproval(params) => self.answer_approval(params, reply),
-            Command::StateWork(params) => self.state_work(conn, params, reply),
-            Command::ForgetWork(params) => self.forget_work(conn, params, reply),
-            Command::ChangeReview(params) => self.change_review(conn, params, reply),
+            Command::StateWork(params) => {
+                let session = self.runtime_session(conn, params.runtime_session_id.clone());
+                self.record_wish(state_work(&self.recorder, &session, params), reply);
+            }
+            Command::ForgetWork(params) => {
+                let session = self.runtime_session(conn, params.runtime_session_id.clone());
+                self.record_wish(forget_work(&self.recorder, &session, &params), reply);
+            }
+            Command::ChangeReview(params) => {
+                let session = self.runtime_session(conn, params.runtime_session_id);
+                let (recorder, imports) = (&self.recorder, &self.imports);
+                let changed = change_review(recorder, imports, &session, params.change);
+                self.record_wish(changed, reply);
+            }
             Command::ChangeTask(params) => self.change_task(conn, params, reply),
             Command::ListGates => answer(reply, Ok(self.list_gates())),
             Command::RunGates(params) => {
@@ -185,10 +249,15 @@ impl Daemon {
             }
             Command::Attend(params) => self.attend(params, reply),
             Command::ReportKey(params) => {
-                self.meet_key(params.found);
+                if let Some(replaced) = meet_key(&self.recorder, params.found) {
+                    self.raise_alarm(&replaced);
+                }
                 answer(reply, Ok(Reply::Done));
             }
-            Command::AcknowledgeAlarm(params) => self.acknowledge_alarm(&params, reply),
+            Command::AcknowledgeAlarm(params) => {
+                let seen = acknowledgement(&self.recorder, &params);
+                self.record_wish(seen.map(ToRecord::one), reply);
+            }
         }
     }
 

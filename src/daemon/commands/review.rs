@@ -1,10 +1,12 @@
 //! What reviews say: the operator has it recorded, and says what becomes of it. What it says beside
 //! the file as it is now is read beside the loop: git is asked.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::checks::{check_length, check_text, not_found};
 use super::ledger::unreadable;
+use super::to_record::ToRecord;
 use crate::adapters::finding_place::FindingPlaces;
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind, FINDING, FindingStep};
@@ -14,140 +16,142 @@ use crate::core::review::{
 };
 use crate::core::snapshot::{FINDINGS_MAX, FindingSnapshot, Snapshot};
 use crate::daemon::attach::ConnId;
-use crate::daemon::owners::Daemon;
-use crate::daemon::reply::{ReplySender, answer, too_much};
+use crate::daemon::imports::Imports;
+use crate::daemon::readers::Readers;
+use crate::daemon::recorder::Recorder;
+use crate::daemon::reply::{ReplySender, too_much};
 use crate::wire::control::{
     FindingText, IMPORT_BATCH_MAX, ReadFindingParams, Refusal, RefusalCode, Reply, ReviewChange,
-    ReviewChanged, ReviewParams,
+    ReviewChanged,
 };
 
-impl Daemon {
-    pub(super) fn change_review(&mut self, conn: ConnId, params: ReviewParams, reply: ReplySender) {
-        if self.is_importing {
-            // What is being recorded is not folded yet: the same finding would be recorded twice.
-            let busy = "what another import found is being recorded";
-            return answer(reply, Err(too_much(busy)));
-        }
-        let session = self.runtime_session(conn, params.runtime_session_id);
-        let (mut changed, entries) = match self.review_steps(params.change, &session) {
-            Ok(steps) => steps,
-            Err(refusal) => return answer(reply, Err(refusal)),
-        };
-        if entries.is_empty() {
-            return answer(reply, Ok(Reply::Review(changed)));
-        }
-        self.is_importing = true;
-        self.record(
-            entries,
-            Box::new(move |daemon, result| {
-                daemon.is_importing = false;
-                let recorded = result.map(|stored| {
-                    changed.seq = stored.last().map(|stored| stored.entry.seq);
-                    Reply::Review(changed)
-                });
-                // Findings that stand are counted there.
-                daemon.status_changed();
-                answer(reply, recorded.map_err(Clone::clone));
-            }),
-        );
-    }
+/// What is to be recorded of a change of what reviews say.
+pub(super) fn change_review<T>(
+    recorder: &Recorder<T>,
+    imports: &Imports,
+    session: &RuntimeSession,
+    change: ReviewChange,
+) -> Result<ToRecord, Refusal> {
+    let Some(under_way) = imports.begin() else {
+        // What is being recorded is not folded yet: the same finding would be recorded twice.
+        return Err(too_much("what another import found is being recorded"));
+    };
+    let (mut changed, entries) = review_steps(recorder, change, session)?;
+    // Findings that stand are counted there.
+    let is_status = !entries.is_empty();
+    let wish = ToRecord::new(entries, move |stored| {
+        drop(under_way);
+        changed.seq = stored.last().map(|stored| stored.entry.seq);
+        Reply::Review(changed)
+    });
+    Ok(wish.for_status(is_status))
+}
 
-    /// What is to be recorded, and how much of it there is.
-    fn review_steps(
-        &self,
-        change: ReviewChange,
-        session: &RuntimeSession,
-    ) -> Result<(ReviewChanged, Vec<Entry>), Refusal> {
-        let world = self.recorder.world();
-        let step = |step: FindingStep, id: FindingId, said: String| {
-            let kind = step.of(id);
-            self.entry(Party::Human, None, kind, said, Some(session.clone()))
-        };
-        match change {
-            ReviewChange::Import { findings, whole } => {
-                check_import(
-                    &findings,
-                    whole.as_ref().map_or(0, |whole| whole.findings.len()),
-                )?;
-                let whole = whole.as_ref().map(|whole| WholeReview {
-                    review: &whole.review,
-                    findings: &whole.findings,
-                });
-                let plan = ImportPlan::of(world, findings, whole);
-                let changed = ReviewChanged {
-                    imported: plan.imported,
-                    changed: plan.changed,
-                    same: plan.same,
-                    gone: plan.gone,
-                    left_out: plan.left_out,
-                    seq: None,
-                };
-                let entries = plan.records.into_iter().map(|(record, words)| {
-                    // Somebody else's words: neither the operator's, nor to be read without a mark.
-                    let said = match &record.facts {
-                        Some(facts) => quoted(&record.finding, facts, &words),
-                        None => words,
-                    };
-                    let kind = EntryKind::Finding(record);
-                    self.entry(Party::System, None, kind, said, Some(session.clone()))
-                });
-                Ok((changed, entries.collect()))
-            }
-            ReviewChange::Resolve { finding, reason } => {
-                check_live(world, &finding)?;
-                let reason = reason.unwrap_or_default();
-                check_length("reason", &reason)?;
-                let resolved = step(FindingStep::Resolved, finding, reason);
-                Ok((ReviewChanged::default(), vec![resolved]))
-            }
-            ReviewChange::Dismiss { finding, reason } => {
-                check_live(world, &finding)?;
-                check_text("reason", &reason)?;
-                let dismissed = step(FindingStep::Dismissed, finding, reason);
-                Ok((ReviewChanged::default(), vec![dismissed]))
-            }
-        }
-    }
-
-    pub(super) fn read_finding(&self, conn: ConnId, params: ReadFindingParams, reply: ReplySender) {
-        let world = Arc::clone(self.recorder.world());
-        let ledger = self.recorder.ledger().clone();
-        let redactor = Arc::clone(self.recorder.redactor());
-        let root = self.dirs.root.clone();
-        self.readers.read(conn, reply, move || {
-            let finding = known(&world, &params.finding)?;
-            let stored = ledger
-                .read(finding.seq)
-                .map_err(|error| unreadable(&error))?;
-            let entry = stored.map(|stored| stored.entry);
-            let suggestions = entry.as_ref().map(|entry| match &entry.kind {
-                EntryKind::Finding(record) => record.suggestions.clone(),
-                _ => Vec::new(),
+/// What is to be recorded, and how much of it there is.
+fn review_steps<T>(
+    recorder: &Recorder<T>,
+    change: ReviewChange,
+    session: &RuntimeSession,
+) -> Result<(ReviewChanged, Vec<Entry>), Refusal> {
+    let world = recorder.world();
+    let step = |step: FindingStep, id: FindingId, said: String| {
+        let kind = step.of(id);
+        recorder.entry(Party::Human, None, kind, said, Some(session.clone()))
+    };
+    match change {
+        ReviewChange::Import { findings, whole } => {
+            check_import(
+                &findings,
+                whole.as_ref().map_or(0, |whole| whole.findings.len()),
+            )?;
+            let whole = whole.as_ref().map(|whole| WholeReview {
+                review: &whole.review,
+                findings: &whole.findings,
             });
-            let mut place = FindingPlaces::open(&root).of(&finding.facts);
-            for line in &mut place.lines {
-                // A file may hold what is masked everywhere else.
-                *line = redactor.redact_text(line).0.into_owned();
-            }
-            Ok(Reply::Finding(FindingText {
-                finding: params.finding,
-                text: entry.map_or_else(String::new, |entry| unquoted(&entry.content)),
-                suggestions: suggestions.unwrap_or_default(),
-                place,
-            }))
-        });
+            let plan = ImportPlan::of(world, findings, whole);
+            let changed = ReviewChanged {
+                imported: plan.imported,
+                changed: plan.changed,
+                same: plan.same,
+                gone: plan.gone,
+                left_out: plan.left_out,
+                seq: None,
+            };
+            let entries = plan.records.into_iter().map(|(record, words)| {
+                // Somebody else's words: neither the operator's, nor to be read without a mark.
+                let said = match &record.facts {
+                    Some(facts) => quoted(&record.finding, facts, &words),
+                    None => words,
+                };
+                let kind = EntryKind::Finding(record);
+                recorder.entry(Party::System, None, kind, said, Some(session.clone()))
+            });
+            Ok((changed, entries.collect()))
+        }
+        ReviewChange::Resolve { finding, reason } => {
+            check_live(world, &finding)?;
+            let reason = reason.unwrap_or_default();
+            check_length("reason", &reason)?;
+            let resolved = step(FindingStep::Resolved, finding, reason);
+            Ok((ReviewChanged::default(), vec![resolved]))
+        }
+        ReviewChange::Dismiss { finding, reason } => {
+            check_live(world, &finding)?;
+            check_text("reason", &reason)?;
+            let dismissed = step(FindingStep::Dismissed, finding, reason);
+            Ok((ReviewChanged::default(), vec![dismissed]))
+        }
     }
+}
 
-    /// Puts into a note's `meta` the finding that its author has in hand. Refuses one that there is
-    /// not, or about which nothing is to be done any more.
-    pub(super) fn claim_finding(&self, entry: &mut Entry, named: &str) -> Result<(), Refusal> {
-        let world = self.recorder.world();
-        let found = world.finding(named).map(|(id, _)| id.clone());
-        let id = found.unwrap_or_else(|| FindingId::new(named));
-        check_live(world, &id)?;
-        entry.meta.insert(FINDING.to_owned(), id.as_str().into());
-        Ok(())
-    }
+/// Reads a finding, beside the loop. `root`: the project.
+pub(super) fn read_finding<T>(
+    recorder: &Recorder<T>,
+    readers: &Readers,
+    root: PathBuf,
+    conn: ConnId,
+    params: ReadFindingParams,
+    reply: ReplySender,
+) {
+    let world = Arc::clone(recorder.world());
+    let ledger = recorder.ledger().clone();
+    let redactor = Arc::clone(recorder.redactor());
+    readers.read(conn, reply, move || {
+        let finding = known(&world, &params.finding)?;
+        let stored = ledger
+            .read(finding.seq)
+            .map_err(|error| unreadable(&error))?;
+        let entry = stored.map(|stored| stored.entry);
+        let suggestions = entry.as_ref().map(|entry| match &entry.kind {
+            EntryKind::Finding(record) => record.suggestions.clone(),
+            _ => Vec::new(),
+        });
+        let mut place = FindingPlaces::open(&root).of(&finding.facts);
+        for line in &mut place.lines {
+            // A file may hold what is masked everywhere else.
+            *line = redactor.redact_text(line).0.into_owned();
+        }
+        Ok(Reply::Finding(FindingText {
+            finding: params.finding,
+            text: entry.map_or_else(String::new, |entry| unquoted(&entry.content)),
+            suggestions: suggestions.unwrap_or_default(),
+            place,
+        }))
+    });
+}
+
+/// Puts into a note's `meta` the finding that its author has in hand. Refuses one that there is
+/// not, or about which nothing is to be done any more.
+pub(super) fn claim_finding(
+    world: &Snapshot,
+    entry: &mut Entry,
+    named: &str,
+) -> Result<(), Refusal> {
+    let found = world.finding(named).map(|(id, _)| id.clone());
+    let id = found.unwrap_or_else(|| FindingId::new(named));
+    check_live(world, &id)?;
+    entry.meta.insert(FINDING.to_owned(), id.as_str().into());
+    Ok(())
 }
 
 fn known<'a>(world: &'a Snapshot, id: &FindingId) -> Result<&'a FindingSnapshot, Refusal> {

@@ -9,14 +9,17 @@ use super::answers::{
 };
 use super::checks::{check_handles, check_length, check_text};
 use super::sender;
-use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::delivery::{Admission, DeliveryState, DeliveryWay, OnBusy, Outcome};
-use crate::core::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind, Handoff, Message};
+use crate::core::agent::{Agent, AgentState};
+use crate::core::delivery::{Admission, OnBusy, Outcome};
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, Handoff, Message};
 use crate::core::id::{EntryId, TurnId};
 use crate::core::trace;
 use crate::daemon::attach::ConnId;
+use crate::daemon::claude::tools;
 use crate::daemon::clients::{Waiter, Wants};
+use crate::daemon::decisions::track;
 use crate::daemon::handoff_dedup::Ask;
+use crate::daemon::inbox::note_head;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{HandoffParams, Refusal, RefusalCode, Reply, SendParams, Sent};
@@ -116,7 +119,7 @@ impl Daemon {
     ) {
         let _following = trace::message(&entry.id).entered();
         tracing::debug!(from = %entry.source, %to, ?on_busy, "to be recorded");
-        self.note_head(&mut entry);
+        note_head(&self.commit, &mut entry);
         let settles_turn = said_in
             .as_ref()
             .is_some_and(|turn| settles_turn(&self.codex, &entry, turn));
@@ -172,7 +175,7 @@ impl Daemon {
                     return answer(reply, Ok(Reply::Sent(sent)));
                 }
                 daemon.handoff_dedup.decided(&id, Ok(&sent));
-                daemon.track_recorded(&id);
+                track(&daemon.recorder, &mut daemon.outbox, &id);
                 match to {
                     Agent::Codex if daemon.codex.may_deliver_soon(on_busy) => {
                         daemon.wait(Waiter {
@@ -186,44 +189,6 @@ impl Daemon {
                 // The caller of this pumps: see `on_writer`.
             }),
         );
-    }
-
-    /// The delivery entry of a message.
-    pub(in crate::daemon) fn delivery_entry(
-        &self,
-        id: &EntryId,
-        to: Agent,
-        result: DeliveryResult,
-        rung: Option<DeliveryWay>,
-        turn_id: Option<TurnId>,
-    ) -> Entry {
-        let row = self.outbox.get(id);
-        let is_proof = match result {
-            DeliveryResult::Confirmed => true,
-            // What was acknowledged without another proof.
-            DeliveryResult::Acknowledged => {
-                row.is_some_and(|row| row.state != DeliveryState::Confirmed)
-            }
-            _ => false,
-        };
-        let text = Self::delivery_text(to, result, rung.as_ref());
-        let given = self.given.of(id).filter(|_| is_proof).cloned();
-        self.entry(
-            Party::System,
-            Some(to.into()),
-            EntryKind::Delivery(DeliveryRecord {
-                message_id: id.clone(),
-                attempt_id: row.and_then(|row| row.attempt.clone()),
-                to,
-                result,
-                outcome: None,
-                rung,
-                turn_id,
-                given,
-            }),
-            text,
-            row.map(|row| row.runtime_session.clone()),
-        )
     }
 
     pub(in crate::daemon) fn is_busy(&self, agent: Agent) -> bool {
@@ -267,8 +232,7 @@ impl Daemon {
                  to Codex, or release it in the deck's Inbox"
                     .to_owned()
             }),
-            Agent::Claude => self
-                .claude_tools_gone()
+            Agent::Claude => tools::gone(&self.clients, &self.claude_processes)
                 .map(|why| format!("{why}; tell your operator")),
         }
     }

@@ -1,14 +1,12 @@
 //! The settings are read, a change of them is recorded, and then it is written and counts.
 
-use crate::core::signing::SigningNotice;
 use crate::daemon::event::Event;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::settings::{SettingsChange, SettingsKept, SettingsRead, SettingsWritten};
+use crate::daemon::signing::keep_signer;
 use crate::daemon::under_way::WorkBeside;
 use crate::store::config;
-use crate::store::dirs::UserDirs;
-use crate::store::signer;
 
 impl Daemon {
     /// Has the settings read for a change of them.
@@ -80,17 +78,4 @@ impl Daemon {
             SettingsWritten::Trust(kept) => self.trust_kept(kept, reply),
         }
     }
-}
-
-/// Has the key known outside of the project, or forgotten there. Why it could not be. Blocking.
-pub(super) fn keep_signer(
-    user: &UserDirs,
-    instance_id: &str,
-    notice: Option<&SigningNotice>,
-) -> Option<String> {
-    let written = signer::write(user, instance_id, notice);
-    let error = written.err()?;
-    Some(format!(
-        "which key signs the decisions could not be kept: {error}"
-    ))
 }

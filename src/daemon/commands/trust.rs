@@ -1,6 +1,5 @@
 //! The operator trusts what `config.json` says now.
 
-use super::settings::keep_signer;
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, LifecycleEvent};
 use crate::core::id::Seq;
@@ -11,6 +10,7 @@ use crate::daemon::event::Event;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::settings::{KeptTrust, SettingsChange, SettingsKept, SettingsWritten};
+use crate::daemon::signing::{check_act, keep_signer, signing_change};
 use crate::daemon::under_way::WorkBeside;
 use crate::store::config::{self, Loaded};
 use crate::store::dirs::UserDirs;
@@ -39,7 +39,12 @@ impl Daemon {
             );
         }
         let power = loaded.power();
-        let signing = match self.signing_change(signing_mode(&power), params.signing.clone()) {
+        let signing = match signing_change(
+            &self.recorder,
+            &self.dirs,
+            signing_mode(&power),
+            params.signing.clone(),
+        ) {
             Ok(signing) => signing,
             Err(refusal) => return answer(reply, Err(refusal)),
         };
@@ -49,7 +54,13 @@ impl Daemon {
         let signature = params.signature.clone().filter(|_| !is_off);
         if !is_off {
             let act = OperatorAct::Trust;
-            if let Err(refusal) = self.check_act(act, signature.as_ref(), &loaded.digest, TRUSTED) {
+            if let Err(refusal) = check_act(
+                &self.recorder,
+                act,
+                signature.as_ref(),
+                &loaded.digest,
+                TRUSTED,
+            ) {
                 return answer(reply, Err(refusal));
             }
         }

@@ -3,96 +3,75 @@
 use serde_json::Value;
 
 use super::checks::{ID_CHARS_MAX, check_marker, check_text, not_found};
+use super::to_record::ToRecord;
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::PINNED;
 use crate::core::entry::{ContinuityFact, Entry, EntryKind};
-use crate::daemon::attach::ConnId;
-use crate::daemon::owners::Daemon;
-use crate::daemon::reply::{ReplySender, answer};
-use crate::wire::control::{
-    ForgetWorkParams, Refusal, RefusalCode, Reply, STATED_MAX, StateWorkParams,
-};
+use crate::core::id::RuntimeSession;
+use crate::daemon::recorder::Recorder;
+use crate::wire::control::{ForgetWorkParams, Refusal, RefusalCode, STATED_MAX, StateWorkParams};
 
-impl Daemon {
-    pub(super) fn state_work(&mut self, conn: ConnId, params: StateWorkParams, reply: ReplySender) {
-        if let Err(refusal) = check(&params) {
-            return answer(reply, Err(refusal));
+/// What the operator says that the agents are at.
+pub(super) fn state_work<T>(
+    recorder: &Recorder<T>,
+    session: &RuntimeSession,
+    params: StateWorkParams,
+) -> Result<ToRecord, Refusal> {
+    check(&params)?;
+    let target = params.agent.map(Party::from);
+    let notes = params.values.into_iter().map(|value| {
+        let kind = EntryKind::Note {
+            note: value.kind,
+            handles: Vec::new(),
+            withdraws: None,
+        };
+        let session = Some(session.clone());
+        let mut entry = recorder.entry(Party::Human, target.clone(), kind, value.text, session);
+        if params.pinned {
+            entry.meta.insert(PINNED.to_owned(), Value::Bool(true));
         }
-        let session = self.runtime_session(conn, params.runtime_session_id);
-        let target = params.agent.map(Party::from);
-        let notes = params.values.into_iter().map(|value| {
-            let kind = EntryKind::Note {
-                note: value.kind,
-                handles: Vec::new(),
-                withdraws: None,
-            };
-            let session = Some(session.clone());
-            let mut entry = self.entry(Party::Human, target.clone(), kind, value.text, session);
-            if params.pinned {
-                entry.meta.insert(PINNED.to_owned(), Value::Bool(true));
-            }
-            entry
-        });
-        let notes = notes.collect();
-        self.record_all(notes, reply);
-    }
+        entry
+    });
+    Ok(ToRecord::done(notes.collect()))
+}
 
-    pub(super) fn forget_work(
-        &mut self,
-        conn: ConnId,
-        params: ForgetWorkParams,
-        reply: ReplySender,
-    ) {
-        let session = self.runtime_session(conn, params.runtime_session_id);
-        let world = self.recorder.world();
-        let asked = Agent::ALL
-            .into_iter()
-            .filter(|agent| params.agent.is_none_or(|asked| asked == *agent));
-        let know = asked.filter(|agent| {
-            let state = world.state_of(*agent, &session);
-            state.is_some_and(|state| match params.all {
-                true => !state.is_blank(),
-                false => state.knows(&params.what),
-            })
-        });
-        let forgotten = know.map(|agent| {
-            let what = (!params.all).then(|| params.what.clone());
-            let words = what.as_deref().unwrap_or("what it is at");
-            let content = format!("{} forgets {words}", agent.title());
-            let kind = ContinuityFact::Forgotten { what }.of(agent);
-            self.entry(Party::Human, None, kind, content, Some(session.clone()))
-        });
-        let forgotten: Vec<Entry> = forgotten.collect();
-        if forgotten.is_empty() {
-            let what: String = params.what.chars().take(ID_CHARS_MAX).collect();
-            let what = match params.all {
-                true => "anything to be forgotten".to_owned(),
-                false => format!("`{what}`"),
-            };
-            return answer(
-                reply,
-                Err(not_found(
-                    &format!("{what} in what the agents are at"),
-                    "see `ctxrelay continuity show`",
-                )),
-            );
-        }
-        self.record_all(forgotten, reply);
+/// What the operator has them forget.
+pub(super) fn forget_work<T>(
+    recorder: &Recorder<T>,
+    session: &RuntimeSession,
+    params: &ForgetWorkParams,
+) -> Result<ToRecord, Refusal> {
+    let world = recorder.world();
+    let asked = Agent::ALL
+        .into_iter()
+        .filter(|agent| params.agent.is_none_or(|asked| asked == *agent));
+    let know = asked.filter(|agent| {
+        let state = world.state_of(*agent, session);
+        state.is_some_and(|state| match params.all {
+            true => !state.is_blank(),
+            false => state.knows(&params.what),
+        })
+    });
+    let forgotten = know.map(|agent| {
+        let what = (!params.all).then(|| params.what.clone());
+        let words = what.as_deref().unwrap_or("what it is at");
+        let content = format!("{} forgets {words}", agent.title());
+        let kind = ContinuityFact::Forgotten { what }.of(agent);
+        recorder.entry(Party::Human, None, kind, content, Some(session.clone()))
+    });
+    let forgotten: Vec<Entry> = forgotten.collect();
+    if forgotten.is_empty() {
+        let what: String = params.what.chars().take(ID_CHARS_MAX).collect();
+        let what = match params.all {
+            true => "anything to be forgotten".to_owned(),
+            false => format!("`{what}`"),
+        };
+        return Err(not_found(
+            &format!("{what} in what the agents are at"),
+            "see `ctxrelay continuity show`",
+        ));
     }
-
-    fn record_all(&mut self, entries: Vec<Entry>, reply: ReplySender) {
-        self.record(
-            entries,
-            Box::new(move |_, result| {
-                answer(
-                    reply,
-                    result
-                        .map(|_| Reply::Done)
-                        .map_err(|refusal| refusal.clone()),
-                );
-            }),
-        );
-    }
+    Ok(ToRecord::done(forgotten))
 }
 
 fn check(params: &StateWorkParams) -> Result<(), Refusal> {

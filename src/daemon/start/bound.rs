@@ -22,7 +22,7 @@ const GROUPS_MAX: usize = 40;
 
 /// A daemon that has its places. What was inherited goes before the lock does.
 #[derive(Debug)]
-pub(super) struct Bound {
+pub(in crate::daemon) struct Bound {
     pub(super) listeners: Listeners,
     pub(super) endpoints: Endpoints,
     pub(super) socket_name: SocketName,
@@ -60,7 +60,7 @@ impl Drop for SocketName {
 
 impl Opened {
     /// Binds what was not inherited.
-    pub(super) async fn bind(mut self) -> Result<Bound, StartError> {
+    pub(in crate::daemon) async fn bind(mut self) -> Result<Bound, StartError> {
         let (endpoints, socket_name, left) = match self.claimed.inherited.take() {
             Some(Inherited {
                 endpoints,

@@ -1,17 +1,11 @@
-//! [`Builder`]: what a daemon is made of, and its way through the stages.
+//! [`Builder`]: what a daemon is made of.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use axum::Router;
-
-use super::claimed::Claimed;
-use super::{StartError, descriptors};
+use super::StartError;
 use crate::core::agent::Agent;
 use crate::core::relay_cost::ShownChars;
-use crate::daemon::handle::DaemonHandle;
-use crate::daemon::running::Running;
-use crate::daemon::takeover::Takeover;
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::ledger::ReadProgress;
 use crate::store::registry::Ports;
@@ -44,29 +38,6 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Starts the daemon on the current runtime, in place of the one that left a takeover if there
-    /// is one. `mcp` makes the service behind `/mcp`. `yielded`: asked for once nothing can fail any
-    /// more, and says whether the one before lets go of what it left.
-    ///
-    /// # Errors
-    ///
-    /// See [`StartError`]; nothing is left running then.
-    pub async fn start<F>(
-        self,
-        takeover: Option<Takeover>,
-        yielded: impl Future<Output = bool> + Send,
-        mcp: impl FnOnce(DaemonHandle) -> F + Send,
-    ) -> Result<Running, StartError>
-    where
-        F: Future<Output = Router> + Send,
-    {
-        descriptors::raise_limit();
-        let claimed = Claimed::claim(self, takeover).await?;
-        let opened = claimed.open()?;
-        let bound = opened.bind().await?;
-        bound.run(yielded, mcp).await
-    }
-
     pub(super) fn registry_failed(&self, source: std::io::Error) -> StartError {
         StartError::Unwritable {
             path: self.user_dirs.instances(),

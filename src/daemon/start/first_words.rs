@@ -3,17 +3,23 @@
 use std::path::PathBuf;
 
 use super::claimed::Claimed;
-use crate::core::agent::Party;
+use crate::core::agent::{Agent, Party};
 use crate::core::alarm::Alarm;
 use crate::core::entry::{DeliveryResult, ErrorCode, LifecycleEvent};
 use crate::core::id::{EntryId, SessionId};
+use crate::daemon::adopt;
+use crate::daemon::decisions::{track_recorded, untold_messages};
+use crate::daemon::foreign::say_alarms;
+use crate::daemon::mended::finish_mending;
 use crate::daemon::owners::Daemon;
+use crate::daemon::signing::{self, SignerMet};
 use crate::store::contextrelay3::{self, Unread};
+use crate::store::dirs::UserDirs;
 use crate::store::mend::Mended;
 
 /// What was found, and is to be said once the loop is put together.
 #[derive(Debug)]
-pub(in crate::daemon) struct FirstWords {
+pub(super) struct FirstWords {
     /// The session begins.
     pub(super) is_new: bool,
     /// How many entries ContextRelay 3 left, and what Claude never fetched from it.
@@ -51,21 +57,17 @@ impl Claimed {
 impl FirstWords {
     /// Says it, before anything is sent. `server_runs_on`: the app-server is the one of the daemon
     /// before.
-    pub(in crate::daemon) fn say(
-        self,
-        daemon: &mut Daemon,
-        claimed: &mut Claimed,
-        server_runs_on: bool,
-    ) {
+    pub(super) fn say(self, daemon: &mut Daemon, claimed: &mut Claimed, server_runs_on: bool) {
         if self.is_new {
             daemon.start_session();
         }
-        daemon.meet_signer(&claimed.builder.user_dirs);
+        meet_signer(daemon, &claimed.builder.user_dirs);
         if let Some((entries, unread)) = &self.adopted {
-            daemon.adopt(*entries, unread);
+            adopt(daemon, *entries, unread);
         }
         if let Some(aside) = &claimed.foreign_queue {
-            daemon.note_foreign_queue(aside);
+            let said = adopt::queue_set_aside(aside);
+            daemon.note_fact(Party::System, ErrorCode::ForeignQueue, said);
         }
         if self.queue_was_older {
             daemon.note_older_queue();
@@ -91,7 +93,9 @@ impl FirstWords {
             );
         }
         daemon.note_failed();
-        daemon.note_mended(self.mended);
+        for (kind, said) in finish_mending(&daemon.outbox, self.mended) {
+            daemon.note_fact(Party::System, kind, said);
+        }
         if let Some(torn) = &self.torn {
             daemon.note_fact(
                 Party::System,
@@ -104,9 +108,9 @@ impl FirstWords {
         }
         let lost = self.lost.filter(|lost| !self.alarms.contains(lost));
         for alarm in lost.into_iter().chain(self.alarms) {
-            daemon.raise_alarm(alarm);
+            daemon.raise_alarm(&alarm);
         }
-        daemon.say_alarms();
+        say_alarms(&daemon.recorder, &mut daemon.notices);
         if self.has_foreign_history {
             daemon.note_fact(
                 Party::System,
@@ -123,11 +127,58 @@ impl FirstWords {
         daemon.lose_claudes_packets();
         daemon.recall_limits();
         if !self.is_clone {
-            daemon.tell_decisions();
+            let messages = untold_messages(&daemon.recorder, &daemon.commit);
+            if !messages.is_empty() {
+                daemon.record_fact(
+                    messages,
+                    Box::new(|daemon, recorded| {
+                        let recorded = recorded.unwrap_or_default();
+                        track_recorded(&daemon.recorder, &mut daemon.outbox, recorded);
+                    }),
+                );
+            }
         }
         daemon.recover_codex();
         daemon.note_adopted_config(std::mem::replace(&mut claimed.adopted, Ok(None)));
     }
+}
+
+fn meet_signer(daemon: &mut Daemon, user: &UserDirs) {
+    let SignerMet {
+        lost,
+        goes_on,
+        not_kept,
+    } = signing::meet_signer(&daemon.recorder, &daemon.dirs, user);
+    if let Some(why) = not_kept {
+        daemon.note_fact(Party::System, ErrorCode::TrustNotKept, why);
+    }
+    if let Some(lost) = lost {
+        daemon.raise_alarm(&lost);
+    }
+    if let Some(entry) = goes_on {
+        daemon.record_mere_fact(entry);
+    }
+}
+
+/// The record of ContextRelay 3 goes on as ours.
+pub(in crate::daemon) fn adopt(daemon: &mut Daemon, entries: u64, unread: &Unread) {
+    let (first, carried) = adopt::adopted(&daemon.recorder, entries, unread);
+    let mut batch = vec![first];
+    for entry in carried {
+        let (to, result) = (Agent::Claude, DeliveryResult::Ambiguous);
+        let unsure = daemon.delivery_entry(&entry.id, to, result, None, None);
+        batch.extend([entry, unsure]);
+    }
+    daemon.record(
+        batch,
+        Box::new(|daemon, result| match result {
+            Ok(recorded) => adopt::take_up(&daemon.recorder, &mut daemon.outbox, recorded),
+            // The next start finds the prefix as it was and does it again.
+            Err(refusal) => {
+                tracing::error!(code = %refusal.code, "the record could not be taken over");
+            }
+        }),
+    );
 }
 
 fn foreign_history(is_clone: bool, daemon: &Daemon) -> String {

@@ -66,11 +66,11 @@ impl Drop for Writing {
 }
 
 /// A loop before its first word, with what it stands on.
-pub(in crate::daemon) struct Assembled {
-    pub(in crate::daemon) daemon: Daemon,
-    pub(in crate::daemon) first_words: FirstWords,
-    pub(in crate::daemon) channel: Channel,
-    pub(in crate::daemon) claimed: Claimed,
+pub(super) struct Assembled {
+    pub(super) daemon: Daemon,
+    pub(super) first_words: FirstWords,
+    pub(super) channel: Channel,
+    pub(super) claimed: Claimed,
 }
 
 impl Claimed {
@@ -200,7 +200,7 @@ impl Opened {
     }
 
     /// Puts the loop together. From here on it closes what was opened.
-    pub(in crate::daemon) fn assemble(self, identity: Identity, codex: CodexLane) -> Assembled {
+    pub(super) fn assemble(self, identity: Identity, codex: CodexLane) -> Assembled {
         let mut writing = self.writing;
         writing.goes_on = true;
         let (weak, writer_events) = (self.channel.weak(), self.channel.writer_events());

@@ -3,45 +3,62 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use futures::FutureExt as _;
-use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use super::StartError;
-use super::bound::{Bound, Left};
-use super::claimed::Claimed;
-use super::opened::Assembled;
+use super::bound::Bound;
+use super::channel::Channel;
+use super::ready::{Ground, Ready, StartedCodex};
 use crate::adapters::codex::adapter::{self as codex, CodexOptions};
-use crate::adapters::codex::compaction_hook::CompactionHook;
 use crate::adapters::codex::fact::CodexFact;
-use crate::daemon::clock::now_ms;
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::control::guard::Guard;
 use crate::daemon::control::listener;
 use crate::daemon::event::Event;
-use crate::daemon::fault::{DaemonFault, Ended};
+use crate::daemon::fault::{DaemonFault, Ended, FaultSlot};
 use crate::daemon::handle::DaemonHandle;
 use crate::daemon::identity::Identity;
 use crate::daemon::operator;
+use crate::daemon::owners::Daemon;
 use crate::daemon::registering::tell_agents;
 use crate::daemon::running::Running;
-use crate::daemon::takeover::{Listeners, LoopState, Takeover};
+use crate::daemon::takeover::{Endpoints, Takeover};
+use crate::daemon::tamper::OwnerWatch;
 use crate::daemon::work_lane::supervise;
-use crate::store::child;
-use crate::store::dirs::ProjectDirs;
+use crate::store::owner::OwnerLock;
 use crate::store::published::Published;
-use crate::store::publisher::{Imprint, Publisher};
+use crate::store::publisher::{Board, Imprint, Publisher};
 use crate::wire::control::PROTOCOL;
 
 /// For calls over HTTP that are still being answered when another process is to go on.
 const LAST_CALLS: Duration = Duration::from_millis(500);
+
+/// What the loop's task holds while it runs. It is given up in this order, be it by a panic: nothing
+/// goes on serving for a daemon that is no more, and who waits for the end may take the lock.
+struct Held {
+    owner_watch: Option<OwnerWatch>,
+    stop_serving: DropGuard,
+    publisher: Publisher,
+    endpoints: Endpoints,
+    lock: OwnerLock,
+}
+
+/// The loop's task, and what hosts hear of it.
+struct LoopTask {
+    task: JoinHandle<Option<DaemonFault>>,
+    takeover: oneshot::Receiver<Takeover>,
+    /// What serves clients, and is waited for before another process goes on.
+    serving: TaskTracker,
+    stop: CancellationToken,
+}
 
 impl Bound {
     /// Shows where the daemon is, asks the one before to yield, and starts the loop.
@@ -59,186 +76,24 @@ impl Bound {
         // terminal would tear its stream apart.
         let imprint = self.imprint(&identity);
         let published = imprint.published.clone();
+        let (mut publisher, board) = self.publish(imprint)?;
+        if !yielded.await {
+            return Err(StartError::NotYielded);
+        }
+        publisher.take_on();
+        let ready = self.take_on(identity, board, start_codex);
+        Ok(ready.run(publisher, published, mcp).await)
+    }
+
+    fn publish(&self, imprint: Imprint) -> Result<(Publisher, Board), StartError> {
         let claimed = &self.opened.claimed;
-        let (mut publisher, board) = claimed
+        claimed
             .lock
             .place()
             .and_then(|lock| {
                 Publisher::start(&claimed.builder.dirs, lock, imprint, self.left.is_some())
             })
-            .map_err(|source| claimed.builder.state_failed(source))?;
-        if !yielded.await {
-            return Err(StartError::NotYielded);
-        }
-        publisher.take_on();
-        let Self {
-            listeners,
-            endpoints,
-            socket_name,
-            left,
-            opened,
-        } = self;
-        socket_name.keep();
-        let (codex_left, known) = match left {
-            Some(Left { remains, publisher }) => {
-                if let Some(before) = publisher {
-                    before.leave();
-                }
-                let LoopState { codex, known } = remains;
-                (Some(codex), Some(known))
-            }
-            None => (None, None),
-        };
-        let server_runs_on = codex_left.as_ref().is_some_and(|left| left.has_server());
-        let terminal_stays = codex_left.as_ref().is_some_and(|left| left.has_terminal());
-        let Listeners {
-            control,
-            proxy,
-            operator,
-        } = listeners;
-        let builder = &opened.claimed.builder;
-        let hook = CompactionHook::of(&builder.own_program);
-        hook.want(opened.claimed.loaded.config.continuity.codex_hook);
-        let (adapter, facts) = codex::start(CodexOptions {
-            project_root: builder.dirs.root.clone(),
-            program: builder.codex_program.clone(),
-            preferred_port: endpoints.ports.codex,
-            control_port: endpoints.ports.control,
-            mcp_token: endpoints.mcp_token.clone(),
-            proxy_listener: proxy,
-            proxy_token: opened.claimed.secrets.proxy.clone(),
-            resume_thread: opened.thread(),
-            inherited: codex_left,
-            hook: hook.clone(),
-            hold_program: builder.own_program.clone(),
-            instance_id: identity.instance_id.clone(),
-            record_child: record_child(builder.dirs.clone(), opened.disowned()),
-        });
-        let is_read = opened.is_read();
-        let Assembled {
-            mut daemon,
-            first_words,
-            channel,
-            mut claimed,
-        } = opened.assemble(identity, CodexLane::new(adapter, hook));
-        if let Some(known) = known {
-            daemon.inherit(known, server_runs_on, terminal_stays);
-        } else {
-            daemon.recall_stop();
-        }
-        let (ask_successor, successors) = mpsc::channel(1);
-        daemon.operations.take_successors(ask_successor);
-        daemon.board = board;
-        first_words.say(&mut daemon, &mut claimed, server_runs_on);
-        let Claimed {
-            builder,
-            secrets,
-            loaded,
-            registration,
-            lock,
-            ..
-        } = claimed;
-        registration.keep();
-        daemon.configure(builder.user_dirs.clone(), &loaded);
-        if loaded.config.codex.autostart && builder.codex_program.is_some() {
-            // Whoever waits for the answer is nobody: what goes wrong is a notice.
-            let (reply, _) = oneshot::channel();
-            daemon.ensure_codex(reply);
-        }
-        let weak = channel.weak();
-        let watch = builder.watch(&daemon, &lock, loaded, !is_read, &weak);
-        daemon.alarms.watch(watch);
-        let space = Arc::clone(daemon.recorder.space());
-        let owner_watch = builder.watch_owner(&lock, space, &weak);
-        let handle = channel.handle;
-        // Without it nobody would hear of Codex any more: that is the end of the adapter.
-        let failed = Event::Codex(CodexFact::Failed);
-        supervise(weak.clone(), failed, forward(facts, handle.clone()));
-        let (stop, serving) = (CancellationToken::new(), TaskTracker::new());
-        let guard = Guard::new(endpoints.ports.control, &secrets, &endpoints.mcp_token);
-        let refusals = guard.refusals().clone();
-        let (leave, takeover) = oneshot::channel();
-        let (inbox, detached) = (channel.inbox, builder.detached);
-        // Dropped in this order from below, be it by a panic: nothing goes on serving for a daemon
-        // that is no more, and who waits for the end may take the lock.
-        let (end, stop_serving) = (channel.ended.drop_guard(), stop.clone().drop_guard());
-        let served = serving.clone();
-        let fault = handle.fault_slot();
-        daemon.operations.share_fault(fault.clone());
-        let run = async move {
-            let lock = lock;
-            let endpoints = endpoints;
-            let publisher = publisher;
-            let stop_serving = stop_serving;
-            let _owner_watch = owner_watch;
-            let remains = match daemon.run(inbox).await {
-                Ended::Left(remains) => *remains,
-                Ended::Stopped => return None,
-                Ended::Failed(fault) => return Some(fault),
-            };
-            // Nothing is accepted here any more; who comes waits for the next owner to do it.
-            drop(stop_serving);
-            served.close();
-            let _ = timeout(LAST_CALLS, served.wait()).await;
-            let left = Takeover {
-                detached,
-                publisher: Some(publisher),
-                lock,
-                endpoints,
-                remains,
-            };
-            // Nobody waits for it: then this is the end.
-            let _ = leave.send(left);
-            None
-        };
-        let task = tokio::spawn(async move {
-            let _end = end;
-            AssertUnwindSafe(run)
-                .catch_unwind()
-                .await
-                .unwrap_or_else(|_| {
-                    fault.set(DaemonFault::Loop);
-                    Some(DaemonFault::Loop)
-                })
-        });
-        serving.spawn(listener::serve(
-            control,
-            handle.clone(),
-            guard,
-            mcp(handle.clone()).await,
-            stop.clone(),
-        ));
-        serving.spawn(operator::serve(
-            operator,
-            handle.clone(),
-            builder.user_dirs.registry,
-            refusals,
-            stop,
-        ));
-        Ok(Running {
-            handle,
-            published,
-            takeover,
-            successors,
-            task,
-        })
-    }
-
-    fn identity(&self) -> Identity {
-        let Claimed {
-            builder, secrets, ..
-        } = &self.opened.claimed;
-        Identity {
-            instance_id: builder.dirs.instance_id(),
-            fingerprint: fingerprint(&secrets.identity),
-            started_ms: now_ms(),
-            control_port: self.endpoints.ports.control,
-            proxy_port: self.endpoints.ports.proxy,
-            detached: builder.detached,
-            claude_program: builder.claude_program.clone(),
-            codex_installed: builder.codex_program.is_some(),
-            own_program: builder.own_program.clone(),
-        }
+            .map_err(|source| claimed.builder.state_failed(source))
     }
 
     fn imprint(&self, identity: &Identity) -> Imprint {
@@ -259,21 +114,190 @@ impl Bound {
     }
 }
 
-/// Keeps a record of the app-server for a daemon that comes after a crash.
-fn record_child(dirs: ProjectDirs, disowned: Arc<AtomicBool>) -> codex::RecordChild {
-    Box::new(move |record| {
-        // What lies there then is the next owner's.
-        if disowned.load(Ordering::Acquire) {
-            return;
-        }
-        let done = match record {
-            Some(record) => child::write(&dirs, &record),
-            None => child::remove(&dirs),
+impl Ready {
+    /// Has the loop watch, run and serve.
+    async fn run<F>(
+        mut self,
+        publisher: Publisher,
+        published: Published,
+        mcp: impl FnOnce(DaemonHandle) -> F + Send,
+    ) -> Running
+    where
+        F: Future<Output = Router> + Send,
+    {
+        self.configure();
+        let owner_watch = self.watch();
+        let Self {
+            daemon,
+            channel,
+            ground,
+        } = self;
+        let Ground {
+            builder,
+            secrets,
+            facts,
+            successors,
+            control,
+            operator,
+            endpoints,
+            lock,
+            ..
+        } = ground;
+        let handle = channel.handle.clone();
+        // Without it nobody would hear of Codex any more: that is the end of the adapter.
+        let failed = Event::Codex(CodexFact::Failed);
+        supervise(channel.weak(), failed, forward(facts, handle.clone()));
+        let guard = Guard::new(endpoints.ports.control, &secrets, &endpoints.mcp_token);
+        let refusals = guard.refusals().clone();
+        let stop = CancellationToken::new();
+        let held = Held {
+            owner_watch,
+            stop_serving: stop.clone().drop_guard(),
+            publisher,
+            endpoints,
+            lock,
         };
-        if let Err(error) = done {
-            tracing::warn!(%error, "the app-server's record could not be written");
+        let LoopTask {
+            task,
+            takeover,
+            serving,
+            stop,
+        } = LoopTask::spawn(daemon, channel, held, builder.detached, stop);
+        serving.spawn(listener::serve(
+            control,
+            handle.clone(),
+            guard,
+            mcp(handle.clone()).await,
+            stop.clone(),
+        ));
+        serving.spawn(operator::serve(
+            operator,
+            handle.clone(),
+            builder.user_dirs.registry,
+            refusals,
+            stop,
+        ));
+        Running {
+            handle,
+            published,
+            takeover,
+            successors,
+            task,
         }
-    })
+    }
+
+    /// What the settings say counts; Codex is there at once where they want it.
+    fn configure(&mut self) {
+        let Ground {
+            builder, loaded, ..
+        } = &self.ground;
+        self.daemon.configure(builder.user_dirs.clone(), loaded);
+        if loaded.config.codex.autostart && builder.codex_program.is_some() {
+            // Nobody waits for this reply; errors become a notice.
+            let (reply, _) = oneshot::channel();
+            self.daemon.ensure_codex(reply);
+        }
+    }
+
+    /// Watches the project's files; the lock and the disk for as long as what it returns lives.
+    fn watch(&mut self) -> Option<OwnerWatch> {
+        let weak = self.channel.weak();
+        let Ground {
+            builder,
+            loaded,
+            is_read,
+            lock,
+            ..
+        } = &self.ground;
+        let watch = builder.watch(&self.daemon, lock, loaded, !is_read, &weak);
+        self.daemon.alarms.watch(watch);
+        let space = Arc::clone(self.daemon.recorder.space());
+        builder.watch_owner(lock, space, &weak)
+    }
+}
+
+impl LoopTask {
+    fn spawn(
+        mut daemon: Daemon,
+        channel: Channel,
+        held: Held,
+        detached: bool,
+        stop: CancellationToken,
+    ) -> Self {
+        let serving = TaskTracker::new();
+        let (leave, takeover) = oneshot::channel();
+        let (inbox, end) = (channel.inbox, channel.ended.drop_guard());
+        let fault = channel.handle.fault_slot();
+        drop(channel.handle);
+        daemon.operations.share_fault(fault.clone());
+        let run = run_loop(leave, serving.clone(), detached, held, daemon, inbox);
+        let task = tokio::spawn(until_over(end, run, fault));
+        Self {
+            task,
+            takeover,
+            serving,
+            stop,
+        }
+    }
+}
+
+/// Runs the loop, and leaves what it held to who goes on. The parameters are dropped from the last to
+/// the first.
+async fn run_loop(
+    leave: oneshot::Sender<Takeover>,
+    serving: TaskTracker,
+    detached: bool,
+    held: Held,
+    daemon: Daemon,
+    inbox: mpsc::Receiver<Event>,
+) -> Option<DaemonFault> {
+    let remains = match daemon.run(inbox).await {
+        Ended::Left(remains) => *remains,
+        Ended::Stopped => return None,
+        Ended::Failed(fault) => return Some(fault),
+    };
+    let Held {
+        owner_watch: _owner_watch,
+        stop_serving,
+        publisher,
+        endpoints,
+        lock,
+    } = held;
+    // Nothing is accepted here any more; who comes waits for the next owner to do it.
+    drop(stop_serving);
+    serving.close();
+    let _ = timeout(LAST_CALLS, serving.wait()).await;
+    // Nobody waits for it: then this is the end.
+    let _ = leave.send(Takeover {
+        detached,
+        publisher: Some(publisher),
+        lock,
+        endpoints,
+        remains,
+    });
+    None
+}
+
+/// `end` is dropped behind everything that the loop held.
+async fn until_over(
+    end: DropGuard,
+    run: impl Future<Output = Option<DaemonFault>>,
+    fault: FaultSlot,
+) -> Option<DaemonFault> {
+    let _end = end;
+    AssertUnwindSafe(run)
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|_| {
+            fault.set(DaemonFault::Loop);
+            Some(DaemonFault::Loop)
+        })
+}
+
+fn start_codex(options: CodexOptions) -> StartedCodex {
+    let hook = options.hook.clone();
+    let (adapter, facts) = codex::start(options);
+    (CodexLane::new(adapter, hook), facts)
 }
 
 /// Tells the loop what the adapter tells, and its end.
@@ -301,12 +325,4 @@ fn agents_of(fact: &CodexFact) -> Vec<u32> {
         CodexFact::Tui { pid, .. } => pid.iter().copied().collect(),
         _ => Vec::new(),
     }
-}
-
-fn fingerprint(secret: &str) -> String {
-    Sha256::digest(secret.as_bytes())
-        .iter()
-        .take(6)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }

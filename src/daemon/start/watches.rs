@@ -18,7 +18,7 @@ impl Builder {
         &self,
         daemon: &Daemon,
         lock: &OwnerLock,
-        loaded: Loaded,
+        loaded: &Loaded,
         suspect: bool,
         events: &mpsc::WeakSender<Event>,
     ) -> Option<TamperWatch> {
@@ -29,7 +29,7 @@ impl Builder {
             ledger: daemon.recorder.ledger().clone(),
             place: lock.place().ok(),
             suspect,
-            config: loaded.file,
+            config: loaded.file.clone(),
         };
         TamperWatch::start(watched, events.clone())
             .inspect_err(|error| tracing::warn!(%error, "nobody watches the project's files"))

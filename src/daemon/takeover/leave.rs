@@ -7,7 +7,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{CarriedState, LoopState};
+use super::{CarriedState, LoopState, Replacement};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::Outcome;
 use crate::core::entry::LifecycleEvent;
@@ -15,7 +15,6 @@ use crate::daemon::clients::Wants;
 use crate::daemon::event::Event;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::running::Replacement;
 use crate::daemon::stop::Stop;
 use crate::wire::control::{HandOverParams, Notification, Refusal, RefusalCode, Reply, Sent};
 
@@ -38,7 +37,7 @@ impl Daemon {
             program: params.program,
             reply,
         };
-        match self.operations.ask_successor(replacement) {
+        match self.operations.takeover().ask_successor(replacement) {
             Ok(()) => {}
             Err(TrySendError::Full(replacement)) => answer(
                 replacement.reply,
@@ -74,11 +73,12 @@ impl Daemon {
             let _ = reply.send(Err(refusal));
             return;
         }
-        self.operations.begin_leaving();
+        self.operations.takeover_mut().begin();
         // A row must not say that an attempt began which nobody makes any more.
         self.codex.begin_leaving();
         self.stop_serving(false);
-        self.flush_refusals();
+        let counted = self.clients.refusals_mut().take(self.clock.now_ms());
+        self.note_refusals(counted);
         self.note_fact(
             Party::System,
             LifecycleEvent::DaemonHandedOver,
@@ -95,7 +95,7 @@ impl Daemon {
     /// Asks the adapter to let go, once it has what was to be handed over: the rows say that an
     /// attempt began.
     pub(in crate::daemon) fn release_codex(&mut self) {
-        if !self.held.is_empty() || !self.operations.begin_release() {
+        if !self.held.is_empty() || !self.operations.takeover_mut().ask_adapter() {
             return;
         }
         let (release, released) = oneshot::channel();
@@ -106,14 +106,14 @@ impl Daemon {
                 let _ = events.send(Event::CodexLeft(passed)).await;
             });
         } else {
-            self.operations.adapter_left(None);
+            self.operations.takeover_mut().adapter_left(None);
         }
     }
 
     /// What the next process gets; `None` when it has to begin without.
     pub(in crate::daemon) fn remains(&mut self) -> Option<LoopState> {
         let is_settled = self.is_settled() && !self.recorder.has_unwritten();
-        let codex = self.operations.take_passed(is_settled)?;
+        let codex = self.operations.takeover_mut().take_passed(is_settled)?;
         Some(LoopState {
             codex,
             known: CarriedState {
@@ -161,7 +161,7 @@ impl Daemon {
                     agent: Agent::Codex,
                     runtime_session,
                     ..
-                } if self.operations.is_leaving() => {
+                } if self.operations.takeover().is_begun() => {
                     let page = self.nothing_yet(Agent::Codex, &runtime_session);
                     answer(waiter.reply, Ok(Reply::Messages(page)));
                 }

@@ -1,10 +1,35 @@
-//! [`Leaving`]: how far a takeover by another process is.
+//! [`Leaving`]: whether another process is to go on, where that is asked for, and how far it is.
+//! [`Replacement`]: that wish.
+
+use std::path::PathBuf;
+
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 
 use crate::adapters::codex::passed::Passed;
+use crate::daemon::reply::ReplySender;
+use crate::wire::control::{Refusal, RefusalCode};
 
-/// What is known of the Codex adapter meanwhile.
+/// The operator wants another program to go on: only the host of the daemon can start it.
+#[derive(Debug)]
+pub struct Replacement {
+    /// The program, absolute.
+    pub program: PathBuf,
+    /// Whether it has begun.
+    pub reply: ReplySender,
+}
+
+/// A daemon that leaves everything to another process, or could.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Leaving {
+    /// Where to ask for that process; `None` where nobody can start it.
+    successors: Option<mpsc::Sender<Replacement>>,
+    release: Option<Release>,
+}
+
+/// What is known of the Codex adapter since it began.
+#[derive(Debug, Default)]
+struct Release {
     /// It was asked to let go.
     is_asked: bool,
     /// What it left.
@@ -15,30 +40,88 @@ pub(in crate::daemon) struct Leaving {
     is_silent: bool,
 }
 
+impl Release {
+    fn is_over(&self) -> bool {
+        self.has_failed || self.passed.is_some() && self.is_silent
+    }
+}
+
 impl Leaving {
-    /// The adapter is to let go. Whether it was not asked to before.
+    /// Where another process can be asked for.
+    pub(in crate::daemon) fn take_successors(&mut self, successors: mpsc::Sender<Replacement>) {
+        self.successors = Some(successors);
+    }
+
+    /// Asks for another process that goes on.
+    ///
+    /// # Errors
+    ///
+    /// When that was asked for already, or when nobody can do it.
+    pub(in crate::daemon) fn ask_successor(
+        &self,
+        replacement: Replacement,
+    ) -> Result<(), TrySendError<Replacement>> {
+        match &self.successors {
+            Some(successors) => successors.try_send(replacement),
+            None => Err(TrySendError::Closed(replacement)),
+        }
+    }
+
+    /// Another process is to go on.
+    pub(in crate::daemon) fn begin(&mut self) {
+        self.release = Some(Release::default());
+    }
+
+    pub(in crate::daemon) fn is_begun(&self) -> bool {
+        self.release.is_some()
+    }
+
+    /// The adapter is to let go. Whether that is to be asked of it now.
     pub(in crate::daemon) fn ask_adapter(&mut self) -> bool {
-        !std::mem::replace(&mut self.is_asked, true)
+        self.release
+            .as_mut()
+            .is_some_and(|release| !std::mem::replace(&mut release.is_asked, true))
     }
 
     /// The adapter let go, with what it leaves; or failed to.
     pub(in crate::daemon) fn adapter_left(&mut self, passed: Option<Passed>) {
-        self.has_failed = passed.is_none();
-        self.passed = passed;
+        if let Some(release) = &mut self.release {
+            release.has_failed = passed.is_none();
+            release.passed = passed;
+        }
     }
 
     /// The adapter has told everything.
     pub(in crate::daemon) fn adapter_is_silent(&mut self) {
-        self.is_silent = true;
+        if let Some(release) = &mut self.release {
+            release.is_silent = true;
+        }
     }
 
     /// Nothing more has to be waited for.
     pub(in crate::daemon) fn is_over(&self) -> bool {
-        self.has_failed || self.passed.is_some() && self.is_silent
+        self.release.as_ref().is_none_or(Release::is_over)
     }
 
-    /// What the adapter left.
-    pub(in crate::daemon) fn into_passed(self) -> Option<Passed> {
-        self.passed
+    /// What the adapter leaves to the next process; `None` when that has to begin without.
+    /// `is_settled`: nothing is on its way to the record.
+    pub(in crate::daemon) fn take_passed(&mut self, is_settled: bool) -> Option<Passed> {
+        let release = self.release.take()?;
+        if !is_settled || !release.is_over() {
+            tracing::error!("the daemon cannot hand over what is under way; it ends instead");
+            return None;
+        }
+        release.passed
+    }
+
+    /// What a call hears that came too late for this process.
+    pub(in crate::daemon) fn refusal(&self) -> Option<Refusal> {
+        self.release.as_ref().map(|_| {
+            Refusal::new(
+                RefusalCode::DaemonMoving,
+                "the daemon goes on in another process",
+                "the call was not carried out; repeat it in a moment",
+            )
+        })
     }
 }

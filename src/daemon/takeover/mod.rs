@@ -2,6 +2,18 @@
 //!
 //! The lock, the listeners, the app-server and its terminals are open descriptors: both processes
 //! have them for a moment, and none is free in between. Everything else is in the files.
+//!
+//! - [`Takeover`], [`LoopState`], [`CarriedState`]: what is left, and how it is sent and received
+//! - `leaving`: how far it is; `leave`: what the loop does from the wish to its last answer
+//!
+//! What has to do with it and is not of it, held by a tidy test:
+//!
+//! | where | what | why there |
+//! |---|---|---|
+//! | `codex_lane::carried`, `core::delivery`'s `carried`, `adapters::codex::passed` | what each of them leaves, and takes on | only an owner sees its own fields; none knows that a process is what comes next |
+//! | `adapters::fd_channel` | bytes and descriptors through a socket | it does not know which |
+//! | `start` | a takeover is claimed, bound and taken on, and left when the loop has left | a stage owns the lock, the listeners and the loop; there is one way to start |
+//! | `cli::{successor, hand_over, replace}` | the other process: who starts it, its version, who has said what | two programs, of which neither runs a loop meanwhile |
 
 mod leave;
 mod leaving;
@@ -23,6 +35,7 @@ use crate::store::publisher::Publisher;
 use crate::store::registry::Ports;
 
 pub(in crate::daemon) use leaving::Leaving;
+pub use leaving::Replacement;
 
 /// Which form of a takeover this program leaves and takes. Raised whenever the meaning of a field or
 /// the order of the descriptors changes: another version must not guess.

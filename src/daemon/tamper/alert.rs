@@ -7,6 +7,7 @@ use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
 use crate::core::id::SessionId;
 use crate::daemon::owners::Daemon;
+use crate::daemon::space::space_changed;
 use crate::daemon::stop::Stop;
 
 /// The key of the sentence about the record.
@@ -34,7 +35,9 @@ impl Daemon {
             }
             // It was sealed meanwhile, by us.
             WatchFact::Ledger { .. } | WatchFact::Chain { .. } => {}
-            WatchFact::Space => self.space_changed(),
+            WatchFact::Space => {
+                space_changed(self.recorder.space(), &mut self.notices, &self.clients)
+            }
             WatchFact::LockLost => self.on_lock_lost(),
             WatchFact::FolderLost => self.on_folder_lost(),
             WatchFact::Degraded { why } => {

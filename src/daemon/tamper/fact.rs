@@ -121,8 +121,5 @@ pub enum WatchFact {
     /// Something else is to be said of the room on the disk.
     Space,
     /// The system gives no signs: it is looked at from time to time instead.
-    Degraded {
-        /// Why.
-        why: String,
-    },
+    Degraded { why: String },
 }

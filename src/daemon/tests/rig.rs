@@ -8,7 +8,6 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::adapters::codex::adapter::CodexHandle;
-use crate::adapters::codex::compaction_hook::CompactionHook;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::passed::Passed;
 use crate::adapters::codex::request::CodexRequest;
@@ -19,18 +18,17 @@ use crate::core::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::attach::{ConnId, Outlet};
-use crate::daemon::clock::now_ms;
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::event::Event;
 use crate::daemon::handle::DaemonHandle;
-use crate::daemon::identity::Identity;
 use crate::daemon::owners::Daemon;
 use crate::daemon::peer::ClientProcess;
-use crate::daemon::start::{Assembled, Builder, Claimed};
-use crate::daemon::takeover::CarriedState;
+use crate::daemon::start::{Builder, Claimed, Ground, Ready};
+use crate::daemon::takeover::Takeover;
 use crate::store::ledger::{self, Ledger, LedgerError, WriterEvent};
+use crate::store::publisher::Board;
 use crate::store::queue::{QueueError, QueueEvent};
-use crate::store::registry;
+use crate::store::registry::{self, Ports};
 use crate::store::session;
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -46,7 +44,8 @@ pub struct Rig {
     /// What came while rows were waited for.
     put_off: VecDeque<Event>,
     _handle: DaemonHandle,
-    _claimed: Claimed,
+    /// The lock goes last.
+    ground: Ground,
 }
 
 /// A client.
@@ -82,7 +81,7 @@ impl Rig {
 
     /// Leaves everything to another process, and returns what that one gets. The app-server goes
     /// on.
-    pub async fn leave(mut self) -> CarriedState {
+    pub async fn leave(mut self) -> Takeover {
         let (reply, begun) = oneshot::channel();
         self.daemon.on_event(Event::Leave { reply });
         begun.await.unwrap().unwrap();
@@ -90,10 +89,10 @@ impl Rig {
     }
 
     /// The adapter lets go, after the daemon has begun to leave.
-    pub async fn let_go(mut self) -> CarriedState {
+    pub async fn let_go(mut self) -> Takeover {
         loop {
             if let CodexRequest::Release { reply } = self.requests.try_recv().unwrap() {
-                reply.send(Passed::default()).unwrap();
+                reply.send(Passed::with_server()).unwrap();
                 break;
             }
         }
@@ -103,50 +102,55 @@ impl Rig {
             self.daemon.on_event(event);
         }
         self.daemon.dismiss_waiters();
-        self.daemon.remains().unwrap().known
+        let remains = self.daemon.remains().unwrap();
+        let Ground {
+            endpoints, lock, ..
+        } = self.ground;
+        Takeover {
+            detached: false,
+            publisher: None,
+            lock,
+            endpoints,
+            remains,
+        }
     }
 
-    /// As `start`, in place of a daemon that left its app-server.
-    pub async fn start_after(place: &Place, known: Option<CarriedState>) -> Self {
-        let dirs = place.dirs.clone();
+    /// As `start`, in place of a daemon that left its app-server. Goes through the stages of every
+    /// start, on ports that are free, with an adapter of the test's; the loop is not run.
+    pub async fn start_after(place: &Place, takeover: Option<Takeover>) -> Self {
         // Else it is taken for a copy from elsewhere.
-        registry::allocate(&place.user, &dirs, 4500, None).unwrap();
-        let claimed = Claimed::claim(builder(place), None).await.unwrap();
-        let (requests, requested) = mpsc::channel(64);
-        let identity = Identity {
-            instance_id: dirs.instance_id(),
-            fingerprint: String::new(),
-            started_ms: now_ms(),
-            control_port: 0,
-            proxy_port: 0,
-            detached: false,
-            claude_program: Some("claude".into()),
+        registry::allocate(&place.user, &place.dirs, 4500, None).unwrap();
+        let builder = Builder {
+            ports: Some(Ports {
+                control: 0,
+                proxy: 0,
+                codex: 0,
+            }),
+            codex_program: Some("codex".into()),
             own_program: "ctxrelay".into(),
-            codex_installed: true,
+            ..builder(place)
         };
-        let Assembled {
-            mut daemon,
-            first_words,
+        let claimed = Claimed::claim(builder, takeover).await.unwrap();
+        let bound = claimed.open().unwrap().bind().await.unwrap();
+        let identity = bound.identity();
+        let (requests, requested) = mpsc::channel(64);
+        // What an adapter would tell, the test hands in.
+        let (_, told) = mpsc::channel(1);
+        let Ready {
+            daemon,
             channel,
-            mut claimed,
-        } = claimed.open().unwrap().assemble(
-            identity,
-            CodexLane::new(CodexHandle { requests }, CompactionHook::default()),
-        );
-        let server_runs_on = known.is_some();
-        if let Some(known) = known {
-            daemon.inherit(known, true, false);
-        } else {
-            daemon.recall_stop();
-        }
-        first_words.say(&mut daemon, &mut claimed, server_runs_on);
+            ground,
+        } = bound.take_on(identity, Board::default(), |options| {
+            let adapter = CodexHandle { requests };
+            (CodexLane::new(adapter, options.hook), told)
+        });
         let mut rig = Self {
             daemon,
             requests: requested,
             inbox: channel.inbox,
             put_off: VecDeque::new(),
             _handle: channel.handle,
-            _claimed: claimed,
+            ground,
         };
         rig.settle().await;
         rig
@@ -467,14 +471,14 @@ impl Rig {
             inbox,
             put_off: _,
             _handle: handle,
-            _claimed: claimed,
+            ground,
         } = self;
         let events = handle.events().clone();
         let looping = tokio::spawn(async move {
             // Nobody takes requests to the adapter.
             drop(requests);
             drop(daemon.run(inbox).await);
-            drop(claimed);
+            drop(ground);
         });
         (looping, events)
     }

@@ -8,6 +8,7 @@ use crate::core::delivery::{DeliveryState, OnBusy};
 use crate::core::entry::EntryKind;
 use crate::core::id::SessionId;
 use crate::daemon::event::Event;
+use crate::daemon::start::adopt;
 use crate::daemon::tamper::fact::WatchFact;
 use crate::store::contextrelay3::{Unread, UnreadMessage};
 use crate::store::testing::Place;
@@ -194,7 +195,7 @@ async fn unread_messages_of_contextrelay_3_wait_for_the_operator() {
         }],
         total: 7,
     };
-    rig.daemon.adopt(12, &unread);
+    adopt(&mut rig.daemon, 12, &unread);
     rig.settle().await;
     let rows: Vec<_> = rig.daemon.outbox.lane(Agent::Claude).cloned().collect();
     assert_eq!(rows.len(), 1);

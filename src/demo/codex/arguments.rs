@@ -9,7 +9,6 @@ use crate::demo::pace::Pace;
 pub(super) struct McpEntry {
     /// The port on 127.0.0.1.
     pub(super) port: u16,
-    /// The path.
     pub(super) path: String,
     /// The secret, out of the named variable. Never logged.
     pub(super) token: String,

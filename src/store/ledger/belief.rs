@@ -109,7 +109,6 @@ pub(super) struct Belief<'a> {
 /// What a line is to the record.
 #[derive(Debug)]
 pub(super) enum JudgedLine {
-    /// An entry of it.
     Entry {
         /// Its place in this file.
         seq: u64,

@@ -86,7 +86,6 @@ pub struct OpenedLedger {
 /// What was found in a ledger.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OpenReport {
-    /// Entries.
     pub entries: u64,
     /// Bytes, after mending.
     pub bytes: u64,

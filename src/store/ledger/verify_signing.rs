@@ -54,9 +54,7 @@ const DIGEST_CHARS: usize = 12;
 /// What was done by it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignedWhat {
-    /// A decision.
     Decision {
-        /// The proposal.
         proposal: EntryId,
         /// Yes or no.
         approved: bool,

@@ -49,7 +49,6 @@ pub enum QueueError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its version.
         version: usize,
     },
 }

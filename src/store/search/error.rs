@@ -54,7 +54,6 @@ pub enum SearchError {
     Version {
         /// The file.
         path: PathBuf,
-        /// Its version.
         version: i64,
     },
 }

@@ -62,7 +62,6 @@ impl SearchRequest {
 pub struct Hit {
     /// Its number.
     pub seq: u64,
-    /// Its id.
     pub id: EntryId,
     /// Its `type`.
     pub entry_type: String,

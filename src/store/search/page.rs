@@ -14,7 +14,6 @@ pub enum RequestError {
     /// Its words.
     #[error(transparent)]
     Query(#[from] QueryError),
-    /// Its cursor.
     #[error("`{0}` is no cursor")]
     Cursor(String),
 }

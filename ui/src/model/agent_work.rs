@@ -103,7 +103,6 @@ pub struct ToldRule {
     pub words: String,
     /// What became of it.
     pub fate: RuleFate,
-    /// Why.
     pub why: String,
 }
 

@@ -7,11 +7,8 @@ use super::agent::Agent;
 /// One thing that can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Chip {
-    /// Messages.
     Message,
-    /// Handoffs.
     Handoff,
-    /// Notes.
     Note,
     /// Artifacts and runs of gates.
     Artifact,
@@ -73,7 +70,6 @@ impl Chip {
         Self::Week,
     ];
 
-    /// Its sort.
     pub fn sort(self) -> ChipSort {
         match self {
             Self::Message
@@ -125,7 +121,6 @@ impl Chip {
 /// A handoff whose entries are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadChip {
-    /// Its id.
     pub id: String,
     /// As it is named on the screen, `h7`.
     pub name: String,

@@ -120,7 +120,6 @@ pub enum Chain {
 pub struct HeaderLedger {
     /// Entries of the current session.
     pub entries: u64,
-    /// The chain.
     pub chain: Chain,
     /// Lines that could not be read.
     pub bad_lines: u64,
@@ -139,9 +138,7 @@ pub struct DeckView {
     pub runtime_session: String,
     /// Id of the ledger session, full length; shortened when drawn.
     pub session_id: String,
-    /// Ports.
     pub ports: HeaderPorts,
-    /// Daemon.
     pub daemon: HeaderDaemon,
     /// What is being done while nothing was read yet, for example `opening the record … 61 %`.
     /// Nothing is claimed then: no pane says that it is empty.

@@ -84,7 +84,6 @@ pub struct FindingRow {
     pub bot: bool,
     /// It keeps work from being signed off.
     pub blocks: bool,
-    /// Its review.
     pub review: String,
     /// Where it stands there; may be empty.
     pub url: String,

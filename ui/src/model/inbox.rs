@@ -85,9 +85,7 @@ pub enum GateState {
 /// A command of the project, run by the daemon on the proposal's tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateRow {
-    /// Its name.
     pub name: String,
-    /// The command.
     pub command: String,
     /// It runs in a work tree of its own.
     pub isolated: bool,

@@ -31,7 +31,6 @@ pub enum StepProgress {
     Open,
     /// Under way.
     Active,
-    /// Done.
     Done,
 }
 

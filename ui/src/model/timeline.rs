@@ -47,9 +47,7 @@ impl RowOutcome {
 /// What an artifact came to, as its agent says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// It passed.
     Passed,
-    /// It failed.
     Failed,
     /// It could not go on.
     Blocked,
@@ -127,7 +125,6 @@ pub struct FoldedRows {
 /// A named detail of an entry, shown when it is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// Its name.
     pub name: String,
     /// Its text, in full.
     pub text: String,

@@ -23,7 +23,6 @@ pub struct TimelineWindow {
 /// Something that stands out in the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimelineMark {
-    /// Its line.
     pub line: u64,
     /// A failure; otherwise a decision.
     pub failed: bool,

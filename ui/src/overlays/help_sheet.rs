@@ -75,7 +75,6 @@ const PAIRS: [(Action, Action, &str); 24] = [
     ),
 ];
 
-/// The help.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HelpSheet {
     pub(crate) scroll: usize,

@@ -17,7 +17,6 @@ use crate::deck::Deck;
 use crate::keymap::KeyContext;
 use crate::widgets::TextField;
 
-/// An overlay.
 #[derive(Debug, Clone)]
 pub(crate) enum Overlay {
     Help(HelpSheet),

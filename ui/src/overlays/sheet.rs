@@ -169,7 +169,6 @@ pub(crate) fn sheet_rows(screen: Rect, text: impl Fn(usize) -> Option<SheetText>
     })
 }
 
-/// Draws a sheet.
 pub(crate) fn draw_sheet(
     deck: &Deck,
     screen: Rect,

@@ -41,7 +41,6 @@ pub(crate) fn settle_detail(deck: &mut Deck, layout: &Layout) {
     }
 }
 
-/// Draws it.
 pub(crate) fn draw_detail(deck: &Deck, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;

@@ -29,7 +29,6 @@ struct Part {
     right: bool,
 }
 
-/// Draws the header.
 pub(crate) fn draw_header(deck: &Deck, area: Rect, buf: &mut Buffer) {
     buf.set_style(area, deck.theme.style(ThemeRole::Header));
     let mut parts = if area.width >= WIDE {

@@ -162,7 +162,6 @@ pub(crate) fn row_at(deck: &Deck, pane: Pane, layout: &Layout, y: u16) -> Option
     })
 }
 
-/// Draws a pane.
 pub(crate) fn draw_pane(deck: &Deck, pane: Pane, layout: &Layout, area: Rect, buf: &mut Buffer) {
     let theme = &deck.theme;
     let focus = deck.focus == pane;

@@ -114,7 +114,6 @@ pub(crate) fn board_at(deck: &Deck, area: Rect, at: Position) -> Option<(usize, 
     Some((column, row))
 }
 
-/// Draws it.
 pub(crate) fn draw_board(deck: &Deck, area: Rect, buf: &mut Buffer) {
     for (index, area) in columns(area).into_iter().enumerate() {
         draw_column(deck, index, area, buf);

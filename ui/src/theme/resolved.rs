@@ -98,7 +98,6 @@ impl Theme {
         })
     }
 
-    /// An outcome.
     pub fn outcome(&self, state: OutcomeState) -> Style {
         self.style(match state {
             OutcomeState::Unconfirmed => ThemeRole::OutcomeUnconfirmed,

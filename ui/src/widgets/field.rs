@@ -53,7 +53,6 @@ impl TextField {
         self
     }
 
-    /// The text.
     pub(crate) fn text(&self) -> String {
         self.area.lines().join("\n")
     }

@@ -8,11 +8,8 @@ use crate::capsule::Capsule;
 pub enum RenderTarget {
     /// Claude Code.
     Claude,
-    /// Codex.
     Codex,
-    /// Cursor.
     Cursor,
-    /// opencode.
     Opencode,
     /// Whoever reads Markdown.
     Markdown,

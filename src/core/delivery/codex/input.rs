@@ -47,7 +47,6 @@ pub enum CodexInput {
     },
     /// It is gone.
     ServerLost {
-        /// Its life.
         life: u64,
         /// It is not started again by itself.
         gave_up: bool,
@@ -58,7 +57,6 @@ pub enum CodexInput {
     Adopted {
         /// The app-server's life.
         life: u64,
-        /// The thread.
         thread: ThreadId,
     },
     /// The thread's status.
@@ -72,7 +70,6 @@ pub enum CodexInput {
     TurnStarted {
         /// The app-server's life.
         life: u64,
-        /// The turn.
         turn: TurnId,
     },
     /// It can do nothing before somebody signs in, or no longer.
@@ -103,7 +100,6 @@ pub enum CodexInput {
     HumanMessage {
         /// The app-server's life.
         life: u64,
-        /// The turn.
         turn: TurnId,
     },
     /// A message of ours is in the conversation, durably. It counts whoever says so: what is in
@@ -111,16 +107,13 @@ pub enum CodexInput {
     Proof {
         /// The message.
         id: EntryId,
-        /// The turn.
         turn: TurnId,
         /// It joined a turn that ran.
         steered: bool,
     },
-    /// A turn ended.
     TurnEnded {
         /// The app-server's life.
         life: u64,
-        /// The turn.
         turn: TurnId,
         /// How.
         status: TurnStatus,

@@ -96,7 +96,6 @@ pub enum LadderInput {
     NewContext,
     /// The same, and what hooks handed into it is in it still: compacted.
     Compacted,
-    /// A turn began.
     TurnBegan,
     /// A turn came to its end by itself: what hooks handed into it was read.
     TurnWorked,

@@ -21,7 +21,6 @@ impl Ringing {
         self.paid_until - (BURST - 1) * PAUSE_MS
     }
 
-    /// It rings.
     pub(super) fn ring(&mut self, now_ms: i64) {
         self.paid_until = self.paid_until.max(now_ms) + PAUSE_MS;
     }

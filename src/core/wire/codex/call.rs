@@ -88,7 +88,6 @@ call!(ThreadStart, "thread/start", WithThread);
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WithThread {
-    /// The thread.
     pub thread: Thread,
     /// The instruction files that were loaded for it, absolute; absent where Codex does not say.
     pub instruction_sources: Option<Vec<String>>,
@@ -99,7 +98,6 @@ pub struct WithThread {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadResume {
-    /// The thread.
     pub thread_id: String,
     /// Leave the history out; it can be long.
     pub exclude_turns: bool,
@@ -110,7 +108,6 @@ call!(ThreadResume, "thread/resume", WithThread);
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadUnsubscribe {
-    /// The thread.
     pub thread_id: String,
 }
 call!(ThreadUnsubscribe, "thread/unsubscribe", IgnoredAny);
@@ -120,9 +117,7 @@ call!(ThreadUnsubscribe, "thread/unsubscribe", IgnoredAny);
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadNameSet {
-    /// The thread.
     pub thread_id: String,
-    /// Its name.
     pub name: String,
 }
 call!(ThreadNameSet, "thread/name/set", IgnoredAny);
@@ -131,7 +126,6 @@ call!(ThreadNameSet, "thread/name/set", IgnoredAny);
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadTurnsList {
-    /// The thread.
     pub thread_id: String,
     /// From the answer before.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,7 +139,6 @@ pub struct ThreadTurnsList {
 }
 call!(ThreadTurnsList, "thread/turns/list", TurnsPage);
 
-/// A page of turns.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TurnsPage {
@@ -161,7 +154,6 @@ pub struct TurnsPage {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueAdd {
-    /// The thread.
     pub thread_id: String,
     /// Comes back as the `clientId` of the user message.
     pub client_user_message_id: String,
@@ -174,7 +166,6 @@ call!(QueueAdd, "thread/queue/add", IgnoredAny);
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueList {
-    /// The thread.
     pub thread_id: String,
     /// From the answer before.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -207,7 +198,6 @@ pub struct QueuedSubmission {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueDelete {
-    /// The thread.
     pub thread_id: String,
     /// [`QueuedSubmission::id`].
     pub queued_submission_id: String,
@@ -219,7 +209,6 @@ call!(QueueDelete, "thread/queue/delete", IgnoredAny);
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueStart {
-    /// The thread.
     pub thread_id: String,
     /// [`QueuedSubmission::id`].
     pub queued_submission_id: String,
@@ -230,7 +219,6 @@ call!(QueueStart, "thread/queue/start", IgnoredAny);
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStart {
-    /// The thread.
     pub thread_id: String,
     /// As in [`QueueAdd`].
     pub client_user_message_id: String,
@@ -243,7 +231,6 @@ call!(TurnStart, "turn/start", IgnoredAny);
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSteer {
-    /// The thread.
     pub thread_id: String,
     /// The turn that must be running, else the server refuses.
     pub expected_turn_id: String,
@@ -259,7 +246,6 @@ call!(TurnSteer, "turn/steer", IgnoredAny);
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnInterrupt {
-    /// The thread.
     pub thread_id: String,
     /// The turn that must be running, else the server refuses.
     pub turn_id: String,
@@ -311,7 +297,6 @@ pub struct AccountAnswer {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactStart {
-    /// The thread.
     pub thread_id: String,
 }
 call!(CompactStart, "thread/compact/start", IgnoredAny);
@@ -363,9 +348,7 @@ impl ListedHooks {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InjectItems {
-    /// The thread.
     pub thread_id: String,
-    /// The items.
     pub items: Vec<DeveloperMessage>,
 }
 call!(InjectItems, "thread/inject_items", IgnoredAny);
@@ -398,7 +381,6 @@ impl DeveloperMessage {
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "text")]
 pub struct TextInput {
-    /// The text.
     pub text: String,
 }
 

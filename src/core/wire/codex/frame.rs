@@ -32,7 +32,6 @@ pub enum Incoming {
 pub struct ServerRequest {
     /// The id as JSON text: `3` or `"three"`.
     pub id: String,
-    /// The method.
     pub method: String,
     /// The thread that it belongs to, where it says so.
     pub thread_id: Option<String>,
@@ -57,7 +56,6 @@ impl ServerRequest {
 /// A refusal. Nearly all carry the code -32600, so the text is what tells them apart.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RpcError {
-    /// The code.
     #[serde(default)]
     pub code: i64,
     /// The text.

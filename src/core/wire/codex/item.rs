@@ -21,7 +21,6 @@ pub enum Item {
     },
     /// What the model said.
     AgentMessage {
-        /// The text.
         #[serde(default)]
         text: String,
         /// `commentary`, `partial_answer`, `final_answer`, or unknown.
@@ -30,7 +29,6 @@ pub enum Item {
     },
     /// Files that it wants to change, or has changed.
     FileChange {
-        /// Its id.
         #[serde(default)]
         id: String,
         /// The files.
@@ -42,7 +40,6 @@ pub enum Item {
     },
     /// A command that it runs, or has run.
     CommandExecution {
-        /// Its id.
         #[serde(default)]
         id: String,
         /// The command line.
@@ -51,16 +48,13 @@ pub enum Item {
     },
     /// A tool of an MCP server that it calls, or has called.
     McpToolCall {
-        /// The server.
         #[serde(default)]
         server: String,
-        /// The tool.
         #[serde(default)]
         tool: String,
     },
     /// The context was compacted.
     ContextCompaction {
-        /// Its id.
         #[serde(default)]
         id: String,
     },
@@ -72,7 +66,6 @@ pub enum Item {
 /// One file of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct FileUpdate {
-    /// The path.
     pub path: String,
     /// What becomes of it.
     #[serde(default)]
@@ -110,9 +103,7 @@ pub struct FileUpdateKind {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum UserInput {
-    /// Text.
     Text {
-        /// The text.
         #[serde(default)]
         text: String,
     },

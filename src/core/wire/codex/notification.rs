@@ -54,7 +54,6 @@ pub enum CodexNotification {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OfThread {
-    /// The thread.
     pub thread_id: String,
 }
 
@@ -62,7 +61,6 @@ pub struct OfThread {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadStatusChanged {
-    /// The thread.
     pub thread_id: String,
     /// What it does now.
     pub status: ThreadStatus,
@@ -72,9 +70,7 @@ pub struct ThreadStatusChanged {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnChanged {
-    /// The thread.
     pub thread_id: String,
-    /// The turn.
     pub turn: Turn,
 }
 
@@ -82,11 +78,8 @@ pub struct TurnChanged {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemOfTurn {
-    /// The thread.
     pub thread_id: String,
-    /// The turn.
     pub turn_id: String,
-    /// The item.
     pub item: Item,
 }
 
@@ -94,7 +87,6 @@ pub struct ItemOfTurn {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookCompleted {
-    /// The thread.
     pub thread_id: String,
     run: HookRun,
 }
@@ -132,7 +124,6 @@ impl HookCompleted {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanUpdated {
-    /// The thread.
     pub thread_id: String,
     /// All steps.
     #[serde(default, deserialize_with = "readable")]
@@ -153,7 +144,6 @@ pub struct TurnPlanStep {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenUsageUpdated {
-    /// The thread.
     pub thread_id: String,
     /// The figures.
     pub token_usage: TokenUsage,
@@ -181,9 +171,7 @@ pub struct TokenCount {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorReported {
-    /// The thread.
     pub thread_id: String,
-    /// The turn.
     pub turn_id: String,
     /// What happened.
     pub error: TurnError,

@@ -6,7 +6,6 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Thread {
-    /// Its id.
     pub id: String,
     /// Kept in memory only: a helper's mark.
     pub ephemeral: bool,

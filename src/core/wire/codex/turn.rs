@@ -6,11 +6,9 @@ use serde_json::Value;
 use super::item::{Item, readable};
 use crate::entry::TurnStatus;
 
-/// A turn.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Turn {
-    /// Its id.
     pub id: String,
     /// `completed`, `interrupted`, `failed`, `inProgress`, or a word of a newer Codex.
     pub status: String,

@@ -45,7 +45,6 @@ pub struct AskApprovalParams {
 pub struct AskUserParams {
     /// Who asks.
     pub agent: Agent,
-    /// The question.
     pub question: String,
     /// Answers to choose from. The person can always answer in words of its own.
     #[serde(default)]

@@ -48,7 +48,6 @@ pub struct CapsuleList {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CapsuleRow {
-    /// Its id.
     pub id: CapsuleId,
     /// One line; empty when the file cannot be believed.
     pub title: String,
@@ -69,7 +68,6 @@ pub struct CapsuleRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CapsuleText {
-    /// Its id.
     pub id: CapsuleId,
     /// How it stands to the work tree of now.
     pub freshness: Freshness,
@@ -85,7 +83,6 @@ pub struct CapsuleText {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CapsuleCheck {
-    /// Its id.
     pub id: CapsuleId,
     /// In one word.
     pub freshness: Freshness,

@@ -68,14 +68,12 @@ pub struct ReleaseToSign {
 pub struct SignReleaseParams {
     /// The run that was shown to the operator.
     pub run: u64,
-    /// The signature.
     pub signature: ActSignature,
 }
 
 /// One gate, and the latest run of this very command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateReport {
-    /// Its name.
     pub name: String,
     /// What it runs.
     pub cmd: String,

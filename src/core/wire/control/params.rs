@@ -18,7 +18,6 @@ pub struct SendParams {
     pub from: Option<Agent>,
     /// The receiver; needed from the operator, otherwise the peer.
     pub to: Option<Agent>,
-    /// The text.
     pub text: String,
     /// What to do when the receiver works.
     pub on_busy: OnBusy,
@@ -337,7 +336,6 @@ pub struct ContextFigures {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DecideParams {
-    /// The proposal.
     pub proposal_id: EntryId,
     /// Yes or no.
     pub approve: bool,
@@ -412,7 +410,6 @@ pub struct ReportKeyParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttendParams {
-    /// The agent.
     pub agent: Agent,
     /// What to do.
     pub act: Attendance,

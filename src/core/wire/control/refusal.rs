@@ -22,7 +22,6 @@ words! {
         CannotTakeOver = "cannot_take_over",
         /// The session's end could not be written.
         ClearFailed = "clear_failed",
-        /// Codex refused.
         CodexRefused = "codex_refused",
         /// No app-server takes requests.
         CodexUnavailable = "codex_unavailable",
@@ -100,7 +99,6 @@ words! {
         RecordAltered = "record_altered",
         /// Somebody decided against it.
         Rejected = "rejected",
-        /// The search failed.
         SearchFailed = "search_failed",
         /// The configuration has changed since it was shown.
         StaleConfig = "stale_config",

@@ -156,7 +156,6 @@ pub struct Sent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxMessage {
-    /// Its id.
     pub message_id: EntryId,
     /// Its place in the ledger.
     pub seq: Seq,
@@ -240,7 +239,6 @@ pub struct MessagePage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Recorded {
-    /// Its id.
     pub entry_id: EntryId,
     /// Its place in the ledger.
     pub seq: Seq,
@@ -250,7 +248,6 @@ pub struct Recorded {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Proposed {
-    /// Its id.
     pub proposal_id: EntryId,
     /// Its place in the ledger.
     pub seq: Seq,
@@ -264,7 +261,6 @@ pub struct Proposed {
     pub gates: Vec<GateReport>,
 }
 
-/// A page of context.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextPage {

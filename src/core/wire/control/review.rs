@@ -33,7 +33,6 @@ pub enum ReviewChange {
     },
     /// It is dealt with.
     Resolve {
-        /// The finding.
         finding: FindingId,
         /// How.
         #[serde(default)]
@@ -41,7 +40,6 @@ pub enum ReviewChange {
     },
     /// It does not count.
     Dismiss {
-        /// The finding.
         finding: FindingId,
         /// Why.
         reason: String,
@@ -52,7 +50,6 @@ pub enum ReviewChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadReview {
-    /// The review.
     pub review: String,
     /// All of its findings.
     pub findings: Vec<FindingId>,
@@ -80,7 +77,6 @@ pub struct ReviewChanged {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadFindingParams {
-    /// The finding.
     pub finding: FindingId,
 }
 
@@ -88,7 +84,6 @@ pub struct ReadFindingParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FindingText {
-    /// The finding.
     pub finding: FindingId,
     /// Its words. Somebody else's text.
     pub text: String,

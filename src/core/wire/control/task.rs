@@ -35,13 +35,9 @@ pub enum TaskChange {
         handoff: Option<EntryId>,
     },
     /// Make it the current one.
-    Use {
-        /// The task.
-        task: CapsuleId,
-    },
+    Use { task: CapsuleId },
     /// It is over.
     Close {
-        /// The task.
         task: CapsuleId,
         /// What came of it.
         #[serde(default)]
@@ -49,7 +45,6 @@ pub enum TaskChange {
     },
     /// Say something of it.
     Edit {
-        /// The task.
         task: CapsuleId,
         /// Another title, as in [`Self::Open`].
         #[serde(default)]
@@ -60,19 +55,14 @@ pub enum TaskChange {
     },
     /// A capsule from elsewhere was checked and is kept.
     Import {
-        /// Its task.
         task: CapsuleId,
         /// Its digest, 64 lower-case hex digits.
         digest: String,
     },
     /// It goes on.
-    Reopen {
-        /// The task.
-        task: CapsuleId,
-    },
+    Reopen { task: CapsuleId },
 }
 
-/// A task was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskChanged {
     /// The task.

@@ -1,0 +1,73 @@
+//! [`DeliveryRecord`]: what the ledger keeps of a message's way to its receiver.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Agent;
+use crate::delivery::{DeliveryWay, Outcome};
+use crate::id::{AttemptId, EntryId, TurnId};
+
+/// What became of one message. Attempts are not recorded here: they live in the queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliveryRecord {
+    /// The message or handoff.
+    pub message_id: EntryId,
+    /// The attempt that led here, if any was made.
+    pub attempt_id: Option<AttemptId>,
+    /// The receiver.
+    pub to: Agent,
+    /// Where the message stands now.
+    pub result: DeliveryResult,
+    /// What the sender was told.
+    pub outcome: Option<Outcome>,
+    /// By which way. An older record may say it in a word of its own, which is kept.
+    pub rung: Option<DeliveryWay>,
+    /// The turn in which it arrived.
+    pub turn_id: Option<TurnId>,
+    /// The first line of what the receiver was given: with the message's own words after it, and
+    /// its end, that was all.
+    pub given: Option<String>,
+}
+
+impl DeliveryRecord {
+    /// Whether nobody said that it was read, but a hook handed it into a turn and that turn came to
+    /// its end.
+    pub fn is_settled_by_turn(&self) -> bool {
+        self.result == DeliveryResult::Acknowledged && self.rung.is_some()
+    }
+}
+
+/// The states of a message that the ledger knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeliveryResult {
+    /// There is proof that the receiver has it.
+    Confirmed,
+    /// The receiver acknowledged it (Claude's `ack`), or the turn that had it came to its end
+    /// ([`DeliveryRecord::is_settled_by_turn`]); implies confirmed.
+    Acknowledged,
+    /// It was refused and will not be tried again.
+    Rejected,
+    /// It waited too long.
+    Expired,
+    /// It may or may not have arrived; only the operator may send it again.
+    Ambiguous,
+    /// The operator took it back.
+    Cancelled,
+    /// The operator asked for another try, or wanted one for when a usage limit is over.
+    Requeued,
+}
+
+impl DeliveryResult {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Acknowledged => "acknowledged",
+            Self::Rejected => "rejected",
+            Self::Expired => "expired",
+            Self::Ambiguous => "ambiguous",
+            Self::Cancelled => "cancelled",
+            Self::Requeued => "requeued",
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! [`AgentsStatus`]: what each agent does, how messages reach it, and what holds it up.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::REASON_CHARS_MAX;
+use crate::agent::AgentState;
+use crate::context_fill::ContextFill;
+use crate::continuity::{ContinuityState, Staleness};
+use crate::delivery::{DeliveryWay, LimitMode, Watched};
+use crate::id::{ThreadId, TurnId};
+use crate::instructions::FileName;
+use crate::relay_cost::RelayCost;
+use crate::word::words;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct AgentsStatus {
+    /// Claude Code.
+    pub claude: ClaudeStatus,
+    pub codex: CodexStatus,
+}
+
+/// Claude Code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClaudeStatus {
+    /// What it is doing.
+    pub state: AgentState,
+    /// Since when, ms since the epoch.
+    pub since: Option<i64>,
+    /// How messages reach it.
+    pub delivery: DeliveryStatus,
+    /// Its process.
+    pub pid: Option<u32>,
+    /// Why it is in this state.
+    pub why: Option<String>,
+    /// The program was found.
+    pub installed: bool,
+    /// Messages that it has not acknowledged.
+    pub unread: u64,
+    /// How silent its turn is; `None` while none runs.
+    pub silence: Option<SilenceStatus>,
+    /// The usage limit that holds.
+    pub limit: Option<LimitStatus>,
+    /// Messages whose turn ended early, which the operator can have sent again.
+    pub cut_off: u64,
+    /// Its bridge died while it lives: it has none of our tools.
+    pub tools_gone: bool,
+    /// How full its context is.
+    pub context: ContextFill,
+    /// How it keeps the thread of its work.
+    pub continuity: ContinuityStatus,
+}
+
+/// How an agent keeps the thread of its work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContinuityStatus {
+    /// What is to be reached, its beginning where it is long.
+    pub objective: Option<String>,
+    /// Turns that it began since it last said something of its state.
+    pub turns_since_written: u64,
+    /// `fresh`, `mild` or `loud`.
+    pub staleness: String,
+    /// The last packet that it was given or is to be given.
+    pub last_packet: Option<PacketStatus>,
+    /// The instruction files of the project that it says it read by itself; none where it does not
+    /// say, or no daemon heard it.
+    pub instructions_read: Option<BTreeSet<FileName>>,
+    /// How much of ours its model was given today; none without a daemon.
+    pub cost_today: Option<CostStatus>,
+}
+
+/// A packet, and how far it came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct PacketStatus {
+    /// Its entry.
+    pub seq: u64,
+    /// Why.
+    pub cause: String,
+    /// By which way.
+    pub way: String,
+    /// `offered`, `given`, `not_given` or `unknown`.
+    pub state: String,
+}
+
+/// Texts of ours that an agent's model was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CostStatus {
+    /// All of them, in characters.
+    pub chars: u64,
+    /// Tokens, about.
+    pub tokens_estimate: u64,
+    /// By their sort, in characters.
+    #[serde(flatten)]
+    pub of: RelayCost,
+}
+
+impl From<RelayCost> for CostStatus {
+    fn from(of: RelayCost) -> Self {
+        Self {
+            chars: of.chars(),
+            tokens_estimate: of.tokens_estimate(),
+            of,
+        }
+    }
+}
+
+impl ContinuityStatus {
+    /// As the folded world tells it.
+    pub fn of(state: Option<&ContinuityState>, cost: Option<RelayCost>) -> Self {
+        let turns = state.map_or(0, |state| state.turns_since_written);
+        let objective = state.and_then(|state| state.objective.as_ref());
+        let packet = state.and_then(|state| state.packet.as_ref());
+        Self {
+            objective: objective.map(|said| said.text.chars().take(REASON_CHARS_MAX).collect()),
+            turns_since_written: turns,
+            staleness: Staleness::of(turns).as_str().to_owned(),
+            last_packet: packet.map(|packet| PacketStatus {
+                seq: packet.seq.0,
+                cause: packet.cause.to_string(),
+                way: packet.way.to_string(),
+                state: packet.step.as_str().to_owned(),
+            }),
+            instructions_read: None,
+            cost_today: cost.map(CostStatus::from),
+        }
+    }
+}
+
+/// How silent a running turn is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SilenceStatus {
+    /// What is made of it.
+    pub level: Watched,
+    /// For how long it has given no sign, in s, without what it spent waiting for the human.
+    pub seconds: u64,
+    /// Since when that is, ms since the epoch, for who counts on.
+    pub since: i64,
+    /// After how many it is suspect; stuck after twice as many.
+    pub suspect_after_seconds: u64,
+    /// The operator lets it be until then, ms since the epoch.
+    pub snoozed_until: Option<i64>,
+}
+
+/// A usage limit that holds. Messages wait meanwhile, whatever the mode.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LimitStatus {
+    /// `rateLimitResume.mode`.
+    pub mode: LimitMode,
+    /// Since when, ms since the epoch.
+    pub since: i64,
+    /// When it ends, ms since the epoch, as far as the vendor has said.
+    pub resets_at: Option<i64>,
+    /// When it is tried by itself, ms since the epoch; `None`: when the operator says so, or a
+    /// turn of theirs works.
+    pub next_try: Option<i64>,
+    /// Tries since a turn last worked.
+    pub tries: u32,
+    /// How many there are at most in a row.
+    pub tries_max: u32,
+    /// How many messages are then sent again.
+    pub again: u64,
+    /// The operator has taken the tries over.
+    pub cancelled: bool,
+}
+
+/// How messages reach an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct DeliveryStatus {
+    /// `push`, `pull` or `auto`.
+    pub mode: String,
+    /// By which way.
+    pub rung: DeliveryWay,
+    /// A message provably arrived this way since the agent attached.
+    pub proven: bool,
+    /// In words.
+    pub why: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CodexStatus {
+    /// What it is doing.
+    pub state: AgentState,
+    /// Since when, ms since the epoch.
+    pub since: Option<i64>,
+    /// How messages reach it.
+    pub delivery: DeliveryStatus,
+    pub thread_id: Option<ThreadId>,
+    /// The turn that runs.
+    pub turn_id: Option<TurnId>,
+    /// What the running turn is about.
+    pub turn_text: Option<String>,
+    /// The command that it runs right now, of several the one that began last.
+    pub command: Option<CommandStatus>,
+    pub app_server: Option<AppServerStatus>,
+    /// The terminal is connected through the proxy.
+    pub tui: bool,
+    /// Why it is in this state.
+    pub why: Option<String>,
+    /// The program was found.
+    pub installed: bool,
+    /// What Codex says of our hook; `None`: its app-server was started without it.
+    pub hook: Option<HookReview>,
+    /// How full its context is.
+    pub context: ContextFill,
+    /// How it keeps the thread of its work.
+    pub continuity: ContinuityStatus,
+    /// How silent its turn is; `None` while none runs.
+    pub silence: Option<SilenceStatus>,
+    /// The usage limit that holds.
+    pub limit: Option<LimitStatus>,
+    /// Messages whose turn ended early, which the operator can have sent again.
+    pub cut_off: u64,
+    /// The human stopped a turn: what waits goes on when they say so.
+    pub held: bool,
+}
+
+words! {
+    /// What became of Codex's own review of our hook.
+    pub enum HookReview {
+        /// Its person has not reviewed it, or turned it off: Codex leaves it out.
+        Unreviewed = "unreviewed",
+        /// Codex runs it.
+        Trusted = "trusted",
+    }
+}
+
+/// A command that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CommandStatus {
+    /// The command line or its beginning, without secrets; hostile.
+    pub text: String,
+    /// Since when, ms since the epoch.
+    pub since: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AppServerStatus {
+    /// Its process.
+    pub pid: u32,
+    pub version: String,
+}

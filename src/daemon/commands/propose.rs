@@ -1,0 +1,109 @@
+//! An agent says that its work is done.
+
+use super::checks::{check_handles, check_text};
+use crate::core::agent::Party;
+use crate::core::entry::{EntryKind, FinalityProposal, WorkTree};
+use crate::core::snapshot::{ChangedFiles, TreeInQuestion};
+use crate::daemon::attach::ConnId;
+use crate::daemon::owners::Daemon;
+use crate::daemon::reply::{ReplySender, answer};
+use crate::wire::control::{GateReport, ProposeParams, Proposed, Reply};
+
+impl Daemon {
+    pub(in crate::daemon) fn propose(
+        &mut self,
+        conn: ConnId,
+        params: ProposeParams,
+        tree: Option<WorkTree>,
+        changed: Option<ChangedFiles>,
+        reply: Option<ReplySender>,
+    ) {
+        let checked = check_text("summary", &params.summary)
+            .and_then(|()| check_text("evidence", &params.evidence.join("\n")))
+            .and_then(|()| check_handles(&self.recorder, &params.handles));
+        if let Err(refusal) = checked {
+            match reply {
+                Some(reply) => answer(reply, Err(refusal)),
+                None => tracing::warn!(code = %refusal.code, "a proposal by marker was refused"),
+            }
+            return;
+        }
+        let runtime_session = self.runtime_session(conn, params.runtime_session_id);
+        let proposal = FinalityProposal {
+            summary: params.summary,
+            evidence: params.evidence,
+            remaining_risk: params.remaining_risk.filter(|risk| !risk.trim().is_empty()),
+            handles: params.handles,
+            tree,
+        };
+        let content = rendering(&proposal);
+        let entry = self.entry(
+            params.agent.into(),
+            Some(Party::Human),
+            EntryKind::FinalityProposal(proposal.clone()),
+            content,
+            Some(runtime_session),
+        );
+        let Some(reply) = reply else {
+            // Nobody is there who could try again.
+            let id = entry.id.clone();
+            return self.record_fact(
+                vec![entry],
+                Box::new(move |daemon, result| {
+                    if result.is_ok() {
+                        daemon.begin_sign_off(&id, changed.as_ref());
+                    }
+                }),
+            );
+        };
+        let proposal_id = entry.id.clone();
+        self.record(
+            vec![entry],
+            Box::new(move |daemon, result| {
+                let recorded = result.is_ok().then(|| proposal_id.clone());
+                answer(
+                    reply,
+                    result
+                        .map(|stored| {
+                            let seq = stored[0].entry.seq;
+                            let world = daemon.recorder.world();
+                            let mut blockers = world.blockers(&proposal);
+                            let gates = daemon.configuration.told_gates();
+                            let on = TreeInQuestion {
+                                tree: proposal.tree.as_ref(),
+                                since: Some(seq),
+                                changed: changed.as_ref(),
+                            };
+                            blockers.extend(world.gate_blockers(&gates, &on));
+                            let gates = gates.iter().map(|gate| GateReport::of(gate, world));
+                            let replaced = world.replaced_by(&proposal_id);
+                            Reply::Proposed(Proposed {
+                                replaces: replaced.map(|earlier| earlier.id.clone()).collect(),
+                                proposal_id,
+                                seq,
+                                blockers,
+                                gates: gates.collect(),
+                            })
+                        })
+                        .map_err(Clone::clone),
+                );
+                if let Some(proposal) = recorded {
+                    daemon.begin_sign_off(&proposal, changed.as_ref());
+                }
+            }),
+        );
+    }
+}
+
+fn rendering(proposal: &FinalityProposal) -> String {
+    let mut text = proposal.summary.clone();
+    for evidence in &proposal.evidence {
+        text.push_str("\nevidence: ");
+        text.push_str(evidence);
+    }
+    if let Some(risk) = &proposal.remaining_risk {
+        text.push_str("\nremaining risk: ");
+        text.push_str(risk);
+    }
+    text
+}

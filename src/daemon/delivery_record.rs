@@ -1,0 +1,67 @@
+//! What the record is told of a message's way to its receiver.
+
+use super::owners::Daemon;
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::{DeliveryState, DeliveryWay};
+use crate::core::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind};
+use crate::core::id::{EntryId, TurnId};
+
+impl Daemon {
+    /// The delivery entry of a message.
+    pub(super) fn delivery_entry(
+        &self,
+        id: &EntryId,
+        to: Agent,
+        result: DeliveryResult,
+        rung: Option<DeliveryWay>,
+        turn_id: Option<TurnId>,
+    ) -> Entry {
+        let row = self.outbox.get(id);
+        let is_proof = match result {
+            DeliveryResult::Confirmed => true,
+            // What was acknowledged without another proof.
+            DeliveryResult::Acknowledged => {
+                row.is_some_and(|row| row.state != DeliveryState::Confirmed)
+            }
+            _ => false,
+        };
+        let text = delivery_text(to, result, rung.as_ref());
+        let given = self.given.of(id).filter(|_| is_proof).cloned();
+        self.entry(
+            Party::System,
+            Some(to.into()),
+            EntryKind::Delivery(DeliveryRecord {
+                message_id: id.clone(),
+                attempt_id: row.and_then(|row| row.attempt.clone()),
+                to,
+                result,
+                outcome: None,
+                rung,
+                turn_id,
+                given,
+            }),
+            text,
+            row.map(|row| row.runtime_session.clone()),
+        )
+    }
+}
+
+/// The text of what became of a message, for its delivery entry.
+fn delivery_text(to: Agent, result: DeliveryResult, rung: Option<&DeliveryWay>) -> String {
+    let to = to.title();
+    let by = rung.map(|rung| format!(" by {rung}")).unwrap_or_default();
+    match result {
+        DeliveryResult::Confirmed => format!("{to} has it{by}"),
+        DeliveryResult::Acknowledged if rung.is_some() => {
+            format!("the turn of {to} that had it came to its end")
+        }
+        DeliveryResult::Acknowledged => format!("{to} acknowledged it"),
+        DeliveryResult::Rejected => format!("{to} was busy: rejected as asked"),
+        DeliveryResult::Expired => "it waited too long".to_owned(),
+        DeliveryResult::Ambiguous => {
+            format!("nobody can know whether {to} has it; only the operator sends it again")
+        }
+        DeliveryResult::Cancelled => "the operator took it back".to_owned(),
+        DeliveryResult::Requeued => "the operator asked for another try".to_owned(),
+    }
+}

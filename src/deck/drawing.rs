@@ -1,0 +1,238 @@
+//! [`Drawing`]: the thread that draws. It takes everything that waits, draws once, and does what the
+//! screen wants of the terminal; all other wishes it passes on.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use ctxrelay_ui::model::Level;
+use ctxrelay_ui::{Deck, Effect, Msg, update};
+use tokio::sync::mpsc;
+
+use super::clock::now_ms;
+use super::display::{DisplayHost, Input, ViewSlot};
+use super::editor::Edited;
+use super::input_pause::InputPause;
+use super::lend::{edit, keep};
+use super::term::Screen;
+
+/// With nothing to draw the drawing thread looks this rarely whether it should end.
+const QUIET: Duration = Duration::from_secs(60);
+
+/// How long a stop may take to reach the thread that asked for it. The system does it at once.
+const STOP_WAIT: Duration = Duration::from_millis(200);
+
+/// What became of a wish to be stopped.
+enum Stop {
+    /// It was stopped, and goes on.
+    Continued,
+    /// No shell controls this terminal.
+    NotStopped,
+    /// The deck is to end.
+    Over,
+}
+
+/// The deck is to end, or its terminal is gone.
+struct Ended;
+
+/// The drawing thread's own: nobody else touches screen and deck.
+pub(super) struct Drawing {
+    pub(super) screen: Screen,
+    pub(super) deck: Deck,
+    pub(super) inputs: Receiver<Input>,
+    /// Where the next view lies.
+    pub(super) slot: ViewSlot,
+    /// The terminal has, or had, another size since it was looked at last.
+    pub(super) is_resized: Arc<AtomicBool>,
+    pub(super) wishes: mpsc::Sender<Effect>,
+    pub(super) host: DisplayHost,
+    pub(super) pause: InputPause,
+    /// What the deck wants and has not got.
+    pub(super) effects: Vec<Effect>,
+    /// Somebody else had the terminal; a view may have come meanwhile.
+    pub(super) was_away: bool,
+}
+
+impl Drawing {
+    /// Draws until the deck ends.
+    pub(super) fn run(mut self) {
+        while self.turn().is_ok() {}
+    }
+
+    fn turn(&mut self) -> Result<(), Ended> {
+        self.draw()?;
+        let wait = match self.deck.next_redraw_ms() {
+            _ if self.was_away || !self.effects.is_empty() => Duration::ZERO,
+            Some(ms) => Duration::from_millis(ms),
+            None => QUIET,
+        };
+        let first = match self.inputs.recv_timeout(wait) {
+            Ok(input) => Some(input),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return Err(Ended),
+        };
+        self.take_inputs(first)?;
+        let mut follow = Vec::new();
+        for effect in std::mem::take(&mut self.effects) {
+            self.perform(effect, &mut follow)?;
+        }
+        self.effects.append(&mut follow);
+        Ok(())
+    }
+
+    fn draw(&mut self) -> Result<(), Ended> {
+        // Clock and ages are those of the moment in which they are drawn, whatever woke us.
+        self.update(Msg::Tick(now_ms()));
+        // Asked each time: a new size that comes together with a key may not be told.
+        if let Ok((columns, rows)) = self.screen.size()
+            && self.deck.size() != (columns, rows)
+        {
+            self.update(Msg::Resize(columns, rows));
+        }
+        self.screen.draw(&self.deck).map_err(|_| Ended)
+    }
+
+    /// The deck takes a message; what it wants is done behind all that wait.
+    fn update(&mut self, msg: Msg) {
+        self.effects.extend(update(&mut self.deck, msg));
+    }
+
+    /// As [`Self::update`], for what is told in the middle of doing what it wants.
+    fn say(&mut self, level: Level, text: &str) {
+        update(&mut self.deck, Msg::Notice(level, text.to_owned()));
+    }
+
+    fn take_inputs(&mut self, first: Option<Input>) -> Result<(), Ended> {
+        let mut has_view = std::mem::take(&mut self.was_away);
+        let mut is_resized = false;
+        let mut next = first.or_else(|| self.inputs.try_recv().ok());
+        while let Some(input) = next {
+            match input {
+                Input::Msg(msg) => {
+                    if let Msg::Resize(columns, rows) = *msg {
+                        tracing::debug!(columns, rows, "the screen has another size");
+                        is_resized = true;
+                    }
+                    self.update(*msg);
+                }
+                Input::Look => has_view = true,
+                Input::Continued => {
+                    // Somebody else suspended it.
+                    self.host.key_slot.forget();
+                    self.screen.resume().map_err(|_| Ended)?;
+                }
+                Input::End => return Err(Ended),
+            }
+            next = self.inputs.try_recv().ok();
+        }
+        // Also to the size that was drawn for: a terminal that was smaller in between has lost what
+        // stood there.
+        if self.is_resized.swap(false, Ordering::AcqRel) || is_resized {
+            let _ = self.screen.clear();
+        }
+        // Behind the keys and clicks: they were meant for the rows that stood there.
+        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let view = slot.take_if(|_| has_view);
+        drop(slot);
+        if let Some(view) = view {
+            self.update(Msg::View(view));
+        }
+        Ok(())
+    }
+
+    /// `follow`: what the deck wants because of what came of this.
+    fn perform(&mut self, effect: Effect, follow: &mut Vec<Effect>) -> Result<(), Ended> {
+        match effect {
+            Effect::Redraw => {
+                let _ = self.screen.clear();
+            }
+            Effect::Suspend => self.suspend(follow)?,
+            Effect::Notify { text, by } => {
+                let _ = self.screen.notify(&by.ways, &text);
+                if !by.command.is_empty() {
+                    (self.host.notify)(by.command, text);
+                }
+            }
+            Effect::CopyText(text) => {
+                let _ = self.screen.copy(&text);
+            }
+            Effect::OpenEditor { text, is_draft } => self.open_editor(&text, is_draft, follow)?,
+            Effect::SetTheme(name) => {
+                if let Err(why) = (self.host.keep_theme)(&name) {
+                    self.say(Level::Warn, &why);
+                }
+            }
+            effect => {
+                if self.wishes.try_send(effect).is_err() {
+                    self.say(Level::Error, "busy: press the key again");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn suspend(&mut self, follow: &mut Vec<Effect>) -> Result<(), Ended> {
+        self.host.key_slot.forget();
+        self.screen.suspend(self.host.stop_group);
+        let mut missed = Vec::new();
+        let stop = wait_for_stop(&self.inputs, &mut missed);
+        for msg in missed {
+            follow.extend(update(&mut self.deck, msg));
+        }
+        if matches!(stop, Stop::Over) || self.screen.resume().is_err() {
+            return Err(Ended);
+        }
+        if matches!(stop, Stop::NotStopped) {
+            self.say(
+                Level::Info,
+                "no shell here could bring it back: the deck stays",
+            );
+        }
+        self.was_away = true;
+        Ok(())
+    }
+
+    fn open_editor(
+        &mut self,
+        text: &str,
+        is_draft: bool,
+        follow: &mut Vec<Effect>,
+    ) -> Result<(), Ended> {
+        let mut missed = Vec::new();
+        let (screen, inputs) = (&mut self.screen, &self.inputs);
+        let edited = edit(screen, &self.pause, inputs, text, &mut missed).map_err(|_| Ended)?;
+        // What came meanwhile stands in the next frame.
+        self.was_away = true;
+        for msg in missed {
+            follow.extend(update(&mut self.deck, msg));
+        }
+        let msg = match edited {
+            Edited::Text(text) if is_draft => Msg::EditorText(text),
+            Edited::Text(_) => return Ok(()),
+            Edited::Failed(why) => Msg::Notice(Level::Warn, why),
+        };
+        follow.extend(update(&mut self.deck, msg));
+        Ok(())
+    }
+}
+
+/// Waits until this process was stopped and goes on, or has not been stopped. A view that comes
+/// meanwhile lies in its slot, and keys were meant for the shell.
+fn wait_for_stop(inputs: &Receiver<Input>, missed: &mut Vec<Msg>) -> Stop {
+    let begun = Instant::now();
+    loop {
+        let left = STOP_WAIT.saturating_sub(begun.elapsed());
+        match inputs.recv_timeout(left) {
+            Ok(Input::Continued) => return Stop::Continued,
+            Ok(Input::End) | Err(RecvTimeoutError::Disconnected) => return Stop::Over,
+            // The clock went on while nothing else did.
+            Err(RecvTimeoutError::Timeout) if begun.elapsed() > 2 * STOP_WAIT => {
+                return Stop::Continued;
+            }
+            Err(RecvTimeoutError::Timeout) => return Stop::NotStopped,
+            Ok(Input::Msg(msg)) => keep(missed, *msg),
+            Ok(Input::Look) => {}
+        }
+    }
+}
