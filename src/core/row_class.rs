@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::{AgentState, Party};
 use crate::entry::{
     ArtifactStatus, ContinuityFact, DeliveryResult, Entry, EntryKind, FindingStep, NoteKind,
-    TurnStatus,
+    ReloadStep, TurnStatus,
 };
 
 /// The sorts of rows that a person chooses from.
@@ -95,6 +95,9 @@ const WORDS: &[(&str, &str)] = &[
     (TURN_FAILED, MACHINE),
     (APPROVAL, MACHINE),
     (TURN_FILES, MACHINE),
+    (COMPACTED, MACHINE),
+    (PACKET, MACHINE),
+    (PACKET_LOST, MACHINE),
 ];
 
 const MACHINE: &str = "runtime_event";
@@ -114,6 +117,9 @@ const AGENT_LIMITED: &str = "runtime_event/agent_limited";
 const TURN: &str = "runtime_event/turn";
 const APPROVAL: &str = "runtime_event/approval";
 const TURN_FILES: &str = "runtime_event/turn_files";
+const COMPACTED: &str = "runtime_event/compacted";
+const PACKET: &str = "runtime_event/packet";
+const PACKET_LOST: &str = "runtime_event/packet_lost";
 const TURN_FAILED: &str = "runtime_event/turn_failed";
 
 impl RowClass {
@@ -157,8 +163,13 @@ impl RowClass {
                 _ => TURN,
             },
             EntryKind::Approval(_) => APPROVAL,
-            EntryKind::Continuity(record) => match record.fact {
+            EntryKind::Continuity(record) => match &record.fact {
                 ContinuityFact::TurnFiles(_) => TURN_FILES,
+                ContinuityFact::Compacted(_) => COMPACTED,
+                ContinuityFact::Reloaded(reload) => match reload.step {
+                    ReloadStep::Offered { .. } | ReloadStep::Given => PACKET,
+                    ReloadStep::NotGiven { .. } | ReloadStep::Unknown { .. } => PACKET_LOST,
+                },
                 _ => MACHINE,
             },
             _ => kind.type_name(),
@@ -178,17 +189,20 @@ impl RowClass {
             APPROVED => (RowKind::Finality, Some(RowResult::Done)),
             REJECTED => (RowKind::Finality, Some(RowResult::Failed)),
             "error" => (RowKind::Error, Some(RowResult::Failed)),
-            MACHINE | DELIVERY | AGENT | AGENT_NEWS | AGENT_LIMITED | TURN | TURN_FILES => {
-                (RowKind::System, None)
+            MACHINE | DELIVERY | AGENT | AGENT_NEWS | AGENT_LIMITED | TURN | TURN_FILES
+            | COMPACTED | PACKET => (RowKind::System, None),
+            DELIVERY_FAILED | TURN_FAILED | PACKET_LOST => {
+                (RowKind::System, Some(RowResult::Failed))
             }
-            DELIVERY_FAILED | TURN_FAILED => (RowKind::System, Some(RowResult::Failed)),
             _ => (RowKind::Other, None),
         };
         Self {
             kind,
             result,
             machine: match word {
-                DELIVERY | DELIVERY_FAILED | AGENT | TURN | TURN_FILES => Some(MachineRow::Step),
+                DELIVERY | DELIVERY_FAILED | AGENT | TURN | TURN_FILES | PACKET => {
+                    Some(MachineRow::Step)
+                }
                 MACHINE | AGENT_NEWS => Some(MachineRow::News),
                 ARTIFACT_FINDING => Some(MachineRow::Finding),
                 _ => None,
@@ -246,6 +260,7 @@ mod tests {
             "error",
             ARTIFACT_FAILED,
             TURN_FAILED,
+            PACKET_LOST,
         ] {
             assert!(is(word, Party::System), "{word}");
         }

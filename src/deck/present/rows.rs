@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ctxrelay_ui::model as ui;
-use ctxrelay_ui::text::grouped;
+use ctxrelay_ui::text::{grouped, tokens};
 
 use super::party_of;
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
 use crate::core::entry::{
-    ArtifactStatus, ContinuityFact, DeliveryRecord, DeliveryResult, Entry, EntryKind, WorkTree,
+    ArtifactStatus, CompactionTrigger, ContinuityFact, DeliveryRecord, DeliveryResult, Entry,
+    EntryKind, ReloadStep, WorkTree,
 };
 use crate::core::envelope;
 use crate::core::id::EntryId;
@@ -25,7 +26,13 @@ const ROW_CHARS_MAX: usize = 400;
 
 /// The row of an entry; `is_cut`: there is more of its text than it holds.
 pub(in crate::deck) fn row(model: &Model, entry: &Entry, is_cut: bool) -> ui::TimelineRow {
-    let cut: String = entry.content.chars().take(ROW_CHARS_MAX).collect();
+    let said = said(&entry.kind);
+    let is_whole = match &said {
+        // The text of the entry is what is read when it is opened.
+        Some(_) => entry.content.is_empty(),
+        None => entry.content.chars().nth(ROW_CHARS_MAX).is_none(),
+    };
+    let text = said.unwrap_or_else(|| entry.content.chars().take(ROW_CHARS_MAX).collect());
     let (kind, mark) = match not_signed(model, entry) {
         Some(_) => ("decision".to_owned(), Some("no effect".to_owned())),
         None => words(entry),
@@ -37,8 +44,8 @@ pub(in crate::deck) fn row(model: &Model, entry: &Entry, is_cut: bool) -> ui::Ti
         from: party_of(&entry.source),
         to: entry.target.as_ref().map(party_of),
         kind,
-        text_cut: is_cut || cut.len() < entry.content.len(),
-        text: cut,
+        text_cut: is_cut || !is_whole,
+        text,
         verdict: verdict(entry),
         mark,
         thread: thread(model, entry),
@@ -46,6 +53,44 @@ pub(in crate::deck) fn row(model: &Model, entry: &Entry, is_cut: bool) -> ui::Ti
         bad_lines: None,
         folded: None,
     }
+}
+
+/// What a row says of an entry whose own text is another one, or that has none.
+fn said(kind: &EntryKind) -> Option<String> {
+    let EntryKind::Continuity(record) = kind else {
+        return None;
+    };
+    Some(match &record.fact {
+        ContinuityFact::Compacted(compaction) => {
+            let before = compaction.tokens_before.map(|n| (n, "before"));
+            let after = compaction.tokens_after.map(|n| (n, "after"));
+            let figures = [before, after].into_iter().flatten();
+            let figures = figures.map(|(n, when)| format!("{} {when}", tokens(n)));
+            let figures: Vec<String> = figures.collect();
+            let why = match compaction.trigger {
+                CompactionTrigger::Manual => "its context was compacted, as asked",
+                CompactionTrigger::Auto => "its context was full and was compacted",
+                CompactionTrigger::Unknown => "its context was compacted",
+            };
+            match figures.is_empty() {
+                true => why.to_owned(),
+                false => format!("{why}: {} (tokens)", figures.join(", ")),
+            }
+        }
+        ContinuityFact::Reloaded(reload) => match &reload.step {
+            ReloadStep::Offered { .. } => {
+                "it is given what the record holds of its work".to_owned()
+            }
+            ReloadStep::Given => "it has what the record holds of its work".to_owned(),
+            ReloadStep::NotGiven { why } => {
+                format!("it was not given what the record holds of its work: {why}")
+            }
+            ReloadStep::Unknown { why } => {
+                format!("nobody knows whether it has what the record holds of its work: {why}")
+            }
+        },
+        _ => return None,
+    })
 }
 
 /// Why a decision has no effect while decisions are signed. Of one from before another key signed

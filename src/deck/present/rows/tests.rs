@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::core::id::Seq;
+use crate::core::row_class::RowClass;
 use crate::core::signing::{Signer, SigningNotice, SigningState};
 use crate::deck::deck_options::DeckAbout;
 use crate::deck::model::{self, DaemonLink};
@@ -98,6 +99,51 @@ fn a_folded_row_says_its_first_news_and_how_many_of_what_there_are() {
     daemon started · 1 step of a delivery · 1 step of an agent
     1 800 steps of deliveries · 2 steps of agents
     1 000 findings of reviews, new or changed
+    ");
+}
+
+#[test]
+fn a_compaction_and_a_packet_that_was_lost_are_rows_that_say_so() {
+    let model = Model::new(DaemonLink::Hosting, DeckAbout::default());
+    let told = |event: Value, content: &str| {
+        let event = json!({"source": "claude", "content": content, "runtimeEvent": event});
+        let entry = entry(1, ID, "runtime_event", &event);
+        let row = row(&model, &entry, false);
+        let folds = RowClass::of(&entry).machine.is_some();
+        let fold = if folds { "folds" } else { "stands" };
+        let cut = if row.text_cut {
+            ", read when opened"
+        } else {
+            ""
+        };
+        format!("{}: {} [{fold}{cut}]", row.kind, row.text)
+    };
+    let compacted = |compaction: Value| {
+        json!({"kind": "context_compacted", "status": "completed", "agent": "claude",
+            "compaction": compaction})
+    };
+    let packet = |step: Value| {
+        json!({"kind": "context_reloaded", "status": "recorded", "agent": "claude",
+            "reload": {"packetId": ID, "cause": "compacted", "way": "hook", "step": step}})
+    };
+    let figures = json!({"trigger": "auto", "tokensBefore": 236_000, "tokensAfter": 41_000});
+    let lost = packet(json!({"not_given": {"why": "the thread was closed"}}));
+    let all = [
+        told(compacted(figures), "a summary of what was done"),
+        told(compacted(json!({"trigger": "unknown"})), ""),
+        told(
+            packet(json!({"offered": {"sha256": "ab"}})),
+            "# What you did",
+        ),
+        told(packet(json!("given")), ""),
+        told(lost, ""),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @"
+    compacted: its context was full and was compacted: 236k before, 41k after (tokens) [stands, read when opened]
+    compacted: its context was compacted [stands]
+    packet: it is given what the record holds of its work [folds, read when opened]
+    packet: it has what the record holds of its work [folds]
+    packet: it was not given what the record holds of its work: the thread was closed [stands]
     ");
 }
 
