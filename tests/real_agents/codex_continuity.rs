@@ -20,7 +20,7 @@ use crate::support::wait::{timeout, wait_until};
 pub const PACKET: &str = "your context was compacted at";
 
 /// The beginning of the packet at a conversation's start.
-const BEGINS: &str = "you begin, ";
+pub const BEGINS: &str = "you begin, ";
 
 /// A rule that only Claude's file has.
 const RULE: &str = "No pear is bruised.";
