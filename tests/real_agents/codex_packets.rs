@@ -1,4 +1,5 @@
-//! The packet of the real Codex's where it comes late, and where the app-server dies before it.
+//! The packet of the real Codex's where it comes late, where the app-server dies before it, and where
+//! a conversation is taken up again.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -9,6 +10,7 @@ use crate::codex_continuity::{
 };
 use crate::held_queue::send_to_queue;
 use crate::pair::{attached_codex, status, verify, wait_status};
+use crate::recovered::arguments;
 use crate::support::child::run;
 use crate::support::mcp::McpClient;
 use crate::support::model_request::{ModelRequest, mentions, says};
@@ -20,6 +22,9 @@ use crate::support::wait::{timeout, wait_until};
 
 /// The summary of Codex's own, which stands in each request after a compaction.
 const SUMMARY: &str = "Another language model";
+
+/// The beginning of the packet of a conversation that is gone on with.
+const RESUMED: &str = "you go on with an earlier session";
 
 /// A turn of the person's after which the context holds so many tokens.
 #[track_caller]
@@ -161,5 +166,59 @@ fn a_packet_whose_app_server_is_killed_before_it_comes_once_or_is_said_not_to_ha
         let told: Value = run(&pair.ctxrelay(["recover", "--json"])).json();
         (told["packets"]["codex"]["state"] == became).then_some(())
     });
+    verify(&pair);
+}
+
+#[test]
+fn a_codex_that_is_taken_up_again_is_told_in_short_once_what_the_record_holds() {
+    let Some(pair) = Pair::new() else { return };
+    let daemon = pair.daemon();
+    let mut codex = attached_codex(&pair);
+    first_turn(&pair, &mut codex, 40_000);
+    // Said after its beginning, of which it was told nothing.
+    state(&pair);
+    hand_off(&pair);
+    let idle = wait_status(&pair, "an idle Codex", |status| {
+        status["agents"]["codex"]["state"] == "idle"
+    });
+    drop(codex);
+    daemon.stop();
+    let told = run(&pair.ctxrelay(["recover", "--json"]))
+        .expect_success()
+        .json();
+
+    let _daemon = pair.daemon();
+    // Ahead of the prompt, and while no turn runs.
+    wait_in_thread(&pair, RESUMED, 1);
+    let words = arguments(&told, "codex");
+    let mut codex = Pty::spawn(&pair.ctxrelay(words.iter().map(String::as_str))).labelled("codex");
+    codex.wait_for_text("The scale is set up.");
+    wait_status(&pair, "Codex's terminal", |status| {
+        status["agents"]["codex"]["tui"] == true && status["agents"]["codex"]["state"] == "idle"
+    });
+    for (prompt, answer) in [
+        ("where were you", "At the pears."),
+        ("and what is next", "The first basket."),
+    ] {
+        pair.responses
+            .when(says(prompt))
+            .once()
+            .reply(Reply::text(answer));
+        codex.submit(prompt);
+        codex.wait_for_text(answer);
+        rests(&mut codex, prompt, 1);
+        let request = pair
+            .responses
+            .wait_for_request("the resumed one", |request| {
+                request.is_step() && request.mentions(prompt)
+            });
+        for words in STATED.into_iter().chain([HANDED_OFF, RESUMED]) {
+            assert_eq!(request.count_of(words), 1, "{words}: {request:#?}");
+        }
+        let thread = idle["agents"]["codex"]["threadId"].as_str();
+        assert_eq!(request.conversation.as_deref(), thread);
+    }
+    wait_packets(&pair, "resumed", "given", 1);
+    wait_packets(&pair, "resumed", "offered", 1);
     verify(&pair);
 }
