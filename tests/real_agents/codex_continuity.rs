@@ -17,16 +17,16 @@ use crate::support::pty::{Key, Pty};
 use crate::support::script::{Gate, Reply};
 use crate::support::wait::{timeout, wait_until};
 
-const PACKET: &str = "your context was compacted at";
+pub const PACKET: &str = "your context was compacted at";
 
 /// The beginning of the packet at a conversation's start.
-const BEGINS: &str = "you begin, ";
+pub const BEGINS: &str = "you begin, ";
 
 /// A rule that only Claude's file has.
 const RULE: &str = "No pear is bruised.";
 
 /// The entries of one kind of runtime event.
-fn events(pair: &Pair, kind: &str) -> Vec<Value> {
+pub fn events(pair: &Pair, kind: &str) -> Vec<Value> {
     let events = of_type(pair, "runtime_event").into_iter();
     events
         .filter(|line| line["runtimeEvent"]["kind"] == kind)
@@ -34,7 +34,7 @@ fn events(pair: &Pair, kind: &str) -> Vec<Value> {
 }
 
 #[track_caller]
-fn wait_packets(pair: &Pair, cause: &str, status: &str, times: usize) {
+pub fn wait_packets(pair: &Pair, cause: &str, status: &str, times: usize) {
     wait_until(&format!("{times} packets {status}"), timeout(), || {
         let steps = events(pair, "context_reloaded").into_iter();
         let of = steps.filter(|line| {
@@ -48,7 +48,7 @@ fn wait_packets(pair: &Pair, cause: &str, status: &str, times: usize) {
 /// Waits until so many such packets stand in Codex's own file of the thread. The record has an offered one
 /// before it leaves, and a prompt of that moment would be ahead of it.
 #[track_caller]
-fn wait_in_thread(pair: &Pair, packet: &str, times: usize) {
+pub fn wait_in_thread(pair: &Pair, packet: &str, times: usize) {
     let sessions = pair.codex_home.config().with_file_name("sessions");
     wait_until(&format!("{times} packets in the thread"), timeout(), || {
         let text = file_texts(&sessions).concat();
@@ -75,7 +75,7 @@ fn file_texts(folder: &Path) -> Vec<String> {
 
 /// What Codex says of its work.
 #[track_caller]
-fn state(pair: &Pair) {
+pub fn state(pair: &Pair) {
     let mut codex = McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]));
     for (text, kind) in [
         ("Sort the pears by weight", "goal"),
@@ -89,7 +89,7 @@ fn state(pair: &Pair) {
 }
 
 /// What of it stands in a packet.
-const STATED: [&str; 5] = [
+pub const STATED: [&str; 5] = [
     "Sort the pears by weight [note",
     "No pear is thrown away [note",
     "Weigh the first basket [note",
@@ -97,10 +97,21 @@ const STATED: [&str; 5] = [
     "The scale is set to grams [note",
 ];
 
+/// A handoff of Codex's that stays open.
+#[track_caller]
+pub fn hand_off(pair: &Pair) {
+    let mut codex = McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]));
+    let (ask, reason) = ("Count the baskets", "you have the list");
+    codex.tool("handoff_to_claude", json!({"ask": ask, "reason": reason}));
+}
+
+/// What of it stands in a packet.
+pub const HANDED_OFF: &str = ": Count the baskets";
+
 /// Waits until the terminal has shown the end of so many turns since this prompt. Before that it
 /// may take neither `/compact` nor another prompt.
 #[track_caller]
-fn rests(codex: &mut Pty, prompt: &str, turns: usize) {
+pub fn rests(codex: &mut Pty, prompt: &str, turns: usize) {
     codex.wait_for_screen("the ends of its turns", |screen| {
         let since = screen.rfind(prompt).map_or("", |at| &screen[at..]);
         since.matches("Worked for").count() == turns
@@ -126,9 +137,7 @@ fn after_a_compaction_codexs_next_request_holds_what_it_was_at_once() {
         .write("CLAUDE.md", &format!("{RULE}\n\nBaskets are numbered.\n"));
     let _daemon = pair.daemon();
     state(&pair);
-    let mut tools = McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]));
-    let (ask, reason) = ("Count the baskets", "you have the list");
-    tools.tool("handoff_to_claude", json!({"ask": ask, "reason": reason}));
+    hand_off(&pair);
     let mut codex = attached_codex(&pair);
     pair.responses
         .when(says("sort the pears"))
@@ -151,7 +160,7 @@ fn after_a_compaction_codexs_next_request_holds_what_it_was_at_once() {
             .wait_for_request("the next request", move |request| {
                 request.is_step() && request.last_text().contains(&wanted)
             });
-        for words in STATED.into_iter().chain([": Count the baskets"]) {
+        for words in STATED.into_iter().chain([HANDED_OFF]) {
             assert!(request.mentions(words), "{words}: {request:#?}");
         }
         assert_eq!(request.count_of(PACKET), 1, "packets pile up");
@@ -198,6 +207,7 @@ fn a_compaction_within_a_turn_is_made_good_in_it_and_its_first_last_word_is_the_
     std::fs::write(pair.codex_home.config(), config).unwrap();
     let _daemon = pair.daemon();
     state(&pair);
+    hand_off(&pair);
     let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
     pair.responses.when(says("weigh them all")).once().reply(
         Reply::shell(
@@ -229,7 +239,7 @@ fn a_compaction_within_a_turn_is_made_good_in_it_and_its_first_last_word_is_the_
     let request = pair.responses.wait_for_request("the packet", |request| {
         request.mentions(PACKET) && !request.mentions("then count them")
     });
-    for words in STATED {
+    for words in STATED.into_iter().chain([HANDED_OFF]) {
         assert!(request.mentions(words), "{words}: {request:#?}");
     }
     assert_eq!(request.count_of(PACKET), 1);
@@ -239,9 +249,12 @@ fn a_compaction_within_a_turn_is_made_good_in_it_and_its_first_last_word_is_the_
     let before = &compacted["runtimeEvent"]["compaction"]["tokensBefore"];
     assert!(before.as_u64() >= Some(60_500), "{compacted:#}");
     wait_packets(&pair, "compacted", "given", 1);
-    let answer = claude.tool("wait_for_messages", json!({"timeout_s": 50}));
-    let answer = answer["messages"].to_string();
-    assert!(answer.contains("All are weighed."), "{answer}");
+    // The handoff is there before it.
+    let answer = wait_until("the reply", timeout(), || {
+        let answer = claude.tool("wait_for_messages", json!({"timeout_s": 50}));
+        let answer = answer["messages"].to_string();
+        answer.contains("All are weighed.").then_some(answer)
+    });
     assert!(!answer.contains("what I was given"), "{answer}");
     verify(&pair);
 }
@@ -427,6 +440,7 @@ fn mail_that_comes_while_the_deck_has_codex_compacted_is_read_behind_the_packet(
     let mut deck = pair.deck();
     deck.wait_for_text("✓ chain");
     state(&pair);
+    hand_off(&pair);
     let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
     let mut codex = attached_codex(&pair);
     pair.responses
@@ -466,7 +480,8 @@ fn mail_that_comes_while_the_deck_has_codex_compacted_is_read_behind_the_packet(
             request.is_step() && request.mentions("how many baskets are there?")
         });
     assert_eq!(request.count_of(PACKET), 1, "{request:#?}");
-    for words in STATED {
+    let count = "messages for you that you have not answered for: 1\n";
+    for words in STATED.into_iter().chain([HANDED_OFF, count]) {
         assert!(request.mentions(words), "{words}: {request:#?}");
     }
     wait_packets(&pair, "compacted", "given", 1);

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::pair::{attached_claude, of_type, status, wait_status};
+use crate::ladder::kill_below;
+use crate::pair::{attached_claude, note_the_goal, of_type, status, wait_status};
 use crate::support::claude_home::COMPOSER;
 use crate::support::mcp::McpClient;
 use crate::support::model_request::{ModelRequest, Side, says, tool_said};
@@ -12,6 +13,17 @@ use crate::support::script::{Gate, Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
 
 const PACKET: &str = "your context was compacted at";
+
+/// What stands in a packet of the work below, and of what the other agent decided.
+const STATED: [&str; 7] = [
+    "Sort the plums by weight [note",
+    "No plum is thrown away [marker",
+    "Weigh the first crate [marker",
+    "Crate by crate [marker",
+    "The scale is set to grams [note",
+    ": Count the crates",
+    "plums.txt",
+];
 
 /// The turn in which Claude says what it is at: by a call, in its own words, and by a file.
 #[track_caller]
@@ -47,6 +59,14 @@ fn work(pair: &Pair, claude: &mut Pty) {
         (notes(pair).len() == 4).then_some(())
     });
     claude.wait_for_text("The scale is set up.");
+}
+
+/// What the other agent decides, which holds for both.
+#[track_caller]
+fn decide(pair: &Pair) {
+    let mut codex = McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]));
+    let decision = json!({"text": "The scale is set to grams", "kind": "decision"});
+    codex.tool("append_note", decision);
 }
 
 fn notes(pair: &Pair) -> Vec<Value> {
@@ -93,10 +113,7 @@ fn after_a_compaction_claudes_next_request_holds_what_it_was_at_once() {
         files[0]["runtimeEvent"]["files"]["read"],
         json!(["plums.txt"])
     );
-    // What the other agent decides holds for both.
-    let mut codex = McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]));
-    let decision = json!({"text": "The scale is set to grams", "kind": "decision"});
-    codex.tool("append_note", decision);
+    decide(&pair);
     for times in 1..=3 {
         compact(&pair, &mut claude, times);
         let prompt = format!("go on, number {times}");
@@ -111,15 +128,7 @@ fn after_a_compaction_claudes_next_request_holds_what_it_was_at_once() {
             .wait_for_request("the next request", move |request| {
                 request.is_step() && request.user_text().contains(&wanted)
             });
-        for words in [
-            "Sort the plums by weight [note",
-            "No plum is thrown away [marker",
-            "Weigh the first crate [marker",
-            "Crate by crate [marker",
-            "The scale is set to grams [note",
-            ": Count the crates",
-            "plums.txt",
-        ] {
+        for words in STATED {
             assert!(request.mentions(words), "{words}: {request:#?}");
         }
         assert_eq!(request.count_of(PACKET), 1, "packets pile up");
@@ -216,6 +225,7 @@ fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn()
     let _daemon = pair.daemon();
     let mut claude = attached_claude(&pair);
     work(&pair, &mut claude);
+    decide(&pair);
     let read = ToolCall::named(
         "Read",
         json!({"file_path": pair.project.write("pears.txt", "green\n")}),
@@ -226,10 +236,9 @@ fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn()
         .reply(Reply::call(read).filling(970_000));
     claude.submit("and the pears");
     let request = request_with(&pair, PACKET);
-    assert!(
-        request.mentions("No plum is thrown away [marker"),
-        "{request:#?}"
-    );
+    for words in STATED {
+        assert!(request.mentions(words), "{words}: {request:#?}");
+    }
     assert_eq!(request.count_of(PACKET), 1);
     let compacted = wait_until("the compaction's entry", timeout(), || {
         events(&pair, "context_compacted").pop()
@@ -251,7 +260,8 @@ fn mail_that_comes_while_claude_compacts_is_read_once_and_behind_the_packet() {
     let Some(pair) = Pair::new() else { return };
     let _daemon = pair.daemon();
     let mut claude = attached_claude(&pair);
-    work(&pair, &mut claude);
+    // Nothing to which Codex would answer: this is the only mail.
+    note_the_goal(&pair, &mut claude);
     let sums_up = Gate::new("the model sums up");
     pair.messages.hold_compaction(&sums_up);
     claude.submit("/compact");
@@ -261,12 +271,58 @@ fn mail_that_comes_while_claude_compacts_is_read_once_and_behind_the_packet() {
     sums_up.open();
     let request = request_with(&pair, MAIL);
     assert_eq!(request.count_of(PACKET), 1, "{request:#?}");
+    let count = "messages for you that you have not answered for: 1\n";
+    assert_eq!(request.count_of(count), 1, "{request:#?}");
     let body = request.body.to_string();
     assert!(body.find(PACKET) < body.find(MAIL), "{request:#?}");
     wait_status(&pair, "no mail that waits", |status| {
         status["queue"]["claude"]["pending"] == 0 && status["queue"]["claude"]["inFlight"] == 0
     });
     assert_eq!(pair.messages.times_heard(MAIL), 1);
+}
+
+#[test]
+fn a_bridge_that_is_killed_while_claude_compacts_costs_no_packet_and_doubles_none() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    note_the_goal(&pair, &mut claude);
+    decide(&pair);
+    let sums_up = Gate::new("the model sums up");
+    pair.messages.hold_compaction(&sums_up);
+    claude.submit("/compact");
+    sums_up.wait_arrived();
+    kill_below(&claude, "bridge");
+    wait_status(&pair, "the bridge's end", |status| {
+        let why = status["agents"]["claude"]["delivery"]["why"].to_string();
+        why.contains("bridge died")
+    });
+    sums_up.open();
+    wait_until("the compaction's entry", timeout(), || {
+        (events(&pair, "context_compacted").len() == 1).then_some(())
+    });
+    claude.wait_for_text("Compacted");
+    for prompt in ["go on without it", "and further on"] {
+        pair.messages
+            .when(says(prompt))
+            .once()
+            .reply(Reply::text("On it."));
+        claude.submit(prompt);
+        let request = request_with(&pair, prompt);
+        for words in [PACKET, STATED[0], STATED[4]] {
+            assert_eq!(request.count_of(words), 1, "{words}: {request:#?}");
+        }
+    }
+    let steps = wait_until("what became of the packet", timeout(), || {
+        let steps = events(&pair, "context_reloaded").into_iter();
+        let steps = steps.map(|line| line["runtimeEvent"].clone());
+        let steps: Vec<Value> = steps
+            .filter(|event| event["reload"]["cause"] == "compacted")
+            .map(|event| event["status"].clone())
+            .collect();
+        (steps.len() >= 2).then_some(steps)
+    });
+    assert_eq!(steps, ["offered", "given"]);
 }
 
 #[test]

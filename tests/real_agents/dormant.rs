@@ -1,4 +1,4 @@
-//! A plain Claude makes no project of the folder it runs in.
+//! A plain Claude makes no project of the folder it runs in, and works where no daemon does.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::support::messages_server::MessagesServer;
 use crate::support::model_request::{ModelRequest, says, tool_said};
 use crate::support::project::{Project, names};
 use crate::support::pty::{Key, Pty};
-use crate::support::script::Reply;
+use crate::support::script::{Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
 
 fn is_running(launch: &Launch) -> bool {
@@ -103,4 +103,55 @@ fn a_plain_claude_leaves_a_plain_folder_as_it_is_and_says_how_to_begin() {
     assert_eq!(notes[0]["content"], "late");
     assert_eq!(claude.press_until_exit(Key::Ctrl('c')), 0);
     kill(&project);
+}
+
+#[test]
+fn a_claude_whose_daemon_the_operator_killed_works_as_ever_and_reads_no_error_of_ours() {
+    let Some(_slot) = agents::slot() else { return };
+    let project = Project::new();
+    let server = MessagesServer::start();
+    let home = with_plugin(&server, &project);
+    project
+        .run(["init", "--instructions", "skip", "--yes"])
+        .expect_success();
+    let daemon = project.daemon();
+    kill(&project);
+    drop(daemon);
+    let killed = project.state().join("state/killed");
+    assert!(killed.exists());
+
+    let plums = project.write("plums.txt", "small\n");
+    let read = ToolCall::named("Read", json!({"file_path": plums}));
+    server
+        .when(says("sort the plums"))
+        .once()
+        .reply(Reply::call(read));
+    server
+        .when(tool_said("small"))
+        .once()
+        .reply(Reply::text("They are sorted."));
+    let launch = home.claude(&project, []).envs(project.env());
+    let mut claude = Pty::spawn(&launch).labelled("claude");
+    claude.wait_for_text(claude_home::COMPOSER);
+    // The plugin is there, with its hooks.
+    wait_for_tools(&server, &mut claude);
+    claude.submit("sort the plums");
+    claude.wait_for_text("They are sorted.");
+    for request in server.requests() {
+        let heard = request.fresh.iter().map(|input| input.text.as_str());
+        let heard = heard.collect::<Vec<_>>().join("\n");
+        for words in [
+            "[ctxrelay",
+            "hook error",
+            "not reachable",
+            "daemon_unreachable",
+            "killed by the operator",
+        ] {
+            assert!(!heard.contains(words), "{words}: {heard}");
+        }
+    }
+    assert!(!claude.shows("hook error"), "{}", claude.screen());
+    assert!(!is_running(&project.ctxrelay(["status", "--json"])));
+    assert!(killed.exists(), "nothing took the operator's word back");
+    assert_eq!(claude.press_until_exit(Key::Ctrl('c')), 0);
 }

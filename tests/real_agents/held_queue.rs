@@ -57,7 +57,7 @@ fn behind_a_turn(pair: &Pair, claude: &mut McpClient, word: &str) -> Gate {
 
 /// Sends what Codex takes into its own queue, for now.
 #[track_caller]
-fn send_to_queue(pair: &Pair, claude: &mut McpClient, word: &str) {
+pub fn send_to_queue(pair: &Pair, claude: &mut McpClient, word: &str) {
     let id = send(claude, word)["message_id"].clone();
     wait_until("the row of the message in Codex's queue", timeout(), || {
         let queue = run(&pair.ctxrelay(["queue", "list", "--json"]))

@@ -176,14 +176,20 @@ impl Scene {
     /// Kills the one process of this Claude that runs this subcommand of ours.
     #[track_caller]
     pub fn kill(&self, subcommand: &str) {
-        let pid = wait_until(&format!("Claude's {subcommand}"), timeout(), || {
-            descendants(self.claude.pid())
-                .into_iter()
-                .find(|pid| runs(*pid, subcommand))
-        });
-        let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-        kill_process(pid, Signal::KILL).unwrap();
+        kill_below(&self.claude, subcommand);
     }
+}
+
+/// Kills the one process of a Claude that runs this subcommand of ours.
+#[track_caller]
+pub fn kill_below(claude: &Pty, subcommand: &str) {
+    let pid = wait_until(&format!("Claude's {subcommand}"), timeout(), || {
+        descendants(claude.pid())
+            .into_iter()
+            .find(|pid| runs(*pid, subcommand))
+    });
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
 }
 
 /// All processes below one.

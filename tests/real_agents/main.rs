@@ -11,6 +11,7 @@ mod ask_user;
 mod capsule;
 mod codex_continuity;
 mod codex_hook;
+mod codex_packets;
 mod continuity;
 mod delivery;
 mod dormant;

@@ -11,7 +11,7 @@ use crate::support::pty::Pty;
 use crate::support::script::Reply;
 
 /// The arguments of a command of ours, as a shell would split them.
-fn arguments(told: &Value, agent: &str) -> Vec<String> {
+pub fn arguments(told: &Value, agent: &str) -> Vec<String> {
     let command = told["commands"][agent].as_str().unwrap();
     let mut words = command.split(' ').map(str::to_owned);
     assert_eq!(words.next().as_deref(), Some("ctxrelay"), "{command}");

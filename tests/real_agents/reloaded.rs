@@ -33,6 +33,16 @@ fn steps(pair: &Pair) -> Vec<Value> {
         .collect()
 }
 
+/// What a sheet of a deck of 120 columns shows between its frames, wherever its lines break.
+fn sheet(screen: &str) -> String {
+    bare(screen.lines().flat_map(|row| row.chars().skip(4).take(112)))
+}
+
+/// Without blanks and line breaks.
+fn bare(letters: impl Iterator<Item = char>) -> String {
+    letters.filter(|letter| !letter.is_whitespace()).collect()
+}
+
 #[test]
 fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn() {
     let Some(pair) = Pair::new() else { return };
@@ -90,7 +100,8 @@ fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn()
         printed.trim_end(),
         packet["text"].as_str().unwrap().trim_end()
     );
-    let mut deck = Pty::spawn_sized(&pair.ctxrelay([]), 120, 40).labelled("deck");
+    // So high that nothing of the packet has to be scrolled to.
+    let mut deck = Pty::spawn_sized(&pair.ctxrelay([]), 120, 150).labelled("deck");
     deck.wait_for_text("✓ chain");
     wait_for_card(&mut deck, "Claude");
     deck.press(Key::Char('1'));
@@ -100,7 +111,10 @@ fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn()
     deck.press(Key::Char('p'));
     deck.wait_for_text("✓ given");
     deck.wait_for_text("compacted, by hook");
-    deck.wait_for_text("- Sort the plums by weight [note");
+    let given = bare(packet["text"].as_str().unwrap().chars());
+    deck.wait_for_screen("the packet to the character", |screen| {
+        sheet(screen).contains(&given)
+    });
     drop(deck);
     let recovered = run(&pair.ctxrelay(["recover", "--json"]))
         .expect_success()

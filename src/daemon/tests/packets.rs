@@ -166,6 +166,59 @@ async fn a_compaction_in_the_middle_of_a_turn_has_the_files_of_that_turn_in_its_
     assert_eq!(compactions_of(&rig, Agent::Claude), 1);
 }
 
+fn noted(text: &str, kind: NoteKind) -> Command {
+    Command::AppendNote(NoteParams {
+        agent: Some(Agent::Claude),
+        text: text.to_owned(),
+        kind,
+        handles: Vec::new(),
+        finding: None,
+        withdraws: None,
+        runtime_session_id: None,
+    })
+}
+
+#[tokio::test]
+async fn a_claude_that_is_forked_is_told_in_short_once_as_one_that_is_resumed() {
+    for (source, why) in [
+        ("fork", "you go on with an earlier session, "),
+        ("resume", "you go on with an earlier session, "),
+        ("startup", "you begin, "),
+    ] {
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+        let hooks = rig.connect(Role::Hook, None, false);
+        let objective = noted("Sort the plums", NoteKind::Goal);
+        rig.call(&bridge, objective).await.unwrap();
+        let next = noted("Weigh the first crate", NoteKind::NextStep);
+        rig.call(&bridge, next).await.unwrap();
+        // More than has room.
+        for number in 0..8 {
+            let decision = format!("{number}: {}", "y".repeat(390));
+            let decision = noted(&decision, NoteKind::Decision);
+            rig.call(&bridge, decision).await.unwrap();
+        }
+        let packet = hears(&mut rig, &hooks, hook("SessionStart", Some(source))).await;
+        let head = format!("[ctxrelay: {why}");
+        assert!(packet.starts_with(&head), "{source}: {packet}");
+        for words in [
+            "- Sort the plums [note",
+            "- Weigh the first crate [note",
+            "[left out: ",
+        ] {
+            assert_eq!(packet.matches(words).count(), 1, "{words}: {packet}");
+        }
+        assert!(packet.chars().count() <= 2_000, "{source}: {packet}");
+        let offered = step_of(&rig, Agent::Claude);
+        assert!(matches!(offered, Some(ReloadStep::Offered { .. })));
+        let prompt = hears(&mut rig, &hooks, hook("UserPromptSubmit", None)).await;
+        assert!(!prompt.contains("Sort the plums"), "once: {prompt}");
+        assert_eq!(step_of(&rig, Agent::Claude), Some(ReloadStep::Given));
+        assert_eq!(compactions_of(&rig, Agent::Claude), 0, "{source}");
+    }
+}
+
 #[tokio::test]
 async fn a_compaction_that_claude_gave_up_is_none() {
     let place = Place::new();

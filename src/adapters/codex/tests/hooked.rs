@@ -17,7 +17,7 @@ fn ran(source: &str, text: Option<&str>) -> Value {
 }
 
 /// The model answers, and what it took is told.
-async fn answered(script: &mut Script) {
+pub(super) async fn answered(script: &mut Script) {
     let item = json!({"type": "agentMessage", "id": "a", "text": "on", "phase": "final_answer"});
     let completed = json!({"threadId": "T", "turnId": "U", "item": item});
     script.notify("item/completed", completed).await;
@@ -26,7 +26,7 @@ async fn answered(script: &mut Script) {
     script.notify("thread/tokenUsage/updated", used).await;
 }
 
-async fn given(script: &mut Script) -> CodexFact {
+pub(super) async fn given(script: &mut Script) -> CodexFact {
     loop {
         let fact = script.fact().await;
         if matches!(fact, CodexFact::PacketGiven { .. }) {
@@ -35,7 +35,8 @@ async fn given(script: &mut Script) -> CodexFact {
     }
 }
 
-fn of(is_put_in: bool) -> CodexFact {
+/// The packet `p` was given.
+pub(super) fn of(is_put_in: bool) -> CodexFact {
     CodexFact::PacketGiven {
         packet_id: EntryId::new("p"),
         is_put_in,

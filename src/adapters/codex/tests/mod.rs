@@ -17,5 +17,6 @@ mod compacting;
 mod conversation;
 mod delivery;
 mod hooked;
+mod lost_packets;
 mod recovering;
 mod running;
