@@ -28,6 +28,7 @@ pub(super) enum Ask {
     Recover(Vec<EntryId>),
     Release,
     HookGives(&'static str, &'static str),
+    PutIn(&'static str, &'static str),
     Compact(oneshot::Sender<Result<(), String>>),
 }
 
@@ -282,6 +283,9 @@ async fn drive(
                     Ask::Release => session.release_queue().await?,
                     Ask::HookGives(id, text) => {
                         session.inject(EntryId::new(id), text.to_owned(), true).await?;
+                    }
+                    Ask::PutIn(id, text) => {
+                        session.inject(EntryId::new(id), text.to_owned(), false).await?;
                     }
                     Ask::Compact(reply) => {
                         let _ = reply.send(session.compact().await?);

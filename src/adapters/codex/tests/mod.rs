@@ -17,5 +17,6 @@ mod compacting;
 mod conversation;
 mod delivery;
 mod hooked;
+mod put_in;
 mod recovering;
 mod running;
