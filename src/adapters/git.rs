@@ -131,8 +131,14 @@ impl TreeReading {
 
 /// A repository within the work tree (a submodule, or one that somebody made there) stands in the
 /// index as its commit alone, so that what changes in it would change nothing. Where it differs from
-/// its commit, its own tree stands there instead. `None`: one of them cannot be read.
-fn pin_nested(ours: &dyn Fn(&[&str]) -> Command, top: &Path, depth: usize) -> Option<()> {
+/// its commit, its own tree stands there instead; says whether one does. `None`: one of them cannot be
+/// read.
+pub(super) fn pin_nested(
+    ours: &dyn Fn(&[&str]) -> Command,
+    top: &Path,
+    depth: usize,
+) -> Option<bool> {
+    let mut differs = false;
     let listed = text(&mut ours(&["ls-files", "--stage", "-z"]))?;
     let entries = listed.split('\0').filter(|it| it.starts_with(GITLINK));
     for (count, entry) in entries.enumerate() {
@@ -153,9 +159,10 @@ fn pin_nested(ours: &dyn Fn(&[&str]) -> Command, top: &Path, depth: usize) -> Op
         if nested.tree.changed > 0 {
             let info = format!("{GITLINK},{},{path}", nested.tree.tree);
             line_or_empty(&mut ours(&["update-index", "--cacheinfo", &info]))?;
+            differs = true;
         }
     }
-    Some(())
+    Some(differs)
 }
 
 /// The files that differ between an approved tree and one of now, and whether they are exactly

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::git::{
     borrow_objects, bytes, bytes_with, empty_repository, git, line, line_or_empty, lines_of,
-    look_through, said, text,
+    look_through, pin_nested, said, text,
 };
 use super::git_untracked::{lines_in, put_in_index};
 use crate::core::capsule::{CapsuleGit, DiffStat};
@@ -109,9 +109,14 @@ impl GitAnchor {
             }
         };
         let has_new = put_in_index(&|args| self.ours(args), self.own.path(), &self.top)?;
-        let tree = line(&mut self.ours(&["write-tree", "--missing-ok"]));
+        // As gates see the tree, which their results are held against.
+        let nested = pin_nested(&|args| self.ours(args), &self.top, 0);
+        let tree = nested.and_then(|_| line(&mut self.ours(&["write-tree", "--missing-ok"])));
         let changed = match &self.commit {
             Some(commit) => {
+                if nested == Some(true) {
+                    lines.extend(self.known_lines(commit)?);
+                }
                 if has_new {
                     lines.extend(self.new_lines(commit)?);
                 }
@@ -146,11 +151,20 @@ impl GitAnchor {
     /// The lines that differ in the files of the commit.
     fn tracked_lines(&self) -> Option<LinesByFile> {
         self.take_tracked()?;
-        let args = ["diff-index", "--cached", "--no-renames", "--numstat", "-z"];
-        let commit = self.commit.as_deref()?;
-        Some(numstat(&text(
-            &mut self.ours(&[&args[..], &[commit]].concat()),
-        )?))
+        self.known_lines(self.commit.as_deref()?)
+    }
+
+    /// The same by the index as it is.
+    fn known_lines(&self, commit: &str) -> Option<LinesByFile> {
+        Some(numstat(&text(&mut self.ours(&[
+            "diff-index",
+            "--cached",
+            "--no-renames",
+            "--diff-filter=a",
+            "--numstat",
+            "-z",
+            commit,
+        ]))?))
     }
 
     /// The lines of the files that the commit does not have: git holds nothing of what is in them.

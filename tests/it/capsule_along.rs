@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::capsule::{clone_of, done, from_base64, imported, listed};
+use crate::capsule_readme::wrote;
 use crate::search_everywhere::clear;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
@@ -135,4 +136,49 @@ fn what_a_gate_printed_goes_along_masked() {
     assert!(output.contains("red\n"), "{output}");
     assert!(!output.contains(&secret()), "{output}");
     assert!(capsule["patch"].is_null());
+}
+
+#[test]
+fn a_secret_in_the_name_of_a_file_of_a_branch_or_of_the_remote_goes_nowhere() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    done(&project, &["new", "Fix the login"]);
+    let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    let secret = secret();
+    project.git(&["checkout", "-q", "-b", &format!("fix/{secret}")]);
+    let path = format!("src/{secret}.rs");
+    wrote(&project, &path);
+    project.write(&path, "pub fn logout() {}\n");
+    project.write("README.md", "# Later\n");
+    let remote = format!("https://me:{secret}@a.example/o/{secret}.git?token={secret}#{secret}");
+    project.git(&["config", "remote.origin.url", &remote]);
+    // What the turn touched is recorded behind its end.
+    wait_until("the file of the turn", timeout(), || {
+        let shown = project.run(["capsule", "show", &id, "--json"]);
+        let shown = shown.expect_success().json();
+        shown["touched"][0]["path"].is_string().then_some(())
+    });
+    let (_, bytes, capsule) = exported(&project, &id, &["--patch"]);
+    let starts = |value: &Value, start: &str| {
+        let text = value.as_str().unwrap();
+        assert!(text.starts_with(start), "{text}");
+        assert!(!text.contains("ghp_"), "{text}");
+    };
+    starts(&capsule["touched"][0]["path"], "src/[REDACTED_");
+    starts(&capsule["git"]["branch"], "fix/[REDACTED_");
+    starts(&capsule["git"]["remote"], "https://a.example/o/[REDACTED_");
+    // The file would tell its name in the patch.
+    assert_eq!(capsule["redaction"]["files"].as_array().unwrap().len(), 1);
+    starts(&capsule["redaction"]["files"][0], "src/[REDACTED_");
+    let patch = from_base64(capsule["patch"]["data"].as_str().unwrap());
+    assert!(patch.contains("+# Later"), "{patch}");
+    let mut told = vec![String::from_utf8(bytes).unwrap(), patch];
+    for target in ["claude", "codex", "cursor", "opencode", "markdown"] {
+        let handoff = project.run(["capsule", "handoff", &id, "--to", target]);
+        told.push(handoff.expect_success().stdout);
+    }
+    let piece = &secret[..12];
+    for text in told {
+        assert!(!text.contains(piece), "{text}");
+    }
 }

@@ -32,7 +32,7 @@ fn typed(project: &Project, line: &str) -> String {
 }
 
 /// Claude writes a file in a turn of its own, which is committed.
-fn wrote(project: &Project, path: &str) {
+pub fn wrote(project: &Project, path: &str) {
     let file = project.write(path, "pub fn login() {}\n");
     project.git(&["add", path]);
     project.git(&["commit", "-qm", "a login"]);

@@ -3,16 +3,18 @@
 
 use ctxrelay_ui::key::Key;
 use ctxrelay_ui::keymap::KeyContext;
-use ctxrelay_ui::model::DeckView;
+use ctxrelay_ui::model::{CapsuleLine, CapsuleView, DeckView};
 use ctxrelay_ui::scenes::{
-    empty_first_run, failed, gated, gates_running, held_up, keys, pair_at_work, quiet, stale,
-    trouble,
+    empty_first_run, failed, gated, gates_running, held_up, keys, opened_finding, pair_at_work,
+    quiet, reviewed, stale, terminal, trouble,
 };
 use ctxrelay_ui::{Attend, Deck, Effect, Keymap, Msg, Settings, update};
 
 type World = fn() -> DeckView;
 
-const WORLDS: [(&str, World); 9] = [
+const SIZE: (u16, u16) = (120, 40);
+
+const WORLDS: [(&str, World); 10] = [
     ("pair_at_work", pair_at_work),
     ("gated", gated),
     ("gates_running", gates_running),
@@ -22,10 +24,11 @@ const WORLDS: [(&str, World); 9] = [
     ("quiet", quiet),
     ("failed", failed),
     ("empty_first_run", empty_first_run),
+    ("reviewed", reviewed),
 ];
 
 /// How one gets to where keys count: each pane, and what can be opened from it.
-const PLACES: [&str; 12] = [
+const PLACES: [&str; 20] = [
     "1",
     "1j",
     "2",
@@ -38,6 +41,16 @@ const PLACES: [&str; 12] = [
     "2<enter>",
     "3<enter>",
     "3j<enter>",
+    // What reviews say, and two of it.
+    "F",
+    "Fjj",
+    "F<enter>",
+    "Fj<enter>",
+    // The tasks that can travel: one of ours, and one from elsewhere.
+    "T",
+    "Tj",
+    "T<enter>",
+    "Tj<enter>",
 ];
 
 /// Whether one press may lead to this. A `match` without a rest, so that a new wish is thought of.
@@ -51,8 +64,8 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::ReadFinding { .. }
         | Effect::ReadCapsules
         | Effect::ReadCapsule { .. }
-        // A copy, to read.
-        | Effect::OpenEditor { is_draft: false, .. }
+        // A copy, to read; or what stays as it is until the person has written something else.
+        | Effect::OpenEditor { .. }
         | Effect::Search { .. }
         | Effect::ShowTimeline(_)
         | Effect::CopyText(_)
@@ -95,7 +108,6 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::Handoff { .. }
         | Effect::AppendNote { .. }
         | Effect::Attend { .. }
-        | Effect::OpenEditor { .. }
         | Effect::RunHint(_)
         | Effect::StartAgent(_) => false,
     }
@@ -103,9 +115,58 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
 
 fn deck(world: World) -> Deck {
     let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(120, 40));
+    update(&mut deck, Msg::Resize(SIZE.0, SIZE.1));
     update(&mut deck, Msg::View(Box::new(world())));
     deck
+}
+
+fn tasks() -> Vec<CapsuleLine> {
+    let ours = CapsuleLine {
+        id: "cap_1".to_owned(),
+        title: "first".to_owned(),
+        is_open: true,
+        ..CapsuleLine::default()
+    };
+    let foreign = CapsuleLine {
+        id: "cap_2".to_owned(),
+        is_foreign: true,
+        ..ours.clone()
+    };
+    vec![ours, foreign]
+}
+
+/// Goes to a place: what a screen there asks for is answered before the next key.
+fn go(deck: &mut Deck, place: &str) {
+    for key in Key::script(place).expect("script") {
+        for effect in update(deck, Msg::Key(key.to_event())) {
+            answer(deck, effect);
+        }
+    }
+}
+
+fn answer(deck: &mut Deck, asked: Effect) {
+    match asked {
+        Effect::ReadCapsules => {
+            update(deck, Msg::Capsules(Ok(tasks())));
+        }
+        Effect::ReadCapsule { id } => {
+            let row = tasks().into_iter().find(|row| row.id == id);
+            let view = CapsuleView {
+                row: row.unwrap_or_default(),
+                draft: "title: first\n".to_owned(),
+                ..CapsuleView::default()
+            };
+            let read = Ok(Box::new(view));
+            update(deck, Msg::Capsule { id, read });
+        }
+        Effect::ReadFinding { id } => {
+            let mut view = opened_finding();
+            view.id.clone_from(&id);
+            let read = Ok(Box::new(view));
+            update(deck, Msg::Finding { id, read });
+        }
+        _ => {}
+    }
 }
 
 /// Every key that is bound anywhere.
@@ -127,7 +188,7 @@ fn one_press_decides_sends_and_destroys_nothing() {
     for (name, world) in WORLDS {
         for place in PLACES {
             let mut there = deck(world);
-            keys(&mut there, place);
+            go(&mut there, place);
             for key in &all_keys {
                 let mut deck = there.clone();
                 for effect in update(&mut deck, Msg::Key(key.to_event())) {
@@ -155,5 +216,46 @@ fn a_command_of_the_palette_is_no_more_than_its_key() {
                 assert!(is_harmless, "{name}, command {row}: {effect:?}");
             }
         }
+    }
+}
+
+/// What `c` and `h` ask on the panes.
+const WHO_WRITES: &str = "Who alone writes to git?";
+const WHAT_IS_TO_BE_DONE: &str = "what is to be done";
+
+/// The screen after a key at a place.
+fn pressed(place: &str, key: &str) -> String {
+    let mut deck = deck(reviewed);
+    go(&mut deck, place);
+    go(&mut deck, key);
+    terminal(&deck, SIZE).backend().to_string()
+}
+
+#[test]
+fn a_coordinator_and_a_handoff_are_none_of_the_screens_with_such_keys_of_their_own() {
+    assert!(pressed("1", "c").contains(WHO_WRITES));
+    assert!(pressed("1", "h").contains(WHAT_IS_TO_BE_DONE));
+    for place in ["F", "F<enter>", "T", "T<enter>", "Tj", "Tj<enter>"] {
+        for key in ["c", "h"] {
+            let screen = pressed(place, key);
+            for words in [WHO_WRITES, WHAT_IS_TO_BE_DONE] {
+                assert!(!screen.contains(words), "{place}, {key}: {screen}");
+            }
+        }
+    }
+    // What they do there instead.
+    for place in ["T", "T<enter>"] {
+        let screen = pressed(place, "c");
+        assert!(screen.contains("what came of it"), "{place}: {screen}");
+    }
+    for place in ["F", "F<enter>"] {
+        let mut deck = deck(reviewed);
+        go(&mut deck, place);
+        go(&mut deck, "h");
+        let sent = keys(&mut deck, "<enter>");
+        let [Effect::Handoff { ask, .. }] = &sent[..] else {
+            panic!("{place}: {sent:?}");
+        };
+        assert!(ask.starts_with("Review finding gh:rc:"), "{place}: {ask}");
     }
 }

@@ -10,6 +10,7 @@ use serde_json::Map;
 
 use super::*;
 use crate::adapters::file_digest::file_digest;
+use crate::adapters::git::work_tree;
 use crate::adapters::tree_now::tree_now;
 use crate::core::capsule::{Capsule, CapsuleTouched, Freshness, TreeNow};
 use crate::core::id::CapsuleId;
@@ -204,6 +205,58 @@ fn an_amended_or_rebased_commit_diverges() {
     run(root, &["checkout", "-q", "main"]);
     run(root, &["rebase", "-q", "base"]);
     assert_eq!(freshness(&made, root), Freshness::Diverged);
+}
+
+#[test]
+fn what_is_done_in_a_submodule_is_a_change_of_the_work_tree() {
+    let place = tempfile::tempdir().unwrap();
+    let (root, source) = (&place.path().join("shop"), &place.path().join("part"));
+    repository(root);
+    repository(source);
+    let url = source.display().to_string();
+    run(root, &["submodule", "--quiet", "add", &url, "part"]);
+    commit(root, "with a part");
+    let part = &root.join("part");
+    let clean = capsule(root);
+    assert_eq!(clean.git.as_ref().unwrap().changed, 0);
+    assert_eq!(freshness(&clean, root), Freshness::Fresh);
+
+    // Changed there, and committed nowhere.
+    write(part, "a.rs", "changed\n");
+    assert_eq!(freshness(&clean, root), Freshness::Moved);
+    let dirty = capsule(root);
+    assert_eq!(dirty.git.as_ref().unwrap().changed, 1);
+    assert_eq!(freshness(&dirty, root), Freshness::Fresh);
+    // What a gate came to there is a result of this tree.
+    let of_gates = work_tree(root).map(|found| found.tree);
+    assert_eq!(dirty.git.as_ref().unwrap().tree, of_gates);
+    write(part, "new.rs", "new\n");
+    assert_eq!(freshness(&dirty, root), Freshness::Moved);
+
+    // Committed there: the submodule is on another commit, and the project is not.
+    commit(part, "in the part");
+    for before in [&clean, &dirty] {
+        assert_eq!(freshness(before, root), Freshness::Moved);
+        assert_eq!(distance(before, root), Some((0, 0)));
+    }
+    let moved = capsule(root);
+    assert_eq!(moved.git.as_ref().unwrap().changed, 1);
+    commit(root, "the part goes on");
+    assert_eq!(freshness(&moved, root), Freshness::Fresh);
+    assert_eq!(freshness(&clean, root), Freshness::Moved);
+    assert_eq!(distance(&clean, root), Some((1, 0)));
+
+    // A file of the task's that lies in it.
+    let mut inside = capsule(root);
+    inside.touched[0].path = "part/a.rs".to_owned();
+    inside.touched[0].sha256 = file_digest(root, "part/a.rs");
+    assert_eq!(freshness(&inside, root), Freshness::Fresh);
+    write(part, "a.rs", "changed again\n");
+    assert_eq!(freshness(&inside, root), Freshness::Touched);
+
+    // Not checked out: it is as its commit says.
+    run(root, &["submodule", "--quiet", "deinit", "--force", "part"]);
+    assert_eq!(freshness(&moved, root), Freshness::Fresh);
 }
 
 #[test]

@@ -140,3 +140,26 @@ pub(in crate::cli) fn of_packet(packet: &PacketSeen) -> String {
     } = packet;
     format!("{cause}, by {way}, entry {seq}: {state}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::entry::{ReloadCause, ReloadWay};
+    use crate::core::id::{EntryId, Seq};
+
+    #[test]
+    fn a_packet_that_did_not_come_is_told_as_not_given_and_why() {
+        let why = "thread not found: T".to_owned();
+        let packet = PacketSeen {
+            id: EntryId::new("p"),
+            seq: Seq(7),
+            at_ms: 1_000,
+            cause: ReloadCause::Compacted,
+            way: ReloadWay::Inject,
+            step: ReloadStep::NotGiven { why },
+        };
+        let told = "compacted, by inject, entry 7: not given: thread not found: T";
+        assert_eq!(of_packet(&packet), told);
+        assert!(last_packet(&packet, 61_000).ends_with(told));
+    }
+}

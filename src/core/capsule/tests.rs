@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod secrets;
+
 use std::sync::LazyLock;
 
 use pretty_assertions::assert_eq;

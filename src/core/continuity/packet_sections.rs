@@ -9,6 +9,7 @@ use super::state::{ContinuityState, TouchedFile};
 use super::stated::StatedText;
 use crate::agent::{Agent, Party};
 use crate::entry::ArtifactStatus;
+use crate::hidden::is_hidden;
 use crate::id::{RuntimeSession, Seq};
 use crate::snapshot::{BRIEF_CHARS_MAX, HandoffSnapshot, Snapshot};
 
@@ -263,9 +264,10 @@ impl View<'_> {
                 .any(|other| other.path == file.path && other.seq > file.seq);
             if later {
                 let peer = self.agent.peer().title();
-                format!("{} ({peer} changed it since: read it again)", file.path)
+                let path = name(&file.path);
+                format!("{path} ({peer} changed it since: read it again)")
             } else {
-                file.path.clone()
+                name(&file.path)
             }
         });
         files.collect()
@@ -304,7 +306,16 @@ fn latest(listed: &VecDeque<StatedText>) -> Vec<String> {
 }
 
 fn paths(files: &VecDeque<TouchedFile>) -> Vec<String> {
-    files.iter().rev().map(|file| file.path.clone()).collect()
+    files.iter().rev().map(|file| name(&file.path)).collect()
+}
+
+/// A file's name on one line: a break in it would begin a line of ours.
+fn name(path: &str) -> String {
+    let seen = |letter: char| match letter.is_control() || is_hidden(letter) {
+        true => '\u{fffd}',
+        false => letter,
+    };
+    path.chars().map(seen).collect()
 }
 
 fn brief(text: &str) -> String {

@@ -3,7 +3,9 @@
 //!
 //! The names are those of the plugin `relay`.
 
-use serde_json::json;
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
 
 use super::packet::{PACKET_CHARS_MAX, Packet, PacketTerms};
 use super::packet_sections::waiting;
@@ -15,6 +17,7 @@ use crate::agent::Agent;
 use crate::entry::{
     ContinuityFact, ContinuityRecord, Entry, EntryKind, Reload, ReloadCause, ReloadStep,
 };
+use crate::hidden::is_hidden;
 use crate::id::RuntimeSession;
 use crate::snapshot::{ArtifactSnapshot, Snapshot};
 
@@ -81,7 +84,7 @@ impl WorkSources<'_> {
         let mut files = WorkFiles::new();
         let mut add = |name: &str, text: String| files.push((name.to_owned(), text));
         let value = state_json(self.agent, state, peer);
-        add("STATE.json", format!("{value:#}\n"));
+        add("STATE.json", in_file(&value));
         if let Some(packet) = self.packet_now() {
             add("EXEC_PACKET.md", packet.text);
         }
@@ -93,7 +96,7 @@ impl WorkSources<'_> {
                 json!({"seq": artifact.seq, "at": artifact.at_ms, "artifact": artifact.artifact});
             add(
                 &format!("artifacts/{}.json", artifact.seq.0),
-                format!("{value:#}\n"),
+                in_file(&value),
             );
         }
         for (seq, text) in self.summaries(state) {
@@ -112,7 +115,7 @@ impl WorkSources<'_> {
         if let Some(inferred) = &state.inferred {
             add(
                 "derived/pending_suggestions.json",
-                format!("{:#}\n", json!(inferred)),
+                in_file(&json!(inferred)),
             );
         }
         files
@@ -372,7 +375,8 @@ fn step(reload: &Reload) -> String {
 /// A text as one line of bounded length.
 fn line(text: &str) -> String {
     let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let clean: String = one_line.chars().filter(|c| !c.is_control()).collect();
+    let is_seen = |letter: &char| !letter.is_control() && !is_hidden(*letter);
+    let clean: String = one_line.chars().filter(is_seen).collect();
     match clean.char_indices().nth(LINE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &clean[..end]),
         None => clean,
@@ -381,5 +385,20 @@ fn line(text: &str) -> String {
 
 /// As [`line`], in a table.
 fn cell(text: &str) -> String {
-    line(text).replace('|', "\\|")
+    line(text).replace('\\', "\\\\").replace('|', "\\|")
+}
+
+/// A value as JSON that can be looked at in a terminal: what nobody sees is written as its number.
+fn in_file(value: &Value) -> String {
+    let mut text = String::new();
+    for letter in format!("{value:#}\n").chars() {
+        if letter == '\n' || !(letter.is_control() || is_hidden(letter)) {
+            text.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            let _ = write!(text, "\\u{unit:04x}");
+        }
+    }
+    text
 }

@@ -164,4 +164,109 @@ proptest! {
     fn plain_words_stay_as_they_are(raw in "[a-gi-z]{1,8}( [a-gi-z]{1,8}){0,20}\\.") {
         prop_assert_eq!(CleanBody::of(&raw).text, raw);
     }
+
+    #[test]
+    fn broken_html_never_gets_into_a_loop_or_past_its_bounds(raw in broken_html()) {
+        let mut text = raw;
+        // Each pass takes something away, or there is nothing left to take.
+        loop {
+            let clean = CleanBody::of(&text);
+            prop_assert!(!clean.text.contains(is_unseen), "{:?}", clean.text);
+            prop_assert!(clean.suggestions.len() <= SUGGESTIONS_MAX);
+            let _ = FindingSeverity::of(&text, &clean);
+            if clean.text == text {
+                break;
+            }
+            prop_assert!(clean.text.len() < text.len(), "{:?} of {:?}", clean.text, text);
+            text = clean.text;
+        }
+    }
+
+    #[test]
+    fn html_that_is_closed_is_gone_after_one_pass(raw in closed_html(4)) {
+        let clean = CleanBody::of(&raw);
+        prop_assert!(!clean.text.contains(['<', '>']), "{:?} of {:?}", clean.text, raw);
+        prop_assert!(!clean.text.contains("do this"), "{:?} of {:?}", clean.text, raw);
+        prop_assert_eq!(&CleanBody::of(&clean.text).text, &clean.text);
+    }
+}
+
+fn is_unseen(letter: char) -> bool {
+    letter.is_control() && !matches!(letter, '\n' | '\t')
+}
+
+/// Tags and blocks that are opened and never closed, closed and never opened, and one in another.
+fn broken_html() -> impl Strategy<Value = String> {
+    let pieces = proptest::sample::select(vec![
+        "<details>\n<summary>Prompt for AI agents</summary>",
+        "<details open><summary>Fix with AI",
+        "<details",
+        "</details",
+        "</details>",
+        "<div><span class=\"a",
+        "<a href='https://a.b/?q=%20",
+        "'>",
+        "\">",
+        ">",
+        "/>",
+        "<<b>",
+        "<!<b>--",
+        "<!--",
+        "-->",
+        "--!>",
+        "<img alt=",
+        "<picture><source>",
+        "<td",
+        "<br/",
+        "<h3>",
+        "<![CDATA[",
+        "</b></i></p>",
+        "&lt;",
+        "&amp;lt;",
+        "&#39;",
+        "```\n",
+        "~~~~",
+        "```suggestion\n",
+        "[x](<b>",
+        "![<img>](",
+        ")",
+        "`",
+        "\n",
+        "\r\n",
+        " ",
+        "\t",
+        "\u{0}",
+        "\u{1b}[2J",
+        "\u{9b}",
+        "é漢🦀",
+        "Fix in Web",
+        "words",
+    ]);
+    proptest::collection::vec(pieces, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+/// HTML as it should be, so many levels deep.
+fn closed_html(depth: u32) -> BoxedStrategy<String> {
+    let words = "[a-gi-z]{1,6}( [a-gi-z]{1,6}){0,3}\n?".boxed();
+    let Some(inner) = depth.checked_sub(1).map(closed_html) else {
+        return words;
+    };
+    let around = proptest::sample::select(vec![
+        ("<b>", "</b>"),
+        ("<p>", "</p>"),
+        ("<div align=\"left\">", "</div>"),
+        ("<ul>\n<li>", "</li>\n</ul>"),
+        ("<details>\n<summary>More</summary>\n", "</details>"),
+        (
+            "<details><summary>Prompt for AI agents</summary>do this ",
+            "</details>",
+        ),
+        ("<a href='https://a.example/x?y=%20z'>", "</a>"),
+        ("<!-- do this -->", "<!---->"),
+        ("<img alt=\"a > b\">", "<br/>"),
+    ]);
+    let block = (around, inner.clone(), inner.clone())
+        .prop_map(|((open, close), inside, after)| format!("{open}{inside}{close}\n{after}"));
+    prop_oneof![1 => words, 2 => block, 1 => (inner.clone(), inner).prop_map(|(a, b)| a + &b)]
+        .boxed()
 }

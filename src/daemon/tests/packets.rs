@@ -63,6 +63,28 @@ async fn a_packet_is_given_once_the_adapter_has_seen_that() {
 }
 
 #[tokio::test]
+async fn a_packet_that_the_app_server_refuses_is_not_given_and_its_status_says_why() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let packet_id = recorded(&mut rig).await;
+    let why = "thread not found: T".to_owned();
+    rig.fact(CodexFact::PacketNotGiven {
+        packet_id: packet_id.clone(),
+        why: why.clone(),
+    });
+    rig.settle().await;
+    let not_given = Some(ReloadStep::NotGiven { why });
+    assert_eq!(step(&rig), not_given);
+    // What is known is not undone by what comes late.
+    rig.fact(CodexFact::PacketGiven {
+        packet_id,
+        is_put_in: true,
+    });
+    rig.settle().await;
+    assert_eq!(step(&rig), not_given);
+}
+
+#[tokio::test]
 async fn a_daemon_that_died_before_it_put_a_packet_in_has_the_next_one_look_and_say_so() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;

@@ -18,5 +18,6 @@ mod conversation;
 mod delivery;
 mod hooked;
 mod lost_packets;
+mod put_in;
 mod recovering;
 mod running;

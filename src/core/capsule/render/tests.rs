@@ -191,4 +191,62 @@ proptest! {
         let rendering = Rendering::of(&capsule, terms);
         prop_assert!(rendering.text.chars().count() <= chars_max);
     }
+
+    #[test]
+    fn what_is_told_and_what_is_left_out_are_all_whatever_the_budget(
+        few in arbitrary::capsule(),
+        lengths in prop::collection::vec(0..400_usize, 0..80),
+        chars_max in prop_oneof![0..3_000_usize, 3_000..30_000_usize, Just(usize::MAX)],
+        at in 0..RenderTarget::ALL.len(),
+    ) {
+        let mut full = few;
+        for (nth, length) in lengths.iter().enumerate() {
+            let text = format!("{nth}: {}.", "x".repeat(*length));
+            let place = match nth % 5 {
+                0 => &mut full.constraints,
+                1 => &mut full.decisions,
+                2 => &mut full.assumptions,
+                3 => &mut full.questions,
+                _ => &mut full.next,
+            };
+            place.push(said(StatementAuthor::Human, &text));
+        }
+        let terms = RenderTerms { chars_max, ..terms(RenderTarget::ALL[at]) };
+        let Rendering { text, left_out } = Rendering::of(&full, terms);
+        let bullet = RenderTarget::ALL[at].form().bullet;
+        let told = text.lines().filter(|line| line.starts_with(bullet)).count();
+        let left: usize = left_out.iter().map(|(_, count)| count).sum();
+        prop_assert_eq!(told + left, items(&full), "{}", text);
+        // The reader is told the same number as the caller.
+        for (what, count) in &left_out {
+            prop_assert!(text.contains(&format!("{count} of {what}")), "{}", text);
+        }
+        // An item is whole or absent.
+        for (nth, length) in lengths.iter().enumerate() {
+            let begins = text.contains(&format!("[human] {nth}: "));
+            let whole = format!("[human] {nth}: {}.\n", "x".repeat(*length));
+            prop_assert_eq!(begins, text.contains(&whole), "{}: {}", nth, text);
+        }
+        prop_assert!(chars_max < usize::MAX || left == 0);
+    }
+}
+
+/// How many things a capsule says, each an item of its own.
+fn items(capsule: &Capsule) -> usize {
+    let single = [&capsule.goal, &capsule.outcome, &capsule.hypothesis];
+    let listed = [
+        &capsule.constraints,
+        &capsule.decisions,
+        &capsule.assumptions,
+        &capsule.questions,
+        &capsule.next,
+    ];
+    let said = single.into_iter().flatten().count();
+    said + listed.map(Vec::len).iter().sum::<usize>()
+        + capsule.handoffs.len()
+        + capsule.touched.len()
+        + capsule.verification.len()
+        + capsule.not_run.len()
+        + capsule.findings.len()
+        + capsule.left_out.len()
 }

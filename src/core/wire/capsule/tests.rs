@@ -13,6 +13,7 @@ use crate::entry::{Entry, EntryKind, NoteKind, TASK};
 use crate::id::{CapsuleId, EntryId, Seq, SessionId};
 use crate::wire::line::{GENESIS, seal, serialize};
 
+mod changed;
 mod forging;
 
 const BUDGET: CapsuleBudget<'_> = CapsuleBudget {

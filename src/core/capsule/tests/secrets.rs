@@ -1,0 +1,162 @@
+//! The secrets of the corpus, in every text of a capsule: none of them goes out.
+
+use pretty_assertions::assert_eq;
+use serde_json::Value;
+
+use super::*;
+use crate::id::EntryId;
+use crate::redact::secret_samples::{SecretSample, leaks, one_of_each};
+
+/// Texts that the rules themselves do not mask are theirs to answer for, and few, in percent.
+const UNMASKED_MAX: usize = 5;
+
+/// One with the text wherever somebody wrote one.
+fn saying(text: &str) -> Capsule {
+    let one = || Some(said(text));
+    let some = || vec![said(text)];
+    let word = || text.to_owned();
+    let mut full = capsule();
+    full.title = word();
+    (full.goal, full.outcome, full.hypothesis) = (one(), one(), one());
+    (full.constraints, full.decisions, full.assumptions) = (some(), some(), some());
+    (full.questions, full.next) = (some(), some());
+    full.handoffs = vec![CapsuleHandoff {
+        id: EntryId::new("e1"),
+        from: word(),
+        to: word(),
+        ask: word(),
+        state: "open".to_owned(),
+        more: Map::new(),
+    }];
+    full.touched = vec![CapsuleTouched {
+        path: word(),
+        op: "write".to_owned(),
+        sha256: None,
+        by: word(),
+        added: None,
+        removed: None,
+        more: Map::new(),
+    }];
+    full.verification = vec![CapsuleRun {
+        name: word(),
+        cmd: Some(word()),
+        status: "failed".to_owned(),
+        verified: true,
+        exit_code: None,
+        duration_ms: None,
+        tree: None,
+        current: true,
+        output_sha256: None,
+        line: None,
+        more: Map::new(),
+    }];
+    full.not_run = vec![word()];
+    full.findings = vec![CapsuleFinding {
+        external_id: "gh:rc:1".to_owned(),
+        severity: "high".to_owned(),
+        state: "open".to_owned(),
+        path: Some(word()),
+        line: None,
+        title: word(),
+        url: Some(word()),
+        more: Map::new(),
+    }];
+    full.git = Some(CapsuleGit {
+        commit: None,
+        branch: Some(word()),
+        tree: None,
+        changed: 0,
+        ahead: None,
+        behind: None,
+        diff_stat: DiffStat::default(),
+        remote: Some(word()),
+        root: None,
+        more: Map::new(),
+    });
+    full.origin.project = word();
+    full.redaction.files = vec![word()];
+    full
+}
+
+/// The capsule's own texts as they go out, and what each target is told.
+fn going_out(capsule: &Capsule) -> Vec<(&'static str, String)> {
+    let mut texts = String::new();
+    push_texts(&mut texts, &serde_json::to_value(capsule).unwrap());
+    let mut out = vec![("the file", texts)];
+    for target in RenderTarget::ALL {
+        let terms = RenderTerms {
+            target,
+            freshness: Freshness::Fresh,
+            is_foreign: false,
+            chars_max: usize::MAX,
+            found: &[],
+        };
+        let rendering = Rendering::of(capsule, terms);
+        assert_eq!(rendering.left_out, []);
+        out.push((target.form().name, rendering.text));
+    }
+    out
+}
+
+fn push_texts(texts: &mut String, value: &Value) {
+    match value {
+        Value::String(text) => {
+            texts.push_str(text);
+            texts.push('\u{1}');
+        }
+        Value::Array(items) => items.iter().for_each(|item| push_texts(texts, item)),
+        Value::Object(members) => members.iter().for_each(|(key, member)| {
+            texts.push_str(key);
+            texts.push('\u{1}');
+            push_texts(texts, member);
+        }),
+        _ => {}
+    }
+}
+
+fn masked(mut capsule: Capsule) -> Capsule {
+    CapsuleMask::new(&REDACTOR, AT).mask(&mut capsule);
+    capsule
+}
+
+#[test]
+fn no_secret_of_the_corpus_is_in_a_capsule_or_in_what_a_target_is_told() {
+    let samples = one_of_each();
+    let ours = going_out(&masked(saying("")));
+    let mut unmasked = 0;
+    for SecretSample {
+        kind,
+        text,
+        secrets,
+        around,
+    } in &samples
+    {
+        let alone = REDACTOR.redact_text(text).0;
+        let is_masked = |secret: &&String| !leaks(&alone, around, secret);
+        let secrets: Vec<&String> = secrets.iter().filter(is_masked).collect();
+        unmasked += usize::from(secrets.is_empty());
+        let out = going_out(&masked(saying(text)));
+        for ((place, told), (_, ours)) in out.iter().zip(&ours) {
+            let around = format!("{around}\u{1}{ours}");
+            for secret in &secrets {
+                assert!(!leaks(told, &around, secret), "{kind}, {place}: {told}");
+            }
+        }
+    }
+    assert!(samples.len() > 200, "{}", samples.len());
+    let bound = samples.len() * UNMASKED_MAX / 100;
+    assert!(unmasked <= bound, "{unmasked} of {}", samples.len());
+}
+
+/// What is not masked is left in, so that the test above looks where the texts are.
+#[test]
+fn the_texts_that_are_looked_through_are_all_of_a_capsule() {
+    let told = going_out(&saying("plums"));
+    let (_, file) = &told[0];
+    let mut texts = 0;
+    saying("plums").each_text(&mut |_| texts += 1);
+    assert_eq!(file.matches("plums").count(), texts);
+    for (target, text) in &told[1..] {
+        assert!(text.matches("plums").count() >= 15, "{target}: {text}");
+    }
+}
