@@ -70,7 +70,9 @@ fn said(kind: &EntryKind) -> Option<String> {
             let why = match compaction.trigger {
                 CompactionTrigger::Manual => "its context was compacted, as asked",
                 CompactionTrigger::Auto => "its context was full and was compacted",
-                CompactionTrigger::Unknown => "its context was compacted",
+                CompactionTrigger::Unknown | CompactionTrigger::Other(_) => {
+                    "its context was compacted"
+                }
             };
             match figures.is_empty() {
                 true => why.to_owned(),

@@ -176,7 +176,8 @@ proptest! {
         for (place, change) in &changes {
             let mut found = Vec::new();
             ways(&value, &mut Way::new(), &mut found);
-            make(&mut value, place.get(&found), change);
+            let way: &Way = place.get(&found);
+            make(&mut value, way, change);
         }
         let bytes = forged(value);
         match read(&bytes) {
