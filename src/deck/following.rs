@@ -6,19 +6,18 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctxrelay_ui::model::{Level, SearchScope};
+use ctxrelay_ui::model::Level;
 use ctxrelay_ui::{Effect, Msg};
 use tokio::sync::{broadcast, mpsc, watch};
-use tokio::task::{AbortHandle, JoinHandle, spawn_blocking};
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
-use super::capsules::CapsuleWork;
+use super::beside_work::{Begun, BesideWork};
 use super::clock::now_ms;
-use super::deck_options::{DeckOptions, ReadRecovery, TreeOfNow};
+use super::deck_options::{DeckOptions, TreeOfNow};
 use super::foreground::Foreground;
 use super::key_slot::KeyFault;
 use super::model::{DaemonLink, Model};
-use super::perform::search;
 use super::present::present;
 use super::reading::{read_all, read_turn};
 use super::run::{DeckExit, on_signed};
@@ -63,15 +62,6 @@ impl Due {
     fn view_soon(&mut self) {
         self.view.get_or_insert(Instant::now());
     }
-}
-
-/// Work that goes on while the person does something else. Each is there once.
-#[derive(Debug, Default)]
-struct BesideWork {
-    searching: Option<AbortHandle>,
-    recovering: Option<JoinHandle<()>>,
-    importing: Option<JoinHandle<()>>,
-    capsules: CapsuleWork,
 }
 
 pub(super) struct Following<'a> {
@@ -336,61 +326,14 @@ impl<'a> Following<'a> {
 
     /// Has begun what goes on beside the loop; what is to be done at once comes back.
     fn begin_beside(&mut self, effect: Effect) -> Result<Option<Effect>, DeckExit> {
-        if let Effect::Search {
-            place,
-            words,
-            chips,
-            number,
-        } = effect
-        {
-            // Each key press asks anew: the answer to the one before is not waited for.
-            if let Some(before) = self.work.searching.take() {
-                before.abort();
-            }
-            let answers = self.answers.clone();
-            let task = match place {
-                SearchScope::Record => {
-                    let operator = self.options.operator.clone();
-                    tokio::spawn(search(operator, words, chips, number, answers))
-                }
-                place => {
-                    let elsewhere = self.options.elsewhere.clone();
-                    tokio::spawn(elsewhere.search(place, words, number, answers))
-                }
-            };
-            self.work.searching = Some(task.abort_handle());
-            return Ok(None);
-        }
-        let capsules = &mut self.work.capsules;
-        let (access, operator) = (&self.options.capsules, &self.options.operator);
-        let Some(effect) = access.perform(effect, capsules, operator, &self.answers) else {
-            return Ok(None);
-        };
-        match effect {
-            Effect::ReadRecovery => {
-                // A long record takes seconds; whoever asks again has the same answer.
-                if is_over(&self.work.recovering) {
-                    let read = Arc::clone(&self.options.read_recovery);
-                    let recovering = tokio::spawn(recover(read, self.answers.clone()));
-                    self.work.recovering = Some(recovering);
-                }
+        match self.work.begin(effect, &self.options, &self.answers) {
+            Begun::NotBeside(effect) => Ok(Some(effect)),
+            Begun::Silently => Ok(None),
+            Begun::Saying(text) => {
+                let text = text.to_owned();
+                self.person.tell(Msg::Notice(Level::Info, text))?;
                 Ok(None)
             }
-            Effect::ImportReview => {
-                // Its program may take a minute; the deck goes on meanwhile.
-                let said = if is_over(&self.work.importing) {
-                    let import = (self.options.import_review)(self.options.operator.clone());
-                    let importing = tokio::spawn(imported(import, self.answers.clone()));
-                    self.work.importing = Some(importing);
-                    "asking GitHub with your `gh`"
-                } else {
-                    "it is being imported already"
-                };
-                self.person
-                    .tell(Msg::Notice(Level::Info, said.to_owned()))?;
-                Ok(None)
-            }
-            effect => Ok(Some(effect)),
         }
     }
 
@@ -474,10 +417,6 @@ impl<'a> Following<'a> {
     }
 }
 
-fn is_over(task: &Option<JoinHandle<()>>) -> bool {
-    task.as_ref().is_none_or(JoinHandle::is_finished)
-}
-
 /// That another key is in the place of the one that signs is an alarm.
 async fn report(fault: &KeyFault, operator: &Client) {
     if let KeyFault::Replaced(found) = fault {
@@ -487,27 +426,6 @@ async fn report(fault: &KeyFault, operator: &Client) {
             tracing::warn!(%error, "that the key was replaced could not be recorded");
         }
     }
-}
-
-/// Where the work stands, whenever that is read.
-async fn recover(read: ReadRecovery, answers: mpsc::Sender<Msg>) {
-    let read = spawn_blocking(move || read()).await;
-    let read = read.unwrap_or_else(|_| Err("The record cannot be read.".to_owned()));
-    // Nobody waits for it where the deck was left.
-    let _ = answers.send(Msg::Recovery(read.map(Box::new))).await;
-}
-
-/// Says what came of it.
-async fn imported(
-    import: impl Future<Output = Result<String, String>>,
-    answers: mpsc::Sender<Msg>,
-) {
-    let msg = match import.await {
-        Ok(said) => Msg::Notice(Level::Info, said),
-        Err(why) => Msg::Notice(Level::Error, why),
-    };
-    // Nobody waits for it where the deck was left.
-    let _ = answers.send(msg).await;
 }
 
 /// Returns whether everything has to be read again.

@@ -9,11 +9,12 @@
 //! - [`signing`]: what is decided on the screen, signed in this process.
 //! - [`opening`]: the deck before there is a daemon.
 //! - [`deck_options`]: what a deck is given.
-//! - [`run`]: the deck with a daemon; [`following`]: its loop.
+//! - [`run`]: the deck with a daemon; [`following`]: its loop; [`beside_work`]: what that does not wait for.
 //! - [`elsewhere`]: tasks and what has ended, searched and read.
 
 mod agent_work;
 mod attention;
+mod beside_work;
 pub mod capsules;
 pub mod clock;
 pub mod deck_options;
