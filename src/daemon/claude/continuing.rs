@@ -59,6 +59,7 @@ impl Daemon {
                 let trigger = params.detail.as_deref().unwrap_or_default();
                 let now_ms = self.clock.now_ms();
                 self.reloads.compacts(pair.clone(), trigger.into(), now_ms);
+                self.status_changed();
             }
             "SessionStart" if params.detail.as_deref() == Some("compact") => {
                 self.reloads.goes_on_compacted(pair);

@@ -111,6 +111,7 @@ impl Daemon {
                 self.codex_input(CodexInput::CompactionBegan { life, is_asked });
                 self.codex.hook_packet().begin();
                 self.contexts.compaction_begins(Agent::Codex);
+                self.status_changed();
             }
             CodexFact::HookReviewed { review } => self.codex_hook_reviewed(review),
             CodexFact::HookGaveNothing => self.codex_hook_gave_nothing(),
