@@ -56,10 +56,10 @@ pub(super) struct RecordedPacket {
 
 /// A compaction of Claude's.
 #[derive(Debug)]
-struct BegunCompaction {
-    trigger: CompactionTrigger,
+pub(super) struct BegunCompaction {
+    pub(super) trigger: CompactionTrigger,
     /// When, ms since the epoch.
-    began_ms: i64,
+    pub(super) began_ms: i64,
     /// Claude began anew for it: one that the person stops, or that fails, never gets there.
     is_done: bool,
 }
@@ -150,19 +150,18 @@ impl<T> Reloads<T> {
         }
     }
 
-    /// Claude does something else: what made the compaction that is over, of which it said no more.
+    /// Claude does something else: the compaction that is over, of which it said no more.
     /// `is_new_turn`: one that was not done will not be.
     pub(super) fn left_compaction(
         &mut self,
         pair: &RuntimeSession,
         is_new_turn: bool,
-    ) -> Option<CompactionTrigger> {
+    ) -> Option<BegunCompaction> {
         let is_done = self.compacting.get(pair)?.is_done;
         if !is_done && !is_new_turn {
             return None;
         }
-        let trigger = self.compacted(pair);
-        trigger.filter(|_| is_done)
+        self.compacted(pair).filter(|begun| begun.is_done)
     }
 
     /// Whether a Claude is compacting, as far as is known: of one that was taken back nothing is
@@ -172,8 +171,8 @@ impl<T> Reloads<T> {
         began.any(|began_ms| now_ms - began_ms < COMPACTION_MS)
     }
 
-    /// Claude has compacted: what made it.
-    pub(super) fn compacted(&mut self, pair: &RuntimeSession) -> Option<CompactionTrigger> {
-        self.compacting.remove(pair).map(|begun| begun.trigger)
+    /// Claude has compacted.
+    pub(super) fn compacted(&mut self, pair: &RuntimeSession) -> Option<BegunCompaction> {
+        self.compacting.remove(pair)
     }
 }

@@ -7,7 +7,7 @@ use crate::support::claude_home::COMPOSER;
 use crate::support::mcp::McpClient;
 use crate::support::model_request::{ModelRequest, Side, says, tool_said};
 use crate::support::pair::Pair;
-use crate::support::pty::Pty;
+use crate::support::pty::{Key, Pty};
 use crate::support::script::{Gate, Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
 
@@ -386,4 +386,73 @@ fn holding(folder: &std::path::Path, words: &str) -> Vec<std::path::PathBuf> {
         }
     }
     found
+}
+
+#[test]
+fn a_command_of_claudes_that_was_stopped_or_lost_is_told_as_one_without_an_end() {
+    let Some(pair) = Pair::new() else { return };
+    // Whoever reads such a file waits for somebody who writes it.
+    for pipe in ["crates.pipe", "plums.pipe"] {
+        let made = std::process::Command::new("mkfifo")
+            .arg(pair.project.root().join(pipe))
+            .status();
+        assert!(made.unwrap().success());
+    }
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    let unfinished = || {
+        let files = events(&pair, "turn_files").into_iter();
+        let commands = files.flat_map(|line| {
+            let commands = line["runtimeEvent"]["files"]["unfinished"].clone();
+            commands.as_array().cloned().unwrap_or_default()
+        });
+        commands.collect::<Vec<_>>()
+    };
+    pair.messages
+        .when(says("first the crates"))
+        .once()
+        .reply(Reply::shell("echo crates"));
+    pair.messages
+        .when(tool_said("crates"))
+        .once()
+        .reply(Reply::shell("cat crates.pipe"));
+    claude.submit("first the crates");
+    wait_runs(&pair, "cat crates.pipe");
+    claude.press(Key::Escape);
+    claude.wait_for_text("Interrupted");
+    pair.messages
+        .when(says("then the plums"))
+        .once()
+        .reply(Reply::shell("cat plums.pipe"));
+    claude.submit("then the plums");
+    wait_until("the stopped command", timeout(), || {
+        (unfinished() == [json!("cat crates.pipe")]).then_some(())
+    });
+    wait_runs(&pair, "cat plums.pipe");
+    drop(claude);
+    wait_until("the lost command", timeout(), || {
+        (unfinished() == [json!("cat crates.pipe"), json!("cat plums.pipe")]).then_some(())
+    });
+}
+
+/// Waits until the command runs, and Claude has written down that it called it.
+#[track_caller]
+fn wait_runs(pair: &Pair, command: &str) {
+    wait_until(command, timeout(), || {
+        let mut found = std::process::Command::new("pgrep");
+        let found = found.args(["-f", &format!("^{command}")]).output().unwrap();
+        let runs = found.status.success() && transcripts(pair).contains(command);
+        runs.then_some(())
+    });
+}
+
+/// All that Claude wrote of its conversations.
+fn transcripts(pair: &Pair) -> String {
+    let folders = std::fs::read_dir(pair.claude_home.path().join("projects"));
+    let folders = folders.into_iter().flatten().flatten();
+    let files = folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten());
+    let texts = files
+        .flatten()
+        .filter_map(|file| std::fs::read_to_string(file.path()).ok());
+    texts.collect()
 }
