@@ -1,5 +1,6 @@
 //! [`Event`]: everything that can wake the daemon's loop. Closed on purpose.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -333,7 +334,19 @@ pub struct PacketFacts {
     /// The rules that the agent does not read by itself; `None` when they are not shared.
     pub rules: Option<SharedRules>,
     /// What all files of rules say; `None` as of `rules`.
-    pub texts: Option<Arc<RuleTexts>>,
+    pub told: Option<ToldRules>,
+    /// How the files begin that the agent changed last, the latest one first, with their paths.
+    pub heads: Vec<(String, String)>,
+}
+
+/// What the project's rules say, and how the agent has them.
+#[derive(Debug, Clone)]
+pub struct ToldRules {
+    /// By file.
+    pub texts: Arc<RuleTexts>,
+    /// The files that it reads by itself; of the others it has what they said before. `None`: it is
+    /// given those.
+    pub read: Option<Arc<BTreeSet<FileName>>>,
 }
 
 /// A session that the operator wants deleted.

@@ -108,6 +108,12 @@ impl<T> Reloads<T> {
         Ok(self.next)
     }
 
+    /// Whether the packet of a compaction of the agent's is being made.
+    pub(super) fn is_mending(&self, agent: Agent) -> bool {
+        let mut orders = self.making.values().map(|(order, _)| order);
+        orders.any(|order| order.agent == agent && !order.begins())
+    }
+
     /// What it waited for is read.
     pub(super) fn take(&mut self, number: u64) -> Option<(ReloadOrder, T)> {
         self.making.remove(&number)

@@ -368,7 +368,7 @@ fn every_field_of_the_loop_stands_in_the_table_of_its_owners() {
 }
 
 /// What waits for a disk, for git, or for the kernel's word on a process.
-const SLOW: [&str; 31] = [
+const SLOW: [&str; 32] = [
     "fs::",
     "Blobs::",
     "config::load(",
@@ -391,6 +391,7 @@ const SLOW: [&str; 31] = [
     "environment(",
     "git_head::",
     "git_facts(",
+    "FileHeads::",
     "TreeReading::",
     "ProjectRules::read",
     "fallback_names(",
@@ -404,7 +405,7 @@ const SLOW: [&str; 31] = [
 
 /// The files of the daemon that may do such a thing, and why no event waits for it; those that the
 /// loop does wait for stand in the head of `daemon::run`.
-const SLOW_FILES: [(&str, &str); 37] = [
+const SLOW_FILES: [(&str, &str); 38] = [
     ("start", "before there is a loop"),
     ("signing", "before there is a loop"),
     ("ending", "behind the last event"),
@@ -424,6 +425,7 @@ const SLOW_FILES: [(&str, &str); 37] = [
     ("metering", "beside the loop"),
     ("reloading", "beside the loop"),
     ("rules_reading", "beside the loop"),
+    ("working_set", "beside the loop"),
     ("rendering", "beside the loop"),
     ("watching_rules", "beside the loop"),
     ("bodies", "beside the loop"),

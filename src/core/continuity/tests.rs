@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod beginnings;
 mod inferring;
 mod work_files;
 
