@@ -283,7 +283,7 @@ mod tests {
             &(runs("1", "make") + &ended("1") + &runs("2", "sleep 9")),
         );
         add(&path, &said("One."));
-        // Stopped with Esc.
+        // Nothing tells of its end.
         assert_eq!(words.turn_begins(&path), ["sleep 9"]);
         add(&path, &ended("2"));
         assert_eq!(words.at_stop(&path, Some("Two.")), ["One.", "Two."]);

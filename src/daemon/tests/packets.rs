@@ -399,7 +399,7 @@ async fn a_command_of_claudes_that_never_ended_stands_in_its_next_packet() {
         {"type": "tool_result", "tool_use_id": "a", "content": "ok"}]}}),
     );
     add(&transcript, runs("b", "sleep 1000"));
-    // Stopped with Esc, of which no hook tells.
+    // The next turn begins, and nothing has told of its end.
     hears(&mut rig, &hooks, prompt()).await;
     until(&mut rig, |rig| unfinished(rig) == ["sleep 1000"]).await;
     let packet = hears(&mut rig, &hooks, hook("SessionStart", Some("compact"))).await;

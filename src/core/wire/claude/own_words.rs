@@ -71,7 +71,7 @@ struct Block {
 }
 
 impl Block {
-    /// The person stopped it, as Claude Code itself says at the end of what it returned.
+    /// It was stopped, as Claude Code itself says at the end of what it returned.
     fn is_stopped(&self) -> bool {
         let is_so = |text: &str| STOPPED.iter().any(|words| text.trim_end().ends_with(words));
         match &self.content {
@@ -103,7 +103,8 @@ struct Part {
     text: String,
 }
 
-/// How that ends of a command that the person stopped (2.1.330).
+/// How that ends of a command that was stopped, as the program of 2.1.330 has it. One that the person
+/// stops with Esc ends like one that they refused to have run (observed), and counts as ended.
 const STOPPED: [&str; 2] = [
     "<error>Command was aborted before completion</error>",
     "[Request interrupted by user for tool use]",
