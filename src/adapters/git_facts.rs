@@ -4,6 +4,7 @@
 //! so that nothing of the project's configuration is run. It gets a copy of the index: files that
 //! nobody touched are not read.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread;
 
@@ -88,6 +89,29 @@ const PLACES: [&str; 6] = [
     "index",
 ];
 
+/// Those of these files, named from `root`, that git tracks. Blocks, for as long as `git` takes.
+pub fn tracked(root: &Path, files: &[String]) -> Option<BTreeSet<String>> {
+    let [top, _common, index] = lines_of::<3>(git(root).args(PLACES))?;
+    let top = Path::new(&top);
+    let below = root.canonicalize().ok()?;
+    let below = below.strip_prefix(top).ok()?.to_owned();
+    let own = empty_repository()?;
+    std::fs::copy(index, own.path().join("index")).ok()?;
+    let named = files.iter().filter_map(|file| {
+        let file = below.join(file).to_str()?.to_owned();
+        Some(format!(":(top,literal){file}"))
+    });
+    let named: Vec<String> = named.collect();
+    let mut args = vec!["ls-files", "-z", "--"];
+    args.extend(named.iter().map(String::as_str));
+    let listed = line_or_empty(&mut look_through(own.path(), top, &args))?;
+    let listed = listed.split('\0').filter_map(|name| {
+        let name = Path::new(name).strip_prefix(&below).ok()?.to_str()?;
+        Some(name.to_owned())
+    });
+    Some(listed.filter(|name| files.contains(name)).collect())
+}
+
 fn names_of(text: &str) -> Vec<String> {
     let names = text.split('\0').filter(|name| !name.is_empty());
     names.map(short).collect()
@@ -129,6 +153,32 @@ mod tests {
         assert_eq!(facts.changed, ["a.rs", "b.rs"]);
         assert!(facts.commits[0].ends_with(" Sort plums"));
         assert_eq!(facts.head.as_deref(), facts.commits[0].split(' ').next());
+    }
+
+    #[test]
+    fn of_files_only_those_that_git_knows_are_tracked_also_below_a_folder_of_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        let files = [
+            "a.rs",
+            "new.rs",
+            "gone.rs",
+            "*.rs",
+            "/etc/passwd",
+            "../top.rs",
+        ];
+        let files = files.map(str::to_owned);
+        assert_eq!(tracked(root, &files), None);
+        run(root, &["init", "-q"]);
+        std::fs::create_dir(root.join("pears")).unwrap();
+        for name in ["top.rs", "a.rs", "pears/a.rs"] {
+            std::fs::write(root.join(name), "a").unwrap();
+        }
+        run(root, &["add", "."]);
+        std::fs::write(root.join("pears/new.rs"), "a").unwrap();
+        let a: BTreeSet<String> = ["a.rs".to_owned()].into();
+        assert_eq!(tracked(root, &files), Some(a.clone()));
+        assert_eq!(tracked(&root.join("pears"), &files), Some(a));
     }
 
     #[test]

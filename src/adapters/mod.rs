@@ -8,6 +8,7 @@ pub mod claude;
 pub mod codex;
 pub mod fd_channel;
 pub mod file_digest;
+pub mod file_heads;
 pub mod finding_place;
 pub mod gate;
 pub mod gh;

@@ -3,16 +3,13 @@
 
 use std::path::Path;
 
-use super::plain_file::read_plain;
+use super::file_heads::FileHeads;
 use crate::core::agent::Agent;
 use crate::core::continuity::{WORKING_SET_MAX, WorkFolder, WorkSources};
 use crate::core::entry::Entry;
 use crate::core::id::{RuntimeSession, Seq};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
-
-/// The longest file whose beginning is shown, in bytes.
-const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Of a file's beginning, in lines and characters.
 const HEAD_LINES: usize = 30;
@@ -91,22 +88,13 @@ fn heads(
     pair: &RuntimeSession,
     redactor: &Redactor,
 ) -> Vec<(String, String)> {
-    let (Some(state), Ok(root)) = (world.state_of(agent, pair), root.canonicalize()) else {
+    let state = world.state_of(agent, pair);
+    let read = FileHeads::below(root, redactor, HEAD_LINES, HEAD_CHARS);
+    let (Some(state), Some(read)) = (state, read) else {
         return Vec::new();
     };
-    let heads = state.files.iter().rev().take(WORKING_SET_MAX);
-    let heads = heads.filter_map(|file| {
-        let real = root.join(&file.path).canonicalize().ok()?;
-        if !real.starts_with(&root) {
-            return None;
-        }
-        let text = read_plain(&real, FILE_BYTES_MAX).ok()?;
-        let head: Vec<&str> = text.lines().take(HEAD_LINES).collect();
-        let head: String = head.join("\n").chars().take(HEAD_CHARS).collect();
-        let (masked, _) = redactor.redact_text(&head);
-        let clean = |c: &char| matches!(c, '\n' | '\t') || !c.is_control();
-        Some((file.path.clone(), masked.chars().filter(clean).collect()))
-    });
+    let files = state.files.iter().rev().take(WORKING_SET_MAX);
+    let heads = files.filter_map(|file| Some((file.path.clone(), read.read(&file.path)?)));
     heads.collect()
 }
 

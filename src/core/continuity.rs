@@ -28,7 +28,9 @@ pub use inference::{
 pub use marker::{
     ContextMarker, MARKER_CHARS_MAX, MARKERS_MAX, markers, markers_of_turn, without_markers,
 };
-pub use packet::{GitFacts, LeftOut, PACKET_CHARS_MAX, Packet, PacketTerms, SHORT_CHARS_MAX};
+pub use packet::{
+    GitFacts, LeftOut, PACKET_CHARS_MAX, Packet, PacketTerms, SHORT_CHARS_MAX, file_beginnings,
+};
 pub use reminder::{REMIND_TURNS, REMINDER_CHARS_MAX, reminder};
 pub use staleness::Staleness;
 pub use state::{

@@ -45,4 +45,5 @@ pub use policy_rules::{PermissionRules, PolicyRules};
 pub use policy_verdict::PolicyVerdict;
 pub use risk_hints::risk_hints;
 pub use rule_in_force::RuleInForce;
+pub use secret_paths::is_secret_path;
 pub use sign_off_mode::SignOffMode;

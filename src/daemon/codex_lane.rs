@@ -21,7 +21,7 @@ use crate::core::agent::AgentState;
 use crate::core::delivery::{
     AdapterAnswer, Backlog, CodexFlow, CodexInput, DeliveryEffect, Moment, OnBusy, Outcome,
 };
-use crate::core::entry::TurnStatus;
+use crate::core::entry::{ReloadCause, TurnStatus};
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 use crate::wire::status::{AppServerStatus, HookReview};
 
@@ -54,8 +54,10 @@ pub struct CodexLane {
     /// What the turn that ended last died of.
     last_error: Option<String>,
     trouble: Option<String>,
-    /// It is in a conversation that was told nothing of its work yet.
-    is_untold: bool,
+    /// Its conversation is to be told of its work, and why.
+    untold: Option<ReloadCause>,
+    /// This process has seen it in a conversation.
+    has_conversed: bool,
     /// Our hook in the app-server, and what Codex says of it.
     hook: CompactionHook,
     review: Option<HookReview>,
@@ -82,7 +84,8 @@ impl CodexLane {
             waiting_helpers: 0,
             last_error: None,
             trouble: None,
-            is_untold: false,
+            untold: None,
+            has_conversed: false,
             hook,
             review: None,
             hook_packet: HookPacket::default(),
@@ -201,13 +204,23 @@ impl CodexLane {
     }
 
     /// Its conversation is to be told of its work before the next turn.
-    pub(super) fn is_to_be_told(&mut self) {
-        self.is_untold = true;
+    pub(super) fn is_to_be_told(&mut self, why: ReloadCause) {
+        self.untold = Some(why);
     }
 
-    /// Whether its conversation is to be told of its work: it counts as told then.
-    pub(super) fn take_untold(&mut self) -> bool {
-        std::mem::take(&mut self.is_untold)
+    /// Why its conversation is to be told of its work.
+    pub(super) fn untold(&self) -> Option<&ReloadCause> {
+        self.untold.as_ref()
+    }
+
+    /// As [`Self::untold`]; it counts as told from here on.
+    pub(super) fn take_untold(&mut self) -> Option<ReloadCause> {
+        self.untold.take()
+    }
+
+    /// It is in a conversation. Returns whether this process has seen it in none before.
+    pub(super) fn converses(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_conversed, true)
     }
 
     /// What our hook is to give it after a compaction.

@@ -1,5 +1,6 @@
 //! [`Event`]: everything that can wake the daemon's loop. Closed on purpose.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,14 +22,14 @@ use crate::adapters::process::StartedProcess;
 use crate::core::agent::Agent;
 use crate::core::continuity::{ContextMarker, GitFacts};
 use crate::core::delivery::Checked;
-use crate::core::entry::WorkTree;
+use crate::core::entry::{CompactionTrigger, WorkTree};
 use crate::core::id::{EntryId, RuntimeSession};
-use crate::core::instructions::{RuleTexts, RulesDiff, SharedRules};
+use crate::core::instructions::{FileName, RuleTexts, RulesDiff, SharedRules};
 use crate::core::snapshot::ChangedFiles;
 use crate::store::erase::KeptTexts;
 use crate::store::ledger::WriterEvent;
 use crate::store::queue::QueueEvent;
-use crate::wire::claude::transcript::TranscriptEnd;
+use crate::wire::claude::transcript::{CompactBoundary, TranscriptEnd};
 use crate::wire::control::{
     ClearParams, Cleared, Command, DecideParams, Hello, PolicySet, ProposeParams, Refusal, Role,
     Welcome,
@@ -97,6 +98,8 @@ pub enum Event {
     TranscriptRead(TranscriptRead),
     /// What Claude said of its work was read. → `claude::speaking`
     ClaudeSpoke(ClaudeSpoke),
+    /// Claude's context was compacted. → `claude::compacting`
+    ClaudeCompacted(ClaudeCompacted),
     /// A model has read what an agent said, or could not. → `inferring`
     WordsRead(WordsRead),
     /// The project's rules were compared with what the agents were told. → `watching_rules`
@@ -202,6 +205,7 @@ impl Event {
             Self::LimitChecked { .. } => "limit_checked",
             Self::TranscriptRead(_) => "transcript_read",
             Self::ClaudeSpoke(_) => "claude_spoke",
+            Self::ClaudeCompacted(_) => "claude_compacted",
             Self::WordsRead(_) => "words_read",
             Self::RulesLooked(_) => "rules_looked",
             Self::WorkRendered(_) => "work_rendered",
@@ -275,8 +279,25 @@ pub struct ClaudeSpoke {
     pub texts: Vec<String>,
     /// What was found in them.
     pub markers: Vec<ContextMarker>,
+    /// Commands of a turn that is over, of which no end was seen.
+    pub unfinished: Vec<String>,
     /// Its turn is over.
     pub is_over: bool,
+    /// Until this is heard.
+    pub under_way: UnderWay,
+}
+
+/// A compaction of Claude's that is over.
+#[derive(Debug)]
+pub struct ClaudeCompacted {
+    /// In which runtime session.
+    pub pair: RuntimeSession,
+    /// What made it.
+    pub trigger: CompactionTrigger,
+    /// Claude's summary, where it was told.
+    pub summary: String,
+    /// What the transcript says of it.
+    pub boundary: Option<CompactBoundary>,
     /// Until this is heard.
     pub under_way: UnderWay,
 }
@@ -313,7 +334,19 @@ pub struct PacketFacts {
     /// The rules that the agent does not read by itself; `None` when they are not shared.
     pub rules: Option<SharedRules>,
     /// What all files of rules say; `None` as of `rules`.
-    pub texts: Option<Arc<RuleTexts>>,
+    pub told: Option<ToldRules>,
+    /// How the files begin that the agent changed last, the latest one first, with their paths.
+    pub heads: Vec<(String, String)>,
+}
+
+/// What the project's rules say, and how the agent has them.
+#[derive(Debug, Clone)]
+pub struct ToldRules {
+    /// By file.
+    pub texts: Arc<RuleTexts>,
+    /// The files that it reads by itself; of the others it has what they said before. `None`: it is
+    /// given those.
+    pub read: Option<Arc<BTreeSet<FileName>>>,
 }
 
 /// A session that the operator wants deleted.

@@ -195,6 +195,7 @@ mod waiting;
 mod watching_rules;
 mod watching_turns;
 mod work_lane;
+mod working_set;
 
 #[cfg(test)]
 mod tests;

@@ -8,17 +8,17 @@ use sha2::{Digest as _, Sha256};
 use tokio::time::timeout;
 
 use super::continuation::ThenReloaded;
-use super::event::{Event, PacketFacts};
+use super::event::{Event, PacketFacts, ToldRules};
 use super::owners::Daemon;
 use super::reloads::{RecordedPacket, ReloadOrder};
 use super::reminders::RidesAlong;
 use crate::adapters::git_facts::git_facts;
 use crate::core::agent::{Agent, Party};
-use crate::core::continuity::{GitFacts, Packet, PacketTerms};
+use crate::core::continuity::{GitFacts, Packet, PacketTerms, file_beginnings};
 use crate::core::entry::{ContinuityFact, Reload, ReloadCause, ReloadStep};
 use crate::core::hex::hex;
 use crate::core::id::RuntimeSession;
-use crate::core::instructions::{RuleTexts, SHARED_CHARS_MAX};
+use crate::core::instructions::SHARED_CHARS_MAX;
 use crate::core::relay_cost::CostSort;
 
 /// How long a packet waits for git and files. Without them it says less; a hook must not wait longer.
@@ -49,13 +49,12 @@ impl Daemon {
     /// Makes a packet and records it; `then` gets it.
     pub(super) fn reload(&mut self, order: ReloadOrder, then: ThenReloaded) {
         let root = self.dirs.root.clone();
-        let shares = self.configuration.shares_rules();
+        let reading = self.packet_rules(&order);
         // Where there is nothing to say, nobody waits.
-        if !shares && self.packet(&order, None).is_none() {
+        if reading.is_none() && self.packet(&order, None).is_none() {
             return then(self, None);
         }
-        let agent = order.agent;
-        let reading = self.rules_reading(agent, !order.begins());
+        let heads = self.working_set(&order);
         let number = match self.reloads.begin(order, then) {
             Ok(number) => number,
             Err(then) => return then(self, None),
@@ -66,14 +65,29 @@ impl Daemon {
         let under_way = self.operations.begin_beside();
         tokio::spawn(async move {
             let git = tokio::task::spawn_blocking(move || git_facts(&root));
-            let rules =
-                tokio::task::spawn_blocking(move || shares.then(|| reading.read(SHARED_CHARS_MAX)));
-            let (git, rules) = tokio::join!(timeout(READ_WAIT, git), timeout(READ_WAIT, rules));
-            let (rules, texts) = rules.ok().and_then(Result::ok).flatten().unzip();
+            let rules = tokio::task::spawn_blocking(move || {
+                reading.map(|reading| reading.read(SHARED_CHARS_MAX))
+            });
+            let heads = tokio::task::spawn_blocking(move || heads.read());
+            let (git, rules, heads) = tokio::join!(
+                timeout(READ_WAIT, git),
+                timeout(READ_WAIT, rules),
+                timeout(READ_WAIT, heads)
+            );
+            let rules = rules.ok().and_then(Result::ok).flatten();
+            let rules = rules.map(|rules| {
+                let told = ToldRules {
+                    texts: rules.texts,
+                    read: Some(Arc::new(rules.read)),
+                };
+                (rules.shared, told)
+            });
+            let (rules, told) = rules.unzip();
             let facts = PacketFacts {
                 git: git.ok().and_then(Result::ok).flatten(),
                 rules,
-                texts,
+                told,
+                heads: heads.ok().and_then(Result::ok).unwrap_or_default(),
             };
             let read = Event::PacketRead {
                 number,
@@ -90,34 +104,50 @@ impl Daemon {
             return;
         };
         if order.between_turns && !self.codex.is_between_turns() {
-            self.codex.is_to_be_told();
+            self.codex.is_to_be_told(order.cause);
             return then(self, None);
         }
         let packet = self.packet(&order, facts.git.as_ref());
+        let is_whole = packet
+            .as_ref()
+            .is_some_and(|packet| packet.left_out.is_empty());
         let mut text = packet.map(|packet| packet.text).unwrap_or_default();
+        let spare = order
+            .chars_max
+            .saturating_sub(text.chars().count() + BETWEEN.len());
         let room = order
             .all_chars_max()
             .saturating_sub(text.chars().count() + BETWEEN.len());
         let has_more = facts.rules.as_ref().is_some_and(|rules| !rules.is_empty());
         let rules = facts.rules.and_then(|rules| rules.text(room, MORE_RULES));
-        // Where it has rules to be given and none has room, it has those of before.
-        let texts = facts.texts.filter(|_| !has_more || rules.is_some());
+        let told = facts.told.map(|told| ToldRules {
+            // What it was to be given and has no room it has as it was before.
+            read: told.read.filter(|_| has_more && rules.is_none()),
+            ..told
+        });
         if let Some(rules) = rules {
             if !text.is_empty() {
                 text.push_str(BETWEEN);
             }
             text.push_str(&rules);
         }
+        // Last of all: the agent has the files themselves.
+        let taken = text.chars().count() + BETWEEN.len();
+        let room = spare.min(order.all_chars_max().saturating_sub(taken));
+        if let Some(heads) = file_beginnings(&facts.heads, room).filter(|_| is_whole) {
+            text.push_str(BETWEEN);
+            text.push_str(&heads);
+        }
         if text.is_empty() {
-            if let Some(texts) = texts {
-                self.rules_are_told(order.agent, &texts, order.begins());
+            if let Some(told) = told {
+                self.rules_are_told(order.agent, &told, order.begins());
             }
             return then(self, None);
         }
         // What git tells was never masked, and what is given is what the record holds.
         let (text, _) = self.recorder.redactor().redact_text(&text);
         let text: String = text.chars().take(order.all_chars_max()).collect();
-        self.offer(order, text, texts, then);
+        self.offer(order, text, told, then);
     }
 
     /// What rides along with the next prompt of an agent, or the next message to it: a reminder when
@@ -175,12 +205,12 @@ impl Daemon {
         Packet::of(self.recorder.world(), git, terms)
     }
 
-    /// `texts`: the rules that the agent has with it.
+    /// `told`: the rules that the agent has with it.
     fn offer(
         &mut self,
         order: ReloadOrder,
         text: String,
-        texts: Option<Arc<RuleTexts>>,
+        told: Option<ToldRules>,
         then: ThenReloaded,
     ) {
         let begins = order.begins();
@@ -223,8 +253,8 @@ impl Daemon {
                 }
                 let now_ms = daemon.clock.now_ms();
                 daemon.costs.add(agent, CostSort::Packets, chars, now_ms);
-                if let Some(texts) = texts {
-                    daemon.rules_are_told(agent, &texts, begins);
+                if let Some(told) = told {
+                    daemon.rules_are_told(agent, &told, begins);
                 }
                 if let Some(before) = daemon.reloads.offer(agent, pair.clone(), reload) {
                     let why = "another packet followed before anything was known of it".to_owned();

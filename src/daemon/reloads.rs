@@ -2,6 +2,7 @@
 //! agent has them.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 
 use crate::core::agent::Agent;
@@ -56,10 +57,10 @@ pub(super) struct RecordedPacket {
 
 /// A compaction of Claude's.
 #[derive(Debug)]
-struct BegunCompaction {
-    trigger: CompactionTrigger,
+pub(super) struct BegunCompaction {
+    pub(super) trigger: CompactionTrigger,
     /// When, ms since the epoch.
-    began_ms: i64,
+    pub(super) began_ms: i64,
     /// Claude began anew for it: one that the person stops, or that fails, never gets there.
     is_done: bool,
 }
@@ -108,6 +109,12 @@ impl<T> Reloads<T> {
         Ok(self.next)
     }
 
+    /// Whether the packet of a compaction of the agent's is being made.
+    pub(super) fn is_mending(&self, agent: Agent) -> bool {
+        let mut orders = self.making.values().map(|(order, _)| order);
+        orders.any(|order| order.agent == agent && !order.begins())
+    }
+
     /// What it waited for is read.
     pub(super) fn take(&mut self, number: u64) -> Option<(ReloadOrder, T)> {
         self.making.remove(&number)
@@ -126,6 +133,16 @@ impl<T> Reloads<T> {
     /// It is known now what became of the packet of this agent.
     pub(super) fn settle(&mut self, agent: Agent, pair: &RuntimeSession) -> Option<Reload> {
         self.offered.remove(&(agent, pair.clone()))
+    }
+
+    /// As [`Self::settle`], where it is that packet and not one after it.
+    pub(super) fn settle_that(&mut self, agent: Agent, pair: &RuntimeSession, packet: &EntryId) {
+        let offered = self.offered.entry((agent, pair.clone()));
+        if let Entry::Occupied(offered) = offered
+            && offered.get().packet_id == *packet
+        {
+            offered.remove();
+        }
     }
 
     /// Claude begins to compact.
@@ -150,19 +167,18 @@ impl<T> Reloads<T> {
         }
     }
 
-    /// Claude does something else: what made the compaction that is over, of which it said no more.
+    /// Claude does something else: the compaction that is over, of which it said no more.
     /// `is_new_turn`: one that was not done will not be.
     pub(super) fn left_compaction(
         &mut self,
         pair: &RuntimeSession,
         is_new_turn: bool,
-    ) -> Option<CompactionTrigger> {
+    ) -> Option<BegunCompaction> {
         let is_done = self.compacting.get(pair)?.is_done;
         if !is_done && !is_new_turn {
             return None;
         }
-        let trigger = self.compacted(pair);
-        trigger.filter(|_| is_done)
+        self.compacted(pair).filter(|begun| begun.is_done)
     }
 
     /// Whether a Claude is compacting, as far as is known: of one that was taken back nothing is
@@ -172,8 +188,8 @@ impl<T> Reloads<T> {
         began.any(|began_ms| now_ms - began_ms < COMPACTION_MS)
     }
 
-    /// Claude has compacted: what made it.
-    pub(super) fn compacted(&mut self, pair: &RuntimeSession) -> Option<CompactionTrigger> {
-        self.compacting.remove(pair).map(|begun| begun.trigger)
+    /// Claude has compacted.
+    pub(super) fn compacted(&mut self, pair: &RuntimeSession) -> Option<BegunCompaction> {
+        self.compacting.remove(pair)
     }
 }

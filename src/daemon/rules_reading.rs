@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::owners::Daemon;
+use super::reloads::ReloadOrder;
 use crate::adapters::codex::instruction_names::{codex_home, fallback_names};
 use crate::adapters::project_rules::ProjectRules;
 use crate::core::agent::Agent;
+use crate::core::entry::ReloadCause;
 use crate::core::instructions::{FileName, RuleTexts, SharedRules, read_or_said};
 use crate::core::redact::Redactor;
 
@@ -20,11 +22,23 @@ pub(super) struct RulesReading {
     said: Option<BTreeSet<FileName>>,
     /// What they said when its conversation began, of an agent that reads none of them again.
     began: Option<Arc<RuleTexts>>,
+    /// It has all but these, of those that it does not read by itself.
+    only: Option<BTreeSet<FileName>>,
+}
+
+/// What was read.
+pub(super) struct RulesAsRead {
+    /// What it does not have.
+    pub(super) shared: SharedRules,
+    /// What all files say.
+    pub(super) texts: Arc<RuleTexts>,
+    /// The files that it has as they are now.
+    pub(super) read: BTreeSet<FileName>,
 }
 
 impl RulesReading {
-    /// In at most so many characters, and what all of the files say.
-    pub(super) fn read(&self, chars_max: usize) -> (SharedRules, Arc<RuleTexts>) {
+    /// In at most so many characters.
+    pub(super) fn read(&self, chars_max: usize) -> RulesAsRead {
         let rules = ProjectRules::read(&self.root, &self.redactor);
         // Names that cannot be known are none: a rule twice is better than none.
         let fallbacks = fallback_names(&self.root, codex_home().as_deref()).unwrap_or_default();
@@ -33,8 +47,14 @@ impl RulesReading {
         if let Some(began) = &self.began {
             read.retain(|file| began.get(file) == texts.get(file));
         }
-        let shared = SharedRules::within(chars_max, self.agent, &rules.files, &read);
-        (shared, Arc::new(texts))
+        if let Some(only) = &self.only {
+            read.extend(texts.keys().filter(|file| !only.contains(*file)).cloned());
+        }
+        RulesAsRead {
+            shared: SharedRules::within(chars_max, self.agent, &rules.files, &read),
+            texts: Arc::new(texts),
+            read,
+        }
     }
 }
 
@@ -48,6 +68,26 @@ impl Daemon {
             redactor: Arc::clone(self.recorder.redactor()),
             said: self.rules_watch.said_by(agent).cloned(),
             began: self.rules_watch.codex_began().filter(|_| reads_once),
+            only: None,
         }
+    }
+
+    /// Those of a packet. A thread of Codex's that is resumed holds what it was given before, so that
+    /// only what the record says has changed is new to it; none where nothing has. What it reads by
+    /// itself its next request holds as it is then (0.169.0, observed).
+    pub(super) fn packet_rules(&self, order: &ReloadOrder) -> Option<RulesReading> {
+        if !self.configuration.shares_rules() {
+            return None;
+        }
+        let reading = self.rules_reading(order.agent, !order.begins());
+        if order.agent == Agent::Claude || order.cause != ReloadCause::Resumed {
+            return Some(reading);
+        }
+        let changed = self.changed_rules(order.agent);
+        let only: BTreeSet<FileName> = changed.map(|changed| changed.file.clone()).collect();
+        (!only.is_empty()).then_some(RulesReading {
+            only: Some(only),
+            ..reading
+        })
     }
 }

@@ -45,15 +45,16 @@ impl RulesWatch {
         }
     }
 
-    /// An agent was here before this daemon was: it counts as told of these, but for what the record
-    /// says.
-    pub(super) fn was_here(
+    /// As [`Self::is_told`], but for what the record says of before: of an agent that was here before
+    /// this daemon was, or that was not given all.
+    pub(super) fn has(
         &mut self,
         agent: Agent,
         texts: &Arc<RuleTexts>,
         of_before: Vec<ChangedRules>,
+        begins: bool,
     ) {
-        self.is_told(agent, texts, false);
+        self.is_told(agent, texts, begins);
         self.of_before.insert(agent, of_before);
     }
 

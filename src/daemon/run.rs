@@ -139,6 +139,7 @@ impl Daemon {
                 }
             }
             Event::ClaudeSpoke(spoke) => self.on_claude_spoke(spoke),
+            Event::ClaudeCompacted(compacted) => self.on_claude_compacted(compacted),
             Event::WordsRead(read) => self.on_words_read(read),
             Event::RulesLooked(looked) => self.on_rules_looked(*looked),
             Event::WorkRendered(_under_way) => self.on_work_rendered(),

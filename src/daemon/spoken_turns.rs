@@ -34,6 +34,12 @@ impl SpokenTurns {
         Some(Arc::clone(self.sessions.entry(pair.clone()).or_default()))
     }
 
+    /// Those of a runtime session in which some were read; none when too many wait.
+    pub(super) fn known(&self, pair: &RuntimeSession) -> Option<Arc<Mutex<SpokenWords>>> {
+        let known = self.sessions.get(pair);
+        known.filter(|_| self.waiting < WAITING_MAX).cloned()
+    }
+
     /// Has them read, one time after the other: each reads on where the one before ended.
     pub(super) fn read(&mut self, events: &mpsc::WeakSender<Event>, work: LaneWork) {
         self.waiting += 1;

@@ -146,6 +146,10 @@ impl Daemon {
         let cost = self.costs.today(agent, self.clock.now_ms());
         ContinuityStatus {
             instructions_read: self.rules_watch.said_by(agent).cloned(),
+            compacting: match agent {
+                Agent::Claude => self.reloads.is_compacting(self.clock.now_ms()),
+                Agent::Codex => self.codex.is_compacting(),
+            },
             ..ContinuityStatus::of(state, Some(cost))
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::event::{Event, RulesLooked};
+use super::event::{Event, RulesLooked, ToldRules};
 use super::owners::Daemon;
 use super::recent_writes::RECENT_MS;
 use super::under_way::WorkBeside;
@@ -95,7 +95,7 @@ impl Daemon {
                 // Its beginning was not seen: from here on.
                 (None, None) => {
                     let of_before = self.changed_rules(agent).cloned().collect();
-                    self.rules_watch.was_here(agent, &texts, of_before);
+                    self.rules_watch.has(agent, &texts, of_before, false);
                 }
                 (Some((_, told, differ)), Some(now)) if Arc::ptr_eq(told, now) => {
                     self.record_rules(agent, differ);
@@ -106,14 +106,34 @@ impl Daemon {
         }
     }
 
-    /// The agent has the rules of now: what differed before does not any more.
-    pub(super) fn rules_are_told(&mut self, agent: Agent, texts: &Arc<RuleTexts>, begins: bool) {
-        self.rules_watch.is_told(agent, texts, begins);
-        self.record_rules(agent, &[]);
+    /// The agent has the rules of now: what differed before does not any more, but for files that it
+    /// neither reads by itself nor was given.
+    pub(super) fn rules_are_told(&mut self, agent: Agent, told: &ToldRules, begins: bool) {
+        let Some(read) = &told.read else {
+            self.rules_watch.is_told(agent, &told.texts, begins);
+            return self.record_rules(agent, &[]);
+        };
+        let before = self.rules_watch.told(agent);
+        let mut of_before: Vec<ChangedRules> = match before {
+            Some(_) => self.rules_watch.of_before(agent).to_vec(),
+            // Its beginning was not seen.
+            None => self.changed_rules(agent).cloned().collect(),
+        };
+        of_before.retain(|changed| !read.contains(&changed.file));
+        let mut texts = RuleTexts::clone(before.unwrap_or(&told.texts));
+        for file in read.iter() {
+            match told.texts.get(file) {
+                Some(text) => texts.insert(file.clone(), text.clone()),
+                None => texts.remove(file),
+            };
+        }
+        self.rules_watch
+            .has(agent, &Arc::new(texts), of_before, begins);
+        self.look_at_rules();
     }
 
     /// What the record says differs from what the agent was told.
-    fn changed_rules(&self, agent: Agent) -> impl Iterator<Item = &ChangedRules> {
+    pub(super) fn changed_rules(&self, agent: Agent) -> impl Iterator<Item = &ChangedRules> {
         let pair = RuntimeSession::default();
         let state = self.recorder.world().state_of(agent, &pair);
         let seen = state.into_iter().flat_map(|state| &state.rules_changed);

@@ -67,7 +67,8 @@ pub fn measure(table: &mut Table) {
         let dirs = ProjectDirs::new(project.root().to_owned(), None);
         Record::of(MILLION).lay_into(&dirs);
         let _daemon = project.daemon();
-        around_a_compaction(&project, "1M: ", table);
+        let nothing = around_a_compaction(&project, "1M: ", table);
+        beside_a_turn(&project, &nothing, "1M: ", table);
     }
     packet(table);
     rules(table);
@@ -112,7 +113,12 @@ fn hooks(table: &mut Table) {
     let project = Project::new();
     let _daemon = project.daemon();
     let nothing = around_a_compaction(&project, "", table);
+    beside_a_turn(&project, &nothing, "", table);
+}
 
+/// What comes with each tool call, and with each look of the person's status line. `nothing`: a
+/// process that does nothing.
+fn beside_a_turn(project: &Project, nothing: &Series, of: &str, table: &mut Table) {
     // In turns, so that both see the same machine.
     let hook = project.ctxrelay(["hook", "PostToolUse"]);
     let (mut unseen, mut seen) = (Series::default(), Series::default());
@@ -125,7 +131,7 @@ fn hooks(table: &mut Table) {
     }
     let more = seen.p50() - unseen.p50();
     table.row(
-        "a tool call whose file is noted",
+        &format!("{of}a tool call whose file is noted"),
         &seen.words(),
         &format!("{} over one without", ms(more.max(0.0))),
         "<= 0.2 ms over it",
@@ -140,7 +146,7 @@ fn hooks(table: &mut Table) {
     }
     let beside = line.p50() - nothing.p50();
     table.row(
-        "status line beside the person's own",
+        &format!("{of}status line beside the person's own"),
         &line.words(),
         &format!("{} over that alone", ms(beside)),
         "<= 30 ms over it",

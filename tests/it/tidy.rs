@@ -457,7 +457,7 @@ fn a_takeover_stands_in_its_folder_and_nowhere_else() {
 }
 
 /// What waits for a disk, for git, or for the kernel's word on a process.
-const SLOW: [&str; 31] = [
+const SLOW: [&str; 32] = [
     "fs::",
     "Blobs::",
     "config::load(",
@@ -480,6 +480,7 @@ const SLOW: [&str; 31] = [
     "environment(",
     "git_head::",
     "git_facts(",
+    "FileHeads::",
     "TreeReading::",
     "ProjectRules::read",
     "fallback_names(",
@@ -493,7 +494,7 @@ const SLOW: [&str; 31] = [
 
 /// The files of the daemon that may do such a thing, and why no event waits for it; those that the
 /// loop does wait for stand in the head of `daemon::run`.
-const SLOW_FILES: [(&str, &str); 37] = [
+const SLOW_FILES: [(&str, &str); 38] = [
     ("start", "before there is a loop"),
     ("signing", "before there is a loop"),
     ("ending", "behind the last event"),
@@ -513,6 +514,7 @@ const SLOW_FILES: [(&str, &str); 37] = [
     ("metering", "beside the loop"),
     ("reloading", "beside the loop"),
     ("rules_reading", "beside the loop"),
+    ("working_set", "beside the loop"),
     ("rendering", "beside the loop"),
     ("watching_rules", "beside the loop"),
     ("bodies", "beside the loop"),

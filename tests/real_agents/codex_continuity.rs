@@ -22,6 +22,9 @@ pub const PACKET: &str = "your context was compacted at";
 /// The beginning of the packet at a conversation's start.
 pub const BEGINS: &str = "you begin, ";
 
+/// The beginning of the packet of a conversation that is gone on with.
+const RESUMED: &str = "you go on with an earlier session, ";
+
 /// A rule that only Claude's file has.
 const RULE: &str = "No pear is bruised.";
 
@@ -333,6 +336,53 @@ fn each_new_conversation_of_codexs_is_told_in_short_what_the_record_holds_and_th
             codex.submit("/new");
         }
     }
+    verify(&pair);
+}
+
+#[test]
+fn a_thread_that_a_new_daemon_takes_up_again_is_told_in_short_once() {
+    let Some(pair) = Pair::new() else { return };
+    pair.project.write("CLAUDE.md", &format!("{RULE}\n"));
+    let daemon = pair.daemon();
+    state(&pair);
+    let mut codex = attached_codex(&pair);
+    wait_in_thread(&pair, BEGINS, 1);
+    pair.responses
+        .when(says("sort the pears"))
+        .once()
+        .reply(Reply::text("The scale is set up."));
+    codex.submit("sort the pears");
+    rests(&mut codex, "sort the pears", 1);
+    drop(codex);
+    daemon.stop();
+
+    // The second time nothing has come in between.
+    for _ in 0..2 {
+        let daemon = pair.daemon();
+        let codex = attached_codex(&pair);
+        wait_in_thread(&pair, RESUMED, 1);
+        drop(codex);
+        daemon.stop();
+    }
+    let _daemon = pair.daemon();
+    let mut codex = attached_codex(&pair);
+    pair.responses
+        .when(last_says("go on with them"))
+        .once()
+        .reply(Reply::text("On it."));
+    codex.submit("go on with them");
+    let request = pair
+        .responses
+        .wait_for_request("the next request", |request| {
+            request.is_step() && request.last_text().contains("go on with them")
+        });
+    assert_eq!(request.count_of(RESUMED), 1, "{request:#?}");
+    assert_eq!(request.count_of(RULE), 1, "{request:#?}");
+    for words in STATED {
+        assert!(request.mentions(words), "{words}: {request:#?}");
+    }
+    wait_packets(&pair, "resumed", "given", 1);
+    wait_packets(&pair, "resumed", "offered", 1);
     verify(&pair);
 }
 

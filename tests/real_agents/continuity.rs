@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::ladder::kill_below;
 use crate::pair::{attached_claude, note_the_goal, of_type, status, wait_status};
+use crate::support::child::run;
 use crate::support::claude_home::COMPOSER;
 use crate::support::mcp::McpClient;
 use crate::support::model_request::{ModelRequest, Side, says, tool_said};
@@ -444,4 +445,57 @@ fn holding(folder: &std::path::Path, words: &str) -> Vec<std::path::PathBuf> {
         }
     }
     found
+}
+
+#[test]
+fn a_command_that_was_lost_with_its_claude_is_told_as_one_without_an_end() {
+    let Some(pair) = Pair::new() else { return };
+    // Whoever reads such a file waits for somebody who writes it.
+    let pipe = pair.project.root().join("crates.pipe");
+    let made = std::process::Command::new("mkfifo").arg(pipe).status();
+    assert!(made.unwrap().success());
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    pair.messages
+        .when(says("first the crates"))
+        .once()
+        .reply(Reply::shell("echo crates"));
+    pair.messages
+        .when(tool_said("crates"))
+        .once()
+        .reply(Reply::shell("cat crates.pipe"));
+    claude.submit("first the crates");
+    wait_runs(&pair, "cat crates.pipe");
+    drop(claude);
+    let files = wait_until("the lost command", timeout(), || {
+        let files = events(&pair, "turn_files");
+        (!files.is_empty()).then_some(files)
+    });
+    assert_eq!(files.len(), 1, "{files:#?}");
+    let unfinished = &files[0]["runtimeEvent"]["files"]["unfinished"];
+    assert_eq!(*unfinished, json!(["cat crates.pipe"]));
+    let recovered = run(&pair.ctxrelay(["recover"])).expect_success().stdout;
+    assert!(recovered.contains("cat crates.pipe"), "{recovered}");
+}
+
+/// Waits until the command runs, and Claude has written down that it called it.
+#[track_caller]
+fn wait_runs(pair: &Pair, command: &str) {
+    wait_until(command, timeout(), || {
+        let mut found = std::process::Command::new("pgrep");
+        let found = found.args(["-f", &format!("^{command}")]).output().unwrap();
+        let runs = found.status.success() && transcripts(pair).contains(command);
+        runs.then_some(())
+    });
+}
+
+/// All that Claude wrote of its conversations.
+fn transcripts(pair: &Pair) -> String {
+    let folders = std::fs::read_dir(pair.claude_home.path().join("projects"));
+    let folders = folders.into_iter().flatten().flatten();
+    let files = folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten());
+    let texts = files
+        .flatten()
+        .filter_map(|file| std::fs::read_to_string(file.path()).ok());
+    texts.collect()
 }

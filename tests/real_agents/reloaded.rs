@@ -71,6 +71,17 @@ fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn()
         assert!(request.mentions(words), "{words}: {request:#?}");
     }
     assert_eq!(request.count_of(COMPACTED), 1);
+    // Its figures stand in the transcript a moment later.
+    let compactions = wait_until("the compaction's entry", timeout(), || {
+        let compactions = events(&pair, "context_compacted");
+        (!compactions.is_empty()).then_some(compactions)
+    });
+    assert_eq!(compactions.len(), 1, "{compactions:#?}");
+    let compaction = &compactions[0]["runtimeEvent"]["compaction"];
+    assert_eq!(compaction["trigger"], "auto");
+    let before = compaction["tokensBefore"].as_u64();
+    assert!(before >= Some(FULL / 2), "{compaction}");
+    assert!(compaction["tokensAfter"].as_u64() < before, "{compaction}");
     // The operator reads what the model read, to the character.
     let shown = wait_until("the packet's proof", timeout(), || {
         let shown = run(&pair.ctxrelay(["continuity", "show", "claude", "--json"]));
@@ -78,12 +89,6 @@ fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn()
         (shown["packet"]["state"] == "given").then_some(shown)
     });
     assert_eq!(steps(&pair), ["offered", "given"]);
-    let compactions = events(&pair, "context_compacted");
-    assert_eq!(compactions.len(), 1, "{compactions:#?}");
-    assert_eq!(
-        compactions[0]["runtimeEvent"]["compaction"]["trigger"],
-        "auto"
-    );
     let packet = &shown["packet"];
     assert_eq!(
         (&packet["state"], &packet["cause"]),

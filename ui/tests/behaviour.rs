@@ -1619,6 +1619,31 @@ fn codexs_context_is_compacted_only_after_a_yes_and_of_claudes_a_line_is_copied(
         "{copied:?}"
     );
 
+    // Never both at once.
+    for (at_it, keys_to_other, other) in [
+        (Agent::Claude, "1j<enter>%", "Codex"),
+        (Agent::Codex, "1<enter>%", "Claude"),
+    ] {
+        let mut view = quiet();
+        let card = view.agents.iter_mut().find(|card| card.agent == at_it);
+        card.expect("its card").compacting = true;
+        let mut deck = self::deck(view);
+        assert_eq!(keys(&mut deck, keys_to_other), []);
+        let name = at_it.title();
+        let seen = shown(&deck);
+        assert!(
+            seen.contains(&format!("{name}'s context is being compacted now")),
+            "{seen}"
+        );
+        assert!(seen.contains(&format!("on {other} again")), "{seen}");
+        assert!(!seen.contains("/compact"), "{seen}");
+        assert_eq!(
+            keys(&mut deck, "<enter>"),
+            [],
+            "there is nothing but to wait"
+        );
+    }
+
     // A turn would be cut off: what it is at can be written down all the same.
     let mut deck = self::deck(held_up());
     assert_eq!(keys(&mut deck, "1j<enter>%"), []);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags, open};
 
 use crate::wire::claude::own_words::OwnWords;
-use crate::wire::claude::transcript::TranscriptEnd;
+use crate::wire::claude::transcript::{CompactBoundary, TranscriptEnd};
 
 /// How much of the end is read, in bytes: as a rule an answer's line is in the first of these.
 /// What a tool returned may lie behind it, and takes more.
@@ -31,6 +31,26 @@ pub fn read_end(path: &Path) -> Option<TranscriptEnd> {
     None
 }
 
+/// What a compaction that began at `since_ms` took and left, once the end of this transcript says so.
+/// Blocks.
+pub fn read_boundary(path: &Path, since_ms: i64) -> Option<CompactBoundary> {
+    let (mut file, len) = open_plain(path)?;
+    let most = TAILS[0];
+    let tail = read_from(&mut file, len.saturating_sub(most), most).ok()?;
+    let boundary = CompactBoundary::last(&tail)?;
+    let at: jiff::Timestamp = boundary.at.parse().ok()?;
+    (at.as_millisecond() >= since_ms).then_some(boundary)
+}
+
+/// Commands of one turn whose end is waited for.
+const COMMANDS_MAX: usize = 20;
+
+/// Of a command, in characters.
+const COMMAND_CHARS_MAX: usize = 500;
+
+/// How many texts of turns that saw no stop are kept, the latest ones.
+const EARLIER_MAX: usize = 200;
+
 /// What Claude says in one runtime session, from stop to stop.
 #[derive(Debug, Default)]
 pub struct SpokenWords {
@@ -38,23 +58,55 @@ pub struct SpokenWords {
     read: Option<(PathBuf, u64)>,
     /// The last words of the stop before, where the transcript did not hold them by then.
     ahead: Option<String>,
+    /// What was said before the turn began and was not given yet: in one that saw no stop.
+    earlier: Vec<String>,
+    /// Commands of the turn of which no end was seen, each with the id of its call.
+    running: Vec<(String, String)>,
 }
 
 impl SpokenWords {
-    /// A turn begins: what a transcript holds that was never read is of earlier ones. Blocks.
-    pub fn turn_begins(&mut self, path: &Path) {
-        if self.read.as_ref().is_none_or(|(known, _)| known != path) {
+    /// A turn begins: what a transcript holds that was never read is of earlier ones. Returns the
+    /// commands of the turn before of which no end was seen. Blocks.
+    pub fn turn_begins(&mut self, path: &Path) -> Vec<String> {
+        if self.is_new(path) {
+            return self.unfinished();
+        }
+        let earlier = self.added(path);
+        self.earlier.extend(earlier);
+        self.earlier
+            .drain(..self.earlier.len().saturating_sub(EARLIER_MAX));
+        self.unfinished()
+    }
+
+    /// Claude is gone, or begins anew: what it said since it was read last, and its commands of which
+    /// no end was seen. Blocks.
+    pub fn left(&mut self) -> (Vec<String>, Vec<String>) {
+        let path = self.read.as_ref().map(|(path, _)| path.clone());
+        let said = path.map(|path| self.since(&path, None));
+        (said.unwrap_or_default(), self.unfinished())
+    }
+
+    /// Whether the transcript was never read: it counts as read from here on.
+    fn is_new(&mut self, path: &Path) -> bool {
+        let is_new = self.read.as_ref().is_none_or(|(known, _)| known != path);
+        if is_new {
             let len = open_plain(path).map_or(0, |(_, len)| len);
             self.read = Some((path.to_owned(), len));
             self.ahead = None;
         }
+        is_new
+    }
+
+    fn unfinished(&mut self) -> Vec<String> {
+        let running = std::mem::take(&mut self.running).into_iter();
+        running.map(|(_, command)| command).collect()
     }
 
     /// What Claude said since it was read last, each text once, in a turn that goes on. Of what was
     /// added, at most the last 8 MiB are read. Blocks.
     pub fn so_far(&mut self, path: &Path) -> Vec<String> {
         // Of a transcript that was never read nobody knows what was told of it.
-        self.turn_begins(path);
+        self.is_new(path);
         self.since(path, None)
     }
 
@@ -65,14 +117,8 @@ impl SpokenWords {
     }
 
     fn since(&mut self, path: &Path, last: Option<&str>) -> Vec<String> {
-        let mut texts = self.added(path).unwrap_or_default();
-        if let Some(ahead) = self.ahead.take() {
-            match texts.iter().position(|text| is_same(text, &ahead)) {
-                Some(at) => drop(texts.remove(at)),
-                // Not even now: later.
-                None => self.ahead = Some(ahead),
-            }
-        }
+        let mut texts = std::mem::take(&mut self.earlier);
+        texts.extend(self.added(path));
         if let Some(last) = last.filter(|last| !last.trim().is_empty())
             && !texts.last().is_some_and(|text| is_same(text, last))
         {
@@ -82,7 +128,30 @@ impl SpokenWords {
         texts
     }
 
-    fn added(&mut self, path: &Path) -> Option<Vec<String>> {
+    /// What was said in what was added, but for what was told ahead of it.
+    fn added(&mut self, path: &Path) -> Vec<String> {
+        let Some(words) = self.read_on(path) else {
+            return Vec::new();
+        };
+        let mut texts = words.texts;
+        if let Some(ahead) = self.ahead.take() {
+            match texts.iter().position(|text| is_same(text, &ahead)) {
+                Some(at) => drop(texts.remove(at)),
+                // Not even now: later.
+                None => self.ahead = Some(ahead),
+            }
+        }
+        for (id, command) in words.commands {
+            if self.running.len() < COMMANDS_MAX {
+                let command = command.chars().take(COMMAND_CHARS_MAX).collect();
+                self.running.push((id, command));
+            }
+        }
+        self.running.retain(|(id, _)| !words.ended.contains(id));
+        texts
+    }
+
+    fn read_on(&mut self, path: &Path) -> Option<OwnWords> {
         let (mut file, len) = open_plain(path)?;
         let known = self.read.take().filter(|(known, _)| known == path);
         // One that is shorter than it was is another one.
@@ -92,7 +161,7 @@ impl SpokenWords {
         let part = read_from(&mut file, from, most).ok()?;
         let words = OwnWords::read(&part, known.is_none());
         self.read = Some((path.to_owned(), from + words.end as u64));
-        Some(words.texts)
+        Some(words)
     }
 }
 
@@ -188,6 +257,64 @@ mod tests {
             ["Three."],
             "said again"
         );
+    }
+
+    fn runs(id: &str, command: &str) -> String {
+        format!(
+            "{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"tool_use\",\"id\":\"{id}\",\"name\":\"Bash\",\"input\":{{\"command\":\"{command}\"}}}}]}}}}\n"
+        )
+    }
+
+    fn ended(id: &str) -> String {
+        format!(
+            "{{\"type\":\"user\",\"message\":{{\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"{id}\"}}]}}}}\n"
+        )
+    }
+
+    #[test]
+    fn a_command_without_its_end_is_told_once_when_the_next_turn_begins_or_claude_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        add(&path, &runs("0", "of an earlier turn"));
+        let mut words = SpokenWords::default();
+        assert_eq!(words.turn_begins(&path), [""; 0]);
+        add(
+            &path,
+            &(runs("1", "make") + &ended("1") + &runs("2", "sleep 9")),
+        );
+        add(&path, &said("One."));
+        // Nothing tells of its end.
+        assert_eq!(words.turn_begins(&path), ["sleep 9"]);
+        add(&path, &ended("2"));
+        assert_eq!(words.at_stop(&path, Some("Two.")), ["One.", "Two."]);
+        assert_eq!(words.turn_begins(&path), [""; 0], "once");
+        add(&path, &(runs("3", "cat") + &said("Three.")));
+        assert_eq!(words.so_far(&path), ["Three."]);
+        let gone = words.left();
+        assert_eq!(gone, (Vec::new(), vec!["cat".to_owned()]));
+        assert_eq!(words.left(), Default::default());
+    }
+
+    #[test]
+    fn a_compaction_is_told_with_its_figures_once_its_own_boundary_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        let boundary = |at: &str, before: u64| {
+            format!(
+                "{{\"type\":\"system\",\"subtype\":\"compact_boundary\",\"timestamp\":\"{at}\",\"compactMetadata\":{{\"preTokens\":{before},\"postTokens\":5}}}}\n"
+            )
+        };
+        let began = "2026-07-01T10:00:00.000Z"
+            .parse::<jiff::Timestamp>()
+            .unwrap();
+        let read = || read_boundary(&path, began.as_millisecond());
+        assert_eq!(read(), None);
+        add(&path, &boundary("2026-07-01T09:59:59.000Z", 7));
+        assert_eq!(read(), None, "of one before it");
+        add(&path, &boundary("2026-07-01T10:00:09.000Z", 970));
+        add(&path, &said("On it."));
+        let told = read().unwrap();
+        assert_eq!((told.before, told.after), (Some(970), Some(5)));
     }
 
     #[test]

@@ -120,6 +120,26 @@ impl Packet {
     }
 }
 
+/// How files begin, each with its path, as what follows a packet that left nothing out: each whole or
+/// absent, in at most so many characters. None where none has room.
+pub fn file_beginnings(heads: &[(String, String)], chars_max: usize) -> Option<String> {
+    let mut text = BEGINNINGS.to_owned();
+    let mut room = chars_max.checked_sub(text.chars().count())?;
+    let mut is_empty = true;
+    for (path, head) in heads {
+        let item = line(&format!("{path}\n{head}"));
+        if let Some(rest) = room.checked_sub(item.chars().count()) {
+            room = rest;
+            text.push_str(&item);
+            is_empty = false;
+        }
+    }
+    (!is_empty).then_some(text)
+}
+
+/// What stands ahead of how files begin.
+const BEGINNINGS: &str = "[ctxrelay: how the files begin that you changed last, as they are now]\n";
+
 fn head(terms: PacketTerms<'_>) -> String {
     let PacketTerms { cause, at, .. } = terms;
     let why = match cause {

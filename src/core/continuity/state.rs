@@ -119,6 +119,9 @@ pub struct CompactionSeen {
     pub at_ms: i64,
     /// What its vendor told of it.
     pub compaction: Compaction,
+    /// How many turns the agent had begun by then.
+    #[serde(default)]
+    pub turn: u64,
 }
 
 /// A packet, and what is known of its way.
@@ -137,6 +140,9 @@ pub struct PacketSeen {
     pub way: ReloadWay,
     /// How far it came.
     pub step: ReloadStep,
+    /// How many turns the agent had begun by then.
+    #[serde(default)]
+    pub turn: u64,
 }
 
 impl ContinuityState {
@@ -205,6 +211,7 @@ impl ContinuityState {
                     seq: entry.seq,
                     at_ms: entry.timestamp_ms,
                     compaction: compaction.clone(),
+                    turn: self.turns,
                 };
                 push(&mut self.compactions, seen, COMPACTIONS_MAX);
             }
@@ -233,6 +240,13 @@ impl ContinuityState {
                 };
             }
         }
+    }
+
+    /// The latest compaction, where no packet followed it.
+    pub fn unmended_compaction(&self) -> Option<&CompactionSeen> {
+        let packet = self.packet.as_ref().map(|packet| packet.seq);
+        let latest = self.compactions.back();
+        latest.filter(|compaction| packet < Some(compaction.seq))
     }
 
     /// Every value that was said, in the order in which it is shown.
@@ -309,6 +323,7 @@ impl ContinuityState {
                 cause: reload.cause.clone(),
                 way: reload.way.clone(),
                 step: reload.step.clone(),
+                turn: self.turns,
             });
         } else if let Some(packet) = &mut self.packet
             && packet.id == reload.packet_id

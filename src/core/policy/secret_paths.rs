@@ -28,7 +28,7 @@ const ENDINGS: [&str; 7] = [".jks", ".key", ".keystore", ".p12", ".pem", ".pfx",
 const EXAMPLES: [&str; 5] = [".dist", ".example", ".pub", ".sample", ".template"];
 
 /// Whether secrets usually lie in a file of this path. Its contents are not looked at.
-pub(super) fn is_secret_path(path: &str) -> bool {
+pub fn is_secret_path(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let mut parts = lower.split(['/', '\\']).filter(|part| !part.is_empty());
     let Some(name) = parts.next_back() else {

@@ -10,8 +10,7 @@ use crate::core::continuity::{
     ContextMarker, PACKET_CHARS_MAX, SHORT_CHARS_MAX, STATE_TAG, StateTag,
 };
 use crate::core::entry::{
-    Compaction, CompactionTrigger, ContinuityFact, EntryKind, NoteKind, Reload, ReloadCause,
-    ReloadStep, ReloadWay,
+    ContinuityFact, EntryKind, NoteKind, Reload, ReloadCause, ReloadStep, ReloadWay, TurnFiles,
 };
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::daemon::continuation::ThenReloaded;
@@ -38,16 +37,16 @@ impl Daemon {
     ) {
         match params.event.as_str() {
             "UserPromptSubmit" => {
-                self.claude_went_on(pair, true);
+                self.claude_went_on(pair, true, params);
                 self.search_claudes_words(pair, params);
             }
             "PostToolUse" => {
                 // A helper's goes on beside a compaction.
-                self.claude_went_on(pair, false);
+                self.claude_went_on(pair, false, params);
                 self.claude_touched(pair, params);
             }
             "Stop" | "StopFailure" => {
-                self.claude_went_on(pair, true);
+                self.claude_went_on(pair, true, params);
                 self.record_touched(pair);
                 self.search_claudes_words(pair, params);
                 self.look_at_rules();
@@ -59,6 +58,7 @@ impl Daemon {
                 let trigger = params.detail.as_deref().unwrap_or_default();
                 let now_ms = self.clock.now_ms();
                 self.reloads.compacts(pair.clone(), trigger.into(), now_ms);
+                self.status_changed();
             }
             "SessionStart" if params.detail.as_deref() == Some("compact") => {
                 self.reloads.goes_on_compacted(pair);
@@ -66,16 +66,20 @@ impl Daemon {
             "SessionStart" => {
                 // What the Claude before this one began to compact stays as it was.
                 self.reloads.compacted(pair);
+                self.status_changed();
+                self.leave_claudes_turn(pair);
             }
             "PostCompact" => {
                 let summary = params.text.clone().unwrap_or_default();
-                let trigger = self.reloads.compacted(pair);
-                self.record_compaction(pair, trigger.unwrap_or_else(unknown), summary);
+                let begun = self.reloads.compacted(pair);
+                self.claude_compacted(pair, begun, params, summary);
             }
             "SessionEnd" => {
                 self.record_touched(pair);
                 self.search_claudes_words(pair, params);
+                self.leave_claudes_turn(pair);
                 self.reloads.left_compaction(pair, true);
+                self.status_changed();
                 let why = "Claude's session ended before it was seen to go on".to_owned();
                 self.settle_reload(Agent::Claude, pair, ReloadStep::Unknown { why });
             }
@@ -168,29 +172,11 @@ impl Daemon {
 
     /// Claude's model was asked: what it was given before is in its context, and a compaction of
     /// which it said no more is over.
-    fn claude_went_on(&mut self, pair: &RuntimeSession, is_new_turn: bool) {
+    fn claude_went_on(&mut self, pair: &RuntimeSession, is_new_turn: bool, params: &HookParams) {
         self.settle_reload(Agent::Claude, pair, ReloadStep::Given);
-        if let Some(trigger) = self.reloads.left_compaction(pair, is_new_turn) {
-            self.record_compaction(pair, trigger, String::new());
+        if let Some(begun) = self.reloads.left_compaction(pair, is_new_turn) {
+            self.claude_compacted(pair, Some(begun), params, String::new());
         }
-    }
-
-    fn record_compaction(
-        &mut self,
-        pair: &RuntimeSession,
-        trigger: CompactionTrigger,
-        summary: String,
-    ) {
-        let compaction = Compaction {
-            trigger,
-            // Its figures come from the transcript, a moment late: the one known now may be older.
-            tokens_before: None,
-            tokens_after: None,
-        };
-        let fact = ContinuityFact::Compacted(compaction).of(Agent::Claude);
-        let claude = Party::Agent(Agent::Claude);
-        let entry = self.entry(claude, None, fact, summary, Some(pair.clone()));
-        self.record_mere_fact(entry);
     }
 
     fn claude_touched(&mut self, pair: &RuntimeSession, params: &HookParams) {
@@ -212,11 +198,16 @@ impl Daemon {
 
     fn record_touched(&mut self, pair: &RuntimeSession) {
         if let Some(files) = self.touched.take(pair) {
-            let fact = ContinuityFact::TurnFiles(files).of(Agent::Claude);
-            let claude = Party::Agent(Agent::Claude);
-            let entry = self.entry(claude, None, fact, "", Some(pair.clone()));
-            self.record_mere_fact(entry);
+            self.record_files(pair, files);
         }
+    }
+
+    /// Records what a turn of Claude's touched.
+    pub(super) fn record_files(&mut self, pair: &RuntimeSession, files: TurnFiles) {
+        let fact = ContinuityFact::TurnFiles(files).of(Agent::Claude);
+        let claude = Party::Agent(Agent::Claude);
+        let entry = self.entry(claude, None, fact, "", Some(pair.clone()));
+        self.record_mere_fact(entry);
     }
 
     /// Records what an agent said of its work in its own words.
@@ -242,8 +233,4 @@ impl Daemon {
             self.record_mere_fact(entry);
         }
     }
-}
-
-fn unknown() -> CompactionTrigger {
-    CompactionTrigger::Unknown
 }

@@ -44,6 +44,7 @@ impl Daemon {
         let of_claude = gone.hello.role == Role::Claude || gone.doorbell;
         if of_claude && !self.clients.is_claude_here() {
             self.claude_processes.all_left();
+            self.leave_claudes_turn(pair);
             self.end_claude_approvals();
             self.claude_hears(ClaudeInput::Gone);
         }

@@ -6,6 +6,7 @@ use std::sync::PoisonError;
 
 use crate::core::agent::Agent;
 use crate::core::continuity::{markers, markers_of_turn};
+use crate::core::entry::TurnFiles;
 use crate::core::id::RuntimeSession;
 use crate::daemon::event::{ClaudeSpoke, Event};
 use crate::daemon::owners::Daemon;
@@ -29,6 +30,13 @@ impl Daemon {
         drop(spoke.under_way);
         self.spoken.was_read();
         self.work_done(&WorkBeside::SpokenWords);
+        if !spoke.unfinished.is_empty() {
+            let files = TurnFiles {
+                unfinished: spoke.unfinished,
+                ..TurnFiles::default()
+            };
+            self.record_files(&spoke.pair, files);
+        }
         let (agent, is_over) = (Agent::Claude, spoke.is_over);
         self.hear(agent, &spoke.pair, &spoke.texts, spoke.markers, is_over);
     }
@@ -48,24 +56,43 @@ impl Daemon {
         let work = self.lane_work(WorkBeside::SpokenWords, move |under_way| {
             // Only figures are behind the lock, which are good whenever it is free.
             let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
-            let texts = match event.as_str() {
-                "UserPromptSubmit" => {
-                    words.turn_begins(&path);
-                    Vec::new()
-                }
-                event if ends_turn(event) => words.at_stop(&path, last.as_deref()),
-                _ => words.so_far(&path),
+            let (texts, unfinished) = match event.as_str() {
+                "UserPromptSubmit" => (Vec::new(), words.turn_begins(&path)),
+                event if ends_turn(event) => (words.at_stop(&path, last.as_deref()), Vec::new()),
+                _ => (words.so_far(&path), Vec::new()),
             };
             Event::ClaudeSpoke(ClaudeSpoke {
                 pair,
                 markers: markers_of_turn(&texts),
                 texts,
+                unfinished,
                 is_over: ends_turn(&event),
                 under_way,
             })
         });
         self.spoken.read(&self.events, work);
         true
+    }
+
+    /// Claude is gone, or begins anew: a turn that ran has ended without a word.
+    pub(in crate::daemon) fn leave_claudes_turn(&mut self, pair: &RuntimeSession) {
+        let Some(words) = self.spoken.known(pair) else {
+            return;
+        };
+        let pair = pair.clone();
+        let work = self.lane_work(WorkBeside::SpokenWords, move |under_way| {
+            let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+            let (texts, unfinished) = words.left();
+            Event::ClaudeSpoke(ClaudeSpoke {
+                pair,
+                markers: markers_of_turn(&texts),
+                texts,
+                unfinished,
+                is_over: false,
+                under_way,
+            })
+        });
+        self.spoken.read(&self.events, work);
     }
 }
 

@@ -1,6 +1,11 @@
 //! How Codex goes on after its context was compacted, and how it begins: what the record holds of its
 //! work is put into its thread.
 //!
+//! Put in, and not `developerInstructions` of the threads that we make: those stay as they were for as
+//! long as the thread is loaded, whatever changes in the files; after a restart of the app-server the
+//! next compaction drops them, and others that `thread/resume` names count only from there on (0.169.0,
+//! observed).
+//!
 //! Recorded first, then put in; *given* once the thread's rollout was seen to hold it and the model
 //! has answered after that.
 
@@ -17,6 +22,16 @@ use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::daemon::metering::codex_was_compacted;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reloads::{RecordedPacket, ReloadOrder};
+
+/// What Codex was given last.
+enum LatestPacket {
+    /// It is not known yet whether its thread holds it.
+    Open,
+    /// It is the last thing in its thread.
+    Unread,
+    /// A turn came after it, its thread has it not, or there is none.
+    Other,
+}
 
 impl Daemon {
     /// Codex's context was compacted, whoever had it done.
@@ -83,18 +98,36 @@ impl Daemon {
         self.reload(order, Box::new(then));
     }
 
-    /// Codex is in another conversation than before, or begins: before its next turn it is told in
-    /// short what the record holds of its work, and the rules that it does not read by itself.
+    /// Codex begins, is in another conversation than before, or goes on with the one that it was in
+    /// under an earlier daemon: before its next turn it is told in short what the record holds of its
+    /// work, and the rules that it does not read by itself.
     pub(in crate::daemon) fn tell_codex_at_start(&mut self) {
-        if !self.codex.is_between_turns() || !self.codex.take_untold() {
-            return;
+        let untold = self
+            .codex
+            .untold()
+            .filter(|_| self.codex.is_between_turns());
+        let cause = match untold {
+            None => return,
+            Some(ReloadCause::Resumed) => match self.latest_packet() {
+                // What it was given last may be in its thread: that is being looked up.
+                LatestPacket::Open => return,
+                LatestPacket::Unread => {
+                    self.codex.take_untold();
+                    return;
+                }
+                LatestPacket::Other => ReloadCause::Resumed,
+            },
+            Some(cause) => cause.clone(),
+        };
+        self.codex.take_untold();
+        if cause == ReloadCause::Started {
+            let now_ms = self.clock.now_ms();
+            self.costs.conversation_began(Agent::Codex, now_ms);
         }
-        let now_ms = self.clock.now_ms();
-        self.costs.conversation_began(Agent::Codex, now_ms);
         let order = ReloadOrder {
             agent: Agent::Codex,
             pair: RuntimeSession::default(),
-            cause: ReloadCause::Started,
+            cause,
             way: ReloadWay::Inject,
             chars_max: SHORT_CHARS_MAX,
             between_turns: true,
@@ -107,10 +140,29 @@ impl Daemon {
         self.reload(order, Box::new(then));
     }
 
+    /// How what Codex was given last stands to the turns since.
+    fn latest_packet(&self) -> LatestPacket {
+        let world = self.recorder.world();
+        let state = world.state_of(Agent::Codex, &RuntimeSession::default());
+        let packet = state.and_then(|state| Some((state.packet.as_ref()?, state.turns)));
+        match packet {
+            Some((packet, _)) if matches!(packet.step, ReloadStep::Offered { .. }) => {
+                LatestPacket::Open
+            }
+            Some((packet, turns)) => match packet.step {
+                ReloadStep::NotGiven { .. } => LatestPacket::Other,
+                _ if packet.turn == turns => LatestPacket::Unread,
+                _ => LatestPacket::Other,
+            },
+            None => LatestPacket::Other,
+        }
+    }
+
     /// Messages go out again.
     pub(in crate::daemon) fn compaction_is_over(&mut self) {
         let life = self.codex.life();
         self.codex_input(CodexInput::CompactionOver { life });
+        self.status_changed();
     }
 
     /// What a turn touched that ends or is compacted, and what it said of its work.
@@ -158,6 +210,10 @@ impl Daemon {
     /// Codex has a packet. `is_put_in`: also where our hook was to give it.
     pub(in crate::daemon) fn codex_packet_given(&mut self, id: &EntryId, is_put_in: bool) {
         let way = is_put_in.then_some(ReloadWay::Inject);
+        if self.codex.untold() == Some(&ReloadCause::Resumed) {
+            // It was found in the thread that is gone on with.
+            self.codex.take_untold();
+        }
         self.settle_packet(id, ReloadStep::Given, way);
     }
 
@@ -168,7 +224,7 @@ impl Daemon {
 
     fn settle_packet(&mut self, id: &EntryId, step: ReloadStep, way: Option<ReloadWay>) {
         let pair = RuntimeSession::default();
-        self.reloads.settle(Agent::Codex, &pair);
+        self.reloads.settle_that(Agent::Codex, &pair, id);
         let open = self.open_codex_packet().map(|(reload, _)| reload);
         let Some(mut reload) = open.filter(|reload| reload.packet_id == *id) else {
             return;
@@ -181,7 +237,11 @@ impl Daemon {
         let fact = ContinuityFact::Reloaded(Reload { step, ..reload }).of(Agent::Codex);
         let to = Some(Agent::Codex.into());
         let entry = self.entry(Party::System, to, fact, content, Some(pair));
-        self.record_mere_fact(entry);
+        // A thread that is gone on with may have waited for this.
+        self.record_fact(
+            vec![entry],
+            Box::new(|daemon, _| daemon.tell_codex_at_start()),
+        );
     }
 
     /// The packet of which the record does not say whether Codex has it, and its SHA-256.

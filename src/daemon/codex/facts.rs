@@ -5,7 +5,7 @@ use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{Activity, AdapterAnswer, CodexInput};
 use crate::core::entry::{
-    AgentChanged, ApprovalEnd, EntryKind, ErrorCode, LifecycleEvent, ReloadStep,
+    AgentChanged, ApprovalEnd, EntryKind, ErrorCode, LifecycleEvent, ReloadCause, ReloadStep,
 };
 use crate::core::id::{EntryId, RuntimeSession, ThreadId};
 use crate::daemon::codex_lane::SIGN_IN;
@@ -117,6 +117,7 @@ impl Daemon {
                 self.codex_input(CodexInput::CompactionBegan { life, is_asked });
                 self.codex.hook_packet().begin();
                 self.contexts.compaction_begins(Agent::Codex);
+                self.status_changed();
             }
             CodexFact::HookReviewed { review } => self.codex_hook_reviewed(review),
             CodexFact::HookGaveNothing => self.codex_hook_gave_nothing(),
@@ -247,8 +248,9 @@ impl Daemon {
         let is_another = known.thread_id.as_ref() != Some(&thread_id);
         let pid = self.codex.server().map(|server| server.pid);
         let is_other_server = known.pid != pid;
+        let is_first = self.codex.converses();
         if is_another {
-            self.codex.is_to_be_told();
+            self.codex.is_to_be_told(ReloadCause::Started);
             self.inferences
                 .forget(Agent::Codex, &RuntimeSession::default());
         }
@@ -281,8 +283,12 @@ impl Daemon {
         self.find_codex_packet();
         if is_another {
             self.settle_hook_packet();
-        } else {
-            self.find_owed_packet(is_other_server);
+        } else if !self.find_owed_packet(is_other_server) && is_first && is_other_server {
+            // In the life of one daemon its thread holds what it was told, over all connections and
+            // app-servers.
+            self.codex.is_to_be_told(ReloadCause::Resumed);
+            // Its status may have been told before this, and is told only where it changes.
+            self.tell_codex_at_start();
         }
     }
 

@@ -101,26 +101,31 @@ impl Daemon {
         }
     }
 
-    /// A daemon or an app-server of before may have ended between a compaction and what our hook asks
-    /// for. An app-server that took the thread up again knows of no compaction, and runs no hook.
-    pub(in crate::daemon) fn find_owed_packet(&mut self, is_other_server: bool) {
+    /// A daemon or an app-server of before may have ended between a compaction and its packet: one
+    /// that our hook asks for, or one that was being made. An app-server that took the thread up
+    /// again knows of no compaction, and runs no hook. Returns whether the packet is put in now.
+    pub(in crate::daemon) fn find_owed_packet(&mut self, is_other_server: bool) -> bool {
+        let has_hook = self.codex.wants_hook();
         let world = self.recorder.world();
         let state = world.state_of(Agent::Codex, &RuntimeSession::default());
         let is_owed = state.is_some_and(|state| {
-            let packet = state.packet.as_ref().map(|packet| packet.seq);
-            let compaction = state.compactions.back();
-            compaction.is_some_and(|compaction| packet < Some(compaction.seq))
+            let compaction = state.unmended_compaction();
+            compaction.is_some_and(|compaction| {
+                // Where there was nothing to be told, the agent has gone on without.
+                let goes_on = state.turns <= compaction.turn.saturating_add(1);
+                has_hook || (is_other_server && goes_on)
+            })
         });
-        let is_owed = is_owed && self.codex.wants_hook();
-        if is_owed && is_other_server {
-            self.inject_after_compaction();
-        } else if is_owed {
+        if !is_owed {
+            self.codex.hook_packet().not_owed();
+        } else if !is_other_server {
             if let PacketDue::Now(reply) = self.codex.hook_packet().recorded(true) {
                 self.give_by_hook(reply);
             }
-        } else {
-            self.codex.hook_packet().not_owed();
+        } else if !self.reloads.is_mending(Agent::Codex) {
+            self.inject_after_compaction();
         }
+        is_owed && is_other_server
     }
 
     /// Whether the hook runs in the conversation that we follow: the context of a helper is none of

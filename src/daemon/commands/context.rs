@@ -114,7 +114,7 @@ fn work_of(
 fn rules_of(rules: Option<&RulesReading>) -> WorkText {
     let text = match rules {
         None => Some("The operator has the rules of other agents' files not given.".to_owned()),
-        Some(rules) => rules.read(usize::MAX).0.text(usize::MAX, ""),
+        Some(rules) => rules.read(usize::MAX).shared.text(usize::MAX, ""),
     };
     let text = text
         .unwrap_or_else(|| "You read all of the project's files of rules by yourself.".to_owned());

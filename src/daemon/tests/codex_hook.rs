@@ -1,10 +1,11 @@
 //! The packet of a compaction by our hook in Codex: once, whoever is quicker and whoever dies.
 
 use super::rig::{Guest, Rig};
-use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
+use crate::core::agent::Agent;
 use crate::core::entry::TurnFiles;
-use crate::core::id::{ThreadId, TurnId};
+use crate::core::id::{RuntimeSession, ThreadId, TurnId};
 use crate::store::testing::Place;
 use crate::wire::control::{CODEX_COMPACTED, Command, HookParams, Refusal, Reply, Role};
 use crate::wire::status::HookReview;
@@ -195,6 +196,47 @@ async fn without_the_hook_a_compaction_without_a_packet_is_owed_none_later() {
     compacted(&mut rig);
     assert_eq!(put_in(&mut rig).await, [false]);
     rig.fact(CodexFact::HookGaveNothing);
+    assert_eq!(told(&mut rig).await, [false; 0], "once");
+}
+
+/// The compaction is on record, and the daemon is killed while git is read for its packet.
+#[tokio::test]
+async fn without_the_hook_a_packet_that_was_being_made_is_put_in_by_the_next_daemon() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    rig.codex_says_its_goal().await;
+    compacted(&mut rig);
+    rig.record().await;
+    let world = rig.daemon.recorder.world();
+    let state = world
+        .state_of(Agent::Codex, &RuntimeSession::default())
+        .unwrap();
+    assert_eq!((state.compactions_total, &state.packet), (1, &None));
+    drop(rig);
+
+    let mut rig = Rig::start(&place).await;
+    rig.codex_runs_as(4_000_001).await;
+    let text = loop {
+        rig.settle().await;
+        if let Ok(CodexRequest::Inject { text, .. }) = rig.requests.try_recv() {
+            break text;
+        }
+        tokio::task::yield_now().await;
+        rig.pump().await;
+    };
+    assert!(
+        text.starts_with("[ctxrelay: your context was compacted"),
+        "{text}"
+    );
+    assert!(text.contains("Sort the pears"), "{text}");
+    rig.status(ReportedStatus::Idle);
+    assert_eq!(told(&mut rig).await, [false; 0], "once");
+    drop(rig);
+
+    // Nothing was done since, and it lies in the thread.
+    let mut rig = Rig::start(&place).await;
+    rig.codex_runs_as(4_000_002).await;
+    rig.pump().await;
     assert_eq!(told(&mut rig).await, [false; 0], "once");
 }
 

@@ -1,6 +1,7 @@
 //! The operator has Codex's context compacted: only between its turns, and mail waits meanwhile.
 
 use super::rig::Rig;
+use super::silence::hook;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::Agent;
@@ -41,6 +42,51 @@ async fn only_the_operator_compacts_and_only_between_turns() {
     let busy = rig.call(&operator, compact(Agent::Codex)).await;
     assert_eq!(code(busy), RefusalCode::WrongState);
     assert!(rig.requests.try_recv().is_err(), "the adapter is not asked");
+}
+
+/// Whether the status says so of each.
+fn compacting(rig: &Rig) -> [bool; 2] {
+    let agents = rig.daemon.status().agents;
+    [
+        agents.claude.continuity.compacting,
+        agents.codex.continuity.compacting,
+    ]
+}
+
+#[tokio::test]
+async fn codex_is_not_compacted_while_claude_is_and_the_status_says_who_is() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    assert_eq!(compacting(&rig), [false, false]);
+    rig.call(&hooks, hook("PreCompact", Some("manual")))
+        .await
+        .unwrap();
+    assert_eq!(compacting(&rig), [true, false]);
+    let refused = rig
+        .call(&operator, compact(Agent::Codex))
+        .await
+        .unwrap_err();
+    assert_eq!(refused.code, RefusalCode::WrongState);
+    assert!(
+        refused
+            .message
+            .contains("Claude's context is being compacted"),
+        "{refused:?}"
+    );
+    for event in [
+        hook("SessionStart", Some("compact")),
+        hook("PostCompact", None),
+    ] {
+        rig.call(&hooks, event).await.unwrap();
+    }
+    assert_eq!(compacting(&rig), [false, false]);
+    rig.fact(CodexFact::CompactionBegan);
+    assert_eq!(compacting(&rig), [false, true]);
+    rig.fact(CodexFact::NotCompacted);
+    assert_eq!(compacting(&rig), [false, false]);
 }
 
 #[tokio::test]

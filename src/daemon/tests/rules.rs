@@ -4,9 +4,10 @@ use super::rig::Rig;
 use super::silence::hook;
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::Agent;
+use crate::core::entry::NoteKind;
 use crate::core::id::RuntimeSession;
 use crate::store::testing::Place;
-use crate::wire::control::{Command, ContextView, ReadContextParams, Reply, Role};
+use crate::wire::control::{Command, ContextView, NoteParams, ReadContextParams, Reply, Role};
 
 /// The files that differ for an agent, with who wrote them.
 fn changed(rig: &Rig, agent: Agent) -> Vec<(String, Vec<Agent>)> {
@@ -102,6 +103,60 @@ async fn a_change_that_an_agent_was_not_told_is_still_shown_by_the_next_daemon()
     assert!(matches!(rig.call(&hooks, again).await, Ok(Reply::Hook(_))));
     rig.settle().await;
     assert_eq!(names(&rig), [""; 0]);
+}
+
+/// Claude reads its own file again after a compaction; the other one has no room behind its packet.
+#[tokio::test]
+async fn of_rules_without_room_those_stay_changed_that_claude_does_not_read_by_itself() {
+    let place = Place::new();
+    let write = |name: &str, text: &str| std::fs::write(place.dirs.root.join(name), text).unwrap();
+    write("CLAUDE.md", "One.\n");
+    write("GEMINI.md", &format!("Two. {}\n", "x".repeat(3_000)));
+    let mut rig = Rig::start(&place).await;
+    let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    rig.settle().await;
+    let begin = hook("SessionStart", Some("startup"));
+    assert!(matches!(rig.call(&hooks, begin).await, Ok(Reply::Hook(_))));
+    // So many short ones that no room is left.
+    for n in 0..60 {
+        let (kind, chars) = match n % 3 {
+            0 => (NoteKind::Decision, 390),
+            1 => (NoteKind::Question, 60),
+            _ => (NoteKind::Assumption, 8),
+        };
+        let note = Command::AppendNote(NoteParams {
+            agent: Some(Agent::Claude),
+            text: format!("{n}: {}", "y".repeat(chars)),
+            kind,
+            handles: Vec::new(),
+            finding: None,
+            withdraws: None,
+            runtime_session_id: None,
+        });
+        rig.call(&bridge, note).await.unwrap();
+    }
+    write("CLAUDE.md", "Three.\n");
+    write("GEMINI.md", &format!("Four. {}\n", "x".repeat(3_000)));
+    rig.daemon.look_at_rules();
+    rig.settle().await;
+    let names = |rig: &Rig| {
+        let changed = changed(rig, Agent::Claude).into_iter();
+        changed.map(|(file, _)| file).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&rig), ["CLAUDE.md", "GEMINI.md"]);
+    let again = hook("SessionStart", Some("compact"));
+    let Ok(Reply::Hook(reply)) = rig.call(&hooks, again).await else {
+        panic!("the hook is answered");
+    };
+    let packet = reply.additional_context.unwrap();
+    assert!(!packet.contains("GEMINI.md"), "{packet}");
+    for _ in 0..2 {
+        rig.settle().await;
+        rig.daemon.look_at_rules();
+    }
+    rig.settle().await;
+    assert_eq!(names(&rig), ["GEMINI.md"]);
 }
 
 #[tokio::test]

@@ -37,6 +37,7 @@ pub(super) fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> 
         silence: attention::silence(claude.silence.as_ref(), now_ms),
         limit: attention::limit(claude.limit.as_ref()),
         cut_off: small(claude.cut_off),
+        compacting: claude.continuity.compacting,
         command: None,
         turn: ui::TurnView::default(),
         turn_id: None,
@@ -73,6 +74,7 @@ pub(super) fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui:
         silence: attention::silence(codex.silence.as_ref(), now_ms),
         limit: attention::limit(codex.limit.as_ref()),
         cut_off: small(codex.cut_off),
+        compacting: codex.continuity.compacting,
         command: codex.command.as_ref().map(|command| ui::RunningCommand {
             text: of_shell(&command.text).to_owned(),
             since_ms: command.since,

@@ -189,6 +189,8 @@ pub struct AgentCard {
     pub limit: Option<UsageLimit>,
     /// Messages whose turn ended early, which can be sent again.
     pub cut_off: u32,
+    /// Its context is being compacted.
+    pub compacting: bool,
     /// What its turn runs right now.
     pub command: Option<RunningCommand>,
     /// What its turn has done so far.
@@ -230,6 +232,7 @@ impl AgentCard {
             silence: None,
             limit: None,
             cut_off: 0,
+            compacting: false,
             command: None,
             turn: TurnView::default(),
             turn_id: None,

@@ -121,7 +121,7 @@ fills!(AgentCard {
     rung, why, detail, command, turn, turn_id, hint, start_command;
     ;
     agent, state, since_ms, proven, unread, queue, last_note_ms, activity, context, silence,
-    limit, cut_off, installed
+    limit, cut_off, compacting, installed
 });
 
 impl ForeignText for WaitingKey {

@@ -70,6 +70,11 @@ pub(super) fn attend(deck: &mut Deck, agent: Agent, action: Action) -> Vec<Effec
     let Some(card) = deck.view.agent(agent) else {
         return Vec::new();
     };
+    if action == Action::Compact
+        && let Some(compacting) = compacting(deck)
+    {
+        return wait_for_compaction(deck, compacting, agent);
+    }
     let title = agent.title();
     let effect = |act| Effect::Attend { agent, act };
     let (question, lines, yes, what, act) = match (action, agent) {
@@ -164,6 +169,37 @@ pub(super) fn attend(deck: &mut Deck, agent: Agent, action: Action) -> Vec<Effec
     options.push(ChoiceOption::new(yes, what, Pick::Effect(effect(act))));
     deck.overlays
         .push(Overlay::Choice(Choice::new(question, lines, options)));
+    Vec::new()
+}
+
+/// The agent whose context is being compacted.
+fn compacting(deck: &Deck) -> Option<Agent> {
+    let mut cards = deck.view.agents.iter();
+    let card = cards.find(|card| card.compacting)?;
+    Some(card.agent)
+}
+
+/// One of the two keeps the thread while the other one loses it.
+fn wait_for_compaction(deck: &mut Deck, compacting: Agent, wanted: Agent) -> Vec<Effect> {
+    let (name, key) = (compacting.title(), deck.key(Action::Compact));
+    let line = if compacting == wanted {
+        format!("It is told again what the record holds of its work as soon as {name} is done.")
+    } else {
+        let wanted = wanted.title();
+        format!(
+            "The two are never compacted at once, so that one of them keeps the thread. Press \
+             {key} on {wanted} again when {name} is done."
+        )
+    };
+    deck.overlays.push(Overlay::Choice(Choice::new(
+        format!("{name}'s context is being compacted now"),
+        vec![line],
+        vec![ChoiceOption::new(
+            "wait",
+            "everything stays as it is",
+            Pick::Nothing,
+        )],
+    )));
     Vec::new()
 }
 

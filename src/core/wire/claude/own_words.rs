@@ -1,4 +1,4 @@
-//! [`OwnWords`]: what Claude said itself, in a part of its transcript.
+//! [`OwnWords`]: what Claude said itself, in a part of its transcript, and the commands that it ran.
 //!
 //! One JSON object a line (2.1.330, observed). What tools returned, what helpers said, the person's
 //! words and what Claude Code itself writes in the model's place are other lines. It is Claude's own
@@ -13,6 +13,10 @@ use super::transcript::has;
 pub struct OwnWords {
     /// Each text as it was said, in their order.
     pub texts: Vec<String>,
+    /// Its commands, each with the id of its call.
+    pub commands: Vec<(String, String)>,
+    /// The ids of calls that came to an end by themselves.
+    pub ended: Vec<String>,
     /// How far whole lines go, in bytes: one that is still being written is left for later.
     pub end: usize,
 }
@@ -55,7 +59,73 @@ struct Block {
     #[serde(rename = "type", default)]
     kind: String,
     text: Option<String>,
+    /// Of a call: what names it, the tool, and what it was given.
+    id: Option<String>,
+    name: Option<String>,
+    #[serde(default)]
+    input: Input,
+    /// Of what a call returned.
+    tool_use_id: Option<String>,
+    #[serde(default)]
+    content: Returned,
 }
+
+impl Block {
+    /// It was stopped, as Claude Code itself says at the end of what it returned.
+    fn is_stopped(&self) -> bool {
+        let is_so = |text: &str| STOPPED.iter().any(|words| text.trim_end().ends_with(words));
+        match &self.content {
+            Returned::Text(text) => is_so(text),
+            Returned::Parts(parts) => parts.iter().any(|part| is_so(&part.text)),
+            Returned::Other(_) => false,
+        }
+    }
+}
+
+/// What a tool returned, as far as it is read.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Returned {
+    Text(String),
+    Parts(Vec<Part>),
+    Other(serde::de::IgnoredAny),
+}
+
+impl Default for Returned {
+    fn default() -> Self {
+        Self::Other(serde::de::IgnoredAny)
+    }
+}
+
+#[derive(Deserialize)]
+struct Part {
+    #[serde(default)]
+    text: String,
+}
+
+/// How that ends of a command that was stopped, as the program of 2.1.330 has it. One that the person
+/// stops with Esc ends like one that they refused to have run (observed), and counts as ended.
+const STOPPED: [&str; 2] = [
+    "<error>Command was aborted before completion</error>",
+    "[Request interrupted by user for tool use]",
+];
+
+/// What a tool was given, as far as it is read.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Input {
+    Command { command: String },
+    Other(serde::de::IgnoredAny),
+}
+
+impl Default for Input {
+    fn default() -> Self {
+        Self::Other(serde::de::IgnoredAny)
+    }
+}
+
+/// The tool that runs a command.
+const COMMAND_TOOL: &str = "Bash";
 
 impl OwnWords {
     /// Reads a part of a transcript, which may begin and end in the middle of a line.
@@ -64,11 +134,15 @@ impl OwnWords {
     pub fn read(part: &[u8], last_turn: bool) -> Self {
         let end = part.iter().rposition(|byte| *byte == b'\n');
         let end = end.map_or(0, |at| at + 1);
-        let mut texts = Vec::new();
+        let mut words = Self {
+            end,
+            ..Self::default()
+        };
         for line in part[..end].split(|byte| *byte == b'\n') {
             // Cheap, before a line with a file's whole content is parsed.
             let may_prompt = last_turn && has(line, b"\"promptSource\"");
-            if !may_prompt && !has(line, b"\"assistant\"") {
+            let may_end = has(line, b"\"tool_use_id\"");
+            if !may_prompt && !may_end && !has(line, b"\"assistant\"") {
                 continue;
             }
             let Ok(line) = serde_json::from_slice::<Line>(line) else {
@@ -77,19 +151,39 @@ impl OwnWords {
             if line.is_sidechain || line.is_api_error_message {
                 continue;
             }
-            match (line.kind.as_str(), line.message) {
-                ("user", _) if last_turn && line.prompt_source.is_some() => texts.clear(),
-                ("assistant", Some(message)) => {
-                    let Content::Blocks(blocks) = message.content else {
-                        continue;
-                    };
-                    let said = blocks.into_iter().filter(|block| block.kind == "text");
-                    texts.extend(said.filter_map(|block| block.text));
+            if last_turn && line.kind == "user" && line.prompt_source.is_some() {
+                words = Self {
+                    end,
+                    ..Self::default()
+                };
+                continue;
+            }
+            let Some(Content::Blocks(blocks)) = line.message.map(|message| message.content) else {
+                continue;
+            };
+            match line.kind.as_str() {
+                "assistant" => blocks.into_iter().for_each(|block| words.take(block)),
+                "user" => {
+                    let ended = blocks.into_iter().filter(|block| !block.is_stopped());
+                    let ended = ended.filter_map(|block| block.tool_use_id);
+                    words.ended.extend(ended);
                 }
                 _ => {}
             }
         }
-        Self { texts, end }
+        words
+    }
+
+    fn take(&mut self, block: Block) {
+        match (block.kind.as_str(), block.text, block.input) {
+            ("text", Some(text), _) => self.texts.push(text),
+            ("tool_use", _, Input::Command { command })
+                if block.name.as_deref() == Some(COMMAND_TOOL) =>
+            {
+                self.commands.extend(block.id.map(|id| (id, command)));
+            }
+            _ => {}
+        }
     }
 }
 
@@ -136,6 +230,35 @@ mod tests {
         let read = OwnWords::read(&part, false);
         assert_eq!(read.texts, ["One.", "Two."]);
         assert_eq!(read.end, part.len());
+    }
+
+    #[test]
+    fn commands_and_the_ends_of_calls_are_told_by_their_ids() {
+        let call = |id: &str, tool: &str, input: Value| {
+            json!({"type": "assistant", "message": {"content": [
+                {"type": "tool_use", "id": id, "name": tool, "input": input}]}})
+        };
+        let ended = |id: &str| {
+            json!({"type": "user", "message": {"content": [
+                {"type": "tool_result", "tool_use_id": id, "content": "\"tool_use_id\""}]}})
+        };
+        let part = lines(&[
+            call("a", "Bash", json!({"command": "make"})),
+            ended("a"),
+            call("b", "Bash", json!({"command": "sleep 9", "timeout": 1})),
+            json!({"type": "user", "message": {"content": [
+                {"type": "tool_result", "tool_use_id": "b", "is_error": true,
+                    "content": "Exit code 137\n[Request interrupted by user for tool use]"}]}}),
+            call("c", "Read", json!({"command": "x", "file_path": "a"})),
+            call("d", "Bash", json!({"command": 7})),
+        ]);
+        let read = OwnWords::read(&part, false);
+        let command = |id: &str, text: &str| (id.to_owned(), text.to_owned());
+        assert_eq!(
+            read.commands,
+            [command("a", "make"), command("b", "sleep 9")]
+        );
+        assert_eq!(read.ended, ["a"]);
     }
 
     #[test]

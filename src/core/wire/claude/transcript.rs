@@ -1,4 +1,5 @@
 //! [`TranscriptEnd`]: what the end of a transcript of Claude Code says of its context.
+//! [`CompactBoundary`]: what it says of a compaction.
 //!
 //! One JSON object a line (2.1.330, observed). It is Claude's own file, of no promised shape: a
 //! line that looks otherwise says nothing.
@@ -42,6 +43,8 @@ struct Line {
     message: Option<Message>,
     #[serde(default)]
     compact_metadata: Option<Boundary>,
+    #[serde(default)]
+    timestamp: String,
 }
 
 #[derive(Deserialize)]
@@ -74,7 +77,38 @@ impl Usage {
 #[serde(rename_all = "camelCase")]
 struct Boundary {
     #[serde(default)]
+    pre_tokens: Option<u64>,
+    #[serde(default)]
     post_tokens: Option<u64>,
+}
+
+/// A compaction, as a line of the transcript tells of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompactBoundary {
+    /// When, as it stands there.
+    pub at: String,
+    /// The context before it, in tokens.
+    pub before: Option<u64>,
+    /// The context after it, in tokens.
+    pub after: Option<u64>,
+}
+
+impl CompactBoundary {
+    /// The last one in the end of a transcript, which may begin in the middle of a line.
+    pub fn last(tail: &[u8]) -> Option<Self> {
+        let lines = tail.rsplit(|byte| *byte == b'\n');
+        let mut lines = lines.filter(|line| has(line, b"\"compact_boundary\""));
+        lines.find_map(|line| {
+            let line = serde_json::from_slice::<Line>(line).ok()?;
+            let is_boundary = line.subtype.as_deref() == Some("compact_boundary");
+            let figures = line.compact_metadata.filter(|_| is_boundary)?;
+            Some(Self {
+                at: line.timestamp,
+                before: figures.pre_tokens,
+                after: figures.post_tokens,
+            })
+        })
+    }
 }
 
 impl TranscriptEnd {

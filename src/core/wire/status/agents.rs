@@ -71,6 +71,9 @@ pub struct ContinuityStatus {
     pub instructions_read: Option<BTreeSet<FileName>>,
     /// How much of ours its model was given today; none without a daemon.
     pub cost_today: Option<CostStatus>,
+    /// Its context is being compacted right now, as far as is known.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub compacting: bool,
 }
 
 /// A packet, and how far it came.
@@ -128,6 +131,7 @@ impl ContinuityStatus {
             }),
             instructions_read: None,
             cost_today: cost.map(CostStatus::from),
+            compacting: false,
         }
     }
 }

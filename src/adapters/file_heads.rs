@@ -1,0 +1,88 @@
+//! [`FileHeads`]: how files of the project begin, masked.
+//!
+//! The project may be a stranger's, and paths come from agents: every file is plain, a text, below the
+//! project's folder, behind no link, and none in which secrets usually lie.
+
+use std::path::{Path, PathBuf};
+
+use super::plain_file::read_plain;
+use crate::core::policy::is_secret_path;
+use crate::core::redact::Redactor;
+
+/// The longest file whose beginning is shown, in bytes.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// How much of it is masked before it is cut, in characters: a secret that is cut looks like none.
+const MASKED_CHARS: usize = 16_000;
+
+/// Reads them.
+#[derive(Debug)]
+pub struct FileHeads<'a> {
+    root: PathBuf,
+    redactor: &'a Redactor,
+    /// Of each, in lines and characters.
+    lines: usize,
+    chars: usize,
+}
+
+impl<'a> FileHeads<'a> {
+    /// Of the files below a folder that is there. Blocks for the disk.
+    pub fn below(root: &Path, redactor: &'a Redactor, lines: usize, chars: usize) -> Option<Self> {
+        Some(Self {
+            root: root.canonicalize().ok()?,
+            redactor,
+            lines,
+            chars,
+        })
+    }
+
+    /// How the file of this path begins. Blocks for the disk.
+    pub fn read(&self, path: &str) -> Option<String> {
+        let named = self.root.join(path);
+        let is_ours = named.starts_with(&self.root) && named.canonicalize().ok()? == named;
+        if !is_ours || is_secret_path(path) {
+            return None;
+        }
+        let text = read_plain(&named, FILE_BYTES_MAX).ok()?;
+        let head: String = text.chars().take(MASKED_CHARS).collect();
+        let (masked, _) = self.redactor.redact_text(&head);
+        let lines: Vec<&str> = masked.lines().take(self.lines).collect();
+        let clean = |c: &char| matches!(c, '\n' | '\t') || !c.is_control();
+        let lines = lines.join("\n");
+        Some(lines.chars().filter(clean).take(self.chars).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    const SECRET: &str = concat!("AKIA", "R7QK3VD2MX5TPLB4");
+
+    #[test]
+    fn beginnings_are_masked_and_of_plain_files_of_the_project_alone() {
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("key"), "secret").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let text = format!("key {SECRET}\u{1b}[2J\n") + &"line\n".repeat(100);
+        std::fs::write(dir.path().join("a.rs"), text).unwrap();
+        std::fs::write(dir.path().join("picture"), [0xff, 0xfe]).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("key"), dir.path().join("link")).unwrap();
+        std::os::unix::fs::symlink("a.rs", dir.path().join("inner")).unwrap();
+        std::fs::write(dir.path().join("deploy.key"), "words").unwrap();
+        let redactor = Redactor::new();
+        let heads = FileHeads::below(dir.path(), &redactor, 30, 2_000).unwrap();
+        let up = outside.path().join("key");
+        let up = up.to_str().unwrap();
+        for path in ["gone.rs", "link", "inner", "picture", "deploy.key", "", up] {
+            assert_eq!(heads.read(path), None, "{path}");
+        }
+        let head = heads.read("a.rs").unwrap();
+        assert!(!head.contains(SECRET) && !head.contains('\u{1b}'), "{head}");
+        assert_eq!(head.lines().count(), 30);
+        // A secret of which only the first half has room is none of the text.
+        let heads = FileHeads::below(dir.path(), &redactor, 1, 12).unwrap();
+        assert!(!heads.read("a.rs").unwrap().contains("AKIA"));
+    }
+}
