@@ -11,6 +11,7 @@ mod list;
 mod log;
 pub(super) mod maker;
 mod put_in;
+mod sealed_record;
 mod sealed_says;
 mod show;
 mod vouched;

@@ -1,0 +1,196 @@
+//! What sealed sessions vouch for: only those that the record leads back to, and what stays of them
+//! when a later one is deleted for good.
+
+use std::fs;
+use std::path::PathBuf;
+
+use ctxrelay::core::capsule::Capsule;
+use ctxrelay::wire::capsule;
+use ctxrelay::wire::line::seal;
+use serde_json::{Value, json};
+
+use crate::capsule::{agent, done, imported, in_terminal, listed, login, note};
+use crate::search_everywhere::clear;
+use crate::support::project::Project;
+
+fn kept(project: &Project, id: &str) -> PathBuf {
+    project.state().join(format!("capsules/{id}.json"))
+}
+
+fn archive(project: &Project, session: &str) -> PathBuf {
+    project.state().join(format!("archives/{session}.jsonl"))
+}
+
+fn printed(project: &Project, id: &str) -> String {
+    let shown = project.run(["capsule", "show", id]);
+    shown.expect_success().stdout
+}
+
+fn shown(project: &Project, id: &str) -> Value {
+    let shown = project.run(["capsule", "show", id, "--json"]);
+    shown.expect_success().json()
+}
+
+/// The ids of what is not the project's own.
+fn foreign(project: &Project) -> Vec<String> {
+    let rows = listed(project).into_iter();
+    let foreign = rows.filter(|row| row["foreign"] == true);
+    foreign
+        .map(|row| row["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// A chain like that of this text, with other words: its lines, and the hash on each.
+fn forged(text: &str, change: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
+    let (mut lines, mut hashes) = (Vec::new(), Vec::new());
+    for (line, seq) in text.lines().zip(1..) {
+        let mut line = line.to_owned();
+        for (from, to) in change {
+            line = line.replace(from, to);
+        }
+        let Value::Object(object) = serde_json::from_str(&line).unwrap() else {
+            panic!("{line}")
+        };
+        let first = object["prev"].as_str().unwrap().to_owned();
+        let prev = hashes.last().unwrap_or(&first);
+        let sealed = seal(object, seq, prev).unwrap();
+        hashes.push(sealed.hash);
+        lines.push(sealed.line);
+    }
+    (lines, hashes)
+}
+
+/// A capsule with other words, which cites the lines of such a chain.
+fn citing(bytes: &[u8], change: &[(&str, &str)], lines: &[String], hashes: &[String]) -> Vec<u8> {
+    let mut text = String::from_utf8(bytes.to_vec()).unwrap();
+    for (from, to) in change {
+        text = text.replace(from, to);
+    }
+    let mut forged: Capsule = serde_json::from_str(&text).unwrap();
+    let at = |seq: u64| usize::try_from(seq).unwrap() - 1;
+    let mut cited = Vec::new();
+    for (_, said) in forged.stated_mut() {
+        let line = said.line.as_mut().unwrap();
+        line.hash.clone_from(&hashes[at(line.seq.0)]);
+        cited.push(lines[at(line.seq.0)].clone());
+    }
+    forged.origin.head.hash = hashes[at(forged.origin.head.seq.0)].clone();
+    let before = forged.origin.lines.len();
+    cited.dedup();
+    // What may not be told is not cited with its line here either.
+    cited.retain(|line| !line.contains("notes.txt"));
+    assert_eq!(cited.len(), before);
+    forged.origin.lines = cited;
+    capsule::write(&forged).unwrap().0
+}
+
+#[test]
+fn a_session_that_the_record_does_not_lead_back_to_vouches_for_no_kept_file() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    done(&project, &["close", &id]);
+    let session = clear(&project, false);
+    let (odd, other) = ("cap_00000000000a", "session_1700000000000_0000000a");
+    let word = ("one hour", "years");
+    let good = fs::read(kept(&project, &id)).unwrap();
+    let record = fs::read_to_string(archive(&project, &session)).unwrap();
+    // A whole chain in a file of its own, and a capsule that says just what it says.
+    let change = [(session.as_str(), other), (id.as_str(), odd), word];
+    let (lines, hashes) = forged(&record, &change);
+    let text = format!("{}\n", lines.join("\n"));
+    fs::write(archive(&project, other), &text).unwrap();
+    let bytes = citing(&good, &change, &lines, &hashes);
+    fs::write(kept(&project, odd), &bytes).unwrap();
+    let said = printed(&project, odd);
+    assert!(said.contains("tokens live for years"), "{said}");
+    assert!(said.contains("does not lead back to the session"), "{said}");
+    assert!(said.contains("nobody vouches for it"), "{said}");
+    assert_eq!(foreign(&project), [odd]);
+    assert!(!printed(&project, &id).contains("vouches"));
+    // Nor does it anchor what comes from elsewhere, whose lines do stand in it.
+    let file = project.base().join("forged.json");
+    fs::write(&file, &bytes).unwrap();
+    let file = file.to_str().unwrap();
+    let there = archive(&project, other);
+    let (code, told) = imported(&project, &[file, "--ledger", there.to_str().unwrap()]);
+    assert_eq!((code, &told["anchored"]), (0, &json!(true)), "{told}");
+    assert_eq!(imported(&project, &[file]).1["anchored"], json!(false));
+    let (_, screen) = in_terminal(&project, &["import", file]);
+    let screen = screen.replace('\n', " ");
+    assert!(screen.contains("intact only"), "{screen}");
+    assert!(screen.contains("does not lead back to it"), "{screen}");
+    // Nor does the session itself once it is another one than was sealed, for nothing before it.
+    let change = [word];
+    let (lines, hashes) = forged(&record, &change);
+    let text = format!("{}\n", lines.join("\n"));
+    fs::write(archive(&project, &session), text).unwrap();
+    let bytes = citing(&good, &change, &lines, &hashes);
+    fs::write(kept(&project, &id), &bytes).unwrap();
+    let said = printed(&project, &id);
+    assert!(said.contains("is not as it was sealed"), "{said}");
+    fs::write(archive(&project, &session), record).unwrap();
+    assert!(printed(&project, &id).contains("no record here says"));
+    fs::write(kept(&project, &id), good).unwrap();
+    assert!(!printed(&project, &id).contains("vouches"));
+}
+
+#[test]
+fn a_kept_file_of_a_sealed_session_says_all_that_the_record_says_and_nothing_else() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    done(&project, &["close", &id, "--outcome", "fixed in 1.4"]);
+    let file = kept(&project, &id);
+    let good = fs::read(&file).unwrap();
+    clear(&project, false);
+    let changes: [fn(&mut Capsule); 6] = [
+        |capsule| capsule.title = "Break the login".to_owned(),
+        |capsule| {
+            if let Some(outcome) = &mut capsule.outcome {
+                outcome.text = "never fixed".to_owned();
+            }
+        },
+        |capsule| capsule.outcome = None,
+        |capsule| capsule.constraints.clear(),
+        |capsule| capsule.goal = None,
+        |capsule| capsule.created_at += 1,
+    ];
+    for (at, change) in changes.into_iter().enumerate() {
+        let mut changed: Capsule = serde_json::from_slice(&good).unwrap();
+        change(&mut changed);
+        // What is cited is as it was.
+        changed.origin.lines.clear();
+        fs::write(&file, capsule::write(&changed).unwrap().0).unwrap();
+        let said = printed(&project, &id);
+        assert!(said.contains("nobody vouches for it"), "{at}: {said}");
+        assert_eq!(foreign(&project), std::slice::from_ref(&id), "{at}");
+    }
+    fs::write(&file, good).unwrap();
+    assert!(!printed(&project, &id).contains("vouches"));
+    assert_eq!(foreign(&project), Vec::<String>::new());
+}
+
+#[test]
+fn a_task_that_went_out_while_it_was_open_is_vouched_for_as_it_was_then() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let out = project.base().join("out.json");
+    done(&project, &["export", &id, "-o", out.to_str().unwrap()]);
+    let file = kept(&project, &id);
+    let then = fs::read(&file).unwrap();
+    let mut claude = agent(&project, "claude");
+    note(&mut claude, "claude", "decision", "tokens are signed");
+    drop(claude);
+    done(&project, &["close", &id]);
+    clear(&project, false);
+    fs::write(&file, &then).unwrap();
+    let said = printed(&project, &id);
+    assert!(!said.contains("vouches"), "{said}");
+    assert!(!said.contains("tokens are signed"), "{said}");
+    let mut changed: Capsule = serde_json::from_slice(&then).unwrap();
+    changed.title = "Break the login".to_owned();
+    fs::write(&file, capsule::write(&changed).unwrap().0).unwrap();
+    assert!(printed(&project, &id).contains("nobody vouches for it"));
+}
