@@ -136,6 +136,42 @@ fn a_session_that_the_record_does_not_lead_back_to_vouches_for_no_kept_file() {
 }
 
 #[test]
+fn what_only_is_kept_is_found_as_something_that_nobody_vouches_for() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    done(&project, &["close", &id]);
+    clear(&project, false);
+    let odd = "cap_00000000000a";
+    let good = fs::read_to_string(kept(&project, &id)).unwrap();
+    let mut forged: Capsule = serde_json::from_str(&good.replace(&id, odd)).unwrap();
+    forged.origin.lines.clear();
+    fs::write(kept(&project, odd), capsule::write(&forged).unwrap().0).unwrap();
+    for place in ["capsules", "all"] {
+        let found = project.run(["search", "tokens live", "--in", place, "--json"]);
+        let found = found.expect_success().json();
+        let hits = found["hits"].as_array().unwrap().iter();
+        let mut hits: Vec<(&str, bool, bool)> = hits
+            .filter(|hit| hit["kind"] == "capsule")
+            .map(|hit| {
+                assert_eq!(hit["title"], "Fix the login");
+                let is = |name: &str| hit[name] == true;
+                (hit["id"].as_str().unwrap(), is("foreign"), is("unvouched"))
+            })
+            .collect();
+        hits.sort_unstable();
+        let mut expected = [(&*id, false, false), (odd, true, true)];
+        expected.sort_unstable();
+        assert_eq!(hits, expected);
+        let text = project.run(["search", "tokens live", "--in", place]);
+        let text = text.expect_success().stdout;
+        let line = |id: &str| text.lines().find(|line| line.contains(id)).unwrap();
+        assert!(line(odd).contains("nobody vouches for it"), "{text}");
+        assert!(!line(&id).contains("elsewhere"), "{text}");
+    }
+}
+
+#[test]
 fn a_kept_file_of_a_sealed_session_says_all_that_the_record_says_and_nothing_else() {
     let project = Project::new();
     let _daemon = project.daemon();

@@ -24,6 +24,7 @@ use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::config;
 use crate::store::sealed_way::reached;
 use crate::wire::capsule::{self, BadCapsule, check_lines};
+use crate::wire::search::{FoundHit, FoundIn};
 
 /// A capsule with its bytes.
 #[derive(Debug)]
@@ -236,6 +237,17 @@ impl CapsuleMaker {
             bytes: masked.bytes,
             ..kept
         })
+    }
+
+    /// Whether the record vouches for what was found in a kept file. Of its own tasks what it says
+    /// itself is found.
+    pub(in crate::cli) fn vouches_for(&self, found: &FoundHit) -> bool {
+        let id = CapsuleId::new(found.hit.id.as_str());
+        found.kind != FoundIn::Capsule
+            || self.world.tasks.contains_key(&id)
+            || self.named(id.as_str()).is_ok_and(|made| {
+                made.is_vouched && found.foreign == (made.owner == CapsuleOwner::Foreign)
+            })
     }
 
     /// A text without what a capsule would not tell.

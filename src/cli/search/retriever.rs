@@ -152,6 +152,8 @@ mod tests {
             },
             freshness: None,
             foreign: false,
+            unvouched: false,
+            title: None,
         }
     }
 

@@ -97,7 +97,7 @@ fills!(AgentRecovery { command, prompt; ; agent });
 fills!(RecoveryView { parts, agents; ; });
 fills!(FoundEntries { rows, fault; ; number, words, total, total_is_at_least, behind });
 fills!(FoundRow { kind, task, session, from, to, snippet; ; seq, at_ms, marks });
-fills!(FoundTask { ; id; standing, is_foreign });
+fills!(FoundTask { title; id; standing, is_foreign });
 fills!(Field { name, text; ; });
 fills!(FindingRow {
     place, title, author, review, url, reason;
