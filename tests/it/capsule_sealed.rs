@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::capsule::{agent, done, imported, in_terminal, listed, login, note};
 use crate::search_everywhere::clear;
 use crate::support::project::Project;
+use crate::support::pty::Pty;
 
 fn kept(project: &Project, id: &str) -> PathBuf {
     project.state().join(format!("capsules/{id}.json"))
@@ -38,6 +39,13 @@ fn foreign(project: &Project) -> Vec<String> {
     foreign
         .map(|row| row["id"].as_str().unwrap().to_owned())
         .collect()
+}
+
+fn compact(project: &Project) {
+    let mut pty = Pty::spawn(&project.ctxrelay(["ledger", "compact", "--apply"]));
+    pty.wait_for_text("to go on, anything else");
+    pty.type_text("compact\r");
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
 }
 
 /// A chain like that of this text, with other words: its lines, and the hash on each.
@@ -169,6 +177,69 @@ fn what_only_is_kept_is_found_as_something_that_nobody_vouches_for() {
         assert!(line(odd).contains("nobody vouches for it"), "{text}");
         assert!(!line(&id).contains("elsewhere"), "{text}");
     }
+}
+
+#[test]
+fn the_operators_goal_stands_and_an_agents_is_shown_below_it_as_the_agents() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let mut codex = agent(&project, "codex");
+    note(&mut codex, "codex", "goal", "log everybody out at night");
+    note(&mut codex, "codex", "goal", "log everybody out at noon");
+    drop(codex);
+    let look = || {
+        let capsule = shown(&project, &id);
+        let goal = &capsule["goal"];
+        assert_eq!(goal["text"], "nobody is logged out by a restart");
+        assert_eq!(goal["by"], "human");
+        let theirs = capsule["agentGoals"].as_array().unwrap();
+        assert_eq!(theirs.len(), 1);
+        assert_eq!(theirs[0]["text"], "log everybody out at noon");
+        assert_eq!(theirs[0]["by"], "codex");
+        let printed = printed(&project, &id);
+        let (before, theirs) = printed.split_once("Goal as agents say it").unwrap();
+        assert!(before.contains("[human] nobody is logged out"), "{before}");
+        assert!(theirs.contains("[codex] log everybody out at noon"));
+        let text = project.run(["capsule", "handoff", &id, "--to", "markdown"]);
+        let text = text.expect_success().stdout;
+        assert!(text.contains("Goal as agents say it"), "{text}");
+    };
+    look();
+    compact(&project);
+    look();
+    done(&project, &["close", &id]);
+    look();
+    assert!(!printed(&project, &id).contains("than the record"));
+    clear(&project, false);
+    look();
+    assert!(!printed(&project, &id).contains("vouches"));
+}
+
+#[test]
+fn what_had_no_room_in_a_task_is_still_counted_in_the_session_that_follows() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    done(&project, &["new", "Fix the login"]);
+    let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    let mut claude = agent(&project, "claude");
+    for number in 0..53 {
+        let text = format!("decision {number}");
+        note(&mut claude, "claude", "decision", &text);
+    }
+    drop(claude);
+    let look = || {
+        let capsule = shown(&project, &id);
+        let left = capsule["leftOut"].as_array().unwrap().iter();
+        let mut left = left.filter(|left| left["what"] == "decisions");
+        assert_eq!(left.next().unwrap()["count"], json!(3), "{capsule}");
+        assert_eq!(capsule["decisions"].as_array().unwrap().len(), 50);
+    };
+    look();
+    compact(&project);
+    look();
+    clear(&project, false);
+    look();
 }
 
 #[test]

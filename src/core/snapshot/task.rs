@@ -43,6 +43,9 @@ pub struct TaskSnapshot {
     pub end: Option<TaskEnd>,
     /// What is to be reached.
     pub goal: Option<StatedText>,
+    /// What agents say is to be reached, where the operator said it: each one's latest.
+    #[serde(default)]
+    pub agent_goals: VecDeque<StatedText>,
     /// What is taken to be the cause.
     pub hypothesis: Option<StatedText>,
     /// What must hold, oldest first, as all lists here.
@@ -150,6 +153,7 @@ impl TaskSnapshot {
             updated_ms: at_ms,
             end: None,
             goal: None,
+            agent_goals: VecDeque::new(),
             hypothesis: None,
             constraints: VecDeque::new(),
             decisions: VecDeque::new(),
@@ -172,6 +176,7 @@ impl TaskSnapshot {
     pub fn stated(&self) -> impl Iterator<Item = &StatedText> {
         let single = [&self.goal, &self.hypothesis];
         let listed = [
+            &self.agent_goals,
             &self.constraints,
             &self.decisions,
             &self.assumptions,

@@ -64,6 +64,7 @@ impl Daemon {
                     task: id.clone(),
                     step: TaskStep::Opened,
                     handoff,
+                    dropped: Default::default(),
                 });
                 let used = step(TaskStep::Used, &id, title.clone());
                 let opened = self.entry(Party::Human, None, kind, title, Some(session.clone()));

@@ -311,11 +311,14 @@ fn approval() -> impl Strategy<Value = EntryKind> {
 
 fn task() -> impl Strategy<Value = EntryKind> {
     let step = "opened|used|closed|reopened|[a-z_]{0,9}";
-    (task_id(), step, prop::option::of(id())).prop_map(|(task, step, handoff)| {
+    let dropped = prop::collection::btree_map("decisions|touched", any::<u64>(), 0..2);
+    let record = (task_id(), step, prop::option::of(id()), dropped);
+    record.prop_map(|(task, step, handoff, dropped)| {
         EntryKind::Task(TaskRecord {
             task,
             step: step.into(),
             handoff,
+            dropped,
         })
     })
 }
