@@ -180,6 +180,57 @@ fn what_only_is_kept_is_found_as_something_that_nobody_vouches_for() {
 }
 
 #[test]
+fn what_archived_sessions_hold_stays_when_a_later_one_is_deleted_for_good() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let first = login(&project);
+    done(&project, &["close", &first]);
+    clear(&project, false);
+    // What is deleted is compacted once before.
+    done(&project, &["new", "Paint the shed"]);
+    let rows = listed(&project);
+    let id = |title: &str| {
+        let row = rows.iter().find(|row| row["title"] == title);
+        row.unwrap()["id"].as_str().unwrap().to_owned()
+    };
+    let second = id("Paint the shed");
+    let mut claude = agent(&project, "claude");
+    note(&mut claude, "claude", "decision", "the shed is xq7green");
+    drop(claude);
+    done(&project, &["close", &second]);
+    compact(&project);
+    done(&project, &["new", "Mow the xq7lawn"]);
+    let rows = listed(&project);
+    let third = rows.iter().find(|row| row["title"] == "Mow the xq7lawn");
+    let third = third.unwrap()["id"].as_str().unwrap().to_owned();
+    done(&project, &["close", &third]);
+    for id in [&first, &second, &third] {
+        assert!(!printed(&project, id).contains("vouches"), "{id}");
+    }
+    clear(&project, true);
+    let look = || {
+        let rows = listed(&project);
+        let ids: Vec<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, [first.as_str()]);
+        assert_eq!(rows[0]["foreign"], json!(false));
+        assert!(!printed(&project, &first).contains("vouches"));
+        let found = |words: &str| {
+            let found = project.run(["search", words, "--json"]);
+            found.expect_success().json()["hits"].clone()
+        };
+        assert_eq!(found("xq7*"), json!([]));
+        let hits = found("tokens live");
+        let hits = hits.as_array().unwrap().iter();
+        let mut kinds: Vec<&str> = hits.map(|hit| hit["kind"].as_str().unwrap()).collect();
+        kinds.sort_unstable();
+        assert_eq!(kinds, ["archive", "capsule"]);
+    };
+    look();
+    daemon.stop();
+    look();
+}
+
+#[test]
 fn the_operators_goal_stands_and_an_agents_is_shown_below_it_as_the_agents() {
     let project = Project::new();
     let _daemon = project.daemon();
