@@ -40,6 +40,7 @@ mod harness;
 mod inference;
 mod keeping;
 mod ledger;
+mod monorepo;
 mod no_agent;
 mod one_value;
 mod operators_hour;
