@@ -352,3 +352,63 @@ fn a_task_that_went_out_while_it_was_open_is_vouched_for_as_it_was_then() {
     fs::write(&file, capsule::write(&changed).unwrap().0).unwrap();
     assert!(printed(&project, &id).contains("nobody vouches for it"));
 }
+
+#[test]
+fn of_many_tasks_and_entries_a_page_is_shown_and_their_number_said() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    done(&project, &["close", &id]);
+    clear(&project, false);
+    // More than are listed, of no session.
+    let good = fs::read_to_string(kept(&project, &id)).unwrap();
+    for number in 0..204 {
+        let odd = format!("cap_{number:012x}");
+        let mut one: Capsule = serde_json::from_str(&good.replace(&id, &odd)).unwrap();
+        one.origin.lines.clear();
+        fs::write(kept(&project, &odd), capsule::write(&one).unwrap().0).unwrap();
+    }
+    let (mut all, mut after): (Vec<String>, Option<String>) = (Vec::new(), None);
+    loop {
+        let mut args = vec!["capsule", "list", "--json"];
+        args.extend(after.iter().flat_map(|after| ["--after", after.as_str()]));
+        let page = project.run(args).expect_success().json();
+        assert_eq!(page["total"], json!(205));
+        let rows = page["capsules"].as_array().unwrap();
+        assert!(rows.len() <= 200);
+        all.extend(
+            rows.iter()
+                .map(|row| row["id"].as_str().unwrap().to_owned()),
+        );
+        after = page["cursor"].as_str().map(str::to_owned);
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(all.len(), 205);
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 205);
+    let text = project.run(["capsule", "list", "--limit", "3"]);
+    let text = text.expect_success();
+    let said = format!("{}{}", text.stdout, text.stderr);
+    assert!(
+        said.contains("1 to 3 of 205 tasks; more with --after cap_"),
+        "{said}"
+    );
+    let wrong = project.run(["capsule", "list", "--after", "x"]);
+    assert_eq!(wrong.code(), 2);
+
+    let log = project.run(["capsule", "log", &id, "--limit", "2", "--json"]);
+    let log = log.expect_success().json();
+    let total = log["total"].as_u64().unwrap();
+    assert!(total > 2);
+    let entries = log["entries"].as_array().unwrap();
+    assert_eq!(entries.len(), 2);
+    assert_eq!(entries[1]["runtimeEvent"]["status"], "closed");
+    let text = project.run(["capsule", "log", &id, "--limit", "2"]);
+    let text = text.expect_success();
+    let said = format!("{}{}", text.stdout, text.stderr);
+    let more = format!("the latest 2 of {total} entries: `--limit {total}` shows all");
+    assert!(said.contains(&more), "{said}");
+}

@@ -50,6 +50,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::ReadRecovery
         | Effect::ReadFinding { .. }
         | Effect::ReadCapsules
+        | Effect::FindAlike { .. }
         | Effect::ReadCapsule { .. }
         // A copy, to read.
         | Effect::OpenEditor { is_draft: false, .. }
