@@ -354,6 +354,87 @@ fn a_task_that_went_out_while_it_was_open_is_vouched_for_as_it_was_then() {
 }
 
 #[test]
+fn a_task_that_was_closed_in_a_sealed_session_goes_on_in_this_one() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let id = login(&project);
+    done(&project, &["edit", &id, "--title", "Fix the whole login"]);
+    done(&project, &["close", &id, "--outcome", "fixed in 1.4"]);
+    let closed = shown(&project, &id);
+    clear(&project, false);
+    clear(&project, false);
+    done(&project, &["new", "Another task"]);
+    // Nobody but the operator, and nothing of a task that there is not.
+    let no = in_terminal(&project, &["reopen", "cap_00000000000a"]);
+    assert_eq!(no.0, 3, "{}", no.1);
+    let before = project.ledger().len();
+    let (code, screen) = in_terminal(&project, &["reopen", &id]);
+    assert_eq!(code, 0, "{screen}");
+    assert!(screen.contains("goes on"), "{screen}");
+    let look = || {
+        let open = shown(&project, &id);
+        assert_eq!(open["status"], "open");
+        assert_eq!(open["outcome"], Value::Null);
+        for member in ["title", "createdAt"] {
+            assert_eq!(open[member], closed[member], "{member}");
+        }
+        let texts = |capsule: &Value, member: &str| -> Vec<String> {
+            let said = capsule[member].as_array().unwrap().iter();
+            said.map(|said| format!("{} {}", said["by"], said["text"]))
+                .collect()
+        };
+        for member in ["constraints", "decisions", "assumptions", "questions"] {
+            assert_eq!(texts(&open, member), texts(&closed, member), "{member}");
+        }
+        assert_eq!(open["goal"]["text"], closed["goal"]["text"]);
+        let row = |id: &str| listed(&project).into_iter().find(|row| row["id"] == id);
+        let row = row(&id).unwrap();
+        assert_eq!(
+            (&row["foreign"], &row["current"]),
+            (&json!(false), &json!(false))
+        );
+    };
+    look();
+    assert!(project.ledger().len() > before);
+    // What is said of it now belongs to it, and its log has all of it once.
+    done(&project, &["use", &id]);
+    let mut claude = agent(&project, "claude");
+    note(&mut claude, "claude", "decision", "tokens are signed");
+    drop(claude);
+    let decisions = shown(&project, &id)["decisions"].clone();
+    assert_eq!(decisions.as_array().unwrap().len(), 2);
+    let log = project.run(["capsule", "log", &id, "--json"]);
+    let log = log.expect_success().json();
+    let entries = log["entries"].as_array().unwrap();
+    let of = |text: &str| entries.iter().filter(|it| it["content"] == text).count();
+    assert_eq!(of("tokens live for one hour"), 1);
+    assert_eq!(of("tokens are signed"), 1);
+    assert_eq!(log["total"], json!(entries.len()));
+    done(&project, &["close", &id]);
+    assert!(!printed(&project, &id).contains("than the record"));
+    daemon.stop();
+    assert!(!printed(&project, &id).contains("than the record"));
+}
+
+#[test]
+fn a_task_goes_on_from_no_session_that_the_record_does_not_lead_back_to() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    done(&project, &["close", &id]);
+    let session = clear(&project, false);
+    let record = fs::read_to_string(archive(&project, &session)).unwrap();
+    let (lines, _) = forged(&record, &[("one hour", "years")]);
+    let text = format!("{}\n", lines.join("\n"));
+    fs::write(archive(&project, &session), text).unwrap();
+    let (code, screen) = in_terminal(&project, &["reopen", &id]);
+    let screen = screen.replace('\n', " ");
+    assert_eq!(code, 3, "{screen}");
+    assert!(screen.contains("the record leads back to"), "{screen}");
+    assert!(listed(&project).iter().all(|row| row["status"] == "closed"));
+}
+
+#[test]
 fn of_many_tasks_and_entries_a_page_is_shown_and_their_number_said() {
     let project = Project::new();
     let _daemon = project.daemon();

@@ -22,6 +22,7 @@ mod pending;
 mod policy;
 mod queue;
 pub(super) mod record;
+mod reopening;
 mod review;
 mod search;
 mod send;
