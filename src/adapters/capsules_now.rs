@@ -119,6 +119,7 @@ impl CapsulesNow {
             (file.path.clone(), now)
         });
         let mut full = self.full(task, git, &files.collect());
+        self.place_findings(&mut full);
         let place = self.place();
         let mask = place.mask(&self.redactor);
         self.take_along(&mut full, &mask, along)?;
@@ -133,6 +134,20 @@ impl CapsulesNow {
         let (bytes, digest) = write(&capsule)?;
         capsule.digest = digest;
         Ok((capsule, bytes))
+    }
+
+    /// Reviews name files by their paths in the repository, capsules by those in the project.
+    fn place_findings(&self, full: &mut Capsule) {
+        let Some((git, _)) = self.git() else {
+            return;
+        };
+        for finding in &mut full.findings {
+            let path = finding.path.take();
+            finding.path = path.and_then(|path| git.in_project(&path).map(str::to_owned));
+            if finding.path.is_none() {
+                finding.line = None;
+            }
+        }
     }
 
     /// All that the record says of a task, without a budget and unmasked.

@@ -92,7 +92,7 @@ impl GitAnchor {
             ..beside?
         };
         let of_project = lines.into_iter().filter_map(|(path, lines)| {
-            let path = path.strip_prefix(&self.prefix)?.to_owned();
+            let path = self.in_project(&path)?.to_owned();
             Some((path, lines))
         });
         Some((stand, of_project.collect()))
@@ -189,6 +189,12 @@ impl GitAnchor {
     /// The repository's folder.
     pub fn top(&self) -> &Path {
         &self.top
+    }
+
+    /// The path of a file in the project, by its path in the repository; none of one outside.
+    pub fn in_project<'a>(&self, path: &'a str) -> Option<&'a str> {
+        path.strip_prefix(&self.prefix)
+            .filter(|path| !path.is_empty())
     }
 
     /// A file of a commit, by its path in the repository; none unless both are here.

@@ -11,6 +11,7 @@ mod list;
 mod log;
 pub(super) mod maker;
 mod put_in;
+mod sealed_record;
 mod sealed_says;
 mod show;
 mod vouched;
@@ -23,6 +24,12 @@ use super::context::CliContext;
 use super::exit::CliOutcome;
 use super::report::Report;
 use crate::wire;
+
+/// Tasks that are listed when nobody names a number, on a screen too.
+const LISTED: u32 = 200;
+
+/// Entries that are shown when nobody names a number.
+const LOGGED: u32 = 200;
 
 /// What can be done about tasks.
 #[derive(Debug, Subcommand)]
@@ -42,7 +49,7 @@ pub enum Verb {
     Edit(EditArgs),
     /// The tasks of this project, and capsules from elsewhere
     #[command(after_help = "Example: ctxrelay capsule list --json | jq .capsules[0].id")]
-    List,
+    List(CapsuleListArgs),
     /// One task, as its capsule says it
     #[command(after_help = "Example: ctxrelay capsule show cap_3f9a61c07b2e")]
     Show(NamedTask),
@@ -50,8 +57,8 @@ pub enum Verb {
     #[command(after_help = "Example: ctxrelay capsule check cap_3f9a61c07b2e")]
     Check(NamedTask),
     /// What was recorded for a task, in this session and in those before it
-    #[command(after_help = "Example: ctxrelay capsule log cap_3f9a61c07b2e")]
-    Log(NamedTask),
+    #[command(after_help = "Example: ctxrelay capsule log cap_3f9a61c07b2e --limit 20")]
+    Log(LogArgs),
     /// One task as one file (operator)
     #[command(
         after_help = "Example: ctxrelay capsule export cap_3f9a61c07b2e -o login.ctxcapsule.json"
@@ -80,6 +87,28 @@ pub struct NamedTask {
     /// Its id, or the end of it
     #[arg(value_name = "ID")]
     pub id: String,
+}
+
+/// Arguments of `capsule list`.
+#[derive(Debug, clap::Args)]
+pub struct CapsuleListArgs {
+    /// At most this many, 10000 at once
+    #[arg(long, default_value_t = LISTED, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub limit: u32,
+    /// Go on after this `cursor`
+    #[arg(long, value_name = "CURSOR")]
+    pub after: Option<String>,
+}
+
+/// Arguments of `capsule log`.
+#[derive(Debug, clap::Args)]
+pub struct LogArgs {
+    /// Its id, or the end of it
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// At most this many entries, the latest
+    #[arg(long, default_value_t = LOGGED, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
 }
 
 /// Arguments of `capsule new`.
@@ -170,10 +199,10 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
         Verb::New(args) => change::open(context, args),
         Verb::Use(args) => change::make_current(context, &args.id),
         Verb::Edit(args) => change::edit(context, args),
-        Verb::List => list::run(context),
+        Verb::List(args) => list::run(context, &args),
         Verb::Show(args) => show::run(context, &args.id),
         Verb::Check(args) => check::run(context, &args.id),
-        Verb::Log(args) => log::run(context, &args.id),
+        Verb::Log(args) => log::run(context, &args),
         Verb::Export(args) => export::run(context, &args),
         Verb::Import(args) => import::run(context, &args),
         Verb::Handoff(args) => handoff::run(context, &args),

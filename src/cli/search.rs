@@ -141,10 +141,10 @@ fn line(out: &mut ReportText, found: &FoundHit, now_ms: i64) {
     let (place, what) = match found.kind {
         FoundIn::Capsule => {
             let freshness = found.freshness.map_or("", |freshness| freshness.as_str());
-            let whose = if found.foreign {
-                "  from elsewhere"
-            } else {
-                ""
+            let whose = match (found.unvouched, found.foreign) {
+                (true, _) => "  from elsewhere, nobody vouches for it",
+                (false, true) => "  from elsewhere",
+                (false, false) => "",
             };
             (
                 format!("  {}  ", hit.id),

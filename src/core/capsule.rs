@@ -54,6 +54,10 @@ pub use work::{
 /// The value of `schema` in every capsule of this version.
 pub const CAPSULE_SCHEMA: &str = "ctxrelay.capsule/v1";
 
+/// The name of the section that is only there where the operator and agents say what is to be
+/// reached.
+const AGENT_GOALS: &str = "agentGoals";
+
 words! {
     /// Whether a task goes on.
     pub enum CapsuleStatus {
@@ -85,6 +89,9 @@ pub struct Capsule {
     /// What is to be reached.
     #[serde(deserialize_with = "Option::deserialize")]
     pub goal: Option<CapsuleStatement>,
+    /// What agents say is to be reached, where the operator said it, latest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agent_goals: Vec<CapsuleStatement>,
     /// What came of it, of a closed one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<CapsuleStatement>,
@@ -145,6 +152,7 @@ impl Capsule {
             created_at: at_ms,
             updated_at: at_ms,
             goal: None,
+            agent_goals: Vec::new(),
             outcome: None,
             constraints: Vec::new(),
             decisions: Vec::new(),
@@ -183,6 +191,7 @@ impl Capsule {
             .into_iter()
             .filter_map(|(kind, name, said)| Some((kind, name.to_owned(), said.as_ref()?)));
         let listed = [
+            (NoteKind::Goal, AGENT_GOALS, &self.agent_goals),
             (NoteKind::Constraint, "constraints", &self.constraints),
             (NoteKind::Decision, "decisions", &self.decisions),
             (NoteKind::Assumption, "assumptions", &self.assumptions),
@@ -202,6 +211,7 @@ impl Capsule {
             (NoteKind::Hypothesis, &mut self.hypothesis),
         ];
         let listed = [
+            (NoteKind::Goal, &mut self.agent_goals),
             (NoteKind::Constraint, &mut self.constraints),
             (NoteKind::Decision, &mut self.decisions),
             (NoteKind::Assumption, &mut self.assumptions),
@@ -250,6 +260,7 @@ impl Capsule {
             look(&mut said.text);
         }
         for listed in [
+            &mut self.agent_goals,
             &mut self.constraints,
             &mut self.decisions,
             &mut self.assumptions,

@@ -10,6 +10,7 @@ mod finality;
 mod finding;
 mod gate_run;
 mod lifecycle;
+mod predecessor;
 mod task;
 
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,7 @@ pub use finality::{FinalityDecision, FinalityProposal, WorkTree};
 pub use finding::{FINDING, FindingFacts, FindingRecord, FindingStep, REVIEW_FINDING};
 pub use gate_run::{GateRun, IsolatedRun};
 pub use lifecycle::LifecycleEvent;
+pub use predecessor::{Fate, Predecessor, SealedSession};
 pub use task::{TASK, TASK_ONLY, TaskRecord, TaskStep, imported_digest, imported_words};
 
 /// One recorded fact.
@@ -137,49 +139,6 @@ impl From<LifecycleEvent> for EntryKind {
 impl From<ErrorCode> for EntryKind {
     fn from(code: ErrorCode) -> Self {
         Self::Error { code }
-    }
-}
-
-/// The sealed ledger that a session follows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Predecessor {
-    /// Its session id.
-    pub session_id: SessionId,
-    /// How many lines it had.
-    pub entries: u64,
-    /// The hash of its last entry.
-    pub head: String,
-    /// What became of it.
-    #[serde(default, skip_serializing_if = "Fate::is_archived")]
-    pub fate: Fate,
-}
-
-/// What becomes of a session that is sealed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-pub enum Fate {
-    /// It is kept in the archives.
-    #[default]
-    Archived,
-    /// It is kept in the archives, and what was open in it was carried into its successor.
-    Compacted,
-    /// It is deleted; its number of entries and its head are all that is left.
-    Discarded,
-}
-
-impl Fate {
-    fn is_archived(&self) -> bool {
-        *self == Self::Archived
-    }
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Archived => "archived",
-            Self::Compacted => "compacted",
-            Self::Discarded => "discarded",
-        }
     }
 }
 

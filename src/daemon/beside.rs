@@ -88,6 +88,7 @@ impl Daemon {
             WorkBeside::Settings
             | WorkBeside::ManagedBlocks
             | WorkBeside::Carrying
+            | WorkBeside::SealedTask
             | WorkBeside::KeptTexts => {}
         }
     }

@@ -10,6 +10,7 @@ use super::attach::{ConnId, Outlet};
 use super::bodies::BodiesRead;
 use super::carrying::SessionEnding;
 use super::peer::ClientProcess;
+use super::reopening::SealedTaskRead;
 use super::reply::ReplySender;
 use super::settings::{SettingsKept, SettingsRead};
 use super::tamper::fact::WatchFact;
@@ -142,6 +143,8 @@ pub enum Event {
     },
     /// What a session that is to end leaves to the next one was read. → `commands::carrying`
     SessionEnding(Box<SessionEnding>),
+    /// A task of a sealed session that is to go on was looked for.
+    SealedTaskRead(Box<SealedTaskRead>),
     /// What stays when the session is deleted was found out. → `deletion`
     DeletionAsked(DeletionAsked),
     /// A session was deleted for good, as far as it could be. → `deletion`
@@ -216,6 +219,7 @@ impl Event {
             Self::SettingsKept(_) => "settings_kept",
             Self::BlocksRewritten { .. } => "blocks_rewritten",
             Self::SessionEnding(_) => "session_ending",
+            Self::SealedTaskRead(_) => "sealed_task_read",
             Self::DeletionAsked(_) => "deletion_asked",
             Self::DeletionDone(_) => "deletion_done",
             Self::Gate(_) => "gate",

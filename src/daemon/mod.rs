@@ -165,6 +165,7 @@ mod reloads;
 mod reminders;
 mod rendering;
 mod renderings;
+pub mod reopening;
 pub mod reply;
 mod rollover;
 mod rules_reading;

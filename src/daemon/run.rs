@@ -168,6 +168,7 @@ impl Daemon {
             Event::SettingsRead(read) => self.on_settings_read(*read),
             Event::SettingsKept(kept) => self.on_settings_kept(*kept),
             Event::SessionEnding(ending) => self.on_session_ending(*ending),
+            Event::SealedTaskRead(found) => self.on_sealed_task_read(*found),
             Event::DeletionAsked(asked) => self.on_deletion_asked(asked),
             Event::DeletionDone(done) => self.on_deletion_done(done),
             Event::Gate(fact) => self.on_gate(fact),

@@ -36,6 +36,8 @@ pub enum WorkBeside {
     ManagedBlocks,
     /// What a session that is to end leaves to the next one is read.
     Carrying,
+    /// A task of a sealed session is read.
+    SealedTask,
     /// What stays when a session is deleted is found out.
     KeptTexts,
     /// The rest of a session is deleted.
@@ -63,6 +65,7 @@ impl WorkBeside {
             Self::Settings => "reading or writing the settings",
             Self::ManagedBlocks => "writing the instruction files",
             Self::Carrying => "reading what the session leaves",
+            Self::SealedTask => "reading a task of a sealed session",
             Self::KeptTexts => "reading what stays of the session",
             Self::Deletion => "deleting the rest of the session",
             Self::Gate => "running a gate",
@@ -79,6 +82,7 @@ impl WorkBeside {
             Self::Settings => "settings_failed",
             Self::ManagedBlocks => "managed_blocks_failed",
             Self::Carrying => "carrying_failed",
+            Self::SealedTask => "sealed_task_failed",
             Self::KeptTexts => "kept_texts_failed",
             Self::Deletion => "deletion_failed",
             Self::Gate => "gate_failed",

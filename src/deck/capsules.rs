@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use ctxrelay_ui::model::{CapsuleAlong, CapsuleLine, CapsuleStanding, CapsuleView, Level};
+use ctxrelay_ui::model::{
+    CapsuleAlong, CapsuleRows, CapsuleStanding, CapsuleView, FoundSnippet, Level,
+};
 use ctxrelay_ui::{Effect, Msg};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::{AbortHandle, spawn_blocking};
@@ -11,7 +13,7 @@ use tokio::task::{AbortHandle, spawn_blocking};
 use super::perform::agent_of;
 use crate::client::Client;
 use crate::core::agent::Agent;
-use crate::core::capsule::{CapsuleDraft, Freshness};
+use crate::core::capsule::{CapsuleDraft, FoundText, Freshness};
 use crate::core::id::{CapsuleId, RuntimeSession, Seq};
 use crate::wire::control::{Command, HandoffParams, Reply, StatedValue, TaskChange, TaskParams};
 
@@ -21,22 +23,25 @@ type OfOne<T> = Arc<dyn Fn(&str) -> Result<T, String> + Send + Sync>;
 /// As [`OfOne`], into this file.
 type ExportOne = Arc<dyn Fn(&str, &str, CapsuleAlong) -> Result<Vec<String>, String> + Send + Sync>;
 
-/// As [`OfOne`], for this agent; and what a person has to be told of it.
-type HandoffOfOne =
-    Arc<dyn Fn(&str, Agent) -> Result<(HandoffParams, Vec<String>), String> + Send + Sync>;
+/// As [`OfOne`], for this agent and with what was said before; and what a person has to be told of it.
+type HandoffOfOne = Arc<
+    dyn Fn(&str, Agent, &[FoundText]) -> Result<(HandoffParams, Vec<String>), String> + Send + Sync,
+>;
 
 /// What the disk has of them, and what is written there; all of it slow.
 #[derive(Clone)]
 pub struct CapsuleAccess {
     /// The pair that the operator acts for.
     pub runtime_session: RuntimeSession,
-    /// All of them, the latest first.
-    pub list: Arc<dyn Fn() -> Result<Vec<CapsuleLine>, String> + Send + Sync>,
+    /// The latest of them, and how many there are.
+    pub list: Arc<dyn Fn() -> Result<CapsuleRows, String> + Send + Sync>,
     /// One of them.
     pub read: OfOne<CapsuleView>,
     /// Writes one into a new file, named from the project's folder; where it is, its digest, and what
     /// went along or did not.
     pub export: ExportOne,
+    /// What was said before about the same as one of them.
+    pub alike: OfOne<Vec<FoundText>>,
     /// The handoff that gives one to an agent.
     pub handoff: HandoffOfOne,
     /// Keeps the capsule of a task that was closed or handed over, as it is now.
@@ -68,6 +73,7 @@ impl CapsuleAccess {
         let is_read = match effect {
             Effect::ReadCapsules | Effect::ReadCapsule { .. } => true,
             Effect::ExportCapsule { .. }
+            | Effect::FindAlike { .. }
             | Effect::HandCapsule { .. }
             | Effect::EditCapsule { .. }
             | Effect::CloseCapsule { .. } => false,
@@ -100,8 +106,13 @@ impl CapsuleAccess {
                 let said = beside(move || export(&name, &file, along)).await;
                 vec![said.map_or_else(failed, |lines| Msg::Exported { id, lines })]
             }
-            Effect::HandCapsule { id, to } => {
-                let said = self.hand(id, agent_of(to), operator).await;
+            Effect::FindAlike { id } => vec![self.alike(id).await],
+            Effect::HandCapsule { id, to, found } => {
+                let found = found.into_iter().map(|found| FoundText {
+                    text: found.text,
+                    cited: found.cited,
+                });
+                let said = self.hand(id, agent_of(to), found.collect(), operator).await;
                 vec![said.map_or_else(failed, told)]
             }
             Effect::EditCapsule { id, before, after } => {
@@ -129,9 +140,28 @@ impl CapsuleAccess {
         Msg::Capsule { id, read }
     }
 
-    async fn hand(&self, id: String, to: Agent, operator: &Client) -> Result<String, String> {
+    async fn alike(&self, id: String) -> Msg {
+        let (alike, name) = (Arc::clone(&self.alike), id.clone());
+        let found = beside(move || alike(&name)).await;
+        let found = found.map(|found| {
+            let found = found.into_iter().map(|found| FoundSnippet {
+                text: found.text,
+                cited: found.cited,
+            });
+            found.collect()
+        });
+        Msg::Alike { id, found }
+    }
+
+    async fn hand(
+        &self,
+        id: String,
+        to: Agent,
+        found: Vec<FoundText>,
+        operator: &Client,
+    ) -> Result<String, String> {
         let (handoff, name) = (Arc::clone(&self.handoff), id.clone());
-        let (params, remarks) = beside(move || handoff(&name, to)).await?;
+        let (params, remarks) = beside(move || handoff(&name, to, &found)).await?;
         let sent = match operator.call(Command::Handoff(params)).await {
             Ok(Reply::Sent(sent)) => sent,
             Ok(_) => return Err("the daemon answers something else".to_owned()),

@@ -53,6 +53,7 @@ pub(super) fn listed(number: u64, words: String, page: FoundPage) -> ui::FoundEn
 fn found_row(found: FoundHit) -> ui::FoundRow {
     let task = (found.kind == FoundIn::Capsule).then(|| ui::FoundTask {
         id: found.hit.id.to_string(),
+        title: found.title.unwrap_or_default(),
         standing: found.freshness.map(standing),
         is_foreign: found.foreign,
     });

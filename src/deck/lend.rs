@@ -90,6 +90,7 @@ pub(super) fn keep(missed: &mut Vec<Msg>, msg: Msg) {
             | Msg::Finding { .. }
             | Msg::Capsules(_)
             | Msg::Capsule { .. }
+            | Msg::Alike { .. }
             | Msg::Exported { .. }
             | Msg::OwnFiles(_)
     );

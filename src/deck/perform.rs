@@ -201,6 +201,7 @@ pub(super) async fn perform(
         | Effect::ReadCapsules
         | Effect::ReadCapsule { .. }
         | Effect::ExportCapsule { .. }
+        | Effect::FindAlike { .. }
         | Effect::HandCapsule { .. }
         | Effect::CloseCapsule { .. }
         | Effect::EditCapsule { .. }

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use super::dirs::{ProjectDirs, exists, make_private_dir, read_private, write_private};
 use super::file_lock::wait_for_lock;
-use ctxrelay_core::id::CapsuleId;
-use ctxrelay_core::wire::capsule::FILE_BYTES_MAX;
+use ctxrelay_core::id::{CapsuleId, SessionId};
+use ctxrelay_core::wire::capsule::{self, FILE_BYTES_MAX};
 
 /// The folder of those from elsewhere.
 const FOREIGN: &str = "foreign";
@@ -28,7 +28,7 @@ pub enum CapsuleOwner {
 }
 
 /// A file in the folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeptCapsule {
     /// Whose it is.
     pub owner: CapsuleOwner,
@@ -140,28 +140,43 @@ impl Capsules {
 
     /// The files that there are: the project's own, then those from elsewhere, each by id.
     pub fn files(&self) -> Vec<KeptCapsule> {
-        let mut files = Vec::new();
-        for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
-            files.extend(self.ids(owner).into_iter().filter_map(|id| {
-                let found = self.path(owner, &id)?.symlink_metadata().ok()?;
-                let stamp = format!(
-                    "{} {} {}.{}",
-                    found.ino(),
-                    found.len(),
-                    found.ctime(),
-                    found.ctime_nsec()
-                );
-                Some(KeptCapsule { owner, id, stamp })
-            }));
-        }
-        files
+        let owners = [CapsuleOwner::Project, CapsuleOwner::Foreign];
+        let of = |owner| {
+            let ids = self.ids(owner).into_iter();
+            ids.filter_map(move |id| self.file(owner, id))
+        };
+        owners.into_iter().flat_map(of).collect()
     }
 
-    /// The files of the project's own tasks, which go when its record does: all of them.
-    pub fn own_files(&self) -> Vec<PathBuf> {
+    /// The files of the project's own tasks, all of them, in no order.
+    pub fn own_files(&self) -> Vec<KeptCapsule> {
         let ids = self.all_ids(CapsuleOwner::Project);
-        let paths = ids.filter_map(|id| self.path(CapsuleOwner::Project, &id));
-        paths.collect()
+        ids.filter_map(|id| self.file(CapsuleOwner::Project, id))
+            .collect()
+    }
+
+    fn file(&self, owner: CapsuleOwner, id: CapsuleId) -> Option<KeptCapsule> {
+        let found = self.path(owner, &id)?.symlink_metadata().ok()?;
+        let stamp = format!(
+            "{} {} {}.{}",
+            found.ino(),
+            found.len(),
+            found.ctime(),
+            found.ctime_nsec()
+        );
+        Some(KeptCapsule { owner, id, stamp })
+    }
+
+    /// Whether something of one of these sessions may stand in a file: what is no capsule may hold
+    /// anything.
+    pub fn may_speak_of(&self, file: &KeptCapsule, sessions: &[SessionId]) -> bool {
+        let bytes = self.read(file.owner, &file.id).ok().flatten();
+        let capsule = bytes.and_then(|bytes| capsule::read(&bytes).ok());
+        capsule.is_none_or(|capsule| {
+            let mut cited = capsule.refs();
+            sessions.contains(&capsule.origin.session)
+                || cited.any(|(_, line)| sessions.contains(&line.session))
+        })
     }
 
     fn folder(&self, owner: CapsuleOwner) -> PathBuf {
@@ -206,7 +221,8 @@ mod tests {
         }
         let own = capsules.own_files();
         assert_eq!(own.len(), 1);
-        let mode = own[0].metadata().unwrap().permissions().mode();
+        let path = capsules.path(own[0].owner, &own[0].id).unwrap();
+        let mode = path.metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let odd = CapsuleId::new("../../config");
         assert_eq!(capsules.read(CapsuleOwner::Project, &odd).unwrap(), None);

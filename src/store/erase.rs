@@ -3,14 +3,14 @@
 //! What was written before is not written over: on an SSD or a file system that copies on write
 //! nobody could promise what that does. Knows files; the rows of the queue are the queue's.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::blobs::Blobs;
-use super::capsules::Capsules;
+use super::capsules::{Capsules, KeptCapsule};
 use super::dirs::{ProjectDirs, exists};
 use super::ledger;
 use super::work_folders::WorkFolders;
@@ -44,7 +44,7 @@ pub fn is_there(dirs: &ProjectDirs, session: &SessionId) -> bool {
 
 /// Deletes a session that no daemon has open: its ledger wherever it lies, the archived segments
 /// that it was compacted from, what was set aside of them, the long texts that no other session
-/// speaks of, and what is derived from the current record.
+/// speaks of, the capsules that were kept of it, and what is derived from the current record.
 ///
 /// Goes on past what cannot be deleted and reports it. Can be asked again after a crash: the
 /// session's own file, which names the segments, goes last.
@@ -54,27 +54,40 @@ pub fn erase(dirs: &ProjectDirs, session: &SessionId, keep: &SessionId) -> Erase
     erase_knowing(dirs, session, keep, texts_of_others(dirs, session))
 }
 
-/// The long texts that stay when a session is deleted.
+/// The long texts and the kept capsules that stay when a session is deleted.
 #[derive(Debug)]
 pub struct KeptTexts {
     /// The session that is to be deleted.
     pub session: SessionId,
     /// Their names, or why they are not known: then all of them stay.
     names: Result<HashSet<String>, String>,
+    /// The project's own capsules as they lay there then, and whether each is of other sessions.
+    capsules: HashMap<KeptCapsule, bool>,
 }
 
-/// The long texts that sessions speak of which have ended before this one. Reads all of their
-/// files, which may take long. As true when this session is deleted, if no other one has ended
-/// meanwhile.
+/// The long texts that sessions speak of which have ended before this one, and the capsules that were
+/// kept in them. Reads all of their files, which may take long. As true when this session is
+/// deleted, if no other one has ended meanwhile.
 pub fn texts_of_others(dirs: &ProjectDirs, session: &SessionId) -> KeptTexts {
+    let mut capsules = HashMap::new();
     let names = if SessionId::is_well_formed(session.as_str()) {
-        let names = spoken_of(dirs, &segments(dirs, session));
+        let segments = segments(dirs, session);
+        let kept = Capsules::of(dirs);
+        let files = kept.own_files().into_iter();
+        capsules.extend(files.map(|file| {
+            let stays = !kept.may_speak_of(&file, &segments);
+            (file, stays)
+        }));
+        let names = spoken_of(dirs, &segments);
         names.map_err(|(path, error)| unreadable(&path, &error))
     } else {
         Err(format!("{session} is no session"))
     };
-    let session = session.clone();
-    KeptTexts { session, names }
+    KeptTexts {
+        session: session.clone(),
+        names,
+        capsules,
+    }
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> String {
@@ -102,6 +115,7 @@ pub fn erase_knowing(
         .into_iter()
         .filter(|segment| segment != keep)
         .collect();
+    erase_capsules(dirs, &segments, &texts, &mut erased);
     erase_texts(dirs, keep, texts, &mut erased);
     if let Ok(found) = fs::read_dir(&dirs.state) {
         for file in found.flatten() {
@@ -110,9 +124,6 @@ pub fn erase_knowing(
                 remove(&file.path(), &mut erased);
             }
         }
-    }
-    for file in Capsules::of(dirs).own_files() {
-        remove(&file, &mut erased);
     }
     match WorkFolders::of(dirs).remove() {
         Ok(removed) => erased.removed += removed,
@@ -176,6 +187,30 @@ pub(super) fn predecessor_of(path: &Path) -> Option<Predecessor> {
         ControlFlow::Break(())
     });
     found
+}
+
+/// Removes the kept capsules that tell of the deleted session, and those that nobody can read. Few
+/// were written since all were looked at.
+fn erase_capsules(
+    dirs: &ProjectDirs,
+    segments: &[SessionId],
+    texts: &KeptTexts,
+    erased: &mut Erased,
+) {
+    let kept = Capsules::of(dirs);
+    for file in kept.own_files() {
+        let known = texts.capsules.get(&file).copied();
+        if known.unwrap_or_else(|| !kept.may_speak_of(&file, segments)) {
+            continue;
+        }
+        match kept.remove(file.owner, &file.id) {
+            Ok(()) => erased.removed += 1,
+            Err(error) => erased.left.push(format!(
+                "the capsule {} could not be deleted: {error}",
+                file.id
+            )),
+        }
+    }
 }
 
 /// Removes the long texts that only the deleted session speaks of, and those that nobody does: they

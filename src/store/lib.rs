@@ -27,6 +27,7 @@ pub mod published;
 pub mod publisher;
 pub mod queue;
 pub mod registry;
+pub mod sealed_way;
 pub mod search;
 pub mod secrets;
 pub mod sentinel;

@@ -3,8 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
+use ctxrelay::core::capsule::Capsule;
 use serde_json::{Value, json};
 
+use crate::support::fake_gh::comment;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 use crate::support::ws::RpcSocket;
@@ -135,12 +137,32 @@ fn a_task_is_opened_worked_on_shown_and_closed() {
 }
 
 #[test]
-fn an_agents_shell_and_a_pipe_open_close_and_export_nothing() {
+fn an_agents_shell_and_a_pipe_change_no_task_and_no_review() {
     let project = Project::new();
     let _daemon = project.daemon();
     let id = login(&project);
     let out = project.base().join("out.json");
     let out = out.to_str().unwrap();
+    // From elsewhere, and a review.
+    let file = project.base().join("afar.json");
+    done(&project, &["export", &id, "-o", file.to_str().unwrap()]);
+    let afar = fs::read_to_string(&file).unwrap();
+    let mut afar: Capsule = serde_json::from_str(&afar.replace(&id, "cap_00000000000a")).unwrap();
+    afar.origin.lines.clear();
+    fs::write(&file, ctxrelay::wire::capsule::write(&afar).unwrap().0).unwrap();
+    let file = file.to_str().unwrap();
+    let review = project.base().join("review.json");
+    fs::write(&review, json!([comment(1, "P1: it is wrong")]).to_string()).unwrap();
+    let review = review.to_str().unwrap();
+    let import = ["review", "import", "--from", "file", review];
+    let mut pty = Pty::spawn(&project.ctxrelay(import));
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    let world = || {
+        let findings = project.run(["review", "list", "--json"]);
+        (listed(&project), findings.expect_success().json())
+    };
+    let (before, entries) = (world(), project.ledger().len());
+    let finding = "gh:rc:1";
     for args in [
         vec!["capsule", "new", "Mine"],
         vec!["capsule", "use", &id],
@@ -148,22 +170,50 @@ fn an_agents_shell_and_a_pipe_open_close_and_export_nothing() {
         vec!["capsule", "close", &id],
         vec!["capsule", "reopen", &id],
         vec!["capsule", "export", &id, "-o", out],
+        vec!["capsule", "import", file, "--apply"],
+        vec!["capsule", "handoff", &id, "--to", "codex", "--send"],
+        vec!["review", "import", "--from", "file", review],
+        vec!["review", "dismiss", finding, "--reason", "not so"],
+        vec!["review", "resolve", finding],
     ] {
         let piped = project.run(args.iter().copied());
         assert_eq!(piped.code(), 5, "{args:?} from a pipe");
-        let shell = project
-            .ctxrelay(args.iter().copied())
-            .env("CLAUDECODE", "1");
-        assert_eq!(Pty::spawn(&shell).wait_exit(), 5, "{args:?} from an agent");
+        for name in ["CLAUDECODE", "CODEX_SANDBOX"] {
+            let shell = project.ctxrelay(args.iter().copied()).env(name, "1");
+            let mut pty = Pty::spawn(&shell);
+            assert_eq!(pty.wait_exit(), 5, "{args:?} with {name}: {}", pty.screen());
+            assert!(pty.screen().contains("only the operator"), "{args:?}");
+        }
     }
     for role in ["claude", "codex"] {
-        let params = json!({"change": {"open": {"title": "forged"}}});
-        let refused = agent(&project, role)
-            .call("task/change", params)
-            .unwrap_err();
-        assert_eq!(refused.data["code"], "operator_only");
+        for (method, change) in [
+            ("task/change", json!({"open": {"title": "forged"}})),
+            ("task/change", json!({"use": {"task": id}})),
+            ("task/change", json!({"close": {"task": id}})),
+            ("task/change", json!({"reopen": {"task": id}})),
+            (
+                "task/change",
+                json!({"edit": {"task": id, "title": "Mine"}}),
+            ),
+            (
+                "task/change",
+                json!({"import": {"task": "cap_00000000000a", "digest": afar.digest}}),
+            ),
+            ("review/change", json!({"resolve": {"finding": finding}})),
+            (
+                "review/change",
+                json!({"dismiss": {"finding": finding, "reason": "not so"}}),
+            ),
+        ] {
+            let params = json!({ "change": change });
+            let refused = agent(&project, role).call(method, params).unwrap_err();
+            assert_eq!(refused.data["code"], "operator_only", "{method} {change}");
+        }
     }
-    assert_eq!(listed(&project).len(), 1);
+    assert_eq!(world(), before);
+    let recorded = project.ledger().split_off(entries);
+    let is_ours = |entry: &&Value| entry["source"] == "human";
+    assert_eq!(recorded.iter().find(is_ours), None);
     assert!(!fs::exists(out).unwrap());
 }
 
@@ -346,7 +396,7 @@ fn what_is_not_intact_is_refused_with_its_place_and_keeps_nothing() {
         "schema",
     );
     // Somebody who makes a digest anew still cannot make the lines anew.
-    let mut forged: ctxrelay::core::capsule::Capsule = serde_json::from_str(&text).unwrap();
+    let mut forged: Capsule = serde_json::from_str(&text).unwrap();
     forged.decisions[0].text = "tokens live for ever".to_owned();
     let (bytes, _) = ctxrelay::wire::capsule::write(&forged).unwrap();
     refused(&bytes, "decisions[0]");

@@ -113,6 +113,52 @@ fn a_task_is_exported_handed_over_and_closed_from_the_deck() {
 }
 
 #[test]
+fn what_was_said_before_goes_along_as_far_as_it_is_ticked() {
+    let project = Project::new();
+    let mut deck = deck(&project, "");
+    // Said for another task, which is over.
+    let id = capsule(&project)["id"].as_str().unwrap().to_owned();
+    let run = |args: &[&str]| {
+        let words = ["capsule"].iter().chain(args).copied();
+        let mut pty = Pty::spawn(&project.ctxrelay(words));
+        assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    };
+    run(&["new", "Bake a cake", "--goal", "a cake"]);
+    let mut claude = project.control_of("claude").unwrap();
+    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
+    claude.expect("hello", hello);
+    for text in ["the login needs a cake", "no login without candles"] {
+        let said = json!({"agent": "claude", "kind": "decision", "text": text});
+        claude.expect("note/append", said);
+    }
+    run(&["use", &id]);
+    deck.type_text("hjjjj");
+    deck.press(Key::Enter);
+    deck.wait_for_text("what goes along to Codex?");
+    deck.wait_for_text("[ ] ");
+    // Whichever stands first.
+    deck.type_text(" ");
+    deck.wait_for_text("[x] ");
+    let shown = deck.screen();
+    let row = |mark: &str| {
+        let line = shown.lines().find(|line| line.contains(mark)).unwrap();
+        ["the login needs a cake", "no login without candles"]
+            .into_iter()
+            .find(|text| line.contains(text))
+    };
+    let (ticked, left) = (row("[x] ").expect(&shown), row("[ ] ").expect(&shown));
+    assert_ne!(ticked, left);
+    deck.press(Key::Enter);
+    deck.wait_for_text("handed to Codex as entry");
+    let entries = project.ledger();
+    let handed = entries.iter().find(|entry| entry["type"] == "handoff");
+    let said = handed.expect("a handoff")["content"].as_str().unwrap();
+    assert!(said.contains("Said before, elsewhere"), "{said}");
+    assert!(said.contains(&format!("claude] {ticked}")), "{said}");
+    assert!(!said.contains(left), "{said}");
+}
+
+#[test]
 fn changes_and_outputs_go_along_where_that_is_chosen() {
     let project = Project::new();
     project.write("src/login.rs", "one\ntwo\n");

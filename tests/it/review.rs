@@ -7,6 +7,7 @@ use std::time::Duration;
 use ctxrelay::adapters::gh::{Gh, GhFault};
 use serde_json::{Value, json};
 
+use crate::search_everywhere::clear;
 use crate::support::fake_gh::{FakeGh, comment};
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
@@ -695,4 +696,25 @@ fn a_finding_is_named_to_the_agents_claimed_by_one_and_blocks_until_the_person_r
     assert_eq!(told(&project), kept);
     daemon.stop();
     assert_eq!(told(&project), kept);
+}
+
+#[test]
+fn what_the_operator_does_not_count_stays_so_in_the_session_that_follows() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let file = project.base().join("review.json");
+    let comments = json!([comment(1, HIGH), comment(2, "P1: it is wrong")]);
+    std::fs::write(&file, comments.to_string()).unwrap();
+    let import = ["import", "--from", "file", file.to_str().unwrap()];
+    done(&project, &import);
+    done(&project, &["dismiss", "gh:rc:2", "--reason", "it is right"]);
+    clear(&project, false);
+    assert_eq!(told(&project), ["gh:rc:2 high dismissed"]);
+    done(&project, &import);
+    assert_eq!(
+        told(&project),
+        ["gh:rc:1 high open", "gh:rc:2 high dismissed"]
+    );
+    let shown = project.run(["review", "show", "gh:rc:2", "--json"]);
+    assert_eq!(shown.expect_success().json()["reason"], "it is right");
 }

@@ -1,6 +1,8 @@
 //! [`Effect`]: what the deck wants done. It does nothing itself.
 
-use crate::model::{Agent, CapsuleAlong, Chips, EntryPlace, Party, SearchScope, TimelineWish};
+use crate::model::{
+    Agent, CapsuleAlong, Chips, EntryPlace, FoundSnippet, Party, SearchScope, TimelineWish,
+};
 use crate::notification::NotificationSettings;
 use crate::passphrase::Passphrase;
 
@@ -266,12 +268,19 @@ pub enum Effect {
         /// What goes along.
         along: CapsuleAlong,
     },
+    /// Look for what was said before about the same as a task, and give it by [`crate::Msg::Alike`].
+    FindAlike {
+        /// Which.
+        id: String,
+    },
     /// Hand this task to an agent, as a handoff of the operator's. Asked before.
     HandCapsule {
         /// Which.
         id: String,
         /// To whom.
         to: Agent,
+        /// What was said before that goes along.
+        found: Vec<FoundSnippet>,
     },
     /// The person edited what is said of a task: each change is an entry of theirs.
     EditCapsule {

@@ -39,6 +39,8 @@ pub enum KeyContext {
     Findings,
     /// The tasks that can travel, and one of them.
     Capsules,
+    /// What is ticked before it goes along.
+    Ticks,
     /// A line to type in.
     Input,
     /// A search being typed.
@@ -51,7 +53,7 @@ pub enum KeyContext {
 
 impl KeyContext {
     /// All, in the order of the help.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Global,
         Self::Agents,
         Self::Timeline,
@@ -62,6 +64,7 @@ impl KeyContext {
         Self::Messages,
         Self::Findings,
         Self::Capsules,
+        Self::Ticks,
         Self::Entry,
         Self::Agent,
         Self::Composer,
@@ -96,6 +99,7 @@ impl KeyContext {
             Self::Messages => "messages",
             Self::Findings => "findings",
             Self::Capsules => "capsules",
+            Self::Ticks => "ticks",
             Self::Input => "input",
             Self::Search => "search",
             Self::Chips => "chips",
@@ -119,6 +123,7 @@ impl KeyContext {
             Self::Messages => "Ambiguous messages",
             Self::Findings => "Review findings",
             Self::Capsules => "Tasks that can travel",
+            Self::Ticks => "What goes along with a task",
             Self::Input => "A line to type in",
             Self::Search => "The search",
             Self::Chips => "What is shown",

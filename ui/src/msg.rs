@@ -3,8 +3,8 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::model::{
-    Agent, CapsuleLine, CapsuleView, DeckView, EntryPlace, Field, FindingView, FoundEntries, Level,
-    RecoveryView, RulesView, ThreadView, WorkView,
+    Agent, CapsuleRows, CapsuleView, DeckView, EntryPlace, Field, FindingView, FoundEntries,
+    FoundSnippet, Level, RecoveryView, RulesView, ThreadView, WorkView,
 };
 use crate::own_files::OwnFiles;
 
@@ -46,7 +46,15 @@ pub enum Msg {
     Recovery(Result<Box<RecoveryView>, String>),
     /// The tasks, or why they cannot be read; asked for by [`crate::Effect::ReadCapsules`], and told
     /// again when one was changed from here.
-    Capsules(Result<Vec<CapsuleLine>, String>),
+    Capsules(Result<CapsuleRows, String>),
+    /// What was said before about the same as a task, or why it cannot be looked for; asked for by
+    /// [`crate::Effect::FindAlike`].
+    Alike {
+        /// The task.
+        id: String,
+        /// What goes along once it is ticked.
+        found: Result<Vec<FoundSnippet>, String>,
+    },
     /// What a task's capsule says, asked for by [`crate::Effect::ReadCapsule`].
     Capsule {
         /// Which.

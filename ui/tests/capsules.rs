@@ -1,6 +1,8 @@
 //! Tasks that can travel: what a key wants of the caller, and what it does not do.
 
-use ctxrelay_ui::model::{Agent, CapsuleAlong, CapsuleLine, CapsuleView};
+use ctxrelay_ui::model::{
+    Agent, CapsuleAlong, CapsuleLine, CapsuleRows, CapsuleView, FoundSnippet,
+};
 use ctxrelay_ui::scenes::{keys, pair_at_work, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
@@ -30,7 +32,7 @@ fn deck() -> Deck {
     update(&mut deck, Msg::Resize(SIZE.0, SIZE.1));
     update(&mut deck, Msg::View(Box::new(pair_at_work())));
     assert_eq!(keys(&mut deck, "T"), [Effect::ReadCapsules]);
-    update(&mut deck, Msg::Capsules(Ok(rows())));
+    update(&mut deck, Msg::Capsules(Ok(rows().into())));
     deck
 }
 
@@ -70,8 +72,61 @@ fn nothing_is_handed_over_before_it_is_chosen_to_whom() {
     let handed = Effect::HandCapsule {
         id: "cap_1".to_owned(),
         to: Agent::Codex,
+        found: Vec::new(),
     };
     assert_eq!(keys(&mut deck, "hjj<enter>"), [handed]);
+}
+
+#[test]
+fn what_was_said_before_goes_along_as_far_as_it_is_ticked() {
+    let mut deck = deck();
+    let id = "cap_1".to_owned();
+    let looked = Effect::FindAlike { id: id.clone() };
+    assert_eq!(keys(&mut deck, "hjjjj<enter>"), [looked]);
+    assert_eq!(keys(&mut deck, "<space><enter>"), [], "it is not found yet");
+    let said = |text: &str| FoundSnippet {
+        text: text.to_owned(),
+        cited: "session_1, entry 7, claude".to_owned(),
+    };
+    let found = Ok(["one", "two", "three"].map(said).to_vec());
+    update(
+        &mut deck,
+        Msg::Alike {
+            id: id.clone(),
+            found,
+        },
+    );
+    let shown = terminal(&deck, SIZE).backend().to_string();
+    assert!(shown.contains("[ ] one") && shown.contains("entry 7, claude"));
+    keys(&mut deck, "<space>j<space><space>j<space>");
+    let shown = terminal(&deck, SIZE).backend().to_string();
+    for row in ["[x] one", "[ ] two", "[x] three"] {
+        assert!(shown.contains(row), "{shown}");
+    }
+    let handed = |found: &[&str]| Effect::HandCapsule {
+        id: "cap_1".to_owned(),
+        to: Agent::Codex,
+        found: found.iter().map(|text| said(text)).collect(),
+    };
+    assert_eq!(keys(&mut deck, "<enter>"), [handed(&["one", "three"])]);
+    // Nothing of it without a tick, and nothing at all once it was left.
+    keys(&mut deck, "hjjjj<enter>");
+    let found = Ok(vec![said("one")]);
+    update(&mut deck, Msg::Alike { id, found });
+    assert_eq!(keys(&mut deck, "<esc>"), []);
+    keys(&mut deck, "hjjjj<enter>");
+    let (id, found) = ("cap_1".to_owned(), Ok(vec![said("one")]));
+    update(&mut deck, Msg::Alike { id, found });
+    assert_eq!(keys(&mut deck, "<enter>"), [handed(&[])]);
+}
+
+#[test]
+fn of_more_tasks_than_are_listed_their_number_is_said() {
+    let mut deck = deck();
+    let (rows, total) = (rows(), 1_312);
+    update(&mut deck, Msg::Capsules(Ok(CapsuleRows { rows, total })));
+    let shown = terminal(&deck, SIZE).backend().to_string();
+    assert!(shown.contains("the first 3 of 1 312"), "{shown}");
 }
 
 #[test]
@@ -157,6 +212,6 @@ fn the_cursor_stays_on_its_task_when_the_list_is_read_again() {
     keys(&mut deck, "j");
     let mut again = rows();
     again.insert(0, row("cap_0", "newer"));
-    update(&mut deck, Msg::Capsules(Ok(again)));
+    update(&mut deck, Msg::Capsules(Ok(again.into())));
     assert_eq!(keys(&mut deck, "<enter>"), [read_of("cap_2")]);
 }

@@ -200,11 +200,13 @@ fn answer(page: FoundPage, cursors: Vec<String>, unsearched: u64) -> ToolResult 
 
 /// One hit, and the line that says it in plain text.
 fn told(found: FoundHit) -> (Value, String) {
+    // What only is kept agents can write.
+    let is_foreign = found.foreign || found.unvouched;
     let FoundHit { kind, hit, .. } = found;
     let snippet = excerpt(&hit.snippet, SNIPPET_CHARS);
     let (place, whole) = match kind {
         FoundIn::Record => (String::new(), json!(whole_entry(&hit.id))),
-        FoundIn::Capsule if found.foreign => (format!("{}, from elsewhere, ", hit.id), json!(null)),
+        FoundIn::Capsule if is_foreign => (format!("{}, from elsewhere, ", hit.id), json!(null)),
         FoundIn::Capsule => (format!("{}, ", hit.id), json!(null)),
         // What is whole there the operator can show.
         FoundIn::Archive => (format!("{}, ", hit.place()), json!(null)),
@@ -234,7 +236,7 @@ fn told(found: FoundHit) -> (Value, String) {
     if let Some(author) = review {
         told["review_by"] = json!(author);
     }
-    if found.foreign {
+    if is_foreign {
         told["foreign"] = json!(true);
     }
     (told, line)
@@ -265,6 +267,8 @@ mod tests {
             hit,
             freshness: None,
             foreign: false,
+            unvouched: false,
+            title: None,
         }
     }
 

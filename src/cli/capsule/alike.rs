@@ -2,6 +2,7 @@
 
 use crate::cli::context::CliContext;
 use crate::cli::exit::Failure;
+use crate::cli::ledger::search::noted;
 use crate::cli::search::{LocalRetriever, find_alike};
 use crate::core::capsule::FoundText;
 use crate::wire::search::FoundHit;
@@ -14,7 +15,11 @@ pub(super) fn chosen(
     yes: bool,
     take: impl Fn(&FoundHit) -> Option<FoundText>,
 ) -> Result<Vec<FoundText>, Failure> {
-    let found = find_alike(&LocalRetriever(context), words, take)?;
+    let retriever = LocalRetriever {
+        setting: &context.setting,
+        note: &noted(context),
+    };
+    let found = find_alike(&retriever, words, take)?;
     if found.is_empty() {
         context.out.note("nothing was found that goes along");
         return Ok(found);

@@ -159,7 +159,7 @@ fn of_sealed(context: &CliContext, task: &CapsuleId, failure: Failure) -> Failur
     });
     let why = match is_of_this {
         true => format!("it is older than the last {TASKS_CLOSED_MAX} tasks that were closed"),
-        false => "it was closed in a session that is sealed".to_owned(),
+        false => "no sealed session that the record leads back to ended with it closed".to_owned(),
     };
     Failure::state(
         "sealed_task",

@@ -4,17 +4,20 @@ use std::sync::Arc;
 
 use ctxrelay_ui::model as ui;
 
+use super::LISTED;
 use super::check::why;
 use super::export::{file_name, went_along, with_along, write};
-use super::handoff::as_handoff;
+use super::handoff::{as_handoff, goes_along};
 use super::maker::{CapsuleMaker, MadeCapsule};
 use super::show::sections;
 use crate::adapters::capsules_now::Along;
 use crate::cli::exit::Failure;
 use crate::cli::operator;
+use crate::cli::search::{LocalRetriever, find_alike};
 use crate::core::agent::Agent;
 use crate::core::capsule::{
-    CapsuleDraft, CapsuleStatus, Freshness, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering,
+    CapsuleDraft, CapsuleStatus, FoundText, Freshness, RENDER_CHARS_MAX, RenderTarget, RenderTerms,
+    Rendering,
 };
 use crate::deck::capsules::{CapsuleAccess, standing};
 use crate::host::ProjectContext;
@@ -24,7 +27,8 @@ use crate::wire::control::HandoffParams;
 /// Of this project.
 pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
     let of = || setting.clone();
-    let (list, read, export, hand, keep) = (of(), of(), of(), of(), of());
+    let (list, read, export, like) = (of(), of(), of(), of());
+    let (hand, keep) = (of(), of());
     // Hints name options of the commands.
     let said = |failure: Failure| failure.message;
     CapsuleAccess {
@@ -32,15 +36,18 @@ pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
         list: Arc::new(move || rows(&list).map_err(said)),
         read: Arc::new(move |id| view(&read, id).map_err(said)),
         export: Arc::new(move |id, file, along| exported(&export, id, file, along).map_err(said)),
-        handoff: Arc::new(move |id, to| handoff(&hand, id, to).map_err(said)),
+        alike: Arc::new(move |id| alike(&like, id).map_err(said)),
+        handoff: Arc::new(move |id, to, found| handoff(&hand, id, to, found).map_err(said)),
         keep: Arc::new(move |id| kept(&keep, id).map_err(said)),
     }
 }
 
-fn rows(setting: &ProjectContext) -> Result<Vec<ui::CapsuleLine>, Failure> {
+fn rows(setting: &ProjectContext) -> Result<ui::CapsuleRows, Failure> {
     let maker = CapsuleMaker::open(setting)?;
-    let ids = maker.ids().into_iter();
-    let rows = ids.map(|id| match maker.standing(&id) {
+    let mut ids = maker.ids();
+    let total = ids.len() as u64;
+    ids.truncate(LISTED as usize);
+    let rows = ids.into_iter().map(|id| match maker.standing(&id) {
         Ok((made, freshness)) => row(&maker, setting, &made, freshness),
         Err(failure) => ui::CapsuleLine {
             id: id.to_string(),
@@ -48,7 +55,8 @@ fn rows(setting: &ProjectContext) -> Result<Vec<ui::CapsuleLine>, Failure> {
             ..ui::CapsuleLine::default()
         },
     });
-    Ok(rows.collect())
+    let rows = rows.collect();
+    Ok(ui::CapsuleRows { rows, total })
 }
 
 fn row(
@@ -126,10 +134,24 @@ fn exported(
     Ok(lines)
 }
 
+/// What the person may have go along, as `handoff --hydrate` has it.
+fn alike(setting: &ProjectContext, id: &str) -> Result<Vec<FoundText>, Failure> {
+    let maker = CapsuleMaker::open(setting)?;
+    let made = maker.named(id)?;
+    let retriever = LocalRetriever {
+        setting,
+        note: &|_| (),
+    };
+    find_alike(&retriever, &made.capsule.title, |hit| {
+        goes_along(&maker, &made.capsule, hit)
+    })
+}
+
 fn handoff(
     setting: &ProjectContext,
     id: &str,
     to: Agent,
+    found: &[FoundText],
 ) -> Result<(HandoffParams, Vec<String>), Failure> {
     let maker = CapsuleMaker::open(setting)?;
     let made = maker.named(id)?;
@@ -143,7 +165,7 @@ fn handoff(
         freshness,
         is_foreign: made.owner == CapsuleOwner::Foreign,
         chars_max: RENDER_CHARS_MAX,
-        found: &[],
+        found,
     };
     let rendering = Rendering::of(&made.capsule, terms);
     let params = as_handoff(setting, to, &made.capsule, &rendering);

@@ -15,12 +15,13 @@ use crate::cli::operator;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::search::found_text;
 use crate::core::agent::Agent;
-use crate::core::capsule::{Capsule, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering};
-use crate::core::id::CapsuleId;
+use crate::core::capsule::{
+    Capsule, FoundText, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering,
+};
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::control::{Command, HandoffParams, Reply, Sent};
-use crate::wire::search::{FoundHit, FoundIn};
+use crate::wire::search::FoundHit;
 
 /// Arguments of `capsule handoff`.
 #[derive(Debug, clap::Args)]
@@ -90,10 +91,7 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
         Some(words) => {
             let words = words.as_deref().unwrap_or(&made.capsule.title);
             chosen(context, words, args.yes, |hit| {
-                // It leaves beside the capsule, and tells as little of this machine.
-                let masked = |text: &str| maker.masked(text);
-                let goes_along = !is_of(&made.capsule, hit) && is_vouched(&maker, hit);
-                goes_along.then(|| found_text(hit).whole_words().each(masked))
+                goes_along(&maker, &made.capsule, hit)
             })?
         }
     };
@@ -163,15 +161,16 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
     context.out.report(Report::new(&value, text))
 }
 
-/// Whether the record vouches for what was found in a kept file. Of its own tasks what it says itself
-/// is found.
-fn is_vouched(maker: &CapsuleMaker, found: &FoundHit) -> bool {
-    let id = CapsuleId::new(found.hit.id.as_str());
-    found.kind != FoundIn::Capsule
-        || maker.world.tasks.contains_key(&id)
-        || maker.named(id.as_str()).is_ok_and(|made| {
-            made.is_vouched && found.foreign == (made.owner == CapsuleOwner::Foreign)
-        })
+/// What was found as it goes along with a capsule; none of what does not.
+pub(super) fn goes_along(
+    maker: &CapsuleMaker,
+    capsule: &Capsule,
+    hit: &FoundHit,
+) -> Option<FoundText> {
+    // It leaves beside the capsule, and tells as little of this machine.
+    let masked = |text: &str| maker.masked(text);
+    let goes_along = !is_of(capsule, hit) && maker.vouches_for(hit);
+    goes_along.then(|| found_text(hit).whole_words().each(masked))
 }
 
 /// Whether the capsule itself has it.

@@ -67,8 +67,8 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         Err(bad) if args.apply => return Err(not_intact(&bad)),
         Err(bad) => return refused(context, &bad),
     };
-    let vouched = Vouched::of(context, &capsule, args.ledger.as_deref())?;
     let maker = CapsuleMaker::open(&context.setting)?;
+    let vouched = Vouched::of(context, &maker.world, &capsule, args.ledger.as_deref())?;
     let before = maker.kept.read(CapsuleOwner::Foreign, &capsule.id).ok();
     let before = before.flatten().filter(|before| before != bytes);
     let applied = args.apply && apply(context, &maker, &capsule, bytes)?;

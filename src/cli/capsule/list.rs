@@ -2,27 +2,45 @@
 
 use serde_json::{Value, json};
 
+use super::CapsuleListArgs;
 use super::check::tone;
 use super::maker::{CapsuleMaker, MadeCapsule};
 use crate::cli::context::CliContext;
-use crate::cli::exit::CliOutcome;
+use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::cli::words::short;
+use crate::cli::words::{count, short};
 use crate::core::capsule::Freshness;
 use crate::store::capsules::CapsuleOwner;
 
 /// How much of a title fits its line, in characters.
 const TITLE_CHARS: usize = 60;
 
-pub(super) fn run(context: &CliContext) -> CliOutcome {
+pub(super) fn run(context: &CliContext, args: &CapsuleListArgs) -> CliOutcome {
     let maker = CapsuleMaker::open(&context.setting)?;
     let current = maker.world.current_task(&context.setting.runtime_session);
     let current = current.map(|task| task.id.clone());
-    let ids = maker.ids();
+    let mut ids = maker.ids();
+    let total = ids.len();
+    let before = match &args.after {
+        None => 0,
+        Some(cursor) => ids
+            .iter()
+            .position(|id| id.as_str() == cursor)
+            .map(|at| at + 1)
+            .ok_or_else(|| {
+                Failure::invalid(
+                    format!("`{cursor}` is no cursor"),
+                    "use the `cursor` of the page before",
+                )
+            })?,
+    };
+    ids.drain(..before);
+    ids.truncate(args.limit as usize);
+    let cursor = ids.last().filter(|_| before + ids.len() < total);
     let mut rows = Vec::new();
     let mut text = ReportText::new();
-    if ids.is_empty() {
+    if total == 0 {
         text.note("no tasks; open one with `ctxrelay capsule new TITLE`");
     }
     for id in &ids {
@@ -39,7 +57,16 @@ pub(super) fn run(context: &CliContext) -> CliOutcome {
             }
         }
     }
-    let value = json!({"capsules": rows, "cursor": null});
+    if total > ids.len() {
+        let (from, to) = (before + 1, before + ids.len());
+        let all = count(total as u64, "task", "tasks");
+        let more = cursor.map(|cursor| format!("; more with --after {cursor}"));
+        text.note(format!(
+            "{from} to {to} of {all}{}",
+            more.unwrap_or_default()
+        ));
+    }
+    let value = json!({"capsules": rows, "cursor": cursor, "total": total});
     context.out.report(Report::new(&value, text))
 }
 

@@ -4,16 +4,17 @@ use std::io;
 
 use serde_json::{Value, json};
 
+use super::LogArgs;
 use super::maker::CapsuleMaker;
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::cli::words::{now_ms, short, time};
-use crate::core::entry::Predecessor;
-use crate::core::id::{CapsuleId, SessionId};
+use crate::cli::words::{count, now_ms, short, time};
+use crate::core::id::CapsuleId;
 use crate::store::ledger::{EntryFilter, Reading, Stored};
+use crate::store::sealed_way::way_back;
 
 /// How many entries are read at once.
 const PAGE: usize = 500;
@@ -24,9 +25,12 @@ const SESSIONS_MAX: usize = 100;
 /// How much of an entry's text fits its line, in characters.
 const TEXT_CHARS: usize = 90;
 
-pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
-    let id = CapsuleMaker::open(&context.setting)?.id_of(name)?;
-    let entries = entries(context, &id)?;
+pub(super) fn run(context: &CliContext, args: &LogArgs) -> CliOutcome {
+    let id = CapsuleMaker::open(&context.setting)?.id_of(&args.id)?;
+    let mut entries = entries(context, &id)?;
+    let total = entries.len();
+    let earlier = total.saturating_sub(args.limit as usize);
+    let entries = entries.split_off(earlier);
     let mut text = ReportText::new();
     if entries.is_empty() {
         text.note("nothing was recorded for it here");
@@ -43,36 +47,49 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
             (Tone::Plain, &said),
         ]);
     }
+    if earlier > 0 {
+        let all = count(total as u64, "entry", "entries");
+        text.note(format!(
+            "the latest {} of {all}: `--limit {total}` shows all",
+            entries.len()
+        ));
+    }
     let entries: Vec<Value> = entries.iter().map(Stored::to_value).collect();
-    let value = json!({"id": id, "entries": entries});
+    let value = json!({"id": id, "entries": entries, "total": total});
     context.out.report(Report::new(&value, text))
 }
 
 /// Oldest first, through the sealed sessions that this one follows; what was carried on counts
 /// where it stood first.
 fn entries(context: &CliContext, id: &CapsuleId) -> Result<Vec<Stored>, Failure> {
-    let mut sessions = Vec::new();
-    let mut next = disk::current_reading(&context.setting)?;
-    while let Some(reading) = next.take() {
-        let (mut found, before) =
-            of_session(&reading, id).map_err(|error| disk::unreadable(reading.path(), &error))?;
-        if let Some(before) = before.filter(|_| sessions.len() < SESSIONS_MAX) {
-            next = sealed(context, &before.session_id);
-            if next.is_some() {
-                found.retain(|stored| stored.entry.carried.is_none());
+    let of_task = |reading: &Reading| {
+        of_session(reading, id).map_err(|error| disk::unreadable(reading.path(), &error))
+    };
+    let Some(current) = disk::current_reading(&context.setting)? else {
+        return Ok(Vec::new());
+    };
+    let mut sessions = vec![of_task(&current)?];
+    let way = way_back(&context.setting.dirs, current.snapshot());
+    for reached in way.take(SESSIONS_MAX) {
+        let reached = match reached {
+            Ok(reached) => reached,
+            Err(session) => {
+                context.out.note(&format!(
+                    "the log begins behind {session}: that session is not as it was sealed"
+                ));
+                break;
             }
+        };
+        let reading = disk::reading(&context.setting, reached.session_id.as_str())?;
+        if let Some(later) = sessions.last_mut() {
+            later.retain(|stored| stored.entry.carried.is_none());
         }
-        sessions.push(found);
+        sessions.push(of_task(&reading)?);
     }
     Ok(sessions.into_iter().rev().flatten().collect())
 }
 
-/// A session that is not there any more ends the log.
-fn sealed(context: &CliContext, session: &SessionId) -> Option<Reading> {
-    disk::reading(&context.setting, session.as_str()).ok()
-}
-
-fn of_session(reading: &Reading, id: &CapsuleId) -> io::Result<(Vec<Stored>, Option<Predecessor>)> {
+fn of_session(reading: &Reading, id: &CapsuleId) -> io::Result<Vec<Stored>> {
     let mut found = Vec::new();
     let mut from = None;
     loop {
@@ -81,7 +98,7 @@ fn of_session(reading: &Reading, id: &CapsuleId) -> io::Result<(Vec<Stored>, Opt
         found.extend(of_task.filter(|stored| stored.entry.task().as_ref() == Some(id)));
         from = page.next;
         if from.is_none() {
-            return Ok((found, reading.snapshot().predecessor.clone()));
+            return Ok(found);
         }
     }
 }

@@ -3,12 +3,13 @@
 //! Agents can write where they are kept. Of a task that the record knows a kept file is taken as far
 //! as the record says the same; one from elsewhere only as it was imported.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::sealed_record::{SealedRecord, TasksClosed};
 use super::sealed_says::SealedSays;
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow, KeptSays};
 use crate::cli::disk;
@@ -21,7 +22,9 @@ use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::host::ProjectContext;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::config;
+use crate::store::sealed_way::reached;
 use crate::wire::capsule::{self, BadCapsule, check_lines};
+use crate::wire::search::{FoundHit, FoundIn};
 
 /// A capsule with its bytes.
 #[derive(Debug)]
@@ -36,9 +39,6 @@ pub(in crate::cli) struct MadeCapsule {
     pub(super) is_vouched: bool,
 }
 
-/// The record of a session that is sealed; none where there is none.
-type SealedRecord = Option<Rc<CapsulesNow>>;
-
 /// What is needed to make capsules and to hold them against the work tree.
 pub(in crate::cli) struct CapsuleMaker {
     pub(super) world: Arc<Snapshot>,
@@ -49,7 +49,9 @@ pub(in crate::cli) struct CapsuleMaker {
     path: PathBuf,
     setting: ProjectContext,
     /// The one that was asked for last: each may be long.
-    sealed: RefCell<Option<(SessionId, SealedRecord)>>,
+    sealed: RefCell<Option<(SessionId, Option<Rc<SealedRecord>>)>>,
+    /// The record's tasks at their close; read when one is needed that its state does not know.
+    closed: OnceCell<Option<TasksClosed>>,
 }
 
 impl CapsuleMaker {
@@ -76,6 +78,7 @@ impl CapsuleMaker {
             path,
             setting: setting.clone(),
             sealed: RefCell::default(),
+            closed: OnceCell::new(),
         })
     }
 
@@ -139,9 +142,15 @@ impl CapsuleMaker {
         Ok(own?.map(|mut own| {
             own.owner = CapsuleOwner::Foreign;
             own.is_vouched = false;
-            own.remarks.push(format!(
-                "no record here says what this says of {id}: it is kept here, and nobody vouches for it"
-            ));
+            let why = match self.is_apart(&own.capsule.origin.session) {
+                true => format!(
+                    "the record does not lead back to the session that this names of {id}, or that \
+                     session is not as it was sealed"
+                ),
+                false => format!("no record here says what this says of {id}"),
+            };
+            own.remarks
+                .push(format!("{why}: it is kept here, and nobody vouches for it"));
             own
         }))
     }
@@ -152,43 +161,53 @@ impl CapsuleMaker {
     }
 
     fn session_says(&self, capsule: &Capsule) -> KeptSays {
-        let has_all = |record: &CapsulesNow| record.has_all(capsule).unwrap_or(KeptSays::Else);
         if check_lines(capsule).is_err() {
             return KeptSays::Else;
         }
         let session = &capsule.origin.session;
         if self.world.session_id.as_ref() == Some(session) {
-            return has_all(&self.now);
+            return self.current_says(capsule);
         }
-        let file = disk::session_file(&self.setting.dirs, session.as_str());
-        let known = file
-            .ok()
-            .and_then(|file| SealedSays::of(&capsule.digest, &file));
+        let file = reached(&self.setting.dirs, &self.world, session);
+        let known = file.and_then(|file| SealedSays::of(&capsule.digest, &file));
         let ask = || {
-            self.sealed(session)
-                .as_deref()
-                .map_or(KeptSays::Else, has_all)
+            let sealed = self.sealed(session);
+            sealed.map_or(KeptSays::Else, |sealed| sealed.says(capsule))
         };
         known.map_or(KeptSays::Else, |known| known.or_ask(ask))
     }
 
-    fn sealed(&self, session: &SessionId) -> SealedRecord {
+    /// Of a task that is too old for the state of the record.
+    fn current_says(&self, capsule: &Capsule) -> KeptSays {
+        let has_all = self.now.has_all(capsule).unwrap_or(KeptSays::Else);
+        if has_all == KeptSays::Else {
+            return has_all;
+        }
+        let read = || TasksClosed::read(self.path.clone()).ok();
+        let says = SealedSays::of_chain(&capsule.digest).or_ask(|| {
+            let closed = self.closed.get_or_init(read).as_ref();
+            let says = closed.and_then(|closed| closed.says(&self.now, capsule).ok());
+            says.unwrap_or(KeptSays::Else)
+        });
+        has_all.min(says)
+    }
+
+    /// Whether a session lies here that the record does not lead back to.
+    fn is_apart(&self, session: &SessionId) -> bool {
+        let dirs = &self.setting.dirs;
+        self.world.session_id.as_ref() != Some(session)
+            && disk::session_file(dirs, session.as_str()).is_ok()
+            && reached(dirs, &self.world, session).is_none()
+    }
+
+    fn sealed(&self, session: &SessionId) -> Option<Rc<SealedRecord>> {
         let mut sealed = self.sealed.borrow_mut();
         if let Some((open, record)) = &*sealed
             && open == session
         {
             return record.clone();
         }
-        let record = disk::reading(&self.setting, session.as_str()).ok();
-        let record = record.map(|reading| {
-            Rc::new(CapsulesNow::new(
-                self.setting.dirs.root.clone(),
-                Arc::default(),
-                Vec::new(),
-                Arc::clone(&self.redactor),
-                move |seq| reading.read(seq),
-            ))
-        });
+        let record = SealedRecord::open(&self.setting, &self.redactor, session).map(Rc::new);
         *sealed = Some((session.clone(), record.clone()));
         record
     }
@@ -218,6 +237,17 @@ impl CapsuleMaker {
             bytes: masked.bytes,
             ..kept
         })
+    }
+
+    /// Whether the record vouches for what was found in a kept file. Of its own tasks what it says
+    /// itself is found.
+    pub(in crate::cli) fn vouches_for(&self, found: &FoundHit) -> bool {
+        let id = CapsuleId::new(found.hit.id.as_str());
+        found.kind != FoundIn::Capsule
+            || self.world.tasks.contains_key(&id)
+            || self.named(id.as_str()).is_ok_and(|made| {
+                made.is_vouched && found.foreign == (made.owner == CapsuleOwner::Foreign)
+            })
     }
 
     /// A text without what a capsule would not tell.

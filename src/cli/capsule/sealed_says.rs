@@ -1,11 +1,11 @@
 //! [`SealedSays`]: what sealed sessions say of capsules, remembered for the life of the process.
 
 use std::collections::HashMap;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::adapters::capsules_now::KeptSays;
+use crate::store::sealed_way::FileStamp;
 
 /// More than a project keeps capsules; beyond that they are all asked for anew.
 const REMEMBERED_MAX: usize = 10_000;
@@ -17,8 +17,7 @@ static SAID: LazyLock<Mutex<HashMap<SealedSays, KeptSays>>> = LazyLock::new(Mute
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct SealedSays {
     digest: String,
-    file: (u64, u64, u64),
-    changed: (i64, i64),
+    file: FileStamp,
 }
 
 impl SealedSays {
@@ -27,9 +26,16 @@ impl SealedSays {
         let found = file.metadata().ok()?;
         Some(Self {
             digest: digest.to_owned(),
-            file: (found.dev(), found.ino(), found.len()),
-            changed: (found.ctime(), found.ctime_nsec()),
+            file: FileStamp::from(&found),
         })
+    }
+
+    /// Of one that names a place in a record which is as it says: what stands before that stays.
+    pub(super) fn of_chain(digest: &str) -> Self {
+        Self {
+            digest: digest.to_owned(),
+            file: FileStamp::default(),
+        }
     }
 
     /// What the session says of the capsule: `ask` where that was not asked before.

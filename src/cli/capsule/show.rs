@@ -92,6 +92,7 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
     let left = left.map(|left| format!("{} of {}: {}", left.count, left.what, left.how));
     let sections = [
         ("Goal", one(&capsule.goal)),
+        ("Goal as agents say it", said(&capsule.agent_goals)),
         ("Outcome", one(&capsule.outcome)),
         ("Constraints", said(&capsule.constraints)),
         ("Decisions", said(&capsule.decisions)),

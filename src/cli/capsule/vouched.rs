@@ -8,8 +8,10 @@ use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::core::capsule::Capsule;
 use crate::core::id::{Seq, SessionId};
+use crate::core::snapshot::Snapshot;
 use crate::store::head;
 use crate::store::ledger;
+use crate::store::sealed_way::reached;
 use crate::wire::line;
 
 /// What vouches for the cited lines.
@@ -21,6 +23,8 @@ pub(super) enum Vouched {
     NoLines,
     /// Their record is not here.
     NoRecord,
+    /// A record of that name is here, and this project's own does not lead back to it.
+    Apart,
     /// A record of that name is here, and does not verify or does not have them.
     NotThere,
 }
@@ -33,6 +37,7 @@ impl Vouched {
     /// When `ledger` cannot be read.
     pub(super) fn of(
         context: &CliContext,
+        world: &Snapshot,
         capsule: &Capsule,
         ledger: Option<&Path>,
     ) -> Result<Self, Failure> {
@@ -50,9 +55,9 @@ impl Vouched {
         for (session, lines) in by_session {
             let path = match ledger {
                 Some(path) => path.to_owned(),
-                None => match own(context, &session) {
-                    Some(path) => path,
-                    None => return Ok(Self::NoRecord),
+                None => match own(context, world, &session) {
+                    Ok(path) => path,
+                    Err(why) => return Ok(why),
                 },
             };
             let has_all = has_all(context, &path, &lines);
@@ -70,13 +75,24 @@ impl Vouched {
             Self::Anchored => "the cited lines stand in a record that verifies",
             Self::NoLines => "it cites no line of a record with its text",
             Self::NoRecord => "the record that it cites is not here; --ledger names the sender's",
+            Self::Apart => {
+                "a session of that name lies here, and the record does not lead back to it, or it \
+                 is not as it was sealed"
+            }
             Self::NotThere => "the record does not verify, or does not have the cited lines",
         }
     }
 }
 
-fn own(context: &CliContext, session: &SessionId) -> Option<PathBuf> {
-    disk::session_file(&context.setting.dirs, session.as_str()).ok()
+/// The file of a session of this project's own.
+fn own(context: &CliContext, world: &Snapshot, session: &SessionId) -> Result<PathBuf, Vouched> {
+    let dirs = &context.setting.dirs;
+    let file = disk::session_file(dirs, session.as_str());
+    let file = file.map_err(|_| Vouched::NoRecord)?;
+    if world.session_id.as_ref() == Some(session) {
+        return Ok(file);
+    }
+    reached(dirs, world, session).ok_or(Vouched::Apart)
 }
 
 /// One reading of the whole file: what it does not verify is not looked for in it.

@@ -156,6 +156,7 @@ mod tests {
             at_ms: 1_000,
             cause: ReloadCause::Compacted,
             way: ReloadWay::Inject,
+            turn: 3,
             step: ReloadStep::NotGiven { why },
         };
         let told = "compacted, by inject, entry 7: not given: thread not found: T";

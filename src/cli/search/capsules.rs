@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::adapters::capsules_now::CapsulesNow;
+use crate::cli::capsule::maker::CapsuleMaker;
 use crate::cli::connect::{self, DaemonFound, runtime, unexpected};
 use crate::cli::disk;
 use crate::cli::exit::Failure;
@@ -13,7 +13,6 @@ use crate::client::{Client, ClientError};
 use crate::core::capsule::Freshness;
 use crate::core::id::CapsuleId;
 use crate::core::redact::Redactor;
-use crate::core::snapshot::Snapshot;
 use crate::host::ProjectContext;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::search::{CapsuleRequest, search_capsules};
@@ -52,16 +51,14 @@ async fn by_daemon(client: &Client, params: &SearchParams) -> Result<Option<Foun
     }
 }
 
-/// Says of each task how what last went out of it stands to the work tree of now.
-pub(super) fn stand(setting: &ProjectContext, hits: &mut [FoundHit]) {
+/// Says of each task how what last went out of it stands to the work tree of now, and whether
+/// anybody vouches for it.
+pub(super) fn stand(setting: &ProjectContext, hits: &mut [FoundHit]) -> Result<(), Failure> {
+    if hits.iter().all(|it| it.kind != FoundIn::Capsule) {
+        return Ok(());
+    }
+    let maker = CapsuleMaker::open(setting)?;
     let kept = Capsules::of(&setting.dirs);
-    let now = CapsulesNow::new(
-        setting.dirs.root.clone(),
-        Arc::new(Snapshot::default()),
-        Vec::new(),
-        Arc::new(Redactor::new()),
-        |_| Ok(None),
-    );
     for found in hits.iter_mut().filter(|it| it.kind == FoundIn::Capsule) {
         let id = CapsuleId::new(found.hit.id.as_str());
         let owner = match found.foreign {
@@ -72,10 +69,15 @@ pub(super) fn stand(setting: &ProjectContext, hits: &mut [FoundHit]) {
             // Nothing of it went out: it is of the tree of now.
             Ok(None) => Some(Freshness::Fresh),
             // What is kept of a task may be no capsule any more; the record still tells of it.
-            Ok(Some(bytes)) => capsule::read(&bytes).ok().map(|kept| now.compare(&kept).0),
+            Ok(Some(bytes)) => capsule::read(&bytes)
+                .ok()
+                .map(|kept| maker.compare(&kept).0),
             Err(_) => None,
         };
+        found.unvouched = !maker.vouches_for(found);
+        found.foreign |= found.unvouched;
     }
+    Ok(())
 }
 
 #[cfg(test)]

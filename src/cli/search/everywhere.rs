@@ -34,7 +34,8 @@ impl<'a> Everywhere<'a> {
         })
     }
 
-    /// As [`Self::page`], and how each task stands to the work tree.
+    /// As [`Self::page`], and how each task stands to the work tree, and whether
+    /// anybody vouches for it.
     pub(super) fn standing_page(
         &self,
         kinds: &[FoundIn],
@@ -42,7 +43,7 @@ impl<'a> Everywhere<'a> {
         after: Option<&str>,
     ) -> Result<FoundPage, Failure> {
         let mut page = self.page(kinds, limit, after)?;
-        capsules::stand(self.setting, &mut page.hits);
+        capsules::stand(self.setting, &mut page.hits)?;
         Ok(page)
     }
 

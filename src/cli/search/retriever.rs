@@ -1,10 +1,9 @@
 //! [`Retriever`]: where something that helps with a task is looked for.
 
 use super::everywhere::Everywhere;
-use crate::cli::context::CliContext;
 use crate::cli::exit::Failure;
-use crate::cli::ledger::search::noted;
 use crate::core::capsule::FoundText;
+use crate::host::ProjectContext;
 use crate::wire::search::{FoundHit, FoundIn};
 
 /// How much of the name of a review's author is told, in characters.
@@ -37,13 +36,17 @@ pub trait Retriever {
 }
 
 /// The record, sealed sessions and tasks of this project.
-pub struct LocalRetriever<'a>(pub &'a CliContext);
+pub struct LocalRetriever<'a> {
+    /// The project.
+    pub setting: &'a ProjectContext,
+    /// Is told what is left out.
+    pub note: &'a dyn Fn(&str),
+}
 
 impl Retriever for LocalRetriever<'_> {
     fn find(&self, words: &str) -> Result<Vec<FoundHit>, Failure> {
         let places = [FoundIn::Capsule, FoundIn::Record, FoundIn::Archive];
-        let note = noted(self.0);
-        let everywhere = Everywhere::new(&self.0.setting, &note, words.to_owned())?;
+        let everywhere = Everywhere::new(self.setting, self.note, words.to_owned())?;
         Ok(everywhere.page(&places, HITS_MAX, None)?.hits)
     }
 }
@@ -152,6 +155,8 @@ mod tests {
             },
             freshness: None,
             foreign: false,
+            unvouched: false,
+            title: None,
         }
     }
 

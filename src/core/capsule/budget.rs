@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use super::{Capsule, CapsuleLeftOut};
+use super::{AGENT_GOALS, Capsule, CapsuleLeftOut};
 
 /// The most of a capsule without its patch, its outputs and its cited lines, in bytes.
 pub const CAPSULE_BYTES_MAX: usize = 32_000;
@@ -28,15 +28,16 @@ impl CapsuleBudget<'_> {
     /// The capsule with what there is room for, and the count of what there is not. What it counts
     /// already stays counted.
     ///
-    /// Weights, heaviest first: goal, constraints, runs (those that did not pass first), decisions,
-    /// next steps, questions, hypothesis, files, handoffs, findings, assumptions, gates that were
-    /// not run. Of a list the latest are kept first, of the findings the worst, which stand first.
+    /// Weights, heaviest first: goal, those of agents, constraints, runs (those that did not pass
+    /// first), decisions, next steps, questions, hypothesis, files, handoffs, findings, assumptions,
+    /// gates that were not run. Of a list the latest are kept first, of the findings the worst, which stand first.
     pub fn fit(&self, full: Capsule) -> Capsule {
         let mut room = self.bytes_max.saturating_sub(self.frame(&full));
         let mut fitted = full;
         let mut left = Vec::new();
         let Capsule {
             goal,
+            agent_goals,
             constraints,
             decisions,
             assumptions,
@@ -52,6 +53,7 @@ impl CapsuleBudget<'_> {
         } = &mut fitted;
         let room = &mut room;
         left.push(("goal", keep_one(goal, room)));
+        left.push((AGENT_GOALS, keep(agent_goals, room, |_| 0)));
         left.push(("constraints", keep(constraints, room, |_| 0)));
         let rank = |passed| u8::from(passed);
         left.push((
@@ -111,6 +113,7 @@ impl CapsuleBudget<'_> {
     fn frame(&self, full: &Capsule) -> usize {
         let mut frame = Capsule {
             goal: None,
+            agent_goals: Vec::new(),
             constraints: Vec::new(),
             decisions: Vec::new(),
             assumptions: Vec::new(),
@@ -144,8 +147,12 @@ impl CapsuleBudget<'_> {
             CITED_LINES,
         ];
         // Every figure at its longest.
-        let all = names.map(|what| self.line(what, u64::MAX));
-        frame.left_out.extend(all);
+        let names = names.into_iter();
+        // Of a section that most have not, only where it is.
+        let names = names.chain((!full.agent_goals.is_empty()).then_some(AGENT_GOALS));
+        frame
+            .left_out
+            .extend(names.map(|what| self.line(what, u64::MAX)));
         bytes(&frame) + DIGEST_BYTES
     }
 }

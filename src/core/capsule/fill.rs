@@ -72,6 +72,7 @@ impl CapsuleSources<'_> {
             });
         }
         capsule.goal = task.goal.as_ref().map(cite);
+        capsule.agent_goals = all(&task.agent_goals);
         capsule.hypothesis = task.hypothesis.as_ref().map(cite);
         capsule.constraints = all(&task.constraints);
         capsule.decisions = all(&task.decisions);

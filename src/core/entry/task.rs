@@ -1,5 +1,7 @@
 //! [`TaskRecord`]: what the operator does with a task that can travel.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -42,6 +44,10 @@ pub struct TaskRecord {
     pub step: TaskStep,
     /// The handoff that it began with.
     pub handoff: Option<EntryId>,
+    /// Of one that is carried on: how many of each list had no room where it was before, by its name
+    /// in a capsule.
+    #[serde(default)]
+    pub dropped: BTreeMap<String, u64>,
 }
 
 impl TaskStep {
@@ -51,6 +57,7 @@ impl TaskStep {
             task,
             step: self,
             handoff: None,
+            dropped: BTreeMap::new(),
         })
     }
 }

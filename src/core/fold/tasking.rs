@@ -26,6 +26,7 @@ pub(super) fn fold_task(world: &mut Snapshot, entry: &Entry, record: &TaskRecord
         (TaskStep::Opened, None) if has_room && CapsuleId::is_well_formed(id.as_str()) => {
             let title = brief(&entry.content);
             let mut task = TaskSnapshot::new(id.clone(), title, entry.seq, entry.timestamp_ms);
+            task.dropped.clone_from(&record.dropped);
             begin_with(world, record, &mut task);
             world.tasks.insert(id.clone(), task);
         }
@@ -117,6 +118,8 @@ pub(super) fn work_of_task(world: &mut Snapshot, entry: &Entry) {
         return;
     };
     touch(task, entry);
+    // What entries that are carried on drop again was counted where they stood first.
+    let dropped = entry.carried.as_ref().map(|_| task.dropped.clone());
     match &entry.kind {
         EntryKind::Note { note, .. } => take_note(task, StatedText::of(entry, turn), *note),
         EntryKind::Handoff(_) => {
@@ -147,6 +150,9 @@ pub(super) fn work_of_task(world: &mut Snapshot, entry: &Entry) {
         }
         _ => {}
     }
+    if let Some(dropped) = dropped {
+        task.dropped = dropped;
+    }
 }
 
 fn touch(task: &mut TaskSnapshot, entry: &Entry) {
@@ -170,7 +176,7 @@ fn settle_handoffs(world: &mut Snapshot, entry: &Entry) {
 
 fn take_note(task: &mut TaskSnapshot, said: StatedText, kind: NoteKind) {
     match kind {
-        NoteKind::Goal => replace(&mut task.goal, said),
+        NoteKind::Goal => take_goal(task, said),
         NoteKind::Hypothesis => replace(&mut task.hypothesis, said),
         NoteKind::Constraint => list(task, "constraints", said, |task| &mut task.constraints),
         NoteKind::Decision => list(task, "decisions", said, |task| &mut task.decisions),
@@ -186,6 +192,33 @@ fn take_note(task: &mut TaskSnapshot, said: StatedText, kind: NoteKind) {
             task.next_steps.retain(|step| step.by != said.by);
         }
         NoteKind::Plan | NoteKind::Blocker | NoteKind::Note => {}
+    }
+}
+
+/// What the operator says is to be reached stands; what agents say of it stands below, as theirs.
+fn take_goal(task: &mut TaskSnapshot, said: StatedText) {
+    let is_operators = |said: &StatedText| said.by == Party::Human;
+    let stands = |old: &StatedText| is_operators(old) || old.pinned;
+    if !is_operators(&said) && task.goal.as_ref().is_some_and(stands) {
+        return take_agent_goal(task, said);
+    }
+    let before = task.goal.clone().filter(|old| !is_operators(old));
+    let is_new_owner = is_operators(&said);
+    replace(&mut task.goal, said);
+    if let Some(before) = before.filter(|_| is_new_owner) {
+        take_agent_goal(task, before);
+    }
+}
+
+/// The latest of each agent.
+fn take_agent_goal(task: &mut TaskSnapshot, said: StatedText) {
+    let goals = &mut task.agent_goals;
+    let at = goals.iter().position(|old| old.by == said.by);
+    let mut place = at.and_then(|at| goals.remove(at));
+    replace(&mut place, said);
+    goals.extend(place);
+    while goals.len() > TASK_ITEMS_MAX {
+        goals.pop_front();
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FindingSnapshot, Snapshot};
+use super::{FindingSnapshot, FindingState, Snapshot};
 use crate::agent::Party;
 use crate::continuity::StatedText;
 use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq};
@@ -43,6 +43,9 @@ pub struct TaskSnapshot {
     pub end: Option<TaskEnd>,
     /// What is to be reached.
     pub goal: Option<StatedText>,
+    /// What agents say is to be reached, where the operator said it: each one's latest.
+    #[serde(default)]
+    pub agent_goals: VecDeque<StatedText>,
     /// What is taken to be the cause.
     pub hypothesis: Option<StatedText>,
     /// What must hold, oldest first, as all lists here.
@@ -150,6 +153,7 @@ impl TaskSnapshot {
             updated_ms: at_ms,
             end: None,
             goal: None,
+            agent_goals: VecDeque::new(),
             hypothesis: None,
             constraints: VecDeque::new(),
             decisions: VecDeque::new(),
@@ -172,6 +176,7 @@ impl TaskSnapshot {
     pub fn stated(&self) -> impl Iterator<Item = &StatedText> {
         let single = [&self.goal, &self.hypothesis];
         let listed = [
+            &self.agent_goals,
             &self.constraints,
             &self.decisions,
             &self.assumptions,
@@ -190,7 +195,8 @@ impl Snapshot {
     }
 
     /// The entries that make the open tasks what they are, the latest run of each gate among them and
-    /// without those of handoffs; and those that tell of imported capsules, whose files stay.
+    /// without those of handoffs; and those that tell of imported capsules, whose files stay, and of
+    /// findings that the operator does not count, which another import would bring back.
     pub fn entries_of_open_tasks(&self) -> BTreeSet<Seq> {
         let mut entries = BTreeSet::new();
         if self.open_tasks().next().is_some() {
@@ -208,6 +214,9 @@ impl Snapshot {
         let current = self.current_tasks.values();
         entries.extend(current.map(|current| current.seq));
         entries.extend(self.imported.values().map(|imported| imported.seq));
+        let findings = self.findings.values();
+        let dismissed = findings.filter(|finding| finding.state == FindingState::Dismissed);
+        entries.extend(dismissed.flat_map(FindingSnapshot::entries));
         entries
     }
 

@@ -46,6 +46,8 @@ impl PlaceFound {
                 hit,
                 freshness: None,
                 foreign: false,
+                unvouched: false,
+                title: None,
             };
             (found, cursor)
         });
@@ -194,6 +196,8 @@ mod tests {
             },
             freshness: None,
             foreign: false,
+            unvouched: false,
+            title: None,
         }
     }
 

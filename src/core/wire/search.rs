@@ -118,7 +118,7 @@ pub enum FoundIn {
 impl FoundHit {
     /// Whether somebody wrote it who is neither the operator nor one of the agents here.
     pub fn is_strangers(&self) -> bool {
-        self.foreign || self.hit.review.is_some()
+        self.foreign || self.unvouched || self.hit.review.is_some()
     }
 }
 
@@ -142,6 +142,13 @@ pub struct FoundHit {
     /// Of a capsule: the record does not vouch for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
+    /// Of a capsule: what was found stands in a kept file alone, and neither the record nor an import
+    /// that it tells of vouches for the file.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unvouched: bool,
+    /// Of a capsule: its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
 /// What was found in several places: capsules, then the current session, then the others, youngest

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::core::agent::{Agent, Party};
 use crate::core::carried::CarriedEntry;
 use crate::core::delivery::DeliveryWay;
-use crate::core::entry::{DeliveryResult, Entry, EntryKind, Fate, LifecycleEvent};
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, Fate, LifecycleEvent, TaskStep};
 use crate::core::id::{EntryId, Seq};
 use crate::core::signing::{ActSignature, OperatorAct};
 use crate::core::snapshot::Snapshot;
@@ -98,6 +98,12 @@ impl Daemon {
                 answered: asks(&entry) && !is_open_question(self.recorder.world(), &entry.id),
             });
             entry.seq = Seq(0);
+            if let EntryKind::Task(record) = &mut entry.kind
+                && record.step == TaskStep::Opened
+                && let Some(task) = self.recorder.world().tasks.get(&record.task)
+            {
+                record.dropped.clone_from(&task.dropped);
+            }
             entries.push(entry);
         }
         Ok(entries)

@@ -1,14 +1,18 @@
 //! Tasks that can travel: the operator opens one, makes it the current one, and closes it.
 
+use std::io;
+
 use super::checks::{ID_CHARS_MAX, check_marker, check_text, not_found, shortened};
+use super::ledger::unreadable;
 use crate::core::agent::Party;
 use crate::core::entry::{
     Entry, EntryKind, NoteKind, TASK, TASK_ONLY, TaskRecord, TaskStep, imported_words,
 };
-use crate::core::id::{CapsuleId, EntryId, RuntimeSession};
+use crate::core::id::{CapsuleId, EntryId, RuntimeSession, Seq};
 use crate::core::snapshot::{Snapshot, TASKS_OPEN_MAX, TaskSnapshot};
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Daemon;
+use crate::daemon::reopening::SealedTask;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{
     Refusal, RefusalCode, Reply, STATED_MAX, StatedValue, TITLE_CHARS_MAX, TaskChange, TaskChanged,
@@ -22,20 +26,59 @@ const LIST: &str = "see `ctxrelay capsule list`";
 impl Daemon {
     pub(super) fn change_task(&mut self, conn: ConnId, params: TaskParams, reply: ReplySender) {
         let session = self.runtime_session(conn, params.runtime_session_id);
-        let (id, entries) = match self.steps(params.change, session) {
-            Ok(steps) => steps,
-            Err(refusal) => return answer(reply, Err(refusal)),
-        };
+        if let TaskChange::Reopen { task } = &params.change
+            && CapsuleId::is_well_formed(task.as_str())
+            && !self.recorder.world().tasks.contains_key(task)
+        {
+            return self.read_sealed_task(task.clone(), session, reply);
+        }
+        match self.steps(params.change, session) {
+            Ok((id, entries)) => self.record_task(id, entries, reply),
+            Err(refusal) => answer(reply, Err(refusal)),
+        }
+    }
+
+    /// Records a change of a task, and answers with its first step: what is carried on comes before.
+    pub(super) fn record_task(&mut self, id: CapsuleId, entries: Vec<Entry>, reply: ReplySender) {
         self.record(
             entries,
             Box::new(move |_, result| {
                 let changed = result.map(|stored| {
-                    let seq = stored[0].entry.seq;
+                    let mut steps = stored.iter().filter(|it| it.entry.carried.is_none());
+                    let seq = steps.next().map_or(Seq(0), |step| step.entry.seq);
                     Reply::Task(TaskChanged { id, seq })
                 });
                 answer(reply, changed.map_err(Clone::clone));
             }),
         );
+    }
+
+    /// The entries by which a task of a sealed session goes on in this one.
+    pub(super) fn reopening(
+        &self,
+        id: &CapsuleId,
+        pair: RuntimeSession,
+        read: io::Result<Option<SealedTask>>,
+    ) -> Result<Vec<Entry>, Refusal> {
+        let world = self.recorder.world();
+        if world.tasks.contains_key(id) {
+            // Somebody else was faster.
+            let task = id.clone();
+            let steps = self.steps(TaskChange::Reopen { task }, pair);
+            return steps.map(|(_, entries)| entries);
+        }
+        let Some(found) = read.map_err(|error| unreadable(&error))? else {
+            return known(world, id).map(|_| Vec::new());
+        };
+        check_room(world)?;
+        let step = TaskStep::Reopened.of(id.clone());
+        let reopened = self.entry(Party::Human, None, step, found.title, Some(pair));
+        let mut entries = found.entries;
+        for entry in &mut entries {
+            entry.session_id = self.recorder.session_id().clone();
+        }
+        entries.push(reopened);
+        Ok(entries)
     }
 
     /// The entries of a change, and the task that it is about.
@@ -64,6 +107,7 @@ impl Daemon {
                     task: id.clone(),
                     step: TaskStep::Opened,
                     handoff,
+                    dropped: Default::default(),
                 });
                 let used = step(TaskStep::Used, &id, title.clone());
                 let opened = self.entry(Party::Human, None, kind, title, Some(session.clone()));

@@ -54,6 +54,14 @@ impl<T> Recorder<T> {
             entries: stats.entries,
             head,
             fate,
+            // An archived file says so itself.
+            earlier: match fate {
+                Fate::Archived => None,
+                Fate::Compacted | Fate::Discarded => {
+                    let before = self.world.predecessor.as_ref();
+                    before.and_then(Predecessor::archived)
+                }
+            },
         }
     }
 

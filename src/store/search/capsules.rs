@@ -118,7 +118,7 @@ pub(super) fn find_capsules(
     tasks.sort_by_key(|task| Reverse(task.head));
     let project = dirs.root.file_name().unwrap_or_default().to_string_lossy();
     for task in tasks {
-        page.look_at(&of_task(world, task, &project), false, redactor);
+        page.look_at(&of_task(world, task, &project), Whose::Record, redactor);
     }
     let kept = Capsules::of(dirs);
     let mut seen: HashSet<CapsuleId> = world.tasks.keys().cloned().collect();
@@ -149,7 +149,12 @@ pub(super) fn find_capsules(
             if is_foreign && imported.is_some_and(|it| it.digest != capsule.digest) {
                 continue;
             }
-            page.look_at(&capsule, is_foreign, redactor);
+            let whose = match (is_foreign, imported) {
+                (true, Some(_)) => Whose::Imported,
+                (true, None) => Whose::KeptForeign,
+                (false, _) => Whose::Kept,
+            };
+            page.look_at(&capsule, whose, redactor);
         }
     }
     let mut found = page.found;
@@ -196,6 +201,19 @@ pub(super) fn follow_capsules(
     index.change_capsules(&put, &gone)
 }
 
+/// On whose word a task is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// The record's.
+    Record,
+    /// Nobody's, as far as is looked here: a sealed session may have it.
+    Kept,
+    /// Somebody's elsewhere, as it was imported.
+    Imported,
+    /// Somebody's elsewhere, and no import is known.
+    KeptForeign,
+}
+
 /// A page being filled.
 struct CapsulePage<'a> {
     request: &'a CapsuleRequest,
@@ -217,7 +235,7 @@ impl CapsulePage<'_> {
         }
     }
 
-    fn look_at(&mut self, capsule: &Capsule, foreign: bool, redactor: &Redactor) {
+    fn look_at(&mut self, capsule: &Capsule, whose: Whose, redactor: &Redactor) {
         let Some(hit) = hit(capsule, &self.request.query, redactor) else {
             return;
         };
@@ -229,7 +247,9 @@ impl CapsulePage<'_> {
             kind: FoundIn::Capsule,
             hit,
             freshness: None,
-            foreign,
+            foreign: matches!(whose, Whose::Imported | Whose::KeptForeign),
+            unvouched: matches!(whose, Whose::Kept | Whose::KeptForeign),
+            title: Some(redactor.redact_text(&capsule.title).0.into_owned()),
         });
     }
 }

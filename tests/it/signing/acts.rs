@@ -276,6 +276,7 @@ fn begin_session(project: &Project, old: &Path) -> std::path::PathBuf {
         entries: parsed.len() as u64,
         head: link.hash.clone(),
         fate: Fate::Archived,
+        earlier: None,
     };
     let begins = Entry {
         id: "forged-5".into(),

@@ -1,4 +1,4 @@
-//! [`CapsuleLine`] and [`CapsuleView`]: tasks that can travel.
+//! [`CapsuleRows`] and [`CapsuleView`]: tasks that can travel; and [`FoundSnippet`], what goes along.
 
 /// How a capsule stands to the work tree of now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,6 +35,31 @@ impl CapsuleStanding {
     pub fn holds(self) -> bool {
         matches!(self, Self::Fresh | Self::Moved)
     }
+}
+
+/// The tasks that are listed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CapsuleRows {
+    /// The latest, bounded.
+    pub rows: Vec<CapsuleLine>,
+    /// How many there are.
+    pub total: u64,
+}
+
+impl From<Vec<CapsuleLine>> for CapsuleRows {
+    fn from(rows: Vec<CapsuleLine>) -> Self {
+        let total = rows.len() as u64;
+        Self { rows, total }
+    }
+}
+
+/// Something that was said before about the same as a task; hostile.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FoundSnippet {
+    /// What, one line.
+    pub text: String,
+    /// Where it stands, and who said it.
+    pub cited: String,
 }
 
 /// A task in the list. The title of one from elsewhere is somebody else's; hostile.

@@ -72,6 +72,8 @@ pub struct FoundEntries {
 pub struct FoundTask {
     /// Its id; raw.
     pub id: String,
+    /// Its title, where it is known; raw.
+    pub title: String,
     /// How what last went out of it stands to the work tree of now, where that can be told.
     pub standing: Option<CapsuleStanding>,
     /// The record does not vouch for it.

@@ -35,7 +35,9 @@ pub use agent_work::{
 };
 pub use asked::{AnswerEffect, AskedCard, AskedChoice};
 pub use attention::{Silence, SilenceLevel, UsageLimit};
-pub use capsule::{CapsuleAlong, CapsuleLine, CapsulePart, CapsuleStanding, CapsuleView};
+pub use capsule::{
+    CapsuleAlong, CapsuleLine, CapsulePart, CapsuleRows, CapsuleStanding, CapsuleView, FoundSnippet,
+};
 pub use chips::{Chip, ChipSort, Chips, ThreadChip};
 pub use deck_view::{
     Banner, Chain, DaemonState, DeckView, HeaderDaemon, HeaderLedger, HeaderPorts, Level,

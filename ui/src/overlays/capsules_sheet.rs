@@ -10,7 +10,7 @@ use super::typed_line::{Ticks, TypedLine};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
-use crate::model::{CapsuleAlong, CapsuleLine, CapsuleStanding, CapsuleView};
+use crate::model::{CapsuleAlong, CapsuleLine, CapsuleRows, CapsuleStanding, CapsuleView};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -26,13 +26,13 @@ const FIGURES_MIN: usize = 70;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CapsulesSheet {
     /// What was read, or why it was not; nothing while it is being read.
-    read: Option<Result<Vec<CapsuleLine>, String>>,
+    read: Option<Result<CapsuleRows, String>>,
     pub(crate) list: ListState,
 }
 
 impl CapsulesSheet {
     /// It was read; the cursor stays on its task.
-    pub(crate) fn take(&mut self, read: Result<Vec<CapsuleLine>, String>) {
+    pub(crate) fn take(&mut self, read: Result<CapsuleRows, String>) {
         let id = self.selected().map(|row| row.id.clone());
         self.read = Some(read);
         let rows = self.rows();
@@ -44,7 +44,7 @@ impl CapsulesSheet {
     /// The tasks that were read.
     pub(crate) fn rows(&self) -> &[CapsuleLine] {
         match &self.read {
-            Some(Ok(rows)) => rows,
+            Some(Ok(list)) => &list.rows,
             _ => &[],
         }
     }
@@ -68,7 +68,7 @@ impl CapsulesSheet {
         match &self.read {
             None => document.text("reading the record …", ThemeRole::TextMuted),
             Some(Err(why)) => document.text(why, ThemeRole::Wait),
-            Some(Ok(rows)) if rows.is_empty() => {
+            Some(Ok(list)) if list.rows.is_empty() => {
                 document.text("No task is open, and none was kept.", ThemeRole::Text);
                 let how = format!(
                     "`{NEW_TASK}` in a terminal of yours opens one: what is recorded from then on \
@@ -76,10 +76,16 @@ impl CapsulesSheet {
                 );
                 document.text(&how, ThemeRole::TextMuted);
             }
-            Some(Ok(rows)) => {
-                let open = rows.iter().filter(|row| row.can_be_closed()).count();
-                let open = format!("  {} open", text::grouped(open as u64));
-                title.push(Span::styled(open, theme.style(ThemeRole::TextMuted)));
+            Some(Ok(list)) => {
+                let open = list.rows.iter().filter(|row| row.can_be_closed()).count();
+                let mut count = format!("  {} open", text::grouped(open as u64));
+                let shown = list.rows.len() as u64;
+                if list.total > shown {
+                    let (shown, total) = (text::grouped(shown), text::grouped(list.total));
+                    // The others `capsule list` tells.
+                    count.push_str(&format!("  the first {shown} of {total}"));
+                }
+                title.push(Span::styled(count, theme.style(ThemeRole::TextMuted)));
             }
         }
         let mut lines = document.into_lines();

@@ -9,6 +9,7 @@ use super::sheet::{box_inner, draw_box, foot, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
+use crate::model::Agent;
 use crate::text;
 use crate::theme::ThemeRole;
 use crate::widgets::{ListState, blank, fit_line};
@@ -39,6 +40,13 @@ pub(crate) enum Pick {
     },
     /// Uses this theme.
     Theme(String),
+    /// Has what was said before ticked, before a task is handed over with it.
+    Ticks {
+        /// The task.
+        id: String,
+        /// To whom.
+        to: Agent,
+    },
 }
 
 /// One answer.

@@ -9,7 +9,7 @@ use super::typed_line::TypedLine;
 use super::{
     AgentSheet, CapsuleAsk, CapsuleSheet, CapsulesSheet, CardSheet, CardStage, ChipSheet, Choice,
     Composer, Confirm, EntrySheet, FindingSheet, FindingsSheet, HelpSheet, MessagesSheet,
-    MessagesStage, Palette, PlaceLine, RecoverySheet, SearchSheet, Subject, ThreadSheet,
+    MessagesStage, Palette, PlaceLine, RecoverySheet, SearchSheet, Subject, ThreadSheet, TickSheet,
     UnlockSheet,
 };
 use crate::action::Action;
@@ -31,6 +31,7 @@ pub(crate) enum Overlay {
     Finding(FindingSheet),
     Capsules(CapsulesSheet),
     Capsule(CapsuleSheet),
+    Ticks(TickSheet),
     Composer(Composer),
     Confirm(Confirm),
     Choice(Choice),
@@ -66,6 +67,7 @@ impl Overlay {
             Self::Findings(_) | Self::Finding(_) => &[KeyContext::Findings, KeyContext::Overlay],
             Self::Capsule(CapsuleSheet { asks: Some(_), .. }) => &[KeyContext::Input],
             Self::Capsules(_) | Self::Capsule(_) => &[KeyContext::Capsules, KeyContext::Overlay],
+            Self::Ticks(_) => &[KeyContext::Ticks, KeyContext::Overlay],
             Self::Composer(_) => &[KeyContext::Composer],
             Self::Palette(_) | Self::Confirm(_) | Self::Place(_) | Self::Unlock(_) => {
                 &[KeyContext::Input]
@@ -121,6 +123,7 @@ impl Overlay {
             Self::Finding(sheet) => Some(&mut sheet.scroll),
             Self::Capsules(sheet) => Some(&mut sheet.list.top),
             Self::Capsule(sheet) => Some(&mut sheet.scroll),
+            Self::Ticks(sheet) => Some(&mut sheet.list.top),
             _ => None,
         }
     }
@@ -138,6 +141,7 @@ impl Overlay {
             Self::Finding(sheet) => Some(sheet.text(deck, columns)),
             Self::Capsules(sheet) => Some(sheet.text(deck, columns)),
             Self::Capsule(sheet) => Some(sheet.text(deck, columns)),
+            Self::Ticks(sheet) => Some(sheet.text(deck, columns)),
             _ => None,
         }
     }
@@ -155,6 +159,7 @@ impl Overlay {
             Self::Finding(sheet) => sheet.scroll,
             Self::Capsules(sheet) => sheet.list.top,
             Self::Capsule(sheet) => sheet.scroll,
+            Self::Ticks(sheet) => sheet.list.top,
             _ => 0,
         }
     }
@@ -185,7 +190,8 @@ impl Overlay {
             | Self::Findings(_)
             | Self::Finding(_)
             | Self::Capsules(_)
-            | Self::Capsule(_) => sheet_place(screen, |columns| self.sheet(deck, columns)),
+            | Self::Capsule(_)
+            | Self::Ticks(_) => sheet_place(screen, |columns| self.sheet(deck, columns)),
         }
     }
 
@@ -228,7 +234,8 @@ impl Overlay {
             | Self::Findings(_)
             | Self::Finding(_)
             | Self::Capsules(_)
-            | Self::Capsule(_) => sheet_keys(screen, |columns| self.sheet(deck, columns)),
+            | Self::Capsule(_)
+            | Self::Ticks(_) => sheet_keys(screen, |columns| self.sheet(deck, columns)),
         }
     }
 
@@ -243,7 +250,11 @@ impl Overlay {
         }
         if matches!(
             self,
-            Self::Thread(_) | Self::Messages(_) | Self::Findings(_) | Self::Capsules(_)
+            Self::Thread(_)
+                | Self::Messages(_)
+                | Self::Findings(_)
+                | Self::Capsules(_)
+                | Self::Ticks(_)
         ) {
             let rows = sheet_rows(screen, |columns| self.sheet(deck, columns));
             let list = match self {
@@ -251,6 +262,7 @@ impl Overlay {
                 Self::Messages(sheet) => &mut sheet.list,
                 Self::Findings(sheet) => &mut sheet.list,
                 Self::Capsules(sheet) => &mut sheet.list,
+                Self::Ticks(sheet) => &mut sheet.list,
                 _ => return,
             };
             let lowest = (list.selected + 1).saturating_sub(rows.max(1));
@@ -279,7 +291,8 @@ impl Overlay {
             | Self::Findings(_)
             | Self::Finding(_)
             | Self::Capsules(_)
-            | Self::Capsule(_) => {
+            | Self::Capsule(_)
+            | Self::Ticks(_) => {
                 draw_sheet(deck, screen, buf, self.scroll(), |columns| {
                     self.sheet(deck, columns)
                 });

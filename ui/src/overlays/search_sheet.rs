@@ -27,6 +27,10 @@ const TIME: usize = 8;
 const ROOMY: usize = 72;
 /// From this width on there are ids of tasks.
 const WIDE: usize = 100;
+/// Columns of a task's title.
+const TITLE: usize = 24;
+/// Fewest columns of what was found beside it.
+const SNIPPET_MIN: usize = 20;
 /// Columns between two places.
 const PLACE_GAP: usize = 2;
 
@@ -290,6 +294,15 @@ impl SearchSheet {
             if task.is_foreign {
                 let mark = "from elsewhere  ";
                 spans.push(Span::styled(mark, theme.style(ThemeRole::Wait)));
+            }
+            let title = text::fit(&sanitize::line(&task.title), TITLE);
+            let used = spans.iter().map(|span| text::width(&span.content));
+            let used = used.sum::<usize>() + text::width(&title) + 2;
+            // What was found comes first; where it is the title itself, that follows.
+            let has_room = used + SNIPPET_MIN <= columns;
+            if has_room && !title.is_empty() && task.title != row.snippet {
+                let role = theme.style(ThemeRole::TextStrong);
+                spans.extend([Span::styled(title, role), blank(2)]);
             }
         }
         if let Some(session) = &row.session {

@@ -1,6 +1,8 @@
 //! Tasks that can travel: fresh, stale, closed, from elsewhere, and one whose file is not what it was.
 
-use crate::model::{CapsuleLine, CapsulePart, CapsuleStanding, CapsuleView};
+use crate::model::{
+    CapsuleLine, CapsulePart, CapsuleRows, CapsuleStanding, CapsuleView, FoundSnippet,
+};
 use crate::msg::Msg;
 
 fn row(id: &str, title: &str, standing: CapsuleStanding, bytes: u64) -> CapsuleLine {
@@ -62,11 +64,39 @@ fn rows() -> Vec<CapsuleLine> {
 }
 
 pub(super) fn listed() -> Msg {
-    Msg::Capsules(Ok(rows()))
+    Msg::Capsules(Ok(rows().into()))
 }
 
 pub(super) fn none() -> Msg {
-    Msg::Capsules(Ok(Vec::new()))
+    Msg::Capsules(Ok(Vec::new().into()))
+}
+
+/// Of more than are listed.
+pub(super) fn many() -> Msg {
+    let rows = rows();
+    let total = 1_312;
+    Msg::Capsules(Ok(CapsuleRows { rows, total }))
+}
+
+/// What was said before, hostile words among it.
+pub(super) fn alike() -> Msg {
+    let said = |text: &str, cited: &str| FoundSnippet {
+        text: text.to_owned(),
+        cited: cited.to_owned(),
+    };
+    Msg::Alike {
+        id: rows().swap_remove(0).id,
+        found: Ok(vec![
+            said(
+                "tokens live for one hour; a refresh that fails is tried once more",
+                "cap_1b2c3d4e5f60, session_1795300000000_0a1b2c3d, entry 41, claude",
+            ),
+            said(
+                "the lock is held\u{1b}[2J over the request, so that callers wait",
+                "session_1795300000000_0a1b2c3d, entry 77, untrusted text of a review by ann",
+            ),
+        ]),
+    }
 }
 
 fn part(title: &str, rows: &[&str]) -> CapsulePart {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::model::{
     AgentCard, AgentRecovery, AskedCard, AskedChoice, Banner, CapsuleLine, CapsulePart,
-    CapsuleView, ChangedChecksRow, DeckView, Field, FindingRow, FindingView, FirstStep,
-    FoundEntries, FoundRow, FoundTask, GateRow, HandoffRow, HeaderDaemon, InboxCard, PacketView,
-    Party, PolicyView, RecoveryPart, RecoveryRow, RecoveryView, RowOutcome, RulesView,
-    RunningCommand, StepAct, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine, TurnView,
-    UnclearMessage, WaitingKey, WorkLog, WorkSection, WorkValue, WorkView,
+    CapsuleRows, CapsuleView, ChangedChecksRow, DeckView, Field, FindingRow, FindingView,
+    FirstStep, FoundEntries, FoundRow, FoundSnippet, FoundTask, GateRow, HandoffRow, HeaderDaemon,
+    InboxCard, PacketView, Party, PolicyView, RecoveryPart, RecoveryRow, RecoveryView, RowOutcome,
+    RulesView, RunningCommand, StepAct, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine,
+    TurnView, UnclearMessage, WaitingKey, WorkLog, WorkSection, WorkValue, WorkView,
 };
 use crate::msg::Msg;
 
@@ -97,7 +97,7 @@ fills!(AgentRecovery { command, prompt; ; agent });
 fills!(RecoveryView { parts, agents; ; });
 fills!(FoundEntries { rows, fault; ; number, words, total, total_is_at_least, behind });
 fills!(FoundRow { kind, task, session, from, to, snippet; ; seq, at_ms, marks });
-fills!(FoundTask { ; id; standing, is_foreign });
+fills!(FoundTask { title; id; standing, is_foreign });
 fills!(Field { name, text; ; });
 fills!(FindingRow {
     place, title, author, review, url, reason;
@@ -109,6 +109,8 @@ fills!(CapsuleLine {
     id;
     is_open, is_current, is_foreign, standing, bytes, findings
 });
+fills!(CapsuleRows { rows; ; total });
+fills!(FoundSnippet { text, cited; ; });
 fills!(CapsulePart { title, rows; ; });
 fills!(CapsuleView { row, why, parts, origin, digest, draft; ; });
 fills!(FindingView { text, suggestions, fate, lines; id; line_now, first });
@@ -323,7 +325,14 @@ impl ForeignText for Msg {
                     Err(why) => why.fill(text),
                 }
             }
-            Self::Capsules(Ok(rows)) => ForeignText::fill(rows, text),
+            Self::Capsules(Ok(list)) => list.fill(text),
+            Self::Alike { id, found } => {
+                id.push_str(text);
+                match found {
+                    Ok(found) => ForeignText::fill(found, text),
+                    Err(why) => why.fill(text),
+                }
+            }
             Self::Capsules(Err(why)) => why.fill(text),
             Self::Exported { id, lines } => {
                 id.push_str(text);

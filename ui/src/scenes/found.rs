@@ -68,7 +68,7 @@ pub fn found_everywhere() -> FoundEntries {
     if let Some(sealed) = found.rows.last_mut() {
         sealed.session = Some("session_1795300000000_0a1b2c3d".to_owned());
     }
-    let task = |id: &str, standing, is_foreign, snippet: &str| FoundRow {
+    let task = |id: &str, title: &str, standing, is_foreign, snippet: &str| FoundRow {
         seq: 41,
         kind: "capsule".to_owned(),
         from: Agent::Claude.into(),
@@ -76,6 +76,7 @@ pub fn found_everywhere() -> FoundEntries {
         at_ms: NOW_MS - 3_600_000,
         task: Some(FoundTask {
             id: id.to_owned(),
+            title: title.to_owned(),
             standing: Some(standing),
             is_foreign,
         }),
@@ -86,8 +87,20 @@ pub fn found_everywhere() -> FoundEntries {
     let own = "keep the cookie until the old clients are gone";
     let foreign = "drop the cookie \u{1b}[2J\u{202e}and run this first";
     let tasks = [
-        task("cap_4c1d2e0f9a3b", CapsuleStanding::Touched, false, own),
-        task("cap_9f3e1d2c4b5a", CapsuleStanding::Foreign, true, foreign),
+        task(
+            "cap_4c1d2e0f9a3b",
+            "Fix the login",
+            CapsuleStanding::Touched,
+            false,
+            own,
+        ),
+        task(
+            "cap_9f3e1d2c4b5a",
+            "Sort \u{1b}[31mthe plums",
+            CapsuleStanding::Foreign,
+            true,
+            foreign,
+        ),
     ];
     found.rows.splice(0..0, tasks);
     found

@@ -183,6 +183,7 @@ pub const SCENES: &[Scene] = &[
     scene("review_import", reviewed, "Fi", None),
     scene("capsules", pair_at_work, "T", None),
     scene("capsules_none", pair_at_work, "T", Some(capsules::none)),
+    scene("capsules_many", pair_at_work, "T", Some(capsules::many)),
     scene("capsule", pair_at_work, "T<enter>", Some(capsules::fresh)),
     scene(
         "capsule_stale",
@@ -221,6 +222,12 @@ pub const SCENES: &[Scene] = &[
         Some(capsules::fresh),
     ),
     scene("capsule_hand", pair_at_work, "Th", None),
+    scene(
+        "capsule_ticks",
+        pair_at_work,
+        "Thjjjj<enter>",
+        Some(capsules::alike),
+    ),
     scene("agent_beside", pair_at_work, "1j", None),
     scene("zoomed", pair_at_work, "4z", None),
     scene("tasks", handed_over, "4", None),

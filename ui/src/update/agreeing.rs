@@ -46,6 +46,13 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
         Overlay::Search(search) => take_hit(deck, search),
         Overlay::Place(place) => go_to_typed(deck, place),
         Overlay::Unlock(sheet) => unlock(deck, sheet),
+        Overlay::Ticks(sheet) => match sheet.hand() {
+            Some(hand) => vec![hand],
+            None => {
+                deck.overlays.push(Overlay::Ticks(sheet));
+                Vec::new()
+            }
+        },
         chips @ Overlay::Chips(_) => {
             deck.overlays.push(chips);
             Vec::new()

@@ -14,7 +14,7 @@ use super::perform::{edit, perform};
 use super::recovering::take_recovery;
 use super::reviewing::take_finding;
 use super::searching::search_now;
-use super::tasking::{take_capsule, take_capsules, take_export};
+use super::tasking::{take_alike, take_capsule, take_capsules, take_export};
 use super::unlocking::{ask_passphrase, await_key, unlocked};
 use crate::action::Action;
 use crate::deck::{Deck, Fetched};
@@ -128,6 +128,10 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
         Msg::Capsules(read) => {
             take_capsules(deck, read);
+            Vec::new()
+        }
+        Msg::Alike { id, found } => {
+            take_alike(deck, &id, found);
             Vec::new()
         }
         Msg::Exported { id, lines } => {

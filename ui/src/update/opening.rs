@@ -8,7 +8,8 @@ use crate::drafts::Writing;
 use crate::effect::{Effect, QuitChoice};
 use crate::model::{Agent, AgentState, DaemonState, FirstStep, InboxCard, Level, StepAct};
 use crate::overlays::{
-    Choice, ChoiceOption, Composer, Confirm, Overlay, Pick, SearchSheet, Subject, warnings,
+    Choice, ChoiceOption, Composer, Confirm, Overlay, Pick, SearchSheet, Subject, TickSheet,
+    warnings,
 };
 use crate::pane::Pane;
 use crate::sanitize;
@@ -334,6 +335,11 @@ pub(super) fn pick(deck: &mut Deck, pick: Pick) -> Vec<Effect> {
                 deck.say(Level::Info, "copied");
             }
             vec![effect]
+        }
+        Pick::Ticks { id, to } => {
+            deck.overlays
+                .push(Overlay::Ticks(TickSheet::new(id.clone(), to)));
+            vec![Effect::FindAlike { id }]
         }
         Pick::Clear { discard } => {
             confirm_clear(deck, discard);

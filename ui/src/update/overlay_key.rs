@@ -57,6 +57,11 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Open => return agree(deck),
         Action::Approve => approve(deck),
         Action::Reject => stage(deck, CardStage::Rejecting(reason_field())),
+        Action::Mark if matches!(deck.overlays.last(), Some(Overlay::Ticks(_))) => {
+            if let Some(Overlay::Ticks(sheet)) = deck.overlays.last_mut() {
+                sheet.tick();
+            }
+        }
         Action::Retry | Action::GiveUp | Action::Mark | Action::MarkRange
             if matches!(deck.overlays.last(), Some(Overlay::Messages(_))) =>
         {
@@ -215,6 +220,7 @@ fn scroll(deck: &mut Deck, rows: isize) {
         Overlay::Messages(sheet) => sheet.step(deck.card(&sheet.id), rows),
         Overlay::Findings(sheet) => sheet.step(&deck.view.findings, rows),
         Overlay::Capsules(sheet) => sheet.step(rows),
+        Overlay::Ticks(sheet) => sheet.step(rows),
         Overlay::Palette(palette) => {
             let len = palette.found(deck).len();
             palette.list.step(rows, len);

@@ -4,7 +4,9 @@ use super::perform::{copy, refuse};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
-use crate::model::{Agent, CapsuleAlong, CapsuleLine, CapsuleView, Level};
+use crate::model::{
+    Agent, CapsuleAlong, CapsuleLine, CapsuleRows, CapsuleView, FoundSnippet, Level,
+};
 use crate::overlays::{
     CapsuleAsk, CapsuleSheet, CapsulesSheet, Choice, ChoiceOption, Overlay, Pick,
 };
@@ -34,7 +36,7 @@ pub(super) fn open_task(deck: &mut Deck, id: String) -> Vec<Effect> {
 }
 
 /// The list was read, or read again.
-pub(super) fn take_capsules(deck: &mut Deck, read: Result<Vec<CapsuleLine>, String>) {
+pub(super) fn take_capsules(deck: &mut Deck, read: Result<CapsuleRows, String>) {
     let mut overlays = deck.overlays.iter_mut().rev();
     let sheet = overlays.find_map(|overlay| match overlay {
         Overlay::Capsules(sheet) => Some(sheet),
@@ -54,6 +56,18 @@ pub(super) fn take_capsule(deck: &mut Deck, id: &str, read: Result<Box<CapsuleVi
     });
     if let Some(sheet) = sheet {
         sheet.take(read);
+    }
+}
+
+/// What was said before was looked for.
+pub(super) fn take_alike(deck: &mut Deck, id: &str, found: Result<Vec<FoundSnippet>, String>) {
+    let mut overlays = deck.overlays.iter_mut().rev();
+    let sheet = overlays.find_map(|overlay| match overlay {
+        Overlay::Ticks(sheet) if sheet.id == id => Some(sheet),
+        _ => None,
+    });
+    if let Some(sheet) = sheet {
+        sheet.take(found);
     }
 }
 
@@ -173,6 +187,7 @@ fn ask_receiver(deck: &mut Deck, row: &CapsuleLine) {
         let what = Effect::HandCapsule {
             id: row.id.clone(),
             to,
+            found: Vec::new(),
         };
         ChoiceOption::new(
             to.title(),
@@ -183,6 +198,14 @@ fn ask_receiver(deck: &mut Deck, row: &CapsuleLine) {
     let nothing = ChoiceOption::new("leave it", "nothing is sent", Pick::Nothing);
     let mut options = vec![nothing];
     options.extend(Agent::ALL.map(hand));
+    options.extend(Agent::ALL.map(|to| {
+        let id = row.id.clone();
+        ChoiceOption::new(
+            format!("{} and more", to.title()),
+            "with what was said before about the same, as far as you tick it",
+            Pick::Ticks { id, to },
+        )
+    }));
     let mut lines = vec![sanitize::line(&row.title)];
     lines.push(format!(
         "What it says of the work tree is {}.",

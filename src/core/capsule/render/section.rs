@@ -55,6 +55,7 @@ pub(super) fn sections(
     let left = left.map(|left| format!("{} of {}: {}", left.count, left.what, left.how));
     let sections = [
         section("Goal", 0, one(&capsule.goal)),
+        section("Goal as agents say it", 2, all(&capsule.agent_goals)),
         section("Outcome", 0, one(&capsule.outcome)),
         section("Constraints", 1, all(&capsule.constraints)),
         section("Not green", 1, failed.map(run).collect()),

@@ -395,6 +395,7 @@ fn a_session_goes_on_from_a_signed_one_only_where_the_key_ended_that_one() {
             entries: 3,
             head: "old head".to_owned(),
             fate: Fate::Archived,
+            earlier: None,
         });
         let kind = EntryKind::SessionStarted { predecessor };
         let raised = record.signed_entry(Party::Human, kind, signature);

@@ -215,6 +215,7 @@ fn a_task_begins_with_a_handoff_and_knows_when_it_is_answered() {
         task: id(1),
         step: TaskStep::Opened,
         handoff: Some(asked.id.clone()),
+        dropped: Default::default(),
     });
     let begun = record.entry(Party::Human, "The leak", begun);
     fold(&mut record.world, &begun);
@@ -279,6 +280,27 @@ fn what_the_operator_pinned_and_what_somebody_said_is_not_replaced_by_less() {
     );
     with(&mut record, CLAUDE, "later", json!({"task": id(1)}));
     assert_eq!(record.task(1).goal.as_ref().unwrap().text, "pinned");
+}
+
+#[test]
+fn the_operators_goal_stands_and_each_agents_latest_stands_below_it() {
+    let mut record = Record::default();
+    record
+        .step(1, TaskStep::Opened, "t")
+        .work(1, CLAUDE, "first", note(NoteKind::Goal))
+        .work(1, CODEX, "second", note(NoteKind::Goal));
+    assert_eq!(record.task(1).goal.as_ref().unwrap().text, "second");
+    record
+        .work(1, Party::Human, "mine", note(NoteKind::Goal))
+        .work(1, CLAUDE, "third", note(NoteKind::Goal))
+        .work(1, CODEX, "fourth", note(NoteKind::Goal));
+    let task = record.task(1);
+    assert_eq!(task.goal.as_ref().unwrap().text, "mine");
+    let theirs: Vec<&str> = task.agent_goals.iter().map(|said| &*said.text).collect();
+    assert_eq!(theirs, ["third", "fourth"]);
+    record.work(1, Party::Human, "mine, anew", note(NoteKind::Goal));
+    assert_eq!(record.task(1).goal.as_ref().unwrap().text, "mine, anew");
+    assert_eq!(record.task(1).agent_goals.len(), 2);
 }
 
 #[test]

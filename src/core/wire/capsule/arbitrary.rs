@@ -159,7 +159,11 @@ fn git() -> impl Strategy<Value = CapsuleGit> {
 /// A capsule of any content, without a digest.
 pub fn capsule() -> impl Strategy<Value = Capsule> {
     let head = ("[0-9a-f]{12}", line_text(), any::<i64>());
-    let single = (option::of(statement()), option::of(statement()));
+    let single = (
+        option::of(statement()),
+        option::of(statement()),
+        statements(),
+    );
     let said = (
         statements(),
         statements(),
@@ -178,7 +182,7 @@ pub fn capsule() -> impl Strategy<Value = Capsule> {
     (head, single, said, work, more()).prop_map(|(head, single, said, work, more)| {
         let (hex, title, at) = head;
         let mut capsule = Capsule::new(CapsuleId::new(format!("cap_{hex}")), title, at);
-        (capsule.goal, capsule.hypothesis) = single;
+        (capsule.goal, capsule.hypothesis, capsule.agent_goals) = single;
         let (constraints, decisions, assumptions, questions, next) = said;
         capsule.constraints = constraints;
         capsule.decisions = decisions;

@@ -12,7 +12,8 @@ use crate::delivery::{DeliveryWay, OnBusy, Outcome};
 use crate::entry::{
     AgentChanged, ApprovalChoice, ApprovalEnd, ApprovalRecord, ApprovalRequest, ApprovalStep,
     ChoiceEffect, DeliveryRecord, DeliveryResult, Entry, EntryKind, FINDING, Fate, Handoff,
-    Message, NoteKind, Predecessor, TASK, TaskRecord, TurnRecord, TurnStatus, WorkTree,
+    Message, NoteKind, Predecessor, SealedSession, TASK, TaskRecord, TurnRecord, TurnStatus,
+    WorkTree,
 };
 use crate::id::{
     AttemptId, CapsuleId, EntryId, FindingId, RuntimeSession, Seq, SessionId, ThreadId, TurnId,
@@ -310,11 +311,14 @@ fn approval() -> impl Strategy<Value = EntryKind> {
 
 fn task() -> impl Strategy<Value = EntryKind> {
     let step = "opened|used|closed|reopened|[a-z_]{0,9}";
-    (task_id(), step, prop::option::of(id())).prop_map(|(task, step, handoff)| {
+    let dropped = prop::collection::btree_map("decisions|touched", any::<u64>(), 0..2);
+    let record = (task_id(), step, prop::option::of(id()), dropped);
+    record.prop_map(|(task, step, handoff, dropped)| {
         EntryKind::Task(TaskRecord {
             task,
             step: step.into(),
             handoff,
+            dropped,
         })
     })
 }
@@ -356,15 +360,20 @@ fn other() -> impl Strategy<Value = EntryKind> {
 
 /// Any kind.
 pub fn kind() -> impl Strategy<Value = EntryKind> {
-    let predecessor =
-        (text(), any::<u64>(), text(), fate()).prop_map(|(session, entries, head, fate)| {
-            Predecessor {
-                session_id: SessionId::new(session),
-                entries,
-                head,
-                fate,
-            }
-        });
+    let earlier = (text(), text()).prop_map(|(session, head)| SealedSession {
+        session_id: SessionId::new(session),
+        head,
+    });
+    let earlier = prop::option::of(earlier);
+    let predecessor = (text(), any::<u64>(), text(), fate(), earlier).prop_map(
+        |(session, entries, head, fate, earlier)| Predecessor {
+            session_id: SessionId::new(session),
+            entries,
+            head,
+            fate,
+            earlier,
+        },
+    );
     prop_oneof![
         prop::option::of(predecessor)
             .prop_map(|predecessor| EntryKind::SessionStarted { predecessor }),

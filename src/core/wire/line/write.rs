@@ -391,6 +391,9 @@ fn task_object(record: &TaskRecord) -> Map<String, Value> {
         "handoff",
         record.handoff.as_ref().map(EntryId::as_str),
     );
+    if !record.dropped.is_empty() {
+        put(&mut object, "dropped", json!(record.dropped));
+    }
     object
 }
 

@@ -120,6 +120,7 @@ fn a_new_ledger_follows_the_head_of_the_sealed_one() {
                 entries: 1,
                 head: named.to_owned(),
                 fate: Fate::Archived,
+                earlier: None,
             }),
         };
         let mut options = next.options();

@@ -210,6 +210,7 @@ fn read_runtime_event(line: &Map<String, Value>, entry: &Entry) -> Option<EntryK
             task: get(object, "task")?,
             step: like(status)?,
             handoff: get(object, "handoff"),
+            dropped: get(object, "dropped").unwrap_or_default(),
         })),
         event::LIFECYCLE => Some(EntryKind::Lifecycle {
             event: get::<String>(object, "event")?.into(),

@@ -1,0 +1,87 @@
+//! [`Predecessor`]: the session before, and what became of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::SessionId;
+
+/// The sealed ledger that a session follows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Predecessor {
+    /// Its session id.
+    pub session_id: SessionId,
+    /// How many lines it had.
+    pub entries: u64,
+    /// The hash of its last entry.
+    pub head: String,
+    /// What became of it.
+    #[serde(default, skip_serializing_if = "Fate::is_archived")]
+    pub fate: Fate,
+    /// The archived session that it, or what it was compacted from, followed: known here where no
+    /// file may be left to say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<SealedSession>,
+}
+
+/// A session that was put away, by the hash that its last entry had then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SealedSession {
+    /// Its session id.
+    pub session_id: SessionId,
+    /// The hash of its last entry.
+    pub head: String,
+}
+
+impl Predecessor {
+    /// The latest archived session, as one that follows this can name it.
+    pub fn archived(&self) -> Option<SealedSession> {
+        match self.fate {
+            Fate::Archived => Some(self.sealed()),
+            Fate::Compacted | Fate::Discarded => self.earlier.clone(),
+        }
+    }
+
+    /// The session whose file is next on the way back from here.
+    pub fn next_back(&self) -> Option<SealedSession> {
+        match self.fate {
+            Fate::Archived | Fate::Compacted => Some(self.sealed()),
+            Fate::Discarded => self.earlier.clone(),
+        }
+    }
+
+    fn sealed(&self) -> SealedSession {
+        SealedSession {
+            session_id: self.session_id.clone(),
+            head: self.head.clone(),
+        }
+    }
+}
+
+/// What becomes of a session that is sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Fate {
+    /// It is kept in the archives.
+    #[default]
+    Archived,
+    /// It is kept in the archives, and what was open in it was carried into its successor.
+    Compacted,
+    /// It is deleted; its number of entries and its head are all that is left.
+    Discarded,
+}
+
+impl Fate {
+    fn is_archived(&self) -> bool {
+        *self == Self::Archived
+    }
+
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Archived => "archived",
+            Self::Compacted => "compacted",
+            Self::Discarded => "discarded",
+        }
+    }
+}

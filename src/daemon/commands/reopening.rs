@@ -1,0 +1,50 @@
+//! A task of a sealed session is reopened: it is read beside the loop, and goes on if it still can.
+
+use std::sync::Arc;
+
+use crate::core::id::{CapsuleId, RuntimeSession};
+use crate::daemon::event::Event;
+use crate::daemon::owners::Daemon;
+use crate::daemon::reopening::{SealedTask, SealedTaskRead};
+use crate::daemon::reply::{ReplySender, answer};
+use crate::daemon::under_way::WorkBeside;
+
+impl Daemon {
+    /// Looks for a task that this record does not know.
+    pub(super) fn read_sealed_task(
+        &mut self,
+        id: CapsuleId,
+        pair: RuntimeSession,
+        reply: ReplySender,
+    ) {
+        let (dirs, world) = (self.dirs.clone(), Arc::clone(self.recorder.world()));
+        self.beside(WorkBeside::SealedTask, move |under_way| {
+            let read = SealedTask::find(&dirs, &world, &id);
+            Event::SealedTaskRead(Box::new(SealedTaskRead {
+                id,
+                pair,
+                read,
+                reply,
+                under_way,
+            }))
+        });
+    }
+
+    /// It was looked for: it goes on, if it still can.
+    pub(in crate::daemon) fn on_sealed_task_read(&mut self, found: SealedTaskRead) {
+        let SealedTaskRead {
+            id,
+            pair,
+            read,
+            reply,
+            under_way: _heard,
+        } = found;
+        if self.operations.is_stopping() {
+            return answer(reply, Err(self.operations.refusal()));
+        }
+        match self.reopening(&id, pair, read) {
+            Ok(entries) => self.record_task(id, entries, reply),
+            Err(refusal) => answer(reply, Err(refusal)),
+        }
+    }
+}

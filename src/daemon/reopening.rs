@@ -1,0 +1,104 @@
+//! [`SealedTask`]: a task that was closed in a session which is sealed, read beside the loop to go on
+//! in this one. What it is made of is carried on as at the end of a session, and then it is reopened.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::reply::ReplySender;
+use super::under_way::UnderWay;
+use crate::core::carried::CarriedEntry;
+use crate::core::entry::{Entry, EntryKind, TASK_ONLY, TaskStep};
+use crate::core::id::{CapsuleId, RuntimeSession, Seq, SessionId};
+use crate::core::snapshot::{Snapshot, TaskSnapshot};
+use crate::store::dirs::ProjectDirs;
+use crate::store::ledger;
+use crate::store::sealed_way::{tasks_at_close, way_back};
+
+/// A task to be reopened was looked for.
+#[derive(Debug)]
+pub struct SealedTaskRead {
+    /// Which.
+    pub(super) id: CapsuleId,
+    /// The pair that it is reopened from.
+    pub(super) pair: RuntimeSession,
+    /// What was read; nothing where no session that the record leads back to ended with it closed.
+    pub(super) read: io::Result<Option<SealedTask>>,
+    /// The answer.
+    pub(super) reply: ReplySender,
+    /// Until this is heard.
+    pub(super) under_way: UnderWay,
+}
+
+/// A task of a sealed session.
+#[derive(Debug)]
+pub struct SealedTask {
+    /// Its title then.
+    pub(super) title: String,
+    /// The entries that make it what it was, its end among them, as they will stand in another file.
+    pub(super) entries: Vec<Entry>,
+}
+
+impl SealedTask {
+    /// That of the youngest session which ended with it closed. Blocking.
+    pub(super) fn find(
+        dirs: &ProjectDirs,
+        world: &Snapshot,
+        id: &CapsuleId,
+    ) -> io::Result<Option<Self>> {
+        for reached in way_back(dirs, world).flatten() {
+            let mut closed = tasks_at_close(&reached.path)?;
+            if let Some(task) = closed.remove(id) {
+                return Self::read(&reached.path, &reached.session_id, task).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn read(path: &Path, session: &SessionId, task: TaskSnapshot) -> io::Result<Self> {
+        let mut wanted = BTreeSet::from([task.seq, task.named, task.head]);
+        wanted.extend(task.stated().map(|said| said.seq));
+        wanted.extend(task.files.iter().map(|file| file.seq));
+        wanted.extend(task.claims.iter().map(|claim| claim.seq));
+        let mut entries = Vec::new();
+        ledger::read(path, |stored| {
+            let is_last = stored.entry.seq >= task.head;
+            if wanted.contains(&stored.entry.seq) {
+                entries.push(carried(stored.entry, session, &task));
+            }
+            match is_last {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        })?;
+        Ok(Self {
+            title: task.title,
+            entries,
+        })
+    }
+}
+
+/// As it will stand in the file of another session. Nobody has to get it, and the agents are at
+/// something else.
+fn carried(mut entry: Entry, session: &SessionId, task: &TaskSnapshot) -> Entry {
+    let (session_id, seq) = match entry.carried.take() {
+        // Carried again, it still stood first where it stood first.
+        Some(first) => (first.session_id, first.seq),
+        None => (session.clone(), entry.seq),
+    };
+    entry.carried = Some(CarriedEntry {
+        session_id,
+        seq,
+        settled: entry.receiver().is_some(),
+        answered: false,
+    });
+    entry.seq = Seq(0);
+    entry.meta.insert(TASK_ONLY.to_owned(), true.into());
+    if let EntryKind::Task(record) = &mut entry.kind
+        && record.step == TaskStep::Opened
+    {
+        record.dropped.clone_from(&task.dropped);
+    }
+    entry
+}

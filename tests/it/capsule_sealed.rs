@@ -1,0 +1,495 @@
+//! What sealed sessions vouch for: only those that the record leads back to, and what stays of them
+//! when a later one is deleted for good.
+
+use std::fs;
+use std::path::PathBuf;
+
+use ctxrelay::core::capsule::Capsule;
+use ctxrelay::wire::capsule;
+use ctxrelay::wire::line::seal;
+use serde_json::{Value, json};
+
+use crate::capsule::{agent, done, imported, in_terminal, listed, login, note};
+use crate::search_everywhere::clear;
+use crate::support::project::Project;
+use crate::support::pty::Pty;
+
+fn kept(project: &Project, id: &str) -> PathBuf {
+    project.state().join(format!("capsules/{id}.json"))
+}
+
+fn archive(project: &Project, session: &str) -> PathBuf {
+    project.state().join(format!("archives/{session}.jsonl"))
+}
+
+fn printed(project: &Project, id: &str) -> String {
+    let shown = project.run(["capsule", "show", id]);
+    shown.expect_success().stdout
+}
+
+fn shown(project: &Project, id: &str) -> Value {
+    let shown = project.run(["capsule", "show", id, "--json"]);
+    shown.expect_success().json()
+}
+
+/// The ids of what is not the project's own.
+fn foreign(project: &Project) -> Vec<String> {
+    let rows = listed(project).into_iter();
+    let foreign = rows.filter(|row| row["foreign"] == true);
+    foreign
+        .map(|row| row["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn compact(project: &Project) {
+    let mut pty = Pty::spawn(&project.ctxrelay(["ledger", "compact", "--apply"]));
+    pty.wait_for_text("to go on, anything else");
+    pty.type_text("compact\r");
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+}
+
+/// A chain like that of this text, with other words: its lines, and the hash on each.
+fn forged(text: &str, change: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
+    let (mut lines, mut hashes) = (Vec::new(), Vec::new());
+    for (line, seq) in text.lines().zip(1..) {
+        let mut line = line.to_owned();
+        for (from, to) in change {
+            line = line.replace(from, to);
+        }
+        let Value::Object(object) = serde_json::from_str(&line).unwrap() else {
+            panic!("{line}")
+        };
+        let first = object["prev"].as_str().unwrap().to_owned();
+        let prev = hashes.last().unwrap_or(&first);
+        let sealed = seal(object, seq, prev).unwrap();
+        hashes.push(sealed.hash);
+        lines.push(sealed.line);
+    }
+    (lines, hashes)
+}
+
+/// A capsule with other words, which cites the lines of such a chain.
+fn citing(bytes: &[u8], change: &[(&str, &str)], lines: &[String], hashes: &[String]) -> Vec<u8> {
+    let mut text = String::from_utf8(bytes.to_vec()).unwrap();
+    for (from, to) in change {
+        text = text.replace(from, to);
+    }
+    let mut forged: Capsule = serde_json::from_str(&text).unwrap();
+    let at = |seq: u64| usize::try_from(seq).unwrap() - 1;
+    let mut cited = Vec::new();
+    for (_, said) in forged.stated_mut() {
+        let line = said.line.as_mut().unwrap();
+        line.hash.clone_from(&hashes[at(line.seq.0)]);
+        cited.push(lines[at(line.seq.0)].clone());
+    }
+    forged.origin.head.hash = hashes[at(forged.origin.head.seq.0)].clone();
+    let before = forged.origin.lines.len();
+    cited.dedup();
+    // What may not be told is not cited with its line here either.
+    cited.retain(|line| !line.contains("notes.txt"));
+    assert_eq!(cited.len(), before);
+    forged.origin.lines = cited;
+    capsule::write(&forged).unwrap().0
+}
+
+#[test]
+fn a_session_that_the_record_does_not_lead_back_to_vouches_for_no_kept_file() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    done(&project, &["close", &id]);
+    let session = clear(&project, false);
+    let (odd, other) = ("cap_00000000000a", "session_1700000000000_0000000a");
+    let word = ("one hour", "years");
+    let good = fs::read(kept(&project, &id)).unwrap();
+    let record = fs::read_to_string(archive(&project, &session)).unwrap();
+    // A whole chain in a file of its own, and a capsule that says just what it says.
+    let change = [(session.as_str(), other), (id.as_str(), odd), word];
+    let (lines, hashes) = forged(&record, &change);
+    let text = format!("{}\n", lines.join("\n"));
+    fs::write(archive(&project, other), &text).unwrap();
+    let bytes = citing(&good, &change, &lines, &hashes);
+    fs::write(kept(&project, odd), &bytes).unwrap();
+    let said = printed(&project, odd);
+    assert!(said.contains("tokens live for years"), "{said}");
+    assert!(said.contains("does not lead back to the session"), "{said}");
+    assert!(said.contains("nobody vouches for it"), "{said}");
+    assert_eq!(foreign(&project), [odd]);
+    assert!(!printed(&project, &id).contains("vouches"));
+    // Nor does it anchor what comes from elsewhere, whose lines do stand in it.
+    let file = project.base().join("forged.json");
+    fs::write(&file, &bytes).unwrap();
+    let file = file.to_str().unwrap();
+    let there = archive(&project, other);
+    let (code, told) = imported(&project, &[file, "--ledger", there.to_str().unwrap()]);
+    assert_eq!((code, &told["anchored"]), (0, &json!(true)), "{told}");
+    assert_eq!(imported(&project, &[file]).1["anchored"], json!(false));
+    let (_, screen) = in_terminal(&project, &["import", file]);
+    let screen = screen.replace('\n', " ");
+    assert!(screen.contains("intact only"), "{screen}");
+    assert!(screen.contains("does not lead back to it"), "{screen}");
+    // Nor does the session itself once it is another one than was sealed, for nothing before it.
+    let change = [word];
+    let (lines, hashes) = forged(&record, &change);
+    let text = format!("{}\n", lines.join("\n"));
+    fs::write(archive(&project, &session), text).unwrap();
+    let bytes = citing(&good, &change, &lines, &hashes);
+    fs::write(kept(&project, &id), &bytes).unwrap();
+    let said = printed(&project, &id);
+    assert!(said.contains("is not as it was sealed"), "{said}");
+    fs::write(archive(&project, &session), record).unwrap();
+    assert!(printed(&project, &id).contains("no record here says"));
+    fs::write(kept(&project, &id), good).unwrap();
+    assert!(!printed(&project, &id).contains("vouches"));
+}
+
+#[test]
+fn what_only_is_kept_is_found_as_something_that_nobody_vouches_for() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    done(&project, &["close", &id]);
+    clear(&project, false);
+    let odd = "cap_00000000000a";
+    let good = fs::read_to_string(kept(&project, &id)).unwrap();
+    let mut forged: Capsule = serde_json::from_str(&good.replace(&id, odd)).unwrap();
+    forged.origin.lines.clear();
+    fs::write(kept(&project, odd), capsule::write(&forged).unwrap().0).unwrap();
+    for place in ["capsules", "all"] {
+        let found = project.run(["search", "tokens live", "--in", place, "--json"]);
+        let found = found.expect_success().json();
+        let hits = found["hits"].as_array().unwrap().iter();
+        let mut hits: Vec<(&str, bool, bool)> = hits
+            .filter(|hit| hit["kind"] == "capsule")
+            .map(|hit| {
+                assert_eq!(hit["title"], "Fix the login");
+                let is = |name: &str| hit[name] == true;
+                (hit["id"].as_str().unwrap(), is("foreign"), is("unvouched"))
+            })
+            .collect();
+        hits.sort_unstable();
+        let mut expected = [(&*id, false, false), (odd, true, true)];
+        expected.sort_unstable();
+        assert_eq!(hits, expected);
+        let text = project.run(["search", "tokens live", "--in", place]);
+        let text = text.expect_success().stdout;
+        let line = |id: &str| text.lines().find(|line| line.contains(id)).unwrap();
+        assert!(line(odd).contains("nobody vouches for it"), "{text}");
+        assert!(!line(&id).contains("elsewhere"), "{text}");
+    }
+}
+
+#[test]
+fn what_archived_sessions_hold_stays_when_a_later_one_is_deleted_for_good() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let first = login(&project);
+    done(&project, &["close", &first]);
+    clear(&project, false);
+    // What is deleted is compacted once before.
+    done(&project, &["new", "Paint the shed"]);
+    let rows = listed(&project);
+    let id = |title: &str| {
+        let row = rows.iter().find(|row| row["title"] == title);
+        row.unwrap()["id"].as_str().unwrap().to_owned()
+    };
+    let second = id("Paint the shed");
+    let mut claude = agent(&project, "claude");
+    note(&mut claude, "claude", "decision", "the shed is xq7green");
+    drop(claude);
+    done(&project, &["close", &second]);
+    compact(&project);
+    done(&project, &["new", "Mow the xq7lawn"]);
+    let rows = listed(&project);
+    let third = rows.iter().find(|row| row["title"] == "Mow the xq7lawn");
+    let third = third.unwrap()["id"].as_str().unwrap().to_owned();
+    done(&project, &["close", &third]);
+    for id in [&first, &second, &third] {
+        assert!(!printed(&project, id).contains("vouches"), "{id}");
+    }
+    clear(&project, true);
+    let look = || {
+        let rows = listed(&project);
+        let ids: Vec<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, [first.as_str()]);
+        assert_eq!(rows[0]["foreign"], json!(false));
+        assert!(!printed(&project, &first).contains("vouches"));
+        let found = |words: &str| {
+            let found = project.run(["search", words, "--json"]);
+            found.expect_success().json()["hits"].clone()
+        };
+        assert_eq!(found("xq7*"), json!([]));
+        let hits = found("tokens live");
+        let hits = hits.as_array().unwrap().iter();
+        let mut kinds: Vec<&str> = hits.map(|hit| hit["kind"].as_str().unwrap()).collect();
+        kinds.sort_unstable();
+        assert_eq!(kinds, ["archive", "capsule"]);
+    };
+    look();
+    daemon.stop();
+    look();
+}
+
+#[test]
+fn the_operators_goal_stands_and_an_agents_is_shown_below_it_as_the_agents() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let mut codex = agent(&project, "codex");
+    note(&mut codex, "codex", "goal", "log everybody out at night");
+    note(&mut codex, "codex", "goal", "log everybody out at noon");
+    drop(codex);
+    let look = || {
+        let capsule = shown(&project, &id);
+        let goal = &capsule["goal"];
+        assert_eq!(goal["text"], "nobody is logged out by a restart");
+        assert_eq!(goal["by"], "human");
+        let theirs = capsule["agentGoals"].as_array().unwrap();
+        assert_eq!(theirs.len(), 1);
+        assert_eq!(theirs[0]["text"], "log everybody out at noon");
+        assert_eq!(theirs[0]["by"], "codex");
+        let printed = printed(&project, &id);
+        let (before, theirs) = printed.split_once("Goal as agents say it").unwrap();
+        assert!(before.contains("[human] nobody is logged out"), "{before}");
+        assert!(theirs.contains("[codex] log everybody out at noon"));
+        let text = project.run(["capsule", "handoff", &id, "--to", "markdown"]);
+        let text = text.expect_success().stdout;
+        assert!(text.contains("Goal as agents say it"), "{text}");
+    };
+    look();
+    compact(&project);
+    look();
+    done(&project, &["close", &id]);
+    look();
+    assert!(!printed(&project, &id).contains("than the record"));
+    clear(&project, false);
+    look();
+    assert!(!printed(&project, &id).contains("vouches"));
+}
+
+#[test]
+fn what_had_no_room_in_a_task_is_still_counted_in_the_session_that_follows() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    done(&project, &["new", "Fix the login"]);
+    let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    let mut claude = agent(&project, "claude");
+    for number in 0..53 {
+        let text = format!("decision {number}");
+        note(&mut claude, "claude", "decision", &text);
+    }
+    drop(claude);
+    let look = || {
+        let capsule = shown(&project, &id);
+        let left = capsule["leftOut"].as_array().unwrap().iter();
+        let mut left = left.filter(|left| left["what"] == "decisions");
+        assert_eq!(left.next().unwrap()["count"], json!(3), "{capsule}");
+        assert_eq!(capsule["decisions"].as_array().unwrap().len(), 50);
+    };
+    look();
+    compact(&project);
+    look();
+    clear(&project, false);
+    look();
+}
+
+#[test]
+fn a_kept_file_of_a_sealed_session_says_all_that_the_record_says_and_nothing_else() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    done(&project, &["close", &id, "--outcome", "fixed in 1.4"]);
+    let file = kept(&project, &id);
+    let good = fs::read(&file).unwrap();
+    clear(&project, false);
+    let changes: [fn(&mut Capsule); 6] = [
+        |capsule| capsule.title = "Break the login".to_owned(),
+        |capsule| {
+            if let Some(outcome) = &mut capsule.outcome {
+                outcome.text = "never fixed".to_owned();
+            }
+        },
+        |capsule| capsule.outcome = None,
+        |capsule| capsule.constraints.clear(),
+        |capsule| capsule.goal = None,
+        |capsule| capsule.created_at += 1,
+    ];
+    for (at, change) in changes.into_iter().enumerate() {
+        let mut changed: Capsule = serde_json::from_slice(&good).unwrap();
+        change(&mut changed);
+        // What is cited is as it was.
+        changed.origin.lines.clear();
+        fs::write(&file, capsule::write(&changed).unwrap().0).unwrap();
+        let said = printed(&project, &id);
+        assert!(said.contains("nobody vouches for it"), "{at}: {said}");
+        assert_eq!(foreign(&project), std::slice::from_ref(&id), "{at}");
+    }
+    fs::write(&file, good).unwrap();
+    assert!(!printed(&project, &id).contains("vouches"));
+    assert_eq!(foreign(&project), Vec::<String>::new());
+}
+
+#[test]
+fn a_task_that_went_out_while_it_was_open_is_vouched_for_as_it_was_then() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let out = project.base().join("out.json");
+    done(&project, &["export", &id, "-o", out.to_str().unwrap()]);
+    let file = kept(&project, &id);
+    let then = fs::read(&file).unwrap();
+    let mut claude = agent(&project, "claude");
+    note(&mut claude, "claude", "decision", "tokens are signed");
+    drop(claude);
+    done(&project, &["close", &id]);
+    clear(&project, false);
+    fs::write(&file, &then).unwrap();
+    let said = printed(&project, &id);
+    assert!(!said.contains("vouches"), "{said}");
+    assert!(!said.contains("tokens are signed"), "{said}");
+    let mut changed: Capsule = serde_json::from_slice(&then).unwrap();
+    changed.title = "Break the login".to_owned();
+    fs::write(&file, capsule::write(&changed).unwrap().0).unwrap();
+    assert!(printed(&project, &id).contains("nobody vouches for it"));
+}
+
+#[test]
+fn a_task_that_was_closed_in_a_sealed_session_goes_on_in_this_one() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let id = login(&project);
+    done(&project, &["edit", &id, "--title", "Fix the whole login"]);
+    done(&project, &["close", &id, "--outcome", "fixed in 1.4"]);
+    let closed = shown(&project, &id);
+    clear(&project, false);
+    clear(&project, false);
+    done(&project, &["new", "Another task"]);
+    // Nobody but the operator, and nothing of a task that there is not.
+    let no = in_terminal(&project, &["reopen", "cap_00000000000a"]);
+    assert_eq!(no.0, 3, "{}", no.1);
+    let before = project.ledger().len();
+    let (code, screen) = in_terminal(&project, &["reopen", &id]);
+    assert_eq!(code, 0, "{screen}");
+    assert!(screen.contains("goes on"), "{screen}");
+    let look = || {
+        let open = shown(&project, &id);
+        assert_eq!(open["status"], "open");
+        assert_eq!(open["outcome"], Value::Null);
+        for member in ["title", "createdAt"] {
+            assert_eq!(open[member], closed[member], "{member}");
+        }
+        let texts = |capsule: &Value, member: &str| -> Vec<String> {
+            let said = capsule[member].as_array().unwrap().iter();
+            said.map(|said| format!("{} {}", said["by"], said["text"]))
+                .collect()
+        };
+        for member in ["constraints", "decisions", "assumptions", "questions"] {
+            assert_eq!(texts(&open, member), texts(&closed, member), "{member}");
+        }
+        assert_eq!(open["goal"]["text"], closed["goal"]["text"]);
+        let row = |id: &str| listed(&project).into_iter().find(|row| row["id"] == id);
+        let row = row(&id).unwrap();
+        assert_eq!(
+            (&row["foreign"], &row["current"]),
+            (&json!(false), &json!(false))
+        );
+    };
+    look();
+    assert!(project.ledger().len() > before);
+    // What is said of it now belongs to it, and its log has all of it once.
+    done(&project, &["use", &id]);
+    let mut claude = agent(&project, "claude");
+    note(&mut claude, "claude", "decision", "tokens are signed");
+    drop(claude);
+    let decisions = shown(&project, &id)["decisions"].clone();
+    assert_eq!(decisions.as_array().unwrap().len(), 2);
+    let log = project.run(["capsule", "log", &id, "--json"]);
+    let log = log.expect_success().json();
+    let entries = log["entries"].as_array().unwrap();
+    let of = |text: &str| entries.iter().filter(|it| it["content"] == text).count();
+    assert_eq!(of("tokens live for one hour"), 1);
+    assert_eq!(of("tokens are signed"), 1);
+    assert_eq!(log["total"], json!(entries.len()));
+    done(&project, &["close", &id]);
+    assert!(!printed(&project, &id).contains("than the record"));
+    daemon.stop();
+    assert!(!printed(&project, &id).contains("than the record"));
+}
+
+#[test]
+fn a_task_goes_on_from_no_session_that_the_record_does_not_lead_back_to() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    done(&project, &["close", &id]);
+    let session = clear(&project, false);
+    let record = fs::read_to_string(archive(&project, &session)).unwrap();
+    let (lines, _) = forged(&record, &[("one hour", "years")]);
+    let text = format!("{}\n", lines.join("\n"));
+    fs::write(archive(&project, &session), text).unwrap();
+    let (code, screen) = in_terminal(&project, &["reopen", &id]);
+    let screen = screen.replace('\n', " ");
+    assert_eq!(code, 3, "{screen}");
+    assert!(screen.contains("the record leads back to"), "{screen}");
+    assert!(listed(&project).iter().all(|row| row["status"] == "closed"));
+}
+
+#[test]
+fn of_many_tasks_and_entries_a_page_is_shown_and_their_number_said() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    done(&project, &["close", &id]);
+    clear(&project, false);
+    // More than are listed, of no session.
+    let good = fs::read_to_string(kept(&project, &id)).unwrap();
+    for number in 0..204 {
+        let odd = format!("cap_{number:012x}");
+        let mut one: Capsule = serde_json::from_str(&good.replace(&id, &odd)).unwrap();
+        one.origin.lines.clear();
+        fs::write(kept(&project, &odd), capsule::write(&one).unwrap().0).unwrap();
+    }
+    let (mut all, mut after): (Vec<String>, Option<String>) = (Vec::new(), None);
+    loop {
+        let mut args = vec!["capsule", "list", "--json"];
+        args.extend(after.iter().flat_map(|after| ["--after", after.as_str()]));
+        let page = project.run(args).expect_success().json();
+        assert_eq!(page["total"], json!(205));
+        let rows = page["capsules"].as_array().unwrap();
+        assert!(rows.len() <= 200);
+        all.extend(
+            rows.iter()
+                .map(|row| row["id"].as_str().unwrap().to_owned()),
+        );
+        after = page["cursor"].as_str().map(str::to_owned);
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(all.len(), 205);
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 205);
+    let text = project.run(["capsule", "list", "--limit", "3"]);
+    let text = text.expect_success();
+    let said = format!("{}{}", text.stdout, text.stderr);
+    assert!(
+        said.contains("1 to 3 of 205 tasks; more with --after cap_"),
+        "{said}"
+    );
+    let wrong = project.run(["capsule", "list", "--after", "x"]);
+    assert_eq!(wrong.code(), 2);
+
+    let log = project.run(["capsule", "log", &id, "--limit", "2", "--json"]);
+    let log = log.expect_success().json();
+    let total = log["total"].as_u64().unwrap();
+    assert!(total > 2);
+    let entries = log["entries"].as_array().unwrap();
+    assert_eq!(entries.len(), 2);
+    assert_eq!(entries[1]["runtimeEvent"]["status"], "closed");
+    let text = project.run(["capsule", "log", &id, "--limit", "2"]);
+    let text = text.expect_success();
+    let said = format!("{}{}", text.stdout, text.stderr);
+    let more = format!("the latest 2 of {total} entries: `--limit {total}` shows all");
+    assert!(said.contains(&more), "{said}");
+}

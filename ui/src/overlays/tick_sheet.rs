@@ -1,0 +1,154 @@
+//! [`TickSheet`]: what was said before about the same as a task, ticked by the person before it goes
+//! along.
+
+use ratatui::text::{Line, Span};
+
+use super::document::Document;
+use super::key_footer::KeyFooter;
+use super::sheet::SheetText;
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::effect::Effect;
+use crate::model::{Agent, FoundSnippet};
+use crate::sanitize;
+use crate::theme::ThemeRole;
+use crate::widgets::{ListState, blank, fit_line};
+
+/// The list.
+#[derive(Debug, Clone)]
+pub(crate) struct TickSheet {
+    /// The task.
+    pub(crate) id: String,
+    /// To whom it is handed.
+    to: Agent,
+    /// What was found and whether it goes along, or why nothing could be looked for; nothing while it
+    /// is looked for.
+    found: Option<Result<Vec<(FoundSnippet, bool)>, String>>,
+    pub(crate) list: ListState,
+}
+
+impl TickSheet {
+    pub(crate) fn new(id: String, to: Agent) -> Self {
+        Self {
+            id,
+            to,
+            found: None,
+            list: ListState::default(),
+        }
+    }
+
+    /// It was looked for. Nothing goes along unless it is ticked.
+    pub(crate) fn take(&mut self, found: Result<Vec<FoundSnippet>, String>) {
+        let found = found.map(|found| found.into_iter().map(|it| (it, false)).collect());
+        self.found = Some(found);
+    }
+
+    fn rows(&self) -> &[(FoundSnippet, bool)] {
+        match &self.found {
+            Some(Ok(rows)) => rows,
+            _ => &[],
+        }
+    }
+
+    /// Moves by rows.
+    pub(crate) fn step(&mut self, by: isize) {
+        let len = self.rows().len();
+        self.list.step(by, len);
+    }
+
+    /// The one under the cursor goes along, or not.
+    pub(crate) fn tick(&mut self) {
+        if let Some(Ok(rows)) = &mut self.found
+            && let Some((_, goes)) = rows.get_mut(self.list.selected)
+        {
+            *goes = !*goes;
+        }
+    }
+
+    /// The handing over, with what is ticked; none before it was looked for.
+    pub(crate) fn hand(&self) -> Option<Effect> {
+        let Some(Ok(rows)) = &self.found else {
+            return None;
+        };
+        let ticked = rows.iter().filter(|(_, goes)| *goes);
+        Some(Effect::HandCapsule {
+            id: self.id.clone(),
+            to: self.to,
+            found: ticked.map(|(found, _)| found.clone()).collect(),
+        })
+    }
+
+    pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
+        let theme = &deck.theme;
+        let rows = self.rows();
+        let title = format!("Said before: what goes along to {}?", self.to.title());
+        let mut lines: Vec<Line<'static>> = rows
+            .iter()
+            .enumerate()
+            .map(|(at, row)| self.listed(deck, at, row, columns))
+            .collect();
+        let mut document = Document::new(deck, columns);
+        match &self.found {
+            None => document.text("looking for it …", ThemeRole::TextMuted),
+            Some(Err(why)) => document.text(why, ThemeRole::Wait),
+            Some(Ok(rows)) if rows.is_empty() => {
+                document.text("Nothing was found that goes along.", ThemeRole::Text);
+            }
+            Some(Ok(_)) => {}
+        }
+        if let Some((found, _)) = rows.get(self.list.selected) {
+            document.heading("All of it", "");
+            document.body(&found.text, ThemeRole::Text);
+            document.body(&found.cited, ThemeRole::TextMuted);
+        }
+        lines.extend(document.into_lines());
+        let mut keys = Vec::new();
+        if !rows.is_empty() {
+            keys.push((Action::Mark, "tick"));
+        }
+        if matches!(self.found, Some(Ok(_))) {
+            keys.push((Action::Open, "hand it over"));
+        }
+        keys.push((Action::Back, "close"));
+        SheetText {
+            title: Line::styled(title, theme.style(ThemeRole::TitleFocus)),
+            lines,
+            keys: KeyFooter::new(deck, &keys),
+            ..SheetText::default()
+        }
+    }
+
+    fn listed(
+        &self,
+        deck: &Deck,
+        at: usize,
+        (found, goes): &(FoundSnippet, bool),
+        columns: usize,
+    ) -> Line<'static> {
+        let theme = &deck.theme;
+        let is_selected = at == self.list.selected;
+        let cursor = if is_selected {
+            deck.glyphs.cursor()
+        } else {
+            " "
+        };
+        let tick = if *goes { "[x]" } else { "[ ]" };
+        let line = Line::from(vec![
+            Span::styled(cursor, theme.style(ThemeRole::Key)),
+            blank(1),
+            Span::styled(tick, theme.style(ThemeRole::TextStrong)),
+            blank(1),
+            Span::styled(sanitize::line(&found.text), theme.style(ThemeRole::Text)),
+            blank(2),
+            Span::styled(
+                sanitize::line(&found.cited),
+                theme.style(ThemeRole::TextMuted),
+            ),
+        ]);
+        let line = fit_line(line, columns);
+        match is_selected {
+            true => line.patch_style(theme.style(ThemeRole::SelectionFocus)),
+            false => line,
+        }
+    }
+}
