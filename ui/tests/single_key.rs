@@ -148,7 +148,7 @@ fn go(deck: &mut Deck, place: &str) {
 fn answer(deck: &mut Deck, asked: Effect) {
     match asked {
         Effect::ReadCapsules => {
-            update(deck, Msg::Capsules(Ok(tasks())));
+            update(deck, Msg::Capsules(Ok(tasks().into())));
         }
         Effect::ReadCapsule { id } => {
             let row = tasks().into_iter().find(|row| row.id == id);
