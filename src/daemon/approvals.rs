@@ -55,6 +55,11 @@ impl Approvals {
         self.asked.len()
     }
 
+    /// How many of an agent's.
+    pub(super) fn on_their_way_of(&self, agent: Agent) -> usize {
+        self.asked.keys().filter(|(of, _)| *of == agent).count()
+    }
+
     /// A new request is on its way to the record.
     pub(super) fn asked(&mut self, agent: Agent, key: String, id: EntryId) {
         self.asked.insert((agent, key), id);

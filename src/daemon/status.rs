@@ -119,11 +119,14 @@ impl Daemon {
     }
 
     /// How much waits for the person's answer. What helper threads ask is not in the record, and what
-    /// is of a daemon that records again are not counted by the adapter (`of_codex`) yet.
+    /// is of a daemon that records again are not counted by the adapter (`of_codex`) yet. What is on its
+    /// way to the record can be answered only when it is there.
     fn approvals_pending(&self, of_codex: u64, waiting_helpers: u64) -> u64 {
         let open = self.recorder.world().open_approvals.values();
         let (questions, of_vendors): (Vec<_>, Vec<_>) =
             open.partition(|asked| asked.request.is_user_question());
+        let on_their_way = self.approvals.on_their_way_of(Agent::Codex) as u64;
+        let of_codex = of_codex.saturating_sub(on_their_way);
         of_codex.max(of_vendors.len() as u64) + questions.len() as u64 + waiting_helpers
     }
 

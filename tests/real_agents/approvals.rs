@@ -239,8 +239,8 @@ fn a_form_of_one_choice_is_answered_in_the_deck_and_the_server_gets_the_value() 
     deck.wait_for_text("✓ chain");
     let mut codex = attached_codex(&pair);
     codex.submit("deploy it");
-    card(&mut deck);
     deck.wait_for_text("Where to?");
+    card(&mut deck);
     deck.press(Key::Char('a'));
     deck.wait_for_screen("the choices", |screen| {
         screen.contains("the test machine") && screen.contains("the live one")

@@ -188,14 +188,14 @@ fn a_codex_that_is_taken_up_again_is_told_in_short_once_what_the_record_holds() 
         .json();
 
     let _daemon = pair.daemon();
-    // Ahead of the prompt, and while no turn runs.
-    wait_in_thread(&pair, RESUMED, 1);
     let words = arguments(&told, "codex");
     let mut codex = Pty::spawn(&pair.ctxrelay(words.iter().map(String::as_str))).labelled("codex");
     codex.wait_for_text("The scale is set up.");
     wait_status(&pair, "Codex's terminal", |status| {
         status["agents"]["codex"]["tui"] == true && status["agents"]["codex"]["state"] == "idle"
     });
+    // Ahead of the prompt, and while no turn runs.
+    wait_in_thread(&pair, RESUMED, 1);
     for (prompt, answer) in [
         ("where were you", "At the pears."),
         ("and what is next", "The first basket."),

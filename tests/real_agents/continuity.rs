@@ -303,7 +303,7 @@ fn a_bridge_that_is_killed_while_claude_compacts_costs_no_packet_and_doubles_non
         (events(&pair, "context_compacted").len() == 1).then_some(())
     });
     claude.wait_for_text("Compacted");
-    for prompt in ["go on without it", "and further on"] {
+    for prompt in ["peel the plums", "stone the plums"] {
         pair.messages
             .when(says(prompt))
             .once()

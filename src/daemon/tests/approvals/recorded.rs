@@ -100,6 +100,22 @@ async fn a_request_that_the_disk_refused_has_no_end_in_the_record_either() {
 }
 
 #[tokio::test]
+async fn what_codex_asks_waits_for_the_operator_once_the_record_has_it() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let pending = |rig: &Rig| rig.daemon.status().approvals.pending;
+    rig.codex_asked("3", "T/call_1");
+    rig.fact(CodexFact::ApprovalsPending {
+        count: 1,
+        helpers: 0,
+    });
+    assert_eq!(pending(&rig), 0, "nobody can answer it yet");
+    rig.settle().await;
+    assert_eq!(pending(&rig), 1);
+    rig.only_open();
+}
+
+#[tokio::test]
 async fn a_request_that_ends_before_the_disk_has_it_ends_behind_it() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
