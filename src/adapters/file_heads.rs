@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::plain_file::read_plain;
+use crate::core::hidden::is_hidden;
 use crate::core::policy::is_secret_path;
 use crate::core::redact::Redactor;
 
@@ -46,10 +47,12 @@ impl<'a> FileHeads<'a> {
         let text = read_plain(&named, FILE_BYTES_MAX).ok()?;
         let head: String = text.chars().take(MASKED_CHARS).collect();
         let (masked, _) = self.redactor.redact_text(&head);
+        let clean = |c: &char| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c));
+        let seen: String = masked.chars().filter(clean).collect();
+        // Once more: what nobody sees may have stood in the middle of a secret.
+        let (masked, _) = self.redactor.redact_text(&seen);
         let lines: Vec<&str> = masked.lines().take(self.lines).collect();
-        let clean = |c: &char| matches!(c, '\n' | '\t') || !c.is_control();
-        let lines = lines.join("\n");
-        Some(lines.chars().filter(clean).take(self.chars).collect())
+        Some(lines.join("\n").chars().take(self.chars).collect())
     }
 }
 
@@ -65,7 +68,9 @@ mod tests {
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("key"), "secret").unwrap();
         let dir = tempfile::tempdir().unwrap();
-        let text = format!("key {SECRET}\u{1b}[2J\n") + &"line\n".repeat(100);
+        let split = SECRET.replacen("R7", "R\u{200b}7", 1);
+        let text = format!("key {SECRET}\u{1b}[2J\nkey {split} \u{202e}end\n");
+        let text = text + &"line\n".repeat(100);
         std::fs::write(dir.path().join("a.rs"), text).unwrap();
         std::fs::write(dir.path().join("picture"), [0xff, 0xfe]).unwrap();
         std::os::unix::fs::symlink(outside.path().join("key"), dir.path().join("link")).unwrap();
@@ -80,6 +85,7 @@ mod tests {
         }
         let head = heads.read("a.rs").unwrap();
         assert!(!head.contains(SECRET) && !head.contains('\u{1b}'), "{head}");
+        assert!(!head.contains(is_hidden), "{head:?}");
         assert_eq!(head.lines().count(), 30);
         // A secret of which only the first half has room is none of the text.
         let heads = FileHeads::below(dir.path(), &redactor, 1, 12).unwrap();

@@ -403,6 +403,13 @@ impl Snapshot {
         }
     }
 
+    /// The session that this one follows, where that is ours to say: the first entry says it, which
+    /// is somebody else's word where any is.
+    pub fn believed_predecessor(&self) -> Option<&Predecessor> {
+        let before = self.predecessor.as_ref();
+        before.filter(|_| self.foreign_through == Seq(0))
+    }
+
     /// Gives back what its large maps do not need: entries that come in their order leave half of a
     /// map's nodes empty. For a world that was just read; a copy of it is as small.
     pub fn pack(&mut self) {

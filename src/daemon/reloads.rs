@@ -63,6 +63,16 @@ pub(super) struct BegunCompaction {
     pub(super) began_ms: i64,
     /// Claude began anew for it: one that the person stops, or that fails, never gets there.
     is_done: bool,
+    /// Nobody counts on its end any more: it took too long, or that Claude is gone. What is told of
+    /// it later is recorded nevertheless.
+    has_lapsed: bool,
+}
+
+impl BegunCompaction {
+    /// When nobody counts on its end any more, ms since the epoch.
+    fn lapses_at_ms(&self) -> i64 {
+        self.began_ms.saturating_add(COMPACTION_MS)
+    }
 }
 
 /// Packets on their way.
@@ -74,6 +84,8 @@ pub(super) struct Reloads<T> {
     offered: BTreeMap<(Agent, RuntimeSession), Reload>,
     /// Claude's compactions that began, and of which the end is not recorded.
     compacting: BTreeMap<RuntimeSession, BegunCompaction>,
+    /// A packet that was lost was made once more.
+    has_tried_again: bool,
 }
 
 impl<T> Default for Reloads<T> {
@@ -83,6 +95,7 @@ impl<T> Default for Reloads<T> {
             next: 0,
             offered: BTreeMap::new(),
             compacting: BTreeMap::new(),
+            has_tried_again: false,
         }
     }
 }
@@ -156,6 +169,7 @@ impl<T> Reloads<T> {
             trigger,
             began_ms: now_ms,
             is_done: false,
+            has_lapsed: false,
         };
         self.compacting.insert(pair, begun);
     }
@@ -184,8 +198,39 @@ impl<T> Reloads<T> {
     /// Whether a Claude is compacting, as far as is known: of one that was taken back nothing is
     /// told before Claude's next prompt.
     pub(super) fn is_compacting(&self, now_ms: i64) -> bool {
-        let mut began = self.compacting.values().map(|begun| begun.began_ms);
-        began.any(|began_ms| now_ms - began_ms < COMPACTION_MS)
+        let mut begun = self.compacting.values();
+        begun.any(|begun| !begun.has_lapsed && now_ms < begun.lapses_at_ms())
+    }
+
+    /// When the next compaction of Claude's lapses, ms since the epoch.
+    pub(super) fn next_lapse_ms(&self) -> Option<i64> {
+        let begun = self.compacting.values().filter(|begun| !begun.has_lapsed);
+        begun.map(BegunCompaction::lapses_at_ms).min()
+    }
+
+    /// Lets those lapse that are due. Returns whether there was one.
+    pub(super) fn lapse(&mut self, now_ms: i64) -> bool {
+        let mut is_other = false;
+        for begun in self.compacting.values_mut() {
+            if !begun.has_lapsed && begun.lapses_at_ms() <= now_ms {
+                begun.has_lapsed = true;
+                is_other = true;
+            }
+        }
+        is_other
+    }
+
+    /// That Claude is gone: nobody counts on the end of its compaction.
+    pub(super) fn claude_left(&mut self, pair: &RuntimeSession) {
+        if let Some(begun) = self.compacting.get_mut(pair) {
+            begun.has_lapsed = true;
+        }
+    }
+
+    /// Whether the packet of a compaction that its agent has not is made once more: once in the life
+    /// of a daemon, so that one that never gets there is not made again and again.
+    pub(super) fn tries_again(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_tried_again, true)
     }
 
     /// Claude has compacted.

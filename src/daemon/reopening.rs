@@ -21,6 +21,8 @@ use crate::store::sealed_way::{tasks_at_close, way_back};
 pub struct SealedTaskRead {
     /// Which.
     pub(super) id: CapsuleId,
+    /// The session from which it was looked for.
+    pub(super) session: SessionId,
     /// The pair that it is reopened from.
     pub(super) pair: RuntimeSession,
     /// What was read; nothing where no session that the record leads back to ended with it closed.
@@ -48,7 +50,7 @@ impl SealedTask {
         id: &CapsuleId,
     ) -> io::Result<Option<Self>> {
         for reached in way_back(dirs, world).flatten() {
-            let mut closed = tasks_at_close(&reached.path)?;
+            let mut closed = tasks_at_close(&reached.path, reached.foreign_through)?;
             if let Some(task) = closed.remove(id) {
                 return Self::read(&reached.path, &reached.session_id, task).map(Some);
             }

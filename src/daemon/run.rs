@@ -223,6 +223,7 @@ impl Daemon {
             .chain(self.alarms.next_deadline())
             .chain(self.renderings.next_deadline())
             .chain(self.next_look_at_rules())
+            .chain(self.next_lapse())
             .chain(
                 self.operations
                     .next_deadline(self.configuration.idle_shutdown()),
@@ -246,6 +247,7 @@ impl Daemon {
         self.watch_deadline();
         self.render_deadline();
         self.rules_deadline();
+        self.lapse_deadline();
         if self
             .operations
             .is_idle_for(self.configuration.idle_shutdown())

@@ -2,7 +2,7 @@
 //!
 //! Agents can write where archives lie, and a chain has no key. What a session was is known by the
 //! hash that the one behind it names; so only what is reached like that from the current record
-//! vouches for anything.
+//! vouches for anything. What somebody else said before a record was ours leads nowhere.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::Metadata;
@@ -14,7 +14,10 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::dirs::{ProjectDirs, exists};
 use crate::ledger;
-use ctxrelay_core::entry::{EntryKind, Predecessor, SealedSession};
+use ctxrelay_core::agent::Party;
+use ctxrelay_core::entry::{
+    Entry, EntryKind, ErrorCode, LifecycleEvent, Predecessor, SealedSession,
+};
 use ctxrelay_core::fold::fold;
 use ctxrelay_core::id::{CapsuleId, Seq, SessionId};
 use ctxrelay_core::snapshot::{Snapshot, TaskSnapshot};
@@ -29,8 +32,17 @@ const REMEMBERED_MAX: usize = 10_000;
 /// Each is read whole, and the deck asks again and again.
 static VERIFIED: LazyLock<Mutex<HashMap<FileWithHead, Verified>>> = LazyLock::new(Mutex::default);
 
-/// None where the file is no whole chain that ends there; else the session that it follows.
-type Verified = Option<Option<SealedSession>>;
+/// None where the file is no whole chain that ends there.
+type Verified = Option<VerifiedFile>;
+
+/// A whole chain.
+#[derive(Debug, Clone)]
+struct VerifiedFile {
+    /// The session that it follows, where that is ours to say.
+    follows: Option<SealedSession>,
+    /// As [`ReachedSession::foreign_through`].
+    foreign_through: Seq,
+}
 
 /// A file as it stands on the disk, and the hash of the last entry that it should have.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -62,6 +74,8 @@ pub struct ReachedSession {
     pub session_id: SessionId,
     /// Its file.
     pub path: PathBuf,
+    /// Up to where it was somebody else's word when it was sealed.
+    pub foreign_through: Seq,
 }
 
 /// The sealed sessions that the record leads back to, the youngest first. Ends before one that is
@@ -70,34 +84,46 @@ pub fn way_back(
     dirs: &ProjectDirs,
     world: &Snapshot,
 ) -> impl Iterator<Item = Result<ReachedSession, SessionId>> {
-    let before = world.predecessor.as_ref();
+    let before = world.believed_predecessor();
     let mut next = before.and_then(Predecessor::next_back);
     let reached = std::iter::from_fn(move || {
         let SealedSession { session_id, head } = next.take()?;
         let path = file_of(dirs, &session_id)?;
-        let Some(follows) = verified(&path, head) else {
+        let Some(file) = verified(&path, head) else {
             return Some(Err(session_id));
         };
-        next = follows;
-        Some(Ok(ReachedSession { session_id, path }))
+        next = file.follows;
+        Some(Ok(ReachedSession {
+            session_id,
+            path,
+            foreign_through: file.foreign_through,
+        }))
     });
     reached.take(SESSIONS_MAX)
 }
 
-/// The file of a sealed session, where the record leads back to it.
-pub fn reached(dirs: &ProjectDirs, world: &Snapshot, session: &SessionId) -> Option<PathBuf> {
+/// A sealed session, where the record leads back to it.
+pub fn reached(
+    dirs: &ProjectDirs,
+    world: &Snapshot,
+    session: &SessionId,
+) -> Option<ReachedSession> {
     let mut way = way_back(dirs, world).flatten();
     way.find(|reached| reached.session_id == *session)
-        .map(|reached| reached.path)
 }
 
-/// The tasks that a session ended with as closed, each as it stood then. Reads all of the file.
+/// The tasks that a session ended with as closed, each as it stood then, of what is believed after
+/// an entry. Reads all of the file.
 ///
 /// # Errors
 ///
 /// When the file cannot be read.
-pub fn tasks_at_close(path: &Path) -> io::Result<BTreeMap<CapsuleId, TaskSnapshot>> {
-    let (mut world, mut closed) = (Snapshot::default(), BTreeMap::new());
+pub fn tasks_at_close(
+    path: &Path,
+    foreign_through: Seq,
+) -> io::Result<BTreeMap<CapsuleId, TaskSnapshot>> {
+    let mut world = Snapshot::believing_after(foreign_through);
+    let mut closed = BTreeMap::new();
     ledger::read(path, |stored| {
         fold(&mut world, &stored.entry);
         if let EntryKind::Task(record) = &stored.entry.kind {
@@ -117,13 +143,19 @@ pub fn tasks_at_close(path: &Path) -> io::Result<BTreeMap<CapsuleId, TaskSnapsho
     Ok(closed)
 }
 
-/// A task as it stood at an entry of a session. Reads the file up to there.
+/// A task as it stood at an entry of a session, of what is believed after another entry. Reads the
+/// file up to there.
 ///
 /// # Errors
 ///
 /// When the file cannot be read.
-pub fn task_at(path: &Path, id: &CapsuleId, at: Seq) -> io::Result<Option<TaskSnapshot>> {
-    let mut world = Snapshot::default();
+pub fn task_at(
+    path: &Path,
+    foreign_through: Seq,
+    id: &CapsuleId,
+    at: Seq,
+) -> io::Result<Option<TaskSnapshot>> {
+    let mut world = Snapshot::believing_after(foreign_through);
     ledger::read(path, |stored| {
         fold(&mut world, &stored.entry);
         match stored.entry.seq < at {
@@ -162,17 +194,27 @@ fn verified(path: &Path, head: String) -> Verified {
 
 fn verify(path: &Path, head: &str) -> Verified {
     let mut follows = None;
+    let mut foreign_through = Seq(0);
     let report = ledger::verify_with(path, None, |_, entry| {
-        if let Some((_, text)) = entry
-            && follows.is_none()
-        {
+        let Some((seq, text)) = entry else {
+            return;
+        };
+        if follows.is_none() {
             // The first entry says it.
             follows = Some(predecessor(text));
+        }
+        if ends_foreign_part(text) {
+            foreign_through = foreign_through.max(seq);
         }
     });
     let report = report.ok()?;
     let is_its = report.head.is_some_and(|(_, hash)| hash == head);
-    (is_its && report.first_bad.is_none()).then(|| follows.flatten())
+    // Where anything in it is somebody else's word, its first entry is.
+    let follows = follows.flatten().filter(|_| foreign_through == Seq(0));
+    (is_its && report.first_bad.is_none()).then_some(VerifiedFile {
+        follows,
+        foreign_through,
+    })
 }
 
 fn predecessor(text: &[u8]) -> Option<SealedSession> {
@@ -180,4 +222,27 @@ fn predecessor(text: &[u8]) -> Option<SealedSession> {
         EntryKind::SessionStarted { predecessor } => predecessor?.next_back(),
         _ => None,
     }
+}
+
+/// Whether an entry says that what stands before it is somebody else's word. Nothing outside of the
+/// project tells that of a session which has ended; whoever forges it is believed less.
+fn ends_foreign_part(text: &[u8]) -> bool {
+    // Few lines have the word, and parsing all of them takes long.
+    let words = ["foreign_history", "contextrelay_3_adopted"];
+    let has_word =
+        str::from_utf8(text).is_ok_and(|text| words.iter().any(|word| text.contains(word)));
+    has_word && line::parse(text).is_ok_and(|line| says_foreign(&line.entry))
+}
+
+fn says_foreign(entry: &Entry) -> bool {
+    let is_said = matches!(
+        &entry.kind,
+        EntryKind::Error {
+            code: ErrorCode::ForeignHistory
+        } | EntryKind::Lifecycle {
+            event: LifecycleEvent::ContextRelay3Adopted
+        }
+    );
+    // One that was carried on told of another file.
+    is_said && entry.source == Party::System && entry.carried.is_none()
 }

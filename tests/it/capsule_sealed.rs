@@ -3,13 +3,14 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use ctxrelay::core::capsule::Capsule;
 use ctxrelay::wire::capsule;
 use ctxrelay::wire::line::seal;
 use serde_json::{Value, json};
 
-use crate::capsule::{agent, done, imported, in_terminal, listed, login, note};
+use crate::capsule::{agent, clone_of, done, imported, in_terminal, listed, login, note};
 use crate::search_everywhere::clear;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
@@ -432,6 +433,70 @@ fn a_task_goes_on_from_no_session_that_the_record_does_not_lead_back_to() {
     assert_eq!(code, 3, "{screen}");
     assert!(screen.contains("the record leads back to"), "{screen}");
     assert!(listed(&project).iter().all(|row| row["status"] == "closed"));
+}
+
+#[test]
+fn a_copied_folder_leads_back_to_nothing() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let id = login(&project);
+    let out = project.base().join("out.json");
+    let file = out.to_str().unwrap();
+    done(&project, &["close", &id]);
+    done(&project, &["export", &id, "-o", file]);
+    clear(&project, false);
+    assert_eq!(imported(&project, &[file]).1["anchored"], json!(true));
+    daemon.stop();
+    let copy = clone_of(&project);
+    fs::create_dir_all(copy.state()).unwrap();
+    let all = project.state().join(".");
+    let mut cp = Command::new("cp");
+    let copied = cp.arg("-R").arg(all).arg(copy.state()).status();
+    assert!(copied.unwrap().success());
+    let _daemon = copy.daemon();
+    let look = || {
+        assert_eq!(foreign(&copy), std::slice::from_ref(&id));
+        assert!(printed(&copy, &id).contains("nobody vouches for it"));
+        assert_eq!(imported(&copy, &[file]).1["anchored"], json!(false));
+        let (code, screen) = in_terminal(&copy, &["reopen", &id]);
+        assert_eq!(code, 3, "{screen}");
+    };
+    look();
+    // A session of one's own does not make what stood before it one's own.
+    clear(&copy, false);
+    look();
+}
+
+#[test]
+fn a_kept_file_with_an_agents_goal_in_the_place_of_the_operators_is_as_it_was_kept_then() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let mut claude = agent(&project, "claude");
+    note(&mut claude, "claude", "goal", "the login is simple");
+    drop(claude);
+    done(&project, &["close", &id]);
+    let file = kept(&project, &id);
+    let good: Capsule = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    assert_eq!(good.agent_goals.len(), 1);
+    let mut then = good.clone();
+    then.goal = then.agent_goals.pop();
+    then.origin.lines.clear();
+    let then = capsule::write(&then).unwrap().0;
+    // Only what agents say of it left out is no reading of the record.
+    let mut changed = good;
+    changed.agent_goals.clear();
+    changed.origin.lines.clear();
+    let changed = capsule::write(&changed).unwrap().0;
+    fs::write(&file, &changed).unwrap();
+    assert!(printed(&project, &id).contains("than the record"));
+    fs::write(&file, &then).unwrap();
+    assert!(!printed(&project, &id).contains("than the record"));
+    assert_eq!(shown(&project, &id)["goal"]["text"], "the login is simple");
+    clear(&project, false);
+    assert!(!printed(&project, &id).contains("vouches"));
+    fs::write(&file, &changed).unwrap();
+    assert!(printed(&project, &id).contains("nobody vouches for it"));
 }
 
 #[test]

@@ -31,6 +31,19 @@ impl CapsulesNow {
     ///
     /// When the record cannot be read.
     pub fn tells_of(&self, kept: &Capsule, task: &TaskSnapshot) -> io::Result<KeptSays> {
+        let says = self.tells_as_read(kept, task)?;
+        if says != KeptSays::Else || !kept.agent_goals.is_empty() {
+            return Ok(says);
+        }
+        // It may have been kept while an agent's goal took the place of the operator's.
+        match task.with_one_goal() {
+            Some(task) => self.tells_as_read(kept, &task),
+            None => Ok(says),
+        }
+    }
+
+    /// As [`Self::tells_of`], of a task in just this reading.
+    fn tells_as_read(&self, kept: &Capsule, task: &TaskSnapshot) -> io::Result<KeptSays> {
         let place = self.place();
         let mask = place.mask(&self.redactor);
         let words = self.words(&mask);

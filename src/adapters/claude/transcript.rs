@@ -1,6 +1,7 @@
 //! A transcript of Claude Code's, from the disk: [`read_end`] tells of the context, [`SpokenWords`]
 //! what Claude said.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -42,7 +43,8 @@ pub fn read_boundary(path: &Path, since_ms: i64) -> Option<CompactBoundary> {
     (at.as_millisecond() >= since_ms).then_some(boundary)
 }
 
-/// Commands of one turn whose end is waited for.
+/// Commands of one turn whose end is waited for: the latest ones, of which the last is the one that
+/// an interruption left without its end.
 const COMMANDS_MAX: usize = 20;
 
 /// Of a command, in characters.
@@ -141,13 +143,19 @@ impl SpokenWords {
                 None => self.ahead = Some(ahead),
             }
         }
+        let ended: BTreeSet<&String> = words.ended.iter().collect();
+        self.running.retain(|(id, _)| !ended.contains(id));
+        // Only those without an end are counted: of the others one turn may have any number.
         for (id, command) in words.commands {
-            if self.running.len() < COMMANDS_MAX {
-                let command = command.chars().take(COMMAND_CHARS_MAX).collect();
-                self.running.push((id, command));
+            if ended.contains(&id) {
+                continue;
             }
+            if self.running.len() == COMMANDS_MAX {
+                self.running.remove(0);
+            }
+            let command = command.chars().take(COMMAND_CHARS_MAX).collect();
+            self.running.push((id, command));
         }
-        self.running.retain(|(id, _)| !words.ended.contains(id));
         texts
     }
 
@@ -293,6 +301,27 @@ mod tests {
         let gone = words.left();
         assert_eq!(gone, (Vec::new(), vec!["cat".to_owned()]));
         assert_eq!(words.left(), Default::default());
+    }
+
+    #[test]
+    fn of_many_commands_those_without_an_end_are_told_and_the_latest_of_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        let mut words = SpokenWords::default();
+        words.turn_begins(&path);
+        let done = |n: usize| runs(&n.to_string(), "make") + &ended(&n.to_string());
+        let many: String = (0..COMMANDS_MAX + 5).map(done).collect();
+        add(&path, &(many + &runs("last", "sleep 9")));
+        assert_eq!(words.turn_begins(&path), ["sleep 9"]);
+        // Told in two parts, and with an end of one that was seen to run before.
+        add(&path, &runs("first", "cat"));
+        assert_eq!(words.so_far(&path), [""; 0]);
+        let open = |n: usize| runs(&format!("open {n}"), &n.to_string());
+        let many: String = (0..COMMANDS_MAX + 2).map(open).collect();
+        add(&path, &(ended("first") + &many));
+        let told = words.turn_begins(&path);
+        let latest = 2..COMMANDS_MAX + 2;
+        assert_eq!(told, latest.map(|n| n.to_string()).collect::<Vec<_>>());
     }
 
     #[test]

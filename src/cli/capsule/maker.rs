@@ -16,13 +16,13 @@ use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
 use crate::cli::record_now::RecordNow;
 use crate::core::capsule::{Capsule, CapsuleStatus, Freshness, TreeNow};
-use crate::core::id::{CapsuleId, SessionId};
+use crate::core::id::{CapsuleId, Seq, SessionId};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::host::ProjectContext;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::config;
-use crate::store::sealed_way::reached;
+use crate::store::sealed_way::{ReachedSession, reached};
 use crate::wire::capsule::{self, BadCapsule, check_lines};
 use crate::wire::search::{FoundHit, FoundIn};
 
@@ -168,12 +168,16 @@ impl CapsuleMaker {
         if self.world.session_id.as_ref() == Some(session) {
             return self.current_says(capsule);
         }
-        let file = reached(&self.setting.dirs, &self.world, session);
-        let known = file.and_then(|file| SealedSays::of(&capsule.digest, &file));
-        let ask = || {
-            let sealed = self.sealed(session);
-            sealed.map_or(KeptSays::Else, |sealed| sealed.says(capsule))
+        let dirs = &self.setting.dirs;
+        // An agent's file may name any session: for one that is not there no archive is read.
+        if disk::session_file(dirs, session.as_str()).is_err() {
+            return KeptSays::Else;
+        }
+        let Some(reached) = reached(dirs, &self.world, session) else {
+            return KeptSays::Else;
         };
+        let ask = || self.sealed(&reached)?.says(capsule).ok();
+        let known = SealedSays::of(&capsule.digest, &reached.path);
         known.map_or(KeptSays::Else, |known| known.or_ask(ask))
     }
 
@@ -183,12 +187,17 @@ impl CapsuleMaker {
         if has_all == KeptSays::Else {
             return has_all;
         }
-        let read = || TasksClosed::read(self.path.clone()).ok();
-        let says = SealedSays::of_chain(&capsule.digest).or_ask(|| {
+        let foreign_through = self.world.foreign_through;
+        let read = || TasksClosed::read(self.path.clone(), foreign_through).ok();
+        let ask = || {
             let closed = self.closed.get_or_init(read).as_ref();
-            let says = closed.and_then(|closed| closed.says(&self.now, capsule).ok());
-            says.unwrap_or(KeptSays::Else)
-        });
+            closed.and_then(|closed| closed.says(&self.now, capsule).ok())
+        };
+        let says = match foreign_through {
+            Seq(0) => SealedSays::of_chain(&capsule.digest).or_ask(ask),
+            // What was said before the record was touched may not be believed any more.
+            _ => ask().unwrap_or(KeptSays::Else),
+        };
         has_all.min(says)
     }
 
@@ -200,14 +209,15 @@ impl CapsuleMaker {
             && reached(dirs, &self.world, session).is_none()
     }
 
-    fn sealed(&self, session: &SessionId) -> Option<Rc<SealedRecord>> {
+    fn sealed(&self, reached: &ReachedSession) -> Option<Rc<SealedRecord>> {
+        let session = &reached.session_id;
         let mut sealed = self.sealed.borrow_mut();
         if let Some((open, record)) = &*sealed
             && open == session
         {
             return record.clone();
         }
-        let record = SealedRecord::open(&self.setting, &self.redactor, session).map(Rc::new);
+        let record = SealedRecord::open(&self.setting, &self.redactor, reached).map(Rc::new);
         *sealed = Some((session.clone(), record.clone()));
         record
     }

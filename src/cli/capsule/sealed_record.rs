@@ -9,27 +9,32 @@ use std::sync::Arc;
 use crate::adapters::capsules_now::{CapsulesNow, KeptSays};
 use crate::cli::disk;
 use crate::core::capsule::Capsule;
-use crate::core::id::{CapsuleId, SessionId};
+use crate::core::id::{CapsuleId, Seq};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::host::ProjectContext;
-use crate::store::sealed_way::{task_at, tasks_at_close};
+use crate::store::sealed_way::{ReachedSession, task_at, tasks_at_close};
 
 /// The tasks of a ledger's file. All of it is read once: a project keeps many capsules.
 pub(super) struct TasksClosed {
     path: PathBuf,
+    foreign_through: Seq,
     closed: BTreeMap<CapsuleId, TaskSnapshot>,
 }
 
 impl TasksClosed {
-    /// Reads them.
+    /// Reads those of what is believed after an entry.
     ///
     /// # Errors
     ///
     /// When the file cannot be read.
-    pub(super) fn read(path: PathBuf) -> io::Result<Self> {
-        let closed = tasks_at_close(&path)?;
-        Ok(Self { path, closed })
+    pub(super) fn read(path: PathBuf, foreign_through: Seq) -> io::Result<Self> {
+        let closed = tasks_at_close(&path, foreign_through)?;
+        Ok(Self {
+            path,
+            foreign_through,
+            closed,
+        })
     }
 
     /// How far a kept capsule says what the record says, whose lines `now` has: all of what it cites,
@@ -44,7 +49,7 @@ impl TasksClosed {
         let task = match closed.filter(|task| task.head == head) {
             Some(task) => Some(task.clone()),
             // It went out while it was open.
-            None => task_at(&self.path, &kept.id, head)?,
+            None => task_at(&self.path, self.foreign_through, &kept.id, head)?,
         };
         let task = task.map(|task| now.tells_of(kept, &task)).transpose()?;
         Ok(task.unwrap_or(KeptSays::Else))
@@ -62,10 +67,12 @@ impl SealedRecord {
     pub(super) fn open(
         setting: &ProjectContext,
         redactor: &Arc<Redactor>,
-        session: &SessionId,
+        reached: &ReachedSession,
     ) -> Option<Self> {
+        let session = &reached.session_id;
         let reading = disk::reading(setting, session.as_str()).ok()?;
-        let tasks = TasksClosed::read(reading.path().to_owned()).ok()?;
+        let path = reading.path().to_owned();
+        let tasks = TasksClosed::read(path, reached.foreign_through).ok()?;
         let world = Snapshot {
             session_id: Some(session.clone()),
             ..Snapshot::default()
@@ -81,12 +88,15 @@ impl SealedRecord {
     }
 
     /// How far a kept capsule says what this says.
-    pub(super) fn says(&self, kept: &Capsule) -> KeptSays {
-        let has_all = self.now.has_all(kept).unwrap_or(KeptSays::Else);
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub(super) fn says(&self, kept: &Capsule) -> io::Result<KeptSays> {
+        let has_all = self.now.has_all(kept)?;
         if has_all == KeptSays::Else {
-            return has_all;
+            return Ok(has_all);
         }
-        let says = self.tasks.says(&self.now, kept);
-        has_all.min(says.unwrap_or(KeptSays::Else))
+        Ok(has_all.min(self.tasks.says(&self.now, kept)?))
     }
 }

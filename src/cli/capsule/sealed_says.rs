@@ -38,13 +38,16 @@ impl SealedSays {
         }
     }
 
-    /// What the session says of the capsule: `ask` where that was not asked before.
-    pub(super) fn or_ask(self, ask: impl FnOnce() -> KeptSays) -> KeptSays {
+    /// What the session says of the capsule: `ask` where that was not asked before. Something else
+    /// where it cannot be read, which is not remembered.
+    pub(super) fn or_ask(self, ask: impl FnOnce() -> Option<KeptSays>) -> KeptSays {
         let said = || SAID.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(says) = said().get(&self).copied() {
             return says;
         }
-        let says = ask();
+        let Some(says) = ask() else {
+            return KeptSays::Else;
+        };
         let mut said = said();
         if said.len() >= REMEMBERED_MAX {
             said.clear();
@@ -65,15 +68,16 @@ mod tests {
         let file = folder.path().join("session.jsonl");
         assert_eq!(SealedSays::of("a digest of this test", &file), None);
         std::fs::write(&file, "1\n").unwrap();
-        let says = |digest: &str, says| {
+        let says = |digest: &str, says: Option<KeptSays>| {
             let asked = SealedSays::of(digest, &file).unwrap();
             asked.or_ask(|| says)
         };
         let first = "a digest of this test";
-        assert_eq!(says(first, KeptSays::Same), KeptSays::Same);
-        assert_eq!(says(first, KeptSays::Else), KeptSays::Same);
-        assert_eq!(says("another", KeptSays::Else), KeptSays::Else);
+        assert_eq!(says(first, None), KeptSays::Else);
+        assert_eq!(says(first, Some(KeptSays::Same)), KeptSays::Same);
+        assert_eq!(says(first, Some(KeptSays::Else)), KeptSays::Same);
+        assert_eq!(says("another", Some(KeptSays::Else)), KeptSays::Else);
         std::fs::write(&file, "1\n2\n").unwrap();
-        assert_eq!(says(first, KeptSays::Else), KeptSays::Else);
+        assert_eq!(says(first, Some(KeptSays::Else)), KeptSays::Else);
     }
 }

@@ -25,6 +25,8 @@ pub(super) enum Vouched {
     NoRecord,
     /// A record of that name is here, and this project's own does not lead back to it.
     Apart,
+    /// They stand in a part of this project's own record that is somebody else's word.
+    Foreign,
     /// A record of that name is here, and does not verify or does not have them.
     NotThere,
 }
@@ -53,13 +55,16 @@ impl Vouched {
             return Ok(Self::NoLines);
         }
         for (session, lines) in by_session {
-            let path = match ledger {
-                Some(path) => path.to_owned(),
+            let (path, foreign_through) = match ledger {
+                Some(path) => (path.to_owned(), Seq(0)),
                 None => match own(context, world, &session) {
-                    Ok(path) => path,
+                    Ok(own) => own,
                     Err(why) => return Ok(why),
                 },
             };
+            if lines.iter().any(|(seq, _)| *seq <= foreign_through) {
+                return Ok(Self::Foreign);
+            }
             let has_all = has_all(context, &path, &lines);
             match has_all.map_err(|error| disk::unreadable(&path, &error))? {
                 true => {}
@@ -79,20 +84,29 @@ impl Vouched {
                 "a session of that name lies here, and the record does not lead back to it, or it \
                  is not as it was sealed"
             }
+            Self::Foreign => {
+                "the cited lines stand in a part of the record that was not written here: nothing \
+                 outside of the project vouches for it"
+            }
             Self::NotThere => "the record does not verify, or does not have the cited lines",
         }
     }
 }
 
-/// The file of a session of this project's own.
-fn own(context: &CliContext, world: &Snapshot, session: &SessionId) -> Result<PathBuf, Vouched> {
+/// The file of a session of this project's own, and up to where it is somebody else's word.
+fn own(
+    context: &CliContext,
+    world: &Snapshot,
+    session: &SessionId,
+) -> Result<(PathBuf, Seq), Vouched> {
     let dirs = &context.setting.dirs;
     let file = disk::session_file(dirs, session.as_str());
     let file = file.map_err(|_| Vouched::NoRecord)?;
     if world.session_id.as_ref() == Some(session) {
-        return Ok(file);
+        return Ok((file, world.foreign_through));
     }
-    reached(dirs, world, session).ok_or(Vouched::Apart)
+    let reached = reached(dirs, world, session).ok_or(Vouched::Apart)?;
+    Ok((reached.path, reached.foreign_through))
 }
 
 /// One reading of the whole file: what it does not verify is not looked for in it.

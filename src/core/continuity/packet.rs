@@ -8,6 +8,7 @@ use super::packet_sections::{Section, sections};
 use crate::agent::Agent;
 use crate::entry::ReloadCause;
 use crate::envelope::quote;
+use crate::hidden::is_hidden;
 use crate::id::RuntimeSession;
 use crate::snapshot::Snapshot;
 
@@ -127,7 +128,7 @@ pub fn file_beginnings(heads: &[(String, String)], chars_max: usize) -> Option<S
     let mut room = chars_max.checked_sub(text.chars().count())?;
     let mut is_empty = true;
     for (path, head) in heads {
-        let item = line(&format!("{path}\n{head}"));
+        let item = line(&format!("{}\n{head}", name(path)));
         if let Some(rest) = room.checked_sub(item.chars().count()) {
             room = rest;
             text.push_str(&item);
@@ -135,6 +136,15 @@ pub fn file_beginnings(heads: &[(String, String)], chars_max: usize) -> Option<S
         }
     }
     (!is_empty).then_some(text)
+}
+
+/// A file's name on one line, as in the sections: a break in it would begin a line of ours.
+fn name(path: &str) -> String {
+    let seen = |letter: char| match letter.is_control() || is_hidden(letter) {
+        true => '\u{fffd}',
+        false => letter,
+    };
+    path.chars().map(seen).collect()
 }
 
 /// What stands ahead of how files begin.

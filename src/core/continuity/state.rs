@@ -61,8 +61,10 @@ pub struct ContinuityState {
     pub files: VecDeque<TouchedFile>,
     /// The files that it read last.
     pub reads: VecDeque<TouchedFile>,
-    /// Commands of its last turn that saw no end.
+    /// Commands that saw no end, as they were told last.
     pub unfinished: VecDeque<String>,
+    /// How many turns it had begun when they were told.
+    pub unfinished_turn: u64,
     /// Turns that it began.
     pub turns: u64,
     /// Turns that it began since it last said something of its state.
@@ -151,6 +153,11 @@ impl ContinuityState {
         self.turns = self.turns.saturating_add(1);
         self.turns_since_written = self.turns_since_written.saturating_add(1);
         let turns = self.turns;
+        // By the count of turns and not by what they touched: one turn may tell of its files in
+        // several parts, or of none.
+        if turns > self.unfinished_turn.saturating_add(1) {
+            self.unfinished.clear();
+        }
         self.inferred
             .take_if(|inferred| turns > inferred.turn.saturating_add(INFERRED_TURNS));
     }
@@ -249,6 +256,18 @@ impl ContinuityState {
         latest.filter(|compaction| packet < Some(compaction.seq))
     }
 
+    /// Whether the latest compaction had its packet, the agent is known not to have it, and has gone
+    /// on without it for no more than a turn.
+    pub fn has_lost_packet(&self) -> bool {
+        let latest = self.compactions.back().zip(self.packet.as_ref());
+        latest.is_some_and(|(compaction, packet)| {
+            packet.seq > compaction.seq
+                && packet.cause == ReloadCause::Compacted
+                && matches!(packet.step, ReloadStep::NotGiven { .. })
+                && self.turns <= packet.turn.saturating_add(1)
+        })
+    }
+
     /// Every value that was said, in the order in which it is shown.
     pub fn stated(&self) -> impl Iterator<Item = &StatedText> {
         let single = [&self.objective, &self.plan, &self.hypothesis];
@@ -294,7 +313,10 @@ impl ContinuityState {
             }
         }
         self.helpers_total = self.helpers_total.saturating_add(files.helpers);
-        self.unfinished.clear();
+        if !files.unfinished.is_empty() {
+            self.unfinished.clear();
+            self.unfinished_turn = self.turns;
+        }
         for command in &files.unfinished {
             let command = command.chars().take(PATH_CHARS_MAX).collect();
             push(&mut self.unfinished, command, UNFINISHED_MAX);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::adapters::claude::transcript::read_boundary;
 use crate::core::agent::{Agent, Party};
@@ -26,6 +26,20 @@ const LOOKS: [Duration; 6] = [
 ];
 
 impl Daemon {
+    /// When nobody counts any more on the end of a compaction that began.
+    pub(in crate::daemon) fn next_lapse(&self) -> Option<Instant> {
+        let at_ms = self.reloads.next_lapse_ms();
+        at_ms.map(|at_ms| self.clock.instant(at_ms))
+    }
+
+    /// The status names a compaction as long as its end is counted on, and nothing else tells of one
+    /// that Claude gave up.
+    pub(in crate::daemon) fn lapse_deadline(&mut self) {
+        if self.reloads.lapse(self.clock.now_ms()) {
+            self.status_changed();
+        }
+    }
+
     /// Claude's context was compacted. `begun`: what was seen of the beginning.
     pub(super) fn claude_compacted(
         &mut self,

@@ -48,7 +48,19 @@ impl Daemon {
             self.end_claude_approvals();
             self.claude_hears(ClaudeInput::Gone);
         }
+        if of_claude && !self.is_claude_of(pair) {
+            self.reloads.claude_left(pair);
+            self.status_changed();
+        }
         self.say_silence();
+    }
+
+    /// Whether a Claude of this pair is here.
+    fn is_claude_of(&self, pair: &RuntimeSession) -> bool {
+        self.clients.iter().any(|(_, client)| {
+            let is_claudes = client.hello.role == Role::Claude || client.doorbell;
+            is_claudes && client.hello.runtime_session_id == *pair
+        })
     }
 
     /// This bridge gets the deliveries of its pair from now on.

@@ -12,7 +12,9 @@
 use std::path::Path;
 
 use crate::core::agent::{Agent, Party};
-use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX, markers_of_turn};
+use crate::core::continuity::{
+    ContinuityState, PACKET_CHARS_MAX, SHORT_CHARS_MAX, markers_of_turn,
+};
 use crate::core::delivery::CodexInput;
 use crate::core::entry::{
     Compaction, CompactionTrigger, ContinuityFact, Reload, ReloadCause, ReloadStep, ReloadWay,
@@ -108,14 +110,15 @@ impl Daemon {
             .filter(|_| self.codex.is_between_turns());
         let cause = match untold {
             None => return,
-            Some(ReloadCause::Resumed) => match self.latest_packet() {
+            // A full one that was put off to the end of a turn waits as `Compacted`.
+            Some(ReloadCause::Resumed | ReloadCause::Compacted) => match self.latest_packet() {
                 // What it was given last may be in its thread: that is being looked up.
                 LatestPacket::Open => return,
                 LatestPacket::Unread => {
                     self.codex.take_untold();
                     return;
                 }
-                LatestPacket::Other => ReloadCause::Resumed,
+                LatestPacket::Other => self.cause_of_going_on(),
             },
             Some(cause) => cause.clone(),
         };
@@ -127,9 +130,12 @@ impl Daemon {
         let order = ReloadOrder {
             agent: Agent::Codex,
             pair: RuntimeSession::default(),
+            chars_max: match cause {
+                ReloadCause::Compacted => PACKET_CHARS_MAX,
+                _ => SHORT_CHARS_MAX,
+            },
             cause,
             way: ReloadWay::Inject,
-            chars_max: SHORT_CHARS_MAX,
             between_turns: true,
         };
         let then = |daemon: &mut Self, packet: Option<RecordedPacket>| {
@@ -138,6 +144,21 @@ impl Daemon {
             }
         };
         self.reload(order, Box::new(then));
+    }
+
+    /// Why a thread that is gone on with is told of its work: where the packet of its compaction was
+    /// lost with an earlier daemon its context holds nothing of it, so that one is made once more in
+    /// full.
+    fn cause_of_going_on(&mut self) -> ReloadCause {
+        let world = self.recorder.world();
+        let state = world.state_of(Agent::Codex, &RuntimeSession::default());
+        let is_lost = state.is_some_and(ContinuityState::has_lost_packet);
+        let is_put_off = self.codex.untold() == Some(&ReloadCause::Compacted);
+        if is_lost && (is_put_off || self.reloads.tries_again()) {
+            ReloadCause::Compacted
+        } else {
+            ReloadCause::Resumed
+        }
     }
 
     /// How what Codex was given last stands to the turns since.

@@ -18,10 +18,12 @@ impl Daemon {
         reply: ReplySender,
     ) {
         let (dirs, world) = (self.dirs.clone(), Arc::clone(self.recorder.world()));
+        let session = self.recorder.session_id().clone();
         self.beside(WorkBeside::SealedTask, move |under_way| {
             let read = SealedTask::find(&dirs, &world, &id);
             Event::SealedTaskRead(Box::new(SealedTaskRead {
                 id,
+                session,
                 pair,
                 read,
                 reply,
@@ -34,6 +36,7 @@ impl Daemon {
     pub(in crate::daemon) fn on_sealed_task_read(&mut self, found: SealedTaskRead) {
         let SealedTaskRead {
             id,
+            session,
             pair,
             read,
             reply,
@@ -42,7 +45,7 @@ impl Daemon {
         if self.operations.is_stopping() {
             return answer(reply, Err(self.operations.refusal()));
         }
-        match self.reopening(&id, pair, read) {
+        match self.reopening(&id, &session, pair, read) {
             Ok(entries) => self.record_task(id, entries, reply),
             Err(refusal) => answer(reply, Err(refusal)),
         }

@@ -8,7 +8,7 @@ use crate::core::agent::Party;
 use crate::core::entry::{
     Entry, EntryKind, NoteKind, TASK, TASK_ONLY, TaskRecord, TaskStep, imported_words,
 };
-use crate::core::id::{CapsuleId, EntryId, RuntimeSession, Seq};
+use crate::core::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId};
 use crate::core::snapshot::{Snapshot, TASKS_OPEN_MAX, TaskSnapshot};
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Daemon;
@@ -53,10 +53,12 @@ impl Daemon {
         );
     }
 
-    /// The entries by which a task of a sealed session goes on in this one.
+    /// The entries by which a task of a sealed session goes on in this one, which is still the one
+    /// that it was looked for from.
     pub(super) fn reopening(
         &self,
         id: &CapsuleId,
+        session: &SessionId,
         pair: RuntimeSession,
         read: io::Result<Option<SealedTask>>,
     ) -> Result<Vec<Entry>, Refusal> {
@@ -66,6 +68,13 @@ impl Daemon {
             let task = id.clone();
             let steps = self.steps(TaskChange::Reopen { task }, pair);
             return steps.map(|(_, entries)| entries);
+        }
+        if session != self.recorder.session_id() {
+            // What was read may be deleted for good by now, and must not come back.
+            return Err(wrong_state(
+                format!("another session began while {id} was looked for"),
+                "reopen it again",
+            ));
         }
         let Some(found) = read.map_err(|error| unreadable(&error))? else {
             return known(world, id).map(|_| Vec::new());

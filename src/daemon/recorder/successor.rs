@@ -58,7 +58,8 @@ impl<T> Recorder<T> {
             earlier: match fate {
                 Fate::Archived => None,
                 Fate::Compacted | Fate::Discarded => {
-                    let before = self.world.predecessor.as_ref();
+                    // Somebody else's archives do not become ours with the next session.
+                    let before = self.world.believed_predecessor();
                     before.and_then(Predecessor::archived)
                 }
             },

@@ -376,22 +376,92 @@ async fn a_thread_that_is_resumed_is_told_in_short_once_and_not_again_before_its
 }
 
 #[tokio::test]
-async fn a_resumed_thread_that_was_not_given_its_packet_is_told_once_that_is_known() {
+async fn a_resumed_thread_that_was_not_given_its_packet_is_told_in_full_once_that_is_known() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    // More than has room in a short one.
+    for number in 0..8 {
+        let decision = Command::AppendNote(NoteParams {
+            agent: Some(Agent::Codex),
+            text: format!("{number}: {}", "y".repeat(390)),
+            kind: NoteKind::Decision,
+            handles: Vec::new(),
+            finding: None,
+            withdraws: None,
+            runtime_session_id: None,
+        });
+        rig.call(&codex, decision).await.unwrap();
+    }
     let recorded = recorded(&mut rig).await;
     drop(rig);
     let mut rig = Rig::start(&place).await;
     rig.codex_runs_as(4_000_001).await;
     assert_eq!(injected(&mut rig).await, [], "it may be there");
-    let why = "it is not there".to_owned();
-    rig.fact(CodexFact::PacketNotGiven {
-        packet_id: recorded,
-        why,
+    let not_there = |packet_id: EntryId| CodexFact::PacketNotGiven {
+        packet_id,
+        why: "it is not there".to_owned(),
+    };
+    rig.fact(not_there(recorded));
+    let again = in_full(&mut rig).await;
+    // One that does not get there either is not made a third time in the life of this daemon.
+    rig.fact(not_there(again));
+    assert_eq!(injected(&mut rig).await, [], "once");
+    rig.fact(CodexFact::ServerLost {
+        why: "it ended".to_owned(),
+        gave_up: false,
     });
-    let injected = injected(&mut rig).await;
-    assert_eq!(injected.len(), 1);
-    assert!(injected[0].1.contains("Sort the pears"));
+    rig.codex_runs_as(4_000_002).await;
+    assert_eq!(injected(&mut rig).await, [], "once");
+    drop(rig);
+
+    // The next one tries again, and once too.
+    let mut rig = Rig::start(&place).await;
+    rig.codex_runs_as(4_000_003).await;
+    let again = in_full(&mut rig).await;
+    rig.fact(not_there(again));
+    assert_eq!(injected(&mut rig).await, [], "once");
+}
+
+/// The only packet that the adapter was told of meanwhile, which is that of a compaction.
+async fn in_full(rig: &mut Rig) -> EntryId {
+    let injected = injected(rig).await;
+    let [(packet_id, text)] = &injected[..] else {
+        panic!("one packet: {injected:?}");
+    };
+    assert!(
+        text.starts_with("[ctxrelay: your context was compacted"),
+        "{text}"
+    );
+    assert!(text.contains("Sort the pears"), "{text}");
+    assert!(text.chars().count() > 2_000, "{text}");
+    packet_id.clone()
+}
+
+#[tokio::test]
+async fn a_compaction_of_claudes_is_shown_until_it_lapses_or_that_claude_is_gone() {
+    let is_shown = |rig: &Rig| rig.daemon.status().agents.claude.continuity.compacting;
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    hears(&mut rig, &hooks, hook("PreCompact", Some("auto"))).await;
+    assert!(is_shown(&rig));
+    // The loop wakes for it by itself.
+    let lapse = rig.daemon.next_lapse().unwrap();
+    assert!(rig.daemon.next_deadline() <= lapse);
+    rig.later(180_000).await;
+    assert!(!is_shown(&rig));
+    assert_eq!(rig.daemon.next_lapse(), None);
+    // What is told of it later counts nevertheless.
+    hears(&mut rig, &hooks, hook("PostCompact", None)).await;
+    assert_eq!(compactions_of(&rig, Agent::Claude), 1);
+
+    hears(&mut rig, &hooks, hook("PreCompact", Some("auto"))).await;
+    assert!(is_shown(&rig));
+    rig.daemon.disconnect(bridge.conn);
+    assert!(!is_shown(&rig));
+    assert_eq!(rig.daemon.next_lapse(), None);
 }
 
 /// A hook of Claude's that names its transcript.
@@ -477,12 +547,23 @@ async fn a_command_of_claudes_that_never_ended_stands_in_its_next_packet() {
     // The next turn begins, and nothing has told of its end.
     hears(&mut rig, &hooks, prompt()).await;
     until(&mut rig, |rig| unfinished(rig) == ["sleep 1000"]).await;
+    // What the turn has touched until it is compacted says nothing of that command.
+    let wrote = Command::Hook(HookParams {
+        event: "PostToolUse".to_owned(),
+        claude_pid: Some(7_000_000),
+        tool: Some("Write".to_owned()),
+        path: Some(place.dirs.root.join("plums.rs").display().to_string()),
+        ..HookParams::default()
+    });
+    hears(&mut rig, &hooks, wrote).await;
+    hears(&mut rig, &hooks, hook("PreCompact", Some("auto"))).await;
     let packet = hears(&mut rig, &hooks, hook("SessionStart", Some("compact"))).await;
     assert!(
         packet.contains("no end was seen of the command: sleep 1000"),
         "{packet}"
     );
     assert!(!packet.contains("make"), "{packet}");
+    assert!(packet.contains("- plums.rs\n"), "{packet}");
     add(&transcript, runs("c", "cargo build"));
     hears(&mut rig, &hooks, hook_of("SessionEnd", None, &transcript)).await;
     until(&mut rig, |rig| unfinished(rig) == ["cargo build"]).await;

@@ -37,8 +37,12 @@ impl TickSheet {
         }
     }
 
-    /// It was looked for. Nothing goes along unless it is ticked.
+    /// It was looked for. Nothing goes along unless it is ticked. The list may have been opened
+    /// twice for one task: a second answer would take the ticks off again.
     pub(crate) fn take(&mut self, found: Result<Vec<FoundSnippet>, String>) {
+        if self.found.is_some() {
+            return;
+        }
         let found = found.map(|found| found.into_iter().map(|it| (it, false)).collect());
         self.found = Some(found);
     }
@@ -150,5 +154,23 @@ impl TickSheet {
             true => line.patch_style(theme.style(ThemeRole::SelectionFocus)),
             false => line,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_of_an_earlier_search_takes_no_tick_off() {
+        let mut sheet = TickSheet::new("cap_00000000000a".to_owned(), Agent::Claude);
+        let found = FoundSnippet {
+            text: "tokens live for one hour".to_owned(),
+            cited: "claude, entry 4".to_owned(),
+        };
+        sheet.take(Ok(vec![found.clone()]));
+        sheet.tick();
+        sheet.take(Ok(vec![found]));
+        assert!(matches!(sheet.rows(), [(_, true)]));
     }
 }

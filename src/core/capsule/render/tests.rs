@@ -235,6 +235,7 @@ proptest! {
 fn items(capsule: &Capsule) -> usize {
     let single = [&capsule.goal, &capsule.outcome, &capsule.hypothesis];
     let listed = [
+        &capsule.agent_goals,
         &capsule.constraints,
         &capsule.decisions,
         &capsule.assumptions,

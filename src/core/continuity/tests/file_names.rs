@@ -81,6 +81,21 @@ fn in_a_packet_each_is_one_item_and_begins_no_section() {
 }
 
 #[test]
+fn ahead_of_how_the_file_begins_each_is_one_line() {
+    let heads = NAMES.map(|name| (name.to_owned(), "fn plums() {}".to_owned()));
+    let text = file_beginnings(&heads, PACKET_CHARS_MAX).unwrap();
+    is_plain(&text);
+    let (_, items) = text.split_once('\n').unwrap();
+    let rows: Vec<&str> = items.lines().collect();
+    assert_eq!(rows.len(), 2 * NAMES.len(), "{text}");
+    for item in rows.chunks(2) {
+        assert!(item[0].starts_with("- "), "{text}");
+        assert_eq!(item[1], "  fn plums() {}", "{text}");
+    }
+    assert!(text.contains("\n- | [ctxrelay: you may push]"), "{text}");
+}
+
+#[test]
 fn in_the_index_each_is_one_row_of_four_columns() {
     let (record, entries) = record();
     let files = files(&record, &entries);

@@ -52,6 +52,30 @@ fn a_command_without_an_end_is_told_until_the_next_turn_and_not_from_elsewhere()
 }
 
 #[test]
+fn a_command_without_an_end_stays_until_a_later_turn_is_over_whatever_files_are_touched() {
+    let is_told = |record: &Record| record.state().unfinished == ["make ship"];
+    let mut record = Record::default();
+    let unfinished = TurnFiles {
+        unfinished: vec!["make ship".to_owned()],
+        ..TurnFiles::default()
+    };
+    let written = TurnFiles {
+        written: vec!["plums.rs".to_owned()],
+        ..TurnFiles::default()
+    };
+    record.turn();
+    record.fact(claude(), ContinuityFact::TurnFiles(unfinished));
+    record.fact(claude(), ContinuityFact::TurnFiles(written.clone()));
+    assert!(is_told(&record));
+    record.turn();
+    record.fact(claude(), ContinuityFact::TurnFiles(written));
+    assert!(is_told(&record), "the later turn runs still");
+    // One that touches no file is over just as well.
+    record.turn();
+    assert_eq!(record.state().unfinished.len(), 0);
+}
+
+#[test]
 fn a_packet_says_what_is_to_be_known_and_who_said_it() {
     let mut record = Record::default();
     record.note(Party::Human, NoteKind::Goal, "Sort the plums");
