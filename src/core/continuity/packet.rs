@@ -4,11 +4,10 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::packet_sections::{Section, sections};
+use super::packet_sections::{Section, name, sections};
 use crate::agent::Agent;
 use crate::entry::ReloadCause;
 use crate::envelope::quote;
-use crate::hidden::is_hidden;
 use crate::id::RuntimeSession;
 use crate::snapshot::Snapshot;
 
@@ -136,15 +135,6 @@ pub fn file_beginnings(heads: &[(String, String)], chars_max: usize) -> Option<S
         }
     }
     (!is_empty).then_some(text)
-}
-
-/// A file's name on one line, as in the sections: a break in it would begin a line of ours.
-fn name(path: &str) -> String {
-    let seen = |letter: char| match letter.is_control() || is_hidden(letter) {
-        true => '\u{fffd}',
-        false => letter,
-    };
-    path.chars().map(seen).collect()
 }
 
 /// What stands ahead of how files begin.

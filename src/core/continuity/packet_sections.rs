@@ -310,7 +310,7 @@ fn paths(files: &VecDeque<TouchedFile>) -> Vec<String> {
 }
 
 /// A file's name on one line: a break in it would begin a line of ours.
-fn name(path: &str) -> String {
+pub(super) fn name(path: &str) -> String {
     let seen = |letter: char| match letter.is_control() || is_hidden(letter) {
         true => '\u{fffd}',
         false => letter,
