@@ -87,7 +87,8 @@ impl HelpSheet {
         let mut document = Document::new(deck, width);
         for context in KeyContext::ALL {
             let rows = rows(deck, context);
-            if rows.is_empty() {
+            // Where one ticks, the only key of its own is in sight all the time.
+            if rows.is_empty() || context == KeyContext::Ticks {
                 continue;
             }
             document.heading(context.title(), "");
