@@ -24,7 +24,7 @@ use crate::core::agent::Agent;
 use crate::core::continuity::{ContextMarker, GitFacts};
 use crate::core::delivery::Checked;
 use crate::core::entry::{CompactionTrigger, WorkTree};
-use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::id::{EntryId, RuntimeSession, SessionId};
 use crate::core::instructions::{FileName, RuleTexts, RulesDiff, SharedRules};
 use crate::core::snapshot::ChangedFiles;
 use crate::store::erase::KeptTexts;
@@ -294,6 +294,8 @@ pub struct ClaudeSpoke {
 /// A compaction of Claude's that is over.
 #[derive(Debug)]
 pub struct ClaudeCompacted {
+    /// The record's session in which it was.
+    pub session: SessionId,
     /// In which runtime session.
     pub pair: RuntimeSession,
     /// What made it.

@@ -53,6 +53,7 @@ impl Daemon {
         let path = path.filter(|path| path.is_absolute()).map(Path::to_owned);
         let began_ms = begun.as_ref().map(|begun| begun.began_ms);
         let mut compacted = ClaudeCompacted {
+            session: self.recorder.session_id().clone(),
             pair: pair.clone(),
             trigger: begun.map_or(CompactionTrigger::Unknown, |begun| begun.trigger),
             summary,
@@ -74,12 +75,17 @@ impl Daemon {
     /// Its figures were looked for.
     pub(in crate::daemon) fn on_claude_compacted(&mut self, compacted: ClaudeCompacted) {
         let ClaudeCompacted {
+            session,
             pair,
             trigger,
-            summary,
+            mut summary,
             boundary,
             under_way: _heard,
         } = compacted;
+        if session != *self.recorder.session_id() {
+            // It tells of a session that may have been deleted for good meanwhile.
+            summary.clear();
+        }
         let (tokens_before, tokens_after) = match boundary {
             Some(boundary) => (boundary.before, boundary.after),
             None => (None, None),

@@ -6,7 +6,9 @@ use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
-use crate::core::id::{ThreadId, TurnId};
+use crate::core::entry::{CompactionTrigger, EntryKind};
+use crate::core::id::{RuntimeSession, SessionId, ThreadId, TurnId};
+use crate::daemon::event::ClaudeCompacted;
 use crate::store::testing::Place;
 use crate::wire::control::{AttendParams, Attendance, Command, Refusal, RefusalCode, Reply, Role};
 
@@ -42,6 +44,31 @@ async fn only_the_operator_compacts_and_only_between_turns() {
     let busy = rig.call(&operator, compact(Agent::Codex)).await;
     assert_eq!(code(busy), RefusalCode::WrongState);
     assert!(rig.requests.try_recv().is_err(), "the adapter is not asked");
+}
+
+#[tokio::test]
+async fn a_summary_does_not_outlive_the_session_that_it_tells_of() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let now = rig.daemon.recorder.session_id().clone();
+    for (session, kept) in [(SessionId::new("session_before"), ""), (now, "the plums")] {
+        let compacted = ClaudeCompacted {
+            session,
+            pair: RuntimeSession::default(),
+            trigger: CompactionTrigger::Manual,
+            summary: "the plums".to_owned(),
+            boundary: None,
+            under_way: rig.daemon.operations.begin_beside(),
+        };
+        rig.daemon.on_claude_compacted(compacted);
+        rig.settle().await;
+        let mut recent = rig.daemon.recorder.recent().iter().rev();
+        let said = recent.find_map(|stored| match &stored.entry.kind {
+            EntryKind::Continuity(_) => Some(stored.entry.content.clone()),
+            _ => None,
+        });
+        assert_eq!(said.as_deref(), Some(kept));
+    }
 }
 
 /// Whether the status says so of each.
