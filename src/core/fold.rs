@@ -350,7 +350,9 @@ fn track(world: &mut Snapshot, entry: &Entry) {
 
 fn fold_note(world: &mut Snapshot, entry: &Entry, note: NoteKind, handles: &[EntryId]) {
     if let Some(agent) = entry.source.agent() {
-        world.agents.entry(agent).or_default().last_note_ms = Some(entry.timestamp_ms);
+        let last = &mut world.agents.entry(agent).or_default().last_note_ms;
+        // A task that is opened again brings notes of long ago.
+        *last = (*last).max(Some(entry.timestamp_ms));
     }
     if note == NoteKind::Blocker {
         push_recent(

@@ -585,6 +585,25 @@ fn a_rule_that_codex_read_and_that_changed_since_is_given_after_its_compaction()
     assert_eq!(told["runtimeEvent"]["rules"]["files"], json!([]));
 }
 
+/// The steps of the packets of compactions.
+fn of_compactions(pair: &Pair) -> Vec<String> {
+    let steps = events(pair, "context_reloaded").into_iter();
+    let steps = steps.map(|line| line["runtimeEvent"].clone());
+    steps
+        .filter(|event| event["reload"]["cause"] == "compacted")
+        .map(|event| event["status"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// What became of the first of them, once that is known.
+#[track_caller]
+pub fn became(pair: &Pair) -> String {
+    wait_until("what became of the packet", timeout(), || {
+        let mut steps = of_compactions(pair).into_iter();
+        steps.find(|step| step != "offered")
+    })
+}
+
 #[test]
 fn a_packet_whose_daemon_is_killed_as_it_is_given_comes_once_or_is_said_not_to_have_come() {
     let Some(pair) = Pair::new() else { return };
@@ -616,22 +635,14 @@ fn a_packet_whose_daemon_is_killed_as_it_is_given_comes_once_or_is_said_not_to_h
             request.is_step() && request.last_text().contains("go on after it")
         });
     codex.wait_for_text("On it.");
-    let became = wait_until("what became of the packet", timeout(), || {
-        let steps = events(&pair, "context_reloaded").into_iter();
-        let mut steps = steps.filter(|line| {
-            let event = &line["runtimeEvent"];
-            event["reload"]["cause"] == "compacted" && event["status"] != "offered"
-        });
-        Some(steps.next()?["runtimeEvent"]["status"].clone())
-    });
+    let became = became(&pair);
     // One that is not there is made anew, once; it may be in time for this turn.
     let came = request.count_of(PACKET);
-    let offered = events(&pair, "context_reloaded").into_iter();
-    let offered = offered.filter(|line| {
-        let event = &line["runtimeEvent"];
-        event["reload"]["cause"] == "compacted" && event["status"] == "offered"
-    });
-    match (became.as_str().unwrap(), offered.count()) {
+    let offered = of_compactions(&pair)
+        .iter()
+        .filter(|step| *step == "offered")
+        .count();
+    match (became.as_str(), offered) {
         ("given", offered) => assert_eq!((came, offered), (1, 1), "{request:#?}"),
         ("not_given", 1) => assert_eq!(came, 0, "{request:#?}"),
         (_, offered) => assert!(came <= 1 && offered <= 2, "{offered}: {request:#?}"),

@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::codex_continuity::{
-    BEGINS, HANDED_OFF, PACKET, STATED, events, hand_off, rests, state, wait_in_thread,
+    BEGINS, HANDED_OFF, PACKET, STATED, became, events, hand_off, rests, state, wait_in_thread,
     wait_packets,
 };
 use crate::held_queue::send_to_queue;
@@ -146,16 +146,9 @@ fn a_packet_whose_app_server_is_killed_before_it_comes_once_or_is_said_not_to_ha
         .wait_for_request("the next request", |request| {
             request.is_step() && request.mentions(MAIL)
         });
-    let became = wait_until("what became of the packet", timeout(), || {
-        let steps = events(&pair, "context_reloaded").into_iter();
-        let mut steps = steps.filter(|line| {
-            let event = &line["runtimeEvent"];
-            event["reload"]["cause"] == "compacted" && event["status"] != "offered"
-        });
-        Some(steps.next()?["runtimeEvent"]["status"].clone())
-    });
+    let became = became(&pair);
     let came = request.count_of(PACKET);
-    match became.as_str().unwrap() {
+    match became.as_str() {
         "given" => assert_eq!(came, 1, "{request:#?}"),
         "not_given" => assert_eq!(came, 0, "{request:#?}"),
         other => panic!("{other}: {request:#?}"),
