@@ -31,12 +31,12 @@ impl Daemon {
             .set(ALTERED, format!("{text} (`ctxrelay ledger verify`)"));
         let result = DeliveryResult::Rejected;
         let kind = ErrorCode::MessageAltered;
-        let alarm = self.entry(Party::System, None, kind, text, None);
+        let alarm = self.recorder.entry(Party::System, None, kind, text, None);
         let mut settled = self.delivery_entry(&id, to, result, None, None);
         "its line was edited: not delivered".clone_into(&mut settled.content);
         let backlog = &mut self.outbox.backlog;
         backlog.record(&id, result, None, None, &mut Vec::new());
-        self.record_fact(
+        self.recorder.record_fact(
             vec![alarm, settled],
             Box::new(move |daemon, recorded| {
                 if recorded.is_ok() {
@@ -44,7 +44,7 @@ impl Daemon {
                 }
             }),
         );
-        self.status_changed();
+        self.clients.status_changed();
     }
 
     /// An older copy lay in the place of the queue: what was on its way is ambiguous, and not sent
@@ -56,6 +56,6 @@ impl Daemon {
         tracing::error!(text, "alarm");
         self.notices.set(OLDER_QUEUE, text.to_owned());
         let kind = ErrorCode::QueuePutBack;
-        self.keep_fact(Party::System, kind, text);
+        self.recorder.keep_fact(Party::System, kind, text);
     }
 }

@@ -24,7 +24,7 @@ impl Daemon {
         } else if let Some(hook) = self.approvals.not_recorded(agent, key) {
             answer(hook, Ok(Reply::Approval(None)));
         }
-        self.status_changed();
+        self.clients.status_changed();
     }
 
     /// A request is over: the operator's answer had its effect, the agent was answered in its own
@@ -48,13 +48,15 @@ impl Daemon {
             }
         };
         let kind = ApprovalStep::Ended(end).of(id.clone(), agent);
-        let entry = self.entry(Party::System, None, kind, content, None);
-        self.record_fact(
+        let entry = self
+            .recorder
+            .entry(Party::System, None, kind, content, None);
+        self.recorder.record_fact(
             vec![entry],
             Box::new(move |daemon, _| {
                 // Given up for good it may be told another time.
                 daemon.approvals.ended(&id);
-                daemon.status_changed();
+                daemon.clients.status_changed();
             }),
         );
     }
@@ -82,7 +84,7 @@ impl Daemon {
     ) -> Entry {
         request.peer_files = self.peer_files(agent, &request);
         let content = in_words(agent, &request, details);
-        let mut entry = self.entry(
+        let mut entry = self.recorder.entry(
             Party::Agent(agent),
             Some(Party::Human),
             ApprovalStep::Asked(request).of(EntryId::new(""), agent),

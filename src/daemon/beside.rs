@@ -56,7 +56,7 @@ impl Daemon {
     /// Work of a kind was done: what was told of one that failed before is over.
     pub(super) fn work_done(&mut self, what: &WorkBeside) {
         if self.notices.clear(what.key()) {
-            self.status_changed();
+            self.clients.status_changed();
         }
     }
 
@@ -66,8 +66,9 @@ impl Daemon {
         let text = what.failure();
         tracing::error!("{text}");
         if self.notices.set(what.key(), text.clone()) {
-            self.note_fact(Party::System, ErrorCode::WorkFailed, text.clone());
-            self.status_changed();
+            self.recorder
+                .note_fact(Party::System, ErrorCode::WorkFailed, text.clone());
+            self.clients.status_changed();
         }
         match what {
             WorkBeside::Rendering => self.renderings.ended(),

@@ -39,7 +39,7 @@ impl Daemon {
         if config.continuity.extract.every_turns.get() == 0 {
             self.inferences.end();
         }
-        self.status_changed();
+        self.clients.status_changed();
         self.recorder.space().set_limits(config.storage);
         space_changed(self.recorder.space(), &mut self.notices, &self.clients);
     }
@@ -48,7 +48,7 @@ impl Daemon {
     pub(super) fn note_adopted_config(&mut self, adopted: io::Result<Option<Adopted>>) {
         match adopted {
             Ok(None) => {}
-            Ok(Some(Adopted { migrated, backup })) => self.note_fact(
+            Ok(Some(Adopted { migrated, backup })) => self.recorder.note_fact(
                 Party::System,
                 LifecycleEvent::ConfigMigrated,
                 format!(
@@ -59,7 +59,7 @@ impl Daemon {
                     backup.file_name().unwrap_or_default().display()
                 ),
             ),
-            Err(error) => self.note_fact(
+            Err(error) => self.recorder.note_fact(
                 Party::System,
                 ErrorCode::ConfigNotMigrated,
                 format!(
@@ -83,7 +83,7 @@ impl Daemon {
         if changed.is_empty() {
             return;
         }
-        self.note_fact(
+        self.recorder.note_fact(
             Party::System,
             LifecycleEvent::ConfigReloaded,
             format!("config.json changed and was read again: {}", named(changed)),
@@ -100,7 +100,7 @@ impl Daemon {
             };
         }
         if changed {
-            self.status_changed();
+            self.clients.status_changed();
         }
     }
 

@@ -57,7 +57,7 @@ impl Daemon {
         if receiver {
             self.receives(conn);
         }
-        self.status_changed();
+        self.clients.status_changed();
         Ok(Welcome {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -72,7 +72,7 @@ impl Daemon {
         self.asking_hook_left(conn);
         if let Some(gone) = self.clients.disconnect(conn) {
             self.claude_client_left(conn, &gone);
-            self.status_changed();
+            self.clients.status_changed();
         }
     }
 
@@ -103,7 +103,7 @@ impl Daemon {
             pid,
             heir,
         } = lost;
-        self.note_fact(
+        self.recorder.note_fact(
             Party::System,
             LifecycleEvent::ClaudeBridgeReplaced,
             format!(
@@ -117,16 +117,11 @@ impl Daemon {
         self.tell_receiver(holder, false);
         self.receives(heir);
         self.tell_receiver(heir, true);
-        self.status_changed();
+        self.clients.status_changed();
     }
 
     /// Has a bridge know whether it gets the deliveries, which its tools say.
     pub(super) fn tell_receiver(&self, conn: ConnId, receiver: bool) {
         self.clients.send(conn, Notification::Receiver { receiver });
-    }
-
-    /// Tells subscribers that `status/read` has news which no entry tells.
-    pub(super) fn status_changed(&self) {
-        self.clients.status_changed();
     }
 }

@@ -129,7 +129,7 @@ impl Daemon {
         self.renderings.changed();
         if !cleared.left.is_empty() {
             let (old, left) = (&cleared.sealed, cleared.left.join("; "));
-            self.note_fact(
+            self.recorder.note_fact(
                 Party::System,
                 ErrorCode::NotDeleted,
                 format!("not everything of {old} could be deleted: {left}"),

@@ -27,7 +27,7 @@ impl Daemon {
         };
         let text = delivery_text(to, result, rung.as_ref());
         let given = self.given.of(id).filter(|_| is_proof).cloned();
-        self.entry(
+        self.recorder.entry(
             Party::System,
             Some(to.into()),
             EntryKind::Delivery(DeliveryRecord {

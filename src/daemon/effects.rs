@@ -76,9 +76,9 @@ impl Daemon {
                 DeliveryEffect::CutOff { id, turn } => self.note_cut_off(&id, &turn),
                 DeliveryEffect::Limit(limited) if agent == Agent::Codex => self.note_limit(limited),
                 // Claude's own hook has said it already.
-                DeliveryEffect::Limit(_) => self.status_changed(),
+                DeliveryEffect::Limit(_) => self.clients.status_changed(),
                 // The lane says so itself.
-                DeliveryEffect::Held(_) => self.status_changed(),
+                DeliveryEffect::Held(_) => self.clients.status_changed(),
                 DeliveryEffect::Stale { what, of, current } => {
                     tracing::info!(
                         what,
@@ -106,7 +106,7 @@ impl Daemon {
             .into_iter()
             .map(|(id, result, entry)| ((id, result), entry))
             .unzip();
-        self.record_fact(
+        self.recorder.record_fact(
             entries,
             Box::new(move |daemon, result| {
                 // Of what was given up the lanes hear by `fact_refused`.
@@ -162,12 +162,12 @@ impl Daemon {
             }),
         }
         self.recorded_for_asked(&id, result);
-        self.status_changed();
+        self.clients.status_changed();
     }
 
     fn note_cut_off(&mut self, id: &EntryId, turn: &TurnId) {
         let event = LifecycleEvent::DeliveryCutOff;
-        self.keep_fact(
+        self.recorder.keep_fact(
             Party::System,
             event,
             format!(
@@ -184,7 +184,7 @@ impl Daemon {
         let unfinished = self.recorder.world().in_turn.clone();
         for (id, (turn, _)) in unfinished {
             let event = LifecycleEvent::DeliveryCutOff;
-            self.keep_fact(
+            self.recorder.keep_fact(
                 Party::System,
                 event,
                 format!(
@@ -204,7 +204,7 @@ impl Daemon {
             let text = "Codex works again: the usage limit is over";
             (self.codex.state(), None, None, text)
         };
-        self.keep_fact(
+        self.recorder.keep_fact(
             Party::System,
             EntryKind::AgentChanged(AgentChanged {
                 agent: Agent::Codex,

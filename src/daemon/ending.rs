@@ -7,6 +7,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::clock::now_ms;
 use super::event::{Event, TreePurpose};
+use super::operator_refusals::note_refusals;
 use super::owners::Daemon;
 use super::recorder::CloseHow;
 use super::reply::answer;
@@ -24,8 +25,8 @@ impl Daemon {
         }
         self.stop_serving(stop.kill);
         let counted = self.clients.refusals_mut().take(self.clock.now_ms());
-        self.note_refusals(counted);
-        self.note_fact(
+        note_refusals(&mut self.recorder, counted);
+        self.recorder.note_fact(
             Party::System,
             LifecycleEvent::DaemonStopped,
             if stop.kill {

@@ -101,7 +101,7 @@ impl Daemon {
              .contextrelay/state/contextrelay.log says where it was"
         );
         let kind = ErrorCode::from(what.code());
-        self.note_fact(Party::System, kind, text.clone());
+        self.recorder.note_fact(Party::System, kind, text.clone());
         self.notices.set(DAEMON_FAILED, text);
     }
 }

@@ -25,11 +25,18 @@ pub(super) fn open_alarms<T>(recorder: &Recorder<T>) -> Vec<Entry> {
 }
 
 /// An alarm as the record tells it.
-pub(super) fn alarm_entry<T>(recorder: &Recorder<T>, alarm: &Alarm) -> Entry {
+fn alarm_entry<T>(recorder: &Recorder<T>, alarm: &Alarm) -> Entry {
     let kind = alarm.code();
     let mut entry = recorder.entry(Party::System, None, kind, alarm.text(), None);
     entry.meta.insert(META.to_owned(), alarm.to_value());
     entry
+}
+
+/// Records an alarm, which is kept outside of the project until the record has it.
+pub(super) fn raise_alarm<T>(recorder: &mut Recorder<T>, alarm: &Alarm) {
+    tracing::warn!(text = alarm.text(), "alarm");
+    let entry = alarm_entry(recorder, alarm);
+    recorder.record_mere_fact(entry);
 }
 
 /// Takes note that the record tells of alarms, or that the operator has seen one.

@@ -88,13 +88,15 @@ impl Daemon {
                 withdraws: None,
             };
             let (us, to) = (Party::System, Some(agent.into()));
-            let mut note = self.entry(us, to, kind, value.text, Some(pair.clone()));
+            let mut note = self
+                .recorder
+                .entry(us, to, kind, value.text, Some(pair.clone()));
             let tag = StateTag::Auto.as_str();
             note.meta.insert(STATE_TAG.to_owned(), json!(tag));
             note
         });
         let notes: Vec<Entry> = notes.collect();
-        self.record(
+        self.recorder.record(
             notes,
             Box::new(|_, result| {
                 // It stays what it was, and is tried again when the next turn ends.
@@ -190,7 +192,9 @@ impl Daemon {
             cost_micro_usd: answer.cost_micro_usd,
             failure,
         });
-        let entry = self.entry(Party::System, None, fact.of(agent), content, Some(pair));
-        self.record_mere_fact(entry);
+        let entry = self
+            .recorder
+            .entry(Party::System, None, fact.of(agent), content, Some(pair));
+        self.recorder.record_mere_fact(entry);
     }
 }

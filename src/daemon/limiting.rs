@@ -26,7 +26,7 @@ impl Daemon {
         for agent in Agent::ALL {
             self.limit_input(agent, LimitInput::Mode(mode));
         }
-        self.status_changed();
+        self.clients.status_changed();
     }
 
     /// Holds what the record says was held when the daemon before this one ended. What died of it
@@ -92,7 +92,7 @@ impl Daemon {
         let now_ms = self.clock.now_ms();
         for step in self.limits.apply(agent, input, now_ms) {
             match step {
-                LimitStep::Begins => self.status_changed(),
+                LimitStep::Begins => self.clients.status_changed(),
                 LimitStep::Ask => self.ask_limit(agent),
                 LimitStep::Over { again } => self.limit_is_over(agent, again),
             }
@@ -119,7 +119,7 @@ impl Daemon {
 
     /// What died goes first: the lane goes on once the record has it.
     fn limit_is_over(&mut self, agent: Agent, again: Vec<EntryId>) {
-        self.status_changed();
+        self.clients.status_changed();
         let again = self.can_be_sent_again(agent, again);
         if again.is_empty() {
             return self.lane_goes_on(agent);

@@ -8,7 +8,7 @@ use super::clients::{Clients, Counted};
 use super::clock::Clock;
 use super::recorder::Recorder;
 use crate::core::agent::Party;
-use crate::core::entry::{Entry, ErrorCode};
+use crate::core::entry::ErrorCode;
 
 /// Somebody else gave an operator's command. The number of them, when it is to be recorded now.
 pub(super) fn count_refused_operator(
@@ -35,9 +35,11 @@ pub(super) fn next_refusals(clients: &Clients, clock: &Clock) -> Option<Instant>
     until.map(|at_ms| clock.instant(at_ms))
 }
 
-/// What the record is told of them.
-pub(super) fn refusals_entry<T>(recorder: &Recorder<T>, counted: Counted) -> Entry {
-    let Counted { count, last_from } = counted;
+/// Has the record say how many there were, where that is to be said now.
+pub(super) fn note_refusals<T>(recorder: &mut Recorder<T>, counted: Option<Counted>) {
+    let Some(Counted { count, last_from }) = counted else {
+        return;
+    };
     tracing::warn!(
         count,
         last_from,
@@ -50,5 +52,5 @@ pub(super) fn refusals_entry<T>(recorder: &Recorder<T>, counted: Counted) -> Ent
     let kind = ErrorCode::OperatorOnly;
     let mut entry = recorder.entry(Party::System, None, kind, text, None);
     entry.meta.insert("count".to_owned(), Value::from(count));
-    entry
+    recorder.note(entry);
 }

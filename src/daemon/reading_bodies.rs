@@ -163,7 +163,7 @@ impl Daemon {
         if !self.recorder.note_lost_text(&lost.entry) {
             return;
         }
-        self.note_fact(
+        self.recorder.note_fact(
             Party::System,
             match lost.error {
                 BlobError::Missing => ErrorCode::BlobMissing,

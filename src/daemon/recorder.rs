@@ -3,8 +3,9 @@
 //! - Owns the open ledger and what follows it on the disk (head, checkpoints, search index, room),
 //!   the world that is folded from it, its latest entries, and what waits for the disk.
 //! - Takes [`WriterEvent`](crate::store::ledger::WriterEvent)s and the loop's deadline.
-//! - Returns [`RecorderAction`]s, to be done in their order: what is published, who goes on, what
-//!   the operator is told. It calls nobody.
+//! - Has [`RecorderAction`]s for the loop, to be done in their order behind the event: what is
+//!   published, who goes on, what the operator is told. It calls nobody, also not where it refuses
+//!   at once.
 //!
 //! `T` is how whoever appends goes on; it is kept, handed back and not looked at.
 
@@ -93,6 +94,8 @@ pub(super) struct Recorder<T> {
     writer_events: WriterEvents,
     /// What the writer has been given and has not answered, by token.
     pending: HashMap<u64, Pending<T>>,
+    /// What the loop has to do, in its order.
+    actions: VecDeque<RecorderAction<T>>,
     next_token: u64,
     /// Facts that the disk refused, in their order.
     unwritten: Vec<(Vec<Entry>, Option<T>)>,
@@ -140,6 +143,7 @@ impl<T> Recorder<T> {
             recent,
             writer_events,
             pending: HashMap::new(),
+            actions: VecDeque::new(),
             next_token: 0,
             unwritten: Vec::new(),
             write_again_at: None,
@@ -252,9 +256,9 @@ impl<T> Recorder<T> {
         task.into_iter().collect()
     }
 
-    /// How many appends the writer has not answered yet.
+    /// How many appends the writer has not answered yet, or the loop has not followed.
     pub(super) fn pending_count(&self) -> usize {
-        self.pending.len()
+        self.pending.len() + self.actions.len()
     }
 
     /// Whether something that has happened is not recorded because the disk refuses.

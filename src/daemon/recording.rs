@@ -4,116 +4,19 @@
 
 use std::sync::Arc;
 
-use super::clients::Counted;
-use super::continuation::Then;
 use super::fault::DaemonFault;
-use super::foreign::{alarm_entry, told_of_alarms};
-use super::operator_refusals::refusals_entry;
+use super::foreign::{raise_alarm, told_of_alarms};
 use super::owners::Daemon;
 use super::recorder::{LEDGER_UNWRITABLE, RecorderAction};
 use super::space::space_changed;
-use crate::core::agent::Party;
-use crate::core::alarm::Alarm;
 use crate::core::delivery::ClaudeInput;
-use crate::core::entry::{Entry, EntryKind};
-use crate::core::id::RuntimeSession;
-use crate::store::ledger::{Stored, WriterEvent};
+use crate::store::ledger::Stored;
 use crate::wire::control::Notification;
 
 impl Daemon {
-    /// Appends, and calls back when it is durable or has failed.
-    pub(super) fn record(&mut self, entries: Vec<Entry>, then: Then) {
-        let actions = self.recorder.append(entries, then);
-        self.follow_recorder(actions);
-    }
-
-    /// Appends what has happened already. While the disk refuses it is kept and tried again: it
-    /// cannot be undone, and nobody else would tell it a second time. Calls back when it is durable,
-    /// or was given up for good.
-    pub(super) fn record_fact(&mut self, entries: Vec<Entry>, then: Then) {
-        let actions = self.recorder.append_fact(entries, Some(then));
-        self.follow_recorder(actions);
-    }
-
-    /// As [`Self::record_fact`], and nothing follows from it.
-    pub(super) fn record_mere_fact(&mut self, entry: Entry) {
-        let actions = self.recorder.append_fact(vec![entry], None);
-        self.follow_recorder(actions);
-    }
-
-    pub(super) fn write_again(&mut self) {
-        let actions = self.recorder.write_again();
-        self.follow_recorder(actions);
-    }
-
-    /// Appends what nobody waits for.
-    pub(super) fn note_fact(
-        &mut self,
-        source: Party,
-        kind: impl Into<EntryKind>,
-        content: impl Into<String>,
-    ) {
-        let entry = self.entry(source, None, kind, content, None);
-        self.note(entry);
-    }
-
-    fn note(&mut self, entry: Entry) {
-        self.record(
-            vec![entry],
-            Box::new(|_, result| {
-                if let Err(refusal) = result {
-                    tracing::warn!(code = %refusal.code, "a fact could not be recorded");
-                }
-            }),
-        );
-    }
-
-    /// Appends how often somebody else gave an operator's command, where that is to be said now.
-    pub(super) fn note_refusals(&mut self, counted: Option<Counted>) {
-        if let Some(counted) = counted {
-            let entry = refusals_entry(&self.recorder, counted);
-            self.note(entry);
-        }
-    }
-
-    /// As [`Self::note_fact`], for what a later start goes by: it is kept while the disk refuses.
-    pub(super) fn keep_fact(
-        &mut self,
-        source: Party,
-        kind: impl Into<EntryKind>,
-        content: impl Into<String>,
-    ) {
-        let entry = self.entry(source, None, kind, content, None);
-        self.record_mere_fact(entry);
-    }
-
-    /// Records an alarm, which is kept outside of the project until the record has it.
-    pub(super) fn raise_alarm(&mut self, alarm: &Alarm) {
-        tracing::warn!(text = alarm.text(), "alarm");
-        let entry = alarm_entry(&self.recorder, alarm);
-        self.record_mere_fact(entry);
-    }
-
-    /// An entry of now.
-    pub(super) fn entry(
-        &self,
-        source: Party,
-        target: Option<Party>,
-        kind: impl Into<EntryKind>,
-        content: impl Into<String>,
-        runtime_session: Option<RuntimeSession>,
-    ) -> Entry {
-        self.recorder
-            .entry(source, target, kind, content, runtime_session)
-    }
-
-    pub(super) fn on_writer(&mut self, event: WriterEvent) {
-        let actions = self.recorder.on_writer(event);
-        self.follow_recorder(actions);
-    }
-
-    fn follow_recorder(&mut self, actions: Vec<RecorderAction<Then>>) {
-        for action in actions {
+    /// Does what the recorder wants, and what it wants on account of that.
+    pub(super) fn follow_recorder(&mut self) {
+        while let Some(action) = self.recorder.next_action() {
             match action {
                 RecorderAction::Recorded {
                     entries,
@@ -138,19 +41,19 @@ impl Daemon {
                 } => self.fact_refused(&entries, &refusal, is_kept),
                 RecorderAction::Unwritable(why) => {
                     if self.notices.set(LEDGER_UNWRITABLE, why) {
-                        self.status_changed();
+                        self.clients.status_changed();
                     }
                 }
                 RecorderAction::Writable => {
                     if self.notices.clear(LEDGER_UNWRITABLE) {
-                        self.status_changed();
+                        self.clients.status_changed();
                     }
                     self.claude_hears(ClaudeInput::Recordable);
                 }
                 RecorderAction::SpaceChanged => {
                     space_changed(self.recorder.space(), &mut self.notices, &self.clients)
                 }
-                RecorderAction::Foreign(alarm) => self.raise_alarm(&alarm),
+                RecorderAction::Foreign(alarm) => raise_alarm(&mut self.recorder, &alarm),
                 RecorderAction::WriterGone => self.operations.fail(DaemonFault::Writer),
             }
         }

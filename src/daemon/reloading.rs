@@ -225,7 +225,7 @@ impl Daemon {
             sha256: hex(&Sha256::digest(text.as_bytes())),
         };
         let fact = ContinuityFact::Forgotten { what: None }.of(agent);
-        let mut entry = self.entry(
+        let mut entry = self.recorder.entry(
             Party::System,
             Some(agent.into()),
             fact,
@@ -244,7 +244,7 @@ impl Daemon {
             id: entry.id.clone(),
             text,
         };
-        self.record(
+        self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 if let Err(refusal) = result {
@@ -287,7 +287,9 @@ impl Daemon {
         };
         let fact = ContinuityFact::Reloaded(Reload { step, ..of }).of(agent);
         let to = Some(agent.into());
-        let entry = self.entry(Party::System, to, fact, content, Some(pair.clone()));
-        self.record_mere_fact(entry);
+        let entry = self
+            .recorder
+            .entry(Party::System, to, fact, content, Some(pair.clone()));
+        self.recorder.record_mere_fact(entry);
     }
 }

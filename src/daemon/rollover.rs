@@ -155,7 +155,7 @@ impl Daemon {
     }
 
     fn note_not_sealed(&mut self, error: &dyn std::fmt::Display) {
-        self.note_fact(
+        self.recorder.note_fact(
             Party::System,
             ErrorCode::NotSealed,
             format!("this session could not be sealed and goes on: {error}"),
@@ -166,7 +166,7 @@ impl Daemon {
     /// here can fail the succession.
     fn put_away(&mut self, old: &SessionId) -> String {
         let path = self.recorder.archive(old).unwrap_or_else(|error| {
-            self.note_fact(
+            self.recorder.note_fact(
                 Party::System,
                 ErrorCode::NotArchived,
                 format!("the old session stays where it was, it could not be moved: {error}"),
@@ -186,7 +186,7 @@ impl Daemon {
             if !was.state.is_attached() && was.thread_id.is_none() {
                 continue;
             }
-            entries.push(self.entry(
+            entries.push(self.recorder.entry(
                 Party::System,
                 None,
                 EntryKind::AgentChanged(AgentChanged {
@@ -201,7 +201,7 @@ impl Daemon {
                 None,
             ));
             if let (Some(turn_id), Some(text)) = (&was.turn_id, &was.turn_text) {
-                entries.push(self.entry(
+                entries.push(self.recorder.entry(
                     Party::Agent(*agent),
                     None,
                     EntryKind::Turn(TurnRecord {
@@ -220,7 +220,7 @@ impl Daemon {
                 ));
             }
             if let Some(turn_id) = &was.stopped_turn {
-                entries.push(self.entry(
+                entries.push(self.recorder.entry(
                     Party::Agent(*agent),
                     None,
                     EntryKind::Turn(TurnRecord {
@@ -255,7 +255,9 @@ impl Daemon {
             let by = Party::Agent(asked.agent);
             let kind = ApprovalStep::Asked(request).of(asked.id.clone(), asked.agent);
             let pair = asked.runtime_session.clone();
-            let again = self.entry(by.clone(), Some(Party::Human), kind, text, pair.clone());
+            let again =
+                self.recorder
+                    .entry(by.clone(), Some(Party::Human), kind, text, pair.clone());
             // What was answered waits for its end alone, in the next session as well.
             let given = asked.given.as_ref().map(|(choice, _)| {
                 let given = ApprovalStep::Given {
@@ -264,7 +266,8 @@ impl Daemon {
                 };
                 let kind = given.of(asked.id.clone(), asked.agent);
                 let text = "it was answered before this session";
-                self.entry(Party::Human, Some(by), kind, text, pair)
+                self.recorder
+                    .entry(Party::Human, Some(by), kind, text, pair)
             });
             [again].into_iter().chain(given)
         });
@@ -291,13 +294,14 @@ impl Daemon {
             None => (Party::System, format!("session {session} started")),
         };
         let kind = EntryKind::SessionStarted { predecessor };
-        self.entry(source, None, kind, text, None)
+        self.recorder.entry(source, None, kind, text, None)
     }
 
     /// Begins the record of a session that follows none.
     pub(super) fn start_session(&mut self) {
         let first = self.session_entry(self.recorder.session_id(), None);
-        self.note_fact(first.source, first.kind, first.content);
+        self.recorder
+            .note_fact(first.source, first.kind, first.content);
     }
 
     /// The entries that take back what nobody has settled, and their messages.

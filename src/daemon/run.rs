@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep_until};
 use super::event::Event;
 use super::fault::{DaemonFault, Ended};
 use super::metering::on_transcript;
-use super::operator_refusals::next_refusals;
+use super::operator_refusals::{next_refusals, note_refusals};
 use super::outdated::{came_outdated, outdated_deadline};
 use super::owners::Daemon;
 use super::registering::know_agents;
@@ -105,7 +105,13 @@ impl Daemon {
         self.operations.may_stop(!self.is_settled())
     }
 
+    /// Takes one event, and does what the owners want on account of it.
     pub(super) fn on_event(&mut self, event: Event) {
+        self.take(event);
+        self.follow_recorder();
+    }
+
+    fn take(&mut self, event: Event) {
         match event {
             Event::Connected {
                 conn,
@@ -126,16 +132,16 @@ impl Daemon {
                 command,
                 reply,
             } => self.command(conn, *command, reply),
-            Event::Ledger(event) => self.on_writer(event),
+            Event::Ledger(event) => self.recorder.on_writer(event),
             Event::Queue(event) => self.on_queue(event),
             Event::Codex(fact) => self.on_codex(fact),
             Event::LimitChecked { agent, checked } => {
                 self.limit_input(agent, LimitInput::Checked(checked));
-                self.status_changed();
+                self.clients.status_changed();
             }
             Event::TranscriptRead(read) => {
                 if on_transcript(&mut self.contexts, self.clock.now_ms(), read) {
-                    self.status_changed();
+                    self.clients.status_changed();
                 }
             }
             Event::ClaudeSpoke(spoke) => self.on_claude_spoke(spoke),
@@ -232,7 +238,13 @@ impl Daemon {
             .unwrap_or(far)
     }
 
+    /// Does what is due.
     pub(super) fn on_deadline(&mut self) {
+        self.do_what_is_due();
+        self.follow_recorder();
+    }
+
+    fn do_what_is_due(&mut self) {
         self.expire_waiters();
         self.expire_claims();
         self.codex_deadline();
@@ -241,9 +253,9 @@ impl Daemon {
         self.limit_deadline();
         self.probe_deadline();
         let counted = self.clients.refusals_mut().due(self.clock.now_ms());
-        self.note_refusals(counted);
+        note_refusals(&mut self.recorder, counted);
         outdated_deadline(&mut self.clients, &mut self.notices);
-        self.write_again();
+        self.recorder.write_again();
         self.watch_deadline();
         self.render_deadline();
         self.rules_deadline();

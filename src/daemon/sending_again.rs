@@ -79,7 +79,7 @@ impl Daemon {
             daemon.pump();
         });
         let record = move |daemon: &mut Self, _: Result<(), &Refusal>| {
-            daemon.record_fact(entries, then);
+            daemon.recorder.record_fact(entries, then);
         };
         self.when_stored(agent, Box::new(record));
     }

@@ -107,7 +107,7 @@ impl Daemon {
             QueueEvent::Durable { upto } => {
                 self.outbox.answered(upto);
                 if self.notices.clear(QUEUE_UNWRITABLE) {
-                    self.status_changed();
+                    self.clients.status_changed();
                 }
                 while let Some((agent, effect)) = self.held.next_durable(upto) {
                     self.go_on(agent, effect);
@@ -245,7 +245,7 @@ impl Daemon {
             "nothing was sent; free space or make the project writable, it goes on by itself",
         );
         if self.notices.set(QUEUE_UNWRITABLE, refusal.message.clone()) {
-            self.status_changed();
+            self.clients.status_changed();
         }
         refusal
     }

@@ -23,14 +23,14 @@ impl Daemon {
         let read = paths.iter().filter_map(|path| self.in_project(path));
         let read = read.collect();
         self.rules_watch.codex_says(read);
-        self.status_changed();
+        self.clients.status_changed();
     }
 
     /// A file that Claude says it loaded; as with Codex.
     pub(super) fn claude_read(&mut self, path: &str) {
         let file = self.in_project(path);
         self.rules_watch.claude_says(file);
-        self.status_changed();
+        self.clients.status_changed();
     }
 
     fn in_project(&self, path: &str) -> Option<String> {
@@ -185,8 +185,10 @@ impl Daemon {
             }
         };
         let fact = ContinuityFact::RulesChanged(change).of(agent);
-        let entry = self.entry(Party::System, Some(agent.into()), fact, content, Some(pair));
-        self.record_mere_fact(entry);
+        let entry =
+            self.recorder
+                .entry(Party::System, Some(agent.into()), fact, content, Some(pair));
+        self.recorder.record_mere_fact(entry);
     }
 
     fn agents_here(&self) -> impl Iterator<Item = Agent> {

@@ -40,7 +40,7 @@ impl Daemon {
     pub(super) fn let_turn_be(&mut self, agent: Agent) -> bool {
         let is_silent = self.silences.snooze(agent, self.clock.now_ms());
         self.look_at_silence(agent);
-        self.status_changed();
+        self.clients.status_changed();
         is_silent
     }
 
@@ -89,7 +89,7 @@ impl Daemon {
         let Some(step) = self.silences.look(agent, self.clock.now_ms()) else {
             return;
         };
-        self.status_changed();
+        self.clients.status_changed();
         if let SilenceStep::Record { silent_ms } = step {
             self.record_silence(agent, &age(silent_ms / 1_000));
         }
@@ -105,7 +105,7 @@ impl Daemon {
                 self.claude_hears(ClaudeInput::Silent { why });
             }
             Agent::Codex => {
-                self.note_fact(
+                self.recorder.note_fact(
                     Party::System,
                     ErrorCode::TurnSilent,
                     format!(

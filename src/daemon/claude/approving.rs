@@ -67,7 +67,7 @@ impl Daemon {
         let id = entry.id.clone();
         self.approvals.asked(Agent::Claude, key.clone(), id.clone());
         self.approvals.claude_waits(id, hook);
-        self.record(
+        self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 daemon.asked_is_recorded(Agent::Claude, key, result.is_ok());

@@ -36,7 +36,7 @@ impl Daemon {
     /// that Claude gave up.
     pub(in crate::daemon) fn lapse_deadline(&mut self) {
         if self.reloads.lapse(self.clock.now_ms()) {
-            self.status_changed();
+            self.clients.status_changed();
         }
     }
 
@@ -48,7 +48,7 @@ impl Daemon {
         params: &HookParams,
         summary: String,
     ) {
-        self.status_changed();
+        self.clients.status_changed();
         let path = params.transcript.as_deref().map(Path::new);
         let path = path.filter(|path| path.is_absolute()).map(Path::to_owned);
         let began_ms = begun.as_ref().map(|begun| begun.began_ms);
@@ -97,8 +97,8 @@ impl Daemon {
         };
         let fact = ContinuityFact::Compacted(compaction).of(Agent::Claude);
         let claude = Party::Agent(Agent::Claude);
-        let entry = self.entry(claude, None, fact, summary, Some(pair));
-        self.record_mere_fact(entry);
+        let entry = self.recorder.entry(claude, None, fact, summary, Some(pair));
+        self.recorder.record_mere_fact(entry);
     }
 }
 

@@ -58,7 +58,7 @@ impl Daemon {
                 let trigger = params.detail.as_deref().unwrap_or_default();
                 let now_ms = self.clock.now_ms();
                 self.reloads.compacts(pair.clone(), trigger.into(), now_ms);
-                self.status_changed();
+                self.clients.status_changed();
             }
             "SessionStart" if params.detail.as_deref() == Some("compact") => {
                 self.reloads.goes_on_compacted(pair);
@@ -66,7 +66,7 @@ impl Daemon {
             "SessionStart" => {
                 // What the Claude before this one began to compact stays as it was.
                 self.reloads.compacted(pair);
-                self.status_changed();
+                self.clients.status_changed();
                 self.leave_claudes_turn(pair);
             }
             "PostCompact" => {
@@ -79,7 +79,7 @@ impl Daemon {
                 self.search_claudes_words(pair, params);
                 self.leave_claudes_turn(pair);
                 self.reloads.left_compaction(pair, true);
-                self.status_changed();
+                self.clients.status_changed();
                 let why = "Claude's session ended before it was seen to go on".to_owned();
                 self.settle_reload(Agent::Claude, pair, ReloadStep::Unknown { why });
             }
@@ -206,8 +206,10 @@ impl Daemon {
     pub(super) fn record_files(&mut self, pair: &RuntimeSession, files: TurnFiles) {
         let fact = ContinuityFact::TurnFiles(files).of(Agent::Claude);
         let claude = Party::Agent(Agent::Claude);
-        let entry = self.entry(claude, None, fact, "", Some(pair.clone()));
-        self.record_mere_fact(entry);
+        let entry = self
+            .recorder
+            .entry(claude, None, fact, "", Some(pair.clone()));
+        self.recorder.record_mere_fact(entry);
     }
 
     /// Records what an agent said of its work in its own words.
@@ -227,10 +229,12 @@ impl Daemon {
                 (NoteKind::Done, text) if text.is_empty() => "done".to_owned(),
                 (_, text) => text,
             };
-            let mut entry = self.entry(agent.into(), None, kind, content, Some(pair.clone()));
+            let mut entry =
+                self.recorder
+                    .entry(agent.into(), None, kind, content, Some(pair.clone()));
             let tag = StateTag::Marker.as_str();
             entry.meta.insert(STATE_TAG.to_owned(), json!(tag));
-            self.record_mere_fact(entry);
+            self.recorder.record_mere_fact(entry);
         }
     }
 }

@@ -86,7 +86,7 @@ impl Daemon {
         let now_ms = self.clock.now_ms();
         if self.next_ladder_ms().is_some_and(|at_ms| at_ms <= now_ms) {
             self.tell_all_ladders(&LadderInput::Tick);
-            self.status_changed();
+            self.clients.status_changed();
         }
     }
 

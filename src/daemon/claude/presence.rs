@@ -50,7 +50,7 @@ impl Daemon {
         }
         if of_claude && !self.is_claude_of(pair) {
             self.reloads.claude_left(pair);
-            self.status_changed();
+            self.clients.status_changed();
         }
         self.say_silence();
     }
@@ -99,7 +99,7 @@ impl Daemon {
             self.claude_hears(ClaudeInput::Attached { pid });
         }
         self.say_silence();
-        self.status_changed();
+        self.clients.status_changed();
     }
 
     /// Has the ladder of a pair know which doorbell is its Claude's.
@@ -153,7 +153,7 @@ impl Daemon {
         }
         if !runs {
             let event = LifecycleEvent::DoorbellDead;
-            self.note_fact(
+            self.recorder.note_fact(
                 Party::System,
                 event,
                 "Claude's monitor, the doorbell, has ended: messages wait for its next turn",
@@ -161,7 +161,7 @@ impl Daemon {
         }
         self.hang_bell(pair);
         self.say_silence();
-        self.status_changed();
+        self.clients.status_changed();
     }
 
     /// Whether a doorbell that is not there was there, or would be by now.

@@ -38,7 +38,7 @@ impl Daemon {
             None => format!("Claude is {}", change.state.as_str()),
             Some(why) => format!("Claude is {}: {why}", change.state.as_str()),
         };
-        let entry = self.entry(
+        let entry = self.recorder.entry(
             Party::System,
             None,
             EntryKind::AgentChanged(AgentChanged {
@@ -52,7 +52,7 @@ impl Daemon {
             text,
             None,
         );
-        self.record(
+        self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 if let Err(refusal) = result {

@@ -22,7 +22,7 @@ impl Daemon {
         let id = entry.id.clone();
         self.approvals.asked(agent, key.clone(), id.clone());
         self.approvals.codex_waits(request_id, id);
-        self.record_fact(
+        self.recorder.record_fact(
             vec![entry],
             Box::new(move |daemon, result| {
                 daemon.asked_is_recorded(agent, key, result.is_ok());

@@ -40,7 +40,7 @@ impl Daemon {
     pub(in crate::daemon) fn codex_compacted(&mut self, turn_id: &TurnId, in_turn: bool) {
         tracing::info!(%turn_id, "codex's context was compacted");
         codex_was_compacted(&mut self.contexts, self.clock.now_ms());
-        self.status_changed();
+        self.clients.status_changed();
         let trigger = if self.codex.is_compaction_asked() {
             CompactionTrigger::Manual
         } else if in_turn {
@@ -63,10 +63,11 @@ impl Daemon {
         let codex = Party::Agent(Agent::Codex);
         // Codex has one thread, whatever pairs there are.
         let pair = RuntimeSession::default();
-        let entry = self.entry(codex, None, fact, "", Some(pair));
+        let entry = self.recorder.entry(codex, None, fact, "", Some(pair));
         self.codex.hook_packet().begin();
         // Behind what the turn did until now: the packet is to hold it.
-        self.record_fact(vec![entry], Box::new(|daemon, _| daemon.packet_is_due()));
+        self.recorder
+            .record_fact(vec![entry], Box::new(|daemon, _| daemon.packet_is_due()));
     }
 
     /// Puts the packet of a compaction into the thread.
@@ -183,7 +184,7 @@ impl Daemon {
     pub(in crate::daemon) fn compaction_is_over(&mut self) {
         let life = self.codex.life();
         self.codex_input(CodexInput::CompactionOver { life });
-        self.status_changed();
+        self.clients.status_changed();
     }
 
     /// What a turn touched that ends or is compacted, and what it said of its work.
@@ -203,8 +204,10 @@ impl Daemon {
         if !files.is_empty() {
             let fact = ContinuityFact::TurnFiles(files).of(Agent::Codex);
             let codex = Party::Agent(Agent::Codex);
-            let entry = self.entry(codex, None, fact, "", Some(pair.clone()));
-            self.record_mere_fact(entry);
+            let entry = self
+                .recorder
+                .entry(codex, None, fact, "", Some(pair.clone()));
+            self.recorder.record_mere_fact(entry);
         }
         self.hear(Agent::Codex, &pair, said, markers_of_turn(said), is_over);
         self.look_at_rules();
@@ -257,9 +260,11 @@ impl Daemon {
         };
         let fact = ContinuityFact::Reloaded(Reload { step, ..reload }).of(Agent::Codex);
         let to = Some(Agent::Codex.into());
-        let entry = self.entry(Party::System, to, fact, content, Some(pair));
+        let entry = self
+            .recorder
+            .entry(Party::System, to, fact, content, Some(pair));
         // A thread that is gone on with may have waited for this.
-        self.record_fact(
+        self.recorder.record_fact(
             vec![entry],
             Box::new(|daemon, _| daemon.tell_codex_at_start()),
         );

@@ -85,14 +85,15 @@ impl Daemon {
         self.coordinator_told = changed;
         let note = coordinator_note(self.configuration.policy().coordinator);
         let text = format!("Codex is told with message {}: {note}", with.short());
-        self.note_fact(Party::System, LifecycleEvent::CoordinatorTold, text);
+        self.recorder
+            .note_fact(Party::System, LifecycleEvent::CoordinatorTold, text);
         Some(note)
     }
 
     /// Why the lane rests, for the status.
     pub(in crate::daemon) fn codex_trouble(&mut self, why: &str) {
         if self.codex.rests_because(why) {
-            self.status_changed();
+            self.clients.status_changed();
         }
     }
 

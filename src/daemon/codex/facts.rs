@@ -26,13 +26,13 @@ impl Daemon {
                 let life = self.codex.server_started(server, port);
                 self.rules_watch.codex_says_nothing();
                 self.notices.clear("codex");
-                self.status_changed();
+                self.clients.status_changed();
                 self.codex_input(CodexInput::ServerStarted { life });
             }
             CodexFact::ServerLost { why, gave_up } => self.server_lost(&why, gave_up),
             CodexFact::Unavailable { code, why } => {
                 if self.notices.set("codex", why.clone()) {
-                    self.note_fact(Party::System, code, why.clone());
+                    self.recorder.note_fact(Party::System, code, why.clone());
                 }
                 self.codex_input(CodexInput::Unavailable);
                 self.codex_trouble(&why);
@@ -46,7 +46,7 @@ impl Daemon {
                     life,
                     turn: turn_id,
                 });
-                self.status_changed();
+                self.clients.status_changed();
             }
             CodexFact::UserMessage {
                 turn_id,
@@ -98,18 +98,18 @@ impl Daemon {
                     "proxy",
                     "somebody came to the Codex proxy with a wrong token; start the terminal with `ctxrelay codex`",
                 ) {
-                    self.note_fact(
+                    self.recorder.note_fact(
                         Party::System,
                         ErrorCode::ProxyRefused,
                         format!("refused {count} connection(s) to the Codex proxy: wrong token"),
                     );
-                    self.status_changed();
+                    self.clients.status_changed();
                 }
             }
             CodexFact::ContextUsed { used, window } => {
                 let now_ms = self.clock.now_ms();
                 if codex_context(&mut self.contexts, now_ms, used, window) {
-                    self.status_changed();
+                    self.clients.status_changed();
                 }
             }
             CodexFact::CompactionBegan => {
@@ -117,7 +117,7 @@ impl Daemon {
                 self.codex_input(CodexInput::CompactionBegan { life, is_asked });
                 self.codex.hook_packet().begin();
                 self.contexts.compaction_begins(Agent::Codex);
-                self.status_changed();
+                self.clients.status_changed();
             }
             CodexFact::HookReviewed { review } => self.codex_hook_reviewed(review),
             CodexFact::HookGaveNothing => self.codex_hook_gave_nothing(),
@@ -140,17 +140,17 @@ impl Daemon {
                 let (redactor, now_ms) = (self.recorder.redactor(), self.clock.now_ms());
                 self.shown_turn
                     .command_began(redactor, now_ms, item_id, &command);
-                self.status_changed();
+                self.clients.status_changed();
             }
             CodexFact::CommandEnded { item_id } => {
                 if self.shown_turn.command_ended(&item_id) {
-                    self.status_changed();
+                    self.clients.status_changed();
                 }
             }
             CodexFact::TurnDid { act, text } => {
                 let (redactor, now_ms) = (self.recorder.redactor(), self.clock.now_ms());
                 self.shown_turn.did(redactor, now_ms, act, &text);
-                self.status_changed();
+                self.clients.status_changed();
             }
             CodexFact::FilesWritten { paths } => {
                 let now_ms = self.clock.now_ms();
@@ -160,7 +160,7 @@ impl Daemon {
             }
             CodexFact::TurnPlanned { steps } => {
                 self.shown_turn.planned(self.recorder.redactor(), steps);
-                self.status_changed();
+                self.clients.status_changed();
             }
             // It was looked at.
             CodexFact::Sign => {}
@@ -174,7 +174,7 @@ impl Daemon {
             CodexFact::ApprovalResolved { request_id } => self.approval_resolved(&request_id),
             CodexFact::ApprovalsPending { count, helpers } => {
                 self.codex.approvals_pending(count, helpers);
-                self.status_changed();
+                self.clients.status_changed();
             }
         }
     }
@@ -186,7 +186,7 @@ impl Daemon {
         }
         let life = self.codex.life();
         self.codex_input(CodexInput::SignIn { life, needed });
-        self.note_fact(
+        self.recorder.note_fact(
             Party::System,
             EntryKind::AgentChanged(AgentChanged {
                 agent: Agent::Codex,
@@ -202,7 +202,7 @@ impl Daemon {
                 "Codex is signed in"
             },
         );
-        self.status_changed();
+        self.clients.status_changed();
     }
 
     /// What became of a request. The adapter speaks of one attempt at a time: the last one.
@@ -215,12 +215,12 @@ impl Daemon {
             attempt,
             answer,
         });
-        self.status_changed();
+        self.clients.status_changed();
     }
 
     pub(super) fn server_lost(&mut self, why: &str, gave_up: bool) {
         if self.codex.server().is_some() {
-            self.keep_fact(
+            self.recorder.keep_fact(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
                     agent: Agent::Codex,
@@ -240,7 +240,7 @@ impl Daemon {
         if gave_up {
             self.codex_trouble(why);
         }
-        self.status_changed();
+        self.clients.status_changed();
     }
 
     pub(super) fn thread_adopted(&mut self, thread_id: ThreadId) {
@@ -260,7 +260,7 @@ impl Daemon {
                 true => (AgentState::Limited, known.why),
                 false => (AgentState::Idle, None),
             };
-            self.keep_fact(
+            self.recorder.keep_fact(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
                     agent: Agent::Codex,
@@ -273,7 +273,7 @@ impl Daemon {
                 format!("Codex works on thread {thread_id}"),
             );
         }
-        self.status_changed();
+        self.clients.status_changed();
         self.answer_waiters();
         let life = self.codex.life();
         self.codex_input(CodexInput::Adopted {
@@ -309,7 +309,7 @@ impl Daemon {
             self.end_codex_approvals(ApprovalEnd::Answered);
         }
         if was != now && (was == AgentState::Waiting || now == AgentState::Waiting) {
-            self.note_fact(
+            self.recorder.note_fact(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
                     agent: Agent::Codex,
@@ -326,7 +326,7 @@ impl Daemon {
             );
         }
         self.tell_codex_at_start();
-        self.status_changed();
+        self.clients.status_changed();
     }
 
     pub(super) fn tui(&mut self, attached: bool, pid: Option<u32>) {
@@ -334,7 +334,7 @@ impl Daemon {
             self.notices.clear("proxy");
         }
         if self.codex.terminal(attached, pid) {
-            self.note_fact(
+            self.recorder.note_fact(
                 Party::System,
                 if attached {
                     LifecycleEvent::CodexTuiAttached
@@ -349,6 +349,6 @@ impl Daemon {
             );
         }
         self.codex_input(CodexInput::Terminal { attached });
-        self.status_changed();
+        self.clients.status_changed();
     }
 }

@@ -37,7 +37,7 @@ impl Daemon {
             _ => self.notices.clear(UNREVIEWED_KEY),
         };
         if changed {
-            self.status_changed();
+            self.clients.status_changed();
         }
     }
 

@@ -127,7 +127,10 @@ impl Daemon {
                 (None, EntryKind::Artifact(artifact), content)
             }
         };
-        Some(self.entry(codex, target, kind, content, Some(pair)))
+        Some(
+            self.recorder
+                .entry(codex, target, kind, content, Some(pair)),
+        )
     }
 
     fn handoff_by_marker(&mut self, ask: String, pair: RuntimeSession) -> Option<Entry> {
@@ -145,7 +148,10 @@ impl Daemon {
             handles: Vec::new(),
         };
         let kind = EntryKind::Handoff(handoff);
-        Some(self.entry(codex, Some(Agent::Claude.into()), kind, ask, Some(pair)))
+        Some(
+            self.recorder
+                .entry(codex, Some(Agent::Claude.into()), kind, ask, Some(pair)),
+        )
     }
 
     /// What a turn led to is recorded: it is on its way, and a handoff counts as asked for.
@@ -188,7 +194,7 @@ impl Daemon {
             "" => String::new(),
             focus => format!(" (you asked about: {focus})"),
         };
-        self.entry(
+        self.recorder.entry(
             Party::System,
             Some(Agent::Codex.into()),
             EntryKind::Message(Message {

@@ -43,7 +43,7 @@ impl Daemon {
                 .thread()
                 .cloned()
                 .unwrap_or_else(|| ThreadId::new(""));
-            self.note_fact(
+            self.recorder.note_fact(
                 Party::Agent(Agent::Codex),
                 EntryKind::Turn(TurnRecord {
                     thread_id,
@@ -113,7 +113,7 @@ impl Daemon {
         };
         let mut entries = Vec::new();
         entries.push(
-            self.entry(
+            self.recorder.entry(
                 Party::Agent(Agent::Codex),
                 None,
                 EntryKind::Turn(TurnRecord {
@@ -154,7 +154,7 @@ impl Daemon {
             limited: end.usage_limited || waits,
             died: end.died,
         };
-        self.record_fact(
+        self.recorder.record_fact(
             entries,
             Box::new(|daemon, stored| {
                 for stored in stored.unwrap_or_default() {
@@ -197,7 +197,7 @@ impl Daemon {
             .filter(is_claudes)
             .or_else(|| relayed.iter().rev().find(is_claudes))?;
         let is_answer = question.starts || !question.asks;
-        Some(self.entry(
+        Some(self.recorder.entry(
             Party::Agent(Agent::Codex),
             Some(Agent::Claude.into()),
             EntryKind::Message(Message {

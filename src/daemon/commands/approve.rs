@@ -46,7 +46,7 @@ impl Daemon {
             choice: approved.choice.id,
             note: approved.note,
         };
-        self.record(
+        self.recorder.record(
             entries,
             Box::new(move |daemon, result| match result {
                 Err(refusal) => {
@@ -75,7 +75,7 @@ impl Daemon {
         } = approved;
         let id = asked.id.clone();
         let entries = self.user_answer_entries(asked, choice, note.as_deref());
-        self.record(
+        self.recorder.record(
             entries,
             Box::new(move |daemon, result| {
                 daemon.approvals.failed(&id);
@@ -87,7 +87,7 @@ impl Daemon {
                     })
                 });
                 answer(reply, recorded);
-                daemon.status_changed();
+                daemon.clients.status_changed();
             }),
         );
     }
@@ -154,7 +154,10 @@ impl Daemon {
         };
         let to = Some(Party::Agent(*agent));
         let kind = given.of(id.clone(), *agent);
-        let mut entries = vec![self.entry(Party::Human, to.clone(), kind, content, None)];
+        let mut entries = vec![
+            self.recorder
+                .entry(Party::Human, to.clone(), kind, content, None),
+        ];
         let denies = matches!(choice.effect, ChoiceEffect::Deny | ChoiceEffect::Stop);
         if let (Some(note), true, Agent::Codex) = (note, denies, agent) {
             // Claude's hook takes words with an answer, Codex does not.
@@ -167,7 +170,7 @@ impl Daemon {
                 decision: None,
             });
             let text = format!("I did not allow this: {subject}\nThe reason: {note}");
-            entries.push(self.entry(Party::Human, to, message, text, None));
+            entries.push(self.recorder.entry(Party::Human, to, message, text, None));
         }
         for entry in &mut entries {
             note_head(&self.commit, entry);

@@ -87,7 +87,7 @@ impl Daemon {
         entry.runtime_session = Some(pair);
         let entry_id = entry.id.clone();
         self.approvals.asked(agent, key.clone(), entry_id.clone());
-        self.record(
+        self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 daemon.asked_is_recorded(agent, key, result.is_ok());
@@ -136,9 +136,11 @@ impl Daemon {
         let given = given.of(id.clone(), agent);
         let ended = ApprovalStep::Ended(ApprovalEnd::Answered).of(id.clone(), agent);
         let mut entries = vec![
-            self.entry(Party::Human, to.clone(), message, told, pair.clone()),
-            self.entry(Party::Human, to, given, words, pair.clone()),
-            self.entry(
+            self.recorder
+                .entry(Party::Human, to.clone(), message, told, pair.clone()),
+            self.recorder
+                .entry(Party::Human, to, given, words, pair.clone()),
+            self.recorder.entry(
                 Party::System,
                 None,
                 ended,

@@ -35,7 +35,7 @@ impl Daemon {
             }
             Attendance::Cancel => {
                 self.limit_input(agent, LimitInput::Cancel);
-                self.status_changed();
+                self.clients.status_changed();
                 Ok(())
             }
         };
@@ -88,7 +88,7 @@ impl Daemon {
         let Some(stopped) = self.codex.interrupt(turn.clone()) else {
             return answer(reply, Err(no_adapter()));
         };
-        self.note_fact(
+        self.recorder.note_fact(
             Party::Human,
             LifecycleEvent::TurnInterrupted,
             format!("the operator stopped Codex's turn {turn}"),

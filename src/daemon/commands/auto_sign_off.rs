@@ -172,7 +172,7 @@ impl Daemon {
             from_turn: None,
             decision: None,
         };
-        let mut entry = self.entry(
+        let mut entry = self.recorder.entry(
             Party::System,
             Some(agent.into()),
             EntryKind::Message(message),
@@ -180,7 +180,7 @@ impl Daemon {
             pending.runtime_session.clone(),
         );
         note_head(&self.commit, &mut entry);
-        self.record_fact(
+        self.recorder.record_fact(
             vec![entry],
             Box::new(|daemon, stored| {
                 let recorded = stored.unwrap_or_default();

@@ -51,7 +51,7 @@ impl Daemon {
         let entries = imported.map(|(id, imported)| {
             let step = TaskStep::Imported.of(id.clone());
             let words = imported_words(&imported.digest);
-            self.entry(Party::Human, None, step, words, None)
+            self.recorder.entry(Party::Human, None, step, words, None)
         });
         entries.collect()
     }
@@ -84,7 +84,7 @@ impl Daemon {
             Some(read) => self.entries_of_tasks(read)?,
         };
         let (cancelled, mut closing) = self.take_back_all();
-        let mut word = self.entry(
+        let mut word = self.recorder.entry(
             Party::Human,
             None,
             LifecycleEvent::SessionCleared,

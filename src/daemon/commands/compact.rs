@@ -44,7 +44,7 @@ impl Daemon {
         let count = carried.len() as u64;
         carried.extend(self.delivery_facts());
         carried.extend(self.digest_entry(count, read));
-        let mut word = self.entry(
+        let mut word = self.recorder.entry(
             Party::Human,
             None,
             LifecycleEvent::SessionCompacted,
@@ -139,7 +139,7 @@ impl Daemon {
 
     fn digest_entry(&self, carried: u64, read: &CarryingRead) -> Option<Entry> {
         let digest = Digest::of(read.digest.as_ref()?, self.recorder.world(), carried);
-        Some(self.entry(
+        Some(self.recorder.entry(
             Party::System,
             None,
             EntryKind::Other {

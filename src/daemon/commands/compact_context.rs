@@ -24,12 +24,12 @@ impl Daemon {
             self.codex_input(CodexInput::CompactionOver { life });
             return answer(reply, Err(no_thread()));
         };
-        self.note_fact(
+        self.recorder.note_fact(
             Party::Human,
             LifecycleEvent::CompactionAsked,
             "the operator had Codex's context compacted",
         );
-        self.status_changed();
+        self.clients.status_changed();
         tokio::spawn(async move {
             let begun = told(begun, "look again: it may be at work").await;
             answer(reply, begun.map(|()| Reply::Done));

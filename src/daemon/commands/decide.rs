@@ -150,7 +150,7 @@ impl Daemon {
             true => Party::Human,
             false => Party::System,
         };
-        let entry = self.entry(
+        let entry = self.recorder.entry(
             by,
             Some(proposal.by.clone()),
             EntryKind::FinalityDecision(FinalityDecision {
@@ -170,7 +170,7 @@ impl Daemon {
         let mut entries = decision_messages(&self.recorder, &self.commit, &entry, proposal, &tells);
         entries.insert(0, entry);
         self.deciding.begin(proposal_id.clone());
-        self.record(
+        self.recorder.record(
             entries,
             Box::new(move |daemon, result| {
                 daemon.deciding.end(&proposal_id);

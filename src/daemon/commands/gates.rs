@@ -94,7 +94,7 @@ impl Daemon {
     /// Begins the next gate of the run, or ends the run.
     pub(super) fn next_gate(&mut self) {
         let next = self.gates.next(self.clock.now_ms());
-        self.status_changed();
+        self.clients.status_changed();
         let Some((gate, stop)) = next else {
             return self.gates_done();
         };
@@ -149,7 +149,7 @@ impl Daemon {
                 // The status shows it, which agents can read as well.
                 let (text, _) = self.recorder.redactor().redact_text(&text);
                 if self.gates.printed(&text) {
-                    self.status_changed();
+                    self.clients.status_changed();
                 }
             }
             GateFact::Ended(outcome) => {
@@ -161,7 +161,7 @@ impl Daemon {
 
     fn record_gate(&mut self, outcome: GateOutcome) {
         let entry = self.gate_entry(outcome.clone());
-        self.record(
+        self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 let Err(refusal) = result else {
@@ -213,7 +213,8 @@ impl Daemon {
     /// What the daemon itself says of what was run.
     fn evidence(&self, artifact: Artifact, content: String) -> Entry {
         let kind = EntryKind::Artifact(artifact);
-        self.entry(Party::System, None, kind, content, None)
+        self.recorder
+            .entry(Party::System, None, kind, content, None)
     }
 
     /// No gate is left to run.
@@ -227,7 +228,7 @@ impl Daemon {
             return self.end_gates(ReleaseEnd::Unsigned(Box::new(entry), to_sign));
         }
         let id = entry.id.clone();
-        self.record(
+        self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 daemon.end_gates(match result {
@@ -242,7 +243,7 @@ impl Daemon {
         if let Some(proposal) = self.gates.end(release) {
             self.gates_ran_for(proposal);
         }
-        self.status_changed();
+        self.clients.status_changed();
         // One that needs no gate any more begins none.
         while let Some((proposal, changed)) = self.gates.next_proposal() {
             self.begin_sign_off(&proposal, changed.as_ref());
@@ -276,7 +277,7 @@ impl Daemon {
         let mut entry = entry.clone();
         signature.put_on(&mut entry);
         let entry_id = entry.id.clone();
-        self.record(
+        self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 let recorded = result.map(|stored| Recorded {

@@ -72,7 +72,7 @@ impl Daemon {
         let pair = self.runtime_session(conn, None);
         let is_receiver = self.is_receivers_hook(&pair, params.claude_pid);
         if is_receiver && meter_status_line(&mut self.contexts, self.clock.now_ms(), params) {
-            self.status_changed();
+            self.clients.status_changed();
         }
         let context = is_receiver.then(|| self.contexts.fill(Agent::Claude));
         let world = self.recorder.world();
@@ -102,7 +102,7 @@ impl Daemon {
         self.claude_goes_on(&params.event, params.tool_use.as_deref());
         let now_ms = self.clock.now_ms();
         if meter_claude(&mut self.contexts, &self.events, now_ms, params) {
-            self.status_changed();
+            self.clients.status_changed();
         }
         self.claude_continues(pair, params);
         match params.event.as_str() {
@@ -134,7 +134,7 @@ impl Daemon {
                 {
                     let kind = EntryKind::AgentChanged(changed);
                     let said = format!("Claude converses in session {session}");
-                    self.keep_fact(Party::System, kind, said);
+                    self.recorder.keep_fact(Party::System, kind, said);
                 }
                 return;
             }

@@ -44,9 +44,9 @@ use self::work_state::{forget_work, state_work};
 use super::attach::ConnId;
 use super::claude::tools;
 use super::event::TreePurpose;
-use super::foreign::acknowledgement;
+use super::foreign::{acknowledgement, raise_alarm};
 use super::inbox::sender;
-use super::operator_refusals::count_refused_operator;
+use super::operator_refusals::{count_refused_operator, note_refusals};
 use super::owners::Daemon;
 use super::registering::register_agent;
 use super::reply::{ReplySender, answer, no_hello};
@@ -79,7 +79,7 @@ impl Daemon {
         }
         if command.is_operator_only() && !attachment.operator {
             let counted = count_refused_operator(&mut self.clients, &self.clock, conn);
-            self.note_refusals(counted);
+            note_refusals(&mut self.recorder, counted);
             return Err(not_the_operator());
         }
         let role = attachment.hello.role;
@@ -251,7 +251,7 @@ impl Daemon {
             Command::Attend(params) => self.attend(params, reply),
             Command::ReportKey(params) => {
                 if let Some(replaced) = meet_key(&self.recorder, params.found) {
-                    self.raise_alarm(&replaced);
+                    raise_alarm(&mut self.recorder, &replaced);
                 }
                 answer(reply, Ok(Reply::Done));
             }

@@ -52,9 +52,11 @@ impl Daemon {
             PolicyChange::Coordinator { .. } => LifecycleEvent::CoordinatorChanged,
             _ => LifecycleEvent::PermissionsChanged,
         };
-        let entry = self.entry(Party::Human, None, event, change.to_string(), None);
+        let entry = self
+            .recorder
+            .entry(Party::Human, None, event, change.to_string(), None);
         let entry_id = entry.id.clone();
-        self.record(
+        self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 let stored = match result {
@@ -95,7 +97,7 @@ impl Daemon {
         };
         self.reconfigure(loaded, &[]);
         self.alarms.trusted();
-        self.status_changed();
+        self.clients.status_changed();
         match change {
             PolicyChange::Coordinator { .. } => self.rewrite_blocks(&rules, set, reply),
             _ => answer(reply, Ok(Reply::PolicySet(set))),
@@ -104,7 +106,8 @@ impl Daemon {
 
     /// What was to be kept outside of the project could not be.
     pub(super) fn note_not_kept(&mut self, why: String) {
-        self.note_fact(Party::System, ErrorCode::TrustNotKept, why);
+        self.recorder
+            .note_fact(Party::System, ErrorCode::TrustNotKept, why);
     }
 
     /// Has the instruction files say who writes to git. Files are read and written beside the loop.
@@ -140,7 +143,8 @@ impl Daemon {
         let why = params.text.as_deref().unwrap_or_default();
         let why: String = why.chars().take(WHY_CHARS_MAX).collect();
         let text = format!("{} was kept from a call: {why}", Agent::Claude.title());
-        self.note_fact(Party::System, LifecycleEvent::ToolRefused, text);
+        self.recorder
+            .note_fact(Party::System, LifecycleEvent::ToolRefused, text);
     }
 
     /// The rules, and whether each is enforced.

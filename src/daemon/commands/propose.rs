@@ -37,7 +37,7 @@ impl Daemon {
             tree,
         };
         let content = rendering(&proposal);
-        let entry = self.entry(
+        let entry = self.recorder.entry(
             params.agent.into(),
             Some(Party::Human),
             EntryKind::FinalityProposal(proposal.clone()),
@@ -47,7 +47,7 @@ impl Daemon {
         let Some(reply) = reply else {
             // Nobody is there who could try again.
             let id = entry.id.clone();
-            return self.record_fact(
+            return self.recorder.record_fact(
                 vec![entry],
                 Box::new(move |daemon, result| {
                     if result.is_ok() {
@@ -57,7 +57,7 @@ impl Daemon {
             );
         };
         let proposal_id = entry.id.clone();
-        self.record(
+        self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 let recorded = result.is_ok().then(|| proposal_id.clone());

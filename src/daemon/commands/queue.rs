@@ -88,7 +88,7 @@ impl Daemon {
         self.outbox
             .backlog
             .record(&id, result, None, None, &mut Vec::new());
-        self.record(
+        self.recorder.record(
             vec![entry],
             Box::new(move |daemon, outcome| match outcome {
                 Ok(_) => {
@@ -168,7 +168,7 @@ impl Daemon {
                 .backlog
                 .record(id, result, None, None, &mut Vec::new());
         }
-        self.record(
+        self.recorder.record(
             entries,
             Box::new(move |daemon, outcome| {
                 if let Err(refusal) = outcome {

@@ -52,7 +52,7 @@ impl Daemon {
         let from = sender(params.from);
         let in_reply_to = named
             .or_else(|| turns_message(&self.codex, params.turn_id.as_deref(), &runtime_session));
-        let entry = self.entry(
+        let entry = self.recorder.entry(
             from,
             Some(to.into()),
             EntryKind::Message(Message {
@@ -84,7 +84,7 @@ impl Daemon {
         let from = sender(params.from);
         let runtime_session = self.runtime_session(conn, params.runtime_session_id);
         let ask = Ask::new(from.clone(), to, runtime_session.clone(), &params.ask);
-        let entry = self.entry(
+        let entry = self.recorder.entry(
             from,
             Some(to.into()),
             EntryKind::Handoff(Handoff {
@@ -133,7 +133,7 @@ impl Daemon {
         } else if to == Agent::Claude {
             self.store_ahead(&id, &pair, on_busy);
         }
-        self.record(
+        self.recorder.record(
             entries,
             Box::new(move |daemon, result| {
                 let stored = match result {

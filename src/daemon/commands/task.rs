@@ -40,7 +40,7 @@ impl Daemon {
 
     /// Records a change of a task, and answers with its first step: what is carried on comes before.
     pub(super) fn record_task(&mut self, id: CapsuleId, entries: Vec<Entry>, reply: ReplySender) {
-        self.record(
+        self.recorder.record(
             entries,
             Box::new(move |_, result| {
                 let changed = result.map(|stored| {
@@ -81,7 +81,9 @@ impl Daemon {
         };
         check_room(world)?;
         let step = TaskStep::Reopened.of(id.clone());
-        let reopened = self.entry(Party::Human, None, step, found.title, Some(pair));
+        let reopened = self
+            .recorder
+            .entry(Party::Human, None, step, found.title, Some(pair));
         let mut entries = found.entries;
         for entry in &mut entries {
             entry.session_id = self.recorder.session_id().clone();
@@ -99,7 +101,8 @@ impl Daemon {
         let world = self.recorder.world();
         let step = |step: TaskStep, id: &CapsuleId, content: String| {
             let kind = step.of(id.clone());
-            self.entry(Party::Human, None, kind, content, Some(session.clone()))
+            self.recorder
+                .entry(Party::Human, None, kind, content, Some(session.clone()))
         };
         Ok(match change {
             TaskChange::Open {
@@ -119,7 +122,9 @@ impl Daemon {
                     dropped: Default::default(),
                 });
                 let used = step(TaskStep::Used, &id, title.clone());
-                let opened = self.entry(Party::Human, None, kind, title, Some(session.clone()));
+                let opened =
+                    self.recorder
+                        .entry(Party::Human, None, kind, title, Some(session.clone()));
                 let mut entries = vec![opened, used];
                 entries.extend(goal.map(|text| {
                     let kind = NoteKind::Goal;
@@ -181,7 +186,9 @@ impl Daemon {
             handles: Vec::new(),
             withdraws: None,
         };
-        let mut note = self.entry(Party::Human, None, kind, said.text, Some(session.clone()));
+        let mut note =
+            self.recorder
+                .entry(Party::Human, None, kind, said.text, Some(session.clone()));
         note.meta.insert(TASK.to_owned(), id.as_str().into());
         let current = self.recorder.world().current_task(session);
         if current.is_none_or(|current| current.id != *id) {

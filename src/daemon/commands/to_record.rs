@@ -69,7 +69,7 @@ impl Daemon {
         if entries.is_empty() {
             return answer(reply, Ok(told(&[])));
         }
-        self.record(
+        self.recorder.record(
             entries,
             Box::new(move |daemon, result| {
                 let result = result.map(told).map_err(Clone::clone);

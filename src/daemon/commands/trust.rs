@@ -82,7 +82,7 @@ impl Daemon {
                 &loaded.digest[..12]
             )
         };
-        let mut entry = self.entry(
+        let mut entry = self.recorder.entry(
             Party::Human,
             None,
             LifecycleEvent::ConfigTrusted,
@@ -100,7 +100,7 @@ impl Daemon {
             let to = rules.coordinator;
             let text = PolicyChange::Coordinator { to }.to_string();
             let event = LifecycleEvent::CoordinatorChanged;
-            self.entry(Party::Human, None, event, text, None)
+            self.recorder.entry(Party::Human, None, event, text, None)
         });
         let mut entries: Vec<Entry> = std::iter::once(entry).chain(signing).collect();
         // Each is judged by what stands before it: signed up to the end, and from the beginning on.
@@ -108,7 +108,7 @@ impl Daemon {
             entries.reverse();
         }
         entries.extend(coordinator);
-        self.record(
+        self.recorder.record(
             entries,
             Box::new(move |daemon, result| {
                 let stored = match result {

@@ -100,25 +100,34 @@ impl Written {
 
     fn append(&mut self, text: &str, then: &'static str) -> Vec<RecorderAction<&'static str>> {
         let entry = self.said(text);
-        self.recorder.append(vec![entry], then)
+        self.recorder.record(vec![entry], then);
+        self.actions()
     }
 
     fn append_fact(&mut self, text: &str, then: &'static str) -> Vec<RecorderAction<&'static str>> {
         let entry = self.said(text);
-        self.recorder.append_fact(vec![entry], Some(then))
+        self.recorder.record_fact(vec![entry], then);
+        self.actions()
     }
 
     fn next(&mut self) -> Vec<RecorderAction<&'static str>> {
         let event = self.events.recv_timeout(DEADLINE).unwrap();
-        self.recorder.on_writer(event)
+        self.told(event)
+    }
+
+    fn told(&mut self, event: WriterEvent) -> Vec<RecorderAction<&'static str>> {
+        self.recorder.on_writer(event);
+        self.actions()
+    }
+
+    fn actions(&mut self) -> Vec<RecorderAction<&'static str>> {
+        std::iter::from_fn(|| self.recorder.next_action()).collect()
     }
 
     /// What the writer took is refused by the disk.
     fn next_fails(&mut self, error: LedgerError) -> Vec<RecorderAction<&'static str>> {
         match self.events.recv_timeout(DEADLINE).unwrap() {
-            WriterEvent::Durable { token, .. } => self
-                .recorder
-                .on_writer(WriterEvent::Failed { token, error }),
+            WriterEvent::Durable { token, .. } => self.told(WriterEvent::Failed { token, error }),
             event => panic!("{event:?}"),
         }
     }
@@ -202,12 +211,13 @@ fn a_fact_that_the_disk_refuses_is_recorded_behind_the_outage_and_goes_on_once()
     let outage = written.next();
     assert_eq!(outage.len(), 1);
     assert!(written.texts()[0].contains("could not be written"));
-    let recovered = written.recorder.on_writer(WriterEvent::Recovered);
+    let recovered = written.told(WriterEvent::Recovered);
     assert_eq!(words(&recovered), ["writable"]);
     assert!(!written.recorder.is_read_only());
     assert!(written.recorder.next_deadline().is_some());
     written.recorder.write_again_now();
-    assert!(written.recorder.write_again().is_empty());
+    written.recorder.write_again();
+    assert!(written.actions().is_empty());
     assert!(!written.recorder.has_unwritten());
     assert_eq!(
         words(&written.next()),
@@ -260,7 +270,7 @@ fn once_the_writer_is_gone_nobody_waits_and_nothing_is_kept() {
     let _ = written.append("one", "asked");
     let path = written.recorder.ledger().path().to_owned();
     let gone = WriterEvent::Gone(LedgerError::WriterGone { path });
-    let actions = written.recorder.on_writer(gone);
+    let actions = written.told(gone);
     assert_eq!(
         words(&actions),
         ["writer gone", "refused asked writer_gone"]

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::refusals;
 use super::{Pending, Recorder, RecorderAction};
 use crate::core::agent::Party;
-use crate::core::entry::{Entry, ErrorCode};
+use crate::core::entry::{Entry, EntryKind, ErrorCode};
 use crate::store::ledger::{Ledger, LedgerError, NotTaken, WriterEvent};
 use crate::wire::control::{Refusal, RefusalCode};
 
@@ -21,32 +21,63 @@ pub(in crate::daemon) const LEDGER_UNWRITABLE: &str = "ledger_unwritable";
 /// can come.
 pub(super) const UNWRITTEN_MAX: usize = 256;
 
-type Actions<T> = Vec<RecorderAction<T>>;
-
 impl<T> Recorder<T> {
-    /// Appends. Who waits goes on once it is durable, or has failed.
-    pub(in crate::daemon) fn append(&mut self, entries: Vec<Entry>, then: T) -> Actions<T> {
-        let pending = Pending {
-            then: Some(then),
-            fact: None,
-        };
-        self.give(entries, Ledger::append, pending)
+    /// Appends. Who waits goes on once it is durable, or has failed; never before this returns.
+    pub(in crate::daemon) fn record(&mut self, entries: Vec<Entry>, then: T) {
+        self.append(entries, Some(then));
+    }
+
+    /// Appends what nobody waits for.
+    pub(in crate::daemon) fn note(&mut self, entry: Entry) {
+        self.append(vec![entry], None);
+    }
+
+    /// As [`Self::note`], of now.
+    pub(in crate::daemon) fn note_fact(
+        &mut self,
+        source: Party,
+        kind: impl Into<EntryKind>,
+        content: impl Into<String>,
+    ) {
+        let entry = self.entry(source, None, kind, content, None);
+        self.note(entry);
     }
 
     /// Appends what has happened already. While the disk refuses it is kept and tried again: it
-    /// cannot be undone, and nobody else would tell it a second time.
-    pub(in crate::daemon) fn append_fact(
+    /// cannot be undone, and nobody else would tell it a second time. Who waits goes on when it is
+    /// durable, or was given up for good.
+    pub(in crate::daemon) fn record_fact(&mut self, entries: Vec<Entry>, then: T) {
+        self.append_fact(entries, Some(then));
+    }
+
+    /// As [`Self::record_fact`], and nothing follows from it.
+    pub(in crate::daemon) fn record_mere_fact(&mut self, entry: Entry) {
+        self.append_fact(vec![entry], None);
+    }
+
+    /// As [`Self::note_fact`], for what a later start goes by: it is kept while the disk refuses.
+    pub(in crate::daemon) fn keep_fact(
         &mut self,
-        entries: Vec<Entry>,
-        then: Option<T>,
-    ) -> Actions<T> {
+        source: Party,
+        kind: impl Into<EntryKind>,
+        content: impl Into<String>,
+    ) {
+        let entry = self.entry(source, None, kind, content, None);
+        self.record_mere_fact(entry);
+    }
+
+    fn append(&mut self, entries: Vec<Entry>, then: Option<T>) {
+        self.give(entries, Ledger::append, Pending { then, fact: None });
+    }
+
+    fn append_fact(&mut self, entries: Vec<Entry>, then: Option<T>) {
         if self.has_unwritten() && self.unwritten.len() < UNWRITTEN_MAX {
             // Behind what waits already: the record tells things in their order.
             self.unwritten.push((entries, then));
-            return Vec::new();
+            return;
         }
         let fact = Some(entries.clone());
-        self.give(entries, Ledger::append_fact, Pending { then, fact })
+        self.give(entries, Ledger::append_fact, Pending { then, fact });
     }
 
     fn give(
@@ -54,7 +85,7 @@ impl<T> Recorder<T> {
         entries: Vec<Entry>,
         append: fn(&Ledger, u64, Vec<Entry>) -> Result<(), NotTaken>,
         pending: Pending<T>,
-    ) -> Actions<T> {
+    ) {
         if self.is_disowned() {
             return self.refuse(pending, refusals::folder_lost());
         }
@@ -63,44 +94,53 @@ impl<T> Recorder<T> {
         match append(&self.ledger, token, entries) {
             Ok(()) => {
                 self.pending.insert(token, pending);
-                Vec::new()
             }
             Err(NotTaken::WriterGone) => {
                 let path = self.ledger.path().to_path_buf();
                 let refusal = refusals::writer_gone(&LedgerError::WriterGone { path });
                 self.is_writer_gone = true;
-                let mut actions = vec![RecorderAction::WriterGone];
-                actions.extend(self.refuse(pending, refusal));
-                actions
+                self.actions.push_back(RecorderAction::WriterGone);
+                self.refuse(pending, refusal);
             }
             Err(NotTaken::Full) => self.refuse(pending, refusals::overloaded()),
         }
     }
 
     /// Nothing of it was recorded: a fact is kept, and whoever asked hears why.
-    fn refuse(&mut self, pending: Pending<T>, refusal: Refusal) -> Actions<T> {
+    fn refuse(&mut self, pending: Pending<T>, refusal: Refusal) {
         let Pending { then, fact } = pending;
         let Some(entries) = fact else {
-            let refused = then.map(|then| RecorderAction::Refused { then, refusal });
-            return refused.into_iter().collect();
+            return self.refuse_who_waits(then, refusal);
         };
         let is_kept = refusal.code != RefusalCode::EntryRefused
             && !self.is_writer_gone
             && self.unwritten.len() < UNWRITTEN_MAX;
-        let mut actions = vec![RecorderAction::FactRefused {
+        self.actions.push_back(RecorderAction::FactRefused {
             entries: entries.clone(),
             refusal: refusal.clone(),
             is_kept,
-        }];
+        });
         if is_kept {
             self.unwritten.push((entries, then));
             self.write_again_at
                 .get_or_insert_with(|| Instant::now() + WRITE_AGAIN);
         } else {
-            tracing::error!(code = %refusal.code, "a fact could not be recorded");
-            actions.extend(then.map(|then| RecorderAction::Refused { then, refusal }));
+            self.refuse_who_waits(then, refusal);
         }
-        actions
+    }
+
+    fn refuse_who_waits(&mut self, then: Option<T>, refusal: Refusal) {
+        match then {
+            Some(then) => self
+                .actions
+                .push_back(RecorderAction::Refused { then, refusal }),
+            None => tracing::warn!(code = %refusal.code, "a fact could not be recorded"),
+        }
+    }
+
+    /// What the loop has to do next, until there is nothing.
+    pub(in crate::daemon) fn next_action(&mut self) -> Option<RecorderAction<T>> {
+        self.actions.pop_front()
     }
 
     /// When the disk is asked again.
@@ -109,8 +149,7 @@ impl<T> Recorder<T> {
     }
 
     /// Asks the disk again, when it is time to.
-    pub(in crate::daemon) fn write_again(&mut self) -> Actions<T> {
-        let mut actions = Vec::new();
+    pub(in crate::daemon) fn write_again(&mut self) {
         if self.write_again_at.is_some_and(|at| Instant::now() >= at) {
             self.write_again_at = None;
             for (mut entries, then) in std::mem::take(&mut self.unwritten) {
@@ -118,10 +157,9 @@ impl<T> Recorder<T> {
                 for entry in &mut entries {
                     entry.session_id = self.session_id.clone();
                 }
-                actions.extend(self.append_fact(entries, then));
+                self.append_fact(entries, then);
             }
         }
-        actions
     }
 
     /// It is time to ask the disk again.
@@ -131,65 +169,61 @@ impl<T> Recorder<T> {
     }
 
     /// Takes what the writer says.
-    pub(in crate::daemon) fn on_writer(&mut self, event: WriterEvent) -> Actions<T> {
+    pub(in crate::daemon) fn on_writer(&mut self, event: WriterEvent) {
         match event {
             WriterEvent::Durable { token, entries } => {
                 self.is_ledger_gone = false;
                 self.take_in(&entries);
                 let pending = self.pending.remove(&token);
-                vec![RecorderAction::Recorded {
+                self.actions.push_back(RecorderAction::Recorded {
                     entries,
                     is_late: pending.is_none(),
                     then: pending.and_then(|pending| pending.then),
-                }]
+                });
             }
             WriterEvent::Failed { token, error } => {
                 let refusal = refusals::of_error(&error);
-                let mut actions = match &error {
-                    LedgerError::Refused { .. } | LedgerError::HeadUnwritable { .. } => Vec::new(),
-                    LedgerError::NoRoom(_) => vec![RecorderAction::SpaceChanged],
+                match &error {
+                    LedgerError::Refused { .. } | LedgerError::HeadUnwritable { .. } => {}
+                    LedgerError::NoRoom(_) => self.actions.push_back(RecorderAction::SpaceChanged),
                     error => self.refuses(error, &refusal.message),
-                };
-                if let Some(pending) = self.pending.remove(&token) {
-                    actions.extend(self.refuse(pending, refusal));
                 }
-                actions
+                if let Some(pending) = self.pending.remove(&token) {
+                    self.refuse(pending, refusal);
+                }
             }
-            WriterEvent::Foreign(alarm) => vec![RecorderAction::Foreign(alarm)],
+            WriterEvent::Foreign(alarm) => self.actions.push_back(RecorderAction::Foreign(alarm)),
             WriterEvent::Gone(error) => {
                 let refusal = refusals::writer_gone(&error);
                 self.is_writer_gone = true;
-                let mut actions = vec![RecorderAction::WriterGone];
+                self.actions.push_back(RecorderAction::WriterGone);
                 for (_, pending) in std::mem::take(&mut self.pending) {
-                    actions.extend(self.refuse(pending, refusal.clone()));
+                    self.refuse(pending, refusal.clone());
                 }
-                actions
             }
             WriterEvent::Recovered => {
                 self.is_refusing = false;
-                vec![RecorderAction::Writable]
+                self.actions.push_back(RecorderAction::Writable);
             }
         }
     }
 
     /// The disk takes nothing, be it for a moment.
-    fn refuses(&mut self, error: &LedgerError, why: &str) -> Actions<T> {
+    fn refuses(&mut self, error: &LedgerError, why: &str) {
         let begins = !self.is_refusing;
         self.is_refusing = true;
         self.is_ledger_gone = matches!(error, LedgerError::Gone { .. });
-        let mut actions = vec![RecorderAction::Unwritable(why.to_owned())];
+        self.actions
+            .push_back(RecorderAction::Unwritable(why.to_owned()));
         // A file that was taken away stays so until somebody restarts the daemon.
         if begins && !self.is_ledger_gone {
-            actions.extend(self.record_outage(why));
+            self.record_outage(why);
         }
-        actions
     }
 
     /// Has the record say that it could not be written. Asking the disk again and again with this
     /// very entry is what finds out that it works again, though nobody else writes.
-    fn record_outage(&mut self, why: &str) -> Actions<T> {
-        let kind = ErrorCode::LedgerUnwritable;
-        let entry = self.entry(Party::System, None, kind, why, None);
-        self.append_fact(vec![entry], None)
+    fn record_outage(&mut self, why: &str) {
+        self.keep_fact(Party::System, ErrorCode::LedgerUnwritable, why);
     }
 }

@@ -9,7 +9,7 @@ use crate::core::entry::{DeliveryResult, ErrorCode, LifecycleEvent};
 use crate::core::id::{EntryId, SessionId};
 use crate::daemon::adopt;
 use crate::daemon::decisions::{track_recorded, untold_messages};
-use crate::daemon::foreign::say_alarms;
+use crate::daemon::foreign::{raise_alarm, say_alarms};
 use crate::daemon::mended::finish_mending;
 use crate::daemon::owners::Daemon;
 use crate::daemon::signing::{self, SignerMet};
@@ -67,7 +67,9 @@ impl FirstWords {
         }
         if let Some(aside) = &claimed.foreign_queue {
             let said = adopt::queue_set_aside(aside);
-            daemon.note_fact(Party::System, ErrorCode::ForeignQueue, said);
+            daemon
+                .recorder
+                .note_fact(Party::System, ErrorCode::ForeignQueue, said);
         }
         if self.queue_was_older {
             daemon.note_older_queue();
@@ -81,9 +83,9 @@ impl FirstWords {
             daemon.note_unfinished();
             (LifecycleEvent::DaemonStarted, "the daemon started")
         };
-        daemon.note_fact(Party::System, event, said);
+        daemon.recorder.note_fact(Party::System, event, said);
         if let Some(missing) = &self.missing {
-            daemon.note_fact(
+            daemon.recorder.note_fact(
                 Party::System,
                 ErrorCode::LedgerMissing,
                 format!(
@@ -94,10 +96,10 @@ impl FirstWords {
         }
         daemon.note_failed();
         for (kind, said) in finish_mending(&daemon.outbox, self.mended) {
-            daemon.note_fact(Party::System, kind, said);
+            daemon.recorder.note_fact(Party::System, kind, said);
         }
         if let Some(torn) = &self.torn {
-            daemon.note_fact(
+            daemon.recorder.note_fact(
                 Party::System,
                 ErrorCode::TornTail,
                 format!(
@@ -108,11 +110,11 @@ impl FirstWords {
         }
         let lost = self.lost.filter(|lost| !self.alarms.contains(lost));
         for alarm in lost.into_iter().chain(self.alarms) {
-            daemon.raise_alarm(&alarm);
+            raise_alarm(&mut daemon.recorder, &alarm);
         }
         say_alarms(&daemon.recorder, &mut daemon.notices);
         if self.has_foreign_history {
-            daemon.note_fact(
+            daemon.recorder.note_fact(
                 Party::System,
                 ErrorCode::ForeignHistory,
                 foreign_history(self.is_clone, daemon),
@@ -121,7 +123,7 @@ impl FirstWords {
         for id in self.unknowable {
             if let Some(to) = daemon.outbox.get(&id).map(|row| row.to) {
                 let entry = daemon.delivery_entry(&id, to, DeliveryResult::Ambiguous, None, None);
-                daemon.record(vec![entry], Box::new(|_, _| {}));
+                daemon.recorder.record(vec![entry], Box::new(|_, _| {}));
             }
         }
         daemon.lose_claudes_packets();
@@ -129,7 +131,7 @@ impl FirstWords {
         if !self.is_clone {
             let messages = untold_messages(&daemon.recorder, &daemon.commit);
             if !messages.is_empty() {
-                daemon.record_fact(
+                daemon.recorder.record_fact(
                     messages,
                     Box::new(|daemon, recorded| {
                         let recorded = recorded.unwrap_or_default();
@@ -150,13 +152,15 @@ fn meet_signer(daemon: &mut Daemon, user: &UserDirs) {
         not_kept,
     } = signing::meet_signer(&daemon.recorder, &daemon.dirs, user);
     if let Some(why) = not_kept {
-        daemon.note_fact(Party::System, ErrorCode::TrustNotKept, why);
+        daemon
+            .recorder
+            .note_fact(Party::System, ErrorCode::TrustNotKept, why);
     }
     if let Some(lost) = lost {
-        daemon.raise_alarm(&lost);
+        raise_alarm(&mut daemon.recorder, &lost);
     }
     if let Some(entry) = goes_on {
-        daemon.record_mere_fact(entry);
+        daemon.recorder.record_mere_fact(entry);
     }
 }
 
@@ -169,7 +173,7 @@ pub(in crate::daemon) fn adopt(daemon: &mut Daemon, entries: u64, unread: &Unrea
         let unsure = daemon.delivery_entry(&entry.id, to, result, None, None);
         batch.extend([entry, unsure]);
     }
-    daemon.record(
+    daemon.recorder.record(
         batch,
         Box::new(|daemon, result| match result {
             Ok(recorded) => adopt::take_up(&daemon.recorder, &mut daemon.outbox, recorded),

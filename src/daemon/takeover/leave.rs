@@ -13,6 +13,7 @@ use crate::core::delivery::Outcome;
 use crate::core::entry::LifecycleEvent;
 use crate::daemon::clients::Wants;
 use crate::daemon::event::Event;
+use crate::daemon::operator_refusals::note_refusals;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::stop::Stop;
@@ -78,8 +79,8 @@ impl Daemon {
         self.codex.begin_leaving();
         self.stop_serving(false);
         let counted = self.clients.refusals_mut().take(self.clock.now_ms());
-        self.note_refusals(counted);
-        self.note_fact(
+        note_refusals(&mut self.recorder, counted);
+        self.recorder.note_fact(
             Party::System,
             LifecycleEvent::DaemonHandedOver,
             "the daemon hands over to another process",

@@ -31,7 +31,7 @@ impl Daemon {
             } if session == *self.recorder.session_id() => self.on_touched(&touches, &verdict),
             WatchFact::Chain { session, is_whole } if session == *self.recorder.session_id() => {
                 self.alarms.read_over(is_whole);
-                self.status_changed();
+                self.clients.status_changed();
             }
             // It was sealed meanwhile, by us.
             WatchFact::Ledger { .. } | WatchFact::Chain { .. } => {}
@@ -45,7 +45,7 @@ impl Daemon {
                     "changes of files are noticed late, because the system gives no signs: {why}"
                 );
                 if self.notices.set(DEGRADED, notice) {
-                    self.status_changed();
+                    self.clients.status_changed();
                 }
             }
         }
@@ -61,7 +61,7 @@ impl Daemon {
         self.alarm(ErrorCode::LedgerTouched, text.clone());
         self.notices
             .set(TOUCHED, format!("{text} (`ctxrelay ledger verify`)"));
-        self.status_changed();
+        self.clients.status_changed();
     }
 
     /// Ends, because nobody can find this daemon any more, and the next one cannot start before it
@@ -102,7 +102,7 @@ impl Daemon {
             self.recorder.session_id()
         );
         if self.notices.set(CURRENT, text.clone()) {
-            self.status_changed();
+            self.clients.status_changed();
         }
         let put_back = self.alarms.current_changed();
         if put_back == PutBack::Waits {
@@ -116,8 +116,8 @@ impl Daemon {
 
     /// What an alarm says cannot be said again by anybody, so it is kept until the disk takes it.
     fn alarm(&mut self, code: ErrorCode, text: String) {
-        let entry = self.entry(Party::System, None, code, text, None);
-        self.record_mere_fact(entry);
+        let entry = self.recorder.entry(Party::System, None, code, text, None);
+        self.recorder.record_mere_fact(entry);
     }
 
     pub(in crate::daemon) fn watch_deadline(&mut self) {
@@ -134,7 +134,7 @@ impl Daemon {
                 "somebody else changed .contextrelay/current, and it could not be put back: {error}"
             );
             if self.notices.set(CURRENT, notice) {
-                self.status_changed();
+                self.clients.status_changed();
             }
         }
     }

@@ -165,7 +165,7 @@ async fn a_decision_that_a_crash_left_without_messages_is_told_after_it() {
     let mut rig = Rig::start(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
     let proposal = proposed(&mut rig, &claude, Vec::new()).await;
-    let decision = rig.daemon.entry(
+    let decision = rig.daemon.recorder.entry(
         Party::Human,
         Some(Agent::Claude.into()),
         EntryKind::FinalityDecision(FinalityDecision {
@@ -181,7 +181,9 @@ async fn a_decision_that_a_crash_left_without_messages_is_told_after_it() {
         "approved: done",
         None,
     );
-    rig.daemon.record(vec![decision], Box::new(|_, _| {}));
+    rig.daemon
+        .recorder
+        .record(vec![decision], Box::new(|_, _| {}));
     rig.settle().await;
     assert_eq!(told(&rig), []);
     drop(rig);
@@ -206,7 +208,7 @@ async fn a_decision_of_a_version_that_told_nobody_is_not_told_years_later() {
     let mut rig = Rig::start(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
     let proposal = proposed(&mut rig, &claude, Vec::new()).await;
-    let decision = rig.daemon.entry(
+    let decision = rig.daemon.recorder.entry(
         Party::Human,
         Some(Agent::Claude.into()),
         EntryKind::FinalityDecision(FinalityDecision {
@@ -222,7 +224,9 @@ async fn a_decision_of_a_version_that_told_nobody_is_not_told_years_later() {
         "approved: done",
         None,
     );
-    rig.daemon.record(vec![decision], Box::new(|_, _| {}));
+    rig.daemon
+        .recorder
+        .record(vec![decision], Box::new(|_, _| {}));
     rig.settle().await;
     drop(rig);
     assert_eq!(told(&Rig::start(&place).await), []);

@@ -160,7 +160,10 @@ async fn what_a_session_that_never_began_writes_late_is_not_heard() {
     let late = (0..100).any(|n| {
         let next = session::new_id(1_795_000_000_000, n);
         let kind = EntryKind::SessionStarted { predecessor: None };
-        let mut first = rig.daemon.entry(Party::System, None, kind, "begins", None);
+        let mut first = rig
+            .daemon
+            .recorder
+            .entry(Party::System, None, kind, "begins", None);
         first.session_id = next.clone();
         let begun = rig
             .daemon

@@ -16,7 +16,7 @@ use crate::wire::control::{Attendance, Command, GetMessagesParams, RefusalCode, 
 async fn recover(rig: &mut Rig) {
     rig.daemon.on_event(Event::Ledger(WriterEvent::Recovered));
     rig.daemon.recorder.write_again_now();
-    rig.daemon.write_again();
+    rig.daemon.recorder.write_again();
     rig.pump().await;
 }
 
@@ -272,7 +272,7 @@ async fn a_daemon_whose_record_was_taken_away_ends_when_nobody_is_there() {
     assert!(since.is_some());
     // It is asked for again and again meanwhile.
     rig.daemon.recorder.write_again_now();
-    rig.daemon.write_again();
+    rig.daemon.recorder.write_again();
     rig.daemon.watch_idleness();
     assert_eq!(rig.daemon.operations.idle_since(), since);
     rig.fail_writes().await;

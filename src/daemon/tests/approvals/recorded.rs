@@ -28,7 +28,7 @@ impl Rig {
     async fn disk_recovers(&mut self) {
         self.daemon.on_event(Event::Ledger(WriterEvent::Recovered));
         self.daemon.recorder.write_again_now();
-        self.daemon.write_again();
+        self.daemon.recorder.write_again();
         self.pump().await;
     }
 
