@@ -1,13 +1,10 @@
 //! [`Daemon::beside`]: what may wait for a disk is done on a thread of its own; what comes of it is an
 //! event. Where it panics that is told, and nothing waits for it any more.
 
-use super::event::{Event, WordsRead};
+use super::event::Event;
 use super::owners::Daemon;
 use super::under_way::{UnderWay, WorkBeside};
 use super::work_lane::LaneWork;
-use crate::adapters::claude::inference::InferenceAnswer;
-use crate::core::agent::Party;
-use crate::core::entry::ErrorCode;
 
 impl Daemon {
     /// Has something done on a thread that may wait for the disk; what comes of it is an event,
@@ -57,40 +54,6 @@ impl Daemon {
     pub(super) fn work_done(&mut self, what: &WorkBeside) {
         if self.notices.clear(what.key()) {
             self.clients.status_changed();
-        }
-    }
-
-    /// Work beside the loop panicked. Who asked for it hears so by its reply, which is gone; here
-    /// it is told, once for each kind, and what waited for it goes on.
-    pub(super) fn on_work_failed(&mut self, what: WorkBeside) {
-        let text = what.failure();
-        tracing::error!("{text}");
-        if self.notices.set(what.key(), text.clone()) {
-            self.recorder
-                .note_fact(Party::System, ErrorCode::WorkFailed, text.clone());
-            self.clients.status_changed();
-        }
-        match what {
-            WorkBeside::Rendering => self.renderings.ended(),
-            WorkBeside::RulesLook => self.rules_watch.looked(),
-            WorkBeside::SpokenWords => self.spoken.was_read(),
-            // What was made of the new session may have gone with what was there of the old one.
-            WorkBeside::Deletion => self.renderings.changed(),
-            WorkBeside::Gate => self.gate_failed(text),
-            WorkBeside::Inference { agent, pair, model } => self.on_words_read(WordsRead {
-                agent,
-                pair,
-                model,
-                answer: InferenceAnswer {
-                    text: Err(text),
-                    cost_micro_usd: None,
-                },
-            }),
-            WorkBeside::Settings
-            | WorkBeside::ManagedBlocks
-            | WorkBeside::Carrying
-            | WorkBeside::SealedTask
-            | WorkBeside::KeptTexts => {}
         }
     }
 }

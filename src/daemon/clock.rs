@@ -3,6 +3,10 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::time::{Duration, Instant};
+use uuid::Uuid;
+
+use crate::core::delivery::Moment;
+use crate::core::id::AttemptId;
 
 /// Wall clock at the start, and steady from there on: a clock that jumps moves no deadline.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +33,14 @@ impl Clock {
     pub fn now_ms(self) -> i64 {
         let since = i64::try_from(self.start.elapsed().as_millis()).unwrap_or(i64::MAX);
         self.wall_ms.saturating_add(since)
+    }
+
+    /// Now, and an id that nothing has.
+    pub(super) fn moment(self) -> Moment {
+        Moment {
+            now_ms: self.now_ms(),
+            attempt: AttemptId::new(Uuid::now_v7().to_string()),
+        }
     }
 
     /// When that is, for waiting. What is past is now.

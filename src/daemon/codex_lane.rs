@@ -31,6 +31,7 @@ pub(super) use carried::LaneState;
 pub(super) use hook_packet::PacketDue;
 pub(super) use parts::SIGN_IN;
 pub(super) use relayed::Relayed;
+pub(super) use requests::NotAsked;
 
 /// What is known of Codex right now.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use super::reply::stopping;
 use crate::core::agent::Party;
 use crate::core::delivery::LadderInput;
 use crate::core::entry::LifecycleEvent;
-use crate::wire::control::{Hello, Notification, PROTOCOL, Refusal, Role, Welcome};
+use crate::wire::control::{Hello, PROTOCOL, Refusal, Role, Welcome};
 
 impl Daemon {
     pub(super) fn connect(
@@ -114,14 +114,9 @@ impl Daemon {
         );
         let bridge = holder.number();
         self.tell_ladder(&pair, LadderInput::Left { bridge });
-        self.tell_receiver(holder, false);
+        self.clients.tell_receiver(holder, false);
         self.receives(heir);
-        self.tell_receiver(heir, true);
+        self.clients.tell_receiver(heir, true);
         self.clients.status_changed();
-    }
-
-    /// Has a bridge know whether it gets the deliveries, which its tools say.
-    pub(super) fn tell_receiver(&self, conn: ConnId, receiver: bool) {
-        self.clients.send(conn, Notification::Receiver { receiver });
     }
 }

@@ -1,9 +1,9 @@
 //! How the loop goes on with what it had to wait for: [`Then`] with what was to be recorded,
 //! [`ThenStored`] behind rows, [`ThenReloaded`] with a packet, [`ThenRead`] with bodies.
 //!
-//! Each is kept by an owner, which cannot look into it, and is called in a later turn of the loop
-//! with the whole [`Daemon`]: what was true when it was made may not be true any more, so that it
-//! looks again. One that is dropped drops the reply that it holds, and who asked hears no answer.
+//! Each is kept by an owner, which cannot look into it, and is called by the loop with the whole
+//! [`Daemon`], never before the flow that left it is over: what was true when it was made may not be
+//! true any more, so that it looks again. One that is dropped drops the reply that it holds, and who asked hears no answer.
 
 use std::sync::Arc;
 

@@ -21,7 +21,7 @@ use crate::store::erase::{KeptTexts, texts_of_others};
 use crate::store::queue::{QueueError, Scrubbing};
 use crate::store::search::SearchWaiter;
 use crate::store::work_folders::WorkFolders;
-use crate::wire::control::{ClearParams, Cleared, Reply};
+use crate::wire::control::{ClearParams, Reply};
 
 /// A session whose files were deleted, and what is still to be waited for.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(super) struct Deletion {
 
 impl Deletion {
     /// Waits for the rest; what is still there, and why. Blocks for as long as two disks may take.
-    fn wait(self) -> Vec<String> {
+    pub(super) fn wait(self) -> Vec<String> {
         let mut left = self.left;
         // One that was under way may have written once more what was just deleted.
         let held = self.rendering.hold();
@@ -64,40 +64,6 @@ impl Daemon {
             Event::DeletionAsked(DeletionAsked {
                 params,
                 texts,
-                reply,
-                under_way,
-            })
-        });
-    }
-
-    /// The second step.
-    pub(super) fn on_deletion_asked(&mut self, asked: DeletionAsked) {
-        let DeletionAsked {
-            params,
-            texts,
-            reply,
-            under_way: _heard,
-        } = asked;
-        if self.operations.is_stopping() {
-            return answer(reply, Err(self.operations.refusal()));
-        }
-        if let Err(refusal) = self.may_end(params.session_id.as_ref()) {
-            return answer(reply, Err(refusal));
-        }
-        if texts.session != *self.recorder.session_id() {
-            // Another one has ended meanwhile, whose texts are not among them.
-            return self.read_texts(params, reply);
-        }
-        let (cleared, deletion) = match self.clear_now(Some(texts), None, params.signature) {
-            Ok((cleared, Some(deletion))) => (cleared, deletion),
-            Ok((cleared, None)) => return answer(reply, Ok(Reply::Cleared(cleared))),
-            Err(refusal) => return answer(reply, Err(refusal)),
-        };
-        self.beside(WorkBeside::Deletion, move |under_way| {
-            let left = deletion.wait();
-            let cleared = Cleared { left, ..cleared };
-            Event::DeletionDone(DeletionDone {
-                cleared,
                 reply,
                 under_way,
             })

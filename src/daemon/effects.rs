@@ -1,31 +1,14 @@
 //! What the machines of delivery want done, done in their order.
 
-use tracing::Span;
-use uuid::Uuid;
-
+use super::codex_lane::NotAsked;
 use super::owners::Daemon;
 use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::delivery::{CodexInput, DeliveryEffect, LadderInput, Moment};
+use crate::core::delivery::DeliveryEffect;
 use crate::core::entry::{AgentChanged, DeliveryResult, Entry, EntryKind, LifecycleEvent};
-use crate::core::id::{AttemptId, EntryId, TurnId};
-use crate::core::trace;
+use crate::core::id::{EntryId, TurnId};
 use crate::wire::control::Refusal;
 
 impl Daemon {
-    /// Now, and an id that nothing has.
-    pub(super) fn moment(&self) -> Moment {
-        Moment {
-            now_ms: self.clock.now_ms(),
-            attempt: AttemptId::new(Uuid::now_v7().to_string()),
-        }
-    }
-
-    /// The attempt at a message's delivery, in the log.
-    pub(super) fn following(&self, id: &EntryId) -> Span {
-        let row = self.outbox.get(id);
-        trace::attempt(id, row.and_then(|row| row.attempt.as_ref()))
-    }
-
     /// Does what the machine of one agent wants, in its order. A byte leaves only after the rows
     /// before it are written, which is waited for beside the loop; see [`Self::let_leave`].
     ///
@@ -69,8 +52,11 @@ impl Daemon {
                     }
                     self.record_results(results);
                 }
-                DeliveryEffect::Recover(ids) => self.ask_what_became_of(ids),
-                DeliveryEffect::Wake => self.wake_codex(),
+                DeliveryEffect::Recover(ids) => {
+                    told_adapter(self.codex.recover(ids));
+                }
+                // What comes of it comes as facts.
+                DeliveryEffect::Wake => told_adapter(self.codex.ensure().map(drop)),
                 // The lane remembers it.
                 DeliveryEffect::Receipt { .. } => {}
                 DeliveryEffect::CutOff { id, turn } => self.note_cut_off(&id, &turn),
@@ -88,16 +74,10 @@ impl Daemon {
                     );
                 }
                 DeliveryEffect::Ring { bell, ids, asks } => self.ring(bell, ids, asks),
-                DeliveryEffect::ReleaseQueue => self.release_codex_queue(),
+                DeliveryEffect::ReleaseQueue => told_adapter(self.codex.release_queue()),
             }
         }
         stored
-    }
-
-    /// The message stays where it is, and the lane rests.
-    pub(super) fn not_sent(&mut self, id: EntryId, why: &str) {
-        self.codex_input(CodexInput::NotSent { id });
-        self.codex_trouble(why);
     }
 
     /// Appends what became of messages, in one step. While the disk refuses it is kept.
@@ -115,54 +95,6 @@ impl Daemon {
                 }
             }),
         );
-    }
-
-    /// A fact was refused by the disk. What it says of messages is kept in mind, so that nothing
-    /// is offered once more meanwhile; given up for good, the lanes hear of it.
-    pub(super) fn fact_refused(&mut self, entries: &[Entry], refusal: &Refusal, is_kept: bool) {
-        let of_messages = entries.iter().filter_map(|entry| match &entry.kind {
-            EntryKind::Delivery(record) => Some((record.message_id.clone(), record.result)),
-            _ => None,
-        });
-        let of_messages: Vec<(EntryId, DeliveryResult)> = of_messages.collect();
-        let ids: Vec<EntryId> = of_messages.iter().map(|(id, _)| id.clone()).collect();
-        self.refuse_asked(&ids, refusal);
-        for (id, result) in of_messages {
-            match self.outbox.get(&id).map(|row| row.to) {
-                _ if is_kept => {}
-                Some(Agent::Claude) => {
-                    if let Some(pair) = self.pair_of(&id) {
-                        self.tell_ladder(&pair, LadderInput::NotDurable { id, result });
-                    }
-                }
-                Some(Agent::Codex) => self.codex_input(CodexInput::NotDurable { id, result }),
-                None => {}
-            }
-        }
-    }
-
-    /// The ledger says what became of a message: this and nothing else moves it to its end.
-    pub(super) fn result_is_durable(&mut self, id: EntryId, result: DeliveryResult) {
-        if matches!(result, DeliveryResult::Rejected | DeliveryResult::Cancelled) {
-            // Sent again it is another one.
-            self.handoff_dedup.forget(&id);
-        }
-        let row = self.outbox.get(&id);
-        match row.map(|row| (row.to, row.runtime_session.clone())) {
-            Some((Agent::Claude, pair)) => {
-                let durable = LadderInput::Durable {
-                    id: id.clone(),
-                    result,
-                };
-                self.tell_ladder(&pair, durable);
-            }
-            _ => self.codex_input(CodexInput::Durable {
-                id: id.clone(),
-                result,
-            }),
-        }
-        self.recorded_for_asked(&id, result);
-        self.clients.status_changed();
     }
 
     fn note_cut_off(&mut self, id: &EntryId, turn: &TurnId) {
@@ -216,5 +148,12 @@ impl Daemon {
             }),
             text,
         );
+    }
+}
+
+/// The adapter that has ended, or is behind, is told of by its own facts.
+fn told_adapter(asked: Result<(), NotAsked>) {
+    if asked.is_err() {
+        tracing::warn!("the Codex adapter takes no requests");
     }
 }

@@ -3,8 +3,11 @@
 //!
 //! `T` is how whoever waits goes on; it is kept, handed back and not looked at.
 
+use std::collections::VecDeque;
+
 use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryEffect, Held};
+use crate::wire::control::{Refusal, RefusalCode};
 
 /// How much one lane holds at most. Each message is held once, and each call of a client; more is
 /// refused.
@@ -24,6 +27,8 @@ pub(super) enum HeldEffect<T> {
 pub(super) struct HeldEffects<T> {
     claude: Held<HeldEffect<T>>,
     codex: Held<HeldEffect<T>>,
+    /// Who waits for nothing any more, and goes on behind what is being done.
+    ready: VecDeque<(T, Result<(), Refusal>)>,
 }
 
 impl<T> Default for HeldEffects<T> {
@@ -31,6 +36,7 @@ impl<T> Default for HeldEffects<T> {
         Self {
             claude: Held::default(),
             codex: Held::default(),
+            ready: VecDeque::new(),
         }
     }
 }
@@ -44,6 +50,26 @@ impl<T> HeldEffects<T> {
     /// The write that what is held in this lane from now on waits for.
     pub(super) fn waits_for(&mut self, agent: Agent) -> Option<u64> {
         self.lane(agent).waits_for()
+    }
+
+    /// Has somebody go on behind the rows before it; where too much waits already, with that
+    /// refusal.
+    pub(super) fn when_stored(&mut self, agent: Agent, then: T) {
+        match self.hold(agent, HeldEffect::Then(then)) {
+            Ok(Some(HeldEffect::Then(then))) => self.go_on(then, Ok(())),
+            Err(HeldEffect::Then(then)) => self.go_on(then, Err(too_much())),
+            Ok(_) | Err(_) => {}
+        }
+    }
+
+    /// Has somebody go on who has nothing to wait for: behind what is being done.
+    pub(super) fn go_on(&mut self, then: T, stored: Result<(), Refusal>) {
+        self.ready.push_back((then, stored));
+    }
+
+    /// Who goes on next, until there is nobody.
+    pub(super) fn next_ready(&mut self) -> Option<(T, Result<(), Refusal>)> {
+        self.ready.pop_front()
     }
 
     /// Holds something behind the rows before it. It comes back when there is nothing to wait for.
@@ -94,7 +120,7 @@ impl<T> HeldEffects<T> {
 
     /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
-        self.claude.is_empty() && self.codex.is_empty()
+        self.claude.is_empty() && self.codex.is_empty() && self.ready.is_empty()
     }
 
     fn lane(&mut self, agent: Agent) -> &mut Held<HeldEffect<T>> {
@@ -103,4 +129,13 @@ impl<T> HeldEffects<T> {
             Agent::Codex => &mut self.codex,
         }
     }
+}
+
+/// More is not held.
+pub(super) fn too_much() -> Refusal {
+    Refusal::new(
+        RefusalCode::Overloaded,
+        "too much waits for the disk already",
+        "nothing was sent; try again in a moment",
+    )
 }

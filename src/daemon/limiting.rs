@@ -5,9 +5,10 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 use super::event::Event;
+use super::later_inputs::LaterInput;
 use super::owners::Daemon;
 use crate::core::agent::Agent;
-use crate::core::delivery::{Checked, CodexInput, LadderInput, LimitInput, LimitStep};
+use crate::core::delivery::{Checked, ClaudeInput, CodexInput, LadderInput, LimitInput, LimitStep};
 use crate::core::id::EntryId;
 use crate::core::snapshot::LimitSnapshot;
 use crate::wire::config::Config;
@@ -83,7 +84,7 @@ impl Daemon {
     /// A turn of Codex ended at its limit. `ids`: our messages in it.
     pub(super) fn codex_hit_limit(&mut self, ids: &[EntryId]) {
         let until_ms = self.limits.codex_ends_ms();
-        let died = self.written_by_agents(ids);
+        let died = self.recorder.written_by_agents(ids);
         self.limit_input(Agent::Codex, LimitInput::Hit { until_ms, died });
     }
 
@@ -104,7 +105,8 @@ impl Daemon {
             .then(|| self.codex.ask_limit())
             .flatten();
         let (Some(asked), events) = (asked, self.events.clone()) else {
-            return self.limit_input(agent, LimitInput::Checked(Checked::Unknown));
+            let unknown = LimitInput::Checked(Checked::Unknown);
+            return self.later.push(LaterInput::Limit(agent, unknown));
         };
         tokio::spawn(async move {
             let checked = match timeout(CHECK_WAIT, asked).await {
@@ -130,8 +132,11 @@ impl Daemon {
 
     fn lane_goes_on(&mut self, agent: Agent) {
         match agent {
-            Agent::Codex => self.codex_input(CodexInput::LimitOver),
-            Agent::Claude => self.claude_limit_over(),
+            Agent::Codex => self.later.push(LaterInput::Codex(CodexInput::LimitOver)),
+            Agent::Claude => {
+                self.later.push(LaterInput::Claude(ClaudeInput::LimitOver));
+                self.later.push(LaterInput::Ladders(LadderInput::LimitOver));
+            }
         }
     }
 }

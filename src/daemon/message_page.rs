@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use super::bodies::{BodyOrder, NotRead, ReadBodies};
 use super::continuation::ThenStored;
 use super::inbox::{answers, enveloped};
+use super::later_inputs::LaterInput;
 use super::owners::Daemon;
 use super::reply::{ReplySender, answer};
 use crate::core::agent::Agent;
@@ -202,13 +203,17 @@ impl Daemon {
         let (whole, head) = (ids(whole), ids(head).pop());
         if agent == Agent::Claude {
             // A page is of one pair.
-            match whole.iter().chain(&head).find_map(|id| self.pair_of(id)) {
+            match whole
+                .iter()
+                .chain(&head)
+                .find_map(|id| self.outbox.pair_of(id))
+            {
                 Some(pair) => self.claim_rows(&pair, whole, head, then),
-                None => then(self, Ok(())),
+                None => self.held.go_on(then, Ok(())),
             }
             return;
         }
-        let at = self.moment();
+        let at = self.clock.moment();
         let until = at.now_ms + CLAIM_MS;
         let mut effects = Vec::new();
         let whole = whole.into_iter().map(|id| (id, Shown::Whole));
@@ -235,8 +240,8 @@ impl Daemon {
             then(daemon, stored.as_ref().copied());
         });
         match stored {
-            Ok(()) => self.when_stored(agent, then),
-            Err(refusal) => then(self, Err(&refusal)),
+            Ok(()) => self.held.when_stored(agent, then),
+            Err(refusal) => self.held.go_on(then, Err(refusal)),
         }
     }
 
@@ -280,7 +285,7 @@ impl Daemon {
                 self.codex_input(CodexInput::ClaimEnded { id });
             }
         }
-        self.pump();
+        self.later.push(LaterInput::News);
     }
 }
 

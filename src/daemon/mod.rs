@@ -14,6 +14,7 @@
 //! | [`Clients`](clients::Clients) | connections, waiters, calls that wait for the record, liveness probes | hello, goodbye, deadlines | who hears what, and who is answered |
 //! | [`Outbox`](outbox::Outbox) | messages that are not proven yet, the writer of `queue.db` | rows | rows, tokens of their writes |
 //! | [`HeldEffects`](held_effects::HeldEffects) | what waits for rows to be on the disk | effects of delivery, who goes on behind them; the writer's word | what may leave, what does not |
+//! | [`LaterInputs`](later_inputs::LaterInputs) | what the machines are told on account of what was just done | inputs | these, behind that |
 //! | [`BodyReads`](bodies::BodyReads) | who waits for messages that are read from the disk | a read, how to go on | how to go on with what was read |
 //! | [`TreeCommit`](tree_commit::TreeCommit) | the commit that the work tree stands on, as it was read last | who wants it anew | what is known |
 //! | [`WorkLane`](work_lane::WorkLane) | work on the files of the settings that waits for the one before | work | its event, or that it failed |
@@ -57,16 +58,22 @@
 //!   `commands::hook` take what the agents tell, `tamper::alert` what the watch found
 //! - carried out: `commands`, one file a family
 //! - recorded and told: `recording` follows the recorder, publishes, and calls the
-//!   [`Then`](continuation::Then) that came with the entries
-//! - delivered: `effects` does what the lanes want, by `codex::delivering` and `claude::delivering`;
-//!   `reading_bodies` has read what is not at hand
+//!   [`Then`](continuation::Then) that came with the entries; `results` tells the lanes what the
+//!   record has of their messages
+//! - delivered: `codex::delivering` and `claude::delivering` tell the lanes, `effects` does what
+//!   these want, `storing` waits for rows, `codex::handing_over` and `claude::pushing` let a message
+//!   leave; `reading_bodies` has read what is not at hand
 //! - beside the loop: `beside`, where a panic costs that work alone; what an event still waits for stands in the head of `run`
 //! - shown: `status`, `metrics`, `show`; answered: `waiting`
 //! - ended: `ending`, `failing`, [`takeover`]
 //!
-//! A flow that has to wait for the disk, for rows or for a body leaves a
-//! [continuation](continuation) with an owner. It runs in a later turn of the loop, with the whole
-//! [`Daemon`](owners::Daemon), and has to look again at whatever may have changed meanwhile.
+//! A flow never leads back into what called it. What follows from it stands with an owner until it
+//! is over, and is done before the next event: [`LaterInputs`](later_inputs::LaterInputs) has what
+//! the machines are told, [`HeldEffects`](held_effects::HeldEffects) who has nothing to wait for any
+//! more, [`Recorder`](recorder::Recorder) what became of entries. A flow that has to wait for the
+//! disk, for rows or for a body leaves a [continuation](continuation) with an owner. The loop calls
+//! it behind that flow, with the whole [`Daemon`](owners::Daemon), and it has to look again at
+//! whatever may have changed meanwhile.
 //!
 //! Three things wait for the operator, and none is another:
 //!
@@ -119,6 +126,7 @@ pub mod control;
 mod costs;
 mod decisions;
 mod deletion;
+mod delivering;
 mod delivery_record;
 mod digest;
 mod effects;
@@ -137,6 +145,7 @@ mod imports;
 mod inbox;
 mod inferences;
 mod inferring;
+mod later_inputs;
 mod limiting;
 mod limits;
 mod loop_times;
@@ -167,6 +176,7 @@ mod rendering;
 mod renderings;
 pub mod reopening;
 pub mod reply;
+mod results;
 mod rollover;
 mod rules_reading;
 mod rules_watch;
@@ -175,6 +185,7 @@ pub mod running;
 mod running_commands;
 mod sending_again;
 mod settings;
+mod settled;
 mod show;
 mod shown_turn;
 mod signing;
@@ -195,6 +206,7 @@ mod under_way;
 mod waiting;
 mod watching_rules;
 mod watching_turns;
+mod work_failed;
 mod work_lane;
 mod working_set;
 

@@ -5,13 +5,20 @@
 //! byte leaves. So the queue can be rebuilt from the ledger, and when `queue.db` is lost, what
 //! the ledger holds unproven becomes ambiguous instead of being sent again.
 
+use std::sync::Arc;
+
+use tracing::Span;
+
 use crate::core::agent::Agent;
 use crate::core::delivery::{
     Backlog, Delivery, DeliveryState, Moved, Restored, RowsAhead, RowsDue,
 };
-use crate::core::id::{AttemptId, EntryId, Seq};
+use crate::core::entry::{DeliveryResult, EntryKind};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
+use crate::core::trace;
 use crate::store::dirs::{ProjectDirs, UserDirs};
+use crate::store::ledger::Stored;
 use crate::store::queue::{
     Generation, Queue, QueueError, QueueEvent, QueueWriter, RowsNotTaken, Scrubbing,
 };
@@ -107,6 +114,29 @@ impl Outbox {
     pub fn not_recorded(&mut self, id: &EntryId) {
         if self.ahead.refused(id) {
             self.forget(id);
+        }
+    }
+
+    /// The pair that a message belongs to.
+    pub fn pair_of(&self, id: &EntryId) -> Option<RuntimeSession> {
+        Some(self.get(id)?.runtime_session.clone())
+    }
+
+    /// The attempt at a message's delivery, in the log.
+    pub fn following(&self, id: &EntryId) -> Span {
+        let row = self.get(id);
+        trace::attempt(id, row.and_then(|row| row.attempt.as_ref()))
+    }
+
+    /// What the record says was taken back is not delivered any more, be it that the disk was so
+    /// late that nobody waited for it.
+    pub fn forget_taken_back(&mut self, stored: &[Arc<Stored>]) {
+        for stored in stored {
+            if let EntryKind::Delivery(record) = &stored.entry.kind
+                && record.result == DeliveryResult::Cancelled
+            {
+                self.settle(&record.message_id);
+            }
         }
     }
 

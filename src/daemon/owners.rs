@@ -22,6 +22,7 @@ use super::held_effects::HeldEffects;
 use super::identity::Identity;
 use super::imports::Imports;
 use super::inferences::Inferences;
+use super::later_inputs::LaterInputs;
 use super::limits::Limits;
 use super::loop_times::LoopTimes;
 use super::notices::Notices;
@@ -53,6 +54,7 @@ pub struct Daemon {
     pub(super) recorder: Recorder<Then>,
     pub(super) outbox: Outbox,
     pub(super) held: HeldEffects<ThenStored>,
+    pub(super) later: LaterInputs,
     pub(super) bodies: BodyReads<ThenRead>,
     pub(super) commit: TreeCommit,
     pub(super) clock: Clock,
@@ -119,6 +121,7 @@ impl Daemon {
             recorder,
             outbox,
             held: HeldEffects::default(),
+            later: LaterInputs::default(),
             bodies: BodyReads::default(),
             commit,
             clock,

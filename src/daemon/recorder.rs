@@ -219,6 +219,20 @@ impl<T> Recorder<T> {
         }
     }
 
+    /// Those of these messages that an agent wrote. What the operator typed is for them to repeat.
+    pub(super) fn written_by_agents(&self, ids: &[EntryId]) -> Vec<EntryId> {
+        ids.iter()
+            .filter(|id| matches!(self.author(id), Some(Party::Agent(_))))
+            .cloned()
+            .collect()
+    }
+
+    /// Who wrote an entry; nobody who can be told where the record does not have it.
+    pub(super) fn author(&self, id: &EntryId) -> Option<Party> {
+        let stored = self.stored(self.ledger.seq_of(id)?)?;
+        Some(stored.entry.source.clone())
+    }
+
     /// An entry of now.
     pub(super) fn entry(
         &self,

@@ -4,8 +4,10 @@
 
 use std::sync::Arc;
 
+use super::continuation::Then;
 use super::fault::DaemonFault;
 use super::foreign::{raise_alarm, told_of_alarms};
+use super::later_inputs::LaterInput;
 use super::owners::Daemon;
 use super::recorder::{LEDGER_UNWRITABLE, RecorderAction};
 use super::space::space_changed;
@@ -14,48 +16,45 @@ use crate::store::ledger::Stored;
 use crate::wire::control::Notification;
 
 impl Daemon {
-    /// Does what the recorder wants, and what it wants on account of that.
-    pub(super) fn follow_recorder(&mut self) {
-        while let Some(action) = self.recorder.next_action() {
-            match action {
-                RecorderAction::Recorded {
-                    entries,
-                    then,
-                    is_late,
-                } => {
-                    self.publish(&entries);
-                    match then {
-                        Some(then) => then(self, Ok(&entries)),
-                        None if is_late => self.forget_taken_back(&entries),
-                        None => {}
-                    }
-                    self.claude_hears(ClaudeInput::Recordable);
-                    self.pump();
-                    self.outbox.drop_wrong_rows();
+    /// Does what the recorder wants.
+    pub(super) fn follow_recorder(&mut self, action: RecorderAction<Then>) {
+        match action {
+            RecorderAction::Recorded {
+                entries,
+                then,
+                is_late,
+            } => {
+                self.publish(&entries);
+                match then {
+                    Some(then) => then(self, Ok(&entries)),
+                    None if is_late => self.outbox.forget_taken_back(&entries),
+                    None => {}
                 }
-                RecorderAction::Refused { then, refusal } => then(self, Err(&refusal)),
-                RecorderAction::FactRefused {
-                    entries,
-                    refusal,
-                    is_kept,
-                } => self.fact_refused(&entries, &refusal, is_kept),
-                RecorderAction::Unwritable(why) => {
-                    if self.notices.set(LEDGER_UNWRITABLE, why) {
-                        self.clients.status_changed();
-                    }
-                }
-                RecorderAction::Writable => {
-                    if self.notices.clear(LEDGER_UNWRITABLE) {
-                        self.clients.status_changed();
-                    }
-                    self.claude_hears(ClaudeInput::Recordable);
-                }
-                RecorderAction::SpaceChanged => {
-                    space_changed(self.recorder.space(), &mut self.notices, &self.clients)
-                }
-                RecorderAction::Foreign(alarm) => raise_alarm(&mut self.recorder, &alarm),
-                RecorderAction::WriterGone => self.operations.fail(DaemonFault::Writer),
+                self.later.push(LaterInput::Claude(ClaudeInput::Recordable));
+                self.later.push(LaterInput::News);
             }
+            RecorderAction::Refused { then, refusal } => then(self, Err(&refusal)),
+            RecorderAction::FactRefused {
+                entries,
+                refusal,
+                is_kept,
+            } => self.fact_refused(&entries, &refusal, is_kept),
+            RecorderAction::Unwritable(why) => {
+                if self.notices.set(LEDGER_UNWRITABLE, why) {
+                    self.clients.status_changed();
+                }
+            }
+            RecorderAction::Writable => {
+                if self.notices.clear(LEDGER_UNWRITABLE) {
+                    self.clients.status_changed();
+                }
+                self.later.push(LaterInput::Claude(ClaudeInput::Recordable));
+            }
+            RecorderAction::SpaceChanged => {
+                space_changed(self.recorder.space(), &mut self.notices, &self.clients)
+            }
+            RecorderAction::Foreign(alarm) => raise_alarm(&mut self.recorder, &alarm),
+            RecorderAction::WriterGone => self.operations.fail(DaemonFault::Writer),
         }
     }
 

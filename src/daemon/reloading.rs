@@ -20,6 +20,7 @@ use crate::core::hex::hex;
 use crate::core::id::RuntimeSession;
 use crate::core::instructions::SHARED_CHARS_MAX;
 use crate::core::relay_cost::CostSort;
+use crate::wire::control::Refusal;
 
 /// How long a packet waits for git and files. Without them it says less; a hook must not wait longer.
 const READ_WAIT: Duration = Duration::from_millis(500);
@@ -52,12 +53,12 @@ impl Daemon {
         let reading = self.packet_rules(&order);
         // Where there is nothing to say, nobody waits.
         if reading.is_none() && self.packet(&order, None).is_none() {
-            return then(self, None);
+            return self.go_on_without_packet(then);
         }
         let heads = self.working_set(&order);
         let number = match self.reloads.begin(order, then) {
             Ok(number) => number,
-            Err(then) => return then(self, None),
+            Err(then) => return self.go_on_without_packet(then),
         };
         let Some(events) = self.events.upgrade() else {
             return self.on_packet_read(number, PacketFacts::default());
@@ -98,6 +99,11 @@ impl Daemon {
         });
     }
 
+    fn go_on_without_packet(&mut self, then: ThenReloaded) {
+        let then = |daemon: &mut Self, _: Result<(), &Refusal>| then(daemon, None);
+        self.held.go_on(Box::new(then), Ok(()));
+    }
+
     /// What a packet waited for was read.
     pub(super) fn on_packet_read(&mut self, number: u64, facts: PacketFacts) {
         let Some((order, then)) = self.reloads.take(number) else {
@@ -105,7 +111,7 @@ impl Daemon {
         };
         if order.between_turns && !self.codex.is_between_turns() {
             self.codex.is_to_be_told(order.cause);
-            return then(self, None);
+            return self.go_on_without_packet(then);
         }
         let packet = self.packet(&order, facts.git.as_ref());
         let is_whole = packet
@@ -142,7 +148,7 @@ impl Daemon {
             if let Some(told) = told {
                 self.rules_are_told(order.agent, &told, order.begins());
             }
-            return then(self, None);
+            return self.go_on_without_packet(then);
         }
         // What git tells was never masked, and what is given is what the record holds.
         let (text, _) = self.recorder.redactor().redact_text(&text);

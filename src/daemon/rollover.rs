@@ -28,7 +28,6 @@ use crate::core::id::{EntryId, SessionId, ThreadId};
 use crate::core::signing::ActSignature;
 use crate::core::snapshot::Snapshot;
 use crate::store::erase::KeptTexts;
-use crate::store::ledger::Stored;
 use crate::store::session;
 use crate::wire::control::{Refusal, RefusalCode};
 
@@ -104,7 +103,7 @@ impl Daemon {
             .append_and_wait(closing, APPEND)
             .map_err(|error| failed(&error))?;
         self.publish(&stored);
-        self.forget_taken_back(&stored);
+        self.outbox.forget_taken_back(&stored);
 
         let before = self.recorder.as_predecessor(fate);
         let next = session::new_id(now_ms(), crate::daemon::start::rand_u32());
@@ -129,7 +128,7 @@ impl Daemon {
         self.watch_session();
         self.renderings.begin_anew();
         self.publish(&stored);
-        self.forget_taken_back(&stored);
+        self.outbox.forget_taken_back(&stored);
         let (archive, deletion) = match texts {
             Some(texts) => (None, Some(self.delete_session(&before.session_id, texts))),
             None => (Some(self.put_away(&before.session_id)), None),
@@ -140,18 +139,6 @@ impl Daemon {
             archive,
             deletion,
         })
-    }
-
-    /// What the record says was taken back is not delivered any more, be it that the disk was so
-    /// late that nobody waited for it.
-    pub(super) fn forget_taken_back(&mut self, stored: &[Arc<Stored>]) {
-        for stored in stored {
-            if let EntryKind::Delivery(record) = &stored.entry.kind
-                && record.result == DeliveryResult::Cancelled
-            {
-                self.outbox.settle(&record.message_id);
-            }
-        }
     }
 
     fn note_not_sealed(&mut self, error: &dyn std::fmt::Display) {

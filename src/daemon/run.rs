@@ -92,23 +92,25 @@ impl Daemon {
         (!self.may_stop()).then(|| self.next_deadline())
     }
 
-    /// Whether nothing is on its way to the disk, and nothing waits for that.
-    pub(super) fn is_settled(&self) -> bool {
-        self.recorder.pending_count() == 0
-            && self.held.is_empty()
-            && !self.outbox.is_writing()
-            && !self.operations.is_beside()
-    }
-
-    /// Whether nothing more has to be waited for.
-    pub(super) fn may_stop(&self) -> bool {
-        self.operations.may_stop(!self.is_settled())
-    }
-
     /// Takes one event, and does what the owners want on account of it.
     pub(super) fn on_event(&mut self, event: Event) {
         self.take(event);
-        self.follow_recorder();
+        self.settle();
+    }
+
+    /// Does what the owners want on account of what was done, until nothing is left of it.
+    pub(super) fn settle(&mut self) {
+        loop {
+            if let Some(input) = self.later.next() {
+                self.tell(input);
+            } else if let Some((then, stored)) = self.held.next_ready() {
+                then(self, stored.as_ref().copied());
+            } else if let Some(action) = self.recorder.next_action() {
+                self.follow_recorder(action);
+            } else {
+                break;
+            }
+        }
     }
 
     fn take(&mut self, event: Event) {
@@ -133,7 +135,11 @@ impl Daemon {
                 reply,
             } => self.command(conn, *command, reply),
             Event::Ledger(event) => self.recorder.on_writer(event),
-            Event::Queue(event) => self.on_queue(event),
+            Event::Queue(event) => {
+                self.on_queue(event);
+                // The rows say now that what was under way to it began.
+                self.release_codex();
+            }
             Event::Codex(fact) => self.on_codex(fact),
             Event::LimitChecked { agent, checked } => {
                 self.limit_input(agent, LimitInput::Checked(checked));
@@ -205,14 +211,6 @@ impl Daemon {
         }
     }
 
-    /// Delivers what can be delivered now.
-    pub(super) fn pump(&mut self) {
-        if !self.operations.is_stopping() {
-            self.pump_codex();
-            self.pump_claude();
-        }
-    }
-
     pub(super) fn next_deadline(&self) -> Instant {
         let far = Instant::now() + Duration::from_secs(3600);
         let waiters = self.clients.waiters().next_deadline();
@@ -241,7 +239,7 @@ impl Daemon {
     /// Does what is due.
     pub(super) fn on_deadline(&mut self) {
         self.do_what_is_due();
-        self.follow_recorder();
+        self.settle();
     }
 
     fn do_what_is_due(&mut self) {

@@ -1,8 +1,9 @@
 //! Messages whose turn ended early, and how they are sent again.
 
 use super::continuation::Then;
+use super::later_inputs::LaterInput;
 use super::owners::Daemon;
-use crate::core::agent::{Agent, Party};
+use crate::core::agent::Agent;
 use crate::core::delivery::{ClaudeInput, DeliveryState};
 use crate::core::entry::{DeliveryResult, Entry};
 use crate::core::id::EntryId;
@@ -31,14 +32,6 @@ impl Daemon {
                 .is_some_and(|row| row.state == DeliveryState::Confirmed),
         };
         ids.into_iter().filter(can).collect()
-    }
-
-    /// Those of these messages that an agent wrote. What the operator typed is for them to repeat.
-    pub(super) fn written_by_agents(&self, ids: &[EntryId]) -> Vec<EntryId> {
-        ids.iter()
-            .filter(|id| matches!(self.sender_of(Some(id)), Party::Agent(_)))
-            .cloned()
-            .collect()
     }
 
     /// Records that these are sent again, and has them sent.
@@ -76,11 +69,11 @@ impl Daemon {
                 daemon.result_is_durable(id, DeliveryResult::Requeued);
             }
             then(daemon);
-            daemon.pump();
+            daemon.later.push(LaterInput::News);
         });
         let record = move |daemon: &mut Self, _: Result<(), &Refusal>| {
             daemon.recorder.record_fact(entries, then);
         };
-        self.when_stored(agent, Box::new(record));
+        self.held.when_stored(agent, Box::new(record));
     }
 }

@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use super::bodies::ReadBodies;
 use super::continuation::ThenStored;
 use super::fault::DaemonFault;
-use super::held_effects::HeldEffect;
+use super::held_effects::{HeldEffect, too_much};
+use super::later_inputs::LaterInput;
 use super::owners::Daemon;
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, Delivery, DeliveryEffect, LadderInput, OnBusy};
@@ -39,7 +40,7 @@ impl Daemon {
     /// Has the row of a message to Claude written while the message is being recorded, when it would
     /// be pushed at once. To be called before it is given to be recorded.
     pub(super) fn store_ahead(&mut self, id: &EntryId, pair: &RuntimeSession, on_busy: OnBusy) {
-        let at = self.moment();
+        let at = self.clock.moment();
         // Its place is that of the record, which a start goes by as well.
         let (seq, to) = (self.recorder.world().seq, Agent::Claude);
         let row = Delivery::recorded(id.clone(), seq, to, pair.clone(), on_busy, at.now_ms);
@@ -85,19 +86,7 @@ impl Daemon {
                     self.go_on(agent, effect);
                 }
             }
-            Err(effect) => self.stay(effect, &too_much_held()),
-        }
-    }
-
-    /// Has somebody go on behind the rows before it; at once when there are none on their way.
-    pub(super) fn when_stored(&mut self, agent: Agent, then: ThenStored) {
-        match self.held.hold(agent, HeldEffect::Then(then)) {
-            Ok(now) => {
-                if let Some(effect) = now {
-                    self.go_on(agent, effect);
-                }
-            }
-            Err(effect) => self.stay(effect, &too_much_held()),
+            Err(effect) => self.stay(effect, &too_much()),
         }
     }
 
@@ -122,7 +111,6 @@ impl Daemon {
             }
             QueueEvent::Gone => self.operations.fail(DaemonFault::Queue),
         }
-        self.release_codex();
     }
 
     /// The rows before it are on the disk.
@@ -161,11 +149,12 @@ impl Daemon {
                     let body = body.map(Cow::into_owned);
                     self.deliver_to_adapter(id, attempt, on_busy, repeat, body);
                 } else if self.outbox.is_attempt(&id, &attempt) {
-                    self.codex_input(CodexInput::NotWanted { id });
+                    let input = CodexInput::NotWanted { id };
+                    self.later.push(LaterInput::Codex(input));
                 }
             }
             HeldEffect::Leave(DeliveryEffect::Push { bridge, id, repeat }) => {
-                let pair = self.pair_of(&id);
+                let pair = self.outbox.pair_of(&id);
                 let ladder = pair.and_then(|pair| self.claude.ladder(&pair));
                 let backlog = &self.outbox.backlog;
                 if ladder.is_some_and(|ladder| ladder.may_leave(backlog, bridge, &id)) {
@@ -232,8 +221,9 @@ impl Daemon {
     }
 
     fn not_pushed(&mut self, id: EntryId) {
-        if let Some(pair) = self.pair_of(&id) {
-            self.tell_ladder(&pair, LadderInput::NotStored { id });
+        if let Some(pair) = self.outbox.pair_of(&id) {
+            let input = LadderInput::NotStored { id };
+            self.later.push(LaterInput::Ladder(pair, input));
         }
     }
 
@@ -249,12 +239,4 @@ impl Daemon {
         }
         refusal
     }
-}
-
-fn too_much_held() -> Refusal {
-    Refusal::new(
-        RefusalCode::Overloaded,
-        "too much waits for the disk already",
-        "nothing was sent; try again in a moment",
-    )
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::attach::ConnId;
@@ -12,12 +13,13 @@ use super::message_page::PageQuery;
 use super::owners::Daemon;
 use super::reply::{ReplySender, answer, too_much};
 use crate::core::agent::Agent;
-use crate::core::delivery::Outcome;
+use crate::core::delivery::{MessageCursor, Outcome};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{
     AckedPartly, GetMessagesParams, MessagePage, Refusal, RefusalCode, Reply, Sent,
 };
+use crate::wire::json_size::json_chars;
 
 impl Daemon {
     /// Has somebody wait. With every place taken whoever wants messages is refused, and a sender
@@ -99,6 +101,37 @@ impl Daemon {
                 self.read_bodies(orders, read, Box::new(then));
             }
         }
+    }
+
+    fn page_for(
+        &self,
+        conn: ConnId,
+        params: &GetMessagesParams,
+        acked: &AckedPartly,
+        read: &ReadBodies,
+    ) -> Result<MessagePage, Vec<BodyOrder>> {
+        let runtime_session = self.clients.pair(conn, params.runtime_session_id.clone());
+        let query = PageQuery {
+            agent: params.agent,
+            runtime_session: &runtime_session,
+            after: self.place(params.after.as_ref()),
+            reply_to: None,
+            limit: params.limit,
+            reserved: json_chars(&json!(acked)),
+        };
+        Ok(MessagePage {
+            acked: acked.acked.clone(),
+            unfinished: acked.unfinished.clone(),
+            ..self.message_page(&query, read)?
+        })
+    }
+
+    /// A cursor of this session. One that stands behind its end is of a session that was cleared,
+    /// and would hide everything that has come since.
+    pub(super) fn place<'a>(&self, after: Option<&'a MessageCursor>) -> Option<&'a MessageCursor> {
+        after.filter(|place| {
+            place.after.max(place.until.unwrap_or_default()) <= self.recorder.world().seq
+        })
     }
 
     fn ready(&self, wants: &Wants, read: &ReadBodies) -> Result<Option<Reply>, Vec<BodyOrder>> {

@@ -2,6 +2,7 @@
 
 use tokio::time::Instant;
 
+use super::later_inputs::LaterInput;
 use super::owners::Daemon;
 use super::silence::SilenceStep;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
@@ -102,7 +103,8 @@ impl Daemon {
                     "no sign of its turn for {silent}; stopped with Esc it says nothing, so it \
                      may be idle"
                 );
-                self.claude_hears(ClaudeInput::Silent { why });
+                self.later
+                    .push(LaterInput::Claude(ClaudeInput::Silent { why }));
             }
             Agent::Codex => {
                 self.recorder.note_fact(

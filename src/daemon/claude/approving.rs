@@ -5,6 +5,7 @@ use crate::core::entry::ApprovalEnd;
 use crate::core::snapshot::APPROVALS_OPEN_MAX;
 use crate::daemon::approvals::AskingHook;
 use crate::daemon::attach::ConnId;
+use crate::daemon::claude::receivers_hook::is_receivers_hook;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{AskApprovalParams, Refusal, RefusalCode, Reply, Role};
@@ -44,7 +45,7 @@ impl Daemon {
             .map(|it| &it.hello.runtime_session_id);
         let is_receivers = pair
             .cloned()
-            .is_some_and(|pair| self.is_receivers_hook(&pair, claude_pid));
+            .is_some_and(|pair| is_receivers_hook(&self.claude, &self.clients, &pair, claude_pid));
         let is_looked_at =
             (self.clients.iter()).any(|(_, it)| it.operator && it.hello.role == Role::Deck);
         let known = self

@@ -102,7 +102,10 @@ impl Daemon {
                 return self.read_bodies(orders, read, Box::new(then));
             }
             // What waits goes on waiting.
-            Ok(None) | Err(_) => return then(self, HookReply::default()),
+            Ok(None) | Err(_) => {
+                let nothing: ThenStored = Box::new(|daemon, _| then(daemon, HookReply::default()));
+                return self.held.go_on(nothing, Ok(()));
+            }
         };
         let whole = context.whole.iter();
         let ids: Vec<EntryId> = whole.map(|message| message.message_id.clone()).collect();
@@ -220,7 +223,7 @@ impl Daemon {
     ) {
         let ids: Vec<EntryId> = whole.iter().chain(&head).cloned().collect();
         if ids.is_empty() {
-            return then(self, Ok(()));
+            return self.held.go_on(then, Ok(()));
         }
         let handed = LadderInput::HandedOut { whole, head };
         let stored = self.claude_input(pair, handed);
@@ -231,6 +234,7 @@ impl Daemon {
             for id in ids {
                 let is_stored = stored.is_ok();
                 daemon
+                    .outbox
                     .following(&id)
                     .in_scope(|| tracing::debug!(is_stored, "handed out"));
                 if !is_stored {
@@ -240,8 +244,8 @@ impl Daemon {
             then(daemon, stored.as_ref().copied());
         });
         match stored {
-            Ok(()) => self.when_stored(Agent::Claude, then),
-            Err(refusal) => then(self, Err(&refusal)),
+            Ok(()) => self.held.when_stored(Agent::Claude, then),
+            Err(refusal) => self.held.go_on(then, Err(refusal)),
         }
     }
 }

@@ -3,15 +3,9 @@
 
 use std::path::Path;
 
-use serde_json::json;
-
-use crate::core::agent::{Agent, Party};
-use crate::core::continuity::{
-    ContextMarker, PACKET_CHARS_MAX, SHORT_CHARS_MAX, STATE_TAG, StateTag,
-};
-use crate::core::entry::{
-    ContinuityFact, EntryKind, NoteKind, Reload, ReloadCause, ReloadStep, ReloadWay, TurnFiles,
-};
+use crate::core::agent::Agent;
+use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX};
+use crate::core::entry::{Reload, ReloadCause, ReloadStep, ReloadWay};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::daemon::continuation::ThenReloaded;
 use crate::daemon::owners::Daemon;
@@ -199,42 +193,6 @@ impl Daemon {
     fn record_touched(&mut self, pair: &RuntimeSession) {
         if let Some(files) = self.touched.take(pair) {
             self.record_files(pair, files);
-        }
-    }
-
-    /// Records what a turn of Claude's touched.
-    pub(super) fn record_files(&mut self, pair: &RuntimeSession, files: TurnFiles) {
-        let fact = ContinuityFact::TurnFiles(files).of(Agent::Claude);
-        let claude = Party::Agent(Agent::Claude);
-        let entry = self
-            .recorder
-            .entry(claude, None, fact, "", Some(pair.clone()));
-        self.recorder.record_mere_fact(entry);
-    }
-
-    /// Records what an agent said of its work in its own words.
-    pub(in crate::daemon) fn note_markers(
-        &mut self,
-        agent: Agent,
-        pair: &RuntimeSession,
-        markers: Vec<ContextMarker>,
-    ) {
-        for marker in markers {
-            let kind = EntryKind::Note {
-                note: marker.kind,
-                handles: Vec::new(),
-                withdraws: None,
-            };
-            let content = match (marker.kind, marker.text) {
-                (NoteKind::Done, text) if text.is_empty() => "done".to_owned(),
-                (_, text) => text,
-            };
-            let mut entry =
-                self.recorder
-                    .entry(agent.into(), None, kind, content, Some(pair.clone()));
-            let tag = StateTag::Marker.as_str();
-            entry.meta.insert(STATE_TAG.to_owned(), json!(tag));
-            self.recorder.record_mere_fact(entry);
         }
     }
 }

@@ -34,7 +34,7 @@ impl Daemon {
             match gone.heir {
                 Some(heir) => {
                     self.receives(heir);
-                    self.tell_receiver(heir, true);
+                    self.clients.tell_receiver(heir, true);
                 }
                 None => self.hang_bell(pair),
             }
@@ -192,29 +192,6 @@ impl Daemon {
             );
         } else {
             self.notices.clear(DOORBELL);
-        }
-    }
-
-    /// Whether a hook is one of the Claude that gets the deliveries. A second Claude of the same
-    /// pair gets none, and what it does is not what the first one does.
-    pub(in crate::daemon) fn is_receivers_hook(
-        &self,
-        pair: &RuntimeSession,
-        process: Option<u32>,
-    ) -> bool {
-        let Some(ladder) = self.claude.ladder(pair) else {
-            return true;
-        };
-        if ladder.receiver().is_some() {
-            return ladder.is_receivers(process);
-        }
-        // Without a bridge the doorbell tells who it is, and without both the hook is all there
-        // is.
-        let bell = ladder.bell().map(ConnId::of);
-        let rung = bell.and_then(|bell| self.clients.get(bell)?.hello.agent_pid);
-        match (rung, process) {
-            (Some(rung), Some(process)) => rung == process,
-            _ => true,
         }
     }
 }

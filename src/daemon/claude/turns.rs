@@ -2,9 +2,7 @@
 //! state, and silence, record and limit follow from it.
 
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{
-    ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeStep, LadderInput, LimitInput,
-};
+use crate::core::delivery::{ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeStep, LimitInput};
 use crate::core::entry::{AgentChanged, EntryKind};
 use crate::core::snapshot::AgentSnapshot;
 use crate::daemon::owners::Daemon;
@@ -25,7 +23,7 @@ impl Daemon {
                 ClaudeStep::Worked => self.limit_input(Agent::Claude, LimitInput::Worked),
                 ClaudeStep::Died(ids) => {
                     // It never says when its limit ends.
-                    let (until_ms, died) = (None, self.written_by_agents(&ids));
+                    let (until_ms, died) = (None, self.recorder.written_by_agents(&ids));
                     self.limit_input(Agent::Claude, LimitInput::Hit { until_ms, died });
                 }
             }
@@ -79,11 +77,5 @@ impl Daemon {
             since_ms: 0,
             ..recorded
         }
-    }
-
-    /// Claude's lane goes on after a limit.
-    pub(in crate::daemon) fn claude_limit_over(&mut self) {
-        self.claude_hears(ClaudeInput::LimitOver);
-        self.tell_all_ladders(&LadderInput::LimitOver);
     }
 }

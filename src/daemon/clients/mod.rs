@@ -297,6 +297,17 @@ impl Clients {
         self.tell_subscribers(|| Notification::StatusChanged {});
     }
 
+    /// The pair that a client speaks of: the one that it names, else its own.
+    pub fn pair(&self, conn: ConnId, named: Option<RuntimeSession>) -> RuntimeSession {
+        let its_own = || Some(self.get(conn)?.hello.runtime_session_id.clone());
+        named.or_else(its_own).unwrap_or_default()
+    }
+
+    /// Has a bridge know whether it gets the deliveries, which its tools say.
+    pub fn tell_receiver(&self, conn: ConnId, receiver: bool) {
+        self.send(conn, Notification::Receiver { receiver });
+    }
+
     /// Ends all connections.
     pub fn close_all(&self) {
         for client in self.attached.values() {

@@ -28,7 +28,9 @@ impl Daemon {
             .filter(|id| self.outbox.get(id).is_some() || self.codex.receipt(id).is_some());
         let is_first = self.codex.shows_message_of(&turn_id);
         if is_first {
-            let started_by = self.sender_of(message_id.as_ref());
+            // What came through no message of ours was typed into the Codex terminal.
+            let author = message_id.as_ref().and_then(|id| self.recorder.author(id));
+            let started_by = author.unwrap_or(Party::Human);
             // Of a message of ours the text itself: what Codex shows of it begins with the
             // envelope.
             let about = message_id
@@ -81,7 +83,8 @@ impl Daemon {
             };
             self.codex.relayed_into(&turn_id, relayed);
         }
-        self.following(&id)
+        self.outbox
+            .following(&id)
             .in_scope(|| tracing::debug!(%turn_id, steered, "shown by codex"));
         self.codex_input(CodexInput::Proof {
             id,
@@ -211,14 +214,6 @@ impl Daemon {
             text,
             question.runtime_session.clone(),
         ))
-    }
-
-    /// Who sent the message that began a turn; what came through no message of ours was typed
-    /// into the Codex terminal.
-    pub(in crate::daemon) fn sender_of(&self, message: Option<&EntryId>) -> Party {
-        message
-            .and_then(|id| self.recorder.stored(self.recorder.ledger().seq_of(id)?))
-            .map_or(Party::Human, |stored| stored.entry.source.clone())
     }
 }
 

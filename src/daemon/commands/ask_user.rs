@@ -48,7 +48,7 @@ impl Daemon {
             return answer(reply, Err(refusal));
         }
         let agent = params.agent;
-        let pair = self.runtime_session(conn, params.runtime_session_id.clone());
+        let pair = self.clients.pair(conn, params.runtime_session_id.clone());
         let key = key(&params, &pair);
         let world = self.recorder.world();
         // Asked again word for word, as by a call that repeats one whose time ran out.

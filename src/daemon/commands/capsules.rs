@@ -37,7 +37,7 @@ impl Daemon {
         params: ReadCapsulesParams,
         reply: ReplySender,
     ) {
-        let pair = self.runtime_session(conn, params.runtime_session_id);
+        let pair = self.clients.pair(conn, params.runtime_session_id);
         let gates = self.configuration.gates().iter();
         let sources = Sources {
             root: self.dirs.root.clone(),

@@ -10,34 +10,12 @@ use crate::core::id::EntryId;
 use crate::core::signing::{DecisionSignature, NotSigned, SignedProposal, SigningState};
 use crate::core::snapshot::{ChangedFiles, ProposalSnapshot, TreeInQuestion};
 use crate::daemon::decisions::{decision_messages, track_recorded};
-use crate::daemon::event::TreePurpose;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{DecideParams, Recorded, Refusal, RefusalCode, Reply};
 
 impl Daemon {
-    pub(in crate::daemon) fn on_tree(
-        &mut self,
-        purpose: TreePurpose,
-        tree: Option<WorkTree>,
-        changed: Option<ChangedFiles>,
-    ) {
-        match purpose {
-            TreePurpose::Propose {
-                conn,
-                params,
-                reply,
-            } => self.propose(conn, params, tree, changed, reply),
-            TreePurpose::SignOff { proposal } => {
-                self.end_sign_off(&proposal, tree, changed.as_ref());
-            }
-            TreePurpose::Decide { params, reply } => {
-                self.decide(params, tree, changed.as_ref(), reply)
-            }
-        }
-    }
-
-    fn decide(
+    pub(super) fn decide(
         &mut self,
         params: DecideParams,
         tree: Option<WorkTree>,

@@ -8,6 +8,7 @@ use crate::core::id::RuntimeSession;
 use crate::core::relay_cost::CostSort;
 use crate::daemon::attach::ConnId;
 use crate::daemon::claude::conversing::conversation;
+use crate::daemon::claude::receivers_hook::is_receivers_hook;
 use crate::daemon::metering::{meter_claude, meter_status_line};
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
@@ -58,9 +59,9 @@ impl Daemon {
             self.note_refused_tool(params);
             return answer(reply, Ok(Reply::Hook(HookReply::default())));
         }
-        let pair = self.runtime_session(conn, None);
+        let pair = self.clients.pair(conn, None);
         let asked = AskedHook { conn, reply };
-        if self.is_receivers_hook(&pair, params.claude_pid) {
+        if is_receivers_hook(&self.claude, &self.clients, &pair, params.claude_pid) {
             self.receivers_hook(&pair, params, asked);
         } else {
             asked.with_nothing();
@@ -69,8 +70,8 @@ impl Daemon {
 
     /// The status line, and what Claude says of its context on the way.
     fn status_line_for(&mut self, conn: ConnId, params: &HookParams) -> String {
-        let pair = self.runtime_session(conn, None);
-        let is_receiver = self.is_receivers_hook(&pair, params.claude_pid);
+        let pair = self.clients.pair(conn, None);
+        let is_receiver = is_receivers_hook(&self.claude, &self.clients, &pair, params.claude_pid);
         if is_receiver && meter_status_line(&mut self.contexts, self.clock.now_ms(), params) {
             self.clients.status_changed();
         }

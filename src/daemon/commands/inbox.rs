@@ -3,23 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::json;
 use tokio::time::Instant;
 
 use crate::core::agent::Agent;
-use crate::core::delivery::{ClaudeInput, Delivery, DeliveryWay, LadderInput, MessageCursor};
+use crate::core::delivery::{ClaudeInput, Delivery, DeliveryWay, LadderInput};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
-use crate::daemon::bodies::{BodyOrder, ReadBodies};
 use crate::daemon::clients::{Waiter, Wants, When};
-use crate::daemon::message_page::PageQuery;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::ReplySender;
-use crate::wire::control::{
-    AckedPartly, GetMessagesParams, IdsParams, MessagePage, WaitMessagesParams,
-};
-use crate::wire::json_size::json_chars;
+use crate::wire::control::{AckedPartly, GetMessagesParams, IdsParams, WaitMessagesParams};
 
 /// The longest wait, in ms: Claude's own tool timeout can be as short as a minute.
 const WAIT_MS_MAX: u64 = 50_000;
@@ -42,29 +36,6 @@ impl Daemon {
         self.answer_when_recorded(&ids, result, when, reply);
     }
 
-    pub(in crate::daemon) fn page_for(
-        &self,
-        conn: ConnId,
-        params: &GetMessagesParams,
-        acked: &AckedPartly,
-        read: &ReadBodies,
-    ) -> Result<MessagePage, Vec<BodyOrder>> {
-        let runtime_session = self.runtime_session(conn, params.runtime_session_id.clone());
-        let query = PageQuery {
-            agent: params.agent,
-            runtime_session: &runtime_session,
-            after: self.place(params.after.as_ref()),
-            reply_to: None,
-            limit: params.limit,
-            reserved: json_chars(&json!(acked)),
-        };
-        Ok(MessagePage {
-            acked: acked.acked.clone(),
-            unfinished: acked.unfinished.clone(),
-            ..self.message_page(&query, read)?
-        })
-    }
-
     pub(super) fn wait_messages(
         &mut self,
         conn: ConnId,
@@ -72,7 +43,7 @@ impl Daemon {
         reply: ReplySender,
     ) {
         let wait = Duration::from_millis(params.timeout_ms.min(WAIT_MS_MAX));
-        let runtime_session = self.runtime_session(conn, params.runtime_session_id);
+        let runtime_session = self.clients.pair(conn, params.runtime_session_id);
         self.wait(Waiter {
             deadline: Instant::now() + wait,
             wants: Wants::Messages {
@@ -86,14 +57,6 @@ impl Daemon {
         self.answer_waiters();
     }
 
-    /// A cursor of this session. One that stands behind its end is of a session that was cleared,
-    /// and would hide everything that has come since.
-    fn place<'a>(&self, after: Option<&'a MessageCursor>) -> Option<&'a MessageCursor> {
-        after.filter(|place| {
-            place.after.max(place.until.unwrap_or_default()) <= self.recorder.world().seq
-        })
-    }
-
     /// These bodies were handed to the agent: that proves them delivered.
     pub(super) fn fetched(&mut self, params: IdsParams, reply: ReplySender) {
         let rung = params.rung.unwrap_or(DeliveryWay::Pull);
@@ -102,7 +65,8 @@ impl Daemon {
             self.claude_hears(ClaudeInput::Given { ids });
         }
         for id in &params.ids {
-            self.following(id)
+            self.outbox
+                .following(id)
                 .in_scope(|| tracing::debug!(%rung, "proven"));
         }
         let result = DeliveryResult::Confirmed;
@@ -131,7 +95,8 @@ impl Daemon {
                 row.is_some_and(Delivery::can_be_acknowledged)
             });
         for id in &ids {
-            self.following(id)
+            self.outbox
+                .following(id)
                 .in_scope(|| tracing::debug!("acknowledged"));
         }
         match agent {
@@ -148,7 +113,7 @@ impl Daemon {
     fn tell_ladders_of(&mut self, ids: &[EntryId], input: impl Fn(Vec<EntryId>) -> LadderInput) {
         let mut by_pair: BTreeMap<RuntimeSession, Vec<EntryId>> = BTreeMap::new();
         for id in ids {
-            if let Some(pair) = self.pair_of(id) {
+            if let Some(pair) = self.outbox.pair_of(id) {
                 by_pair.entry(pair).or_default().push(id.clone());
             }
         }

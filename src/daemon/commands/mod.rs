@@ -28,10 +28,12 @@ mod reopening;
 mod review;
 mod search;
 mod send;
+mod session_ending;
 mod settings;
 mod status_line;
 mod task;
 mod to_record;
+mod tree_read;
 mod trust;
 mod work_state;
 
@@ -57,7 +59,6 @@ use super::stop::Stop;
 use super::tree::read_tree;
 use crate::core::agent::Agent;
 use crate::core::delivery::ClaudeInput;
-use crate::core::id::RuntimeSession;
 use crate::wire::control::{Command, Refusal, RefusalCode, Reply, Role};
 
 impl Daemon {
@@ -104,13 +105,13 @@ impl Daemon {
             Command::Fetched(params) => self.fetched(params, reply),
             Command::Ack(params) => self.ack(params, reply),
             Command::AppendNote(params) => {
-                let session = self.runtime_session(conn, params.runtime_session_id.clone());
+                let session = self.clients.pair(conn, params.runtime_session_id.clone());
                 let (deciding, approvals) = (&self.deciding, &self.approvals);
                 let note = append_note(&self.recorder, deciding, approvals, session, params);
                 self.record_wish(note, reply);
             }
             Command::RecordArtifact(params) => {
-                let session = self.runtime_session(conn, params.runtime_session_id.clone());
+                let session = self.clients.pair(conn, params.runtime_session_id.clone());
                 let artifact = record_artifact(&self.recorder, session, params);
                 self.record_wish(artifact, reply);
             }
@@ -130,7 +131,7 @@ impl Daemon {
                     .find(|agent| role == Role::of(*agent));
                 let asking = agent.map(|agent| context::AskingAgent {
                     agent,
-                    pair: self.runtime_session(conn, None),
+                    pair: self.clients.pair(conn, None),
                     root: self.dirs.root.clone(),
                     rules: self
                         .configuration
@@ -204,15 +205,15 @@ impl Daemon {
             Command::AskApproval(params) => self.ask_approval(conn, params, reply),
             Command::AnswerApproval(params) => self.answer_approval(params, reply),
             Command::StateWork(params) => {
-                let session = self.runtime_session(conn, params.runtime_session_id.clone());
+                let session = self.clients.pair(conn, params.runtime_session_id.clone());
                 self.record_wish(state_work(&self.recorder, &session, params), reply);
             }
             Command::ForgetWork(params) => {
-                let session = self.runtime_session(conn, params.runtime_session_id.clone());
+                let session = self.clients.pair(conn, params.runtime_session_id.clone());
                 self.record_wish(forget_work(&self.recorder, &session, &params), reply);
             }
             Command::ChangeReview(params) => {
-                let session = self.runtime_session(conn, params.runtime_session_id);
+                let session = self.clients.pair(conn, params.runtime_session_id);
                 let (recorder, imports) = (&self.recorder, &self.imports);
                 let changed = change_review(recorder, imports, &session, params.change);
                 self.record_wish(changed, reply);
@@ -260,16 +261,6 @@ impl Daemon {
                 self.record_wish(seen.map(ToRecord::one), reply);
             }
         }
-    }
-
-    /// The pair of a call: named in it, or the connection's own.
-    fn runtime_session(&self, conn: ConnId, named: Option<RuntimeSession>) -> RuntimeSession {
-        named.unwrap_or_else(|| {
-            self.clients
-                .get(conn)
-                .map(|attachment| attachment.hello.runtime_session_id.clone())
-                .unwrap_or_default()
-        })
     }
 }
 

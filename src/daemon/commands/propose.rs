@@ -28,7 +28,7 @@ impl Daemon {
             }
             return;
         }
-        let runtime_session = self.runtime_session(conn, params.runtime_session_id);
+        let runtime_session = self.clients.pair(conn, params.runtime_session_id);
         let proposal = FinalityProposal {
             summary: params.summary,
             evidence: params.evidence,

@@ -133,7 +133,7 @@ impl Daemon {
                 .outbox
                 .rebuild(&daemon.dirs, daemon.recorder.world().seq);
             match daemon.rows_given(&Agent::ALL, given) {
-                Ok(()) => daemon.when_stored(Agent::Codex, done),
+                Ok(()) => daemon.held.when_stored(Agent::Codex, done),
                 Err(refusal) => done(daemon, Err(&refusal)),
             }
         };
@@ -160,7 +160,9 @@ impl Daemon {
             .collect();
         let ids: Vec<EntryId> = rows.into_iter().map(|(id, _)| id).collect();
         if entries.is_empty() {
-            return then(self, done_with(ids, reply));
+            let done = done_with(ids, reply);
+            let then: ThenStored = Box::new(move |daemon, _| then(daemon, done));
+            return self.held.go_on(then, Ok(()));
         }
         for id in &ids {
             // From here on nothing is offered of it. It is recorded once, here.

@@ -30,7 +30,7 @@ const RECEIPT_WAIT: Duration = Duration::from_secs(1);
 
 impl Daemon {
     pub(super) fn send(&mut self, conn: ConnId, params: SendParams, reply: ReplySender) {
-        let runtime_session = self.runtime_session(conn, params.runtime_session_id);
+        let runtime_session = self.clients.pair(conn, params.runtime_session_id);
         let named = params.in_reply_to;
         let to = match receiver(params.from, params.to)
             .and_then(|to| check_text("text", &params.text).map(|()| to))
@@ -82,7 +82,7 @@ impl Daemon {
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         let from = sender(params.from);
-        let runtime_session = self.runtime_session(conn, params.runtime_session_id);
+        let runtime_session = self.clients.pair(conn, params.runtime_session_id);
         let ask = Ask::new(from.clone(), to, runtime_session.clone(), &params.ask);
         let entry = self.recorder.entry(
             from,

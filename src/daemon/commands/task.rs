@@ -25,7 +25,7 @@ const LIST: &str = "see `ctxrelay capsule list`";
 
 impl Daemon {
     pub(super) fn change_task(&mut self, conn: ConnId, params: TaskParams, reply: ReplySender) {
-        let session = self.runtime_session(conn, params.runtime_session_id);
+        let session = self.clients.pair(conn, params.runtime_session_id);
         if let TaskChange::Reopen { task } = &params.change
             && CapsuleId::is_well_formed(task.as_str())
             && !self.recorder.world().tasks.contains_key(task)

@@ -293,6 +293,7 @@ impl Rig {
     /// Hands in what the ledger's writer says until nothing is being recorded, and nothing of
     /// rows.
     pub async fn record(&mut self) {
+        self.daemon.settle();
         let mut rows = VecDeque::new();
         while self.daemon.recorder.pending_count() > 0 {
             match self.next().await {
@@ -306,6 +307,7 @@ impl Rig {
 
     /// Hands in what the writer says until nothing is being written.
     pub async fn settle(&mut self) {
+        self.daemon.settle();
         while !self.daemon.is_settled() {
             let event = self.next().await;
             self.daemon.on_event(event);
@@ -329,6 +331,7 @@ impl Rig {
 
     /// As `settle`, and hands in what the daemon told itself.
     pub async fn pump(&mut self) {
+        self.daemon.settle();
         while let Some(event) = self
             .put_off
             .pop_front()
@@ -346,6 +349,7 @@ impl Rig {
 
     /// As `settle`, where nothing is recorded, for this reason.
     pub async fn refuse_writes(&mut self, why: impl Fn(std::path::PathBuf) -> LedgerError) {
+        self.daemon.settle();
         while self.daemon.recorder.pending_count() > 0 {
             let event = match self.next().await {
                 Event::Ledger(WriterEvent::Durable { token, .. }) => {
@@ -491,6 +495,7 @@ impl Rig {
     ) -> oneshot::Receiver<Result<Reply, Refusal>> {
         let (reply, answer) = oneshot::channel();
         self.daemon.command(guest.conn, command, reply);
+        self.daemon.settle();
         self.store();
         answer
     }
@@ -503,6 +508,7 @@ impl Rig {
     ) -> oneshot::Receiver<Result<Reply, Refusal>> {
         let (reply, answer) = oneshot::channel();
         self.daemon.command(guest.conn, command, reply);
+        self.daemon.settle();
         answer
     }
 

@@ -52,7 +52,9 @@ pub fn imports(room: &str, files: &[(String, String)]) -> Needs {
     needs
 }
 
-/// Which file calls a method that another one gives to the type `of`: on itself, or on a `daemon`.
+/// Which file calls a method that another one gives to the type `of`: on itself, or, where it gives
+/// it none, on a `daemon`. What a continuation calls on its `daemon` does not count: it is the loop
+/// that calls a continuation, behind the flow that left it.
 pub fn calls(of: &str, files: &[(String, String)]) -> Needs {
     let methods: Vec<(&String, BTreeSet<&str>)> = files
         .iter()
@@ -66,8 +68,9 @@ pub fn calls(of: &str, files: &[(String, String)]) -> Needs {
         .collect();
     let mut needs = Needs::new();
     for (name, code) in files {
-        let of_the_loop =
-            called(code).filter(|(on, _)| ["self", "daemon"].iter().any(|it| on.ends_with(it)));
+        let is_flow = impls(code).into_iter().any(|(of_it, _)| of_it == of);
+        let receiver = if is_flow { "self" } else { "daemon" };
+        let of_the_loop = called(code).filter(|(on, _)| on.ends_with(receiver));
         let called: BTreeSet<&str> = of_the_loop.map(|(_, name)| name).collect();
         let others = methods
             .iter()

@@ -1,0 +1,75 @@
+//! A message leaves through the bridge, or the doorbell rings.
+
+use super::ring::ring_line;
+use crate::core::delivery::LadderInput;
+use crate::core::id::EntryId;
+use crate::daemon::attach::ConnId;
+use crate::daemon::bodies::Body;
+use crate::daemon::inbox::enveloped;
+use crate::daemon::later_inputs::LaterInput;
+use crate::daemon::owners::Daemon;
+use crate::wire::control::Notification;
+
+impl Daemon {
+    /// One message through the bridge, with its body. Its row is on disk.
+    pub(in crate::daemon) fn push_to_claude(
+        &mut self,
+        bridge: u64,
+        id: EntryId,
+        repeat: bool,
+        body: Option<Body>,
+    ) {
+        let Some(row) = self.outbox.get(&id) else {
+            return;
+        };
+        let pair = row.runtime_session.clone();
+        let sent = body.is_some_and(|body| {
+            let message = enveloped(&self.identity, &body, repeat);
+            self.given.note(&message);
+            self.outbox
+                .following(&id)
+                .in_scope(|| tracing::debug!(repeat, "pushed to the bridge"));
+            self.clients
+                .send(ConnId::of(bridge), Notification::Push(Box::new(message)))
+        });
+        if !sent {
+            self.later
+                .push(LaterInput::Ladder(pair, LadderInput::OutletFull { id }));
+        }
+    }
+
+    /// One line that says that messages wait. `asks`: no hook will carry them.
+    pub(in crate::daemon) fn ring(&mut self, bell: u64, ids: Vec<EntryId>, asks: bool) {
+        let bell = ConnId::of(bell);
+        let has_hooks = self
+            .clients
+            .get(bell)
+            .and_then(|bell| bell.hello.agent_pid)
+            .is_some_and(|process| self.claude_processes.runs_hooks(process));
+        let waiting: Vec<(&str, &str)> = ids
+            .iter()
+            .filter_map(|id| {
+                let message = self.recorder.world().unsettled.get(id)?;
+                Some((message.from.as_str(), id.as_str()))
+            })
+            .collect();
+        if waiting.is_empty() {
+            return;
+        }
+        let line = ring_line(&waiting, asks || !has_hooks);
+        let rung = self.clients.send(bell, Notification::Ring { line });
+        for id in &ids {
+            self.outbox
+                .following(id)
+                .in_scope(|| tracing::debug!(rung, "announced by the doorbell"));
+        }
+        if !rung {
+            for id in ids {
+                if let Some(pair) = self.outbox.pair_of(&id) {
+                    self.later
+                        .push(LaterInput::Ladder(pair, LadderInput::OutletFull { id }));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Which hooks count: those of the Claude that gets the deliveries.
+
+use crate::core::id::RuntimeSession;
+use crate::daemon::attach::ConnId;
+use crate::daemon::claude_lane::ClaudeLane;
+use crate::daemon::clients::Clients;
+
+/// Whether a hook is one of the Claude that gets the deliveries. A second Claude of the same pair
+/// gets none, and what it does is not what the first one does.
+pub(in crate::daemon) fn is_receivers_hook(
+    claude: &ClaudeLane,
+    clients: &Clients,
+    pair: &RuntimeSession,
+    process: Option<u32>,
+) -> bool {
+    let Some(ladder) = claude.ladder(pair) else {
+        return true;
+    };
+    if ladder.receiver().is_some() {
+        return ladder.is_receivers(process);
+    }
+    // Without a bridge the doorbell tells who it is, and without both the hook is all there is.
+    let bell = ladder.bell().map(ConnId::of);
+    let rung = bell.and_then(|bell| clients.get(bell)?.hello.agent_pid);
+    match (rung, process) {
+        (Some(rung), Some(process)) => rung == process,
+        _ => true,
+    }
+}

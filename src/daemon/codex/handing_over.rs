@@ -1,0 +1,86 @@
+//! One message leaves to Codex.
+
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::OnBusy;
+use crate::core::entry::LifecycleEvent;
+use crate::core::id::{AttemptId, EntryId, RuntimeSession};
+use crate::core::instructions::coordinator_note;
+use crate::core::relay_cost::CostSort;
+use crate::core::trace;
+use crate::daemon::bodies::Body;
+use crate::daemon::inbox::{enveloped, whole_text};
+use crate::daemon::owners::Daemon;
+
+impl Daemon {
+    /// One message to the adapter. Its row is on disk.
+    pub(in crate::daemon) fn deliver_to_adapter(
+        &mut self,
+        id: EntryId,
+        attempt: AttemptId,
+        on_busy: OnBusy,
+        repeat: bool,
+        body: Option<Body>,
+    ) {
+        let Some(body) = body else {
+            return self.not_sent(id, "a message could not be read from the record");
+        };
+        let message = enveloped(&self.identity, &body, repeat);
+        self.given.note(&message);
+        let mut text = message.text;
+        let pair = RuntimeSession::default();
+        let more = self.rides_along(Agent::Codex, &pair);
+        if let Some(more) = &more {
+            text.push_str("\n\n");
+            text.push_str(&more.text);
+        }
+        if let Some(note) = self.tell_coordinator(&id) {
+            text.push_str("\n\n");
+            text.push_str(&note);
+        }
+        let ours = text.chars().count();
+        let ours = ours.saturating_sub(whole_text(&body).chars().count());
+        let now_ms = self.clock.now_ms();
+        self.costs
+            .add(Agent::Codex, CostSort::Envelopes, ours, now_ms);
+        let following = trace::attempt(&id, Some(&attempt));
+        following.in_scope(|| tracing::debug!(?on_busy, repeat, "handed to the Codex adapter"));
+        let asked = self
+            .codex
+            .deliver(id.clone(), attempt, text, on_busy, following);
+        if asked.is_err() {
+            return self.not_sent(id, "the Codex adapter takes no requests");
+        }
+        if let Some(more) = more {
+            self.reminders.said(Agent::Codex, &pair, &more);
+        }
+    }
+
+    /// What tells Codex, with this message, that the operator changed who writes to git; recorded,
+    /// and said once. Codex reads its instruction files when a conversation begins, and not again.
+    fn tell_coordinator(&mut self, with: &EntryId) -> Option<String> {
+        let changed = self.recorder.world().untold_coordinator?;
+        if self.coordinator_told >= changed {
+            // Its entry is on its way.
+            return None;
+        }
+        self.coordinator_told = changed;
+        let note = coordinator_note(self.configuration.policy().coordinator);
+        let text = format!("Codex is told with message {}: {note}", with.short());
+        self.recorder
+            .note_fact(Party::System, LifecycleEvent::CoordinatorTold, text);
+        Some(note)
+    }
+
+    /// The message stays where it is, and the lane rests.
+    pub(in crate::daemon) fn not_sent(&mut self, id: EntryId, why: &str) {
+        self.later.not_sent(id);
+        self.codex_trouble(why);
+    }
+
+    /// Why the lane rests, for the status.
+    pub(in crate::daemon) fn codex_trouble(&mut self, why: &str) {
+        if self.codex.rests_because(why) {
+            self.clients.status_changed();
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What the lanes can deliver is delivered; what they are told later.
+
+use super::later_inputs::LaterInput;
+use super::owners::Daemon;
+use crate::core::delivery::CodexInput;
+
+impl Daemon {
+    /// Tells a machine what came up while something was done for one of them.
+    pub(super) fn tell(&mut self, input: LaterInput) {
+        match input {
+            LaterInput::Codex(input) => self.codex_input(input),
+            LaterInput::Ladder(pair, input) => self.tell_ladder(&pair, input),
+            LaterInput::Ladders(input) => self.tell_all_ladders(&input),
+            LaterInput::Claude(input) => self.claude_hears(input),
+            LaterInput::Limit(agent, input) => self.limit_input(agent, input),
+            LaterInput::News => {
+                self.deliver();
+                self.outbox.drop_wrong_rows();
+            }
+        }
+    }
+
+    /// Delivers what can be delivered now.
+    fn deliver(&mut self) {
+        if self.operations.is_stopping() {
+            return;
+        }
+        // A turn that waits for messages gets them into that very turn.
+        self.answer_waiters();
+        self.codex_input(CodexInput::News);
+        self.pump_claude();
+    }
+}

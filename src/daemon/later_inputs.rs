@@ -1,0 +1,53 @@
+//! [`LaterInputs`]: what the machines are told on account of what was just done for one of them.
+//!
+//! No machine hears of a consequence while what it wanted is still being done: the loop tells it
+//! behind that, in the order in which these came up, and before the next event.
+
+use std::collections::VecDeque;
+
+use crate::core::agent::Agent;
+use crate::core::delivery::{ClaudeInput, CodexInput, LadderInput, LimitInput};
+use crate::core::id::{EntryId, RuntimeSession};
+
+/// What a machine is told.
+#[derive(Debug)]
+pub(super) enum LaterInput {
+    /// The lane to Codex.
+    Codex(CodexInput),
+    /// The ladder of one pair.
+    Ladder(RuntimeSession, LadderInput),
+    /// The ladders of all pairs.
+    Ladders(LadderInput),
+    /// Claude's state.
+    Claude(ClaudeInput),
+    /// The usage limit of an agent.
+    Limit(Agent, LimitInput),
+    /// Both lanes: something may be delivered that could not be before.
+    News,
+}
+
+/// What the machines are still to be told.
+#[derive(Debug, Default)]
+pub(super) struct LaterInputs(VecDeque<LaterInput>);
+
+impl LaterInputs {
+    /// Has a machine told behind what is being done.
+    pub(super) fn push(&mut self, input: LaterInput) {
+        self.0.push_back(input);
+    }
+
+    /// A message for Codex did not leave.
+    pub(super) fn not_sent(&mut self, id: EntryId) {
+        self.push(LaterInput::Codex(CodexInput::NotSent { id }));
+    }
+
+    /// What is told next, until there is nothing.
+    pub(super) fn next(&mut self) -> Option<LaterInput> {
+        self.0.pop_front()
+    }
+
+    /// Whether nothing is left.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

@@ -1,0 +1,58 @@
+//! What becomes of messages once the record has it, or cannot have it.
+
+use super::owners::Daemon;
+use crate::core::agent::Agent;
+use crate::core::delivery::{CodexInput, LadderInput};
+use crate::core::entry::{DeliveryResult, Entry, EntryKind};
+use crate::core::id::EntryId;
+use crate::wire::control::Refusal;
+
+impl Daemon {
+    /// A fact was refused by the disk. What it says of messages is kept in mind, so that nothing
+    /// is offered once more meanwhile; given up for good, the lanes hear of it.
+    pub(super) fn fact_refused(&mut self, entries: &[Entry], refusal: &Refusal, is_kept: bool) {
+        let of_messages = entries.iter().filter_map(|entry| match &entry.kind {
+            EntryKind::Delivery(record) => Some((record.message_id.clone(), record.result)),
+            _ => None,
+        });
+        let of_messages: Vec<(EntryId, DeliveryResult)> = of_messages.collect();
+        let ids: Vec<EntryId> = of_messages.iter().map(|(id, _)| id.clone()).collect();
+        self.refuse_asked(&ids, refusal);
+        for (id, result) in of_messages {
+            match self.outbox.get(&id).map(|row| row.to) {
+                _ if is_kept => {}
+                Some(Agent::Claude) => {
+                    if let Some(pair) = self.outbox.pair_of(&id) {
+                        self.tell_ladder(&pair, LadderInput::NotDurable { id, result });
+                    }
+                }
+                Some(Agent::Codex) => self.codex_input(CodexInput::NotDurable { id, result }),
+                None => {}
+            }
+        }
+    }
+
+    /// The ledger says what became of a message: this and nothing else moves it to its end.
+    pub(super) fn result_is_durable(&mut self, id: EntryId, result: DeliveryResult) {
+        if matches!(result, DeliveryResult::Rejected | DeliveryResult::Cancelled) {
+            // Sent again it is another one.
+            self.handoff_dedup.forget(&id);
+        }
+        let row = self.outbox.get(&id);
+        match row.map(|row| (row.to, row.runtime_session.clone())) {
+            Some((Agent::Claude, pair)) => {
+                let durable = LadderInput::Durable {
+                    id: id.clone(),
+                    result,
+                };
+                self.tell_ladder(&pair, durable);
+            }
+            _ => self.codex_input(CodexInput::Durable {
+                id: id.clone(),
+                result,
+            }),
+        }
+        self.recorded_for_asked(&id, result);
+        self.clients.status_changed();
+    }
+}

@@ -1,0 +1,44 @@
+//! Work beside the loop panicked: what waited for it goes on.
+
+use super::event::WordsRead;
+use super::owners::Daemon;
+use super::under_way::WorkBeside;
+use crate::adapters::claude::inference::InferenceAnswer;
+use crate::core::agent::Party;
+use crate::core::entry::ErrorCode;
+
+impl Daemon {
+    /// Work beside the loop panicked. Who asked for it hears so by its reply, which is gone; here
+    /// it is told, once for each kind, and what waited for it goes on.
+    pub(super) fn on_work_failed(&mut self, what: WorkBeside) {
+        let text = what.failure();
+        tracing::error!("{text}");
+        if self.notices.set(what.key(), text.clone()) {
+            self.recorder
+                .note_fact(Party::System, ErrorCode::WorkFailed, text.clone());
+            self.clients.status_changed();
+        }
+        match what {
+            WorkBeside::Rendering => self.renderings.ended(),
+            WorkBeside::RulesLook => self.rules_watch.looked(),
+            WorkBeside::SpokenWords => self.spoken.was_read(),
+            // What was made of the new session may have gone with what was there of the old one.
+            WorkBeside::Deletion => self.renderings.changed(),
+            WorkBeside::Gate => self.gate_failed(text),
+            WorkBeside::Inference { agent, pair, model } => self.on_words_read(WordsRead {
+                agent,
+                pair,
+                model,
+                answer: InferenceAnswer {
+                    text: Err(text),
+                    cost_micro_usd: None,
+                },
+            }),
+            WorkBeside::Settings
+            | WorkBeside::ManagedBlocks
+            | WorkBeside::Carrying
+            | WorkBeside::SealedTask
+            | WorkBeside::KeptTexts => {}
+        }
+    }
+}
