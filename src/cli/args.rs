@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use super::later::Later;
 use super::{
     apart, approvals, capsule, claude, claude_plugin, codex, codex_mcp, completions, config,
     continuity, daemon, doctor, finality, gates, hold, hook, init, instances, instructions, kill,
@@ -62,13 +63,13 @@ pub enum Verb {
     Recover(recover::Args),
     /// What each agent would know after a compaction
     #[command(subcommand, after_help = "Example: ctxrelay continuity show claude")]
-    Continuity(continuity::Verb),
+    Continuity(Later<continuity::Verb>),
     /// Tasks that can travel: opened, shown, checked, exported
     #[command(subcommand, after_help = "Example: ctxrelay capsule list")]
-    Capsule(capsule::Verb),
+    Capsule(Later<capsule::Verb>),
     /// What reviews of a pull request say, and what becomes of it
     #[command(subcommand, after_help = "Example: ctxrelay review import 12")]
-    Review(review::Verb),
+    Review(Later<review::Verb>),
     /// Which rules of the project's files each agent reads or is given
     Instructions(instructions::Args),
     /// Words in the record, in archives and in tasks
@@ -78,19 +79,19 @@ pub enum Verb {
         subcommand,
         after_help = "Example: ctxrelay ledger search \"login page\""
     )]
-    Ledger(ledger::Verb),
+    Ledger(Later<ledger::Verb>),
     /// Messages on their way, both directions
     #[command(subcommand, after_help = "Example: ctxrelay queue list")]
-    Queue(queue::Verb),
+    Queue(Later<queue::Verb>),
     /// Sign-off: proposals that the work is done
     #[command(subcommand, after_help = "Example: ctxrelay finality list")]
-    Finality(finality::Verb),
+    Finality(Later<finality::Verb>),
     /// What the agents ask you before they go on, and your answer
     #[command(subcommand, after_help = "Example: ctxrelay approvals list")]
-    Approvals(approvals::Verb),
+    Approvals(Later<approvals::Verb>),
     /// Evidence: the project's commands that you trust, run by the daemon
     #[command(subcommand, after_help = "Example: ctxrelay gates run")]
-    Gates(gates::Verb),
+    Gates(Later<gates::Verb>),
     /// Run all required gates and record one release gate (operator)
     #[command(name = "release-gate")]
     ReleaseGate(gates::ReleaseArgs),
@@ -98,7 +99,7 @@ pub enum Verb {
     Coordinator(policy::CoordinatorArgs),
     /// What the agents may do, and whether each rule is enforced
     #[command(subcommand, after_help = "Example: ctxrelay permissions status")]
-    Permissions(policy::Verb),
+    Permissions(Later<policy::Verb>),
 
     /// The plugin for a plain `claude`
     #[command(
@@ -106,14 +107,14 @@ pub enum Verb {
         name = "claude-plugin",
         after_help = "Example: ctxrelay claude-plugin install"
     )]
-    ClaudePlugin(claude_plugin::Verb),
+    ClaudePlugin(Later<claude_plugin::Verb>),
     /// The MCP server for a plain `codex`
     #[command(
         subcommand,
         name = "codex-mcp",
         after_help = "Example: ctxrelay codex-mcp install"
     )]
-    CodexMcp(codex_mcp::Verb),
+    CodexMcp(Later<codex_mcp::Verb>),
 
     /// Check the project, the daemon and the agents
     Doctor(doctor::Args),
@@ -127,12 +128,12 @@ pub enum Verb {
     Redact(redact::Args),
     /// The project's configuration
     #[command(subcommand, after_help = "Example: ctxrelay config show")]
-    Config(config::Verb),
+    Config(Later<config::Verb>),
     /// See and trust what has power in the project's configuration
     Trust(trust::Args),
     /// The key that signs your decisions
     #[command(subcommand, after_help = "Example: ctxrelay operator key new")]
-    Operator(operator_key::Verb),
+    Operator(Later<operator_key::Verb>),
     /// Completions for a shell
     Completions(completions::Args),
     /// The manual page
@@ -176,7 +177,7 @@ impl Verb {
     pub fn is_unbuilt(&self) -> bool {
         matches!(
             self,
-            Self::Viewer(_) | Self::Queue(queue::Verb::Drain(_) | queue::Verb::Rebuild(_))
+            Self::Viewer(_) | Self::Queue(Later(queue::Verb::Drain(_) | queue::Verb::Rebuild(_)))
         )
     }
 }
@@ -251,7 +252,8 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// The whole command line, with its help in groups.
+/// The whole command line, with its help in groups; the words behind a verb are there once it is
+/// built.
 pub fn command() -> clap::Command {
     let command = Cli::command();
     let groups = grouped(&command);
@@ -299,7 +301,8 @@ mod tests {
 
     #[test]
     fn the_help_names_every_verb_once_and_each_has_an_example() {
-        let command = command();
+        let mut command = command();
+        command.build();
         let shown: Vec<&str> = GROUPS
             .iter()
             .flat_map(|(_, names)| *names)

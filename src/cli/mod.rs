@@ -47,6 +47,7 @@ mod instances;
 mod instruction_files;
 mod instructions;
 mod kill;
+mod later;
 mod launch;
 mod ledger;
 pub mod logging;

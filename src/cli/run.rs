@@ -8,6 +8,7 @@ use serde_json::json;
 use super::args::{Cli, Verb, command, parse};
 use super::context::CliContext;
 use super::exit::{CliOutcome, ExitKind, Failure};
+use super::later::Later;
 use super::output::Output;
 use super::settings::Named;
 use super::{
@@ -98,6 +99,7 @@ fn usage_failure(error: &clap::Error, words: &[OsString]) -> Failure {
 /// The verb that was meant, as far as the words name one.
 fn verb_of(words: &[OsString]) -> (String, clap::Command) {
     let mut verb = command();
+    verb.build();
     let mut path = verb.get_name().to_owned();
     for word in words {
         let Some(found) = verb.find_subcommand(word).cloned() else {
@@ -114,7 +116,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         // These need no project, and must work where none can be found.
         Some(Verb::Completions(args)) => return completions::run(&out, &args),
         Some(Verb::Man(args)) => return man::run(&out, &args),
-        Some(Verb::Config(config::Verb::Schema)) => return config::schema(&out),
+        Some(Verb::Config(Later(config::Verb::Schema))) => return config::schema(&out),
         Some(Verb::Hold(args)) => return hold::run(args),
         Some(Verb::Apart(args)) => return apart::run(args),
         Some(Verb::DemoCodex(args)) => std::process::exit(crate::demo::codex::main(args.args)),
@@ -150,29 +152,29 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Daemon(args)) => daemon::run(context, &args),
         Some(Verb::Status(args)) => status::run(context, &args),
         Some(Verb::Recover(args)) => recover::run(context, &args),
-        Some(Verb::Capsule(verb)) => capsule::run(context, verb),
-        Some(Verb::Review(verb)) => review::run(context, verb),
-        Some(Verb::Continuity(verb)) => continuity::run(context, verb),
+        Some(Verb::Capsule(Later(verb))) => capsule::run(context, verb),
+        Some(Verb::Review(Later(verb))) => review::run(context, verb),
+        Some(Verb::Continuity(Later(verb))) => continuity::run(context, verb),
         Some(Verb::Instructions(args)) => instructions::run(context, &args),
         Some(Verb::Search(args)) => search::run(context, &args),
-        Some(Verb::Ledger(verb)) => ledger::run(context, verb),
-        Some(Verb::Queue(verb)) => queue::run(context, verb),
-        Some(Verb::Finality(verb)) => finality::run(context, verb),
-        Some(Verb::Approvals(verb)) => approvals::run(context, verb),
-        Some(Verb::Gates(verb)) => gates::run(context, verb),
+        Some(Verb::Ledger(Later(verb))) => ledger::run(context, verb),
+        Some(Verb::Queue(Later(verb))) => queue::run(context, verb),
+        Some(Verb::Finality(Later(verb))) => finality::run(context, verb),
+        Some(Verb::Approvals(Later(verb))) => approvals::run(context, verb),
+        Some(Verb::Gates(Later(verb))) => gates::run(context, verb),
         Some(Verb::ReleaseGate(_)) => gates::release(context),
         Some(Verb::Coordinator(args)) => policy::coordinator(context, &args),
-        Some(Verb::Permissions(verb)) => policy::permissions(context, &verb),
-        Some(Verb::ClaudePlugin(verb)) => claude_plugin::run(context, verb),
-        Some(Verb::CodexMcp(verb)) => codex_mcp::run(context, verb),
+        Some(Verb::Permissions(Later(verb))) => policy::permissions(context, &verb),
+        Some(Verb::ClaudePlugin(Later(verb))) => claude_plugin::run(context, verb),
+        Some(Verb::CodexMcp(Later(verb))) => codex_mcp::run(context, verb),
         Some(Verb::Doctor(args)) => doctor::run(context, &args),
         Some(Verb::Instances(args)) => instances::run(context, &args),
         Some(Verb::Kill(args)) => kill::run(context, &args),
         Some(Verb::Notify(args)) => notify::run(context, &args),
         Some(Verb::Redact(args)) => redact::run(context, &args),
-        Some(Verb::Config(config::Verb::Show)) => config::show(context),
+        Some(Verb::Config(Later(config::Verb::Show))) => config::show(context),
         Some(Verb::Trust(args)) => trust::run(context, &args),
-        Some(Verb::Operator(verb)) => operator_key::run(context, &verb),
+        Some(Verb::Operator(Later(verb))) => operator_key::run(context, &verb),
         Some(Verb::Bridge) => bridge::run(context),
         Some(Verb::Doorbell) => doorbell::run(context),
         Some(Verb::Hook(args)) => hook::run(context, &args),
@@ -185,7 +187,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
             | Verb::Apart(_)
             | Verb::Demo(_)
             | Verb::DemoCodex(_)
-            | Verb::Config(config::Verb::Schema)
+            | Verb::Config(Later(config::Verb::Schema))
             | Verb::Viewer(_),
         ) => Ok(ExitKind::Ok),
     }

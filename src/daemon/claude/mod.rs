@@ -1,9 +1,10 @@
 //! What follows from what is known of Claude, as flows of the loop over its owners: `delivering`
-//! tells the ladders, `pushing` does what leaves to Claude, `approving` has the person asked, `compacting` records a compaction that
-//! is over, `continuing` gives it back what that took, `conversing` names its conversation, `noting` records what is said of the work, `presence`
-//! follows which Claude there is, `context` writes what a hook hands into a turn, `receivers_hook` which hooks count, `speaking` reads
-//! what Claude says of its work, `standing` what the operator reads, `tools` whether Claude can call
-//! us, `turns` what it does.
+//! tells the ladders, `pushing` lets leave what they want, `approving` has the person asked,
+//! `compacting` records a compaction that is over, `continuing` gives it back what that took,
+//! `conversing` names its conversation, `presence` follows which Claude there is, `receivers_hook`
+//! which hooks count, `context` writes what a hook hands into a turn, `speaking` reads what Claude
+//! says of its work, `noting` records that, `standing` what the operator reads, `tools` whether Claude
+//! can call us, `turns` what it does.
 //!
 //! What is known stands in [`ClaudeLane`](super::claude_lane::ClaudeLane), and of its processes in
 //! [`ClaudeProcesses`](super::claude_processes::ClaudeProcesses).

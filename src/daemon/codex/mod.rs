@@ -1,9 +1,8 @@
 //! What follows from what is known of Codex, as flows of the loop over its owners: `facts` takes in
-//! what the adapter tells and hands it on, `delivering` tells the lane, `handing_over`
-//! gives messages to the adapter, `turns` keeps
-//! the record of turns and relays answers, `turn_end` is what it is told of an end, `markers` reads
-//! what a final message asks for, `approving` has the person asked, `continuing` gives Codex back
-//! what a compaction took, `hooking` does so by our hook in Codex.
+//! what the adapter tells and hands it on, `delivering` tells the lane, `handing_over` gives messages
+//! to the adapter, `turns` keeps the record of turns and relays answers, `turn_end` is what it is told
+//! of an end, `markers` reads what a final message asks for, `approving` has the person asked,
+//! `continuing` gives Codex back what a compaction took, `hooking` does so by our hook in Codex.
 //!
 //! What is known stands in [`CodexLane`](super::codex_lane::CodexLane).
 
