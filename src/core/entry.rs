@@ -115,10 +115,7 @@ pub enum EntryKind {
         event: LifecycleEvent,
     },
     /// Something went wrong and a person should know.
-    Error {
-        /// What.
-        code: ErrorCode,
-    },
+    Error { code: ErrorCode },
     /// An entry of another version or product, by its type name.
     Other {
         /// The `type` on the line.
@@ -174,13 +171,11 @@ pub struct Handoff {
     pub handles: Vec<EntryId>,
 }
 
-/// The kinds of notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteKind {
     /// What is to be reached.
     Goal,
-    /// How.
     Plan,
     /// What was decided.
     Decision,
@@ -243,9 +238,7 @@ pub struct Artifact {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum ArtifactStatus {
-    /// It passed.
     Passed,
-    /// It failed.
     Failed,
     /// It could not go on.
     Blocked,
@@ -290,7 +283,6 @@ impl ArtifactStatus {
 /// A change in what an agent is doing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentChanged {
-    /// The agent.
     pub agent: Agent,
     /// Its state from now on.
     pub state: AgentState,
@@ -307,13 +299,10 @@ pub struct AgentChanged {
 /// The beginning or end of a Codex turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRecord {
-    /// The thread.
     pub thread_id: ThreadId,
-    /// The turn.
     pub turn_id: TurnId,
     /// Which of the two, and how it ended.
     pub status: TurnStatus,
-    /// Who started it.
     pub started_by: Party,
     /// Who stopped it; `None` for one that was not stopped, or that died with its app-server.
     pub stopped_by: Option<Party>,

@@ -38,7 +38,6 @@ pub enum LiveAct {
 pub struct LiveLine {
     /// When, ms since the epoch.
     pub at_ms: i64,
-    /// What.
     pub act: LiveAct,
     /// In its words, or the beginning of them; hostile.
     pub text: String,

@@ -24,7 +24,6 @@ use crate::entry::{FinalityDecision, WorkTree};
 /// What a decision carries while decisions are signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionSignature {
-    /// Whose it is.
     pub signer: Signer,
     /// The hash on the proposal's line, and so the head of the chain up to and with it.
     pub head: String,

@@ -27,7 +27,6 @@ pub enum EndingWish {
 /// A session is to end, and what it leaves was read.
 #[derive(Debug)]
 pub struct SessionEnding {
-    /// How.
     pub(super) wish: EndingWish,
     pub(super) session: SessionId,
     /// What was read of it.

@@ -20,7 +20,6 @@ pub struct ClaudeProcesses {
     known: BTreeMap<u32, ClaudeProcess>,
 }
 
-/// One Claude.
 #[derive(Debug, Default)]
 struct ClaudeProcess {
     /// It says that its monitor does not run.

@@ -59,3 +59,8 @@ pub fn now_ms() -> i64 {
             i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
         })
 }
+
+/// Enough to tell sessions of one millisecond apart.
+pub(super) fn rand_u32() -> u32 {
+    Uuid::new_v4().as_fields().0
+}

@@ -90,7 +90,6 @@ pub enum Event {
     CodexLeft(Option<Box<Passed>>),
     /// Whether an agent's usage limit still holds. → `limiting`
     LimitChecked {
-        /// The agent.
         agent: Agent,
         /// What its vendor says.
         checked: Checked,
@@ -109,7 +108,7 @@ pub enum Event {
     WorkRendered(UnderWay),
     /// Something in the project's folder was changed by somebody else. → `tamper::alert`
     Watch(WatchFact),
-    /// The state of the work tree was read for somebody. → `commands::decide`
+    /// The state of the work tree was read for somebody. → `commands::tree_read`
     TreeRead {
         /// What for.
         purpose: TreePurpose,
@@ -141,23 +140,25 @@ pub enum Event {
         /// Until it has been answered.
         under_way: UnderWay,
     },
-    /// What a session that is to end leaves to the next one was read. → `commands::carrying`
+    /// What a session that is to end leaves to the next one was read. → `commands::session_ending`
     SessionEnding(Box<SessionEnding>),
     /// A task of a sealed session that is to go on was looked for.
     SealedTaskRead(Box<SealedTaskRead>),
-    /// What stays when the session is deleted was found out. → `deletion`
+    /// What stays when the session is deleted was found out. → `commands::session_ending`
     DeletionAsked(DeletionAsked),
     /// A session was deleted for good, as far as it could be. → `deletion`
     DeletionDone(DeletionDone),
     /// A gate of the project that runs. → `commands::gates`
     Gate(GateFact),
-    /// Work beside the loop panicked: nothing else comes of it. → `beside`
+    /// Work beside the loop panicked: nothing else comes of it. → `work_failed`
     WorkFailed {
         /// What was done.
         what: WorkBeside,
         /// Until this is heard.
         under_way: Option<UnderWay>,
     },
+    /// What takes connections, watches the project's files or shows the daemon panicked. → `run`
+    ServiceFailed,
     /// An answer of the operator's to a request for approval reached nobody. → `approvals`
     ApprovalUnanswered(EntryId),
     /// What messages are given from was read for somebody. → `reading_bodies`
@@ -224,6 +225,7 @@ impl Event {
             Self::DeletionDone(_) => "deletion_done",
             Self::Gate(_) => "gate",
             Self::WorkFailed { .. } => "work_failed",
+            Self::ServiceFailed => "service_failed",
             Self::ApprovalUnanswered(_) => "approval_unanswered",
             Self::BodiesRead(_) => "bodies_read",
             Self::Altered(_) => "altered",
@@ -250,10 +252,7 @@ pub enum TreePurpose {
         reply: Option<ReplySender>,
     },
     /// The gates that were run for a proposal are done.
-    SignOff {
-        /// The proposal.
-        proposal: EntryId,
-    },
+    SignOff { proposal: EntryId },
     /// The operator decides.
     Decide {
         /// What is decided.
@@ -311,7 +310,6 @@ pub struct ClaudeCompacted {
 /// What a model took from an agent's words.
 #[derive(Debug)]
 pub struct WordsRead {
-    /// Whose.
     pub agent: Agent,
     /// In which runtime session.
     pub pair: RuntimeSession,
@@ -358,7 +356,6 @@ pub struct ToldRules {
 /// A session that the operator wants deleted.
 #[derive(Debug)]
 pub struct DeletionAsked {
-    /// Which.
     pub params: ClearParams,
     /// What stays.
     pub texts: KeptTexts,

@@ -22,10 +22,20 @@ pub enum DaemonFault {
     /// start finds that out anew.
     #[error("the Codex adapter failed by a fault of ctxrelay's own, and the daemon with it")]
     Codex,
+    /// What takes connections, watches the project's files, reads its work tree or shows where the
+    /// daemon is panicked: the daemon would go on deaf, blind or unseen.
+    #[error("a part of the daemon failed by a fault of ctxrelay's own, and the daemon with it")]
+    Service,
 }
 
 impl DaemonFault {
-    const ALL: [Self; 4] = [Self::Loop, Self::Writer, Self::Queue, Self::Codex];
+    const ALL: [Self; 5] = [
+        Self::Loop,
+        Self::Writer,
+        Self::Queue,
+        Self::Codex,
+        Self::Service,
+    ];
 
     /// The next step.
     pub const HINT: &str = "what was acknowledged is on disk; start the daemon again, and report \
@@ -38,6 +48,7 @@ impl DaemonFault {
             Self::Writer => "writer_gone",
             Self::Queue => "queue_writer_gone",
             Self::Codex => "adapter_failed",
+            Self::Service => "service_failed",
         }
     }
 

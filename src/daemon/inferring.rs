@@ -7,8 +7,8 @@ use serde_json::json;
 use super::event::{Event, WordsRead};
 use super::inferences::Question;
 use super::owners::Daemon;
+use super::supervise::supervise;
 use super::under_way::WorkBeside;
-use super::work_lane::supervise;
 use crate::adapters::claude::inference::{InferenceOrder, PATIENCE, infer};
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{

@@ -60,20 +60,26 @@
 //! - recorded and told: `recording` follows the recorder, publishes, and calls the
 //!   [`Then`](continuation::Then) that came with the entries; `results` tells the lanes what the
 //!   record has of their messages
+//! - told: `delivering` gives the machines what `LaterInputs` has for them
 //! - delivered: `codex::delivering` and `claude::delivering` tell the lanes, `effects` does what
 //!   these want, `storing` waits for rows, `codex::handing_over` and `claude::pushing` let a message
 //!   leave; `reading_bodies` has read what is not at hand
-//! - beside the loop: `beside`, where a panic costs that work alone; what an event still waits for stands in the head of `run`
+//! - beside the loop: `beside`, where a panic costs that work alone (`work_failed`), and what `supervise`
+//!   runs for as long as the daemon; what an event still waits for stands in the head of `run`
+//! - of an agent: `connecting` (its clients), `limiting`, `reloading` (what it is given back),
+//!   `watching_turns`, `watching_rules`, `sending_again`
+//! - of a session: `commands::session_ending`, `rollover`, `deletion`
 //! - shown: `status`, `metrics`, `show`; answered: `waiting`
-//! - ended: `ending`, `failing`, [`takeover`]
+//! - ended: `settled` says when, `ending`, `failing`, [`takeover`]
 //!
-//! A flow never leads back into what called it. What follows from it stands with an owner until it
-//! is over, and is done before the next event: [`LaterInputs`](later_inputs::LaterInputs) has what
-//! the machines are told, [`HeldEffects`](held_effects::HeldEffects) who has nothing to wait for any
-//! more, [`Recorder`](recorder::Recorder) what became of entries. A flow that has to wait for the
-//! disk, for rows or for a body leaves a [continuation](continuation) with an owner. The loop calls
-//! it behind that flow, with the whole [`Daemon`](owners::Daemon), and it has to look again at
-//! whatever may have changed meanwhile.
+//! A flow leads back into what called it in pairs of files at most. What follows else stands with an
+//! owner until the flow is over, and is done before the next event:
+//! [`LaterInputs`](later_inputs::LaterInputs) has what the machines are told,
+//! [`HeldEffects`](held_effects::HeldEffects) who has nothing to wait for any more,
+//! [`Recorder`](recorder::Recorder) what became of entries. A flow that has to wait for the disk, for
+//! rows or for a body leaves a [continuation](continuation) with an owner. The loop calls it behind
+//! that flow, with the whole [`Daemon`](owners::Daemon), and it has to look again at whatever may have
+//! changed meanwhile.
 //!
 //! Three things wait for the operator, and none is another:
 //!
@@ -81,7 +87,7 @@
 //! |---|---|---|---|---|
 //! | approval | Codex's app-server or a hook of Claude's, before something runs | `open_approvals` | an answer: `commands::approve` | its program, which waits, is answered |
 //! | question | an agent, by `ask_user`: `commands::ask_user` | `open_approvals`, as `UserQuestion` | an answer: `commands::approve` | a message in reply |
-//! | proposal | an agent whose work is done: `commands::record` | `pending_proposals` | a decision: `commands::decide`; in mode `auto` the gates': `commands::auto_sign_off` | a message: `decisions` |
+//! | proposal | an agent whose work is done: `commands::propose` | `pending_proposals` | a decision: `commands::decide`; in mode `auto` the gates': `commands::auto_sign_off` | a message: `decisions` |
 //!
 //! An approval, from its agent and back to it:
 //!
@@ -197,6 +203,7 @@ mod start_error;
 mod status;
 mod stop;
 mod storing;
+mod supervise;
 pub mod takeover;
 mod tamper;
 mod touched_files;

@@ -52,6 +52,7 @@ pub(super) async fn serve(
         };
         match accepted {
             Ok((stream, _)) => {
+                tracing::debug!("a client of the operator's socket comes");
                 let (daemon, registry) = (daemon.clone(), Arc::clone(&registry));
                 let stream = lobby.enter(stream);
                 tokio::spawn(async move {

@@ -60,7 +60,6 @@ impl Renderings {
         self.due.filter(|_| !self.under_way)
     }
 
-    /// One begins.
     pub(super) fn begin(&mut self) -> RenderLock {
         self.due = None;
         self.under_way = true;

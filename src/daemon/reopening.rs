@@ -19,7 +19,6 @@ use crate::store::sealed_way::{tasks_at_close, way_back};
 /// A task to be reopened was looked for.
 #[derive(Debug)]
 pub struct SealedTaskRead {
-    /// Which.
     pub(super) id: CapsuleId,
     /// The session from which it was looked for.
     pub(super) session: SessionId,

@@ -14,7 +14,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::clock::now_ms;
+use super::clock::{now_ms, rand_u32};
 use super::deletion::Deletion;
 use super::foreign::open_alarms;
 use super::owners::Daemon;
@@ -106,7 +106,7 @@ impl Daemon {
         self.outbox.forget_taken_back(&stored);
 
         let before = self.recorder.as_predecessor(fate);
-        let next = session::new_id(now_ms(), crate::daemon::start::rand_u32());
+        let next = session::new_id(now_ms(), rand_u32());
         let mut begins = self.session_entry(&next, Some(before.clone()));
         if let Some(signature) = &signature {
             signature.put_on(&mut begins);

@@ -188,6 +188,7 @@ impl Daemon {
                 drop(under_way);
                 self.on_work_failed(what);
             }
+            Event::ServiceFailed => self.operations.fail(DaemonFault::Service),
             Event::ApprovalUnanswered(id) => self.approvals.failed(&id),
             Event::BodiesRead(found) => self.on_bodies_read(*found),
             Event::Altered(id) => self.on_altered(id),

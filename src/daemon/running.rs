@@ -13,7 +13,6 @@ use crate::store::published::Published;
 pub struct Running {
     /// The way in.
     pub handle: DaemonHandle,
-    /// What it published.
     pub published: Published,
     /// What it leaves when it was told to leave; an error when it ended without.
     pub takeover: oneshot::Receiver<Takeover>,

@@ -18,7 +18,6 @@ pub enum StartError {
     /// The project cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Unwritable {
-        /// What.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
@@ -29,7 +28,6 @@ pub enum StartError {
         holder.as_ref().map_or_else(|| "another program".to_owned(), ToString::to_string)
     )]
     PortTaken {
-        /// Which.
         port: u16,
         /// Who has it, where that can be told.
         holder: Option<Holder>,
@@ -52,7 +50,6 @@ pub enum StartError {
     /// The operator's socket cannot be bound.
     #[error("cannot bind {}: {source}", path.display())]
     Socket {
-        /// Which.
         path: PathBuf,
         /// Why.
         source: std::io::Error,

@@ -23,7 +23,11 @@ pub(super) fn read_tree<T>(
         // For the messages that may come of it.
         commit.read().await;
         let read = move || TreeReading::since(commit.root(), approved.as_ref());
-        let read = tokio::task::spawn_blocking(read).await.ok().flatten();
+        let Ok(read) = tokio::task::spawn_blocking(read).await else {
+            // Nobody knows what the tree is: nothing is proposed or decided on it.
+            let _ = events.send(Event::ServiceFailed).await;
+            return;
+        };
         let (tree, changed) = match read {
             Some(read) => (Some(read.tree), read.changed),
             None => (None, None),

@@ -1,13 +1,9 @@
 //! [`WorkLane`]: what may wait for a disk, done beside the loop one after the other.
-//! [`supervise`]: work beside the loop that takes its time.
 //!
 //! Work beside the loop changes nothing that the loop has, so that a panic in it costs this work
 //! alone. What was to come of it never does: the loop hears of the failure in its place, so that
 //! nothing waits for it for ever.
 
-use std::panic::AssertUnwindSafe;
-
-use futures::FutureExt as _;
 use tokio::sync::mpsc;
 
 use super::event::Event;
@@ -72,20 +68,6 @@ impl WorkLane {
     }
 }
 
-/// Has work done on a task of its own. Where it panics the loop hears `failed`.
-pub(super) fn supervise(
-    events: mpsc::WeakSender<Event>,
-    failed: Event,
-    work: impl Future<Output = ()> + Send + 'static,
-) {
-    tokio::spawn(async move {
-        let is_done = AssertUnwindSafe(work).catch_unwind().await.is_ok();
-        if let Some(events) = events.upgrade().filter(|_| !is_done) {
-            let _ = events.send(failed).await;
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
@@ -140,11 +122,6 @@ mod tests {
             matches!(&failed, Event::WorkFailed { what, under_way: Some(_) } if *what == WorkBeside::Settings),
             "{failed:?}"
         );
-        let next = told.recv().await.unwrap();
-        assert!(matches!(next, Event::Outdated { .. }), "{next:?}");
-
-        let failed = Event::Outdated { role };
-        supervise(weak, failed, async { panic!("a test's") });
         let next = told.recv().await.unwrap();
         assert!(matches!(next, Event::Outdated { .. }), "{next:?}");
     }

@@ -40,7 +40,6 @@ pub type Restart =
 pub type ImportReview =
     Arc<dyn Fn(Client) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
 
-/// Whose deck it is.
 #[derive(Debug, Clone, Default)]
 pub struct DeckAbout {
     /// The project's name.

@@ -28,7 +28,6 @@ pub type UnlockKey = Arc<dyn Fn(&Signer, &str) -> Result<UnlockedKey, KeyFault> 
 pub type SignElsewhere =
     Arc<dyn Fn(&Signer, &[u8], &dyn Fn() -> bool) -> Result<String, KeyFault> + Send + Sync>;
 
-/// The keys of the operator.
 #[derive(Clone)]
 pub struct OperatorKeyAccess {
     /// Of ours.

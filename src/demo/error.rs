@@ -35,7 +35,6 @@ pub enum DemoError {
     /// A tool call was refused.
     #[error("{tool}: {message}")]
     Tool {
-        /// Which.
         tool: &'static str,
         /// The tool's own words.
         message: String,

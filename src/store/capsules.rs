@@ -18,7 +18,6 @@ const FOREIGN: &str = "foreign";
 /// How many of them are listed, the first ones by their ids: agents can fill the folder.
 const LISTED_MAX: usize = 10_000;
 
-/// Whose a capsule is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CapsuleOwner {
     /// Of a task of this project's record, from which it can be made again while that is there.
@@ -30,7 +29,6 @@ pub enum CapsuleOwner {
 /// A file in the folder.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeptCapsule {
-    /// Whose it is.
     pub owner: CapsuleOwner,
     /// By its name; what stands in it was not read.
     pub id: CapsuleId,

@@ -85,6 +85,7 @@ struct Place {
 impl Publisher {
     /// Shows a daemon whose lock lies in `lock`, and goes on to show what is put on the board. As
     /// an heir it takes nothing back before [`Self::take_on`]: the owner before it may go on.
+    /// `guarded` runs what is done on its thread.
     ///
     /// # Errors
     ///
@@ -95,6 +96,7 @@ impl Publisher {
         lock: LockPlace,
         imprint: Imprint,
         is_heir: bool,
+        guarded: impl FnOnce(Box<dyn FnOnce()>) + Send + 'static,
     ) -> io::Result<(Self, Board)> {
         let place = Place {
             dirs: dirs.clone(),
@@ -116,7 +118,7 @@ impl Publisher {
         publisher.thread = Some(
             thread::Builder::new()
                 .name("publisher".to_owned())
-                .spawn(move || writer.keep(&latest))?,
+                .spawn(move || guarded(Box::new(move || writer.keep(&latest))))?,
         );
         Ok((publisher, board))
     }

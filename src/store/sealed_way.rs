@@ -70,7 +70,6 @@ impl From<&Metadata> for FileStamp {
 /// A session that the record leads back to, and that is as it was sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedSession {
-    /// Its id.
     pub session_id: SessionId,
     /// Its file.
     pub path: PathBuf,

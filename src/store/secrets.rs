@@ -9,7 +9,6 @@ use ctxrelay_core::hex::hex;
 
 use super::dirs::{ProjectDirs, open_private, write_private};
 
-/// Which secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Secret {
     /// `state/claude-token`: Claude's bridge, hooks and doorbell.

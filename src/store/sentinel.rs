@@ -20,7 +20,6 @@ pub struct Killed {
     pub killed_at: i64,
     /// What was ended; always one project's daemon.
     pub scope: String,
-    /// Which one.
     pub instance_id: String,
     /// Where.
     pub project_root: PathBuf,

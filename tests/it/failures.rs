@@ -189,6 +189,29 @@ fn a_panic_of_who_follows_the_codex_adapter_ends_the_daemon_with_1() {
     expect_failed(&project, daemon, "adapter_failed", "panic_on_order.rs");
 }
 
+#[test]
+fn a_daemon_whose_doors_or_watch_panicked_ends_with_1_and_is_not_left_deaf() {
+    for line in [
+        "a client of the control port comes",
+        "a client of the operator's socket comes",
+        "looking at the project's files",
+    ] {
+        let project = Project::new();
+        let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
+        daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
+        let mut socket = come_in(&project);
+        note(&mut socket, "acknowledged").unwrap();
+        order_panic(&project, line);
+        // Comes in by both doors, and touches what is watched.
+        let _ = project.run(["status", "--json"]);
+        let _ = project.run(["coordinator", "codex", "--json"]);
+        std::fs::write(project.state().join("config.json"), "{}").unwrap();
+        was_ordered(&project);
+        expect_failed(&project, daemon, "service_failed", "panic_on_order.rs");
+        assert!(notes(&project).contains(&"acknowledged".to_owned()));
+    }
+}
+
 fn notices(project: &Project) -> String {
     let status = project.run(["status", "--json"]).expect_success().json();
     assert_eq!(status["running"], true);

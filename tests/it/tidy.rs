@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use self::needs::{calls, imports, large_cycles};
 
@@ -327,8 +327,55 @@ fn no_cycle_of_imports_in_the_daemon_is_larger_than_a_pair() {
 /// (`LaterInputs`, `Recorder`, `HeldEffects`), an event or a continuation.
 #[test]
 fn no_cycle_of_flows_in_the_daemon_is_larger_than_a_pair() {
-    let cycles = large_cycles(&calls("Daemon", &files_of_the_daemon()));
+    let files = files_of_the_daemon();
+    let mut needs = calls("Daemon", &files);
+    let cycles = large_cycles(&needs);
     assert!(cycles.is_empty(), "these flows are one: {cycles:#?}");
+    // Nor by what one calls and another imports.
+    for (name, imported) in imports("daemon", &files) {
+        needs.entry(name).or_default().extend(imported);
+    }
+    let cycles = large_cycles(&needs);
+    assert!(cycles.is_empty(), "these files are one: {cycles:#?}");
+}
+
+/// A crate that names files outside of its folder cannot be packaged.
+#[test]
+fn what_a_crate_includes_lies_in_its_folder() {
+    // Only tests read it.
+    let of_tests = Path::new("src/core/redact/secret_samples.rs");
+    for (crate_folder, code) in [
+        ("ui", "ui/src"),
+        ("src/core", "src/core"),
+        ("src/store", "src/store"),
+    ] {
+        let mut count = 0;
+        for source in sources(code) {
+            let path = source.path.strip_prefix(root()).unwrap();
+            if path == of_tests {
+                continue;
+            }
+            for (at, _) in source.text.match_indices("include_") {
+                let Some(named) = source.text[at..].split('"').nth(1) else {
+                    continue;
+                };
+                let mut included = path.parent().unwrap().to_path_buf();
+                for part in Path::new(named).components() {
+                    match part {
+                        Component::ParentDir => assert!(included.pop(), "{named}"),
+                        part => included.push(part),
+                    }
+                }
+                assert!(
+                    included.starts_with(crate_folder) && root().join(&included).is_file(),
+                    "{} includes {named}",
+                    path.display()
+                );
+                count += 1;
+            }
+        }
+        assert!(count > 0 || crate_folder == "src/core", "{crate_folder}");
+    }
 }
 
 /// Where a continuation is called: by the loop, by what follows the recorder, and by what takes the

@@ -71,7 +71,6 @@ pub enum NoteTag {
     Blocker,
     /// What is to be reached.
     Goal,
-    /// How.
     Plan,
     /// What comes next.
     NextStep,
@@ -115,7 +114,6 @@ pub enum Effect {
     Notify {
         /// A harmless sentence.
         text: String,
-        /// How.
         by: NotificationSettings,
     },
     /// Leave.
@@ -124,7 +122,6 @@ pub enum Effect {
     LookAtTree,
     /// The operator approves a finality proposal.
     Approve {
-        /// Which.
         proposal_id: String,
         /// The work tree that the operator saw and approves although it is not the proposed one.
         stale_tree: Option<String>,
@@ -149,7 +146,6 @@ pub enum Effect {
     StopGates,
     /// The operator rejects a finality proposal.
     Reject {
-        /// Which.
         proposal_id: String,
         /// Why; never empty.
         reason: String,
@@ -222,46 +218,27 @@ pub enum Effect {
     },
     /// The operator does something about an agent that is silent, at its usage limit, or nearly
     /// full.
-    Attend {
-        /// Which.
-        agent: Agent,
-        /// What.
-        act: Attend,
-    },
+    Attend { agent: Agent, act: Attend },
     /// Give the full text of this entry by [`crate::Msg::EntryText`].
-    OpenEntry {
-        /// Which.
-        place: EntryPlace,
-    },
+    OpenEntry { place: EntryPlace },
     /// Give the thread that this entry belongs to by [`crate::Msg::Thread`].
-    OpenThread {
-        /// Which.
-        place: EntryPlace,
-    },
+    OpenThread { place: EntryPlace },
     /// Give what this agent is at by [`crate::Msg::Work`].
     ReadWork {
-        /// Which.
         agent: Agent,
         /// With what happened in its work, which takes reading the record.
         with_log: bool,
     },
     /// Give what the project's files tell this agent by [`crate::Msg::Rules`].
-    ReadRules {
-        /// Which.
-        agent: Agent,
-    },
+    ReadRules { agent: Agent },
     /// Give where the work stands, and how it goes on, by [`crate::Msg::Recovery`].
     ReadRecovery,
     /// Give the tasks that can travel, by [`crate::Msg::Capsules`].
     ReadCapsules,
     /// Give one of them, by [`crate::Msg::Capsule`].
-    ReadCapsule {
-        /// Which.
-        id: String,
-    },
+    ReadCapsule { id: String },
     /// Write this task's capsule into a file; nothing leaves the machine.
     ExportCapsule {
-        /// Which.
         id: String,
         /// A file that is not there yet, from the project's folder.
         file: String,
@@ -269,13 +246,9 @@ pub enum Effect {
         along: CapsuleAlong,
     },
     /// Look for what was said before about the same as a task, and give it by [`crate::Msg::Alike`].
-    FindAlike {
-        /// Which.
-        id: String,
-    },
+    FindAlike { id: String },
     /// Hand this task to an agent, as a handoff of the operator's. Asked before.
     HandCapsule {
-        /// Which.
         id: String,
         /// To whom.
         to: Agent,
@@ -284,7 +257,6 @@ pub enum Effect {
     },
     /// The person edited what is said of a task: each change is an entry of theirs.
     EditCapsule {
-        /// Which.
         id: String,
         /// As [`crate::model::CapsuleView::draft`].
         before: String,
@@ -293,19 +265,14 @@ pub enum Effect {
     },
     /// The task is over.
     CloseCapsule {
-        /// Which.
         id: String,
         /// What came of it.
         outcome: Option<String>,
     },
     /// Give what this review finding says, beside its file, by [`crate::Msg::Finding`].
-    ReadFinding {
-        /// Which.
-        id: String,
-    },
+    ReadFinding { id: String },
     /// The operator says that a review finding is dealt with. Asked how before.
     ResolveFinding {
-        /// Which.
         id: String,
         /// How, if they say so.
         how: Option<String>,
@@ -315,7 +282,6 @@ pub enum Effect {
     ImportReview,
     /// The operator does not count a review finding. Asked for a reason before.
     DismissFinding {
-        /// Which.
         id: String,
         /// Why; never empty.
         reason: String,

@@ -74,7 +74,6 @@ impl KeyContext {
         Self::Input,
     ];
 
-    /// The panes'.
     pub const PANES: [Self; 5] = [
         Self::Agents,
         Self::Timeline,

@@ -57,21 +57,18 @@ pub enum Msg {
     },
     /// What a task's capsule says, asked for by [`crate::Effect::ReadCapsule`].
     Capsule {
-        /// Which.
         id: String,
         /// It, or why it cannot be read.
         read: Result<Box<CapsuleView>, String>,
     },
     /// A task was written into a file, asked for by [`crate::Effect::ExportCapsule`].
     Exported {
-        /// Which.
         id: String,
         /// The file, its digest, and what went along or did not; some of it hostile.
         lines: Vec<String>,
     },
     /// What a review finding says, asked for by [`crate::Effect::ReadFinding`].
     Finding {
-        /// Which.
         id: String,
         /// It, or why it cannot be read.
         read: Result<Box<FindingView>, String>,

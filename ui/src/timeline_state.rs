@@ -21,7 +21,6 @@ struct Asked {
     go: TimelineGo,
 }
 
-/// The state of the timeline.
 #[derive(Debug, Clone)]
 pub(crate) struct TimelineState {
     pub(crate) list: ListState,

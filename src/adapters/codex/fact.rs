@@ -79,7 +79,6 @@ pub enum CodexFact {
     TurnCompleted {
         thread_id: ThreadId,
         turn_id: TurnId,
-        /// How.
         status: TurnStatus,
         /// The last agent message whose phase is `final_answer` or unknown.
         final_answer: Option<String>,
@@ -166,7 +165,6 @@ pub enum CodexFact {
     CommandEnded { item_id: String },
     /// The turn of the visible thread did something that is worth a line to who looks.
     TurnDid {
-        /// What.
         act: LiveAct,
         /// In its words, at most [`COMMAND_CHARS_MAX`] characters; with secrets.
         text: String,

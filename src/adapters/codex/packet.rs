@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::id::{EntryId, ThreadId};
 
-/// One packet in one thread.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct PacketInThread {
     pub(super) id: EntryId,

@@ -47,7 +47,6 @@ pub enum CodexRequest {
     /// Answer what Codex asks the person, because the operator says so.
     AnswerApproval {
         request_id: String,
-        /// One of its choices.
         choice: String,
         /// It was sent, or a sentence. What came of it is told by
         /// [`CodexFact::ApprovalResolved`](super::fact::CodexFact::ApprovalResolved).

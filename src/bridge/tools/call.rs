@@ -14,7 +14,6 @@ use crate::core::delivery::DeliveryWay;
 use crate::core::id::ThreadId;
 use crate::wire::control::{Command, IdsParams, Refusal, RefusalCode, Reply};
 
-/// One call.
 #[derive(Debug)]
 pub(in crate::bridge) struct ToolCall {
     /// The agent that calls.

@@ -13,9 +13,7 @@ use crate::word::words;
 words! {
     /// Who said it.
     pub enum StatementAuthor {
-        /// Claude.
         Claude = "claude",
-        /// Codex.
         Codex = "codex",
         /// The operator.
         Human = "human",
@@ -39,7 +37,6 @@ impl From<&Party> for StatementAuthor {
 /// Something that was said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CapsuleStatement {
-    /// What.
     pub text: String,
     /// By whom.
     #[schemars(with = "String")]

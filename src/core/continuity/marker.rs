@@ -18,7 +18,6 @@ const PREFIXES: [&str; 2] = ["ctxrelay:", "relay:"];
 /// What a marker says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextMarker {
-    /// Of what.
     pub kind: NoteKind,
     /// Its text; of `done` it may be empty.
     pub text: String,

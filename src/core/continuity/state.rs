@@ -41,7 +41,6 @@ const PATH_CHARS_MAX: usize = 400;
 pub struct ContinuityState {
     /// What is to be reached.
     pub objective: Option<StatedText>,
-    /// How.
     pub plan: Option<StatedText>,
     /// What is taken to be the cause.
     pub hypothesis: Option<StatedText>,
@@ -111,7 +110,6 @@ pub struct RulesSeen {
     pub changed: ChangedRules,
 }
 
-/// A compaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionSeen {

@@ -80,7 +80,6 @@ pub struct StatedText {
     pub at_ms: i64,
     /// Who said it.
     pub by: Party,
-    /// How.
     pub tag: StateTag,
     /// In which turn of the agent.
     pub turn: u64,

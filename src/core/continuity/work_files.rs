@@ -41,7 +41,6 @@ pub type WorkFiles = Vec<(String, String)>;
 pub struct WorkFolder {
     /// The runtime session.
     pub pair: RuntimeSession,
-    /// Whose.
     pub agent: Agent,
     pub files: WorkFiles,
 }

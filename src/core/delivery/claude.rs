@@ -111,7 +111,6 @@ pub enum ClaudeStep {
     Over,
     /// The record has to say so.
     Record {
-        /// What.
         change: ClaudeChange,
         /// It has just come.
         has_come: bool,

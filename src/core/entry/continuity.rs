@@ -11,7 +11,6 @@ use crate::word::words;
 /// A fact about how an agent keeps the thread of its work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContinuityRecord {
-    /// Whose.
     pub agent: Agent,
     pub fact: ContinuityFact,
 }
@@ -92,7 +91,6 @@ pub struct Inference {
 /// One value that a model took from an agent's words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InferredValue {
-    /// Of what.
     pub kind: NoteKind,
     pub text: String,
 }

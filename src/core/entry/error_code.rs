@@ -58,6 +58,8 @@ words! {
         QueuePutBack = "queue_put_back",
         /// The queue's writer failed, and the daemon with it.
         QueueWriterGone = "queue_writer_gone",
+        /// What takes connections, watches or shows the daemon failed, and the daemon with it.
+        ServiceFailed = "service_failed",
         /// The last line was torn by a crash.
         TornTail = "torn_tail",
         /// What the operator trusted could not be kept.
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
 
     /// As they stand in the record, in the order of [`ErrorCode::ALL`].
-    const TEXTS: [&str; 33] = [
+    const TEXTS: [&str; 34] = [
         "adapter_failed",
         "blob_altered",
         "blob_missing",
@@ -106,6 +108,7 @@ mod tests {
         "proxy_refused",
         "queue_put_back",
         "queue_writer_gone",
+        "service_failed",
         "torn_tail",
         "trust_not_kept",
         "turn_silent",

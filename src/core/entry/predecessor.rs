@@ -8,7 +8,6 @@ use crate::id::SessionId;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Predecessor {
-    /// Its session id.
     pub session_id: SessionId,
     /// How many lines it had.
     pub entries: u64,
@@ -27,7 +26,6 @@ pub struct Predecessor {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SealedSession {
-    /// Its session id.
     pub session_id: SessionId,
     /// The hash of its last entry.
     pub head: String,

@@ -38,9 +38,7 @@ words! {
 /// A step in the life of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRecord {
-    /// The task.
     pub task: CapsuleId,
-    /// The step.
     pub step: TaskStep,
     /// The handoff that it began with.
     pub handoff: Option<EntryId>,

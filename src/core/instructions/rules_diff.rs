@@ -17,7 +17,6 @@ pub type RuleTexts = BTreeMap<FileName, String>;
 /// A file whose rules differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RulesDiff {
-    /// Which.
     pub file: FileName,
     /// The lines that went, with `-`, and those that came, with `+`; its beginning.
     pub lines: String,

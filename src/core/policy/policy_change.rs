@@ -16,20 +16,13 @@ use crate::agent::Agent;
 )]
 pub enum PolicyChange {
     /// Who alone writes to git; `None`: whoever wants to.
-    Coordinator {
-        /// Who.
-        to: Option<Coordinator>,
-    },
+    Coordinator { to: Option<Coordinator> },
     /// The switch with which nobody's tools change anything.
     ReadOnly { on: bool },
     /// Who says that work is done.
-    SignOff {
-        /// Who.
-        mode: SignOffMode,
-    },
+    SignOff { mode: SignOffMode },
     /// What a permission comes to.
     Permission {
-        /// Which.
         permission: Permission,
         /// For one agent; `None`: for both, where there is nothing of its own.
         agent: Option<Agent>,

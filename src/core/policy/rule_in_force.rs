@@ -24,7 +24,6 @@ pub struct RuleInForce {
     pub rule: String,
     /// Whom it restricts.
     pub agent: Agent,
-    /// What it comes to.
     pub comes_to: PermissionRule,
     /// Something keeps the agent from what the rule is against. Else the rule is ADVISORY.
     pub enforced: bool,

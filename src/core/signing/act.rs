@@ -58,7 +58,6 @@ impl OperatorAct {
 /// What an act carries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActSignature {
-    /// Whose it is.
     pub signer: Signer,
     /// The hash on the line of the act before.
     pub head: String,
@@ -67,7 +66,6 @@ pub struct ActSignature {
     /// The work tree, where there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tree: String,
-    /// How.
     pub verdict: String,
     /// The signature of the [`ActStatement`], in hex.
     pub value: String,

@@ -53,7 +53,6 @@ impl SigningNotice {
     }
 }
 
-/// How signing changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum SigningChange {

@@ -12,7 +12,6 @@ use crate::hex::{hex, unhex};
 /// Bytes of a public key.
 pub const KEY_BYTES: usize = 32;
 
-/// Bytes of a signature.
 pub const SIGNATURE_BYTES: usize = 64;
 
 /// An Ed25519 public key as 64 hex digits, or a person's SSH key as `ssh:` with the hex digits of its

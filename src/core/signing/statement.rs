@@ -68,7 +68,6 @@ pub struct ActStatement<'a> {
     pub subject: &'a str,
     /// The work tree, where there is one ([`WorkTree::pin`](crate::entry::WorkTree::pin)).
     pub tree: &'a str,
-    /// How.
     pub verdict: &'a str,
 }
 

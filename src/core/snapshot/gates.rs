@@ -45,7 +45,6 @@ pub struct GateSnapshot {
     pub at_ms: i64,
     /// What it came to.
     pub status: ArtifactStatus,
-    /// How.
     pub run: GateRun,
     /// The same command came to something else on the same tree before.
     pub flaky: bool,

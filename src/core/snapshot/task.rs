@@ -21,11 +21,9 @@ pub const IMPORTED_MAX: usize = 256;
 /// How many statements of a kind, files, handoffs and claims a task keeps: the latest ones.
 pub const TASK_ITEMS_MAX: usize = 50;
 
-/// A task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskSnapshot {
-    /// Its id.
     pub id: CapsuleId,
     /// Its title, one line.
     pub title: String,
@@ -96,11 +94,9 @@ pub struct TaskEnd {
     pub outcome: Option<String>,
 }
 
-/// A handoff of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskHandoff {
-    /// Its id.
     pub id: EntryId,
     /// Who handed over.
     pub from: Party,
@@ -112,7 +108,6 @@ pub struct TaskHandoff {
     pub is_answered: bool,
 }
 
-/// A file of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskFile {

@@ -116,7 +116,6 @@ pub struct Hello {
     /// The client's version, for the log.
     #[serde(default)]
     pub version: String,
-    /// Who it is.
     pub role: Role,
     /// Its process.
     pub pid: u32,

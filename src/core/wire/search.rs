@@ -69,7 +69,6 @@ pub struct SealedPage {
 pub struct SearchHit {
     /// Its place in the ledger.
     pub seq: u64,
-    /// Its id.
     pub id: EntryId,
     /// Its session, where several were searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,7 +132,6 @@ impl FoundIn {
 pub struct FoundHit {
     /// Where.
     pub kind: FoundIn,
-    /// What.
     #[serde(flatten)]
     pub hit: SearchHit,
     /// How a capsule stands to the work tree of now.
@@ -182,7 +180,6 @@ pub struct RebuildParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct IndexReport {
-    /// The session.
     pub session_id: Option<SessionId>,
     /// The last entry in the search index.
     pub indexed_to: u64,

@@ -29,7 +29,6 @@ pub struct Status {
     /// It answers. One that runs and does not has the project's lock, and nothing else is known.
     #[serde(default)]
     pub answers: bool,
-    /// Its version.
     pub version: String,
     /// Its control protocol.
     pub protocol: u32,
@@ -39,13 +38,11 @@ pub struct Status {
     pub started_at: Option<i64>,
     /// The project's instance.
     pub instance_id: String,
-    /// The project.
     pub project_root: String,
     /// Its plumbing.
     pub state_dir: String,
     /// A prefix of the SHA-256 of the daemon's identity, never the secret.
     pub daemon_identity: Option<String>,
-    /// The control port.
     pub control_port: Option<u16>,
     /// The app-server's port; `None` while none runs.
     pub codex_port: Option<u16>,
@@ -55,11 +52,9 @@ pub struct Status {
     pub session_id: Option<SessionId>,
     /// The record.
     pub ledger: LedgerStatus,
-    /// The agents.
     pub agents: AgentsStatus,
     /// The outbox.
     pub queue: QueueStatus,
-    /// Handoffs.
     pub handoffs: HandoffsStatus,
     /// The task lanes.
     pub tasks: TasksStatus,
@@ -71,9 +66,7 @@ pub struct Status {
     pub gates: GatesStatus,
     /// Approvals that wait.
     pub approvals: ApprovalsStatus,
-    /// Policy.
     pub policy: PolicyStatus,
-    /// Autonomy.
     pub autonomy: AutonomyStatus,
     /// Sentences that a person should read; empty when all is well.
     pub notices: Vec<String>,
@@ -131,7 +124,6 @@ impl Default for ChainState {
 pub struct HeadStatus {
     /// Its place.
     pub seq: u64,
-    /// Its hash.
     pub hash: String,
 }
 
@@ -157,7 +149,6 @@ pub struct LaneStatus {
     pub ambiguous: u64,
 }
 
-/// Handoffs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct HandoffsStatus {
     /// Not answered.
@@ -224,7 +215,6 @@ pub struct GatesStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GateRunning {
-    /// Its name.
     pub name: String,
     /// Since when, ms since the epoch.
     pub since: i64,
@@ -238,7 +228,6 @@ pub struct GateRunning {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DecidedStatus {
-    /// The proposal.
     pub proposal_id: EntryId,
     /// `approved` or `rejected`.
     pub verdict: String,
@@ -271,14 +260,12 @@ impl FinalityStatus {
     }
 }
 
-/// Approvals.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct ApprovalsStatus {
     /// That wait.
     pub pending: u64,
 }
 
-/// Policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyStatus {
@@ -294,7 +281,6 @@ pub struct PolicyStatus {
     pub rules: Vec<RuleInForce>,
 }
 
-/// Autonomy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct AutonomyStatus {
     /// Never by itself in this version.

@@ -184,7 +184,6 @@ pub struct WindowPage {
     pub marks: Vec<RecordMark>,
 }
 
-/// One row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WindowRow {
@@ -196,16 +195,13 @@ pub enum WindowRow {
     },
     /// Neighbouring rows of the machine, or findings of reviews.
     Machine {
-        /// Which.
         run: MachineRun,
         /// The text of the first news in it; empty without news.
         text: String,
     },
     /// Lines that could not be read.
     Bad {
-        /// The first one.
         first: u64,
-        /// The last one.
         last: u64,
         /// When the entry beside them was recorded, ms since the epoch.
         at_ms: i64,
@@ -264,7 +260,6 @@ impl WindowRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryStep {
-    /// What.
     pub record: DeliveryRecord,
     /// When, ms since the epoch.
     pub at_ms: i64,

@@ -1,4 +1,4 @@
-//! Does what the ladders say: a push through the bridge, a line of the doorbell, a row, an entry.
+//! What the ladders to Claude are told, and when they are told by themselves.
 
 use std::collections::BTreeSet;
 

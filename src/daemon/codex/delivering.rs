@@ -1,4 +1,4 @@
-//! Handing messages over as the lane decides, and asking what became of those of before.
+//! What the lane to Codex is told, and when it is told by itself.
 
 use tokio::time::Instant;
 

@@ -2,7 +2,6 @@
 
 use super::answers::told_of_decisions;
 use super::checks::check_length;
-use super::gates::not_green;
 use super::pending::not_pending;
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
@@ -246,4 +245,13 @@ fn check_tree(
         },
         "look at what changed; to approve it nonetheless, type the word that the card asks for",
     ))
+}
+
+/// Why nothing is approved while a required gate is not green on the tree of now.
+fn not_green(red: &[String]) -> Refusal {
+    Refusal::new(
+        RefusalCode::GatesNotGreen,
+        red.join("; "),
+        "run the gates: `g` on the card, or `ctxrelay gates run`; reject what does not pass",
+    )
 }

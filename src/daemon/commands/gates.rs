@@ -15,8 +15,8 @@ use crate::daemon::owners::Daemon;
 use crate::daemon::registering::tell_agents;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::signing::check_act;
+use crate::daemon::supervise::supervise;
 use crate::daemon::under_way::WorkBeside;
-use crate::daemon::work_lane::supervise;
 use crate::wire::config::Gate;
 use crate::wire::control::{
     GateReport, GatesReport, Recorded, Refusal, RefusalCode, ReleaseToSign, Reply, RunGatesParams,
@@ -384,13 +384,4 @@ fn on_tree(tree: Option<&WorkTree>, is_stale: bool) -> String {
             format!(" on tree {id}{stale}")
         }
     }
-}
-
-/// Why nothing is approved while a required gate is not green on the tree of now.
-pub(super) fn not_green(red: &[String]) -> Refusal {
-    Refusal::new(
-        RefusalCode::GatesNotGreen,
-        red.join("; "),
-        "run the gates: `g` on the card, or `ctxrelay gates run`; reject what does not pass",
-    )
 }

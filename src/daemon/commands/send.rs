@@ -24,8 +24,8 @@ use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{HandoffParams, Refusal, RefusalCode, Reply, SendParams, Sent};
 
-/// How long a sender waits for Codex's proof before it is told "queued" (`surface.md` of the
-/// tools: at most one second).
+/// How long a sender waits for Codex's proof before it is told "queued" (at most one
+/// second).
 const RECEIPT_WAIT: Duration = Duration::from_secs(1);
 
 impl Daemon {
@@ -186,7 +186,7 @@ impl Daemon {
                     }
                     Agent::Codex | Agent::Claude => answer(reply, Ok(Reply::Sent(sent))),
                 }
-                // The caller of this pumps: see `on_writer`.
+                // What is news to the lanes they are told behind this: see `recording`.
             }),
         );
     }

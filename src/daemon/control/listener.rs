@@ -100,6 +100,7 @@ impl Listener for Entrance {
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
+                    tracing::debug!("a client of the control port comes");
                     // Small frames both ways: waiting to fill a segment would cost each call
                     // 40 ms.
                     if let Err(error) = stream.set_nodelay(true) {

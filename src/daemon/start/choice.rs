@@ -1,9 +1,9 @@
 //! [`SessionChoice`]: which session a daemon begins with.
 
-use super::{StartError, rand_u32};
+use super::StartError;
 use crate::core::alarm::Alarm;
 use crate::core::id::SessionId;
-use crate::daemon::clock::now_ms;
+use crate::daemon::clock::{now_ms, rand_u32};
 use crate::store::dirs::{ProjectDirs, exists};
 use crate::store::head::Kept;
 use crate::store::session;

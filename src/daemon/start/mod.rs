@@ -34,8 +34,3 @@ pub(super) use self::first_words::adopt;
 #[cfg(test)]
 pub(super) use self::ready::{Ground, Ready};
 pub use super::start_error::StartError;
-
-/// Enough to tell sessions of one millisecond apart.
-pub(super) fn rand_u32() -> u32 {
-    uuid::Uuid::new_v4().as_fields().0
-}

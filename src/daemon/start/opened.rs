@@ -45,7 +45,7 @@ pub(in crate::daemon) struct Opened {
     /// Set once the project's folder is not where it was.
     disowned: Arc<AtomicBool>,
     first_words: FirstWords,
-    channel: Channel,
+    pub(super) channel: Channel,
     pub(super) claimed: Claimed,
 }
 

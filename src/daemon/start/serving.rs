@@ -30,9 +30,9 @@ use crate::daemon::operator;
 use crate::daemon::owners::Daemon;
 use crate::daemon::registering::tell_agents;
 use crate::daemon::running::Running;
+use crate::daemon::supervise::{supervise, supervised, supervised_thread};
 use crate::daemon::takeover::{Endpoints, Takeover};
 use crate::daemon::tamper::OwnerWatch;
-use crate::daemon::work_lane::supervise;
 use crate::store::owner::OwnerLock;
 use crate::store::published::Published;
 use crate::store::publisher::{Board, Imprint, Publisher};
@@ -91,7 +91,9 @@ impl Bound {
             .lock
             .place()
             .and_then(|lock| {
-                Publisher::start(&claimed.builder.dirs, lock, imprint, self.left.is_some())
+                let (dirs, events) = (&claimed.builder.dirs, self.opened.channel.weak());
+                let guarded = move |work| supervised_thread(&events, work);
+                Publisher::start(dirs, lock, imprint, self.left.is_some(), guarded)
             })
             .map_err(|source| claimed.builder.state_failed(source))
     }
@@ -157,26 +159,19 @@ impl Ready {
             endpoints,
             lock,
         };
+        let events = channel.weak();
         let LoopTask {
             task,
             takeover,
             serving,
             stop,
         } = LoopTask::spawn(daemon, channel, held, builder.detached, stop);
-        serving.spawn(listener::serve(
-            control,
-            handle.clone(),
-            guard,
-            mcp(handle.clone()).await,
-            stop.clone(),
-        ));
-        serving.spawn(operator::serve(
-            operator,
-            handle.clone(),
-            builder.user_dirs.registry,
-            refusals,
-            stop,
-        ));
+        let mcp = mcp(handle.clone()).await;
+        let control = listener::serve(control, handle.clone(), guard, mcp, stop.clone());
+        let registry = builder.user_dirs.registry;
+        let operator = operator::serve(operator, handle.clone(), registry, refusals, stop);
+        serving.spawn(supervised(events.clone(), Event::ServiceFailed, control));
+        serving.spawn(supervised(events, Event::ServiceFailed, operator));
         Running {
             handle,
             published,

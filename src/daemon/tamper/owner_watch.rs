@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 
 use super::fact::WatchFact;
 use crate::daemon::event::Event;
+use crate::daemon::supervise::supervised_thread;
 use crate::store::dirs::ProjectDirs;
 use crate::store::disk_space::DiskSpace;
 use crate::store::owner::{LockPlace, LockState};
@@ -52,14 +53,16 @@ impl OwnerWatch {
                         drop(events.blocking_send(Event::Watch(fact)));
                     }
                 };
-                while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                    match place.look(&dirs) {
-                        LockState::Held if space.measure() => say(WatchFact::Space),
-                        LockState::Held => {}
-                        LockState::LockLost => return say(WatchFact::LockLost),
-                        LockState::FolderLost => return say(WatchFact::FolderLost),
+                supervised_thread(&events, || {
+                    while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                        match place.look(&dirs) {
+                            LockState::Held if space.measure() => say(WatchFact::Space),
+                            LockState::Held => {}
+                            LockState::LockLost => return say(WatchFact::LockLost),
+                            LockState::FolderLost => return say(WatchFact::FolderLost),
+                        }
                     }
-                }
+                });
             })?;
         Ok(Self { _end: end })
     }

@@ -16,6 +16,7 @@ use super::fact::{FileVerdict, Touch, WatchFact};
 use super::inspect::LedgerLook;
 use crate::core::id::SessionId;
 use crate::daemon::event::Event;
+use crate::daemon::supervise::supervised_thread;
 use crate::store::config;
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::head;
@@ -133,7 +134,10 @@ impl TamperWatch {
         let watcher = Watcher::new(watched, Arc::clone(&desk), events);
         thread::Builder::new()
             .name("watcher".to_owned())
-            .spawn(move || watcher.run(&waking))?;
+            .spawn(move || {
+                let events = watcher.events.clone();
+                supervised_thread(&events, || watcher.run(&waking));
+            })?;
         Ok(Self { desk })
     }
 
@@ -240,6 +244,7 @@ impl Watcher {
                 signs |= events::ALL;
             }
             self.due = None;
+            tracing::debug!("looking at the project's files");
             self.look_at(signs);
         }
     }

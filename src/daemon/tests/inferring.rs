@@ -10,8 +10,8 @@ use crate::core::entry::EntryKind;
 use crate::core::id::{RuntimeSession, ThreadId, TurnId};
 use crate::daemon::event::Event;
 use crate::daemon::inferences::Question;
+use crate::daemon::supervise::supervise;
 use crate::daemon::under_way::WorkBeside;
-use crate::daemon::work_lane::supervise;
 use crate::store::testing::Place;
 use crate::wire::config::read;
 

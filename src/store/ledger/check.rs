@@ -64,7 +64,6 @@ impl Reason {
     }
 }
 
-/// What a line is.
 #[derive(Debug)]
 pub(super) enum LineVerdict {
     /// An entry of the record, be it one whose link is broken.

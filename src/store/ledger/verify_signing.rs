@@ -61,11 +61,9 @@ pub enum SignedWhat {
     },
     /// Another act.
     Act {
-        /// Which.
         act: OperatorAct,
         /// What it was done to.
         subject: String,
-        /// How.
         verdict: String,
     },
     /// The session goes on from one that the key ended.

@@ -37,7 +37,7 @@ fn paths(dirs: &ProjectDirs) -> [PathBuf; 5] {
 
 fn start(place: &testing::Place, lock: &OwnerLock, is_heir: bool) -> (Publisher, Board) {
     let at = lock.place().unwrap();
-    Publisher::start(&place.dirs, at, imprint(4711), is_heir).unwrap()
+    Publisher::start(&place.dirs, at, imprint(4711), is_heir, |work| work()).unwrap()
 }
 
 fn json(path: &Path) -> Value {
@@ -241,5 +241,5 @@ fn links_in_the_way_are_replaced_and_not_followed() {
     drop(publisher);
     fs::create_dir(&ports).unwrap();
     let at = lock.place().unwrap();
-    assert!(Publisher::start(&place.dirs, at, imprint(1), false).is_err());
+    assert!(Publisher::start(&place.dirs, at, imprint(1), false, |work| work()).is_err());
 }

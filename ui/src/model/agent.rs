@@ -8,7 +8,6 @@ use super::live_turn::TurnView;
 pub enum Agent {
     /// Claude Code.
     Claude,
-    /// Codex.
     Codex,
 }
 
@@ -44,7 +43,6 @@ impl Agent {
 /// Who wrote something, or for whom it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Party {
-    /// An agent.
     Agent(Agent),
     /// The operator at the keyboard.
     Human,
@@ -159,7 +157,6 @@ pub struct RunningCommand {
 /// One agent, as the Agents pane shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentCard {
-    /// Which one.
     pub agent: Agent,
     /// What it does.
     pub state: AgentState,

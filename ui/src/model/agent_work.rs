@@ -69,7 +69,6 @@ pub enum WorkLog {
 /// What an agent is at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkView {
-    /// Whose.
     pub agent: Agent,
     /// How it keeps the thread, a sentence each.
     pub about: Vec<String>,

@@ -24,7 +24,6 @@ pub enum Chip {
     You,
     /// What went well.
     Done,
-    /// What failed.
     Failed,
     /// What waits for somebody.
     Waits,
@@ -39,7 +38,6 @@ pub enum Chip {
 /// Chips of one sort: one of them is enough, while each sort has to be met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChipSort {
-    /// What it is.
     Kind,
     /// Who has to do with it.
     Party,

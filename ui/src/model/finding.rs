@@ -94,7 +94,6 @@ pub struct FindingRow {
 /// A finding that was opened. Its texts are somebody else's; hostile.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FindingView {
-    /// Which.
     pub id: String,
     /// What it says.
     pub text: String,

@@ -93,7 +93,6 @@ pub struct FoundRow {
     pub session: Option<String>,
     /// When, ms since the epoch.
     pub at_ms: i64,
-    /// Who.
     pub from: Party,
     /// For whom.
     pub to: Option<Party>,

@@ -115,10 +115,8 @@ pub struct ChangedChecksRow {
     pub note: String,
 }
 
-/// One card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxCard {
-    /// What it is.
     pub kind: InboxKind,
     /// Id of the proposal or request; comes back in the effects.
     pub id: String,

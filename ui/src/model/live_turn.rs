@@ -18,7 +18,6 @@ pub enum TurnAct {
 pub struct TurnLine {
     /// When, ms since the epoch.
     pub at_ms: i64,
-    /// What.
     pub act: TurnAct,
     /// In its words, or the beginning of them; hostile.
     pub text: String,

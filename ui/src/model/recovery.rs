@@ -31,7 +31,6 @@ pub struct RecoveryPart {
 /// How an agent goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentRecovery {
-    /// Which.
     pub agent: Agent,
     /// The command line that takes its conversation up again.
     pub command: String,

@@ -95,7 +95,6 @@ pub struct EntryPlace {
 /// Neighbouring lines of the record that could not be read as entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadLines {
-    /// The first one.
     pub first: u64,
     /// The last one; the same where it is one line only.
     pub last: u64,
@@ -130,7 +129,6 @@ pub struct Field {
     pub text: String,
 }
 
-/// One row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimelineRow {
     /// Line of the session's record, which in its chained part is the `seq`; identifies the row.
@@ -139,7 +137,6 @@ pub struct TimelineRow {
     pub id: String,
     /// When, ms since the epoch.
     pub at_ms: i64,
-    /// Who.
     pub from: Party,
     /// For whom.
     pub to: Option<Party>,

@@ -20,7 +20,6 @@ const ROOMY: usize = 72;
 type Keys = Vec<(Action, &'static str)>;
 
 impl CardSheet {
-    /// What is asked.
     pub(super) fn asked(
         &self,
         deck: &Deck,

@@ -159,7 +159,6 @@ pub(crate) enum FindingRuling {
     Dismiss,
 }
 
-/// One finding.
 #[derive(Debug, Clone)]
 pub(crate) struct FindingSheet {
     pub(crate) id: String,

@@ -4,43 +4,40 @@
 pub const BUILTIN: &[(&str, &str)] = &[
     (
         "default-dark",
-        include_str!("../../../themes/default-dark.toml"),
+        include_str!("../../themes/default-dark.toml"),
     ),
     (
         "default-light",
-        include_str!("../../../themes/default-light.toml"),
+        include_str!("../../themes/default-light.toml"),
     ),
     (
         "high-contrast",
-        include_str!("../../../themes/high-contrast.toml"),
+        include_str!("../../themes/high-contrast.toml"),
     ),
-    ("mono", include_str!("../../../themes/mono.toml")),
+    ("mono", include_str!("../../themes/mono.toml")),
     (
         "catppuccin-mocha",
-        include_str!("../../../themes/catppuccin-mocha.toml"),
+        include_str!("../../themes/catppuccin-mocha.toml"),
     ),
     (
         "catppuccin-latte",
-        include_str!("../../../themes/catppuccin-latte.toml"),
+        include_str!("../../themes/catppuccin-latte.toml"),
     ),
     (
         "gruvbox-dark",
-        include_str!("../../../themes/gruvbox-dark.toml"),
+        include_str!("../../themes/gruvbox-dark.toml"),
     ),
-    ("nord", include_str!("../../../themes/nord.toml")),
-    ("rose-pine", include_str!("../../../themes/rose-pine.toml")),
+    ("nord", include_str!("../../themes/nord.toml")),
+    ("rose-pine", include_str!("../../themes/rose-pine.toml")),
     (
         "solarized-dark",
-        include_str!("../../../themes/solarized-dark.toml"),
+        include_str!("../../themes/solarized-dark.toml"),
     ),
     (
         "solarized-light",
-        include_str!("../../../themes/solarized-light.toml"),
+        include_str!("../../themes/solarized-light.toml"),
     ),
-    (
-        "tokyo-night",
-        include_str!("../../../themes/tokyo-night.toml"),
-    ),
+    ("tokyo-night", include_str!("../../themes/tokyo-night.toml")),
 ];
 
 /// The text of a built-in theme.

@@ -16,7 +16,6 @@ const INHERIT_MAX: usize = 8;
 pub(super) enum Paint {
     /// The terminal's own.
     Own,
-    /// This one.
     Rgb {
         rgb: [u8; 3],
         /// The theme's choice among the fixed 256.

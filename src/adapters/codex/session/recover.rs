@@ -26,7 +26,6 @@ const TURNS_PAGE: u32 = 5;
 /// connection was lost, so it is not far back.
 const HISTORY_PAGES_MAX: usize = 20;
 
-/// Pages of the queue.
 const QUEUE_PAGES_MAX: usize = 20;
 
 /// A turn with a message that was looked for.

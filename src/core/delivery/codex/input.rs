@@ -115,7 +115,6 @@ pub enum CodexInput {
         /// The app-server's life.
         life: u64,
         turn: TurnId,
-        /// How.
         status: TurnStatus,
         /// Our messages in it, in order.
         ids: Vec<EntryId>,
@@ -139,7 +138,6 @@ pub enum CodexInput {
         id: EntryId,
         /// The attempt that it is about; `None` where the adapter knows only the message.
         attempt: Option<AttemptId>,
-        /// What.
         answer: AdapterAnswer,
     },
     /// Somebody wants Codex now: no rest.

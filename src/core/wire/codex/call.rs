@@ -11,7 +11,6 @@ use crate::wire::status::HookReview;
 
 /// A request with its answer.
 pub trait Call: Serialize {
-    /// The method.
     const METHOD: &'static str;
     /// The answer, as far as we read it.
     type Answer: DeserializeOwned;
@@ -173,7 +172,6 @@ pub struct QueueList {
 }
 call!(QueueList, "thread/queue/list", QueuePage);
 
-/// A page of the queue.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct QueuePage {

@@ -15,7 +15,6 @@ pub struct RateLimits {
     pub secondary: Option<RateWindow>,
 }
 
-/// One window.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RateWindow {

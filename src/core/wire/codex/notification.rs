@@ -130,7 +130,6 @@ pub struct PlanUpdated {
     pub plan: Vec<TurnPlanStep>,
 }
 
-/// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct TurnPlanStep {
     /// What is to be done.

@@ -34,7 +34,6 @@ pub enum ReviewChange {
     /// It is dealt with.
     Resolve {
         finding: FindingId,
-        /// How.
         #[serde(default)]
         reason: Option<String>,
     },

@@ -23,11 +23,9 @@ pub struct StateWorkParams {
     pub runtime_session_id: Option<RuntimeSession>,
 }
 
-/// One value of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatedValue {
-    /// Of what.
     pub kind: NoteKind,
     /// The value.
     pub text: String,

@@ -42,7 +42,6 @@ pub struct HookText {
     pub carrier: HookPoint,
 }
 
-/// One Claude.
 #[derive(Debug)]
 pub struct Claude {
     pub process: u32,

@@ -86,6 +86,8 @@ fn nothing_is_lost_and_nothing_doubled_in_silence() {
         );
     });
     if let Some((seed, wrong)) = wrong.into_iter().min() {
-        panic!("seed {seed}: {wrong}\nCTXRELAY_SEED={seed} cargo test --lib simulation tells it");
+        panic!(
+            "seed {seed}: {wrong}\nCTXRELAY_SEED={seed} cargo test -p ctxrelay-core simulation tells it"
+        );
     }
 }

@@ -47,7 +47,6 @@ pub enum Event {
     Write(u64, Write),
     /// Its other writer brings rows to the disk.
     Rows(u64, RowWrite),
-    /// A daemon starts.
     StartDaemon,
     /// Something reaches the adapter of this incarnation from the app-server of this life.
     Adapter(u64, u64, super::adapter::Note),
@@ -57,7 +56,6 @@ pub enum Event {
     Server(u64, ServerStep),
     /// Something reaches Claude's process, or its time has come.
     Claude(u32, ClaudeStep),
-    /// A Claude starts.
     StartClaude,
     /// An agent sends, or sends again.
     Send(Draft),
