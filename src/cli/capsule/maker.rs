@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::sealed_record::{SealedRecord, TasksClosed};
 use super::sealed_says::SealedSays;
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow, KeptSays};
+use crate::adapters::git_now::{GitAhead, GitNeed};
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
 use crate::cli::record_now::RecordNow;
@@ -57,6 +58,17 @@ pub(in crate::cli) struct CapsuleMaker {
 impl CapsuleMaker {
     /// Of this project, as it is now.
     pub(in crate::cli) fn open(setting: &ProjectContext) -> Result<Self, Failure> {
+        Self::open_with(setting, None)
+    }
+
+    /// As [`Self::open`], for what certainly needs the repository: git is asked while the record is
+    /// read.
+    pub(super) fn open_ahead(setting: &ProjectContext, need: GitNeed) -> Result<Self, Failure> {
+        let ahead = GitAhead::start(setting.dirs.root.clone(), need);
+        Self::open_with(setting, Some(ahead))
+    }
+
+    fn open_with(setting: &ProjectContext, ahead: Option<GitAhead>) -> Result<Self, Failure> {
         let record = RecordNow::open(setting)?;
         let world = Arc::clone(record.world());
         let path = record.path().to_owned();
@@ -70,6 +82,10 @@ impl CapsuleMaker {
             Arc::clone(&redactor),
             move |seq| record.read(seq),
         );
+        let now = match ahead {
+            Some(ahead) => now.with_git(ahead),
+            None => now,
+        };
         Ok(Self {
             world,
             kept: Capsules::of(&setting.dirs),
