@@ -11,8 +11,8 @@ mod list;
 mod log;
 pub(super) mod maker;
 mod put_in;
-mod sealed_record;
 mod sealed_says;
+mod session_record;
 mod show;
 mod vouched;
 

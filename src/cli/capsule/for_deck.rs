@@ -47,6 +47,7 @@ fn rows(setting: &ProjectContext) -> Result<ui::CapsuleRows, Failure> {
     let mut ids = maker.ids();
     let total = ids.len() as u64;
     ids.truncate(LISTED as usize);
+    maker.announce(ids.iter());
     let rows = ids.into_iter().map(|id| match maker.standing(&id) {
         Ok((made, freshness)) => row(&maker, setting, &made, freshness),
         Err(failure) => ui::CapsuleLine {

@@ -38,6 +38,7 @@ pub(super) fn run(context: &CliContext, args: &CapsuleListArgs) -> CliOutcome {
     ids.drain(..before);
     ids.truncate(args.limit as usize);
     let cursor = ids.last().filter(|_| before + ids.len() < total);
+    maker.announce(ids.iter());
     let mut rows = Vec::new();
     let mut text = ReportText::new();
     if total == 0 {

@@ -3,14 +3,12 @@
 //! Agents can write where they are kept. Of a task that the record knows a kept file is taken as far
 //! as the record says the same; one from elsewhere only as it was imported.
 
-use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::Arc;
 
-use super::sealed_record::{SealedRecord, TasksClosed};
 use super::sealed_says::SealedSays;
+use super::session_record::{SessionRecord, SessionRecords};
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow, KeptSays};
 use crate::adapters::git_now::{GitAhead, GitNeed};
 use crate::cli::disk;
@@ -23,7 +21,6 @@ use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::host::ProjectContext;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::config;
-use crate::store::sealed_way::{ReachedSession, reached};
 use crate::wire::capsule::{self, BadCapsule, check_lines};
 use crate::wire::search::{FoundHit, FoundIn};
 
@@ -45,14 +42,11 @@ pub(in crate::cli) struct CapsuleMaker {
     pub(super) world: Arc<Snapshot>,
     pub(super) kept: Capsules,
     now: CapsulesNow,
-    redactor: Arc<Redactor>,
     /// The record's file.
     path: PathBuf,
     setting: ProjectContext,
-    /// The one that was asked for last: each may be long.
-    sealed: RefCell<Option<(SessionId, Option<Rc<SealedRecord>>)>>,
-    /// The record's tasks at their close; read when one is needed that its state does not know.
-    closed: OnceCell<Option<TasksClosed>>,
+    sessions: SessionRecords,
+    current: SessionRecord,
 }
 
 impl CapsuleMaker {
@@ -87,14 +81,13 @@ impl CapsuleMaker {
             None => now,
         };
         Ok(Self {
+            sessions: SessionRecords::new(setting.dirs.clone(), &world, redactor),
+            current: SessionRecord::current(path.clone(), world.foreign_through),
             world,
             kept: Capsules::of(&setting.dirs),
             now,
-            redactor,
             path,
             setting: setting.clone(),
-            sealed: RefCell::default(),
-            closed: OnceCell::new(),
         })
     }
 
@@ -184,17 +177,15 @@ impl CapsuleMaker {
         if self.world.session_id.as_ref() == Some(session) {
             return self.current_says(capsule);
         }
-        let dirs = &self.setting.dirs;
-        // An agent's file may name any session: for one that is not there no archive is read.
-        if disk::session_file(dirs, session.as_str()).is_err() {
-            return KeptSays::Else;
+        match self.lies_here(session) {
+            true => self.sessions.say(capsule),
+            false => KeptSays::Else,
         }
-        let Some(reached) = reached(dirs, &self.world, session) else {
-            return KeptSays::Else;
-        };
-        let ask = || self.sealed(&reached)?.says(capsule).ok();
-        let known = SealedSays::of(&capsule.digest, &reached.path);
-        known.map_or(KeptSays::Else, |known| known.or_ask(ask))
+    }
+
+    /// An agent's file may name any session: for one that is not there no archive is read.
+    fn lies_here(&self, session: &SessionId) -> bool {
+        disk::session_file(&self.setting.dirs, session.as_str()).is_ok()
     }
 
     /// Of a task that is too old for the state of the record.
@@ -203,13 +194,13 @@ impl CapsuleMaker {
         if has_all == KeptSays::Else {
             return has_all;
         }
-        let foreign_through = self.world.foreign_through;
-        let read = || TasksClosed::read(self.path.clone(), foreign_through).ok();
         let ask = || {
-            let closed = self.closed.get_or_init(read).as_ref();
-            closed.and_then(|closed| closed.says(&self.now, capsule).ok())
+            let says = self
+                .sessions
+                .current_says(&self.current, &self.now, capsule);
+            says.ok()
         };
-        let says = match foreign_through {
+        let says = match self.world.foreign_through {
             Seq(0) => SealedSays::of_chain(&capsule.digest).or_ask(ask),
             // What was said before the record was touched may not be believed any more.
             _ => ask().unwrap_or(KeptSays::Else),
@@ -217,25 +208,20 @@ impl CapsuleMaker {
         has_all.min(says)
     }
 
-    /// Whether a session lies here that the record does not lead back to.
-    fn is_apart(&self, session: &SessionId) -> bool {
-        let dirs = &self.setting.dirs;
-        self.world.session_id.as_ref() != Some(session)
-            && disk::session_file(dirs, session.as_str()).is_ok()
-            && reached(dirs, &self.world, session).is_none()
+    /// These will be asked for: a session that several of them name is read once.
+    pub(in crate::cli) fn announce<'a>(&self, ids: impl Iterator<Item = &'a CapsuleId>) {
+        for id in ids.filter(|id| !self.world.tasks.contains_key(*id)) {
+            if let Ok(Some(kept)) = self.kept(CapsuleOwner::Project, id) {
+                self.sessions.announce(&kept.capsule);
+            }
+        }
     }
 
-    fn sealed(&self, reached: &ReachedSession) -> Option<Rc<SealedRecord>> {
-        let session = &reached.session_id;
-        let mut sealed = self.sealed.borrow_mut();
-        if let Some((open, record)) = &*sealed
-            && open == session
-        {
-            return record.clone();
-        }
-        let record = SealedRecord::open(&self.setting, &self.redactor, reached).map(Rc::new);
-        *sealed = Some((session.clone(), record.clone()));
-        record
+    /// Whether a session lies here that the record does not lead back to.
+    fn is_apart(&self, session: &SessionId) -> bool {
+        self.world.session_id.as_ref() != Some(session)
+            && self.lies_here(session)
+            && !self.sessions.has(session)
     }
 
     /// What was kept may be older than one of the rules.
