@@ -10,6 +10,7 @@ mod import;
 mod list;
 mod log;
 pub(super) mod maker;
+mod order;
 mod put_in;
 mod sealed_says;
 mod session_record;

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::order::ListPlace;
 use super::sealed_says::SealedSays;
 use super::session_record::{SessionRecord, SessionRecords};
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow, KeptSays};
@@ -412,17 +413,23 @@ impl CapsuleMaker {
         self.now.compare(capsule)
     }
 
-    /// All of them: the tasks of the record, latest first, then what else is kept.
-    pub(in crate::cli) fn ids(&self) -> Vec<CapsuleId> {
-        let mut tasks: Vec<_> = self.world.tasks.values().collect();
-        tasks.sort_by_key(|task| std::cmp::Reverse(task.head));
-        let mut ids: Vec<_> = tasks.into_iter().map(|task| task.id.clone()).collect();
-        let mut known: BTreeSet<_> = ids.iter().cloned().collect();
-        for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
-            let kept = self.kept.ids(owner).into_iter();
-            ids.extend(kept.filter(|id| known.insert(id.clone())));
-        }
-        ids
+    /// All of them in the order of the list: the tasks of the record, and what else is kept.
+    pub(in crate::cli) fn places(&self) -> Vec<ListPlace> {
+        let tasks = self.world.tasks.values();
+        let tasks = tasks.map(|task| (&task.id, task.updated_ms));
+        let files = self.kept.files();
+        let files = files.iter().map(|file| (&file.id, file.written_ms));
+        let mut known = BTreeSet::new();
+        let mut places: Vec<_> = tasks
+            .chain(files)
+            .filter(|(id, _)| known.insert(*id))
+            .map(|(id, at_ms)| ListPlace {
+                id: id.clone(),
+                at_ms,
+            })
+            .collect();
+        places.sort();
+        places
     }
 
     /// The id that a person means.
