@@ -4,7 +4,7 @@ mod along;
 mod kept;
 mod masked_elsewhere;
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use super::file_digest::file_digest;
-use super::git_anchor::{GitAnchor, GitStand};
+use super::git_now::{GitAhead, GitNow};
 use super::tree_now::tree_now;
 use crate::core::capsule::{
     CAPSULE_BYTES_MAX, Capsule, CapsuleBudget, CapsuleGit, CapsuleMask, CapsuleSources, FileNow,
@@ -54,7 +54,8 @@ pub struct CapsulesNow {
     redactor: Arc<Redactor>,
     read: ReadLine,
     /// Asked when it is needed: that takes as long as git does.
-    git: OnceCell<Option<(GitAnchor, GitStand)>>,
+    git: OnceCell<Option<GitNow>>,
+    ahead: Cell<Option<GitAhead>>,
     host: OnceCell<Option<String>>,
 }
 
@@ -83,8 +84,16 @@ impl CapsulesNow {
             redactor,
             read: Box::new(read),
             git: OnceCell::new(),
+            ahead: Cell::new(None),
             host: OnceCell::new(),
         }
+    }
+
+    /// The same, with a repository of that folder which is being asked already.
+    #[must_use]
+    pub fn with_git(self, ahead: GitAhead) -> Self {
+        self.ahead.set(Some(ahead));
+        self
     }
 
     /// The capsule of a task, as things are now, with its bytes.
@@ -107,8 +116,9 @@ impl CapsulesNow {
         along: Along,
     ) -> Result<(Capsule, Vec<u8>), CapsuleFault> {
         let root = &self.root;
-        let (git, lines) = match self.git() {
-            Some((_, (git, lines))) => (Some(git.clone()), Some(lines)),
+        let stand = self.git().and_then(GitNow::stand);
+        let (git, lines) = match stand {
+            Some((git, lines)) => (Some(git.clone()), Some(lines)),
             None => (None, None),
         };
         let files = task.files.iter().map(|file| {
@@ -138,12 +148,13 @@ impl CapsulesNow {
 
     /// Reviews name files by their paths in the repository, capsules by those in the project.
     fn place_findings(&self, full: &mut Capsule) {
-        let Some((git, _)) = self.git() else {
+        let Some(git) = self.git().filter(|git| git.stand().is_some()) else {
             return;
         };
         for finding in &mut full.findings {
             let path = finding.path.take();
-            finding.path = path.and_then(|path| git.in_project(&path).map(str::to_owned));
+            let in_project = |path: String| git.anchor().in_project(&path).map(str::to_owned);
+            finding.path = path.and_then(in_project);
             if finding.path.is_none() {
                 finding.line = None;
             }
@@ -194,19 +205,17 @@ impl CapsulesNow {
         let root = &self.root;
         // Git is asked only about what has a place in it.
         let git = capsule.git.as_ref().and_then(|_| self.git());
-        let git = git.map(|(git, (stand, _))| (git, stand));
         let now = tree_now(capsule, root, git);
         (capsule.freshness(&now), now)
     }
 
-    /// The project's repository, and where it stands.
-    fn git(&self) -> Option<&(GitAnchor, GitStand)> {
-        let asked = self.git.get_or_init(|| {
-            let git = GitAnchor::open(&self.root)?;
-            let stand = git.stand()?;
-            Some((git, stand))
-        });
-        asked.as_ref()
+    /// The project's repository.
+    fn git(&self) -> Option<&GitNow> {
+        let ask = || match self.ahead.take() {
+            Some(ahead) => ahead.wait(),
+            None => GitNow::open(&self.root),
+        };
+        self.git.get_or_init(ask).as_ref()
     }
 
     /// Puts the hashes of the cited lines in, and the lines that may be told. How many are not.

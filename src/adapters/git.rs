@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::git_untracked::put_in_index;
+use super::git_untracked::{Untracked, put_in_index};
 use super::program_start::start;
 use crate::core::entry::WorkTree;
 use crate::core::snapshot::ChangedFiles;
@@ -32,7 +32,7 @@ const CONFIG: &str = if cfg!(target_os = "macos") {
 const PAUSE_MAX: Duration = Duration::from_millis(2);
 
 /// What the index says of a repository within the work tree.
-const GITLINK: &str = "160000";
+pub(super) const GITLINK: &str = "160000";
 
 /// How many of them are read in one repository, and how deep: with more the tree has no state.
 const NESTED_MAX: usize = 64;
@@ -86,8 +86,11 @@ impl TreeReading {
             line_or_empty(&mut ours(&["read-tree", commit]))?;
             line_or_empty(&mut ours(&["add", "--update"]))?;
         }
-        put_in_index(&ours, own.path(), &top)?;
-        pin_nested(&ours, &top, depth)?;
+        let untracked = Untracked::list(&ours)?;
+        put_in_index(&untracked, &ours, own.path(), &top)?;
+        if untracked.has_nested {
+            pin_nested(&ours, &top, depth)?;
+        }
         let tree = line(&mut ours(&["write-tree", "--missing-ok"]))?;
         let differing = match &commit {
             Some(commit) => text(&mut ours(&[
@@ -426,7 +429,8 @@ mod tests {
 
         let own = own_repository(dir.path()).unwrap();
         let ours = |args: &[&str]| look_through(own.path(), dir.path(), args);
-        put_in_index(&ours, own.path(), dir.path()).unwrap();
+        let untracked = Untracked::list(&ours).unwrap();
+        put_in_index(&untracked, &ours, own.path(), dir.path()).unwrap();
         let index = own.path().join("index").metadata().unwrap().len();
         let objects = text(&mut ours(&["count-objects", "-v"])).unwrap();
         assert!(index < 4096 && objects.contains("size: 0\n"), "{objects}");

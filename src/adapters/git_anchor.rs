@@ -4,6 +4,7 @@
 //! nothing of the project's configuration is run, nothing is fetched, nothing is written.
 
 mod patch;
+mod place;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -13,11 +14,12 @@ use std::thread;
 
 use tempfile::TempDir;
 
+use self::place::GitPlace;
 use super::git::{
-    borrow_objects, bytes, bytes_with, empty_repository, git, line, line_or_empty, lines_of,
-    look_through, pin_nested, said, text,
+    borrow_objects, bytes, bytes_with, empty_repository, git, line, line_or_empty, look_through,
+    pin_nested, said, text,
 };
-use super::git_untracked::{lines_in, put_in_index};
+use super::git_untracked::{Untracked, lines_in, put_in_index};
 use crate::core::capsule::{CapsuleGit, DiffStat};
 pub use patch::{ChangedContent, PatchFit, TrackedChange};
 
@@ -34,50 +36,83 @@ type LinesByFile = BTreeMap<String, Lines>;
 /// project.
 pub type GitStand = (CapsuleGit, LinesByFile);
 
+/// What a work tree has in it.
+#[derive(Debug)]
+pub struct GitLook {
+    /// Its tree; none where a repository within cannot be read.
+    pub tree: Option<String>,
+    has_untracked: bool,
+    /// The lines that differ, where they were asked for.
+    lines: Option<LinesByFile>,
+}
+
+/// Where a repository comes from, told without credentials.
+#[derive(Debug, Default)]
+pub struct GitOrigin {
+    /// The commit without parents from which the history comes.
+    pub root: Option<String>,
+    /// The address of the upstream, or of the only remote.
+    pub remote: Option<String>,
+}
+
 /// A repository, to be asked.
 #[derive(Debug)]
 pub struct GitAnchor {
     own: TempDir,
     root: PathBuf,
-    top: PathBuf,
-    /// The project's folder in the repository, `a/b/` or empty.
-    prefix: String,
-    commit: Option<String>,
-    is_shallow: bool,
+    place: GitPlace,
 }
 
 impl GitAnchor {
     /// The repository of a folder; none where there is none, or `git` is missing.
     pub fn open(root: &Path) -> Option<Self> {
-        // Each of these takes as long as a process does, and a person waits for all of them.
-        let (places, commit) = thread::scope(|scope| {
-            let commit = ["rev-parse", "--verify", "--quiet", "HEAD"];
-            let commit = scope.spawn(move || line(git(root).args(commit)));
-            (lines_of::<5>(git(root).args(PLACES)), said(commit))
-        });
-        let [top, prefix, common, shallow, is_shallow] = places?;
+        let place = GitPlace::of(root)?;
         let own = empty_repository()?;
-        borrow_objects(own.path(), Path::new(&common))?;
+        borrow_objects(own.path(), &place.common)?;
         // Where the history of a shallow clone ends: without it git looks for what is not there.
-        let _ = std::fs::copy(shallow, own.path().join("shallow"));
+        let _ = std::fs::copy(&place.shallow, own.path().join("shallow"));
         Some(Self {
-            is_shallow: is_shallow == "true",
             own,
             root: root.to_owned(),
-            top: PathBuf::from(top),
-            prefix,
-            commit,
+            place,
         })
     }
 
-    /// Where it stands.
+    /// Where it stands. Each question takes as long as a process does, and a person waits for all
+    /// of them: what can be asked at once is.
     pub fn stand(&self) -> Option<GitStand> {
-        let (beside, tree) = thread::scope(|scope| {
+        let (beside, look) = thread::scope(|scope| {
             let beside = scope.spawn(|| Some(self.beside()));
-            let tree = self.tree();
-            (said(beside), tree)
+            let look = self.look_for(true);
+            (said(beside), look)
         });
-        let (tree, changed, lines) = tree?;
+        self.stand_of(look?, beside?)
+    }
+
+    /// As [`Self::stand`], of what was looked at already.
+    pub fn stand_at(&self, look: &GitLook) -> Option<GitStand> {
+        let (beside, lines) = thread::scope(|scope| {
+            let beside = scope.spawn(|| Some(self.beside()));
+            let lines = self.lines(look.has_untracked);
+            (said(beside), lines)
+        });
+        let look = GitLook {
+            tree: look.tree.clone(),
+            lines,
+            ..*look
+        };
+        self.stand_of(look, beside?)
+    }
+
+    fn stand_of(&self, look: GitLook, beside: CapsuleGit) -> Option<GitStand> {
+        let lines = look.lines?;
+        let changed = match self.commit() {
+            Some(_) => lines.len(),
+            None => {
+                let names = text(&mut self.ours(&["ls-files", "-z"]))?;
+                names.split('\0').filter(|name| !name.is_empty()).count()
+            }
+        };
         let mut diff_stat = DiffStat::default();
         for (added, removed) in lines.values() {
             diff_stat.files += 1;
@@ -85,11 +120,11 @@ impl GitAnchor {
             diff_stat.removed += removed;
         }
         let stand = CapsuleGit {
-            commit: self.commit.clone(),
-            tree,
-            changed,
+            commit: self.place.commit.clone(),
+            tree: look.tree,
+            changed: changed as u64,
             diff_stat,
-            ..beside?
+            ..beside
         };
         let of_project = lines.into_iter().filter_map(|(path, lines)| {
             let path = self.in_project(&path)?.to_owned();
@@ -98,42 +133,76 @@ impl GitAnchor {
         Some((stand, of_project.collect()))
     }
 
-    /// The tree of now, how many files differ from the commit, and their lines; without a commit how
-    /// many files there are.
-    fn tree(&self) -> Option<(Option<String>, u64, LinesByFile)> {
-        let mut lines = match self.commit {
-            Some(_) => self.tracked_lines()?,
-            None => {
-                line_or_empty(&mut self.ours(&["read-tree", "--empty"]))?;
-                BTreeMap::new()
-            }
+    /// The tree of now, as gates see it, which their results are held against.
+    pub fn look(&self) -> Option<GitLook> {
+        self.look_for(false)
+    }
+
+    fn look_for(&self, wants_lines: bool) -> Option<GitLook> {
+        match self.commit() {
+            Some(_) => self.take_tracked()?,
+            None => line_or_empty(&mut self.ours(&["read-tree", "--empty"])).map(|_| ())?,
+        }
+        let ours = |args: &[&str]| self.ours(args);
+        let write_tree = || line(&mut self.ours(&["write-tree", "--missing-ok"]));
+        let known_lines = || wants_lines.then(|| self.known_lines()).flatten();
+        // Often there is nothing else, and these are it.
+        let (untracked, tree, known) = thread::scope(|scope| {
+            let tree = scope.spawn(write_tree);
+            let known = scope.spawn(known_lines);
+            (Untracked::list(&ours), said(tree), said(known))
+        });
+        let untracked = untracked?;
+        let has_untracked = !untracked.is_empty();
+        if !has_untracked && !untracked.has_nested {
+            return Some(GitLook {
+                tree,
+                has_untracked,
+                lines: known,
+            });
+        }
+        put_in_index(&untracked, &ours, self.own.path(), &self.place.top)?;
+        let nested = match untracked.has_nested {
+            true => pin_nested(&ours, &self.place.top, 0),
+            false => Some(false),
         };
-        let has_new = put_in_index(&|args| self.ours(args), self.own.path(), &self.top)?;
-        // As gates see the tree, which their results are held against.
-        let nested = pin_nested(&|args| self.ours(args), &self.top, 0);
-        let tree = nested.and_then(|_| line(&mut self.ours(&["write-tree", "--missing-ok"])));
-        let changed = match &self.commit {
-            Some(commit) => {
-                if nested == Some(true) {
-                    lines.extend(self.known_lines(commit)?);
+        let (tree, lines) = thread::scope(|scope| {
+            let lines = scope.spawn(|| {
+                let mut lines = match nested {
+                    Some(true) => known_lines()?,
+                    _ => known?,
+                };
+                if has_untracked {
+                    lines.extend(self.new_lines()?);
                 }
-                if has_new {
-                    lines.extend(self.new_lines(commit)?);
-                }
-                lines.len() as u64
-            }
-            None => {
-                let names = text(&mut self.ours(&["ls-files", "-z"]))?;
-                names.split('\0').filter(|name| !name.is_empty()).count() as u64
-            }
-        };
-        Some((tree, changed, lines))
+                Some(lines)
+            });
+            (nested.and_then(|_| write_tree()), said(lines))
+        });
+        Some(GitLook {
+            tree,
+            has_untracked,
+            lines,
+        })
+    }
+
+    /// Where it comes from. The history is walked for that.
+    pub fn origin(&self) -> GitOrigin {
+        let (root, remote) = thread::scope(|scope| {
+            let root = scope.spawn(|| self.first_commit());
+            let remote = self.remote(self.branch().as_deref());
+            (said(root), remote)
+        });
+        GitOrigin { root, remote }
     }
 
     /// What is told of other commits, branches and clones; the rest is empty.
     fn beside(&self) -> CapsuleGit {
-        let branch = line(git(&self.root).args(["symbolic-ref", "--quiet", "--short", "HEAD"]));
-        let (ahead, behind) = self.beside_upstream().unzip();
+        let (origin, upstream) = thread::scope(|scope| {
+            let upstream = scope.spawn(|| self.beside_upstream());
+            (self.origin(), said(upstream))
+        });
+        let (ahead, behind) = upstream.unzip();
         CapsuleGit {
             commit: None,
             tree: None,
@@ -141,21 +210,40 @@ impl GitAnchor {
             ahead,
             behind,
             diff_stat: DiffStat::default(),
-            remote: self.remote(branch.as_deref()),
-            branch: branch.as_deref().map(short),
-            root: self.first_commit(),
+            remote: origin.remote,
+            branch: self.branch().as_deref().map(short),
+            root: origin.root,
             more: serde_json::Map::new(),
         }
     }
 
-    /// The lines that differ in the files of the commit.
-    fn tracked_lines(&self) -> Option<LinesByFile> {
-        self.take_tracked()?;
-        self.known_lines(self.commit.as_deref()?)
+    /// The branch, which may have no commit yet.
+    fn branch(&self) -> Option<String> {
+        let name = match (&self.place.branch, self.commit()) {
+            (Some(name), _) => name.clone(),
+            (None, Some(_)) => return None,
+            (None, None) => line(git(&self.root).args(["symbolic-ref", "--quiet", "HEAD"]))?,
+        };
+        let name = name
+            .strip_prefix("refs/heads/")
+            .or(name.strip_prefix("refs/"));
+        name.map(str::to_owned)
     }
 
-    /// The same by the index as it is.
-    fn known_lines(&self, commit: &str) -> Option<LinesByFile> {
+    /// By the index as it is: the lines that differ in files of the commit, and those of new files.
+    fn lines(&self, has_untracked: bool) -> Option<LinesByFile> {
+        let mut lines = self.known_lines()?;
+        if has_untracked {
+            lines.extend(self.new_lines()?);
+        }
+        Some(lines)
+    }
+
+    /// The lines that differ in the files of the commit; none without one.
+    fn known_lines(&self) -> Option<LinesByFile> {
+        let Some(commit) = self.commit() else {
+            return Some(BTreeMap::new());
+        };
         Some(numstat(&text(&mut self.ours(&[
             "diff-index",
             "--cached",
@@ -168,7 +256,10 @@ impl GitAnchor {
     }
 
     /// The lines of the files that the commit does not have: git holds nothing of what is in them.
-    fn new_lines(&self, commit: &str) -> Option<LinesByFile> {
+    fn new_lines(&self) -> Option<LinesByFile> {
+        let Some(commit) = self.commit() else {
+            return Some(BTreeMap::new());
+        };
         let listed = bytes(&mut self.ours(&[
             "diff-index",
             "--cached",
@@ -180,7 +271,7 @@ impl GitAnchor {
         ]))?;
         let paths = listed.split(|byte| *byte == 0).filter(|it| !it.is_empty());
         let lines = paths.map(|path| {
-            let added = lines_in(&self.top.join(OsStr::from_bytes(path)));
+            let added = lines_in(&self.place.top.join(OsStr::from_bytes(path)));
             (String::from_utf8_lossy(path).into_owned(), (added, 0))
         });
         Some(lines.collect())
@@ -188,12 +279,12 @@ impl GitAnchor {
 
     /// The repository's folder.
     pub fn top(&self) -> &Path {
-        &self.top
+        &self.place.top
     }
 
     /// The path of a file in the project, by its path in the repository; none of one outside.
     pub fn in_project<'a>(&self, path: &'a str) -> Option<&'a str> {
-        path.strip_prefix(&self.prefix)
+        path.strip_prefix(&self.place.prefix)
             .filter(|path| !path.is_empty())
     }
 
@@ -205,23 +296,23 @@ impl GitAnchor {
 
     /// The commit; none on a branch without one.
     pub fn commit(&self) -> Option<&str> {
-        self.commit.as_deref()
+        self.place.commit.as_deref()
     }
 
     /// Whether a commit is here.
     pub fn has(&self, commit: &str) -> bool {
-        // A name that is no hash could be an option, or a branch.
-        let is_hash = commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
         let object = format!("{commit}^{{commit}}");
         let is_ours = self.commit() == Some(commit);
         let is_there = || line_or_empty(&mut self.ours(&["cat-file", "-e", &object])).is_some();
-        is_hash && (is_ours || is_there())
+        is_hash(commit) && (is_ours || is_there())
     }
 
-    /// How many commits only the first one has, and how many only the second one; both here.
+    /// How many commits only the first one has, and how many only the second one; none unless both
+    /// are here.
     pub fn between(&self, one: &str, other: &str) -> Option<(u64, u64)> {
+        (is_hash(one) && is_hash(other)).then_some(())?;
         if one == other {
-            return Some((0, 0));
+            return Some((0, 0)).filter(|_| self.has(one));
         }
         let range = format!("{one}...{other}");
         let counts = line(&mut self.ours(&["rev-list", "--left-right", "--count", &range]))?;
@@ -231,7 +322,7 @@ impl GitAnchor {
 
     /// Whether the history ends before its beginning.
     pub fn is_shallow(&self) -> bool {
-        self.is_shallow
+        self.place.is_shallow
     }
 
     /// The address of the upstream, or of the only remote, without credentials.
@@ -253,7 +344,7 @@ impl GitAnchor {
     /// The commit without parents from which the history comes, the same in every clone that has
     /// all of it. None where there are several, or the history ends before.
     fn first_commit(&self) -> Option<String> {
-        let commit = self.commit.as_deref().filter(|_| !self.is_shallow)?;
+        let commit = self.commit().filter(|_| !self.is_shallow())?;
         let roots = ["rev-list", "--max-parents=0", "--max-count=2", commit];
         let roots = text(&mut self.ours(&roots))?;
         let mut roots = roots.lines();
@@ -265,27 +356,36 @@ impl GitAnchor {
 
     /// Commits that the upstream does not have, and those that only it has.
     fn beside_upstream(&self) -> Option<(u64, u64)> {
-        let upstream = ["rev-parse", "--verify", "--quiet", "@{upstream}^{commit}"];
-        let upstream = line(git(&self.root).args(upstream))?;
-        self.between(self.commit.as_deref()?, &upstream)
+        let format = "--format=%(upstream)%09%(upstream:track,nobracket)";
+        let branch = self.place.branch.as_deref()?;
+        tracked(&line(git(&self.root).args([
+            "for-each-ref",
+            format,
+            branch,
+        ]))?)
     }
 
     fn ours(&self, args: &[&str]) -> std::process::Command {
-        look_through(self.own.path(), &self.top, args)
+        look_through(self.own.path(), &self.place.top, args)
     }
 }
 
-/// Where the work tree and the repository lie, and at which commits a shallow clone ends.
-const PLACES: [&str; 8] = [
-    "rev-parse",
-    "--path-format=absolute",
-    "--show-toplevel",
-    "--show-prefix",
-    "--git-common-dir",
-    "--git-path",
-    "shallow",
-    "--is-shallow-repository",
-];
+/// `name TAB ahead 1, behind 2`, with nothing behind the tab where it is the same commit.
+fn tracked(said: &str) -> Option<(u64, u64)> {
+    let (name, how) = said.split_once('\t')?;
+    if name.is_empty() {
+        return None;
+    }
+    let (mut ahead, mut behind) = (0, 0);
+    for part in how.split(", ").filter(|part| !part.is_empty()) {
+        match part.split_once(' ')? {
+            ("ahead", count) => ahead = count.parse().ok()?,
+            ("behind", count) => behind = count.parse().ok()?,
+            _ => return None,
+        }
+    }
+    Some((ahead, behind))
+}
 
 /// `added TAB removed TAB path NUL`, with `-` for what is no text.
 fn numstat(text: &str) -> LinesByFile {
@@ -317,6 +417,11 @@ fn without_credentials(url: &str) -> String {
     };
     let host = host.rsplit('@').next().unwrap_or_default();
     format!("{scheme}://{host}{path}")
+}
+
+/// Anything else could be an option, or a branch.
+fn is_hash(name: &str) -> bool {
+    name.len() >= 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// One line, and not a long one: names are whatever somebody pushed.

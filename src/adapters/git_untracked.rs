@@ -15,7 +15,7 @@ use std::time::Instant;
 use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 
-use super::git::{DEADLINE, bytes, bytes_with};
+use super::git::{DEADLINE, GITLINK, bytes, bytes_with};
 use crate::core::hex::hex;
 
 /// From which size on a file is not hashed as git does it, in bytes: its SHA-1, which looks for
@@ -31,24 +31,65 @@ const TEXT_BYTES: usize = 8000;
 /// A name of an object of git's, in hex digits.
 const OBJECT_DIGITS: usize = 40;
 
-/// Names all of them in the index of the repository at `own`, which the commands of `ours` use; says
-/// whether there are any. `None` where git takes too long, or one of them cannot be read. Blocks for the disk.
+/// What git tags a file with that it does not know.
+const OTHER: &[u8] = b"? ";
+
+/// What lies in a work tree beside what the index of a throw-away repository has.
+#[derive(Debug)]
+pub(super) struct Untracked {
+    /// The names, each ending in a zero byte.
+    names: Vec<u8>,
+    /// There is a repository within the work tree, known or not.
+    pub(super) has_nested: bool,
+}
+
+impl Untracked {
+    /// As git lists it.
+    pub(super) fn list(ours: &dyn Fn(&[&str]) -> Command) -> Option<Self> {
+        let listed = bytes(&mut ours(&[
+            "ls-files",
+            "-t",
+            "-z",
+            "--stage",
+            "--others",
+            "--exclude-standard",
+        ]))?;
+        let (mut names, mut has_nested) = (Vec::new(), false);
+        for row in listed.split(|byte| *byte == 0).filter(|it| !it.is_empty()) {
+            let Some(name) = row.strip_prefix(OTHER) else {
+                // A tag, then what the index says of it.
+                has_nested |= row
+                    .get(2..)
+                    .is_some_and(|row| row.starts_with(GITLINK.as_bytes()));
+                continue;
+            };
+            // A repository within is listed with a slash behind it.
+            let bare = name.strip_suffix(b"/");
+            has_nested |= bare.is_some();
+            names.extend_from_slice(bare.unwrap_or(name));
+            names.push(0);
+        }
+        Some(Self { names, has_nested })
+    }
+
+    /// Git knows all that lies there.
+    pub(super) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+/// Names all of them in the index of the repository at `own`, which the commands of `ours` use.
+/// `None` where git takes too long, or one of them cannot be read. Blocks for the disk.
 pub(super) fn put_in_index(
+    untracked: &Untracked,
     ours: &dyn Fn(&[&str]) -> Command,
     own: &Path,
     top: &Path,
-) -> Option<bool> {
-    let listed = bytes(&mut ours(&[
-        "ls-files",
-        "--others",
-        "--exclude-standard",
-        "-z",
-    ]))?;
+) -> Option<()> {
     let (mut named, mut large) = (Vec::new(), Vec::new());
     let end = Instant::now() + DEADLINE;
-    for path in listed.split(|byte| *byte == 0).filter(|it| !it.is_empty()) {
-        // A repository within is listed with a slash behind it.
-        let path = path.strip_suffix(b"/").unwrap_or(path);
+    let paths = untracked.names.split(|byte| *byte == 0);
+    for path in paths.filter(|it| !it.is_empty()) {
         match large_file(&top.join(OsStr::from_bytes(path))) {
             Some(file) => {
                 let digest = digest(file.file, end)?;
@@ -73,8 +114,7 @@ pub(super) fn put_in_index(
         bytes_with(&mut ours(&args), Stdio::from(file)).map(|_| ())
     };
     feed(&named, &["--remove", "--replace", "--info-only", "--stdin"])?;
-    feed(&large, &["--replace", "--index-info"])?;
-    Some(!listed.is_empty())
+    feed(&large, &["--replace", "--index-info"])
 }
 
 /// A file that is too large for git to hash.

@@ -10,9 +10,10 @@ mod import;
 mod list;
 mod log;
 pub(super) mod maker;
+mod order;
 mod put_in;
-mod sealed_record;
 mod sealed_says;
+mod session_record;
 mod show;
 mod vouched;
 

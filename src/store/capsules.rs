@@ -34,6 +34,8 @@ pub struct KeptCapsule {
     pub id: CapsuleId,
     /// Tells it from any other file in its place, and from itself once it was written to.
     pub stamp: String,
+    /// When it was written last, in ms since the epoch, as far as the disk tells: agents can change it.
+    pub written_ms: i64,
 }
 
 /// The folder. Agents can write where it is, so that what is read is checked like any other file.
@@ -162,7 +164,13 @@ impl Capsules {
             found.ctime(),
             found.ctime_nsec()
         );
-        Some(KeptCapsule { owner, id, stamp })
+        let written_ms = found.mtime().saturating_mul(1000);
+        Some(KeptCapsule {
+            owner,
+            id,
+            stamp,
+            written_ms: written_ms.saturating_add(found.mtime_nsec() / 1_000_000),
+        })
     }
 
     /// Whether something of one of these sessions may stand in a file: what is no capsule may hold

@@ -4,7 +4,7 @@
 //! hash that the one behind it names; so only what is reached like that from the current record
 //! vouches for anything. What somebody else said before a record was ours leads nowhere.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::Metadata;
 use std::io;
 use std::ops::ControlFlow;
@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::dirs::{ProjectDirs, exists};
-use crate::ledger;
+use crate::ledger::{self, Stored};
 use ctxrelay_core::agent::Party;
+use ctxrelay_core::capsule::Capsule;
 use ctxrelay_core::entry::{
     Entry, EntryKind, ErrorCode, LifecycleEvent, Predecessor, SealedSession,
 };
@@ -25,6 +26,10 @@ use ctxrelay_core::wire::line;
 
 /// How many sessions are followed back. More of them is a circle that somebody made.
 const SESSIONS_MAX: usize = 10_000;
+
+/// The most of its lines that is held at once of a session, in bytes; for what has no room it is read
+/// again.
+const LINES_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// More than a project has archives; beyond that they are all read anew.
 const REMEMBERED_MAX: usize = 10_000;
@@ -77,28 +82,169 @@ pub struct ReachedSession {
     pub foreign_through: Seq,
 }
 
-/// The sealed sessions that the record leads back to, the youngest first. Ends before one that is
-/// not there, or with the name of one that is not as it was sealed.
-pub fn way_back(
-    dirs: &ProjectDirs,
-    world: &Snapshot,
-) -> impl Iterator<Item = Result<ReachedSession, SessionId>> {
-    let before = world.believed_predecessor();
-    let mut next = before.and_then(Predecessor::next_back);
-    let reached = std::iter::from_fn(move || {
-        let SealedSession { session_id, head } = next.take()?;
-        let path = file_of(dirs, &session_id)?;
-        let Some(file) = verified(&path, head) else {
+/// What is asked of a session, all of it at once: a session is read whole for an answer, and may be
+/// gigabytes long.
+#[derive(Debug, Clone, Default)]
+pub struct SessionWants {
+    tasks: BTreeSet<(Seq, CapsuleId)>,
+    lines: BTreeSet<Seq>,
+}
+
+impl SessionWants {
+    /// Asks for what a capsule cites, and for its task as it stood then.
+    pub fn add(&mut self, capsule: &Capsule) {
+        let head = capsule.origin.head.seq;
+        self.tasks.insert((head, capsule.id.clone()));
+        self.lines.insert(head);
+        self.lines.extend(capsule.refs().map(|(_, line)| line.seq));
+    }
+}
+
+/// What a session says of what was asked.
+#[derive(Debug, Default)]
+pub struct SessionTold {
+    /// Of this.
+    wants: SessionWants,
+    tasks: BTreeMap<(Seq, CapsuleId), TaskSnapshot>,
+    lines: BTreeMap<Seq, Stored>,
+    /// Lines that had no room.
+    left: BTreeSet<Seq>,
+}
+
+impl SessionTold {
+    /// Reads a ledger up to its end, as far as it is believed after an entry.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn read(path: &Path, foreign_through: Seq, wants: SessionWants) -> io::Result<Self> {
+        let mut telling = Telling::new(foreign_through, wants);
+        ledger::read(path, |stored| {
+            telling.hear(stored);
+            ControlFlow::Continue(())
+        })?;
+        Ok(telling.told)
+    }
+
+    /// Whether all was asked that a capsule needs.
+    pub fn was_asked(&self, capsule: &Capsule) -> bool {
+        let (head, asked) = (capsule.origin.head.seq, &self.wants);
+        let mut lines = capsule.refs().map(|(_, line)| line.seq);
+        asked.tasks.contains(&(head, capsule.id.clone()))
+            && lines.all(|seq| asked.lines.contains(&seq))
+    }
+
+    /// Whether one of a capsule's lines had no room.
+    pub fn has_left(&self, capsule: &Capsule) -> bool {
+        let mut lines = capsule.refs().map(|(_, line)| line.seq);
+        self.left.contains(&capsule.origin.head.seq) || lines.any(|seq| self.left.contains(&seq))
+    }
+
+    /// A line.
+    pub fn line(&self, seq: Seq) -> Option<&Stored> {
+        self.lines.get(&seq)
+    }
+
+    /// A task as it stood at an entry.
+    pub fn task(&self, id: &CapsuleId, at: Seq) -> Option<&TaskSnapshot> {
+        self.tasks.get(&(at, id.clone()))
+    }
+}
+
+/// A session that is being read.
+#[derive(Debug)]
+struct Telling {
+    world: Snapshot,
+    told: SessionTold,
+    room: usize,
+}
+
+impl Telling {
+    fn new(foreign_through: Seq, wants: SessionWants) -> Self {
+        let told = SessionTold {
+            wants,
+            ..SessionTold::default()
+        };
+        Self {
+            world: Snapshot::believing_after(foreign_through),
+            told,
+            room: LINES_BYTES_MAX,
+        }
+    }
+
+    fn hear(&mut self, stored: Stored) {
+        fold(&mut self.world, &stored.entry);
+        let (seq, told) = (stored.entry.seq, &mut self.told);
+        let asked = told.wants.tasks.range((seq, CapsuleId::new(""))..);
+        for (at, id) in asked.take_while(|(at, _)| *at == seq) {
+            if let Some(task) = self.world.tasks.get(id) {
+                told.tasks.insert((*at, id.clone()), task.clone());
+            }
+        }
+        if !told.wants.lines.contains(&seq) {
+            return;
+        }
+        match self.room.checked_sub(stored.line.len()) {
+            Some(room) => {
+                self.room = room;
+                told.lines.insert(seq, stored);
+            }
+            None => {
+                told.left.insert(seq);
+            }
+        }
+    }
+}
+
+/// The way back through the sealed sessions that the record leads back to, the youngest first. Ends
+/// before one that is not there, or with the name of one that is not as it was sealed.
+#[derive(Debug)]
+pub struct WayBack {
+    dirs: ProjectDirs,
+    next: Option<SealedSession>,
+    left: usize,
+}
+
+impl WayBack {
+    /// From a record's session.
+    pub fn new(dirs: &ProjectDirs, world: &Snapshot) -> Self {
+        let before = world.believed_predecessor();
+        Self {
+            dirs: dirs.clone(),
+            next: before.and_then(Predecessor::next_back),
+            left: SESSIONS_MAX,
+        }
+    }
+
+    /// The next one; with what it says of what is wanted of it, where it has to be read in any case.
+    pub fn step(
+        &mut self,
+        wants: impl FnOnce(&SessionId) -> Option<SessionWants>,
+    ) -> Option<Result<(ReachedSession, Option<SessionTold>), SessionId>> {
+        self.left = self.left.checked_sub(1)?;
+        let SealedSession { session_id, head } = self.next.take()?;
+        let path = file_of(&self.dirs, &session_id)?;
+        let (verified, told) = verified(&path, head, || wants(&session_id));
+        let Some(file) = verified else {
             return Some(Err(session_id));
         };
-        next = file.follows;
-        Some(Ok(ReachedSession {
+        self.next = file.follows;
+        let reached = ReachedSession {
             session_id,
             path,
             foreign_through: file.foreign_through,
-        }))
-    });
-    reached.take(SESSIONS_MAX)
+        };
+        Some(Ok((reached, told)))
+    }
+}
+
+/// As [`WayBack`], without a question.
+pub fn way_back(
+    dirs: &ProjectDirs,
+    world: &Snapshot,
+) -> impl Iterator<Item = Result<ReachedSession, SessionId>> + use<> {
+    let mut way = WayBack::new(dirs, world);
+    std::iter::from_fn(move || Some(way.step(|_| None)?.map(|(reached, _)| reached)))
 }
 
 /// A sealed session, where the record leads back to it.
@@ -142,29 +288,6 @@ pub fn tasks_at_close(
     Ok(closed)
 }
 
-/// A task as it stood at an entry of a session, of what is believed after another entry. Reads the
-/// file up to there.
-///
-/// # Errors
-///
-/// When the file cannot be read.
-pub fn task_at(
-    path: &Path,
-    foreign_through: Seq,
-    id: &CapsuleId,
-    at: Seq,
-) -> io::Result<Option<TaskSnapshot>> {
-    let mut world = Snapshot::believing_after(foreign_through);
-    ledger::read(path, |stored| {
-        fold(&mut world, &stored.entry);
-        match stored.entry.seq < at {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        }
-    })?;
-    Ok(world.tasks.get(id).cloned())
-}
-
 /// Where others look for it as well.
 fn file_of(dirs: &ProjectDirs, session: &SessionId) -> Option<PathBuf> {
     if !SessionId::is_well_formed(session.as_str()) {
@@ -175,25 +298,35 @@ fn file_of(dirs: &ProjectDirs, session: &SessionId) -> Option<PathBuf> {
     folders.find_map(|folder| Some(folder.join(&name)).filter(|path| exists(path)))
 }
 
-fn verified(path: &Path, head: String) -> Verified {
-    let file = FileStamp::from(&path.symlink_metadata().ok()?);
+fn verified(
+    path: &Path,
+    head: String,
+    wants: impl FnOnce() -> Option<SessionWants>,
+) -> (Verified, Option<SessionTold>) {
+    let Ok(found) = path.symlink_metadata() else {
+        return (None, None);
+    };
+    let file = FileStamp::from(&found);
     let key = FileWithHead { file, head };
     let known = || VERIFIED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(verified) = known().get(&key) {
-        return verified.clone();
+        return (verified.clone(), None);
     }
-    let verified = verify(path, &key.head);
+    let (verified, told) = verify(path, &key.head, wants());
     let mut known = known();
     if known.len() >= REMEMBERED_MAX {
         known.clear();
     }
     known.insert(key, verified.clone());
-    verified
+    (verified, told)
 }
 
-fn verify(path: &Path, head: &str) -> Verified {
+/// Whether a file is a whole chain, and what it says of what is wanted of it. The second is missing
+/// where a part of it is somebody else's word: that is known only at its end.
+fn verify(path: &Path, head: &str, wants: Option<SessionWants>) -> (Verified, Option<SessionTold>) {
     let mut follows = None;
     let mut foreign_through = Seq(0);
+    let mut telling = wants.map(|wants| Telling::new(Seq(0), wants));
     let report = ledger::verify_with(path, None, |_, entry| {
         let Some((seq, text)) = entry else {
             return;
@@ -204,15 +337,37 @@ fn verify(path: &Path, head: &str) -> Verified {
         }
         if ends_foreign_part(text) {
             foreign_through = foreign_through.max(seq);
+            telling = None;
+        }
+        if let Some(telling) = &mut telling
+            && let Some(stored) = stored(seq, text)
+        {
+            telling.hear(stored);
         }
     });
-    let report = report.ok()?;
+    let Ok(report) = report else {
+        return (None, None);
+    };
     let is_its = report.head.is_some_and(|(_, hash)| hash == head);
+    if !is_its || report.first_bad.is_some() {
+        return (None, None);
+    }
     // Where anything in it is somebody else's word, its first entry is.
     let follows = follows.flatten().filter(|_| foreign_through == Seq(0));
-    (is_its && report.first_bad.is_none()).then_some(VerifiedFile {
+    let verified = VerifiedFile {
         follows,
         foreign_through,
+    };
+    (Some(verified), telling.map(|telling| telling.told))
+}
+
+fn stored(seq: Seq, text: &[u8]) -> Option<Stored> {
+    let mut parsed = line::parse(text).ok()?;
+    parsed.entry.seq = seq;
+    Some(Stored {
+        entry: parsed.entry,
+        line: String::from_utf8_lossy(text).into_owned(),
+        hash: parsed.link.map(|link| link.hash).unwrap_or_default(),
     })
 }
 

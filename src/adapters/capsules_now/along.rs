@@ -48,9 +48,10 @@ impl CapsulesNow {
     }
 
     fn take_patch(&self, capsule: &mut Capsule, mask: &CapsuleMask<'_>) {
-        let Some((git, _)) = self.git() else {
+        let Some(git) = self.git().filter(|git| git.stand().is_some()) else {
             return;
         };
+        let git = git.anchor();
         let (mut patch, mut named, mut left) = (Vec::new(), Vec::new(), 0);
         let told = git.tracked_changes(|change| {
             let Some(content) = change.content else {

@@ -50,7 +50,7 @@ impl GitAnchor {
     pub fn tracked_changes(&self, mut look: impl FnMut(TrackedChange)) -> Option<()> {
         let commit = self.commit()?;
         self.take_tracked()?;
-        let relative = match self.prefix.as_str() {
+        let relative = match self.place.prefix.as_str() {
             "" => "--no-relative".to_owned(),
             prefix => format!("--relative={prefix}"),
         };
@@ -77,7 +77,7 @@ impl GitAnchor {
     }
 
     fn content(&self, commit: &str, path: &str, relative: &str) -> Option<ChangedContent> {
-        let full = format!("{}{path}", self.prefix);
+        let full = format!("{}{path}", self.place.prefix);
         let side = |from: &str| {
             let object = format!("{from}:{full}");
             let Some(size) = text(&mut self.ours(&["cat-file", "-s", &object])) else {
@@ -140,9 +140,9 @@ impl GitAnchor {
         let mut file = tempfile::tempfile_in(self.own.path()).ok()?;
         file.write_all(patch).ok()?;
         file.rewind().ok()?;
-        let directory = format!("--directory={}", self.prefix);
+        let directory = format!("--directory={}", self.place.prefix);
         let mut args = vec!["apply", "--whitespace=nowarn"];
-        if !self.prefix.is_empty() {
+        if !self.place.prefix.is_empty() {
             args.push(&directory);
         }
         args.extend(how);

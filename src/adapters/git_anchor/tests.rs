@@ -11,6 +11,7 @@ use serde_json::Map;
 use super::*;
 use crate::adapters::file_digest::file_digest;
 use crate::adapters::git::work_tree;
+use crate::adapters::git_now::GitNow;
 use crate::adapters::tree_now::tree_now;
 use crate::core::capsule::{Capsule, CapsuleTouched, Freshness, TreeNow};
 use crate::core::id::CapsuleId;
@@ -59,9 +60,7 @@ fn capsule(root: &Path) -> Capsule {
 }
 
 fn now(capsule: &Capsule, root: &Path) -> TreeNow {
-    let git = GitAnchor::open(root);
-    let stand = git.as_ref().map(|git| git.stand().unwrap().0);
-    tree_now(capsule, root, git.as_ref().zip(stand.as_ref()))
+    tree_now(capsule, root, GitNow::open(root).as_ref())
 }
 
 fn freshness(capsule: &Capsule, root: &Path) -> Freshness {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::maker::CapsuleMaker;
+use crate::adapters::git_now::GitNeed;
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
@@ -14,7 +15,7 @@ use crate::store::capsules::CapsuleOwner;
 use crate::wire::capsule::check_lines;
 
 pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
-    let maker = CapsuleMaker::open(&context.setting)?;
+    let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Tree)?;
     let id = maker.id_of(name)?;
     let made = maker.last_kept(&id)?;
     let (freshness, now) = maker.compare(&made.capsule);

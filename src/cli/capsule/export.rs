@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::ExportArgs;
 use super::maker::{CapsuleMaker, MadeCapsule};
 use crate::adapters::capsules_now::Along;
+use crate::adapters::git_now::GitNeed;
 use crate::cli::context::CliContext;
 use crate::cli::destination::Destination;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -25,7 +26,7 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     if let Some(refusal) = operator::own_refusal() {
         return Err(refusal);
     }
-    let maker = CapsuleMaker::open(&context.setting)?;
+    let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand)?;
     let plain = maker.named(&args.id)?;
     let along = Along {
         patch: args.patch,

@@ -44,10 +44,12 @@ pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
 
 fn rows(setting: &ProjectContext) -> Result<ui::CapsuleRows, Failure> {
     let maker = CapsuleMaker::open(setting)?;
-    let mut ids = maker.ids();
-    let total = ids.len() as u64;
-    ids.truncate(LISTED as usize);
-    let rows = ids.into_iter().map(|id| match maker.standing(&id) {
+    let mut places = maker.places();
+    let total = places.len() as u64;
+    places.truncate(LISTED as usize);
+    maker.announce(places.iter().map(|place| &place.id));
+    let ids = places.into_iter().map(|place| place.id);
+    let rows = ids.map(|id| match maker.standing(&id) {
         Ok((made, freshness)) => row(&maker, setting, &made, freshness),
         Err(failure) => ui::CapsuleLine {
             id: id.to_string(),

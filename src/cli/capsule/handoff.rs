@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::alike::chosen;
 use super::maker::CapsuleMaker;
+use crate::adapters::git_now::GitNeed;
 use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::destination::Destination;
@@ -80,7 +81,7 @@ fn budget(text: &str) -> Result<usize, String> {
 }
 
 pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
-    let maker = CapsuleMaker::open(&context.setting)?;
+    let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand)?;
     let made = maker.named(&args.id)?;
     for remark in &made.remarks {
         context.out.note(remark);

@@ -11,6 +11,7 @@ use super::check::{tone, touched, why};
 use super::maker::{CapsuleMaker, not_intact};
 use super::put_in::ImportedPatch;
 use super::vouched::Vouched;
+use crate::adapters::git_now::GitNeed;
 use crate::adapters::plain_file::read_plain;
 use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::CliContext;
@@ -67,7 +68,11 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         Err(bad) if args.apply => return Err(not_intact(&bad)),
         Err(bad) => return refused(context, &bad),
     };
-    let maker = CapsuleMaker::open(&context.setting)?;
+    let maker = match args.apply {
+        // What it puts in makes another tree.
+        true => CapsuleMaker::open(&context.setting)?,
+        false => CapsuleMaker::open_ahead(&context.setting, GitNeed::Tree)?,
+    };
     let vouched = Vouched::of(context, &maker.world, &capsule, args.ledger.as_deref())?;
     let before = maker.kept.read(CapsuleOwner::Foreign, &capsule.id).ok();
     let before = before.flatten().filter(|before| before != bytes);

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::CapsuleListArgs;
 use super::check::tone;
 use super::maker::{CapsuleMaker, MadeCapsule};
+use super::order::ListPlace;
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
@@ -20,30 +21,30 @@ pub(super) fn run(context: &CliContext, args: &CapsuleListArgs) -> CliOutcome {
     let maker = CapsuleMaker::open(&context.setting)?;
     let current = maker.world.current_task(&context.setting.runtime_session);
     let current = current.map(|task| task.id.clone());
-    let mut ids = maker.ids();
-    let total = ids.len();
+    let mut places = maker.places();
+    let total = places.len();
     let before = match &args.after {
         None => 0,
-        Some(cursor) => ids
-            .iter()
-            .position(|id| id.as_str() == cursor)
-            .map(|at| at + 1)
-            .ok_or_else(|| {
-                Failure::invalid(
-                    format!("`{cursor}` is no cursor"),
-                    "use the `cursor` of the page before",
-                )
-            })?,
+        Some(cursor) => behind(&places, cursor).ok_or_else(|| {
+            Failure::invalid(
+                format!("`{cursor}` is no cursor"),
+                "use the `cursor` of the page before",
+            )
+        })?,
     };
-    ids.drain(..before);
-    ids.truncate(args.limit as usize);
-    let cursor = ids.last().filter(|_| before + ids.len() < total);
+    places.drain(..before);
+    places.truncate(args.limit as usize);
+    let cursor = places
+        .last()
+        .filter(|_| before + places.len() < total)
+        .map(ListPlace::to_string);
+    maker.announce(places.iter().map(|place| &place.id));
     let mut rows = Vec::new();
     let mut text = ReportText::new();
     if total == 0 {
         text.note("no tasks; open one with `ctxrelay capsule new TITLE`");
     }
-    for id in &ids {
+    for ListPlace { id, .. } in &places {
         let is_current = current.as_ref() == Some(id);
         match maker.standing(id) {
             Ok((made, freshness)) => {
@@ -57,10 +58,12 @@ pub(super) fn run(context: &CliContext, args: &CapsuleListArgs) -> CliOutcome {
             }
         }
     }
-    if total > ids.len() {
-        let (from, to) = (before + 1, before + ids.len());
+    if total > places.len() {
+        let (from, to) = (before + 1, before + places.len());
         let all = count(total as u64, "task", "tasks");
-        let more = cursor.map(|cursor| format!("; more with --after {cursor}"));
+        let more = cursor
+            .as_ref()
+            .map(|cursor| format!("; more with --after {cursor}"));
         text.note(format!(
             "{from} to {to} of {all}{}",
             more.unwrap_or_default()
@@ -68,6 +71,18 @@ pub(super) fn run(context: &CliContext, args: &CapsuleListArgs) -> CliOutcome {
     }
     let value = json!({"capsules": rows, "cursor": cursor, "total": total});
     context.out.report(Report::new(&value, text))
+}
+
+/// How many stand before what follows a cursor: a place, whatever became of the task that stood
+/// there, or the id of a task that is listed.
+fn behind(places: &[ListPlace], cursor: &str) -> Option<usize> {
+    match ListPlace::parse(cursor) {
+        Some(place) => Some(places.partition_point(|it| *it <= place)),
+        None => {
+            let at = places.iter().position(|it| it.id.as_str() == cursor)?;
+            Some(at + 1)
+        }
+    }
 }
 
 fn row(made: &MadeCapsule, freshness: Freshness, is_current: bool) -> Value {

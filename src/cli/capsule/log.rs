@@ -1,5 +1,6 @@
 //! `ctxrelay capsule log`: what was recorded for a task.
 
+use std::collections::HashSet;
 use std::io;
 
 use serde_json::{Value, json};
@@ -12,7 +13,8 @@ use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, now_ms, short, time};
-use crate::core::id::CapsuleId;
+use crate::core::entry::Entry;
+use crate::core::id::{CapsuleId, Seq, SessionId};
 use crate::store::ledger::{EntryFilter, Reading, Stored};
 use crate::store::sealed_way::way_back;
 
@@ -60,7 +62,7 @@ pub(super) fn run(context: &CliContext, args: &LogArgs) -> CliOutcome {
 }
 
 /// Oldest first, through the sealed sessions that this one follows; what was carried on counts
-/// where it stood first.
+/// where it stood first, or where it was carried to if that session is not reached.
 fn entries(context: &CliContext, id: &CapsuleId) -> Result<Vec<Stored>, Failure> {
     let of_task = |reading: &Reading| {
         of_session(reading, id).map_err(|error| disk::unreadable(reading.path(), &error))
@@ -81,12 +83,20 @@ fn entries(context: &CliContext, id: &CapsuleId) -> Result<Vec<Stored>, Failure>
             }
         };
         let reading = disk::reading(&context.setting, reached.session_id.as_str())?;
-        if let Some(later) = sessions.last_mut() {
-            later.retain(|stored| stored.entry.carried.is_none());
-        }
         sessions.push(of_task(&reading)?);
     }
-    Ok(sessions.into_iter().rev().flatten().collect())
+    let mut shown = HashSet::new();
+    let oldest_first = sessions.into_iter().rev().flatten();
+    let once = oldest_first.filter(|stored| shown.insert(first_place(&stored.entry)));
+    Ok(once.collect())
+}
+
+/// Where an entry stood first, wherever it was carried.
+fn first_place(entry: &Entry) -> (SessionId, Seq) {
+    match &entry.carried {
+        Some(first) => (first.session_id.clone(), first.seq),
+        None => (entry.session_id.clone(), entry.seq),
+    }
 }
 
 fn of_session(reading: &Reading, id: &CapsuleId) -> io::Result<Vec<Stored>> {

@@ -3,15 +3,15 @@
 //! Agents can write where they are kept. Of a task that the record knows a kept file is taken as far
 //! as the record says the same; one from elsewhere only as it was imported.
 
-use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::Arc;
 
-use super::sealed_record::{SealedRecord, TasksClosed};
+use super::order::ListPlace;
 use super::sealed_says::SealedSays;
+use super::session_record::{SessionRecord, SessionRecords};
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow, KeptSays};
+use crate::adapters::git_now::{GitAhead, GitNeed};
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
 use crate::cli::record_now::RecordNow;
@@ -22,7 +22,6 @@ use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::host::ProjectContext;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::config;
-use crate::store::sealed_way::{ReachedSession, reached};
 use crate::wire::capsule::{self, BadCapsule, check_lines};
 use crate::wire::search::{FoundHit, FoundIn};
 
@@ -44,19 +43,27 @@ pub(in crate::cli) struct CapsuleMaker {
     pub(super) world: Arc<Snapshot>,
     pub(super) kept: Capsules,
     now: CapsulesNow,
-    redactor: Arc<Redactor>,
     /// The record's file.
     path: PathBuf,
     setting: ProjectContext,
-    /// The one that was asked for last: each may be long.
-    sealed: RefCell<Option<(SessionId, Option<Rc<SealedRecord>>)>>,
-    /// The record's tasks at their close; read when one is needed that its state does not know.
-    closed: OnceCell<Option<TasksClosed>>,
+    sessions: SessionRecords,
+    current: SessionRecord,
 }
 
 impl CapsuleMaker {
     /// Of this project, as it is now.
     pub(in crate::cli) fn open(setting: &ProjectContext) -> Result<Self, Failure> {
+        Self::open_with(setting, None)
+    }
+
+    /// As [`Self::open`], for what certainly needs the repository: git is asked while the record is
+    /// read.
+    pub(super) fn open_ahead(setting: &ProjectContext, need: GitNeed) -> Result<Self, Failure> {
+        let ahead = GitAhead::start(setting.dirs.root.clone(), need);
+        Self::open_with(setting, Some(ahead))
+    }
+
+    fn open_with(setting: &ProjectContext, ahead: Option<GitAhead>) -> Result<Self, Failure> {
         let record = RecordNow::open(setting)?;
         let world = Arc::clone(record.world());
         let path = record.path().to_owned();
@@ -70,15 +77,18 @@ impl CapsuleMaker {
             Arc::clone(&redactor),
             move |seq| record.read(seq),
         );
+        let now = match ahead {
+            Some(ahead) => now.with_git(ahead),
+            None => now,
+        };
         Ok(Self {
+            sessions: SessionRecords::new(setting.dirs.clone(), &world, redactor),
+            current: SessionRecord::current(path.clone(), world.foreign_through),
             world,
             kept: Capsules::of(&setting.dirs),
             now,
-            redactor,
             path,
             setting: setting.clone(),
-            sealed: RefCell::default(),
-            closed: OnceCell::new(),
         })
     }
 
@@ -168,17 +178,15 @@ impl CapsuleMaker {
         if self.world.session_id.as_ref() == Some(session) {
             return self.current_says(capsule);
         }
-        let dirs = &self.setting.dirs;
-        // An agent's file may name any session: for one that is not there no archive is read.
-        if disk::session_file(dirs, session.as_str()).is_err() {
-            return KeptSays::Else;
+        match self.lies_here(session) {
+            true => self.sessions.say(capsule),
+            false => KeptSays::Else,
         }
-        let Some(reached) = reached(dirs, &self.world, session) else {
-            return KeptSays::Else;
-        };
-        let ask = || self.sealed(&reached)?.says(capsule).ok();
-        let known = SealedSays::of(&capsule.digest, &reached.path);
-        known.map_or(KeptSays::Else, |known| known.or_ask(ask))
+    }
+
+    /// An agent's file may name any session: for one that is not there no archive is read.
+    fn lies_here(&self, session: &SessionId) -> bool {
+        disk::session_file(&self.setting.dirs, session.as_str()).is_ok()
     }
 
     /// Of a task that is too old for the state of the record.
@@ -187,13 +195,13 @@ impl CapsuleMaker {
         if has_all == KeptSays::Else {
             return has_all;
         }
-        let foreign_through = self.world.foreign_through;
-        let read = || TasksClosed::read(self.path.clone(), foreign_through).ok();
         let ask = || {
-            let closed = self.closed.get_or_init(read).as_ref();
-            closed.and_then(|closed| closed.says(&self.now, capsule).ok())
+            let says = self
+                .sessions
+                .current_says(&self.current, &self.now, capsule);
+            says.ok()
         };
-        let says = match foreign_through {
+        let says = match self.world.foreign_through {
             Seq(0) => SealedSays::of_chain(&capsule.digest).or_ask(ask),
             // What was said before the record was touched may not be believed any more.
             _ => ask().unwrap_or(KeptSays::Else),
@@ -201,25 +209,20 @@ impl CapsuleMaker {
         has_all.min(says)
     }
 
-    /// Whether a session lies here that the record does not lead back to.
-    fn is_apart(&self, session: &SessionId) -> bool {
-        let dirs = &self.setting.dirs;
-        self.world.session_id.as_ref() != Some(session)
-            && disk::session_file(dirs, session.as_str()).is_ok()
-            && reached(dirs, &self.world, session).is_none()
+    /// These will be asked for: a session that several of them name is read once.
+    pub(in crate::cli) fn announce<'a>(&self, ids: impl Iterator<Item = &'a CapsuleId>) {
+        for id in ids.filter(|id| !self.world.tasks.contains_key(*id)) {
+            if let Ok(Some(kept)) = self.kept(CapsuleOwner::Project, id) {
+                self.sessions.announce(&kept.capsule);
+            }
+        }
     }
 
-    fn sealed(&self, reached: &ReachedSession) -> Option<Rc<SealedRecord>> {
-        let session = &reached.session_id;
-        let mut sealed = self.sealed.borrow_mut();
-        if let Some((open, record)) = &*sealed
-            && open == session
-        {
-            return record.clone();
-        }
-        let record = SealedRecord::open(&self.setting, &self.redactor, reached).map(Rc::new);
-        *sealed = Some((session.clone(), record.clone()));
-        record
+    /// Whether a session lies here that the record does not lead back to.
+    fn is_apart(&self, session: &SessionId) -> bool {
+        self.world.session_id.as_ref() != Some(session)
+            && self.lies_here(session)
+            && !self.sessions.has(session)
     }
 
     /// What was kept may be older than one of the rules.
@@ -410,17 +413,23 @@ impl CapsuleMaker {
         self.now.compare(capsule)
     }
 
-    /// All of them: the tasks of the record, latest first, then what else is kept.
-    pub(in crate::cli) fn ids(&self) -> Vec<CapsuleId> {
-        let mut tasks: Vec<_> = self.world.tasks.values().collect();
-        tasks.sort_by_key(|task| std::cmp::Reverse(task.head));
-        let mut ids: Vec<_> = tasks.into_iter().map(|task| task.id.clone()).collect();
-        let mut known: BTreeSet<_> = ids.iter().cloned().collect();
-        for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
-            let kept = self.kept.ids(owner).into_iter();
-            ids.extend(kept.filter(|id| known.insert(id.clone())));
-        }
-        ids
+    /// All of them in the order of the list: the tasks of the record, and what else is kept.
+    pub(in crate::cli) fn places(&self) -> Vec<ListPlace> {
+        let tasks = self.world.tasks.values();
+        let tasks = tasks.map(|task| (&task.id, task.updated_ms));
+        let files = self.kept.files();
+        let files = files.iter().map(|file| (&file.id, file.written_ms));
+        let mut known = BTreeSet::new();
+        let mut places: Vec<_> = tasks
+            .chain(files)
+            .filter(|(id, _)| known.insert(*id))
+            .map(|(id, at_ms)| ListPlace {
+                id: id.clone(),
+                at_ms,
+            })
+            .collect();
+        places.sort();
+        places
     }
 
     /// The id that a person means.

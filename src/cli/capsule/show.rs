@@ -2,6 +2,7 @@
 
 use super::check::{tone, why};
 use super::maker::{CapsuleMaker, MadeCapsule};
+use crate::adapters::git_now::GitNeed;
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
@@ -10,7 +11,7 @@ use crate::core::capsule::CapsuleStatement;
 use crate::store::capsules::CapsuleOwner;
 
 pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
-    let maker = CapsuleMaker::open(&context.setting)?;
+    let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand)?;
     let made = maker.named(name)?;
     let capsule = &made.capsule;
     let (freshness, now) = maker.compare(capsule);

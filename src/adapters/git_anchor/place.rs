@@ -1,0 +1,103 @@
+//! [`GitPlace`]: where a repository lies and what its work tree stands on, as one git says it.
+
+use std::path::{Path, PathBuf};
+
+use super::{git, is_hash, text};
+
+/// What one git is asked. On a branch without a commit it says nothing of `HEAD`.
+const QUESTIONS: [&str; 12] = [
+    "rev-parse",
+    "--path-format=absolute",
+    "--show-toplevel",
+    "--show-prefix",
+    "--git-common-dir",
+    "--git-path",
+    "shallow",
+    "--is-shallow-repository",
+    "--revs-only",
+    "HEAD",
+    "--symbolic-full-name",
+    "HEAD",
+];
+
+/// A repository's folders and its head.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct GitPlace {
+    pub(super) top: PathBuf,
+    /// The folder that was asked for, in the repository, `a/b/` or empty.
+    pub(super) prefix: String,
+    /// The folder that all work trees share.
+    pub(super) common: PathBuf,
+    /// The file that says where the history of a shallow clone ends.
+    pub(super) shallow: PathBuf,
+    pub(super) is_shallow: bool,
+    pub(super) commit: Option<String>,
+    /// The whole name of the branch that a commit is on.
+    pub(super) branch: Option<String>,
+}
+
+impl GitPlace {
+    /// That of a folder; none where there is no repository, or `git` is missing.
+    pub(super) fn of(root: &Path) -> Option<Self> {
+        Self::read(&text(git(root).args(QUESTIONS))?)
+    }
+
+    /// A name with a line break in it cannot be told from two, so that each line is looked at.
+    fn read(said: &str) -> Option<Self> {
+        let lines: Vec<&str> = said.lines().collect();
+        let (places, head) = lines.split_at_checked(5)?;
+        let [top, prefix, common, shallow, is_shallow] = places.try_into().ok()?;
+        let (commit, branch) = match head {
+            [] => (None, None),
+            [commit, "HEAD"] => (Some(commit), None),
+            [commit, branch] if branch.starts_with("refs/") => (Some(commit), Some(branch)),
+            _ => return None,
+        };
+        let is_right = [top, common, shallow].iter().all(|it| it.starts_with('/'))
+            && ["true", "false"].contains(&is_shallow)
+            && commit.is_none_or(|commit| is_hash(commit));
+        is_right.then(|| Self {
+            top: PathBuf::from(top),
+            prefix: prefix.to_owned(),
+            common: PathBuf::from(common),
+            shallow: PathBuf::from(shallow),
+            is_shallow: is_shallow == "true",
+            commit: commit.map(|commit| (*commit).to_owned()),
+            branch: branch.map(|branch| (*branch).to_owned()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_line_breaks_are_no_place() {
+        let hash = "0123456789012345678901234567890123456789";
+        let places = "/a\nb/\n/a/.git\n/a/.git/shallow\nfalse\n";
+        let with = |head: &str| GitPlace::read(&format!("{places}{head}"));
+        let head = with(&format!("{hash}\nrefs/heads/main\n"));
+        let head = head.map(|place| (place.prefix, place.commit, place.branch));
+        let expected = ("b/", hash, "refs/heads/main");
+        let expected = (
+            expected.0.to_owned(),
+            Some(expected.1.to_owned()),
+            Some(expected.2.to_owned()),
+        );
+        assert_eq!(head, Some(expected));
+        assert!(with("").is_some_and(|place| place.commit.is_none()));
+        let detached = with(&format!("{hash}\nHEAD\n"));
+        assert!(detached.is_some_and(|place| place.branch.is_none()));
+        for said in [
+            format!("/a\nb/\n{places}"),
+            "/a\n\n/x\n/.git\n/x\n/.git/shallow\nfalse\n".to_owned(),
+            format!("/a\nb\n/\n/a/.git\n/a/.git/shallow\nfalse\n{hash}\nHEAD\n"),
+            format!("{places}{hash}\n"),
+            format!("{places}{hash}\n--output=x\n"),
+            String::new(),
+        ] {
+            assert_eq!(GitPlace::read(&said), None, "{said:?}");
+        }
+    }
+}

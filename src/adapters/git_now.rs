@@ -1,0 +1,104 @@
+//! [`GitNow`]: the repository of now, asked once for all capsules, and for no more than is needed.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+
+use super::git_anchor::{GitAnchor, GitLook, GitOrigin, GitStand};
+
+/// How much of a repository is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GitNeed {
+    /// The tree of now: enough to hold a capsule against it.
+    Tree,
+    /// All that a capsule tells of it.
+    Stand,
+}
+
+/// A repository with what was asked of it. Blocks, for as long as git takes.
+#[derive(Debug)]
+pub struct GitNow {
+    anchor: GitAnchor,
+    look: OnceCell<Option<GitLook>>,
+    stand: OnceCell<Option<GitStand>>,
+    origin: OnceCell<GitOrigin>,
+}
+
+impl GitNow {
+    /// That of a folder; none where there is none, or `git` is missing.
+    pub fn open(root: &Path) -> Option<Self> {
+        Some(Self {
+            anchor: GitAnchor::open(root)?,
+            look: OnceCell::new(),
+            stand: OnceCell::new(),
+            origin: OnceCell::new(),
+        })
+    }
+
+    fn with(root: &Path, need: GitNeed) -> Option<Self> {
+        let now = Self::open(root)?;
+        match need {
+            GitNeed::Tree => now.tree().map(|_| ())?,
+            GitNeed::Stand => now.stand().map(|_| ())?,
+        }
+        Some(now)
+    }
+
+    /// The repository itself.
+    pub(super) fn anchor(&self) -> &GitAnchor {
+        &self.anchor
+    }
+
+    /// Where it stands; none where git does not tell.
+    pub(super) fn stand(&self) -> Option<&GitStand> {
+        let ask = || match self.look.get() {
+            Some(Some(look)) => self.anchor.stand_at(look),
+            Some(None) => None,
+            None => self.anchor.stand(),
+        };
+        self.stand.get_or_init(ask).as_ref()
+    }
+
+    /// Its tree, if that has one; none where git does not tell.
+    pub(super) fn tree(&self) -> Option<Option<&str>> {
+        if let Some(Some((stand, _))) = self.stand.get() {
+            return Some(stand.tree.as_deref());
+        }
+        let look = self.look.get_or_init(|| self.anchor.look());
+        look.as_ref().map(|look| look.tree.as_deref())
+    }
+
+    /// The first commit of its history, and the address of its upstream.
+    pub(super) fn origin(&self) -> (Option<&str>, Option<&str>) {
+        if let Some(Some((stand, _))) = self.stand.get() {
+            return (stand.root.as_deref(), stand.remote.as_deref());
+        }
+        let origin = self.origin.get_or_init(|| self.anchor.origin());
+        (origin.root.as_deref(), origin.remote.as_deref())
+    }
+}
+
+/// A repository that is asked while something else is done.
+#[derive(Debug)]
+pub struct GitAhead(Option<JoinHandle<Option<GitNow>>>);
+
+impl GitAhead {
+    /// Begins to ask.
+    pub fn start(root: PathBuf, need: GitNeed) -> Self {
+        Self(Some(thread::spawn(move || GitNow::with(&root, need))))
+    }
+
+    /// What was asked.
+    pub(super) fn wait(mut self) -> Option<GitNow> {
+        self.0.take()?.join().ok().flatten()
+    }
+}
+
+impl Drop for GitAhead {
+    /// The process may end now, and would leave a folder of ours behind.
+    fn drop(&mut self) {
+        if let Some(asked) = self.0.take() {
+            let _ = asked.join();
+        }
+    }
+}
