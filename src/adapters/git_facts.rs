@@ -22,6 +22,14 @@ const COMMITS_MAX: &str = "-5";
 /// The longest name or subject, in characters.
 const CHARS_MAX: usize = 120;
 
+/// A project's folder in its repository, `a/b`; none where it is the top, or there is no repository.
+/// Blocking.
+pub fn folder_in_repository(root: &Path) -> Option<String> {
+    let prefix = line(git(root).args(["rev-parse", "--show-prefix"]))?;
+    let folder = prefix.trim_end_matches('/');
+    (!folder.is_empty()).then(|| folder.to_owned())
+}
+
 /// The branch, the commit, changed files and the latest commits; `None` when this is no
 /// repository or `git` is missing. Blocks, for as long as `git` takes.
 pub fn git_facts(root: &Path) -> Option<GitFacts> {

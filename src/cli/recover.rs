@@ -96,8 +96,11 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
     ledger::read_to(path, believed.stats().bytes, |stored| {
         fold(&mut past.world, &stored.entry);
         past.world.note_hash(&stored.entry.id, &stored.hash);
-        past.standing.take(&stored.entry, &past.world);
-        past.contexts.take(&stored.entry);
+        // A task of long ago that was opened again tells nothing of where the work stands.
+        if !stored.entry.only_rebuilds_task() {
+            past.standing.take(&stored.entry, &past.world);
+            past.contexts.take(&stored.entry);
+        }
         if let EntryKind::Turn(turn) = &stored.entry.kind
             && matches!(turn.status, TurnStatus::Interrupted | TurnStatus::Failed)
         {

@@ -19,4 +19,8 @@ pub struct CarriedEntry {
     /// It asked for an answer, and nobody owes one any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answered: bool,
+    /// Its task was over and was opened again: it makes that task what it was, and does nothing else
+    /// a second time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub task_only: bool,
 }

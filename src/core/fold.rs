@@ -35,7 +35,7 @@ use continuing::{fold_continuity, note_of_state, turn_begins};
 use delivering::{fold_delivery, fold_turn_end};
 use reviewing::{claim_finding, fold_finding};
 use signing::{fold_signing, is_act_believed, is_signed};
-use tasking::{fold_task, work_of_task};
+use tasking::{fold_task, rebuild_task, work_of_task};
 
 /// Takes one entry in. Cannot fail: what makes no sense any more changes nothing.
 pub fn fold(world: &mut Snapshot, entry: &Entry) {
@@ -58,6 +58,9 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
 
     if !is_act_believed(world, entry) {
         return;
+    }
+    if entry.only_rebuilds_task() {
+        return rebuild_task(world, entry);
     }
     fold_activity(world, entry);
     match &entry.kind {
@@ -350,9 +353,7 @@ fn track(world: &mut Snapshot, entry: &Entry) {
 
 fn fold_note(world: &mut Snapshot, entry: &Entry, note: NoteKind, handles: &[EntryId]) {
     if let Some(agent) = entry.source.agent() {
-        let last = &mut world.agents.entry(agent).or_default().last_note_ms;
-        // A task that is opened again brings notes of long ago.
-        *last = (*last).max(Some(entry.timestamp_ms));
+        world.agents.entry(agent).or_default().last_note_ms = Some(entry.timestamp_ms);
     }
     if note == NoteKind::Blocker {
         push_recent(

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::reply::ReplySender;
 use super::under_way::UnderWay;
 use crate::core::carried::CarriedEntry;
-use crate::core::entry::{Entry, EntryKind, TASK_ONLY, TaskStep};
+use crate::core::entry::{Entry, EntryKind, TaskStep};
 use crate::core::id::{CapsuleId, RuntimeSession, Seq, SessionId};
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::store::dirs::ProjectDirs;
@@ -80,8 +80,8 @@ impl SealedTask {
     }
 }
 
-/// As it will stand in the file of another session. Nobody has to get it, and the agents are at
-/// something else.
+/// As it will stand in the file of another session: what its task is made of, and nothing that
+/// happens now.
 fn carried(mut entry: Entry, session: &SessionId, task: &TaskSnapshot) -> Entry {
     let (session_id, seq) = match entry.carried.take() {
         // Carried again, it still stood first where it stood first.
@@ -93,9 +93,9 @@ fn carried(mut entry: Entry, session: &SessionId, task: &TaskSnapshot) -> Entry 
         seq,
         settled: entry.receiver().is_some(),
         answered: false,
+        task_only: true,
     });
     entry.seq = Seq(0);
-    entry.meta.insert(TASK_ONLY.to_owned(), true.into());
     if let EntryKind::Task(record) = &mut entry.kind
         && record.step == TaskStep::Opened
     {

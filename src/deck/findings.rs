@@ -62,6 +62,7 @@ fn row(id: &FindingId, finding: &FindingSnapshot) -> ui::FindingRow {
             FindingState::Open | FindingState::Other(_) => ui::FindingStage::Open,
         },
         place: facts.place().unwrap_or_default(),
+        outside: facts.is_outside(),
         title: facts.title.clone(),
         author: facts.author.clone(),
         bot: facts.bot,

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::capsule::{agent, clone_of, done, imported, in_terminal, listed, login, note};
 use crate::search_everywhere::clear;
+use crate::support::fake_gh::comment;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 
@@ -415,6 +416,45 @@ fn a_task_that_was_closed_in_a_sealed_session_goes_on_in_this_one() {
     assert!(!printed(&project, &id).contains("than the record"));
     daemon.stop();
     assert!(!printed(&project, &id).contains("than the record"));
+}
+
+#[test]
+fn what_agents_did_for_a_task_is_not_done_again_when_it_is_opened_again() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let file = project.base().join("review.json");
+    let comments = json!([comment(1, "P1: the list may be empty")]);
+    fs::write(&file, comments.to_string()).unwrap();
+    let import = || {
+        let args = ["review", "import", "--from", "file", file.to_str().unwrap()];
+        let mut pty = Pty::spawn(&project.ctxrelay(args));
+        assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    };
+    let finding = || {
+        let listed = project.run(["review", "list", "--json"]);
+        let row = listed.expect_success().json()["findings"][0].clone();
+        (row["state"].clone(), row["claimedBy"].clone())
+    };
+    import();
+    let mut claude = agent(&project, "claude");
+    let said = json!({"agent": "claude", "kind": "decision", "text": "the list is checked",
+        "finding": "gh:rc:1"});
+    claude.expect("note/append", said);
+    drop(claude);
+    assert_eq!(finding(), (json!("claimed"), json!("claude")));
+    done(&project, &["close", &id]);
+    clear(&project, false);
+    import();
+    assert_eq!(finding(), (json!("open"), Value::Null));
+    let (code, screen) = in_terminal(&project, &["reopen", &id]);
+    assert_eq!(code, 0, "{screen}");
+    assert_eq!(finding(), (json!("open"), Value::Null));
+    // Nor once it is carried on with the session.
+    compact(&project);
+    assert_eq!(finding(), (json!("open"), Value::Null));
+    let decisions = shown(&project, &id)["decisions"].to_string();
+    assert!(decisions.contains("the list is checked"), "{decisions}");
 }
 
 #[test]

@@ -31,6 +31,7 @@ fn facts(path: &str, line: u32, commit: &str) -> FindingFacts {
         author: "bot".to_owned(),
         bot: true,
         path: Some(path.to_owned()),
+        folder: None,
         line: Some(line),
         commit: Some(commit.to_owned()),
         url: None,

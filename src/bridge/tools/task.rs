@@ -209,7 +209,7 @@ fn findings(snapshot: &Snapshot) -> Vec<Value> {
             "finding_id": id,
             "severity": excerpt(&severity.unwrap_or_else(|| "unrated".to_owned()), WORD_CHARS),
             "state": finding.state,
-            "place": excerpt(&facts.place().unwrap_or_default(), EXCERPT_CHARS),
+            "place": excerpt(&facts.told_place().unwrap_or_default(), EXCERPT_CHARS),
             "quoted_title": excerpt(&facts.title, FINDING_CHARS),
             "by": excerpt(&facts.author, WORD_CHARS),
             "claimed_by": finding.claim.as_ref().map(|claim| claim.by),

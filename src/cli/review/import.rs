@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::change::{ask, command};
 use super::source;
+use crate::adapters::git_facts::folder_in_repository;
 use crate::cli::connect::runtime;
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -113,8 +114,15 @@ async fn record(
 ) -> Result<ReviewChanged, Failure> {
     let loaded = config::load(&setting.dirs, &setting.user_dirs);
     let redactor = Redactor::with(loaded.rules.clone());
+    // Paths of findings are relative to the repository.
+    let root = setting.dirs.root.clone();
+    let folder = tokio::task::spawn_blocking(move || folder_in_repository(&root));
+    let folder = folder.await.ok().flatten();
     let comments = read.comments.iter();
-    let of = |comment| ImportedFinding::of(comment, &read.review, &redactor);
+    let of = |comment| {
+        let read = ImportedFinding::of(comment, &read.review, &redactor)?;
+        Some(read.seen_from(folder.as_deref(), &redactor))
+    };
     let mut findings: Vec<ImportedFinding> = comments.filter_map(of).collect();
     // What is longer than there is room for is no whole review any more.
     let is_whole = read.is_whole && findings.len() <= FINDINGS_MAX;

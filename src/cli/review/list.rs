@@ -160,7 +160,8 @@ fn row(id: &FindingId, finding: &FindingSnapshot, place: Option<&FindingPlace>) 
         "severity": facts.severity,
         "severityBy": facts.severity_by,
         "state": finding.state,
-        "path": facts.path,
+        "path": facts.path_here(),
+        "outside": facts.is_outside(),
         "line": facts.line,
         "lineNow": place.and_then(|place| place.line_now),
         "lineFate": place.map(|place| &place.fate),
@@ -196,7 +197,7 @@ fn line(
         FindingState::Claimed => Tone::Plain,
         _ => Tone::Faint,
     };
-    let at = facts.place().unwrap_or_else(|| "the whole".to_owned());
+    let at = facts.told_place().unwrap_or_else(|| "the whole".to_owned());
     let now = place.filter(|place| !matches!(place.fate, LineFate::Same | LineFate::Unknown));
     let now = now.map(|place| format!(" ({})", fate(place)));
     let bot = if facts.bot { " (bot)" } else { "" };

@@ -161,10 +161,12 @@ impl WorkSources<'_> {
         lines
     }
 
-    /// Of this pair, and not of somebody else's record.
+    /// Of this pair, and neither of somebody else's record nor of a task of long ago.
     fn is_ours(&self, entry: &Entry) -> bool {
         let session = entry.runtime_session.as_ref();
-        entry.seq > self.world.foreign_through && session.is_none_or(|of| of == self.pair)
+        entry.seq > self.world.foreign_through
+            && session.is_none_or(|of| of == self.pair)
+            && !entry.only_rebuilds_task()
     }
 
     fn fact<'e>(&self, entry: &'e Entry) -> Option<&'e ContinuityFact> {

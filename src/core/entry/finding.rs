@@ -14,6 +14,9 @@ pub const REVIEW_FINDING: &str = "review_finding";
 /// The key in the `meta` of a note by which an agent says that it has a finding in hand: its id.
 pub const FINDING: &str = "finding";
 
+/// What is said of a file that is not in the project's folder.
+const OUTSIDE: &str = "outside of the project";
+
 words! {
     /// A step in the life of a finding.
     pub enum FindingStep {
@@ -66,6 +69,9 @@ pub struct FindingFacts {
     /// The file, relative to the repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The project's folder in the repository, `a/b`, where it is not its top.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// The line there, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
@@ -86,13 +92,48 @@ pub struct FindingFacts {
 }
 
 impl FindingFacts {
-    /// `src/a.rs:12`, where it speaks of a file.
-    pub fn place(&self) -> Option<String> {
+    /// The file, relative to the project: `../b.rs` where it is outside of that.
+    pub fn path_here(&self) -> Option<String> {
         let path = self.path.as_deref()?;
+        let mut path: Vec<&str> = path.split('/').collect();
+        let mut up = 0;
+        for folder in self.folders() {
+            // The file's own name is no folder.
+            if up == 0 && path.len() > 1 && path.first() == Some(&folder) {
+                path.remove(0);
+            } else {
+                up += 1;
+            }
+        }
+        Some("../".repeat(up) + &path.join("/"))
+    }
+
+    /// Whether it speaks of a file outside of the project.
+    pub fn is_outside(&self) -> bool {
+        self.path_here().is_some_and(|path| path.starts_with("../"))
+    }
+
+    /// `src/a.rs:12`, relative to the project, where it speaks of a file.
+    pub fn place(&self) -> Option<String> {
+        let path = self.path_here()?;
         Some(match self.line {
             Some(line) => format!("{path}:{line}"),
-            None => path.to_owned(),
+            None => path,
         })
+    }
+
+    /// The place in words: one outside of the project is named as such.
+    pub fn told_place(&self) -> Option<String> {
+        let place = self.place()?;
+        Some(match self.is_outside() {
+            true => format!("{place} ({OUTSIDE})"),
+            false => place,
+        })
+    }
+
+    fn folders(&self) -> impl Iterator<Item = &str> {
+        let folder = self.folder.as_deref().unwrap_or_default();
+        folder.split('/').filter(|name| !name.is_empty())
     }
 }
 

@@ -41,6 +41,10 @@ pub(super) fn turn_begins(world: &mut Snapshot, entry: &Entry, agent: Agent) {
 /// Takes a fact in. What somebody says who may not has no effect: an agent's program tells of its
 /// own context, the daemon of packets, the operator has things forgotten.
 pub(super) fn fold_continuity(world: &mut Snapshot, entry: &Entry, record: &ContinuityRecord) {
+    // Files of a task that nobody is at.
+    if entry.is_of_task_only() {
+        return;
+    }
     let may = match (&record.fact, &entry.source) {
         (ContinuityFact::TurnFiles(_) | ContinuityFact::Compacted(_), Party::Agent(by)) => {
             *by == record.agent

@@ -7,6 +7,7 @@ use super::{brief, cut};
 use crate::agent::Party;
 use crate::entry::{Entry, FindingFacts, FindingRecord, FindingStep};
 use crate::id::FindingId;
+use crate::review::is_inside;
 use crate::snapshot::{
     FINDINGS_MAX, FindingClaim, FindingSnapshot, FindingState, FindingVerdict, Snapshot,
 };
@@ -87,6 +88,11 @@ fn kept(facts: &FindingFacts) -> FindingFacts {
         title: brief(&facts.title),
         author: brief(&facts.author),
         path: facts.path.as_deref().map(cut),
+        folder: facts
+            .folder
+            .as_deref()
+            .filter(|folder| is_inside(folder))
+            .map(cut),
         commit: facts.commit.as_deref().map(brief),
         url: facts.url.as_deref().map(cut),
         digest: brief(&facts.digest),

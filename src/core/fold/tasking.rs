@@ -96,9 +96,23 @@ fn begin_with(world: &Snapshot, record: &TaskRecord, task: &mut TaskSnapshot) {
     }
 }
 
-/// What was recorded while a task was current. A closed one stays as it is.
+/// An entry of long ago that a task which was opened again is made of. What it claimed, answered,
+/// withdrew and told of its author is long over.
+pub(super) fn rebuild_task(world: &mut Snapshot, entry: &Entry) {
+    if let EntryKind::Task(record) = &entry.kind {
+        fold_task(world, entry, record);
+    }
+    take_work(world, entry);
+}
+
+/// What was recorded while a task was current.
 pub(super) fn work_of_task(world: &mut Snapshot, entry: &Entry) {
     settle_handoffs(world, entry);
+    take_work(world, entry);
+}
+
+/// A closed task stays as it is.
+fn take_work(world: &mut Snapshot, entry: &Entry) {
     if entry.seq <= world.foreign_through || !entry.kind.is_work() || world.tasks.is_empty() {
         return;
     }
@@ -106,6 +120,8 @@ pub(super) fn work_of_task(world: &mut Snapshot, entry: &Entry) {
         return;
     };
     let turn = match entry.source.agent() {
+        // Said before any turn that is counted here.
+        Some(_) if entry.only_rebuilds_task() => 0,
         Some(agent) => {
             let session = entry.runtime_session.clone().unwrap_or_default();
             world

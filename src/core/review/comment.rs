@@ -89,6 +89,7 @@ impl ImportedFinding {
                 .as_deref()
                 .filter(|path| is_inside(path))
                 .map(mask),
+            folder: None,
             line: comment.line.filter(|line| *line > 0),
             commit: comment
                 .commit
@@ -112,6 +113,13 @@ impl ImportedFinding {
             text: clean.text,
             suggestions: clean.suggestions,
         })
+    }
+
+    /// For a project that is this folder of its repository.
+    pub fn seen_from(mut self, folder: Option<&str>, redactor: &Redactor) -> Self {
+        let folder = folder.filter(|folder| is_inside(folder));
+        self.facts.folder = folder.map(|folder| redactor.redact_text(folder).0.into_owned());
+        self
     }
 }
 

@@ -16,7 +16,7 @@ const MARK: &str = "> ";
 pub fn quoted(id: &FindingId, facts: &FindingFacts, words: &str) -> String {
     let severity = facts.severity.as_ref();
     let severity = severity.map_or_else(|| "unrated".to_owned(), ToString::to_string);
-    let place = facts.place().map(|place| format!(" on {place}"));
+    let place = facts.told_place().map(|place| format!(" on {place}"));
     let mut text = format!(
         "{HEAD}{id} ({severity}) by {}{}{HEAD_END}",
         facts.author,

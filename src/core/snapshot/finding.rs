@@ -100,7 +100,7 @@ impl FindingSnapshot {
     pub fn blocker(&self, id: &FindingId) -> String {
         let severity = self.facts.severity.as_ref();
         let severity = severity.map_or("finding".to_owned(), ToString::to_string);
-        let place = self.facts.place().map(|place| format!(", {place}"));
+        let place = self.facts.told_place().map(|place| format!(", {place}"));
         format!(
             "review finding {id} is {} ({severity}{}), it says: \"{}\"",
             self.state,

@@ -85,10 +85,10 @@ impl Daemon {
         let mut entries = Vec::new();
         for seq in wanted {
             let mut entry = self.carried_entry(seq, read)?;
-            let (session_id, seq) = match entry.carried.take() {
+            let (session_id, seq, task_only) = match entry.carried.take() {
                 // Carried again, it still stood first where it stood first.
-                Some(first) => (first.session_id, first.seq),
-                None => (self.recorder.session_id().clone(), seq),
+                Some(first) => (first.session_id, first.seq, first.task_only),
+                None => (self.recorder.session_id().clone(), seq, false),
             };
             entry.carried = Some(CarriedEntry {
                 session_id,
@@ -96,6 +96,7 @@ impl Daemon {
                 settled: entry.receiver().is_some()
                     && !self.recorder.world().unsettled.contains_key(&entry.id),
                 answered: asks(&entry) && !is_open_question(self.recorder.world(), &entry.id),
+                task_only,
             });
             entry.seq = Seq(0);
             if let EntryKind::Task(record) = &mut entry.kind

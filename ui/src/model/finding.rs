@@ -74,8 +74,10 @@ pub struct FindingRow {
     pub severity: FindingRank,
     /// Where it stands.
     pub state: FindingStage,
-    /// `src/a.rs:12`; empty where it speaks of no file.
+    /// `src/a.rs:12`, relative to the project; empty where it speaks of no file.
     pub place: String,
+    /// The file is outside of the project.
+    pub outside: bool,
     /// One line.
     pub title: String,
     /// Who says it.

@@ -247,6 +247,9 @@ impl FindingSheet {
         let mut document = Document::new(deck, columns);
         let from = format!("{}  {}  {}", author(row), row.review, row.id);
         document.text(&from, ThemeRole::TextMuted);
+        if row.outside {
+            document.text("The file is outside of the project.", ThemeRole::Text);
+        }
         if !row.url.is_empty() {
             document.text(&row.url, ThemeRole::TextMuted);
         }

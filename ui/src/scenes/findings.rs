@@ -20,6 +20,7 @@ fn row(
         severity,
         state,
         place: place.to_owned(),
+        outside: place.starts_with("../"),
         title: title.to_owned(),
         author: "greptile-apps[bot]".to_owned(),
         bot: true,

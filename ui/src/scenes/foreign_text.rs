@@ -102,7 +102,7 @@ fills!(Field { name, text; ; });
 fills!(FindingRow {
     place, title, author, review, url, reason;
     id;
-    severity, state, bot, blocks
+    severity, state, bot, blocks, outside
 });
 fills!(CapsuleLine {
     title, file, broken;

@@ -187,6 +187,7 @@ fn hand_over(deck: &mut Deck) {
     let said = said.unwrap_or_else(|| row.title.clone());
     let place = match row.place.is_empty() {
         true => String::new(),
+        false if row.outside => format!(" on {} (outside of the project)", row.place),
         false => format!(" on {}", row.place),
     };
     let quoted: Vec<String> = said.lines().map(|line| format!("> {line}")).collect();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::carried::CarriedEntry;
 use crate::continuity::work_files::WorkSources;
 use crate::entry::{Compaction, CompactionTrigger, Reload, ReloadStep, ReloadWay};
 
@@ -56,6 +57,28 @@ fn the_log_holds_the_latest_two_hundred_lines() {
     };
     starts(lines[0], 51);
     starts(lines[199], 250);
+}
+
+#[test]
+fn the_log_tells_nothing_of_a_task_of_long_ago_that_is_opened_again() {
+    let (mut record, mut entries) = (Record::default(), Vec::new());
+    record.keep(&mut entries, claude(), "now", note(NoteKind::Goal));
+    let mut old = record.entry(claude(), "then", note(NoteKind::Decision));
+    old.carried = Some(CarriedEntry {
+        session_id: SessionId::new("sealed"),
+        seq: Seq(7),
+        settled: false,
+        answered: false,
+        task_only: true,
+    });
+    fold(&mut record.world, &old);
+    entries.push(old);
+    let files = files(&record, &entries);
+    let log = &files["TASKLOG.md"];
+    assert!(
+        log.contains("goal [note]: now") && !log.contains("then"),
+        "{log}"
+    );
 }
 
 #[test]

@@ -329,3 +329,46 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_finding_is_placed_from_the_project_that_is_a_folder_of_its_repository() {
+    let redactor = Redactor::new();
+    let place = |folder: Option<&str>, path: &str| {
+        let mut comment = high(1);
+        comment.path = Some(path.to_owned());
+        let read = ImportedFinding::of(&comment, REVIEW, &redactor).unwrap();
+        read.seen_from(folder, &redactor)
+            .facts
+            .told_place()
+            .unwrap()
+    };
+    let outside = |path: &str| format!("{path} (outside of the project)");
+    assert_eq!(place(None, "svc/api/src/a.rs"), "svc/api/src/a.rs:12");
+    let api = Some("svc/api");
+    assert_eq!(place(api, "svc/api/src/a.rs"), "src/a.rs:12");
+    assert_eq!(place(api, "svc/web/a.rs"), outside("../web/a.rs:12"));
+    assert_eq!(place(api, "lib/a.rs"), outside("../../lib/a.rs:12"));
+    // Of the same name, and not the same folder.
+    assert_eq!(place(api, "svc/apis/a.rs"), outside("../apis/a.rs:12"));
+    assert_eq!(place(api, "lib/api/a.rs"), outside("../../lib/api/a.rs:12"));
+    assert_eq!(place(api, "svc/api"), outside("../api:12"));
+    // What is no folder of a repository says nothing.
+    assert_eq!(place(Some("../x"), "src/a.rs"), "src/a.rs:12");
+}
+
+#[test]
+fn agents_and_blockers_name_the_place_from_the_project() {
+    let redactor = Redactor::new();
+    let mut record = Record::default();
+    let read = ImportedFinding::of(&high(1), REVIEW, &redactor).unwrap();
+    let read = read.seen_from(Some("src"), &redactor);
+    let words = quoted(&id(1), &read.facts, &read.text);
+    assert!(words.contains(" on a.rs:12, untrusted"), "{words}");
+    let plan = ImportPlan::of(&record.world, vec![read], None);
+    for (finding, content) in plan.records {
+        record.push(Party::System, &content, EntryKind::Finding(finding));
+    }
+    let blocker = record.finding(1).blocker(&id(1));
+    assert!(blocker.contains("(high, a.rs:12)"), "{blocker}");
+    assert_eq!(record.replayed().findings, record.world.findings);
+}

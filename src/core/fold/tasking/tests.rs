@@ -331,3 +331,5 @@ fn of_what_was_imported_the_digest_of_the_latest_file_is_known() {
     assert_eq!(record.world.imported.len(), IMPORTED_MAX);
     assert!(!record.world.imported.contains_key(&id(1)));
 }
+
+mod opened_again;

@@ -407,14 +407,16 @@ fn whole() -> impl Strategy<Value = Whole> {
 }
 
 fn carried() -> impl Strategy<Value = CarriedEntry> {
-    (text(), any::<u64>(), any::<bool>(), any::<bool>()).prop_map(
-        |(session, seq, settled, answered)| CarriedEntry {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    (text(), any::<u64>(), flags).prop_map(|(session, seq, (settled, answered, task_only))| {
+        CarriedEntry {
             session_id: SessionId::new(session),
             seq: Seq(seq),
             settled,
             answered,
-        },
-    )
+            task_only,
+        }
+    })
 }
 
 /// Any entry, not appended yet.

@@ -39,7 +39,7 @@ pub(super) fn finding() -> impl Strategy<Value = EntryKind> {
     let step = prop_oneof!["imported|changed|gone|resolved|dismissed", text()];
     let severity = prop::option::of(prop_oneof!["critical|high|medium|low", text()]);
     let place = (
-        prop::option::of(text()),
+        prop::option::of((text(), prop::option::of(text()))),
         prop::option::of(any::<u32>()),
         prop::option::of(text()),
         prop::option::of(text()),
@@ -48,6 +48,7 @@ pub(super) fn finding() -> impl Strategy<Value = EntryKind> {
     let words = (text(), text(), text(), "badge|none", text());
     let facts = (words, severity, place, flags).prop_map(
         |((review, title, author, by, digest), severity, (path, line, commit, url), flags)| {
+            let (path, folder) = path.unzip();
             FindingFacts {
                 review,
                 title,
@@ -56,6 +57,7 @@ pub(super) fn finding() -> impl Strategy<Value = EntryKind> {
                 author,
                 bot: flags.0,
                 path,
+                folder: folder.flatten(),
                 line,
                 commit,
                 url,
