@@ -143,10 +143,8 @@ struct Said {
     in_reply_to_id: Option<u64>,
     /// Of a review; elsewhere it may be anything.
     state: Option<Value>,
-    #[serde(default)]
-    resolved: bool,
-    #[serde(default)]
-    outdated: bool,
+    resolved: Option<bool>,
+    outdated: Option<bool>,
 }
 
 impl Said {
@@ -199,7 +197,11 @@ impl ReadComments {
             return;
         };
         let thread = said.id.and_then(|id| threads.threads.get(&id));
-        let (resolved, outdated) = thread.copied().unwrap_or((said.resolved, said.outdated));
+        // A page of comments alone does not say what became of their threads.
+        let (resolved, outdated) = match thread {
+            Some(&(resolved, outdated)) => (Some(resolved), Some(outdated)),
+            None => (said.resolved, said.outdated),
+        };
         let sort = if said.path.is_some() { "rc" } else { "rv" };
         let id = said
             .external_id

@@ -54,11 +54,19 @@ fn a_comment_has_the_line_of_its_commit_and_the_state_of_its_thread() {
                 true,
                 Some(3),
                 Some("c"),
-                true,
-                false
+                Some(true),
+                Some(false)
             ),
-            ("gh:rc:2", "ann", false, Some(2), Some("o"), false, true),
-            ("gh:rv:4", "ghost", false, None, None, false, false),
+            (
+                "gh:rc:2",
+                "ann",
+                false,
+                Some(2),
+                Some("o"),
+                Some(false),
+                Some(true)
+            ),
+            ("gh:rv:4", "ghost", false, None, None, None, None),
         ]
     );
     assert_eq!(read.unread, 2);
