@@ -296,14 +296,15 @@ fn whatever_gh_does_instead_is_one_sentence_and_nothing_is_imported() {
     std::fs::remove_file(project.base().join("gh/fail")).unwrap();
     gh.put("view", "no JSON");
     import("gh_unreadable", "cannot be read");
-    let url = "https://github.com/other/api/pull/12";
-    gh.put("view", &json!({"number": 12, "url": url}).to_string());
-    let (exit, screen) = in_terminal(&project, &["import", url]);
-    assert_eq!(exit, 4);
-    assert!(
-        screen.contains("github.com/other/api#12 is a pull request of another"),
-        "{screen}"
-    );
+    // Of somebody else, and of the same name on another server.
+    for named in ["github.com/other/api", "git.other.example/acme/api"] {
+        let url = format!("https://{named}/pull/12");
+        gh.put("view", &json!({"number": 12, "url": url}).to_string());
+        let (exit, screen) = in_terminal(&project, &["import", &url]);
+        assert_eq!(exit, 4, "{screen}");
+        let says = format!("{named}#12 is a pull request of another");
+        assert!(screen.contains(&says), "{screen}");
+    }
     for args in [
         &["import", "--hostname=x"][..],
         &["import", "main"],
@@ -503,7 +504,6 @@ fn a_file_of_a_review_is_read_without_gh_and_what_is_none_says_why() {
 }
 
 #[test]
-#[test]
 fn a_page_of_comments_from_a_file_opens_no_thread_that_was_resolved() {
     let project = Project::new();
     let _daemon = project.daemon();
@@ -537,6 +537,7 @@ fn a_page_of_comments_from_a_file_opens_no_thread_that_was_resolved() {
     assert!(screen.contains("github.com/acme/api#12"), "{screen}");
 }
 
+#[test]
 fn two_imports_at_once_record_each_finding_once() {
     let project = Project::new();
     let _daemon = project.daemon();

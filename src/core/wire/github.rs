@@ -57,9 +57,13 @@ impl PullRequest {
         format!("{host}/{owner}/{name}#{number}")
     }
 
-    /// Whether it is one of this repository, `OWNER/NAME`.
-    pub fn is_of(&self, repository: &str) -> bool {
-        format!("{}/{}", self.owner, self.name).eq_ignore_ascii_case(repository)
+    /// Whether it is one of this repository, `OWNER/NAME`, on the server of this address.
+    pub fn is_of(&self, url: &str, repository: &str) -> bool {
+        let host = url
+            .strip_prefix("https://")
+            .and_then(|url| url.split('/').next());
+        host.is_some_and(|host| host.eq_ignore_ascii_case(&self.host))
+            && format!("{}/{}", self.owner, self.name).eq_ignore_ascii_case(repository)
     }
 }
 

@@ -105,7 +105,15 @@ fn an_address_that_is_no_pull_request_is_none() {
         assert_eq!(PullRequest::of_url(url), None, "{url}");
     }
     let pull = PullRequest::of_url("https://git.acme.example/Acme/api/pull/12/files?w=1").unwrap();
-    assert!(pull.is_of("acme/API") && !pull.is_of("acme/api2"));
+    let here = "https://git.acme.example/acme/api";
+    assert!(pull.is_of(here, "acme/API") && !pull.is_of(here, "acme/api2"));
+    for elsewhere in [
+        "https://git.other.example/acme/api",
+        "http://git.acme.example/acme/api",
+        "",
+    ] {
+        assert!(!pull.is_of(elsewhere, "acme/api"), "{elsewhere}");
+    }
     assert_eq!((pull.host.as_str(), pull.number), ("git.acme.example", 12));
 }
 
