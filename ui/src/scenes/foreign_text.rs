@@ -102,7 +102,7 @@ fills!(Field { name, text; ; });
 fills!(FindingRow {
     place, title, author, review, url, reason;
     id;
-    severity, state, bot, blocks
+    severity, state, bot, outdated, blocks
 });
 fills!(CapsuleLine {
     title, file, broken;
