@@ -133,7 +133,7 @@ pub(super) fn work_of_task(world: &mut Snapshot, entry: &Entry) {
             task.handoffs.retain(|other| other.id != handoff.id);
             push(task, "handoffs", handoff, |task| &mut task.handoffs);
         }
-        EntryKind::Artifact(artifact) if entry.source.agent().is_some() => {
+        EntryKind::Artifact(artifact) if entry.source.agent().is_some() && artifact.is_run() => {
             let claim = TaskClaim {
                 id: entry.id.clone(),
                 seq: entry.seq,
