@@ -263,6 +263,11 @@ impl CapsulesNow {
 struct MadeHere {
     project: String,
     home: Option<String>,
+        if let Some(said) = &mut capsule.outcome {
+            let mut line = said.line.take();
+            cite(&mut line, &|entry| said.is_outcome_of(entry, &id))?;
+            said.line = line;
+        }
     user: Option<String>,
     host: Option<String>,
 }

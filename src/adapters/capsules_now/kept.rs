@@ -63,7 +63,12 @@ impl CapsulesNow {
         }
         let mut says = words.says(&raw.title, &kept.title);
         for (raw, kept) in raw.outcome.iter().zip(&kept.outcome) {
-            let is_its = (&raw.by, raw.at) == (&kept.by, kept.at);
+            // Of earlier versions it cites nothing.
+            let seq = |line: &LineRef| line.seq;
+            let is_cited = kept.line.is_none()
+                || self.cited(kept.line.as_ref())?.map(|entry| entry.seq)
+                    == raw.line.as_ref().map(seq);
+            let is_its = (&raw.by, raw.at) == (&kept.by, kept.at) && is_cited;
             says = says.min(words.says(&raw.text, &kept.text).only(is_its));
         }
         says = says.min(asked(&words, &raw, &kept));

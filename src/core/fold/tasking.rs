@@ -49,6 +49,8 @@ pub(super) fn fold_task(world: &mut Snapshot, entry: &Entry, record: &TaskRecord
             task.end = Some(TaskEnd {
                 at_ms: entry.timestamp_ms,
                 outcome,
+                seq: Some(entry.seq),
+                id: Some(entry.id.clone()),
             });
             world.current_tasks.retain(|_, current| current.id != *id);
             forget_oldest(world);
