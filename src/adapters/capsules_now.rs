@@ -35,6 +35,9 @@ const LINE_BYTES_MAX: usize = 20_000;
 /// Reads a line of the record.
 type ReadLine = Box<dyn Fn(Seq) -> io::Result<Option<Stored>>>;
 
+/// Reads a text that was too long for its line, by its SHA-256; none where it is not there any more.
+type ReadWhole = Box<dyn Fn(&str) -> Option<String>>;
+
 /// Why a capsule could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum CapsuleFault {
@@ -53,6 +56,7 @@ pub struct CapsulesNow {
     gates: Vec<String>,
     redactor: Arc<Redactor>,
     read: ReadLine,
+    whole: ReadWhole,
     /// Asked when it is needed: that takes as long as git does.
     git: OnceCell<Option<(GitAnchor, GitStand)>>,
     host: OnceCell<Option<String>>,
@@ -82,8 +86,18 @@ impl CapsulesNow {
             gates,
             redactor,
             read: Box::new(read),
+            whole: Box::new(|_| None),
             git: OnceCell::new(),
             host: OnceCell::new(),
+        }
+    }
+
+    /// With what reads the texts that were too long for their lines; without it none is there.
+    #[must_use]
+    pub fn with_whole(self, whole: impl Fn(&str) -> Option<String> + 'static) -> Self {
+        Self {
+            whole: Box::new(whole),
+            ..self
         }
     }
 
@@ -249,6 +263,11 @@ impl CapsulesNow {
             cite(&mut line, &|entry| said.is_of(entry, &id, kind))?;
             said.line = line;
         }
+        if let Some(said) = &mut capsule.outcome {
+            let mut line = said.line.take();
+            cite(&mut line, &|entry| said.is_outcome_of(entry, &id))?;
+            said.line = line;
+        }
         for run in &mut capsule.verification {
             let mut line = run.line.take();
             cite(&mut line, &|entry| run.is_of(entry, &id, tree.as_deref()))?;
@@ -263,11 +282,6 @@ impl CapsulesNow {
 struct MadeHere {
     project: String,
     home: Option<String>,
-        if let Some(said) = &mut capsule.outcome {
-            let mut line = said.line.take();
-            cite(&mut line, &|entry| said.is_outcome_of(entry, &id))?;
-            said.line = line;
-        }
     user: Option<String>,
     host: Option<String>,
 }

@@ -20,6 +20,7 @@ use crate::core::id::{CapsuleId, Seq, SessionId};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::host::ProjectContext;
+use crate::store::blobs::Blobs;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::config;
 use crate::store::sealed_way::{ReachedSession, reached};
@@ -70,6 +71,8 @@ impl CapsuleMaker {
             Arc::clone(&redactor),
             move |seq| record.read(seq),
         );
+        let blobs = Blobs::of_ledger(&path);
+        let now = now.with_whole(move |sha256| blobs.get(sha256).ok());
         Ok(Self {
             world,
             kept: Capsules::of(&setting.dirs),
