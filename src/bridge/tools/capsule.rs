@@ -61,7 +61,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let command = Command::ReadCapsules(ReadCapsulesParams {
         question: arguments.action,
         id: arguments.id.map(CapsuleId::new),
-        runtime_session_id: None,
+        ..ReadCapsulesParams::default()
     });
     match call.ask(command).await? {
         Reply::Capsules(list) => Ok(listed(&list)),

@@ -50,7 +50,7 @@ impl Daemon {
         self.readers.read(conn, reply, move || {
             let shelf = sources.open();
             match params.question {
-                CapsuleQuestion::List => Ok(Reply::Capsules(shelf.list(&pair))),
+                CapsuleQuestion::List => Ok(Reply::Capsules(shelf.list(params.ids, &pair))),
                 CapsuleQuestion::Show => {
                     let id = shelf.named(params.id, &pair)?;
                     shelf.show(id, asking).map(Reply::CapsuleText)
@@ -101,16 +101,16 @@ struct CapsuleReading {
 }
 
 impl CapsuleReading {
-    fn list(&self, pair: &RuntimeSession) -> CapsuleList {
+    fn list(&self, named: Vec<CapsuleId>, pair: &RuntimeSession) -> CapsuleList {
         let current = self.world.current_task(pair).map(|task| &task.id);
-        let mut tasks: Vec<&TaskSnapshot> = self.world.tasks.values().collect();
-        tasks.sort_by_key(|task| std::cmp::Reverse(task.head));
-        let mut ids: Vec<CapsuleId> = tasks.iter().map(|task| task.id.clone()).collect();
-        for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
-            let others = self.kept.ids(owner).into_iter();
-            let others: Vec<_> = others.filter(|id| !ids.contains(id)).collect();
-            ids.extend(others);
-        }
+        let mut ids = match named.is_empty() {
+            true => self.ids(),
+            // A name that is none goes into no path.
+            false => named
+                .into_iter()
+                .filter(|id| CapsuleId::is_well_formed(id.as_str()))
+                .collect(),
+        };
         let total = ids.len() as u64;
         ids.truncate(CAPSULES_LISTED_MAX);
         let rows = ids.into_iter().map(|id| {
@@ -122,6 +122,18 @@ impl CapsuleReading {
             total,
         }
     }
+    fn ids(&self) -> Vec<CapsuleId> {
+        let mut tasks: Vec<&TaskSnapshot> = self.world.tasks.values().collect();
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.head));
+        let mut ids: Vec<CapsuleId> = tasks.iter().map(|task| task.id.clone()).collect();
+        for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
+            let others = self.kept.ids(owner).into_iter();
+            let others: Vec<_> = others.filter(|id| !ids.contains(id)).collect();
+            ids.extend(others);
+        }
+        ids
+    }
+
 
     fn row(&self, id: CapsuleId, is_current: bool) -> CapsuleRow {
         let task = self.world.tasks.get(&id);
