@@ -39,7 +39,7 @@ pub use budget::{CAPSULE_BYTES_MAX, CapsuleBudget};
 pub use draft::{CapsuleDraft, DraftChanges};
 pub use fill::{CapsuleSources, FileNow};
 pub use found::{FOUND_CHARS_MAX, FOUND_MAX, FoundText};
-pub use freshness::{Freshness, TreeNow, changed_by};
+pub use freshness::{ChangedFile, Freshness, StandsNow, TreeNow};
 pub use git::{CapsuleGit, DiffStat};
 pub use mask::{CapsuleMask, MadeAt};
 pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, OriginHead};

@@ -90,6 +90,8 @@ fn changes_go_along_without_secrets_and_are_put_in_after_a_typed_word() {
         assert_eq!(read(&clone), read(&project), "{path}");
     }
     assert_eq!(clone.read("deploy.sh"), "echo hello\n");
+    let check = clone.run(["capsule", "check", &id, "--json"]);
+    assert_eq!(check.expect_success().json()["patch"], fits(false));
     // It goes on byte for byte, and takes nothing else along.
     assert_eq!(exported(&clone, &id, &[]).1, bytes);
     let again = Pty::spawn(&clone.ctxrelay(["capsule", "export", &id, "--patch"])).wait_exit();
@@ -138,8 +140,6 @@ fn what_a_gate_printed_goes_along_masked() {
     assert!(capsule["patch"].is_null());
 }
 
-#[test]
-fn a_secret_in_the_name_of_a_file_of_a_branch_or_of_the_remote_goes_nowhere() {
 /// Trusts these gates, runs them and waits for their end.
 fn run_gates(project: &Project, gates: &Value) {
     project.write(
@@ -199,6 +199,8 @@ fn a_long_output_of_a_gate_goes_along_with_its_end_and_what_has_no_room_is_count
     );
 }
 
+#[test]
+fn a_secret_in_the_name_of_a_file_of_a_branch_or_of_the_remote_goes_nowhere() {
     let project = Project::new();
     let _daemon = project.daemon();
     done(&project, &["new", "Fix the login"]);

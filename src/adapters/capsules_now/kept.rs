@@ -11,6 +11,7 @@ use crate::core::capsule::{
 use crate::core::entry::Entry;
 use crate::core::snapshot::TaskSnapshot;
 use crate::wire::capsule::{check_lines, write};
+use crate::wire::line::parse;
 
 /// A capsule that today's rules mask more in.
 #[derive(Debug)]
@@ -163,6 +164,25 @@ impl CapsulesNow {
             says = says.min(one);
         }
         Ok(says.min(self.ran_all(&kept, &words)?))
+    }
+
+    /// Whether the record itself wrote every line that a capsule cites with its text, and it cites one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::tells_of`].
+    pub fn has_lines(&self, capsule: &Capsule) -> io::Result<bool> {
+        for text in &capsule.origin.lines {
+            let Ok(line) = parse(text.as_bytes()) else {
+                return Ok(false);
+            };
+            let seq = line.entry.seq;
+            let stored = (self.read)(seq)?.filter(|stored| stored.line == *text);
+            if stored.is_none() || seq <= self.world.foreign_through {
+                return Ok(false);
+            }
+        }
+        Ok(!capsule.origin.lines.is_empty())
     }
 
     /// Whether the record has every run of a masked capsule.

@@ -9,7 +9,7 @@ use super::check::why;
 use super::export::{file_name, went_along, with_along, write};
 use super::handoff::{as_handoff, goes_along};
 use super::maker::{CapsuleMaker, MadeCapsule};
-use super::show::sections;
+use super::show::{changed, sections};
 use crate::adapters::capsules_now::Along;
 use crate::cli::exit::Failure;
 use crate::cli::operator;
@@ -85,14 +85,15 @@ fn row(
 fn view(setting: &ProjectContext, id: &str) -> Result<ui::CapsuleView, Failure> {
     let maker = CapsuleMaker::open(setting)?;
     let mut made = maker.named(id)?;
-    let (freshness, now) = maker.compare_last(&mut made);
+    let stands = maker.compare_last(&mut made);
     let remarks = ("Remarks", made.remarks.clone());
     let remarks = Some(remarks).filter(|(_, rows)| !rows.is_empty());
-    let parts = remarks.into_iter().chain(sections(&made));
+    let parts = remarks.into_iter().chain(changed(&stands));
+    let parts = parts.chain(sections(&made));
     let origin = &made.capsule.origin;
     Ok(ui::CapsuleView {
-        row: row(&maker, setting, &made, freshness),
-        why: why(freshness, &now),
+        row: row(&maker, setting, &made, stands.freshness),
+        why: why(&stands),
         parts: parts
             .map(|(title, rows)| ui::CapsulePart {
                 title: title.to_owned(),
@@ -155,14 +156,14 @@ fn handoff(
 ) -> Result<(HandoffParams, Vec<String>), Failure> {
     let maker = CapsuleMaker::open(setting)?;
     let made = maker.named(id)?;
-    let (freshness, _) = maker.compare(&made.capsule);
     let target = match to {
         Agent::Claude => RenderTarget::Claude,
         Agent::Codex => RenderTarget::Codex,
     };
+    let stands = maker.stands(&made.capsule);
     let terms = RenderTerms {
         target,
-        freshness,
+        stands: &stands,
         is_foreign: made.owner == CapsuleOwner::Foreign,
         chars_max: RENDER_CHARS_MAX,
         found,
