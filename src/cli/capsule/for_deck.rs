@@ -28,7 +28,7 @@ use crate::wire::control::HandoffParams;
 pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
     let of = || setting.clone();
     let (list, read, export, like) = (of(), of(), of(), of());
-    let (hand, keep) = (of(), of());
+    let (hand, tell, keep) = (of(), of(), of());
     // Hints name options of the commands.
     let said = |failure: Failure| failure.message;
     CapsuleAccess {
@@ -38,6 +38,7 @@ pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
         export: Arc::new(move |id, file, along| exported(&export, id, file, along).map_err(said)),
         alike: Arc::new(move |id| alike(&like, id).map_err(said)),
         handoff: Arc::new(move |id, to, found| handoff(&hand, id, to, found).map_err(said)),
+        tell: Arc::new(move |id, to| told(&tell, id, to).map_err(said)),
         keep: Arc::new(move |id| kept(&keep, id).map_err(said)),
     }
 }
@@ -160,6 +161,34 @@ fn handoff(
         Agent::Claude => RenderTarget::Claude,
         Agent::Codex => RenderTarget::Codex,
     };
+    let rendering = rendered(&maker, &made, target, found);
+    let params = as_handoff(setting, to, &made.capsule, &rendering);
+    Ok((params, made.remarks))
+}
+
+/// For somebody who is no agent of the pair.
+fn told(setting: &ProjectContext, id: &str, to: ui::CapsuleReader) -> Result<String, Failure> {
+    let maker = CapsuleMaker::open(setting)?;
+    let made = maker.named(id)?;
+    let target = match to {
+        ui::CapsuleReader::Cursor => RenderTarget::Cursor,
+        ui::CapsuleReader::Opencode => RenderTarget::Opencode,
+        ui::CapsuleReader::Markdown => RenderTarget::Markdown,
+    };
+    let text = rendered(&maker, &made, target, &[]).text;
+    Ok(match made.owner {
+        CapsuleOwner::Project => text,
+        // It was masked by somebody else's rules.
+        CapsuleOwner::Foreign => maker.masked(&text),
+    })
+}
+
+fn rendered(
+    maker: &CapsuleMaker,
+    made: &MadeCapsule,
+    target: RenderTarget,
+    found: &[FoundText],
+) -> Rendering {
     let stands = maker.stands(&made.capsule);
     let terms = RenderTerms {
         target,
@@ -168,9 +197,7 @@ fn handoff(
         chars_max: RENDER_CHARS_MAX,
         found,
     };
-    let rendering = Rendering::of(&made.capsule, terms);
-    let params = as_handoff(setting, to, &made.capsule, &rendering);
-    Ok((params, made.remarks))
+    Rendering::of(&made.capsule, terms)
 }
 
 fn kept(setting: &ProjectContext, id: &str) -> Result<(), Failure> {
