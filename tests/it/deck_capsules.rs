@@ -87,7 +87,10 @@ fn a_task_is_exported_handed_over_and_closed_from_the_deck() {
         Some(from_base64(&copied[..end]))
     });
     assert!(copied.starts_with("# Fix the login\n"), "{copied}");
-    assert!(copied.contains("[claude] tokens live for one hour"), "{copied}");
+    assert!(
+        copied.contains("[claude] tokens live for one hour"),
+        "{copied}"
+    );
     deck.type_text("c");
     deck.wait_for_text("what came of it?");
     deck.type_text("fixed in 1.4");

@@ -165,12 +165,14 @@ fn a_task_that_is_sent_to_claude_marks_what_reviews_say_and_is_answered_as_it_sa
         );
     }
     claude.wait_for_text("I have the task.");
+    wait_status(&pair, "the end of Claude's turn", |status| {
+        status["agents"]["claude"]["state"] == "idle" && status["handoffs"]["open"] == 1
+    });
     let handoff = &of_type(&pair, "handoff")[0]["id"];
     let answer = answer_as_told(&request, handoff);
     pair.claude_calls(says("answer it"), "append_note", answer);
     let noted = pair.messages.when(tool_said("entry_id")).once();
     noted.reply(Reply::text("That is my answer."));
-    claude.wait_for_text("· done ");
     claude.submit("answer it");
     claude.wait_for_text("That is my answer.");
     wait_status(&pair, "the handoff answered", |status| {
