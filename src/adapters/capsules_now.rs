@@ -35,6 +35,9 @@ const LINE_BYTES_MAX: usize = 20_000;
 /// Reads a line of the record.
 type ReadLine = Box<dyn Fn(Seq) -> io::Result<Option<Stored>>>;
 
+/// Reads a text that was too long for its line, by its SHA-256; none where it is not there any more.
+type ReadWhole = Box<dyn Fn(&str) -> Option<String>>;
+
 /// Why a capsule could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum CapsuleFault {
@@ -53,6 +56,7 @@ pub struct CapsulesNow {
     gates: Vec<String>,
     redactor: Arc<Redactor>,
     read: ReadLine,
+    whole: ReadWhole,
     /// Asked when it is needed: that takes as long as git does.
     git: OnceCell<Option<GitNow>>,
     ahead: Cell<Option<GitAhead>>,
@@ -83,6 +87,7 @@ impl CapsulesNow {
             gates,
             redactor,
             read: Box::new(read),
+            whole: Box::new(|_| None),
             git: OnceCell::new(),
             ahead: Cell::new(None),
             host: OnceCell::new(),
@@ -94,6 +99,15 @@ impl CapsulesNow {
     pub fn with_git(self, ahead: GitAhead) -> Self {
         self.ahead.set(Some(ahead));
         self
+    }
+
+    /// With what reads the texts that were too long for their lines; without it none is there.
+    #[must_use]
+    pub fn with_whole(self, whole: impl Fn(&str) -> Option<String> + 'static) -> Self {
+        Self {
+            whole: Box::new(whole),
+            ..self
+        }
     }
 
     /// The capsule of a task, as things are now, with its bytes.
@@ -256,6 +270,11 @@ impl CapsulesNow {
         for (kind, said) in capsule.stated_mut() {
             let mut line = said.line.take();
             cite(&mut line, &|entry| said.is_of(entry, &id, kind))?;
+            said.line = line;
+        }
+        if let Some(said) = &mut capsule.outcome {
+            let mut line = said.line.take();
+            cite(&mut line, &|entry| said.is_outcome_of(entry, &id))?;
             said.line = line;
         }
         for run in &mut capsule.verification {

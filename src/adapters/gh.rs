@@ -135,15 +135,17 @@ impl Gh {
     /// Refuses a pull request that is of neither this repository nor the one it was forked from.
     async fn check_repository(&mut self, pull: &PullRequest) -> Result<(), GhFault> {
         let seen = self
-            .json(&["repo", "view", "--json", "nameWithOwner,parent"])
+            .json(&["repo", "view", "--json", "nameWithOwner,parent,url"])
             .await?;
+        // What it was forked from is on the same server.
+        let url = seen.get("url").and_then(Value::as_str).unwrap_or_default();
         let own = seen.get("nameWithOwner").and_then(Value::as_str);
         let parent = seen.get("parent").and_then(|parent| {
             let owner = parent.pointer("/owner/login")?.as_str()?;
             Some(format!("{owner}/{}", parent.get("name")?.as_str()?))
         });
         let mut names = own.into_iter().chain(parent.as_deref());
-        match names.any(|name| pull.is_of(name)) {
+        match names.any(|name| pull.is_of(url, name)) {
             true => Ok(()),
             false => Err(GhFault::Elsewhere(pull.review())),
         }

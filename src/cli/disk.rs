@@ -379,6 +379,8 @@ fn whole(status: &mut Status, reading: &Reading) {
         open: world.open_handoffs.len() as u64,
     };
     status.findings = FindingsStatus::of(world);
+    let current = world.current_task(&RuntimeSession::default());
+    status.capsule = current.map(|task| task.id.clone());
     status.finality = FinalityStatus {
         mode: std::mem::take(&mut status.finality.mode),
         ..FinalityStatus::of(world, SignOffMode::default())

@@ -39,7 +39,7 @@ pub use budget::{CAPSULE_BYTES_MAX, CapsuleBudget};
 pub use draft::{CapsuleDraft, DraftChanges};
 pub use fill::{CapsuleSources, FileNow};
 pub use found::{FOUND_CHARS_MAX, FOUND_MAX, FoundText};
-pub use freshness::{Freshness, TreeNow, changed_by};
+pub use freshness::{ChangedFile, Freshness, StandsNow, TreeNow};
 pub use git::{CapsuleGit, DiffStat};
 pub use mask::{CapsuleMask, MadeAt};
 pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, OriginHead};
@@ -233,8 +233,11 @@ impl Capsule {
         let said = self
             .statements()
             .filter_map(|(place, said)| Some((format!("{place}.ref"), said.line.as_ref()?)));
+        let outcome = self.outcome.iter();
+        let outcome =
+            outcome.filter_map(|said| Some(("outcome.ref".to_owned(), said.line.as_ref()?)));
         let runs = self.verification.iter().enumerate();
-        said.chain(
+        said.chain(outcome).chain(
             runs.filter_map(|(at, run)| {
                 Some((format!("verification[{at}].ref"), run.line.as_ref()?))
             }),

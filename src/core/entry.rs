@@ -234,6 +234,31 @@ pub struct Artifact {
     pub verified: Option<GateRun>,
 }
 
+/// Words in the kind of an artifact that tells of something that was run.
+const RUN_WORDS: [&str; 12] = [
+    "test",
+    "tests",
+    "run",
+    "command",
+    "gate",
+    "bench",
+    "benchmark",
+    "build",
+    "lint",
+    "check",
+    "ci",
+    "verification",
+];
+
+impl Artifact {
+    /// Whether it says that something was run; the others are words about the work. Agents name
+    /// kinds of their own.
+    pub fn is_run(&self) -> bool {
+        let mut words = self.kind.split(|letter: char| !letter.is_alphanumeric());
+        words.any(|word| RUN_WORDS.iter().any(|run| word.eq_ignore_ascii_case(run)))
+    }
+}
+
 /// The outcome that an artifact claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]

@@ -464,7 +464,7 @@ fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {
 }
 
 /// The beginning of a text; all of it is in the record.
-fn cut(text: &str) -> String {
+pub(crate) fn cut(text: &str) -> String {
     cut_to(text, TEXT_CHARS_MAX)
 }
 

@@ -102,6 +102,11 @@ impl Daemon {
                 done,
             },
             findings: FindingsStatus::of(self.recorder.world()),
+            capsule: self
+                .recorder
+                .world()
+                .current_task(&RuntimeSession::default())
+                .map(|task| task.id.clone()),
             finality: FinalityStatus::of(self.recorder.world(), self.sign_off()),
             gates: GatesStatus {
                 in_force: self.configuration.told_gates(),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ctxrelay_ui::model::{
-    CapsuleAlong, CapsuleRows, CapsuleStanding, CapsuleView, FoundSnippet, Level,
+    CapsuleAlong, CapsuleReader, CapsuleRows, CapsuleStanding, CapsuleView, FoundSnippet, Level,
 };
 use ctxrelay_ui::{Effect, Msg};
 use tokio::sync::{Mutex, mpsc};
@@ -44,6 +44,8 @@ pub struct CapsuleAccess {
     pub alike: OfOne<Vec<FoundText>>,
     /// The handoff that gives one to an agent.
     pub handoff: HandoffOfOne,
+    /// One as a text for somebody who is no agent of the pair.
+    pub tell: Arc<dyn Fn(&str, CapsuleReader) -> Result<String, String> + Send + Sync>,
     /// Keeps the capsule of a task that was closed or handed over, as it is now.
     pub keep: OfOne<()>,
 }
@@ -75,6 +77,7 @@ impl CapsuleAccess {
             Effect::ExportCapsule { .. }
             | Effect::FindAlike { .. }
             | Effect::HandCapsule { .. }
+            | Effect::TellCapsule { .. }
             | Effect::EditCapsule { .. }
             | Effect::CloseCapsule { .. } => false,
             effect => return Some(effect),
@@ -114,6 +117,10 @@ impl CapsuleAccess {
                 });
                 let said = self.hand(id, agent_of(to), found.collect(), operator).await;
                 vec![said.map_or_else(failed, told)]
+            }
+            Effect::TellCapsule { id, to } => {
+                let tell = Arc::clone(&self.tell);
+                vec![Msg::CapsuleText(beside(move || tell(&id, to)).await)]
             }
             Effect::EditCapsule { id, before, after } => {
                 let said = self.edit(&id, &before, &after, operator).await;

@@ -66,6 +66,7 @@ fn row(id: &FindingId, finding: &FindingSnapshot) -> ui::FindingRow {
         title: facts.title.clone(),
         author: facts.author.clone(),
         bot: facts.bot,
+        outdated: facts.outdated,
         blocks: finding.is_blocking(),
         review: facts.review.clone(),
         url: facts.url.clone().unwrap_or_default(),

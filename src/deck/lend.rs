@@ -92,6 +92,7 @@ pub(super) fn keep(missed: &mut Vec<Msg>, msg: Msg) {
             | Msg::Capsule { .. }
             | Msg::Alike { .. }
             | Msg::Exported { .. }
+            | Msg::CapsuleText(_)
             | Msg::OwnFiles(_)
     );
     if is_kept && missed.len() < MISSED_MAX {

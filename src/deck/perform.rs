@@ -203,6 +203,7 @@ pub(super) async fn perform(
         | Effect::ExportCapsule { .. }
         | Effect::FindAlike { .. }
         | Effect::HandCapsule { .. }
+        | Effect::TellCapsule { .. }
         | Effect::CloseCapsule { .. }
         | Effect::EditCapsule { .. }
         | Effect::ReadRecovery

@@ -292,6 +292,8 @@ fn both_agents_find_what_was_said_in_tasks_and_in_sealed_sessions_and_cite_it() 
         assert_eq!((&hit["id"], &hit["in"]), (&json!(id), &json!("capsule")));
         assert_eq!(hit["snippet"], "tokens live for one hour");
         assert_eq!(hit["session"], json!(first));
+        let stands = (&hit["freshness"], &hit["title"]);
+        assert_eq!(stands, (&json!("fresh"), &json!("Fix the login")));
         let sealed = find("archives", json!({}));
         let sessions = [&second, &first].map(|session| json!(session));
         let hits = sealed["hits"].as_array().unwrap();
@@ -323,6 +325,13 @@ fn both_agents_find_what_was_said_in_tasks_and_in_sealed_sessions_and_cite_it() 
             }
         }
         assert_eq!(single, whole);
+    }
+    // What was found of a task says how old it is.
+    project.write("other.txt", "the work goes on");
+    for agent in [&mut claude, &mut codex] {
+        let arguments = json!({"words": "tokens", "in": "capsules"});
+        let found = agent.tool("search_record", arguments);
+        assert_eq!(found["hits"][0]["freshness"], "moved", "{found}");
     }
     let wrong = json!({"words": "tokens", "in": "record", "cursor": "archive:x:1"});
     let refused = claude.tool_refused("search_record", wrong);

@@ -451,23 +451,25 @@ fn a_task_is_told_to_whoever_goes_on_with_it_and_sent_by_the_operator_alone() {
         "no file is taken away unasked"
     );
 
-    let send = ["capsule", "handoff", &id, "--to", "codex", "--send"];
-    assert_eq!(project.run(send).code(), 5, "a pipe is not the operator");
-    let entries = project.ledger().len();
-    done(&project, &send[1..]);
-    let mut sent = project.ledger().split_off(entries).into_iter();
-    let handoff = sent.find(|entry| entry["type"] == "handoff").unwrap();
-    assert_eq!(
-        (&handoff["source"], &handoff["target"]),
-        (&json!("human"), &json!("codex"))
-    );
-    assert_eq!(handoff["handoff"]["context_refs"], json!([id]));
-    assert_eq!(handoff["meta"]["task"], json!(id));
-    let ask = handoff["content"].as_str().unwrap();
-    assert!(
-        ask.contains("no new dependency") && ask.contains("data from a record"),
-        "{ask}"
-    );
+    for receiver in ["codex", "claude"] {
+        let send = ["capsule", "handoff", &id, "--to", receiver, "--send"];
+        assert_eq!(project.run(send).code(), 5, "a pipe is not the operator");
+        let entries = project.ledger().len();
+        done(&project, &send[1..]);
+        let mut sent = project.ledger().split_off(entries).into_iter();
+        let handoff = sent.find(|entry| entry["type"] == "handoff").unwrap();
+        assert_eq!(
+            (&handoff["source"], &handoff["target"]),
+            (&json!("human"), &json!(receiver))
+        );
+        assert_eq!(handoff["handoff"]["context_refs"], json!([id]));
+        assert_eq!(handoff["meta"]["task"], json!(id));
+        let ask = handoff["content"].as_str().unwrap();
+        assert!(
+            ask.contains("no new dependency") && ask.contains("data from a record"),
+            "{ask}"
+        );
+    }
     let nobody = ["handoff", &id, "--to", "cursor", "--send"];
     assert_eq!(in_terminal(&project, &nobody).0, 2);
 }

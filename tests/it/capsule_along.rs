@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::capsule::{clone_of, done, from_base64, imported, listed};
+use crate::capsule::{clone_of, done, from_base64, imported, in_terminal, listed};
 use crate::capsule_readme::wrote;
 use crate::search_everywhere::clear;
 use crate::support::operator::Operator;
@@ -90,6 +90,8 @@ fn changes_go_along_without_secrets_and_are_put_in_after_a_typed_word() {
         assert_eq!(read(&clone), read(&project), "{path}");
     }
     assert_eq!(clone.read("deploy.sh"), "echo hello\n");
+    let check = clone.run(["capsule", "check", &id, "--json"]);
+    assert_eq!(check.expect_success().json()["patch"], fits(false));
     // It goes on byte for byte, and takes nothing else along.
     assert_eq!(exported(&clone, &id, &[]).1, bytes);
     let again = Pty::spawn(&clone.ctxrelay(["capsule", "export", &id, "--patch"])).wait_exit();
@@ -136,6 +138,65 @@ fn what_a_gate_printed_goes_along_masked() {
     assert!(output.contains("red\n"), "{output}");
     assert!(!output.contains(&secret()), "{output}");
     assert!(capsule["patch"].is_null());
+}
+
+/// Trusts these gates, runs them and waits for their end.
+fn run_gates(project: &Project, gates: &Value) {
+    project.write(
+        ".contextrelay/config.json",
+        &json!({ "gates": gates }).to_string(),
+    );
+    let mut pty = Pty::spawn(&project.ctxrelay(["trust"]));
+    pty.wait_for_text("Type `trust`");
+    pty.type_text("trust\r");
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    let mut pty = Pty::spawn(&project.ctxrelay(["gates", "run"]));
+    assert_eq!(pty.wait_exit(), 6, "{}", pty.screen());
+}
+
+#[test]
+fn a_long_output_of_a_gate_goes_along_with_its_end_and_what_has_no_room_is_counted() {
+    let (project, id) = at_work();
+    let _daemon = project.daemon();
+    // As long as a line of the record, and longer than all outputs of a capsule.
+    let prints = |name: &str, lines: u32| {
+        let lines = format!("seq -f '{name} line %.0f' {lines}");
+        let cmd = format!(
+            "echo {name} begins; {lines}; echo {name} is red {}; exit 1",
+            secret()
+        );
+        json!({"name": name, "cmd": cmd})
+    };
+    run_gates(
+        &project,
+        &json!([prints("long", 7_500), prints("endless", 40_000)]),
+    );
+    let (_, _, capsule) = exported(&project, &id, &["--outputs"]);
+    let output = |name: &str| {
+        let outputs = capsule["outputs"].as_array().unwrap();
+        let output = outputs.iter().find(|output| output["name"] == name);
+        from_base64(output.unwrap()["data"].as_str().unwrap())
+    };
+    let (long, endless) = (output("long"), output("endless"));
+    for (name, output) in [("long", &long), ("endless", &endless)] {
+        assert!(output.contains(&format!("{name} begins\n")), "{name}");
+        let red = format!("{name} is red [REDACTED_GITHUB_TOKEN]");
+        assert!(output.trim_end().ends_with(&red), "{name}");
+    }
+    assert!(long.len() > 100_000, "{}", long.len());
+    assert!(long.contains("long line 3000\n") && !long.contains("left out"));
+    let mark = "bytes left out …]\n";
+    assert!(endless.contains(mark), "{}", endless.len());
+    let left = &capsule["leftOut"];
+    let left = left.as_array().unwrap().iter();
+    let left: Vec<_> = left.filter(|left| left["what"] == "outputs").collect();
+    assert_eq!((left.len(), &left[0]["count"]), (1, &json!(1)), "{left:?}");
+    let args = ["export", &id, "--force", "-o", "../again.json", "--outputs"];
+    let (_, screen) = in_terminal(&project, &args);
+    assert!(
+        screen.contains("1 of them is not there, or not whole"),
+        "{screen}"
+    );
 }
 
 #[test]

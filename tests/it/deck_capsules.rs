@@ -75,6 +75,22 @@ fn a_task_is_exported_handed_over_and_closed_from_the_deck() {
     assert_eq!(handed["target"], "codex");
     let refs = handed["handoff"]["context_refs"].clone();
     assert_eq!(refs, json!([exported["id"]]), "{handed:#}");
+    // For somebody who is no agent of the pair, on the clipboard.
+    deck.type_text("hjjjjjjj");
+    deck.wait_for_text("Markdown");
+    deck.press(Key::Enter);
+    deck.wait_for_text("copied");
+    let copied = wait_until("the copy", timeout(), || {
+        let written = String::from_utf8_lossy(&deck.transcript()).into_owned();
+        let (_, copied) = written.split_once("\u{1b}]52;c;")?;
+        let end = copied.find(['\u{7}', '\u{1b}'])?;
+        Some(from_base64(&copied[..end]))
+    });
+    assert!(copied.starts_with("# Fix the login\n"), "{copied}");
+    assert!(
+        copied.contains("[claude] tokens live for one hour"),
+        "{copied}"
+    );
     deck.type_text("c");
     deck.wait_for_text("what came of it?");
     deck.type_text("fixed in 1.4");

@@ -13,6 +13,7 @@ mod capsule_bad_input;
 mod capsule_beside;
 mod capsule_git;
 mod capsule_pages;
+mod capsule_now;
 mod capsule_readme;
 mod capsule_sealed;
 mod capsule_trust;

@@ -296,14 +296,15 @@ fn whatever_gh_does_instead_is_one_sentence_and_nothing_is_imported() {
     std::fs::remove_file(project.base().join("gh/fail")).unwrap();
     gh.put("view", "no JSON");
     import("gh_unreadable", "cannot be read");
-    let url = "https://github.com/other/api/pull/12";
-    gh.put("view", &json!({"number": 12, "url": url}).to_string());
-    let (exit, screen) = in_terminal(&project, &["import", url]);
-    assert_eq!(exit, 4);
-    assert!(
-        screen.contains("github.com/other/api#12 is a pull request of another"),
-        "{screen}"
-    );
+    // Of somebody else, and of the same name on another server.
+    for named in ["github.com/other/api", "git.other.example/acme/api"] {
+        let url = format!("https://{named}/pull/12");
+        gh.put("view", &json!({"number": 12, "url": url}).to_string());
+        let (exit, screen) = in_terminal(&project, &["import", &url]);
+        assert_eq!(exit, 4, "{screen}");
+        let says = format!("{named}#12 is a pull request of another");
+        assert!(screen.contains(&says), "{screen}");
+    }
     for args in [
         &["import", "--hostname=x"][..],
         &["import", "main"],
@@ -500,6 +501,40 @@ fn a_file_of_a_review_is_read_without_gh_and_what_is_none_says_why() {
     );
     assert_eq!(code, 3, "{screen}");
     assert_eq!(listed(&project).len(), 6);
+}
+
+#[test]
+fn a_page_of_comments_from_a_file_opens_no_thread_that_was_resolved() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let gh = FakeGh::of(&project);
+    let comments = [comment(1, HIGH), comment(2, HIGH)];
+    gh.comments(&comments);
+    gh.threads(&[(1, true), (2, false)], None);
+    done(&project, &["import", "12"]);
+    let before = ["gh:rc:2 high open", "gh:rc:1 high resolved"];
+    assert_eq!(told(&project), before);
+    let page = project.base().join("page.json");
+    std::fs::write(&page, json!(comments).to_string()).unwrap();
+    let file = page.to_str().unwrap();
+    // It is of the pull request that its comments name, or that is named, by its number too.
+    for args in [
+        vec![file],
+        vec!["https://github.com/acme/api/pull/12", file],
+        vec!["12", file],
+    ] {
+        let import = [&["import", "--from", "file"][..], &args].concat();
+        let screen = done(&project, &import);
+        let says = "github.com/acme/api#12: 0 new, 0 changed, 2 as before, 0 gone";
+        assert!(screen.contains(says), "{screen}");
+    }
+    assert_eq!(told(&project), before);
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(status["findings"], json!({"open": 1, "blocking": 1}));
+    // A number is one of this repository, and not of another pull request's comments.
+    let (code, screen) = in_terminal(&project, &["import", "--from", "file", "13", file]);
+    assert_eq!(code, 2, "{screen}");
+    assert!(screen.contains("github.com/acme/api#12"), "{screen}");
 }
 
 #[test]

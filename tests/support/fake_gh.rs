@@ -55,7 +55,7 @@ esac
         gh.put("view", &json!({"number": 12, "url": url}).to_string());
         gh.put(
             "repo",
-            &json!({"nameWithOwner": "me/api",
+            &json!({"nameWithOwner": "me/api", "url": "https://github.com/me/api",
             "parent": {"name": "api", "owner": {"login": "acme"}}})
             .to_string(),
         );

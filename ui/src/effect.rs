@@ -1,7 +1,8 @@
 //! [`Effect`]: what the deck wants done. It does nothing itself.
 
 use crate::model::{
-    Agent, CapsuleAlong, Chips, EntryPlace, FoundSnippet, Party, SearchScope, TimelineWish,
+    Agent, CapsuleAlong, CapsuleReader, Chips, EntryPlace, FoundSnippet, Party, SearchScope,
+    TimelineWish,
 };
 use crate::notification::NotificationSettings;
 use crate::passphrase::Passphrase;
@@ -254,6 +255,13 @@ pub enum Effect {
         to: Agent,
         /// What was said before that goes along.
         found: Vec<FoundSnippet>,
+    },
+    /// Tell this task for somebody else, and give the text by [`crate::Msg::CapsuleText`].
+    TellCapsule {
+        /// Which.
+        id: String,
+        /// For whom.
+        to: CapsuleReader,
     },
     /// The person edited what is said of a task: each change is an entry of theirs.
     EditCapsule {

@@ -67,6 +67,9 @@ pub enum Msg {
         /// The file, its digest, and what went along or did not; some of it hostile.
         lines: Vec<String>,
     },
+    /// A task as a text for somebody, or why there is none; asked for by
+    /// [`crate::Effect::TellCapsule`].
+    CapsuleText(Result<String, String>),
     /// What a review finding says, asked for by [`crate::Effect::ReadFinding`].
     Finding {
         id: String,

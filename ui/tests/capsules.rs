@@ -1,7 +1,7 @@
 //! Tasks that can travel: what a key wants of the caller, and what it does not do.
 
 use ctxrelay_ui::model::{
-    Agent, CapsuleAlong, CapsuleLine, CapsuleRows, CapsuleView, FoundSnippet,
+    Agent, CapsuleAlong, CapsuleLine, CapsuleReader, CapsuleRows, CapsuleView, FoundSnippet,
 };
 use ctxrelay_ui::scenes::{keys, pair_at_work, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
@@ -75,6 +75,35 @@ fn nothing_is_handed_over_before_it_is_chosen_to_whom() {
         found: Vec::new(),
     };
     assert_eq!(keys(&mut deck, "hjj<enter>"), [handed]);
+}
+
+#[test]
+fn a_task_is_told_for_others_on_the_clipboard() {
+    let mut deck = deck();
+    for (keys_of, to) in [
+        ("hjjjjj<enter>", CapsuleReader::Cursor),
+        ("hjjjjjj<enter>", CapsuleReader::Opencode),
+        ("hjjjjjjj<enter>", CapsuleReader::Markdown),
+    ] {
+        let id = "cap_1".to_owned();
+        assert_eq!(keys(&mut deck, keys_of), [Effect::TellCapsule { id, to }]);
+    }
+    let told = update(&mut deck, Msg::CapsuleText(Ok("# first\n".to_owned())));
+    assert_eq!(told, [Effect::CopyText("# first\n".to_owned())]);
+    assert!(
+        terminal(&deck, SIZE)
+            .backend()
+            .to_string()
+            .contains("copied")
+    );
+    let refused = Msg::CapsuleText(Err("it is not what it was".to_owned()));
+    assert_eq!(update(&mut deck, refused), []);
+    assert!(
+        terminal(&deck, SIZE)
+            .backend()
+            .to_string()
+            .contains("not what it was")
+    );
 }
 
 #[test]

@@ -56,7 +56,13 @@ fn a_finding_is_read_beside_the_file_as_it_is_now() {
     ] {
         assert!(screen.contains(words), "{words}: {screen}");
     }
+    assert!(!screen.contains("Outdated"), "{screen}");
     assert_eq!(keys(&mut deck, "J"), [read("gh:rc:1861")]);
+    let screen = shown(&deck);
+    assert!(
+        screen.contains("Outdated: its code was changed since"),
+        "{screen}"
+    );
     assert_eq!(keys(&mut deck, "K"), [read("gh:rc:1857")]);
     let read = Err("the daemon does not answer".to_owned());
     update(

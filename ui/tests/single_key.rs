@@ -64,6 +64,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::ReadFinding { .. }
         | Effect::ReadCapsules
         | Effect::FindAlike { .. }
+        | Effect::TellCapsule { .. }
         | Effect::ReadCapsule { .. }
         // A copy, to read; or what stays as it is until the person has written something else.
         | Effect::OpenEditor { .. }

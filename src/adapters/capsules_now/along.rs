@@ -1,6 +1,7 @@
 //! [`Along`]: what a capsule takes along besides what was said: changes that no commit has, and what
 //! gates printed.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -16,6 +17,10 @@ const PATCH_MAX: usize = PATCH_BYTES_MAX / 4 * 3 - 2;
 
 /// How many files are named that were left out.
 const NAMED_MAX: usize = 50;
+
+/// What the mark in a shortened output takes at most, and less than which none is worth the room, in
+/// bytes.
+const SHORTENED_MIN: usize = 64;
 
 /// The longest name of such a file, in bytes.
 const NAME_BYTES_MAX: usize = 200;
@@ -87,27 +92,54 @@ impl CapsulesNow {
     }
 
     fn take_outputs(&self, capsule: &mut Capsule, mask: &CapsuleMask<'_>) -> io::Result<()> {
-        let (mut room, mut left) = (OUTPUTS_BYTES_MAX, 0);
-        for gate in self.world.gates.values() {
+        let masked = |text: &str| mask.masked(text).unwrap_or_else(|| text.to_owned());
+        let mut room = OUTPUTS_BYTES_MAX / 4 * 3;
+        let mut left = 0;
+        let gates = &self.world.gates;
+        for (at, gate) in gates.values().enumerate() {
             let stored = (self.read)(gate.seq)?.filter(|stored| stored.entry.id == gate.id);
             let Some(stored) = stored else {
                 left += 1;
                 continue;
             };
-            let masked = |text: &str| mask.masked(text).unwrap_or_else(|| text.to_owned());
-            let output = masked(&stored.entry.content);
-            let output = CapsuleOutput::new(masked(&gate.run.gate), &output);
-            match room.checked_sub(output.data.len()) {
-                Some(rest) => {
-                    room = rest;
-                    capsule.outputs.push(output);
-                }
-                None => left += 1,
-            }
+            let entry = stored.entry;
+            let whole = match &entry.whole {
+                Some(whole) => (self.whole)(&whole.sha256),
+                None => Some(entry.content.clone()),
+            };
+            // What is not there any more has its beginning in the line.
+            let is_there = whole.is_some();
+            let text = masked(&whole.unwrap_or(entry.content));
+            // None takes all of the room from those behind it.
+            let share = room / (gates.len() - at);
+            let Some(shown) = shortened(&text, share) else {
+                left += 1;
+                continue;
+            };
+            left += u64::from(!is_there || shown.len() < text.len());
+            room = room.saturating_sub(shown.len().next_multiple_of(3));
+            let name = masked(&gate.run.gate);
+            capsule.outputs.push(CapsuleOutput::new(name, &shown));
         }
         count(capsule, "outputs", left, "ctxrelay gates");
         Ok(())
     }
+}
+
+/// A text that is longer than there is room for, in bytes, as its beginning and its end, where it
+/// says what failed. None where even that is too long.
+fn shortened(text: &str, room: usize) -> Option<Cow<'_, str>> {
+    if text.len() <= room {
+        return Some(Cow::Borrowed(text));
+    }
+    let room = room.checked_sub(SHORTENED_MIN)?;
+    let before = text.floor_char_boundary(room / 4);
+    let after = text.ceil_char_boundary(text.len() - (room - room / 4));
+    let left = after - before;
+    let (before, after) = (&text[..before], &text[after..]);
+    Some(Cow::Owned(format!(
+        "{before}\n[… {left} bytes left out …]\n{after}"
+    )))
 }
 
 /// Adds the marks in what gates printed to the report of them.
@@ -131,5 +163,29 @@ fn count(capsule: &mut Capsule, what: &str, count: u64, how: &str) {
             how: how.to_owned(),
             more: serde_json::Map::new(),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_output_the_beginning_and_the_end_go_along_with_what_is_between_counted() {
+        assert_eq!(shortened("red", 3).as_deref(), Some("red"));
+        assert_eq!(shortened("red and more", 11), None);
+        let text = format!("it begins\n{}it is red", "é".repeat(5_000));
+        for room in 100..200 {
+            let shown = shortened(&text, room).unwrap_or_default();
+            assert!(shown.len() <= room, "{room}: {shown}");
+            assert!(shown.starts_with("it begi"), "{room}: {shown}");
+            assert!(shown.ends_with("it is red"), "{room}: {shown}");
+            let left = shown
+                .split_once("[… ")
+                .and_then(|(_, rest)| rest.split_once(" bytes"));
+            let left: usize = left.and_then(|(left, _)| left.parse().ok()).unwrap_or(0);
+            let mark = format!("\n[… {left} bytes left out …]\n").len();
+            assert_eq!(shown.len() - mark + left, text.len());
+        }
     }
 }

@@ -11,6 +11,7 @@ use crate::core::capsule::{
 use crate::core::entry::Entry;
 use crate::core::snapshot::TaskSnapshot;
 use crate::wire::capsule::{check_lines, write};
+use crate::wire::line::parse;
 
 /// A capsule that today's rules mask more in.
 #[derive(Debug)]
@@ -63,7 +64,12 @@ impl CapsulesNow {
         }
         let mut says = words.says(&raw.title, &kept.title);
         for (raw, kept) in raw.outcome.iter().zip(&kept.outcome) {
-            let is_its = (&raw.by, raw.at) == (&kept.by, kept.at);
+            // Of earlier versions it cites nothing.
+            let seq = |line: &LineRef| line.seq;
+            let is_cited = kept.line.is_none()
+                || self.cited(kept.line.as_ref())?.map(|entry| entry.seq)
+                    == raw.line.as_ref().map(seq);
+            let is_its = (&raw.by, raw.at) == (&kept.by, kept.at) && is_cited;
             says = says.min(words.says(&raw.text, &kept.text).only(is_its));
         }
         says = says.min(asked(&words, &raw, &kept));
@@ -158,6 +164,25 @@ impl CapsulesNow {
             says = says.min(one);
         }
         Ok(says.min(self.ran_all(&kept, &words)?))
+    }
+
+    /// Whether the record itself wrote every line that a capsule cites with its text, and it cites one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::tells_of`].
+    pub fn has_lines(&self, capsule: &Capsule) -> io::Result<bool> {
+        for text in &capsule.origin.lines {
+            let Ok(line) = parse(text.as_bytes()) else {
+                return Ok(false);
+            };
+            let seq = line.entry.seq;
+            let stored = (self.read)(seq)?.filter(|stored| stored.line == *text);
+            if stored.is_none() || seq <= self.world.foreign_through {
+                return Ok(false);
+            }
+        }
+        Ok(!capsule.origin.lines.is_empty())
     }
 
     /// Whether the record has every run of a masked capsule.

@@ -61,7 +61,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let command = Command::ReadCapsules(ReadCapsulesParams {
         question: arguments.action,
         id: arguments.id.map(CapsuleId::new),
-        runtime_session_id: None,
+        ..ReadCapsulesParams::default()
     });
     match call.ask(command).await? {
         Reply::Capsules(list) => Ok(listed(&list)),
@@ -144,10 +144,19 @@ fn checked(check: &CapsuleCheck) -> ToolResult {
         .collect();
     let mut text = format!("{} is {}", check.id, check.freshness.as_str());
     if !check.touched.is_empty() {
+        let named = check.touched.iter().take(FILES_MAX);
+        let named = named.map(|(path, by)| {
+            let path = excerpt(path, LINE_CHARS);
+            by.map_or_else(|| path.clone(), |by| format!("{path} (by {by})"))
+        });
         text.push_str(&format!(
-            "; {} of its files changed since",
-            check.touched.len()
+            "; {} of its files changed since: {}",
+            check.touched.len(),
+            named.collect::<Vec<_>>().join(", ")
         ));
+        if check.touched.len() > FILES_MAX {
+            text.push_str(", …");
+        }
     }
     ToolResult::new(
         json!({

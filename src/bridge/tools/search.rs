@@ -13,7 +13,9 @@ use super::context::whole_entry;
 use super::excerpt::excerpt;
 use super::tool::Definition;
 use super::{argument, schema};
-use crate::wire::control::{Command, Refusal, Reply};
+use crate::core::capsule::Freshness;
+use crate::core::id::CapsuleId;
+use crate::wire::control::{CapsuleQuestion, Command, ReadCapsulesParams, Refusal, Reply};
 use crate::wire::found_pages::{FoundPages, PlaceFound};
 use crate::wire::search::{FoundHit, FoundIn, FoundPage, SealedPage, SearchHit, SearchParams};
 
@@ -28,6 +30,9 @@ const SNIPPET_CHARS: usize = 200;
 
 /// How much of the name of a review's author is told, in characters.
 const AUTHOR_CHARS: usize = 60;
+
+/// How much of a task's title is told, in characters.
+const TITLE_CHARS: usize = 100;
 
 /// What the fields around the hits may take, in characters.
 const FIELDS_CHARS: usize = 2_000;
@@ -141,8 +146,42 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
             other => return Err(unexpected(&other)),
         });
     }
-    let (page, cursors) = pages.finish();
+    let (mut page, cursors) = pages.finish();
+    stand(call, &mut page.hits).await;
     Ok(answer(page, cursors, unsearched))
+}
+
+/// Says of each task how what last went out of it stands to the work tree of now. What cannot be told
+/// is left open.
+async fn stand(call: &ToolCall, hits: &mut [FoundHit]) {
+    let tasks = hits
+        .iter_mut()
+        .filter(|found| found.kind == FoundIn::Capsule);
+    let mut tasks: Vec<(CapsuleId, &mut FoundHit)> = tasks
+        .map(|found| (CapsuleId::new(found.hit.id.as_str()), found))
+        .collect();
+    let mut ids: Vec<CapsuleId> = tasks.iter().map(|(id, _)| id.clone()).collect();
+    ids.sort();
+    ids.dedup();
+    if ids.is_empty() {
+        return;
+    }
+    let asked = Command::ReadCapsules(ReadCapsulesParams {
+        question: CapsuleQuestion::List,
+        ids,
+        ..ReadCapsulesParams::default()
+    });
+    let Ok(Reply::Capsules(list)) = call.ask(asked).await else {
+        return;
+    };
+    for (id, found) in &mut tasks {
+        let row = list.capsules.iter().find(|row| row.id == *id);
+        found.freshness = row.and_then(|row| match row.freshness {
+            // Of a task of the record nothing went out: what is found of it is of now.
+            None if !row.is_foreign && row.fault.is_none() => Some(Freshness::Fresh),
+            freshness => freshness,
+        });
+    }
 }
 
 /// The hits as far as they fit; the cursor goes on behind the last one that is shown. `unsearched`:
@@ -202,12 +241,21 @@ fn answer(page: FoundPage, cursors: Vec<String>, unsearched: u64) -> ToolResult 
 fn told(found: FoundHit) -> (Value, String) {
     // What only is kept agents can write.
     let is_foreign = found.foreign || found.unvouched;
-    let FoundHit { kind, hit, .. } = found;
+    let FoundHit {
+        kind,
+        hit,
+        freshness,
+        title,
+        ..
+    } = found;
     let snippet = excerpt(&hit.snippet, SNIPPET_CHARS);
     let (place, whole) = match kind {
         FoundIn::Record => (String::new(), json!(whole_entry(&hit.id))),
-        FoundIn::Capsule if is_foreign => (format!("{}, from elsewhere, ", hit.id), json!(null)),
-        FoundIn::Capsule => (format!("{}, ", hit.id), json!(null)),
+        FoundIn::Capsule => {
+            let whose = if is_foreign { ", from elsewhere" } else { "" };
+            let state = freshness.map_or("not known to be fresh", Freshness::as_str);
+            (format!("{} ({state}){whose}, ", hit.id), json!(null))
+        }
         // What is whole there the operator can show.
         FoundIn::Archive => (format!("{}, ", hit.place()), json!(null)),
     };
@@ -232,6 +280,10 @@ fn told(found: FoundHit) -> (Value, String) {
     });
     if kind != FoundIn::Record {
         told["in"] = json!(kind);
+    }
+    if kind == FoundIn::Capsule {
+        told["freshness"] = json!(freshness);
+        told["title"] = json!(title.map(|title| excerpt(&title, TITLE_CHARS)));
     }
     if let Some(author) = review {
         told["review_by"] = json!(author);
@@ -301,6 +353,29 @@ mod tests {
         let (value, line) = told(hit(8, 3));
         assert!(value.get("review_by").is_none());
         assert!(line.starts_with("#8 note codex: "), "{line}");
+    }
+
+    #[test]
+    fn what_is_found_of_a_task_says_how_it_stands_and_whose_it_is() {
+        let mut found = hit(7, 3);
+        found.kind = FoundIn::Capsule;
+        found.hit.id = EntryId::new("cap_0123456789ab");
+        found.freshness = Some(Freshness::Touched);
+        found.title = Some("Fix\nthe login".to_owned());
+        let (value, line) = told(found.clone());
+        assert_eq!(
+            (&value["freshness"], &value["title"]),
+            (&json!("touched"), &json!("Fix the login"))
+        );
+        assert!(
+            line.starts_with("cap_0123456789ab (touched), #7 "),
+            "{line}"
+        );
+        (found.freshness, found.unvouched) = (None, true);
+        let (value, line) = told(found);
+        assert_eq!(value["freshness"], Value::Null);
+        let begins = "cap_0123456789ab (not known to be fresh), from elsewhere, #7 ";
+        assert!(line.starts_with(begins), "{line}");
     }
 
     #[test]

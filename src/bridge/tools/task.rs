@@ -95,8 +95,12 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     }
     for finding in &findings {
         let field = |name: &str| finding[name].as_str().unwrap_or_default();
+        let outdated = match finding["outdated"].as_bool() {
+            Some(true) => ", outdated",
+            _ => "",
+        };
         text.push_str(&format!(
-            "\n{} {} {} {}: \"{}\"",
+            "\n{} {} {}{outdated} {}: \"{}\"",
             field("finding_id"),
             field("severity"),
             field("state"),
@@ -211,6 +215,7 @@ fn findings(snapshot: &Snapshot) -> Vec<Value> {
             "state": finding.state,
             "place": excerpt(&facts.told_place().unwrap_or_default(), EXCERPT_CHARS),
             "quoted_title": excerpt(&facts.title, FINDING_CHARS),
+            "outdated": facts.outdated,
             "by": excerpt(&facts.author, WORD_CHARS),
             "claimed_by": finding.claim.as_ref().map(|claim| claim.by),
             "seq": finding.seq,

@@ -3,14 +3,15 @@
 use serde_json::{Value, json};
 
 use super::maker::CapsuleMaker;
+use super::put_in::ImportedPatch;
+use super::vouched::Vouched;
 use crate::adapters::git_now::GitNeed;
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
-use crate::core::capsule::{Capsule, Freshness, TreeNow, changed_by};
-use crate::core::snapshot::Snapshot;
+use crate::core::capsule::{Freshness, StandsNow};
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::capsule::check_lines;
 
@@ -18,28 +19,42 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
     let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Tree)?;
     let id = maker.id_of(name)?;
     let made = maker.last_kept(&id)?;
-    let (freshness, now) = maker.compare(&made.capsule);
+    let stands = maker.stands(&made.capsule);
     let bad = check_lines(&made.capsule).err();
+    let vouched = match maker.has_lines(&made.capsule) {
+        // What the record has is in it: of a long one all the rest need not be read for that.
+        true => Vouched::Anchored,
+        false => Vouched::of(context, &maker.world, &made.capsule, None)?,
+    };
+    let is_foreign = made.owner == CapsuleOwner::Foreign;
+    let patch = ImportedPatch::of(context, &made.capsule).filter(|_| is_foreign);
     let value = json!({
         "id": id,
-        "freshness": freshness,
-        "ahead": now.distance.map(|(since, _)| since),
-        "behind": now.distance.map(|(_, before)| before),
-        "touched": touched(&maker.world, &made.capsule, &now),
+        "freshness": stands.freshness,
+        "ahead": stands.distance.map(|(since, _)| since),
+        "behind": stands.distance.map(|(_, before)| before),
+        "touched": touched(&stands),
         "intact": bad.is_none(),
+        "anchored": bad.is_none() && vouched == Vouched::Anchored,
         "firstBad": bad.as_ref().map(|bad| json!({"path": bad.place, "reason": bad.why})),
         "digest": made.capsule.digest,
-        "foreign": made.owner == CapsuleOwner::Foreign,
+        "patch": patch.as_ref().map(ImportedPatch::value),
+        "applied": maker.world.imported.contains_key(&id),
+        "foreign": is_foreign,
         "remarks": made.remarks,
     });
     let mut text = ReportText::new();
     text.spans(&[
         (Tone::Plain, &format!("{id}  ")),
-        (tone(freshness), freshness.as_str()),
-        (Tone::Faint, &format!("  {}", why(freshness, &now))),
+        (tone(stands.freshness), stands.freshness.as_str()),
+        (Tone::Faint, &format!("  {}", why(&stands))),
     ]);
-    for file in &now.differing {
-        text.spans(&[(Tone::Warning, "  changed  "), (Tone::Plain, file)]);
+    tell_changed(&mut text, &stands);
+    if is_foreign && bad.is_none() {
+        tell_vouched(&mut text, vouched);
+        if let Some(patch) = &patch {
+            patch.tell(&mut text);
+        }
     }
     for remark in &made.remarks {
         text.note(remark);
@@ -55,17 +70,37 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
 }
 
 /// The files that changed, by whom where the record knows.
-pub(super) fn touched(world: &Snapshot, capsule: &Capsule, now: &TreeNow) -> Vec<Value> {
-    let files = now.differing.iter();
+pub(super) fn touched(stands: &StandsNow) -> Vec<Value> {
+    let files = stands.changed.iter();
     files
-        .map(|path| json!({"path": path, "by": changed_by(world, path, capsule.updated_at)}))
+        .map(|file| json!({"path": file.path, "by": file.by}))
         .collect()
 }
 
+/// As [`touched`], in words.
+pub(super) fn tell_changed(text: &mut ReportText, stands: &StandsNow) {
+    for file in &stands.changed {
+        let file = file.to_string();
+        text.spans(&[(Tone::Warning, "  changed  "), (Tone::Plain, &file)]);
+    }
+}
+
+/// Whether the cited lines stand in a record that verifies, in the words for it.
+pub(super) fn tell_vouched(text: &mut ReportText, vouched: Vouched) {
+    let word = match vouched {
+        Vouched::Anchored => "anchored",
+        _ => "intact only",
+    };
+    text.spans(&[
+        (Tone::Plain, word),
+        (Tone::Faint, &format!("  {}", vouched.why())),
+    ]);
+}
+
 /// What the word means here.
-pub(super) fn why(freshness: Freshness, now: &TreeNow) -> String {
+pub(super) fn why(stands: &StandsNow) -> String {
     let commits = |count_of: u64| count(count_of, "commit", "commits");
-    match (freshness, now.distance) {
+    match (stands.freshness, stands.distance) {
         (Freshness::Fresh, _) => "the work tree is the one that it was made on".to_owned(),
         (Freshness::Moved, Some((0, before))) if before > 0 => {
             format!(
@@ -78,7 +113,7 @@ pub(super) fn why(freshness: Freshness, now: &TreeNow) -> String {
         }
         (Freshness::Moved, _) => "other files changed, and none of its own".to_owned(),
         (Freshness::Touched, _) => {
-            let files = count(now.differing.len() as u64, "of its files", "of its files");
+            let files = count(stands.changed.len() as u64, "of its files", "of its files");
             format!("{files} changed since")
         }
         (Freshness::Diverged, Some((since, before))) => format!(

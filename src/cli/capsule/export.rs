@@ -85,6 +85,14 @@ pub(super) fn went_along(capsule: &Capsule, along: Along) -> Vec<String> {
     if along.outputs {
         let gates = count(capsule.outputs.len() as u64, "gate", "gates");
         lines.push(format!("with what {gates} printed"));
+        let mut left = capsule.left_out.iter();
+        if let Some(left) = left.find(|left| left.what == "outputs") {
+            let outputs = count(left.count, "of them is", "of them are");
+            lines.push(format!(
+                "{outputs} not there, or not whole: see `{}`",
+                left.how
+            ));
+        }
     }
     lines
 }

@@ -9,7 +9,7 @@ use super::check::why;
 use super::export::{file_name, went_along, with_along, write};
 use super::handoff::{as_handoff, goes_along};
 use super::maker::{CapsuleMaker, MadeCapsule};
-use super::show::sections;
+use super::show::{changed, sections};
 use crate::adapters::capsules_now::Along;
 use crate::cli::exit::Failure;
 use crate::cli::operator;
@@ -28,7 +28,7 @@ use crate::wire::control::HandoffParams;
 pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
     let of = || setting.clone();
     let (list, read, export, like) = (of(), of(), of(), of());
-    let (hand, keep) = (of(), of());
+    let (hand, tell, keep) = (of(), of(), of());
     // Hints name options of the commands.
     let said = |failure: Failure| failure.message;
     CapsuleAccess {
@@ -38,6 +38,7 @@ pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
         export: Arc::new(move |id, file, along| exported(&export, id, file, along).map_err(said)),
         alike: Arc::new(move |id| alike(&like, id).map_err(said)),
         handoff: Arc::new(move |id, to, found| handoff(&hand, id, to, found).map_err(said)),
+        tell: Arc::new(move |id, to| told(&tell, id, to).map_err(said)),
         keep: Arc::new(move |id| kept(&keep, id).map_err(said)),
     }
 }
@@ -87,14 +88,15 @@ fn row(
 fn view(setting: &ProjectContext, id: &str) -> Result<ui::CapsuleView, Failure> {
     let maker = CapsuleMaker::open(setting)?;
     let mut made = maker.named(id)?;
-    let (freshness, now) = maker.compare_last(&mut made);
+    let stands = maker.compare_last(&mut made);
     let remarks = ("Remarks", made.remarks.clone());
     let remarks = Some(remarks).filter(|(_, rows)| !rows.is_empty());
-    let parts = remarks.into_iter().chain(sections(&made));
+    let parts = remarks.into_iter().chain(changed(&stands));
+    let parts = parts.chain(sections(&made));
     let origin = &made.capsule.origin;
     Ok(ui::CapsuleView {
-        row: row(&maker, setting, &made, freshness),
-        why: why(freshness, &now),
+        row: row(&maker, setting, &made, stands.freshness),
+        why: why(&stands),
         parts: parts
             .map(|(title, rows)| ui::CapsulePart {
                 title: title.to_owned(),
@@ -157,21 +159,47 @@ fn handoff(
 ) -> Result<(HandoffParams, Vec<String>), Failure> {
     let maker = CapsuleMaker::open(setting)?;
     let made = maker.named(id)?;
-    let (freshness, _) = maker.compare(&made.capsule);
     let target = match to {
         Agent::Claude => RenderTarget::Claude,
         Agent::Codex => RenderTarget::Codex,
     };
+    let rendering = rendered(&maker, &made, target, found);
+    let params = as_handoff(setting, to, &made.capsule, &rendering);
+    Ok((params, made.remarks))
+}
+
+/// For somebody who is no agent of the pair.
+fn told(setting: &ProjectContext, id: &str, to: ui::CapsuleReader) -> Result<String, Failure> {
+    let maker = CapsuleMaker::open(setting)?;
+    let made = maker.named(id)?;
+    let target = match to {
+        ui::CapsuleReader::Cursor => RenderTarget::Cursor,
+        ui::CapsuleReader::Opencode => RenderTarget::Opencode,
+        ui::CapsuleReader::Markdown => RenderTarget::Markdown,
+    };
+    let text = rendered(&maker, &made, target, &[]).text;
+    Ok(match made.owner {
+        CapsuleOwner::Project => text,
+        // It was masked by somebody else's rules.
+        CapsuleOwner::Foreign => maker.masked(&text),
+    })
+}
+
+fn rendered(
+    maker: &CapsuleMaker,
+    made: &MadeCapsule,
+    target: RenderTarget,
+    found: &[FoundText],
+) -> Rendering {
+    let stands = maker.stands(&made.capsule);
     let terms = RenderTerms {
         target,
-        freshness,
+        stands: &stands,
         is_foreign: made.owner == CapsuleOwner::Foreign,
         chars_max: RENDER_CHARS_MAX,
         found,
     };
-    let rendering = Rendering::of(&made.capsule, terms);
-    let params = as_handoff(setting, to, &made.capsule, &rendering);
-    Ok((params, made.remarks))
+    Rendering::of(&made.capsule, terms)
 }
 
 fn kept(setting: &ProjectContext, id: &str) -> Result<(), Failure> {

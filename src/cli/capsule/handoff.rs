@@ -86,7 +86,7 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
     for remark in &made.remarks {
         context.out.note(remark);
     }
-    let (freshness, _) = maker.compare(&made.capsule);
+    let stands = maker.stands(&made.capsule);
     let found = match &args.hydrate {
         None => Vec::new(),
         Some(words) => {
@@ -100,7 +100,7 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
         &made.capsule,
         RenderTerms {
             target: args.to,
-            freshness,
+            stands: &stands,
             is_foreign: made.owner == CapsuleOwner::Foreign,
             chars_max: args.budget,
             found: &found,
@@ -130,7 +130,7 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
     let value = json!({
         "id": made.capsule.id,
         "to": name,
-        "freshness": freshness,
+        "freshness": stands.freshness,
         "text": rendering.text,
         "leftOut": left,
         "found": found.iter().map(ToString::to_string).collect::<Vec<_>>(),

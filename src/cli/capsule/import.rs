@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::check::{tone, touched, why};
+use super::check::{tell_changed, tell_vouched, tone, touched, why};
 use super::maker::{CapsuleMaker, not_intact};
 use super::put_in::ImportedPatch;
 use super::vouched::Vouched;
@@ -82,14 +82,14 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         Some(patch) if args.apply => patch.put_in(context)?,
         _ => false,
     };
-    let (freshness, now) = maker.compare(&capsule);
+    let stands = maker.stands(&capsule);
     let (bare, all) = uncited(&capsule);
     let value = json!({
         "id": capsule.id,
-        "freshness": freshness,
-        "ahead": now.distance.map(|(since, _)| since),
-        "behind": now.distance.map(|(_, before)| before),
-        "touched": touched(&maker.world, &capsule, &now),
+        "freshness": stands.freshness,
+        "ahead": stands.distance.map(|(since, _)| since),
+        "behind": stands.distance.map(|(_, before)| before),
+        "touched": touched(&stands),
         "intact": true,
         "anchored": vouched == Vouched::Anchored,
         "uncited": bare,
@@ -104,20 +104,11 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         (Tone::Plain, &capsule.title),
     ]);
     text.spans(&[
-        (tone(freshness), freshness.as_str()),
-        (Tone::Faint, &format!("  {}", why(freshness, &now))),
+        (tone(stands.freshness), stands.freshness.as_str()),
+        (Tone::Faint, &format!("  {}", why(&stands))),
     ]);
-    text.spans(&[
-        (
-            Tone::Plain,
-            if vouched == Vouched::Anchored {
-                "anchored"
-            } else {
-                "intact only"
-            },
-        ),
-        (Tone::Faint, &format!("  {}", vouched.why())),
-    ]);
+    tell_changed(&mut text, &stands);
+    tell_vouched(&mut text, vouched);
     if bare > 0 {
         text.spans(&[
             (Tone::Warning, &format!("{bare} of {all} uncited")),

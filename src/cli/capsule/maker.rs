@@ -15,11 +15,12 @@ use crate::adapters::git_now::{GitAhead, GitNeed};
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
 use crate::cli::record_now::RecordNow;
-use crate::core::capsule::{Capsule, CapsuleStatus, Freshness, TreeNow};
+use crate::core::capsule::{Capsule, CapsuleStatus, Freshness, StandsNow, TreeNow};
 use crate::core::id::{CapsuleId, Seq, SessionId};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::host::ProjectContext;
+use crate::store::blobs::Blobs;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::config;
 use crate::wire::capsule::{self, BadCapsule, check_lines};
@@ -81,6 +82,8 @@ impl CapsuleMaker {
             Some(ahead) => now.with_git(ahead),
             None => now,
         };
+        let blobs = Blobs::of_ledger(&path);
+        let now = now.with_whole(move |sha256| blobs.get(sha256).ok());
         Ok(Self {
             sessions: SessionRecords::new(setting.dirs.clone(), &world, redactor),
             current: SessionRecord::current(path.clone(), world.foreign_through),
@@ -289,22 +292,22 @@ impl CapsuleMaker {
     /// A capsule as it is now, and how what went out of it last stands to the work tree.
     pub(super) fn standing(&self, id: &CapsuleId) -> Result<(MadeCapsule, Freshness), Failure> {
         let mut made = self.named(id.as_str())?;
-        let (freshness, _) = self.compare_last(&mut made);
-        Ok((made, freshness))
+        let stands = self.compare_last(&mut made);
+        Ok((made, stands.freshness))
     }
 
     /// How what went out of a capsule last stands to the work tree; the capsule itself, and a remark,
     /// where what is kept of an open task is none.
-    pub(super) fn compare_last(&self, made: &mut MadeCapsule) -> (Freshness, TreeNow) {
+    pub(super) fn compare_last(&self, made: &mut MadeCapsule) -> StandsNow {
         let is_open_task =
             made.capsule.status == CapsuleStatus::Open && made.owner == CapsuleOwner::Project;
         let kept = is_open_task.then(|| self.last_kept(&made.capsule.id));
         match kept {
-            Some(Ok(kept)) => return self.compare(&kept.capsule),
+            Some(Ok(kept)) => return self.stands(&kept.capsule),
             Some(Err(failure)) => made.remarks.push(failure.message),
             None => {}
         }
-        self.compare(&made.capsule)
+        self.stands(&made.capsule)
     }
 
     /// The capsule of a task, as things are now.
@@ -411,6 +414,17 @@ impl CapsuleMaker {
     /// How a capsule stands to the work tree of now, and what was compared.
     pub(in crate::cli) fn compare(&self, capsule: &Capsule) -> (Freshness, TreeNow) {
         self.now.compare(capsule)
+    }
+
+    /// Whether the record of now has every line that is cited with its text, and there is one.
+    pub(super) fn has_lines(&self, capsule: &Capsule) -> bool {
+        self.now.has_lines(capsule).unwrap_or(false)
+    }
+
+    /// As [`Self::compare`], as it is told.
+    pub(super) fn stands(&self, capsule: &Capsule) -> StandsNow {
+        let (freshness, now) = self.compare(capsule);
+        StandsNow::of(capsule, freshness, &now, &self.world)
     }
 
     /// All of them in the order of the list: the tasks of the record, and what else is kept.

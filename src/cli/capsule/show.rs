@@ -7,14 +7,14 @@ use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::core::capsule::CapsuleStatement;
+use crate::core::capsule::{CapsuleStatement, ChangedFile, StandsNow};
 use crate::store::capsules::CapsuleOwner;
 
 pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
     let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand)?;
-    let made = maker.named(name)?;
+    let mut made = maker.named(name)?;
+    let stands = maker.compare_last(&mut made);
     let capsule = &made.capsule;
-    let (freshness, now) = maker.compare(capsule);
     let mut text = ReportText::new();
     let status = format!("  {}", capsule.status);
     text.spans(&[
@@ -23,8 +23,8 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
         (Tone::Faint, &status),
     ]);
     text.spans(&[
-        (tone(freshness), freshness.as_str()),
-        (Tone::Faint, &format!("  {}", why(freshness, &now))),
+        (tone(stands.freshness), stands.freshness.as_str()),
+        (Tone::Faint, &format!("  {}", why(&stands))),
     ]);
     if made.owner == CapsuleOwner::Foreign {
         text.spans(&[(
@@ -39,7 +39,7 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
             context.out.note(remark);
         }
     }
-    for (title, rows) in sections(&made) {
+    for (title, rows) in changed(&stands).into_iter().chain(sections(&made)) {
         text.line(title);
         for row in rows {
             text.block("  ", row);
@@ -48,6 +48,13 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
     let size = format!("{} bytes  digest {}", made.bytes.len(), capsule.digest);
     text.spans(&[(Tone::Faint, &size)]);
     context.out.report(Report::new(capsule, text))
+}
+
+/// The files that are not what they were, under their heading; nothing where there are none.
+pub(super) fn changed(stands: &StandsNow) -> Option<(&'static str, Vec<String>)> {
+    let files = stands.changed.iter().map(ChangedFile::to_string);
+    let files: Vec<String> = files.collect();
+    (!files.is_empty()).then_some(("Changed since", files))
 }
 
 /// What a capsule says, by its headings; those with nothing below them are left out.

@@ -200,11 +200,15 @@ fn line(
     let at = facts.told_place().unwrap_or_else(|| "the whole".to_owned());
     let now = place.filter(|place| !matches!(place.fate, LineFate::Same | LineFate::Unknown));
     let now = now.map(|place| format!(" ({})", fate(place)));
+    let outdated = if facts.outdated { ", outdated" } else { "" };
     let bot = if facts.bot { " (bot)" } else { "" };
     out.spans(&[
         (tone, &format!("{word:<9}")),
         (state, &format!("{:<10}", finding.state.to_string())),
-        (Tone::Plain, &format!("{at}{}  ", now.unwrap_or_default())),
+        (
+            Tone::Plain,
+            &format!("{at}{}{outdated}  ", now.unwrap_or_default()),
+        ),
         (Tone::Plain, &short(&facts.title, TITLE_CHARS)),
         (Tone::Faint, &format!("  {}{bot}  {id}", facts.author)),
     ]);

@@ -31,9 +31,13 @@ pub(super) async fn read(
         (SourceWord::File, None, _) => Err(usage("`--from file` needs a file")),
         (SourceWord::File, Some(file), None) => of_file(Path::new(file), None),
         (SourceWord::File, Some(pull), Some(file)) => {
-            let named = PullRequest::of_url(pull);
-            let named = named.ok_or_else(|| usage("that is no pull request's address"))?;
-            of_file(file, Some(&named))
+            let named = match number(pull) {
+                Some(number) => NamedPull::Number(number),
+                None => NamedPull::Whole(PullRequest::of_url(pull).ok_or_else(|| {
+                    usage("a pull request is named by its number or its address")
+                })?),
+            };
+            of_file(file, Some(named))
         }
     }
 }
@@ -44,10 +48,7 @@ pub(super) async fn by_gh(
     note: impl FnOnce(),
     what: Option<&str>,
 ) -> Result<ReadSource, Failure> {
-    let is_number = |text: &str| {
-        (1..=10).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    let is_named = |text: &str| is_number(text) || PullRequest::of_url(text).is_some();
+    let is_named = |text: &str| number(text).is_some() || PullRequest::of_url(text).is_some();
     if what.is_some_and(|what| !is_named(what)) {
         return Err(usage(
             "a pull request is named by its number or its address",
@@ -65,7 +66,20 @@ pub(super) async fn by_gh(
     })
 }
 
-fn of_file(file: &Path, pull: Option<&PullRequest>) -> Result<ReadSource, Failure> {
+/// Of a pull request's number, as it is typed.
+fn number(text: &str) -> Option<u64> {
+    let is_number = text.len() <= 10 && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
+}
+
+/// The pull request that a file is said to be of.
+enum NamedPull {
+    Whole(PullRequest),
+    /// The repository is the one that the comments name.
+    Number(u64),
+}
+
+fn of_file(file: &Path, pull: Option<NamedPull>) -> Result<ReadSource, Failure> {
     let text =
         read_plain(file, GH_BYTES_MAX as u64).map_err(|error| disk::unreadable(file, &error))?;
     let read = ReadComments::of_file(&text).map_err(|why| {
@@ -76,7 +90,19 @@ fn of_file(file: &Path, pull: Option<&PullRequest>) -> Result<ReadSource, Failur
         )
     })?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let named = pull.or(read.pull.as_ref()).map(PullRequest::review);
+    let named = match (pull, &read.pull) {
+        (Some(NamedPull::Whole(pull)), _) => Some(pull.review()),
+        (Some(NamedPull::Number(number)), Some(found)) if found.number != number => {
+            let found = found.review();
+            return Err(usage(&format!("the comments in it are of {found}")));
+        }
+        (Some(NamedPull::Number(_)), None) => {
+            return Err(usage(
+                "none of its comments names its pull request: give the whole address",
+            ));
+        }
+        (_, found) => found.as_ref().map(PullRequest::review),
+    };
     Ok(ReadSource {
         // A file of a pull request's comments need not have all of them.
         is_whole: named.is_none(),

@@ -67,7 +67,10 @@ impl CapsuleSources<'_> {
                 text: outcome.clone(),
                 by: StatementAuthor::Human,
                 at: end.at_ms,
-                line: None,
+                line: end
+                    .seq
+                    .zip(end.id.as_ref())
+                    .map(|(seq, id)| place(&session, seq, id)),
                 more: Map::new(),
             });
         }

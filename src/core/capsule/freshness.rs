@@ -1,5 +1,7 @@
 //! [`Freshness`]: whether what a capsule says of the work tree is still so.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::Capsule;
@@ -39,7 +41,7 @@ impl Freshness {
 }
 
 /// Who touched a file since a time in ms since the epoch, where the record knows.
-pub fn changed_by(world: &Snapshot, path: &str, since_ms: i64) -> Option<Agent> {
+fn changed_by(world: &Snapshot, path: &str, since_ms: i64) -> Option<Agent> {
     let states = world.continuity.iter().flat_map(|(agent, pairs)| {
         let files = pairs.values().flat_map(|state| &state.files);
         files.map(move |file| (*agent, file))
@@ -47,6 +49,50 @@ pub fn changed_by(world: &Snapshot, path: &str, since_ms: i64) -> Option<Agent> 
     let later = states.filter(|(_, file)| file.path == path && file.at_ms > since_ms);
     let last = later.max_by_key(|(_, file)| file.seq);
     last.map(|(agent, _)| agent)
+}
+
+/// A file of a capsule that is not what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Where it is, relative to the project.
+    pub path: String,
+    /// Who touched it since, where the record knows.
+    pub by: Option<Agent>,
+}
+
+impl fmt::Display for ChangedFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.by {
+            Some(by) => write!(f, "{} (by {by})", self.path),
+            None => f.write_str(&self.path),
+        }
+    }
+}
+
+/// How a capsule stands to the work tree of now, as people and agents are told it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StandsNow {
+    /// In one word.
+    pub freshness: Freshness,
+    /// As [`TreeNow::distance`].
+    pub distance: Option<(u64, u64)>,
+    /// Its files that are not what they were.
+    pub changed: Vec<ChangedFile>,
+}
+
+impl StandsNow {
+    /// Of a capsule that was compared; `world` knows who did what since.
+    pub fn of(capsule: &Capsule, freshness: Freshness, now: &TreeNow, world: &Snapshot) -> Self {
+        let changed = now.differing.iter().map(|path| ChangedFile {
+            path: path.clone(),
+            by: changed_by(world, path, capsule.updated_at),
+        });
+        Self {
+            freshness,
+            distance: now.distance,
+            changed: changed.collect(),
+        }
+    }
 }
 
 /// The repository of now, as far as it matters for a capsule.

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::agent::{Agent, Party};
 use crate::continuity::StatedText;
-use crate::entry::{Entry, EntryKind, NoteKind};
+use crate::entry::{Entry, EntryKind, NoteKind, TaskStep};
+use crate::fold::cut;
 use crate::id::{CapsuleId, EntryId, Seq, SessionId};
 use crate::word::words;
 
@@ -94,8 +95,26 @@ impl CapsuleStatement {
 
     /// Whether it is just that.
     pub fn is_of(&self, entry: &Entry, task: &CapsuleId, kind: NoteKind) -> bool {
-        Self::filled(entry, task, kind).is_some_and(|filled| {
-            filled.text == self.text && filled.by == self.by && filled.at == self.at
-        })
+        Self::filled(entry, task, kind).is_some_and(|filled| self.is_as(&filled))
+    }
+
+    /// Whether it is what this entry says came of the task.
+    pub fn is_outcome_of(&self, entry: &Entry, task: &CapsuleId) -> bool {
+        let EntryKind::Task(record) = &entry.kind else {
+            return false;
+        };
+        let is_end = record.step == TaskStep::Closed && record.task == *task;
+        is_end
+            && self.is_as(&Self {
+                text: cut(&entry.content),
+                by: StatementAuthor::from(&entry.source),
+                at: entry.timestamp_ms,
+                line: None,
+                more: Map::new(),
+            })
+    }
+
+    fn is_as(&self, filled: &Self) -> bool {
+        filled.text == self.text && filled.by == self.by && filled.at == self.at
     }
 }

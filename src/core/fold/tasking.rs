@@ -49,6 +49,8 @@ pub(super) fn fold_task(world: &mut Snapshot, entry: &Entry, record: &TaskRecord
             task.end = Some(TaskEnd {
                 at_ms: entry.timestamp_ms,
                 outcome,
+                seq: Some(entry.seq),
+                id: Some(entry.id.clone()),
             });
             world.current_tasks.retain(|_, current| current.id != *id);
             forget_oldest(world);
@@ -149,7 +151,7 @@ fn take_work(world: &mut Snapshot, entry: &Entry) {
             task.handoffs.retain(|other| other.id != handoff.id);
             push(task, "handoffs", handoff, |task| &mut task.handoffs);
         }
-        EntryKind::Artifact(artifact) if entry.source.agent().is_some() => {
+        EntryKind::Artifact(artifact) if entry.source.agent().is_some() && artifact.is_run() => {
             let claim = TaskClaim {
                 id: entry.id.clone(),
                 seq: entry.seq,

@@ -39,10 +39,10 @@ pub struct ReviewComment {
     pub commit: Option<String>,
     /// Where it stands.
     pub url: Option<String>,
-    /// Its thread is marked as resolved.
-    pub resolved: bool,
-    /// The code that it speaks of was changed since.
-    pub outdated: bool,
+    /// Its thread is marked as resolved; none where the origin does not say.
+    pub resolved: Option<bool>,
+    /// The code that it speaks of was changed since; none as there.
+    pub outdated: Option<bool>,
 }
 
 /// A finding as it is to be recorded.
@@ -53,6 +53,12 @@ pub struct ImportedFinding {
     pub finding: FindingId,
     /// What it says beside its words.
     pub facts: FindingFacts,
+    /// The origin does not say whether its thread is resolved: what is known of that stays.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resolved_unsaid: bool,
+    /// As there, of whether the code was changed since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outdated_unsaid: bool,
     /// Its words.
     pub text: String,
     /// Code that it would have instead.
@@ -101,14 +107,16 @@ impl ImportedFinding {
                 .as_deref()
                 .filter(|url| is_address(url))
                 .map(mask),
-            resolved: comment.resolved,
-            outdated: comment.outdated,
+            resolved: comment.resolved.unwrap_or_default(),
+            outdated: comment.outdated.unwrap_or_default(),
             digest: hex(&Sha256::digest(raw.as_bytes())),
         };
         let kept = head(&raw, super::BODY_BYTES_MAX);
         Some(Self {
             finding: comment.id.clone(),
             facts,
+            resolved_unsaid: comment.resolved.is_none(),
+            outdated_unsaid: comment.outdated.is_none(),
             raw: (kept != clean.text).then(|| kept.to_owned()),
             text: clean.text,
             suggestions: clean.suggestions,
@@ -120,6 +128,16 @@ impl ImportedFinding {
         let folder = folder.filter(|folder| is_inside(folder));
         self.facts.folder = folder.map(|folder| redactor.redact_text(folder).0.into_owned());
         self
+    }
+
+    /// What its origin does not say of it stays as it is known.
+    pub(super) fn keep_unsaid(&mut self, known: &FindingFacts) {
+        if self.resolved_unsaid {
+            self.facts.resolved = known.resolved;
+        }
+        if self.outdated_unsaid {
+            self.facts.outdated = known.outdated;
+        }
     }
 }
 

@@ -41,9 +41,12 @@ impl ImportPlan {
         let mut plan = Self::default();
         let mut met = BTreeSet::new();
         let mut room = FINDINGS_MAX.saturating_sub(world.live_findings().count());
-        for read in read {
+        for mut read in read {
             if !met.insert(read.finding.clone()) {
                 continue;
+            }
+            if let Some(known) = world.findings.get(&read.finding) {
+                read.keep_unsaid(&known.facts);
             }
             let step = match world.findings.get(&read.finding) {
                 None if room == 0 => {

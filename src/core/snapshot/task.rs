@@ -92,6 +92,12 @@ pub struct TaskEnd {
     pub at_ms: i64,
     /// What came of it, where the operator said.
     pub outcome: Option<String>,
+    /// The entry that says so; none in what earlier versions kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<Seq>,
+    /// Its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<EntryId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

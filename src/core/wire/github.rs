@@ -57,9 +57,13 @@ impl PullRequest {
         format!("{host}/{owner}/{name}#{number}")
     }
 
-    /// Whether it is one of this repository, `OWNER/NAME`.
-    pub fn is_of(&self, repository: &str) -> bool {
-        format!("{}/{}", self.owner, self.name).eq_ignore_ascii_case(repository)
+    /// Whether it is one of this repository, `OWNER/NAME`, on the server of this address.
+    pub fn is_of(&self, url: &str, repository: &str) -> bool {
+        let host = url
+            .strip_prefix("https://")
+            .and_then(|url| url.split('/').next());
+        host.is_some_and(|host| host.eq_ignore_ascii_case(&self.host))
+            && format!("{}/{}", self.owner, self.name).eq_ignore_ascii_case(repository)
     }
 }
 
@@ -143,10 +147,8 @@ struct Said {
     in_reply_to_id: Option<u64>,
     /// Of a review; elsewhere it may be anything.
     state: Option<Value>,
-    #[serde(default)]
-    resolved: bool,
-    #[serde(default)]
-    outdated: bool,
+    resolved: Option<bool>,
+    outdated: Option<bool>,
 }
 
 impl Said {
@@ -199,7 +201,11 @@ impl ReadComments {
             return;
         };
         let thread = said.id.and_then(|id| threads.threads.get(&id));
-        let (resolved, outdated) = thread.copied().unwrap_or((said.resolved, said.outdated));
+        // A page of comments alone does not say what became of their threads.
+        let (resolved, outdated) = match thread {
+            Some(&(resolved, outdated)) => (Some(resolved), Some(outdated)),
+            None => (said.resolved, said.outdated),
+        };
         let sort = if said.path.is_some() { "rc" } else { "rv" };
         let id = said
             .external_id

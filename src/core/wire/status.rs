@@ -4,7 +4,7 @@ mod agents;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{EntryId, SessionId};
+use crate::id::{CapsuleId, EntryId, SessionId};
 use crate::policy::{Coordinator, RuleInForce, SignOffMode};
 use crate::snapshot::{GateInForce, Snapshot};
 use crate::word::words;
@@ -60,6 +60,8 @@ pub struct Status {
     pub tasks: TasksStatus,
     /// Findings of reviews.
     pub findings: FindingsStatus,
+    /// The task that the work of the default pair belongs to.
+    pub capsule: Option<CapsuleId>,
     /// Sign-off.
     pub finality: FinalityStatus,
     /// The gates that are trusted.

@@ -12,8 +12,7 @@ use super::checks::not_found;
 use crate::adapters::capsules_now::CapsulesNow;
 use crate::core::agent::Agent;
 use crate::core::capsule::{
-    Capsule, CapsuleStatus, Freshness, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering,
-    changed_by,
+    Capsule, CapsuleStatus, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering, StandsNow,
 };
 use crate::core::id::{CapsuleId, RuntimeSession};
 use crate::core::redact::Redactor;
@@ -50,7 +49,7 @@ impl Daemon {
         self.readers.read(conn, reply, move || {
             let shelf = sources.open();
             match params.question {
-                CapsuleQuestion::List => Ok(Reply::Capsules(shelf.list(&pair))),
+                CapsuleQuestion::List => Ok(Reply::Capsules(shelf.list(params.ids, &pair))),
                 CapsuleQuestion::Show => {
                     let id = shelf.named(params.id, &pair)?;
                     shelf.show(id, asking).map(Reply::CapsuleText)
@@ -101,16 +100,16 @@ struct CapsuleReading {
 }
 
 impl CapsuleReading {
-    fn list(&self, pair: &RuntimeSession) -> CapsuleList {
+    fn list(&self, named: Vec<CapsuleId>, pair: &RuntimeSession) -> CapsuleList {
         let current = self.world.current_task(pair).map(|task| &task.id);
-        let mut tasks: Vec<&TaskSnapshot> = self.world.tasks.values().collect();
-        tasks.sort_by_key(|task| std::cmp::Reverse(task.head));
-        let mut ids: Vec<CapsuleId> = tasks.iter().map(|task| task.id.clone()).collect();
-        for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
-            let others = self.kept.ids(owner).into_iter();
-            let others: Vec<_> = others.filter(|id| !ids.contains(id)).collect();
-            ids.extend(others);
-        }
+        let mut ids = match named.is_empty() {
+            true => self.ids(),
+            // A name that is none goes into no path.
+            false => named
+                .into_iter()
+                .filter(|id| CapsuleId::is_well_formed(id.as_str()))
+                .collect(),
+        };
         let total = ids.len() as u64;
         ids.truncate(CAPSULES_LISTED_MAX);
         let rows = ids.into_iter().map(|id| {
@@ -121,6 +120,18 @@ impl CapsuleReading {
             capsules: rows.collect(),
             total,
         }
+    }
+
+    fn ids(&self) -> Vec<CapsuleId> {
+        let mut tasks: Vec<&TaskSnapshot> = self.world.tasks.values().collect();
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.head));
+        let mut ids: Vec<CapsuleId> = tasks.iter().map(|task| task.id.clone()).collect();
+        for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
+            let others = self.kept.ids(owner).into_iter();
+            let others: Vec<_> = others.filter(|id| !ids.contains(id)).collect();
+            ids.extend(others);
+        }
+        ids
     }
 
     fn row(&self, id: CapsuleId, is_current: bool) -> CapsuleRow {
@@ -147,14 +158,11 @@ impl CapsuleReading {
     }
 
     fn show(&self, id: CapsuleId, asking: Option<Agent>) -> Result<CapsuleText, Refusal> {
-        let (capsule, freshness) = match self.world.tasks.get(&id) {
+        let capsule = match self.world.tasks.get(&id) {
             Some(task) => self.of_record(task)?,
-            None => {
-                let kept = self.kept(&id)?.ok_or_else(|| missing(&id))?;
-                let (freshness, _) = self.now.compare(&kept);
-                (kept, freshness)
-            }
+            None => self.kept(&id)?.ok_or_else(|| missing(&id))?,
         };
+        let stands = self.stands(&capsule);
         let is_foreign = !self.world.tasks.contains_key(&id);
         let rendering = Rendering::of(
             &capsule,
@@ -164,7 +172,7 @@ impl CapsuleReading {
                     Some(Agent::Codex) => RenderTarget::Codex,
                     None => RenderTarget::Markdown,
                 },
-                freshness,
+                stands: &stands,
                 is_foreign,
                 chars_max: RENDER_CHARS_MAX,
                 found: &[],
@@ -173,7 +181,7 @@ impl CapsuleReading {
         let left = rendering.left_out.into_iter();
         Ok(CapsuleText {
             id,
-            freshness,
+            freshness: stands.freshness,
             is_foreign,
             text: self.masked(&rendering.text),
             left_out: left
@@ -185,28 +193,25 @@ impl CapsuleReading {
     fn check(&self, id: CapsuleId) -> Result<CapsuleCheck, Refusal> {
         let capsule = match (self.kept(&id)?, self.world.tasks.get(&id)) {
             (Some(kept), _) => kept,
-            (None, Some(task)) => self.of_record(task)?.0,
+            (None, Some(task)) => self.of_record(task)?,
             (None, None) => return Err(missing(&id)),
         };
-        let (freshness, now) = self.now.compare(&capsule);
-        let touched = now.differing.iter();
+        let stands = self.stands(&capsule);
+        let touched = stands.changed.into_iter();
         Ok(CapsuleCheck {
             is_foreign: !self.world.tasks.contains_key(&id),
             id,
-            freshness,
-            ahead: now.distance.map(|(since, _)| since),
-            behind: now.distance.map(|(_, before)| before),
+            freshness: stands.freshness,
+            ahead: stands.distance.map(|(since, _)| since),
+            behind: stands.distance.map(|(_, before)| before),
             touched: touched
-                .map(|path| {
-                    let by = changed_by(&self.world, path, capsule.updated_at);
-                    (self.masked(path), by)
-                })
+                .map(|file| (self.masked(&file.path), file.by))
                 .collect(),
         })
     }
 
     /// The task as the record tells it. A closed one stands on the work tree on which it was closed.
-    fn of_record(&self, task: &TaskSnapshot) -> Result<(Capsule, Freshness), Refusal> {
+    fn of_record(&self, task: &TaskSnapshot) -> Result<Capsule, Refusal> {
         let (mut capsule, _) = self.now.make(task).map_err(|fault| {
             Refusal::new(
                 RefusalCode::LedgerUnreadable,
@@ -220,8 +225,13 @@ impl CapsuleReading {
             capsule.git = kept.git;
             capsule.touched = kept.touched;
         }
-        let (freshness, _) = self.now.compare(&capsule);
-        Ok((capsule, freshness))
+        Ok(capsule)
+    }
+
+    /// How a capsule stands to the work tree of now.
+    fn stands(&self, capsule: &Capsule) -> StandsNow {
+        let (freshness, now) = self.now.compare(capsule);
+        StandsNow::of(capsule, freshness, &now, &self.world)
     }
 
     /// What is kept of a task, its own before one from elsewhere.

@@ -42,7 +42,9 @@ impl Daemon {
     pub(super) fn record_task(&mut self, id: CapsuleId, entries: Vec<Entry>, reply: ReplySender) {
         self.recorder.record(
             entries,
-            Box::new(move |_, result| {
+            Box::new(move |daemon, result| {
+                // It says which task is the current one.
+                daemon.clients.status_changed();
                 let changed = result.map(|stored| {
                     let mut steps = stored.iter().filter(|it| it.entry.carried.is_none());
                     let seq = steps.next().map_or(Seq(0), |step| step.entry.seq);

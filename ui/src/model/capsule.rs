@@ -113,6 +113,29 @@ impl CapsuleAlong {
     }
 }
 
+/// Somebody who goes on with a task and is no agent of the pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CapsuleReader {
+    Cursor,
+    Opencode,
+    /// Whoever reads Markdown.
+    Markdown,
+}
+
+impl CapsuleReader {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Cursor, Self::Opencode, Self::Markdown];
+
+    /// The name that is shown.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Cursor => "Cursor",
+            Self::Opencode => "OpenCode",
+            Self::Markdown => "Markdown",
+        }
+    }
+}
+
 /// A section of a capsule.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CapsulePart {

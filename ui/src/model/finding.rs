@@ -84,6 +84,8 @@ pub struct FindingRow {
     pub author: String,
     /// The author is a program.
     pub bot: bool,
+    /// The code that it speaks of was changed since, says the review.
+    pub outdated: bool,
     /// It keeps work from being signed off.
     pub blocks: bool,
     pub review: String,

@@ -140,6 +140,7 @@ impl FindingsSheet {
         // Where there is no room for all of it, its words come before its author.
         let author = match columns < BESIDE_MIN {
             true => Line::default(),
+            false if row.outdated => Line::styled(format!("outdated  {}", author(row)), muted),
             false => Line::styled(author(row), muted),
         };
         let line = fit_line(spread(left, author, columns), columns);
@@ -252,6 +253,10 @@ impl FindingSheet {
         }
         if !row.url.is_empty() {
             document.text(&row.url, ThemeRole::TextMuted);
+        }
+        if row.outdated {
+            let outdated = "Outdated: its code was changed since, says the review.";
+            document.text(outdated, ThemeRole::TextMuted);
         }
         if let FindingStage::Claimed(agent) = row.state {
             let claimed = format!(

@@ -175,7 +175,10 @@ pub(super) fn exported() -> Msg {
 }
 
 pub(super) fn stale() -> Msg {
-    read(opened(1, "2 of its files changed since"))
+    let mut view = opened(1, "2 of its files changed since");
+    let changed = ["src/auth/refresh.rs (by claude)", "src/auth/lock.rs"];
+    view.parts.insert(0, part("Changed since", &changed));
+    read(view)
 }
 
 pub(super) fn foreign() -> Msg {

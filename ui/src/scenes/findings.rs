@@ -24,6 +24,7 @@ fn row(
         title: title.to_owned(),
         author: "greptile-apps[bot]".to_owned(),
         bot: true,
+        outdated: false,
         blocks: state.is_live() && severity <= FindingRank::High,
         review: "github.com/acme/api#12".to_owned(),
         url: format!("https://github.com/acme/api/pull/12#discussion_r{id}"),
@@ -43,6 +44,14 @@ pub fn reviewed() -> DeckView {
         "The old token stays in memory after rotation",
     );
     dismissed.reason = "it is zeroed on drop".to_owned();
+    let mut claimed = row(
+        1_861,
+        FindingRank::High,
+        FindingStage::Claimed(Agent::Codex),
+        "crates/session/src/cookie/legacy/encrypted_cookie_store.rs:1207",
+        "A cookie without an expiry is kept for ever",
+    );
+    claimed.outdated = true;
     let mut person = row(
         1_902,
         FindingRank::Unrated,
@@ -59,13 +68,7 @@ pub fn reviewed() -> DeckView {
             "src/auth/refresh.rs:41",
             "Two refreshes run at the same time and the second one invalidates the first",
         ),
-        row(
-            1_861,
-            FindingRank::High,
-            FindingStage::Claimed(Agent::Codex),
-            "crates/session/src/cookie/legacy/encrypted_cookie_store.rs:1207",
-            "A cookie without an expiry is kept for ever",
-        ),
+        claimed,
         row(
             1_870,
             FindingRank::Medium,

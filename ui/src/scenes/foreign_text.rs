@@ -102,7 +102,7 @@ fills!(Field { name, text; ; });
 fills!(FindingRow {
     place, title, author, review, url, reason;
     id;
-    severity, state, bot, blocks, outside
+    severity, state, bot, outdated, blocks, outside
 });
 fills!(CapsuleLine {
     title, file, broken;
@@ -338,6 +338,8 @@ impl ForeignText for Msg {
                 id.push_str(text);
                 lines.fill(text);
             }
+            Self::CapsuleText(Ok(told)) => told.push_str(text),
+            Self::CapsuleText(Err(why)) => why.fill(text),
             Self::Capsule { id, read } => {
                 id.push_str(text);
                 match read {

@@ -14,7 +14,7 @@ use super::perform::{edit, perform};
 use super::recovering::take_recovery;
 use super::reviewing::take_finding;
 use super::searching::search_now;
-use super::tasking::{take_alike, take_capsule, take_capsules, take_export};
+use super::tasking::{take_alike, take_capsule, take_capsules, take_export, take_told};
 use super::unlocking::{ask_passphrase, await_key, unlocked};
 use crate::action::Action;
 use crate::deck::{Deck, Fetched};
@@ -138,6 +138,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             take_export(deck, &id, lines);
             Vec::new()
         }
+        Msg::CapsuleText(told) => take_told(deck, told),
         Msg::Capsule { id, read } => {
             take_capsule(deck, &id, read);
             Vec::new()

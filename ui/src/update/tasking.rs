@@ -5,7 +5,7 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::model::{
-    Agent, CapsuleAlong, CapsuleLine, CapsuleRows, CapsuleView, FoundSnippet, Level,
+    Agent, CapsuleAlong, CapsuleLine, CapsuleReader, CapsuleRows, CapsuleView, FoundSnippet, Level,
 };
 use crate::overlays::{
     CapsuleAsk, CapsuleSheet, CapsulesSheet, Choice, ChoiceOption, Overlay, Pick,
@@ -83,6 +83,17 @@ pub(super) fn take_export(deck: &mut Deck, id: &str, lines: Vec<String>) {
     if let Some(sheet) = sheet {
         sheet.exported = lines;
         sheet.scroll = 0;
+    }
+}
+
+/// One was told for somebody else: its text goes on the clipboard.
+pub(super) fn take_told(deck: &mut Deck, told: Result<String, String>) -> Vec<Effect> {
+    match told {
+        Ok(text) => copy(deck, text),
+        Err(why) => {
+            deck.say(Level::Error, why);
+            Vec::new()
+        }
     }
 }
 
@@ -204,6 +215,14 @@ fn ask_receiver(deck: &mut Deck, row: &CapsuleLine) {
             format!("{} and more", to.title()),
             "with what was said before about the same, as far as you tick it",
             Pick::Ticks { id, to },
+        )
+    }));
+    options.extend(CapsuleReader::ALL.map(|to| {
+        let id = row.id.clone();
+        ChoiceOption::new(
+            to.title(),
+            "its text on the clipboard of this terminal",
+            Pick::Effect(Effect::TellCapsule { id, to }),
         )
     }));
     let mut lines = vec![sanitize::line(&row.title)];

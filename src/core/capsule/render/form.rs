@@ -52,13 +52,16 @@ impl RenderTarget {
     }
 }
 
+/// How an agent of the pair answers, in the words of its tools.
+const ANSWER: &str = "Go on with it. Say what you decide and what is open with append_note, and \
+                      answer a handoff by its id in `handles_handoff_id`.";
+
 static CLAUDE: TargetForm = TargetForm {
     name: "claude",
     begin: |capsule| format!("Task {}: {}\n", capsule.id, title(capsule)),
     title: |title| format!("\n## {title}\n"),
     bullet: "- ",
-    answer: "Go on with it. Say what you decide and what is open with append_note, and \
-             answer a handoff by naming it in `handles`.",
+    answer: ANSWER,
 };
 
 static CODEX: TargetForm = TargetForm {
@@ -66,8 +69,7 @@ static CODEX: TargetForm = TargetForm {
     begin: |capsule| format!("# Task: {}\n", title(capsule)),
     title: |title| format!("\n## {title}\n"),
     bullet: "- ",
-    answer: "Go on with it. Say what you decide and what is open with append_note, and answer a \
-             handoff by naming it in `handles`.",
+    answer: ANSWER,
 };
 
 static CURSOR: TargetForm = TargetForm {

@@ -82,11 +82,19 @@ fn saying(text: &str) -> Capsule {
 fn going_out(capsule: &Capsule) -> Vec<(&'static str, String)> {
     let mut texts = String::new();
     push_texts(&mut texts, &serde_json::to_value(capsule).unwrap());
+    let changed = |file: &CapsuleTouched| ChangedFile {
+        path: file.path.clone(),
+        by: None,
+    };
     let mut out = vec![("the file", texts)];
     for target in RenderTarget::ALL {
         let terms = RenderTerms {
             target,
-            freshness: Freshness::Fresh,
+            stands: &StandsNow {
+                freshness: Freshness::Touched,
+                distance: None,
+                changed: capsule.touched.iter().map(changed).collect(),
+            },
             is_foreign: false,
             chars_max: usize::MAX,
             found: &[],

@@ -31,8 +31,8 @@ fn comment(number: usize, body: &str) -> ReviewComment {
         line: Some(12),
         commit: Some("a".repeat(40)),
         url: Some("https://github.com/acme/api/pull/12#discussion_r1".to_owned()),
-        resolved: false,
-        outdated: false,
+        resolved: Some(false),
+        outdated: Some(false),
     }
 }
 
@@ -153,7 +153,7 @@ fn a_finding_is_imported_claimed_and_resolved_and_stands_in_the_way_until_then()
     assert!(record.world.blockers_except(&[])[0].contains("is claimed (high"));
 
     let mut resolved = high(1);
-    resolved.resolved = true;
+    resolved.resolved = Some(true);
     let plan = record.import(&[resolved, comment(2, "nit: a typo")]);
     assert_eq!((plan.changed, plan.same), (1, 1));
     assert_eq!(record.state(1), FindingState::Resolved);
@@ -163,6 +163,30 @@ fn a_finding_is_imported_claimed_and_resolved_and_stands_in_the_way_until_then()
     assert_eq!(record.state(1), FindingState::Open);
     assert_eq!(record.finding(1).id, EntryId::new("e1"));
     assert_eq!(record.replayed().findings, record.world.findings);
+}
+
+#[test]
+fn what_an_origin_does_not_say_of_a_thread_stays_as_it_was() {
+    let mut record = Record::default();
+    let of_thread = |resolved, outdated| ReviewComment {
+        resolved,
+        outdated,
+        ..high(1)
+    };
+    record.import(&[of_thread(Some(true), Some(true))]);
+    let plan = record.import(&[of_thread(None, None)]);
+    assert_eq!((plan.same, plan.changed), (1, 0));
+    assert_eq!(record.state(1), FindingState::Resolved);
+    // Each is said for itself, and other words do not open it again.
+    let other = ReviewComment {
+        body: "P0 **It is worse.**".to_owned(),
+        ..of_thread(None, Some(false))
+    };
+    assert_eq!(record.import(&[other]).changed, 1);
+    assert_eq!(record.state(1), FindingState::Resolved);
+    assert!(!record.finding(1).facts.outdated);
+    record.import(&[of_thread(Some(false), None)]);
+    assert_eq!(record.state(1), FindingState::Open);
 }
 
 #[test]
@@ -295,7 +319,7 @@ proptest! {
                     let bodies = ["P1: one", "P2: two", "three"];
                     let comments = said.into_iter().map(|(number, body, resolved)| {
                         let mut comment = comment(number, bodies[body]);
-                        comment.resolved = resolved;
+                        comment.resolved = Some(resolved);
                         comment
                     });
                     let mut seen = std::collections::BTreeSet::new();

@@ -98,14 +98,45 @@ fn handoff() -> EntryKind {
 }
 
 fn claim(title: &str, status: ArtifactStatus) -> EntryKind {
+    artifact("test_report", title, status)
+}
+
+fn artifact(kind: &str, title: &str, status: ArtifactStatus) -> EntryKind {
     EntryKind::Artifact(Artifact {
-        kind: "test_report".to_owned(),
+        kind: kind.to_owned(),
         title: title.to_owned(),
         summary: String::new(),
         status,
         evidence: Vec::new(),
         verified: None,
     })
+}
+
+#[test]
+fn words_about_the_work_are_no_runs() {
+    let mut record = Record::default();
+    record.step(1, TaskStep::Opened, "Fix the login");
+    let ran = [
+        "test_run",
+        "test_report",
+        "command_log",
+        "release_gate",
+        "Benchmark",
+        "ci/lint",
+    ];
+    let said = [
+        "patch_summary",
+        "review",
+        "escalation_suggestion",
+        "idle_action_result",
+        "latest",
+    ];
+    for kind in ran.into_iter().chain(said) {
+        record.work(1, CLAUDE, "", artifact(kind, kind, ArtifactStatus::Unknown));
+    }
+    let claims = record.task(1).claims.iter();
+    let claims: Vec<&str> = claims.map(|claim| &*claim.title).collect();
+    assert_eq!(claims, ran);
 }
 
 #[test]

@@ -51,6 +51,12 @@ pub fn check_lines(capsule: &Capsule) -> Result<(), BadCapsule> {
             return Err(other(place));
         }
     }
+    if let Some(said) = &capsule.outcome
+        && let Some(entry) = entry(said.line.as_ref())
+        && !said.is_outcome_of(entry, &capsule.id)
+    {
+        return Err(other("outcome".to_owned()));
+    }
     let tree = capsule.git.as_ref().and_then(|git| git.tree.as_deref());
     for (at, run) in capsule.verification.iter().enumerate() {
         let entry = entry(run.line.as_ref());
@@ -62,7 +68,7 @@ pub fn check_lines(capsule: &Capsule) -> Result<(), BadCapsule> {
 }
 
 /// How many of the statements and the runs are cited by no line that is in the file, and how many
-/// there are: nothing but the digest holds those. What came of the task cites none in any capsule.
+/// there are: nothing but the digest holds those.
 pub fn uncited(capsule: &Capsule) -> (usize, usize) {
     let lines = capsule.origin.lines.iter();
     let lines = lines.filter_map(|line| parse(line.as_bytes()).ok());
@@ -70,6 +76,7 @@ pub fn uncited(capsule: &Capsule) -> (usize, usize) {
         .map(|line| (line.entry.session_id, line.entry.seq))
         .collect();
     let said = capsule.statements().map(|(_, said)| said);
+    let said = said.chain(&capsule.outcome);
     let cited = said.map(|said| said.line.as_ref());
     let cited = cited.chain(capsule.verification.iter().map(|run| run.line.as_ref()));
     let (mut bare, mut all) = (0, 0);

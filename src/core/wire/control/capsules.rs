@@ -17,6 +17,9 @@ pub struct ReadCapsulesParams {
     pub question: CapsuleQuestion,
     /// Of which task; the current one of the pair when absent. A list is of all.
     pub id: Option<CapsuleId>,
+    /// A list of these alone, in this order; of all when empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<CapsuleId>,
     /// The pair; the connection's own when absent.
     pub runtime_session_id: Option<RuntimeSession>,
 }

@@ -54,11 +54,19 @@ fn a_comment_has_the_line_of_its_commit_and_the_state_of_its_thread() {
                 true,
                 Some(3),
                 Some("c"),
-                true,
-                false
+                Some(true),
+                Some(false)
             ),
-            ("gh:rc:2", "ann", false, Some(2), Some("o"), false, true),
-            ("gh:rv:4", "ghost", false, None, None, false, false),
+            (
+                "gh:rc:2",
+                "ann",
+                false,
+                Some(2),
+                Some("o"),
+                Some(false),
+                Some(true)
+            ),
+            ("gh:rv:4", "ghost", false, None, None, None, None),
         ]
     );
     assert_eq!(read.unread, 2);
@@ -97,7 +105,15 @@ fn an_address_that_is_no_pull_request_is_none() {
         assert_eq!(PullRequest::of_url(url), None, "{url}");
     }
     let pull = PullRequest::of_url("https://git.acme.example/Acme/api/pull/12/files?w=1").unwrap();
-    assert!(pull.is_of("acme/API") && !pull.is_of("acme/api2"));
+    let here = "https://git.acme.example/acme/api";
+    assert!(pull.is_of(here, "acme/API") && !pull.is_of(here, "acme/api2"));
+    for elsewhere in [
+        "https://git.other.example/acme/api",
+        "http://git.acme.example/acme/api",
+        "",
+    ] {
+        assert!(!pull.is_of(elsewhere, "acme/api"), "{elsewhere}");
+    }
     assert_eq!((pull.host.as_str(), pull.number), ("git.acme.example", 12));
 }
 

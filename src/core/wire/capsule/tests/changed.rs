@@ -4,7 +4,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::capsule::{Freshness, RenderTarget, RenderTerms, Rendering, is_within};
+use crate::capsule::{Freshness, RenderTarget, RenderTerms, Rendering, StandsNow, is_within};
 use crate::hidden::is_hidden;
 
 /// What is put in the place of any value.
@@ -147,7 +147,11 @@ fn check_taken(bytes: &[u8], mut taken: Capsule) -> Result<(), TestCaseError> {
     let _ = check_lines(&taken);
     let terms = RenderTerms {
         target: RenderTarget::Codex,
-        freshness: Freshness::Unknown,
+        stands: &StandsNow {
+            freshness: Freshness::Unknown,
+            distance: None,
+            changed: Vec::new(),
+        },
         is_foreign: true,
         chars_max: 8_000,
         found: &[],

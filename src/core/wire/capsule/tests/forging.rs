@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::capsule::CapsuleRun;
-use crate::entry::{Artifact, ArtifactStatus, GateRun};
+use crate::entry::{Artifact, ArtifactStatus, GateRun, TaskStep};
 
 const TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
@@ -81,8 +81,9 @@ fn cited_all() -> Capsule {
             "",
             artifact("by  hand", ArtifactStatus::Passed, None),
         ),
+        sealed(8, "human", "fixed in 1.4", TaskStep::Closed.of(small().id)),
     ];
-    let [decision, constraint, unit, by_hand] = lines.clone().map(|(_, cited)| Some(cited));
+    let [decision, constraint, unit, by_hand, end] = lines.clone().map(|(_, cited)| Some(cited));
     let mut capsule = small();
     capsule.goal = None;
     let git = json!({
@@ -100,6 +101,11 @@ fn cited_all() -> Capsule {
         // As much of it as is kept of a statement.
         ..said(&long[..2_000])
     }];
+    capsule.outcome = Some(CapsuleStatement {
+        line: end,
+        by: StatementAuthor::Human,
+        ..said("fixed in 1.4")
+    });
     let run: CapsuleRun = serde_json::from_value(json!({
         "name": "unit", "cmd": "cargo test", "status": "failed", "verified": true,
         "exitCode": 101, "durationMs": 1_200, "tree": TREE, "current": true,
@@ -164,11 +170,11 @@ fn whatever_is_changed_in_what_a_line_is_cited_for_is_refused() {
     let good = serde_json::to_value(cited_all()).unwrap();
     assert_eq!(checked(good.clone()), Ok(()));
     let mut places = Vec::new();
-    for member in ["decisions", "constraints", "verification"] {
+    for member in ["decisions", "constraints", "outcome", "verification"] {
         leaves(&good[member], format!("/{member}"), &mut places);
     }
-    // Two statements of 7 values and two runs of 13.
-    assert_eq!(places.len(), 40, "{places:#?}");
+    // Three statements of 7 values and two runs of 13.
+    assert_eq!(places.len(), 47, "{places:#?}");
     for place in places {
         for other in others(good.pointer(&place).unwrap()) {
             let mut changed = good.clone();
@@ -200,10 +206,15 @@ fn a_statement_stands_below_no_other_heading_and_in_no_other_task() {
 #[test]
 fn what_no_line_is_there_for_is_counted() {
     let mut capsule = cited_all();
-    assert_eq!(uncited(&capsule), (0, 4));
-    capsule.outcome = Some(said("fixed in 1.4"));
+    assert_eq!(uncited(&capsule), (0, 5));
     capsule.goal = Some(said("nobody is logged out"));
     capsule.origin.lines.remove(2);
     assert_eq!(check_lines(&capsule), Ok(()));
-    assert_eq!(uncited(&capsule), (2, 5));
+    assert_eq!(uncited(&capsule), (2, 6));
+    // As earlier versions wrote it.
+    let outcome = capsule.outcome.as_mut().unwrap();
+    outcome.line = None;
+    capsule.origin.lines.pop();
+    assert_eq!(check_lines(&capsule), Ok(()));
+    assert_eq!(uncited(&capsule), (3, 6));
 }
