@@ -36,7 +36,10 @@ pub use finding::{FINDING, FindingFacts, FindingRecord, FindingStep, REVIEW_FIND
 pub use gate_run::{GateRun, IsolatedRun};
 pub use lifecycle::LifecycleEvent;
 pub use predecessor::{Fate, Predecessor, SealedSession};
-pub use task::{TASK, TASK_ONLY, TaskRecord, TaskStep, imported_digest, imported_words};
+pub use task::{
+    TASK, TASK_ONLY, TaskRecord, TaskStep, exported_words, imported_digest, imported_words,
+    kept_digest, kept_words,
+};
 
 /// One recorded fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -237,6 +240,24 @@ pub struct Artifact {
     pub evidence: Vec<String>,
     /// What the daemon ran itself; without it, it is a claim.
     pub verified: Option<GateRun>,
+}
+
+/// The kinds of artifacts that tell of something which was run: those that have a name, and what the
+/// tool gives for an example.
+const KINDS_OF_RUNS: [&str; 5] = [
+    "test_report",
+    "test_run",
+    "command_log",
+    "release_gate",
+    "benchmark",
+];
+
+impl Artifact {
+    /// Whether something was run for it. What agents hand in besides (a diff, a review) came to
+    /// nothing that could be red or green.
+    pub fn tells_of_run(&self) -> bool {
+        KINDS_OF_RUNS.contains(&&*self.kind)
+    }
 }
 
 /// The outcome that an artifact claims.

@@ -12,8 +12,9 @@ use crate::store::capsules::CapsuleOwner;
 pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
     let maker = CapsuleMaker::open(&context.setting)?;
     let made = maker.named(name)?;
+    let (freshness, now) = maker.compare(&made.capsule);
+    let made = maker.shown(made);
     let capsule = &made.capsule;
-    let (freshness, now) = maker.compare(capsule);
     let mut text = ReportText::new();
     let status = format!("  {}", capsule.status);
     text.spans(&[
