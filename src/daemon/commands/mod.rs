@@ -18,6 +18,7 @@ mod decide;
 mod gates;
 mod hook;
 mod inbox;
+mod kept_sessions;
 pub(super) mod ledger;
 mod pending;
 mod policy;
