@@ -56,6 +56,7 @@ pub struct CapsulesNow {
     /// Asked when it is needed: that takes as long as git does.
     git: OnceCell<Option<(GitAnchor, GitStand)>>,
     host: OnceCell<Option<String>>,
+    top: OnceCell<Vec<String>>,
 }
 
 impl fmt::Debug for CapsulesNow {
@@ -84,6 +85,7 @@ impl CapsulesNow {
             read: Box::new(read),
             git: OnceCell::new(),
             host: OnceCell::new(),
+            top: OnceCell::new(),
         }
     }
 
@@ -186,6 +188,7 @@ impl CapsulesNow {
             user: user(home.as_deref()),
             home,
             host: self.host.get_or_init(host).clone(),
+            top: self.top.get_or_init(top).clone(),
         }
     }
 
@@ -265,6 +268,7 @@ struct MadeHere {
     home: Option<String>,
     user: Option<String>,
     host: Option<String>,
+    top: Vec<String>,
 }
 
 impl MadeHere {
@@ -274,6 +278,7 @@ impl MadeHere {
             home: self.home.as_deref(),
             user: self.user.as_deref(),
             host: self.host.as_deref(),
+            top: &self.top,
         };
         CapsuleMask::new(redactor, at)
     }
@@ -297,6 +302,18 @@ fn user(home: Option<&str>) -> Option<String> {
     let mut named = named.filter_map(|name| std::env::var(name).ok());
     let of_home = || Some(home?.rsplit_once('/')?.1.to_owned());
     named.find(|name| !name.is_empty()).or_else(of_home)
+}
+
+/// How many folders at the top of the disk are looked at.
+const TOP_MAX: usize = 256;
+
+/// The folders at the top of the disk.
+fn top() -> Vec<String> {
+    let found = std::fs::read_dir("/").into_iter().flatten().flatten();
+    // A link may lead to a folder as well (`/work` to somewhere in `/home`).
+    let folders = found.filter(|it| it.path().is_dir()).take(TOP_MAX);
+    let names = folders.filter_map(|it| it.file_name().into_string().ok());
+    names.collect()
 }
 
 /// The name of this machine.
