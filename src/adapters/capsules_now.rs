@@ -3,6 +3,8 @@
 mod along;
 mod kept;
 mod masked_elsewhere;
+#[cfg(test)]
+mod tests;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;

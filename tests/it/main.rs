@@ -11,6 +11,7 @@ mod capsule;
 mod capsule_along;
 mod capsule_bad_input;
 mod capsule_beside;
+mod capsule_live;
 mod capsule_readme;
 mod capsule_sealed;
 mod capsule_trust;
