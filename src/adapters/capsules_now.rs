@@ -3,6 +3,8 @@
 mod along;
 mod kept;
 mod masked_elsewhere;
+#[cfg(test)]
+mod tests;
 
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
@@ -61,6 +63,7 @@ pub struct CapsulesNow {
     git: OnceCell<Option<GitNow>>,
     ahead: Cell<Option<GitAhead>>,
     host: OnceCell<Option<String>>,
+    top: OnceCell<Vec<String>>,
 }
 
 impl fmt::Debug for CapsulesNow {
@@ -91,6 +94,7 @@ impl CapsulesNow {
             git: OnceCell::new(),
             ahead: Cell::new(None),
             host: OnceCell::new(),
+            top: OnceCell::new(),
         }
     }
 
@@ -211,6 +215,7 @@ impl CapsulesNow {
             user: user(home.as_deref()),
             home,
             host: self.host.get_or_init(host).clone(),
+            top: self.top.get_or_init(top).clone(),
         }
     }
 
@@ -293,6 +298,7 @@ struct MadeHere {
     home: Option<String>,
     user: Option<String>,
     host: Option<String>,
+    top: Vec<String>,
 }
 
 impl MadeHere {
@@ -302,6 +308,7 @@ impl MadeHere {
             home: self.home.as_deref(),
             user: self.user.as_deref(),
             host: self.host.as_deref(),
+            top: &self.top,
         };
         CapsuleMask::new(redactor, at)
     }
@@ -325,6 +332,18 @@ fn user(home: Option<&str>) -> Option<String> {
     let mut named = named.filter_map(|name| std::env::var(name).ok());
     let of_home = || Some(home?.rsplit_once('/')?.1.to_owned());
     named.find(|name| !name.is_empty()).or_else(of_home)
+}
+
+/// How many folders at the top of the disk are looked at.
+const TOP_MAX: usize = 256;
+
+/// The folders at the top of the disk.
+fn top() -> Vec<String> {
+    let found = std::fs::read_dir("/").into_iter().flatten().flatten();
+    // A link may lead to a folder as well (`/work` to somewhere in `/home`).
+    let folders = found.filter(|it| it.path().is_dir()).take(TOP_MAX);
+    let names = folders.filter_map(|it| it.file_name().into_string().ok());
+    names.collect()
 }
 
 /// The name of this machine.

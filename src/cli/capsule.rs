@@ -7,6 +7,7 @@ mod export;
 pub(super) mod for_deck;
 mod handoff;
 mod import;
+mod keeping;
 mod list;
 mod log;
 pub(super) mod maker;

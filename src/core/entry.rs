@@ -36,7 +36,10 @@ pub use finding::{FINDING, FindingFacts, FindingRecord, FindingStep, REVIEW_FIND
 pub use gate_run::{GateRun, IsolatedRun};
 pub use lifecycle::LifecycleEvent;
 pub use predecessor::{Fate, Predecessor, SealedSession};
-pub use task::{TASK, TASK_ONLY, TaskRecord, TaskStep, imported_digest, imported_words};
+pub use task::{
+    TASK, TASK_ONLY, TaskRecord, TaskStep, exported_words, imported_digest, imported_words,
+    kept_digest, kept_words,
+};
 
 /// One recorded fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

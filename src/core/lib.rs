@@ -23,6 +23,8 @@ pub mod line_hash;
 pub mod live_turn;
 pub mod managed_block;
 pub mod marker;
+#[cfg(test)]
+mod more_cases;
 pub mod panicked;
 pub mod path_glob;
 pub mod policy;

@@ -16,8 +16,8 @@ mod mark;
 mod name;
 mod own;
 mod rule;
-#[cfg(test)]
-pub(crate) mod secret_samples;
+#[cfg(any(test, feature = "testing"))]
+pub mod secret_samples;
 mod value;
 mod walk;
 

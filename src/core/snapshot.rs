@@ -39,8 +39,8 @@ pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding, TreeInQ
 pub use handoff::{HandoffSnapshot, Lane, STALE_AFTER_MS};
 pub use proposal::{ProposalEnd, ProposalSnapshot};
 pub use task::{
-    CurrentTask, IMPORTED_MAX, ImportedCapsule, TASK_ITEMS_MAX, TASKS_CLOSED_MAX, TASKS_OPEN_MAX,
-    TaskClaim, TaskEnd, TaskFile, TaskHandoff, TaskSnapshot,
+    CurrentTask, IMPORTED_MAX, ImportedCapsule, KeptDigest, TASK_ITEMS_MAX, TASKS_CLOSED_MAX,
+    TASKS_OPEN_MAX, TaskClaim, TaskEnd, TaskFile, TaskHandoff, TaskSnapshot,
 };
 
 /// How many closed handoffs, decided proposals, artifacts and notes are kept for display.

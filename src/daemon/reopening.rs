@@ -62,9 +62,11 @@ impl SealedTask {
         wanted.extend(task.stated().map(|said| said.seq));
         wanted.extend(task.files.iter().map(|file| file.seq));
         wanted.extend(task.claims.iter().map(|claim| claim.seq));
+        wanted.extend(task.kept.iter().map(|kept| kept.seq));
+        let last = wanted.last().copied().unwrap_or(task.head);
         let mut entries = Vec::new();
         ledger::read(path, |stored| {
-            let is_last = stored.entry.seq >= task.head;
+            let is_last = stored.entry.seq >= last;
             if wanted.contains(&stored.entry.seq) {
                 entries.push(carried(stored.entry, session, &task));
             }

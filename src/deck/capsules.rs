@@ -7,6 +7,7 @@ use ctxrelay_ui::model::{
     CapsuleAlong, CapsuleReader, CapsuleRows, CapsuleStanding, CapsuleView, FoundSnippet, Level,
 };
 use ctxrelay_ui::{Effect, Msg};
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::{AbortHandle, spawn_blocking};
 
@@ -20,8 +21,13 @@ use crate::wire::control::{Command, HandoffParams, Reply, StatedValue, TaskChang
 /// What is done with one of them, or a sentence why it is not.
 type OfOne<T> = Arc<dyn Fn(&str) -> Result<T, String> + Send + Sync>;
 
-/// As [`OfOne`], into this file.
-type ExportOne = Arc<dyn Fn(&str, &str, CapsuleAlong) -> Result<Vec<String>, String> + Send + Sync>;
+/// Has the record tell of what is done with a task.
+type RecordChange<'a> = &'a dyn Fn(TaskChange) -> Result<(), String>;
+
+/// As [`OfOne`], into this file, once the record tells of it.
+type ExportOne = Arc<
+    dyn Fn(&str, &str, CapsuleAlong, RecordChange<'_>) -> Result<Vec<String>, String> + Send + Sync,
+>;
 
 /// As [`OfOne`], for this agent and with what was said before; and what a person has to be told of it.
 type HandoffOfOne = Arc<
@@ -46,8 +52,9 @@ pub struct CapsuleAccess {
     pub handoff: HandoffOfOne,
     /// One as a text for somebody who is no agent of the pair.
     pub tell: Arc<dyn Fn(&str, CapsuleReader) -> Result<String, String> + Send + Sync>,
-    /// Keeps the capsule of a task that was closed or handed over, as it is now.
-    pub keep: OfOne<()>,
+    /// Keeps the capsule of a task that was closed or handed over, as it is now; its digest, where it
+    /// is kept.
+    pub keep: OfOne<Option<String>>,
 }
 
 /// What is being done with tasks: one thing after the other, since each reads the record and asks git.
@@ -105,8 +112,7 @@ impl CapsuleAccess {
         match effect {
             Effect::ReadCapsule { id } => vec![self.one(id).await],
             Effect::ExportCapsule { id, file, along } => {
-                let (export, name) = (Arc::clone(&self.export), id.clone());
-                let said = beside(move || export(&name, &file, along)).await;
+                let said = self.export(id.clone(), file, along, operator).await;
                 vec![said.map_or_else(failed, |lines| Msg::Exported { id, lines })]
             }
             Effect::FindAlike { id } => vec![self.alike(id).await],
@@ -147,6 +153,37 @@ impl CapsuleAccess {
         Msg::Capsule { id, read }
     }
 
+    async fn export(
+        &self,
+        id: String,
+        file: String,
+        along: CapsuleAlong,
+        operator: &Client,
+    ) -> Result<Vec<String>, String> {
+        let export = Arc::clone(&self.export);
+        let (access, operator) = (self.clone(), operator.clone());
+        let loop_of = Handle::current();
+        beside(move || {
+            let record = |change| {
+                let recorded = loop_of.block_on(access.change(change, &operator));
+                recorded.map(|_| ())
+            };
+            export(&id, &file, along, &record)
+        })
+        .await
+    }
+
+    /// Keeps the capsule of a task as it is now, and has the record say so.
+    async fn keep(&self, id: String, operator: &Client) -> Result<(), String> {
+        let (keep, name) = (Arc::clone(&self.keep), id.clone());
+        let Some(digest) = beside(move || keep(&name)).await? else {
+            return Ok(());
+        };
+        let task = CapsuleId::new(id);
+        let kept = TaskChange::Keep { task, digest };
+        self.change(kept, operator).await.map(|_| ())
+    }
+
     async fn alike(&self, id: String) -> Msg {
         let (alike, name) = (Arc::clone(&self.alike), id.clone());
         let found = beside(move || alike(&name)).await;
@@ -174,9 +211,8 @@ impl CapsuleAccess {
             Ok(_) => return Err("the daemon answers something else".to_owned()),
             Err(error) => return Err(error.to_refusal().message),
         };
-        let keep = Arc::clone(&self.keep);
         // What went out is what the task is held against from now on.
-        let kept = beside(move || keep(&id)).await;
+        let kept = self.keep(id, operator).await;
         let kept = kept.map_or_else(
             |why| format!("; its capsule is not kept: {why}"),
             |()| String::new(),
@@ -235,8 +271,7 @@ impl CapsuleAccess {
         let task = CapsuleId::new(id.clone());
         let change = TaskChange::Close { task, outcome };
         let seq = self.change(change, operator).await?;
-        let (keep, name) = (Arc::clone(&self.keep), id.clone());
-        beside(move || keep(&name))
+        self.keep(id.clone(), operator)
             .await
             .map_err(|why| format!("{id} is closed, and its capsule is not kept: {why}"))?;
         Ok(format!("{id} is closed by entry {seq}"))

@@ -182,6 +182,65 @@ fn what_only_is_kept_is_found_as_something_that_nobody_vouches_for() {
 }
 
 #[test]
+fn an_agent_is_told_of_kept_tasks_what_the_operator_is() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let out = project.base().join("login.ctxcapsule.json");
+    let file = out.to_str().unwrap();
+    done(&project, &["export", &id, "-o", file]);
+    done(&project, &["close", &id]);
+    clear(&project, false);
+    let odd = "cap_00000000000a";
+    let good = fs::read_to_string(kept(&project, &id)).unwrap();
+    let forged = |id: &str, text: &str| {
+        let forged = good.replace("one hour", text);
+        let mut forged: Capsule = serde_json::from_str(&forged).unwrap();
+        forged.id = id.into();
+        forged.origin.lines.clear();
+        capsule::write(&forged).unwrap().0
+    };
+    fs::write(kept(&project, odd), forged(odd, "one hour")).unwrap();
+    let read = |project: &Project, question: &str, id: Option<&str>| {
+        let params = json!({"question": question, "id": id});
+        agent(project, "codex").expect("capsules/read", params)["value"].clone()
+    };
+    let listed = read(&project, "list", None);
+    let rows = listed["capsules"].as_array().unwrap().iter();
+    let mut rows: Vec<(&str, bool)> = rows
+        .map(|row| (row["id"].as_str().unwrap(), row["isForeign"] == true))
+        .collect();
+    rows.sort_unstable();
+    let mut expected = [(&*id, false), (odd, true)];
+    expected.sort_unstable();
+    assert_eq!(rows, expected);
+    for question in ["show", "check"] {
+        let told = read(&project, question, Some(&id));
+        assert_eq!(told["isForeign"], false, "{told}");
+        assert_eq!(read(&project, question, Some(odd))["isForeign"], true);
+    }
+    // What was imported stays what is told, whatever an agent writes in its place.
+    let clone = clone_of(&project);
+    let _other = clone.daemon();
+    done(&clone, &["import", file, "--apply"]);
+    fs::write(kept(&clone, &id), forged(&id, "ever and ever")).unwrap();
+    let told = read(&clone, "show", Some(&id));
+    let text = told["text"].as_str().unwrap();
+    assert!(
+        text.contains("one hour") && !text.contains("ever and"),
+        "{text}"
+    );
+    assert_eq!(told["isForeign"], true);
+    for (words, count) in [("tokens live", 1), ("ever and ever", 0)] {
+        let params = json!({ "words": words });
+        let found = agent(&clone, "codex").expect("capsules/search", params);
+        let hits = found["value"]["hits"].as_array().unwrap();
+        assert_eq!(hits.len(), count, "{words}: {hits:?}");
+        assert!(!found.to_string().contains("for ever and"), "{found}");
+    }
+}
+
+#[test]
 fn what_archived_sessions_hold_stays_when_a_later_one_is_deleted_for_good() {
     let project = Project::new();
     let daemon = project.daemon();

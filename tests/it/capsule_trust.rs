@@ -252,6 +252,139 @@ fn a_capsule_from_elsewhere_that_was_exchanged_after_its_import_is_refused() {
     assert!(!printed(&clone, &id).contains("does not tell of an import"));
 }
 
+/// What `capsule check`, `capsule list` and the daemon's answer to an agent say of a task.
+fn looked_at(project: &Project, id: &str) -> [String; 3] {
+    let checked = json(project, &["check", id]);
+    let row = listed(project).remove(0);
+    let word = |value: &Value| format!("{} {}", value["freshness"], value["remarks"]);
+    let params = json!({"question": "check", "id": id});
+    let told = match agent(project, "codex").call("capsules/read", params) {
+        Ok(told) => told["value"]["freshness"].to_string(),
+        Err(refusal) => refusal.message,
+    };
+    [word(&checked), word(&row), told]
+}
+
+#[test]
+fn what_went_out_of_an_open_task_is_what_the_record_says_and_not_what_an_agent_wrote_there() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let out = project.base().join("out.json");
+    let export = ["export", &id, "--force", "-o", out.to_str().unwrap()];
+    done(&project, &export);
+    let file = kept(&project, &format!("{id}.json"));
+    let good = fs::read(&file).unwrap();
+    let steps = || -> Vec<String> {
+        let log = json(&project, &["log", &id]);
+        let entries = log["entries"].as_array().unwrap().iter();
+        let steps = entries.filter_map(|entry| entry["content"].as_str());
+        steps
+            .filter(|said| said.contains("went out"))
+            .map(str::to_owned)
+            .collect()
+    };
+    let digest = capsule::read(&good).unwrap().digest;
+    assert_eq!(
+        steps(),
+        [format!(
+            "its capsule went out, the digest is {digest}; what is kept of it has the digest {digest}"
+        )]
+    );
+    project.write("other.txt", "x");
+    let moved = "\"moved\"".to_owned();
+    let as_recorded = [format!("{moved} []"), format!("{moved} []"), moved];
+    assert_eq!(looked_at(&project, &id), as_recorded);
+    // As if it had gone out from the work tree of now.
+    let shown: Capsule = serde_json::from_value(json(&project, &["show", &id])).unwrap();
+    assert_ne!(shown.git, capsule::read(&good).unwrap().git);
+    rewrite(&file, &file, |capsule| capsule.git.clone_from(&shown.git));
+    for said in looked_at(&project, &id) {
+        assert!(said.contains("not what the record says went out"), "{said}");
+    }
+    fs::write(&file, &good).unwrap();
+    assert_eq!(looked_at(&project, &id), as_recorded);
+    // The record still knows it in the session that follows.
+    clear(&project, false);
+    assert_eq!(looked_at(&project, &id), as_recorded);
+    // What is kept at the end of a task, and when it is sent, is known as well.
+    done(&project, &["close", &id]);
+    done(&project, &["reopen", &id]);
+    let fresh = "\"fresh\"".to_owned();
+    let as_closed = [format!("{fresh} []"), format!("{fresh} []"), fresh];
+    assert_eq!(looked_at(&project, &id), as_closed);
+    done(&project, &["edit", &id, "--constraint", "by Friday"]);
+    done(&project, &["handoff", &id, "--to", "codex", "--send"]);
+    assert_eq!(looked_at(&project, &id), as_closed);
+    // Going out is no change of the task.
+    done(&project, &export);
+    let first = fs::read(&out).unwrap();
+    done(&project, &export);
+    assert_eq!(fs::read(&out).unwrap(), first);
+    assert_eq!(steps().len(), 3);
+}
+
+#[test]
+fn nothing_goes_out_that_the_record_cannot_tell_of() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let id = login(&project);
+    daemon.stop();
+    let out = project.base().join("out.json");
+    let (code, screen) = in_terminal(&project, &["export", &id, "-o", out.to_str().unwrap()]);
+    assert_eq!(code, 4, "{screen}");
+    assert!(screen.contains("no daemon"), "{screen}");
+    let beside = fs::read_dir(project.base()).unwrap().flatten();
+    let beside: Vec<_> = beside.map(|file| file.file_name()).collect();
+    let is_ours = |name: &std::ffi::OsString| name.to_string_lossy().contains("export");
+    assert!(!out.exists() && !beside.iter().any(is_ours), "{beside:?}");
+}
+
+#[test]
+fn what_a_sender_did_not_mask_is_masked_where_it_is_shown() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let id = login(&project);
+    let out = project.base().join("login.ctxcapsule.json");
+    let file = out.to_str().unwrap();
+    done(&project, &["export", &id, "-o", file]);
+    daemon.stop();
+    let secret = format!("ghp_{}", "c3D4".repeat(9));
+    rewrite(&out, &out, |capsule| {
+        let one = forged(capsule, &format!("use {secret} for it"));
+        capsule.decisions = vec![one];
+        capsule.title = format!("Fix {secret}");
+        capsule.origin.lines.clear();
+    });
+    let clone = clone_of(&project);
+    let _daemon = clone.daemon();
+    done(&clone, &["import", file, "--apply"]);
+    let text = clone.base().join("text.md");
+    let text = text.to_str().unwrap();
+    done(&clone, &["handoff", &id, "--to", "cursor", "-o", text]);
+    let mut told = vec![fs::read_to_string(text).unwrap()];
+    for args in [
+        &["show", &id][..],
+        &["show", &id, "--json"],
+        &["list"],
+        &["list", "--json"],
+        &["import", file],
+        &["handoff", &id, "--to", "codex"],
+        &["handoff", &id, "--to", "codex", "--json"],
+    ] {
+        let words = ["capsule"].into_iter().chain(args.iter().copied());
+        told.push(clone.run(words).expect_success().stdout);
+    }
+    for told in told {
+        assert!(!told.contains(&secret[..12]), "{told}");
+        assert!(told.contains("Fix [REDACTED_GITHUB_TOKEN]"), "{told}");
+    }
+    // The file stays what it was, to the byte.
+    let again = clone.base().join("again.json");
+    done(&clone, &["export", &id, "-o", again.to_str().unwrap()]);
+    assert_eq!(fs::read(again).unwrap(), fs::read(&out).unwrap());
+}
+
 #[test]
 fn what_is_no_capsule_hides_no_open_task_and_hinders_no_close() {
     let project = Project::new();

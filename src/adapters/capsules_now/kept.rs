@@ -226,36 +226,43 @@ impl CapsulesNow {
         Ok(stored.map(|stored| stored.entry))
     }
 
-    /// A kept capsule with what the rules of today mask in it, cited lines left out among them. None
-    /// when they mask nothing more.
+    /// A capsule with what the rules of today mask in it, cited lines left out among them. None when
+    /// they mask nothing more.
+    pub fn masked_texts(&self, kept: &Capsule) -> Option<Capsule> {
+        let place = self.place();
+        let mask = place.mask(&self.redactor);
+        let mut capsule = kept.clone();
+        mask.mask(&mut capsule);
+        capsule.origin.lines.retain(|line| {
+            let line = serde_json::from_str(line);
+            line.is_ok_and(|line| !mask.masks_line(&line))
+        });
+        let rules = std::mem::replace(&mut capsule.redaction.rules, kept.redaction.rules.clone());
+        if capsule == *kept {
+            return None;
+        }
+        capsule.redaction.rules = rules;
+        Some(capsule)
+    }
+
+    /// As [`Self::masked_texts`], as a file.
     ///
     /// # Errors
     ///
     /// When it cannot be written.
     pub fn remasked(&self, kept: &Capsule) -> Result<Option<Remasked>, CapsuleFault> {
-        let place = self.place();
-        let mask = place.mask(&self.redactor);
-        let mut capsule = kept.clone();
-        mask.mask(&mut capsule);
-        let lines = capsule.origin.lines.len();
-        capsule.origin.lines.retain(|line| {
-            let line = serde_json::from_str(line);
-            line.is_ok_and(|line| !mask.masks_line(&line))
-        });
-        let rules = capsule.redaction.rules.clone();
-        capsule.redaction.rules.clone_from(&kept.redaction.rules);
-        if capsule == *kept {
+        let Some(mut capsule) = self.masked_texts(kept) else {
             return Ok(None);
-        }
+        };
+        let rules = &capsule.redaction.rules;
         let before = |name: &String| kept.redaction.rules.get(name).copied().unwrap_or(0);
         let more = rules.iter().filter(|(name, count)| **count > before(name));
         let named = more.map(|(name, _)| name.clone()).collect();
-        capsule.redaction.rules = rules;
         if check_lines(&capsule).is_err() {
             capsule.origin.lines.clear();
         }
         let how = how(&capsule.id);
-        let missing = lines - capsule.origin.lines.len();
+        let missing = kept.origin.lines.len() - capsule.origin.lines.len();
         budget(&how).count_lines(&mut capsule, missing);
         let (bytes, digest) = write(&capsule)?;
         capsule.digest = digest;

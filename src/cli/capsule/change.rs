@@ -129,7 +129,8 @@ pub(super) fn close(context: &CliContext, args: CloseArgs) -> CliOutcome {
     let outcome = args.outcome;
     let changed = change(context, TaskChange::Close { task, outcome })?;
     // As it is now it stays: the work tree goes on without it.
-    CapsuleMaker::open(&context.setting)?.keep_task(&changed.id)?;
+    let kept = CapsuleMaker::open(&context.setting)?.keep_task(&changed.id)?;
+    record_kept(context, &changed.id, kept);
     told(context, &changed, &format!("{} is closed", changed.id))
 }
 
@@ -190,8 +191,22 @@ fn edited(context: &CliContext, task: &CapsuleId) -> Result<DraftChanges, Failur
     }
 }
 
+/// Tells the record what is kept of a task since then. What was done before stays done without it.
+pub(super) fn record_kept(context: &CliContext, task: &CapsuleId, kept: Option<String>) {
+    let Some(digest) = kept else {
+        return;
+    };
+    let task = task.clone();
+    if let Err(failure) = change(context, TaskChange::Keep { task, digest }) {
+        let why = failure.message;
+        context
+            .out
+            .note(&format!("what is kept of it is not recorded: {why}"));
+    }
+}
+
 /// Nothing is lost by any of these, so that no word has to be typed.
-fn change(context: &CliContext, change: TaskChange) -> Result<TaskChanged, Failure> {
+pub(super) fn change(context: &CliContext, change: TaskChange) -> Result<TaskChanged, Failure> {
     let command = Command::ChangeTask(TaskParams {
         change,
         runtime_session_id: Some(context.setting.runtime_session.clone()),

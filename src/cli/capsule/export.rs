@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::ExportArgs;
+use super::change::change;
 use super::maker::{CapsuleMaker, MadeCapsule};
 use crate::adapters::capsules_now::Along;
 use crate::adapters::git_now::GitNeed;
@@ -15,6 +16,7 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::capsule::{Capsule, CapsulePatch, patch_files};
 use crate::store::dirs::ProjectDirs;
+use crate::wire::control::TaskChange;
 
 /// How a capsule's file is called.
 const ENDING: &str = "ctxcapsule.json";
@@ -37,7 +39,10 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     let dirs = &context.setting.dirs;
     let path = args.output.clone();
     let path = path.unwrap_or_else(|| file_name(&made.capsule));
-    write(dirs, made, &path, args.force)?;
+    let export = export_of(&maker, &plain, made);
+    write(dirs, made, &path, args.force, || {
+        change(context, export).map(|_| ())
+    })?;
     // Its own copy says how the task stands; a patch of a moment is no part of that.
     maker.keep(&plain);
     let mut text = ReportText::new();
@@ -73,6 +78,21 @@ pub(super) fn with_along(
             format!("{id} is no open task of this project, so that it stays as it is"),
             "export it without --patch and --outputs",
         )),
+    }
+}
+
+/// The export as the record has it.
+pub(super) fn export_of(
+    maker: &CapsuleMaker,
+    plain: &MadeCapsule,
+    made: &MadeCapsule,
+) -> TaskChange {
+    TaskChange::Export {
+        task: made.capsule.id.clone(),
+        digest: made.capsule.digest.clone(),
+        kept: maker.to_keep(plain),
+        patch: made.capsule.patch.is_some(),
+        outputs: !made.capsule.outputs.is_empty(),
     }
 }
 
@@ -118,16 +138,19 @@ fn of_patch(capsule: &Capsule) -> Vec<String> {
     lines
 }
 
-/// Writes it into a file.
+/// Writes it into a file, which is there only when `record` was: nothing goes out that the record
+/// does not tell of.
 pub(super) fn write(
     dirs: &ProjectDirs,
     made: &MadeCapsule,
     path: &Path,
     force: bool,
+    record: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let destination = Destination::open(dirs, path, force)?;
     let written = destination.file().write_all(&made.bytes);
     written.map_err(|error| Failure::unwritable(path, error, "see that the disk has room"))?;
+    record()?;
     destination.keep()?;
     Ok(())
 }

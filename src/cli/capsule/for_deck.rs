@@ -6,7 +6,7 @@ use ctxrelay_ui::model as ui;
 
 use super::LISTED;
 use super::check::why;
-use super::export::{file_name, went_along, with_along, write};
+use super::export::{export_of, file_name, went_along, with_along, write};
 use super::handoff::{as_handoff, goes_along};
 use super::maker::{CapsuleMaker, MadeCapsule};
 use super::show::{changed, sections};
@@ -22,7 +22,7 @@ use crate::core::capsule::{
 use crate::deck::capsules::{CapsuleAccess, standing};
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
-use crate::wire::control::HandoffParams;
+use crate::wire::control::{HandoffParams, TaskChange};
 
 /// Of this project.
 pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
@@ -35,7 +35,9 @@ pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
         runtime_session: setting.runtime_session.clone(),
         list: Arc::new(move || rows(&list).map_err(said)),
         read: Arc::new(move |id| view(&read, id).map_err(said)),
-        export: Arc::new(move |id, file, along| exported(&export, id, file, along).map_err(said)),
+        export: Arc::new(move |id, file, along, record| {
+            exported(&export, id, file, along, record).map_err(said)
+        }),
         alike: Arc::new(move |id| alike(&like, id).map_err(said)),
         handoff: Arc::new(move |id, to, found| handoff(&hand, id, to, found).map_err(said)),
         tell: Arc::new(move |id, to| told(&tell, id, to).map_err(said)),
@@ -51,7 +53,7 @@ fn rows(setting: &ProjectContext) -> Result<ui::CapsuleRows, Failure> {
     maker.announce(places.iter().map(|place| &place.id));
     let ids = places.into_iter().map(|place| place.id);
     let rows = ids.map(|id| match maker.standing(&id) {
-        Ok((made, freshness)) => row(&maker, setting, &made, freshness),
+        Ok((made, freshness)) => row(&maker, setting, &maker.shown(made), freshness),
         Err(failure) => ui::CapsuleLine {
             id: id.to_string(),
             broken: Some(failure.message),
@@ -89,6 +91,7 @@ fn view(setting: &ProjectContext, id: &str) -> Result<ui::CapsuleView, Failure> 
     let maker = CapsuleMaker::open(setting)?;
     let mut made = maker.named(id)?;
     let stands = maker.compare_last(&mut made);
+    let made = maker.shown(made);
     let remarks = ("Remarks", made.remarks.clone());
     let remarks = Some(remarks).filter(|(_, rows)| !rows.is_empty());
     let parts = remarks.into_iter().chain(changed(&stands));
@@ -117,6 +120,7 @@ fn exported(
     id: &str,
     file: &str,
     along: ui::CapsuleAlong,
+    record: &dyn Fn(TaskChange) -> Result<(), String>,
 ) -> Result<Vec<String>, Failure> {
     if let Some(refusal) = operator::own_refusal() {
         return Err(refusal);
@@ -129,7 +133,14 @@ fn exported(
     };
     let made = with_along(&maker, &plain, along)?;
     let made = made.as_ref().unwrap_or(&plain);
-    write(&setting.dirs, made, &setting.dirs.root.join(file), false)?;
+    let export = export_of(&maker, &plain, made);
+    let file_path = setting.dirs.root.join(file);
+    write(&setting.dirs, made, &file_path, false, || {
+        record(export).map_err(|why| {
+            let message = format!("the export cannot be recorded, and nothing went out: {why}");
+            Failure::unavailable("not_recorded", message, "see `ctxrelay doctor`")
+        })
+    })?;
     // Its own copy says how the task stands; a patch of a moment is no part of that.
     maker.keep(&plain);
     let mut lines = vec![file.to_owned(), format!("sha256 {}", made.capsule.digest)];
@@ -141,7 +152,7 @@ fn exported(
 /// What the person may have go along, as `handoff --hydrate` has it.
 fn alike(setting: &ProjectContext, id: &str) -> Result<Vec<FoundText>, Failure> {
     let maker = CapsuleMaker::open(setting)?;
-    let made = maker.named(id)?;
+    let made = maker.shown(maker.named(id)?);
     let retriever = LocalRetriever {
         setting,
         note: &|_| (),
@@ -159,11 +170,13 @@ fn handoff(
 ) -> Result<(HandoffParams, Vec<String>), Failure> {
     let maker = CapsuleMaker::open(setting)?;
     let made = maker.named(id)?;
+    let stands = maker.stands(&made.capsule);
+    let made = maker.shown(made);
     let target = match to {
         Agent::Claude => RenderTarget::Claude,
         Agent::Codex => RenderTarget::Codex,
     };
-    let rendering = rendered(&maker, &made, target, found);
+    let rendering = rendered(&stands, &made, target, found);
     let params = as_handoff(setting, to, &made.capsule, &rendering);
     Ok((params, made.remarks))
 }
@@ -177,7 +190,8 @@ fn told(setting: &ProjectContext, id: &str, to: ui::CapsuleReader) -> Result<Str
         ui::CapsuleReader::Opencode => RenderTarget::Opencode,
         ui::CapsuleReader::Markdown => RenderTarget::Markdown,
     };
-    let text = rendered(&maker, &made, target, &[]).text;
+    let stands = maker.stands(&made.capsule);
+    let text = rendered(&stands, &made, target, &[]).text;
     Ok(match made.owner {
         CapsuleOwner::Project => text,
         // It was masked by somebody else's rules.
@@ -186,15 +200,14 @@ fn told(setting: &ProjectContext, id: &str, to: ui::CapsuleReader) -> Result<Str
 }
 
 fn rendered(
-    maker: &CapsuleMaker,
+    stands: &StandsNow,
     made: &MadeCapsule,
     target: RenderTarget,
     found: &[FoundText],
 ) -> Rendering {
-    let stands = maker.stands(&made.capsule);
     let terms = RenderTerms {
         target,
-        stands: &stands,
+        stands,
         is_foreign: made.owner == CapsuleOwner::Foreign,
         chars_max: RENDER_CHARS_MAX,
         found,
@@ -202,7 +215,7 @@ fn rendered(
     Rendering::of(&made.capsule, terms)
 }
 
-fn kept(setting: &ProjectContext, id: &str) -> Result<(), Failure> {
+fn kept(setting: &ProjectContext, id: &str) -> Result<Option<String>, Failure> {
     let maker = CapsuleMaker::open(setting)?;
     maker.keep_task(&maker.id_of(id)?)
 }

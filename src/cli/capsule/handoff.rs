@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::alike::chosen;
+use super::change::record_kept;
 use super::maker::CapsuleMaker;
 use crate::adapters::git_now::GitNeed;
 use crate::cli::connect::{runtime, unexpected};
@@ -87,6 +88,7 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
         context.out.note(remark);
     }
     let stands = maker.stands(&made.capsule);
+    let made = maker.shown(made);
     let found = match &args.hydrate {
         None => Vec::new(),
         Some(words) => {
@@ -111,7 +113,7 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
         false => None,
     };
     if sent.is_some() {
-        maker.keep(&made);
+        record_kept(context, &made.capsule.id, maker.keep(&made));
     }
     if let Some(path) = &args.output {
         let destination = Destination::open(&context.setting.dirs, path, args.force)?;

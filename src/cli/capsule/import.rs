@@ -101,7 +101,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
     let mut text = ReportText::new();
     text.spans(&[
         (Tone::Faint, &format!("{}  ", capsule.id)),
-        (Tone::Plain, &capsule.title),
+        (Tone::Plain, &maker.masked(&capsule.title)),
     ]);
     text.spans(&[
         (tone(stands.freshness), stands.freshness.as_str()),

@@ -48,6 +48,7 @@ pub(super) fn run(context: &CliContext, args: &CapsuleListArgs) -> CliOutcome {
         let is_current = current.as_ref() == Some(id);
         match maker.standing(id) {
             Ok((made, freshness)) => {
+                let made = maker.shown(made);
                 rows.push(row(&made, freshness, is_current));
                 line(&mut text, &made, freshness, is_current);
             }

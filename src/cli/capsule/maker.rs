@@ -266,6 +266,17 @@ impl CapsuleMaker {
             })
     }
 
+    /// A capsule as it is shown: somebody else's rules may have left in it what ours mask. Its bytes
+    /// and its digest stay those of the file.
+    pub(super) fn shown(&self, mut made: MadeCapsule) -> MadeCapsule {
+        if made.owner == CapsuleOwner::Foreign
+            && let Some(masked) = self.now.masked_texts(&made.capsule)
+        {
+            made.capsule = masked;
+        }
+        made
+    }
+
     /// A text without what a capsule would not tell.
     pub(super) fn masked(&self, text: &str) -> String {
         self.now.masked(text)
@@ -278,14 +289,21 @@ impl CapsuleMaker {
         }
     }
 
-    /// Of an open task the capsule that was last exported, which may be out of date; as
-    /// [`Self::named`] where there is none.
+    /// Of an open task the capsule that went out last, which may be out of date; as [`Self::named`]
+    /// where there is none, or another one than the record says.
     pub(in crate::cli) fn last_kept(&self, id: &CapsuleId) -> Result<MadeCapsule, Failure> {
-        let is_open = self.world.tasks.get(id).is_some_and(TaskSnapshot::is_open);
-        let kept = is_open.then(|| self.kept(CapsuleOwner::Project, id));
-        match kept.transpose()?.flatten() {
-            Some(kept) => Ok(kept),
-            None => self.named(id.as_str()),
+        let task = self.world.tasks.get(id).filter(|task| task.is_open());
+        let kept = match task {
+            Some(_) => self.kept(CapsuleOwner::Project, id)?,
+            None => None,
+        };
+        match (task, kept) {
+            (Some(task), Some(kept)) if self.world.has_kept(task, &kept.capsule.digest) => Ok(kept),
+            (_, kept) => {
+                let mut made = self.named(id.as_str())?;
+                made.remarks.extend(kept.map(|_| not_as_recorded(id)));
+                Ok(made)
+            }
         }
     }
 
@@ -303,7 +321,10 @@ impl CapsuleMaker {
             made.capsule.status == CapsuleStatus::Open && made.owner == CapsuleOwner::Project;
         let kept = is_open_task.then(|| self.last_kept(&made.capsule.id));
         match kept {
-            Some(Ok(kept)) => return self.stands(&kept.capsule),
+            Some(Ok(kept)) => {
+                made.remarks.extend(kept.remarks);
+                return self.stands(&kept.capsule);
+            }
             Some(Err(failure)) => made.remarks.push(failure.message),
             None => {}
         }
@@ -330,39 +351,6 @@ impl CapsuleMaker {
             remarks: Vec::new(),
             is_vouched: true,
         })
-    }
-
-    /// As [`Self::keep`], for a task that this keeps as it is: one that is closed already stays as it
-    /// was then.
-    pub(super) fn keep_task(&self, id: &CapsuleId) -> Result<(), Failure> {
-        let made = self.named(id.as_str());
-        let made = match (made, self.world.tasks.get(id)) {
-            // What is kept of it is no capsule, and the record still tells of it.
-            (Err(_), Some(task)) => self.make(task)?,
-            (made, _) => made?,
-        };
-        if made.owner == CapsuleOwner::Foreign || !made.is_vouched {
-            return Ok(());
-        }
-        let kept = self.kept.write(made.owner, id, &made.bytes);
-        kept.map_err(|error| {
-            Failure::state(
-                "unwritable",
-                format!("the capsule of {id} could not be kept: {error}"),
-                "see that the disk has room; `ctxrelay capsule show` makes it again from the record",
-            )
-        })
-    }
-
-    /// What went out is what a task is held against from now on. A file that says something else than
-    /// the record stays: nobody but a person can tell which of the two was changed.
-    pub(super) fn keep(&self, made: &MadeCapsule) {
-        if made.owner == CapsuleOwner::Project && made.is_vouched {
-            let kept = self.kept.write(made.owner, &made.capsule.id, &made.bytes);
-            if let Err(error) = kept {
-                tracing::warn!(%error, "a capsule that went out could not be kept");
-            }
-        }
     }
 
     /// One that was kept; none where there is none. Nothing of one is shown that is another task's,
@@ -469,6 +457,14 @@ impl CapsuleMaker {
             _ => Err(missing(name)),
         }
     }
+}
+
+/// Why what is kept of an open task is held against nothing.
+fn not_as_recorded(id: &CapsuleId) -> String {
+    format!(
+        "what is kept of {id} is not what the record says went out last: this is the task as it is \
+         now, and exporting it anew keeps that"
+    )
 }
 
 /// Nothing of such a file is shown.

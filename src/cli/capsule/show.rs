@@ -14,6 +14,7 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
     let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand)?;
     let mut made = maker.named(name)?;
     let stands = maker.compare_last(&mut made);
+    let made = maker.shown(made);
     let capsule = &made.capsule;
     let mut text = ReportText::new();
     let status = format!("  {}", capsule.status);

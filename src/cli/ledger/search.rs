@@ -13,7 +13,7 @@ use crate::cli::words::{count, now_ms, time};
 use crate::core::id::SessionId;
 use crate::core::redact::Redactor;
 use crate::host::ProjectContext;
-use crate::store::search::{RequestError, SearchError, SearchRequest, search_file};
+use crate::store::search::{RequestError, SearchError, SearchRequest, find_indexed, search_file};
 use crate::store::{config, registry, session};
 use crate::wire::control::{Command, Reply};
 use crate::wire::search::{SearchHit, SearchPage, SearchParams};
@@ -186,12 +186,17 @@ fn from_file(
     let request = request(params)?;
     // An index that came with somebody else's project is not believed.
     let known = registry::is_known(&setting.user_dirs, &setting.dirs).unwrap_or(false);
+    let rules = config::load(&setting.dirs, &setting.user_dirs).rules;
+    let redactor = Redactor::with(rules);
+    let indexed = || find_indexed(&setting.dirs, session, path, &redactor, &request);
+    if let Some(found) = known.then(indexed).flatten() {
+        return Ok(found.into_page(names_session.then_some(session)));
+    }
     let reach = disk::reach_with(setting, session, path);
     let unreadable = |source| SearchError::Ledger {
         path: path.to_owned(),
         source,
     };
-    let rules = config::load(&setting.dirs, &setting.user_dirs).rules;
     let found = reach.map_err(unreadable).and_then(|(reach, reading)| {
         if let Some(remark) = reach.remark() {
             note(&remark);
@@ -204,7 +209,7 @@ fn from_file(
                 .map(|reading| (session, reading)),
             path,
             reach.bytes,
-            &Redactor::with(rules),
+            &redactor,
             &request,
         )
     });

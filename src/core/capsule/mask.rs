@@ -47,7 +47,8 @@ const START: &str = r"(?P<before>^|[^A-Za-z0-9._~/%-]|file://[a-z]*)";
 const REST: &str = r#"(?:/[^\s"'`<>|;:,()\[\]{}]*)"#;
 
 /// Absolute paths below folders that hold somebody's own files, paths from a home folder and those
-/// of Windows. What every system has (`/usr`, `/etc`, `/dev`, …) tells nothing and stays.
+/// of Windows. What every system has (`/usr`, `/etc`, `/dev`, …) tells nothing and stays; what else
+/// this machine has is masked by [`MadeAt::top`].
 static FOREIGN_PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const OWN: &str = "home|Users|root|tmp|var|private|opt|mnt|media|srv|Volumes";
     const WINDOWS: &str = r#"[A-Za-z]:\\[^\s"'`<>|;:,()\[\]{}]*"#;
@@ -65,7 +66,32 @@ pub struct MadeAt<'a> {
     pub user: Option<&'a str>,
     /// The name of the host.
     pub host: Option<&'a str>,
+    /// The folders at the top of the disk, by name.
+    pub top: &'a [String],
 }
+
+/// What every system has at the top of its disk, which tells nothing.
+const SYSTEM: [&str; 19] = [
+    "bin",
+    "boot",
+    "cores",
+    "dev",
+    "etc",
+    "lib",
+    "lib32",
+    "lib64",
+    "libx32",
+    "lost+found",
+    "nix",
+    "proc",
+    "run",
+    "sbin",
+    "sys",
+    "usr",
+    "Applications",
+    "Library",
+    "System",
+];
 
 /// Masks secrets, paths outside of the project, and the names of user and host.
 #[derive(Debug)]
@@ -75,6 +101,8 @@ pub struct CapsuleMask<'a> {
     /// Folders of which everything else is masked: the home folder, and the one that the project
     /// lies in.
     around: Vec<(&'a str, Regex)>,
+    /// Paths below folders at the top of this machine's disk that other machines do not have.
+    top: Option<Regex>,
     names: Vec<(Regex, &'static str)>,
 }
 
@@ -96,6 +124,11 @@ impl<'a> CapsuleMask<'a> {
             Some((folder, Regex::new(&below).ok()?))
         });
         let host = at.host.map(|host| host.split('.').next().unwrap_or(host));
+        let is_own = |name: &&String| !name.is_empty() && !SYSTEM.contains(&name.as_str());
+        let top = at.top.iter().filter(is_own);
+        let top: Vec<String> = top.map(|name| regex::escape(name)).collect();
+        let top = (!top.is_empty())
+            .then(|| Regex::new(&format!("{START}/(?:{}){REST}+", top.join("|"))).ok());
         let names = [(at.host, "HOST"), (host, "HOST"), (at.user, "USER")];
         let names = names.into_iter().filter_map(|(name, mark)| {
             let name = name.filter(|name| is_telling(name))?;
@@ -106,6 +139,7 @@ impl<'a> CapsuleMask<'a> {
             redactor,
             project: if is_folder(&project) { project } else { "" },
             around: around.collect(),
+            top: top.flatten(),
             names: names.collect(),
         }
     }
@@ -178,7 +212,7 @@ impl<'a> CapsuleMask<'a> {
                 now = masked_paths(below, &now);
             }
         }
-        if let Some(path) = &*FOREIGN_PATH {
+        for path in FOREIGN_PATH.iter().chain(&self.top) {
             // Twice: two paths can share the character between them.
             for _ in 0..2 {
                 now = masked_paths(path, &now);

@@ -19,6 +19,7 @@ const AT: MadeAt<'_> = MadeAt {
     home: Some("/home/morgan"),
     user: Some("morgan"),
     host: Some("quiet-fox.local"),
+    top: &[],
 };
 
 fn said(text: &str) -> CapsuleStatement {
@@ -261,6 +262,7 @@ fn a_home_folder_with_a_common_name_is_masked_where_it_is_one() {
         home: Some("/root"),
         user: None,
         host: None,
+        top: &[],
     };
     let mask = CapsuleMask::new(&REDACTOR, at);
     for text in [
@@ -283,6 +285,30 @@ fn a_home_folder_with_a_common_name_is_masked_where_it_is_one() {
         ("file:///code/x", "file://[REDACTED_PATH]"),
     ] {
         assert_eq!(mask.masked(text).as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn a_path_below_a_folder_that_only_this_machine_has_is_masked() {
+    let top = ["data", "builds", "farm.1", "etc", "usr", "lib64", ""].map(str::to_owned);
+    let at = MadeAt { top: &top, ..AT };
+    let mask = CapsuleMask::new(&REDACTOR, at);
+    for text in [
+        "see /etc/hosts and /usr/lib/x",
+        "GET /datasets/7",
+        "https://a.example/data/x",
+        "src/data/a.rs",
+        "/farmX1/x",
+        "in /data alone",
+    ] {
+        assert_eq!(mask.masked(text), None, "{text}");
+    }
+    for (text, expected) in [
+        ("see /data/client/x.txt, and", "see [REDACTED_PATH], and"),
+        ("/builds/o/r:/farm.1/b", "[REDACTED_PATH]:[REDACTED_PATH]"),
+    ] {
+        assert_eq!(mask.masked(text).as_deref(), Some(expected));
+        assert!(mask.masks(text) && mask.masks_line(&json!({ "content": text })));
     }
 }
 

@@ -32,6 +32,11 @@ words! {
         Renamed = "renamed",
         /// A capsule from elsewhere was kept. It is none of this record's tasks.
         Imported = "imported",
+        /// Its capsule went out as a file: [`exported_words`]. It goes on as it was, so that going out
+        /// once more is the same file.
+        Exported = "exported",
+        /// Its capsule is kept as it stands: [`kept_words`].
+        Kept = "kept",
     }
 }
 
@@ -70,11 +75,40 @@ pub fn imported_words(digest: &str) -> String {
 
 /// The digest that such a content names.
 pub fn imported_digest(content: &str) -> Option<&str> {
-    let digest = content.strip_prefix(IMPORTED)?;
-    let is_hex = digest
-        .bytes()
-        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    (digest.len() == 64 && is_hex).then_some(digest)
+    content
+        .strip_prefix(IMPORTED)
+        .filter(|digest| is_digest(digest))
+}
+
+/// What tells the digest of a capsule that is kept here.
+const KEPT: &str = "what is kept of it has the digest ";
+
+/// What the entry of a capsule that is kept says.
+pub fn kept_words(digest: &str) -> String {
+    format!("{KEPT}{digest}")
+}
+
+/// What the entry of an export says: the digest of the file, what went along, and what is kept here
+/// since then, where anything is.
+pub fn exported_words(digest: &str, along: &[&str], kept: Option<&str>) -> String {
+    let along = match along.is_empty() {
+        true => String::new(),
+        false => format!(" with {}", along.join(" and ")),
+    };
+    let kept = kept.map(|digest| format!("; {}", kept_words(digest)));
+    let kept = kept.unwrap_or_default();
+    format!("its capsule went out{along}, the digest is {digest}{kept}")
+}
+
+/// The digest of what is kept that such a content names.
+pub fn kept_digest(content: &str) -> Option<&str> {
+    let (_, digest) = content.rsplit_once(KEPT)?;
+    is_digest(digest).then_some(digest)
+}
+
+fn is_digest(text: &str) -> bool {
+    let mut letters = text.bytes();
+    text.len() == 64 && letters.all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 impl Entry {

@@ -7,11 +7,12 @@ use crate::agent::Party;
 use crate::continuity::{StateTag, StatedText};
 use crate::entry::{
     ContinuityFact, Entry, EntryKind, NoteKind, TaskRecord, TaskStep, TurnFiles, imported_digest,
+    kept_digest,
 };
 use crate::id::CapsuleId;
 use crate::snapshot::{
-    CurrentTask, IMPORTED_MAX, ImportedCapsule, Snapshot, TASK_ITEMS_MAX, TASKS_CLOSED_MAX,
-    TASKS_OPEN_MAX, TaskClaim, TaskEnd, TaskFile, TaskHandoff, TaskSnapshot,
+    CurrentTask, IMPORTED_MAX, ImportedCapsule, KeptDigest, Snapshot, TASK_ITEMS_MAX,
+    TASKS_CLOSED_MAX, TASKS_OPEN_MAX, TaskClaim, TaskEnd, TaskFile, TaskHandoff, TaskSnapshot,
 };
 
 /// A step that the operator took.
@@ -22,6 +23,7 @@ pub(super) fn fold_task(world: &mut Snapshot, entry: &Entry, record: &TaskRecord
     let has_room = world.open_tasks().count() < TASKS_OPEN_MAX;
     let session = entry.runtime_session.clone().unwrap_or_default();
     let id = &record.task;
+    let is_foreign = entry.seq <= world.foreign_through;
     match (&record.step, world.tasks.get_mut(id)) {
         (TaskStep::Opened, None) if has_room && CapsuleId::is_well_formed(id.as_str()) => {
             let title = brief(&entry.content);
@@ -60,6 +62,15 @@ pub(super) fn fold_task(world: &mut Snapshot, entry: &Entry, record: &TaskRecord
             task.end = None;
         }
         (TaskStep::Imported, None) => take_import(world, entry, id),
+        // Not touched: what went out says what the task was, and goes out again as it was.
+        (TaskStep::Exported | TaskStep::Kept, Some(task)) if !is_foreign => {
+            if let Some(digest) = kept_digest(&entry.content) {
+                task.kept = Some(KeptDigest {
+                    seq: entry.seq,
+                    digest: digest.to_owned(),
+                });
+            }
+        }
         _ => {}
     }
 }

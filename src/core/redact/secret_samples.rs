@@ -1,5 +1,9 @@
 //! The secrets of `tests/data/redaction`, drawn anew, for the tests of all that masks them.
 #![allow(clippy::unwrap_used, reason = "tests")]
+#![cfg_attr(
+    not(test),
+    allow(dead_code, reason = "what only the tests of the rules need")
+)]
 
 use sha2::{Digest, Sha256};
 
@@ -158,7 +162,7 @@ pub(crate) fn with_secrets(template: &str) -> (String, Vec<String>) {
 }
 
 /// Whether a piece of the secret is left that was drawn for it alone.
-pub(crate) fn leaks(masked: &str, around: &str, secret: &str) -> bool {
+pub fn leaks(masked: &str, around: &str, secret: &str) -> bool {
     let bytes = secret.as_bytes();
     let size = PIECE.min(bytes.len());
     bytes.windows(size).any(|piece| {
@@ -184,7 +188,7 @@ pub(crate) fn around(template: &str) -> String {
 
 /// A text of each kind, with what has to go of it and what stands around that: a format in one of
 /// the contexts, then what only its surroundings give away.
-pub(crate) fn one_of_each() -> Vec<SecretSample> {
+pub fn one_of_each() -> Vec<SecretSample> {
     let contexts = cases(CONTEXTS);
     let formats = cases(FORMATS).into_iter().enumerate().map(|(at, case)| {
         let secret = Draw::new(case.kind, 0).fill(case.text);
@@ -200,11 +204,11 @@ pub(crate) fn one_of_each() -> Vec<SecretSample> {
 
 /// A text with secrets.
 #[derive(Debug, Clone)]
-pub(crate) struct SecretSample {
-    pub(crate) kind: String,
-    pub(crate) text: String,
-    pub(crate) secrets: Vec<String>,
-    pub(crate) around: String,
+pub struct SecretSample {
+    pub kind: String,
+    pub text: String,
+    pub secrets: Vec<String>,
+    pub around: String,
 }
 
 impl SecretSample {

@@ -5,6 +5,8 @@ mod bodies;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
+use crate::more_cases::more_cases;
+
 use super::*;
 
 #[test]
@@ -149,6 +151,8 @@ fn soup() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(more_cases(2))]
+
     #[test]
     fn any_text_is_cleaned_within_its_bounds(raw in prop_oneof![soup(), ".{0,300}"]) {
         let clean = CleanBody::of(&raw);

@@ -64,6 +64,18 @@ pub struct TaskSnapshot {
     pub claims: VecDeque<TaskClaim>,
     /// How many of each list are older than what is kept, by its name in a capsule.
     pub dropped: BTreeMap<String, u64>,
+    /// Its capsule, as it was kept last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptDigest>,
+}
+
+/// A capsule as it was kept: its file lies where agents can write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptDigest {
+    /// The entry that says so.
+    pub seq: Seq,
+    /// The SHA-256 that its file has, in lower-case hex.
+    pub digest: String,
 }
 
 /// The task to which the work of a runtime session belongs.
@@ -165,6 +177,7 @@ impl TaskSnapshot {
             files: VecDeque::new(),
             claims: VecDeque::new(),
             dropped: BTreeMap::new(),
+            kept: None,
         }
     }
 
@@ -195,6 +208,12 @@ impl Snapshot {
         self.tasks.get(&self.current_tasks.get(pair)?.id)
     }
 
+    /// Whether the record says that just the capsule with this digest is kept of a task.
+    pub fn has_kept(&self, task: &TaskSnapshot, digest: &str) -> bool {
+        let kept = task.kept.as_ref();
+        kept.is_some_and(|kept| kept.seq > self.foreign_through && kept.digest == digest)
+    }
+
     /// The entries that make the open tasks what they are, the latest run of each gate among them and
     /// without those of handoffs; and those that tell of imported capsules, whose files stay, and of
     /// findings that the operator does not count, which another import would bring back.
@@ -208,6 +227,7 @@ impl Snapshot {
             entries.extend(task.stated().map(|said| said.seq));
             entries.extend(task.files.iter().map(|file| file.seq));
             entries.extend(task.claims.iter().map(|claim| claim.seq));
+            entries.extend(task.kept.iter().map(|kept| kept.seq));
             let findings = self.findings.values();
             let own = findings.filter(|finding| finding.task.as_ref() == Some(&task.id));
             entries.extend(own.flat_map(FindingSnapshot::entries));

@@ -3,12 +3,15 @@
 //!
 //! A kept file lies where an agent can write. Of a task that this record knows only the state of the
 //! work tree is taken from it; what was said for the task the record tells. Of any other task the
-//! file is all there is, and nobody vouches for it.
+//! file is all there is: a session of the project may vouch for it, which may take as long as reading
+//! that does; else nobody does.
 
-use std::path::PathBuf;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::checks::not_found;
+use super::kept_sessions::KeptSessions;
 use crate::adapters::capsules_now::CapsulesNow;
 use crate::core::agent::Agent;
 use crate::core::capsule::{
@@ -21,6 +24,7 @@ use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::ReplySender;
 use crate::store::capsules::{CapsuleOwner, Capsules};
+use crate::store::dirs::ProjectDirs;
 use crate::store::ledger::Ledger;
 use crate::wire::capsule;
 use crate::wire::control::{
@@ -39,7 +43,7 @@ impl Daemon {
         let pair = self.clients.pair(conn, params.runtime_session_id);
         let gates = self.configuration.gates().iter();
         let sources = Sources {
-            root: self.dirs.root.clone(),
+            dirs: self.dirs.clone(),
             kept: Capsules::of(&self.dirs),
             world: Arc::clone(self.recorder.world()),
             ledger: self.recorder.ledger().clone(),
@@ -65,7 +69,7 @@ impl Daemon {
 
 /// What a read takes along to its thread.
 struct Sources {
-    root: PathBuf,
+    dirs: ProjectDirs,
     kept: Capsules,
     world: Arc<Snapshot>,
     ledger: Ledger,
@@ -77,8 +81,15 @@ impl Sources {
     fn open(self) -> CapsuleReading {
         let ledger = self.ledger;
         CapsuleReading {
+            sessions: KeptSessions::new(
+                self.dirs.clone(),
+                Arc::clone(&self.world),
+                Arc::clone(&self.redactor),
+                ledger.path().to_path_buf(),
+            ),
+            vouched: RefCell::default(),
             now: CapsulesNow::new(
-                self.root,
+                self.dirs.root,
                 Arc::clone(&self.world),
                 self.gates,
                 Arc::clone(&self.redactor),
@@ -97,6 +108,9 @@ struct CapsuleReading {
     kept: Capsules,
     world: Arc<Snapshot>,
     redactor: Arc<Redactor>,
+    sessions: KeptSessions,
+    /// Tasks that the record does not hold and that a session of the project vouches for.
+    vouched: RefCell<BTreeSet<CapsuleId>>,
 }
 
 impl CapsuleReading {
@@ -151,7 +165,7 @@ impl CapsuleReading {
             status: status.or(kept.as_ref().map(|kept| kept.status.clone())),
             freshness: kept.as_ref().map(|kept| self.now.compare(kept).0),
             is_current,
-            is_foreign: task.is_none(),
+            is_foreign: self.is_foreign(&id),
             fault,
             id,
         }
@@ -163,7 +177,7 @@ impl CapsuleReading {
             None => self.kept(&id)?.ok_or_else(|| missing(&id))?,
         };
         let stands = self.stands(&capsule);
-        let is_foreign = !self.world.tasks.contains_key(&id);
+        let is_foreign = self.is_foreign(&id);
         let rendering = Rendering::of(
             &capsule,
             RenderTerms {
@@ -199,7 +213,7 @@ impl CapsuleReading {
         let stands = self.stands(&capsule);
         let touched = stands.changed.into_iter();
         Ok(CapsuleCheck {
-            is_foreign: !self.world.tasks.contains_key(&id),
+            is_foreign: self.is_foreign(&id),
             id,
             freshness: stands.freshness,
             ahead: stands.distance.map(|(since, _)| since),
@@ -234,31 +248,55 @@ impl CapsuleReading {
         StandsNow::of(capsule, freshness, &now, &self.world)
     }
 
-    /// What is kept of a task, its own before one from elsewhere.
+    /// What is kept of a task: its own where the record or a session of the project vouches for that,
+    /// else one from elsewhere.
     fn kept(&self, id: &CapsuleId) -> Result<Option<Capsule>, Refusal> {
-        for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
-            let bytes = self.kept.read(owner, id).map_err(|error| {
-                unbelieved(format!("what is kept of {id} cannot be read: {error}"))
-            })?;
-            if let Some(bytes) = bytes {
-                let read = capsule::read(&bytes);
-                let read = read.map_err(|bad| {
-                    unbelieved(format!("what is kept of {id} is not what it was: {bad}"))
-                })?;
-                if read.id != *id {
-                    return Err(unbelieved(format!("what is kept as {id} is another task")));
-                }
-                let imported = self.world.imported.get(id);
-                if owner == CapsuleOwner::Foreign
-                    && imported.is_some_and(|imported| imported.digest != read.digest)
-                {
-                    let what = format!("what is kept of {id} was changed since its import");
-                    return Err(unbelieved(what));
-                }
-                return Ok(Some(read));
-            }
+        let own = self.kept_of(CapsuleOwner::Project, id);
+        if self.world.tasks.contains_key(id) {
+            return own;
         }
-        Ok(None)
+        if let Ok(Some(kept)) = &own
+            && self.sessions.vouch_for(&self.now, kept)
+        {
+            self.vouched.borrow_mut().insert(id.clone());
+            return own;
+        }
+        match self.kept_of(CapsuleOwner::Foreign, id)? {
+            Some(foreign) => Ok(Some(foreign)),
+            None => own,
+        }
+    }
+
+    /// Nobody here vouches for what was kept of it. Known once that was read.
+    fn is_foreign(&self, id: &CapsuleId) -> bool {
+        !self.world.tasks.contains_key(id) && !self.vouched.borrow().contains(id)
+    }
+
+    fn kept_of(&self, owner: CapsuleOwner, id: &CapsuleId) -> Result<Option<Capsule>, Refusal> {
+        let bytes = self
+            .kept
+            .read(owner, id)
+            .map_err(|error| unbelieved(format!("what is kept of {id} cannot be read: {error}")))?;
+        let Some(bytes) = bytes else {
+            return Ok(None);
+        };
+        let read = capsule::read(&bytes);
+        let read = read
+            .map_err(|bad| unbelieved(format!("what is kept of {id} is not what it was: {bad}")))?;
+        if read.id != *id {
+            return Err(unbelieved(format!("what is kept as {id} is another task")));
+        }
+        let open = self.world.tasks.get(id).filter(|task| task.is_open());
+        let is_own = owner == CapsuleOwner::Project;
+        if is_own && open.is_some_and(|task| !self.world.has_kept(task, &read.digest)) {
+            return Err(not_as_recorded(id));
+        }
+        let imported = self.world.imported.get(id);
+        if !is_own && imported.is_some_and(|imported| imported.digest != read.digest) {
+            let what = format!("what is kept of {id} was changed since its import");
+            return Err(unbelieved(what));
+        }
+        Ok(Some(read))
     }
 
     fn named(&self, id: Option<CapsuleId>, pair: &RuntimeSession) -> Result<CapsuleId, Refusal> {
@@ -288,6 +326,14 @@ const LISTED: &str = "see the list of them";
 
 fn missing(id: &CapsuleId) -> Refusal {
     not_found(&format!("task {id}"), LISTED)
+}
+
+fn not_as_recorded(id: &CapsuleId) -> Refusal {
+    Refusal::new(
+        RefusalCode::WrongState,
+        format!("what is kept of {id} is not what the record says went out last"),
+        "nothing of it is believed; the operator exports or sends the task anew",
+    )
 }
 
 fn unbelieved(message: String) -> Refusal {

@@ -18,6 +18,7 @@ mod decide;
 mod gates;
 mod hook;
 mod inbox;
+mod kept_sessions;
 pub(super) mod ledger;
 mod pending;
 mod policy;
@@ -160,8 +161,7 @@ impl Daemon {
                 search::find_capsules(&self.recorder, &params, reply);
             }
             Command::SearchSealed(params) => {
-                let dirs = self.dirs.clone();
-                search::find_sealed(dirs, &self.recorder, &self.readers, conn, &params, reply);
+                search::find_sealed(&self.recorder, &self.readers, conn, &params, reply);
             }
             Command::ReadCapsules(params) => {
                 let mut agents = Agent::ALL.into_iter();

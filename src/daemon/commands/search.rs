@@ -12,7 +12,7 @@ use crate::daemon::reply::{ReplySender, answer, too_much};
 use crate::store::derived;
 use crate::store::dirs::ProjectDirs;
 use crate::store::search::{
-    CapsuleRequest, RequestError, SealedRequest, SearchError, SearchRequest, search_sealed,
+    CapsuleRequest, RequestError, SealedRequest, SearchError, SearchRequest,
 };
 use crate::wire::control::{Refusal, RefusalCode, Reply};
 use crate::wire::search::{IndexReport, RebuildParams, SearchParams};
@@ -46,7 +46,6 @@ pub(super) fn find_capsules<T>(recorder: &Recorder<T>, params: &SearchParams, re
 
 /// Searches the sealed sessions, beside the loop.
 pub(super) fn find_sealed<T>(
-    dirs: ProjectDirs,
     recorder: &Recorder<T>,
     readers: &Readers,
     conn: ConnId,
@@ -58,9 +57,9 @@ pub(super) fn find_sealed<T>(
         Err(error) => return answer(reply, Err(senseless(&error))),
     };
     let current = recorder.session_id().clone();
-    let redactor = Arc::clone(recorder.redactor());
+    let search = recorder.search().sealed();
     readers.read(conn, reply, move || {
-        let found = search_sealed(&dirs, &current, &redactor, &request);
+        let found = search.find(&current, &request);
         let found = found.map(Reply::FoundSealed);
         found.map_err(|error| refusal(&error))
     });

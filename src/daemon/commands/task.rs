@@ -6,7 +6,8 @@ use super::checks::{ID_CHARS_MAX, check_marker, check_text, not_found, shortened
 use super::ledger::unreadable;
 use crate::core::agent::Party;
 use crate::core::entry::{
-    Entry, EntryKind, NoteKind, TASK, TASK_ONLY, TaskRecord, TaskStep, imported_words,
+    Entry, EntryKind, NoteKind, TASK, TASK_ONLY, TaskRecord, TaskStep, exported_words,
+    imported_words, kept_words,
 };
 use crate::core::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId};
 use crate::core::snapshot::{Snapshot, TASKS_OPEN_MAX, TaskSnapshot};
@@ -168,6 +169,31 @@ impl Daemon {
                 let imported = step(TaskStep::Imported, &task, imported_words(&digest));
                 (task, vec![imported])
             }
+            TaskChange::Export {
+                task,
+                digest,
+                kept,
+                patch,
+                outputs,
+            } => {
+                // Of any task: those of sealed sessions and from elsewhere go out as well.
+                check_digests(&task, [Some(&digest), kept.as_ref()])?;
+                let along = [
+                    (patch, "changes that no commit has"),
+                    (outputs, "what gates printed"),
+                ];
+                let along = along.into_iter().filter(|(goes, _)| *goes);
+                let along: Vec<&str> = along.map(|(_, what)| what).collect();
+                let words = exported_words(&digest, &along, kept.as_deref());
+                let exported = step(TaskStep::Exported, &task, words);
+                (task, vec![exported])
+            }
+            TaskChange::Keep { task, digest } => {
+                known(world, &task)?;
+                check_digests(&task, [Some(&digest), None])?;
+                let kept = step(TaskStep::Kept, &task, kept_words(&digest));
+                (task, vec![kept])
+            }
             TaskChange::Reopen { task } => {
                 let closed = known(world, &task)?;
                 if closed.is_open() {
@@ -279,13 +305,18 @@ fn check_import(world: &Snapshot, id: &CapsuleId, digest: &str) -> Result<(), Re
         let hint = "see `ctxrelay capsule show`; nothing was kept";
         return Err(wrong_state(format!("{id} is a task of this record"), hint));
     }
-    if CapsuleId::is_well_formed(id.as_str()) && is_hash(digest) {
+    check_digests(id, [Some(digest), None])
+}
+
+fn check_digests<T: AsRef<str>>(id: &CapsuleId, digests: [Option<T>; 2]) -> Result<(), Refusal> {
+    let mut digests = digests.iter().flatten();
+    if CapsuleId::is_well_formed(id.as_str()) && digests.all(|digest| is_hash(digest.as_ref())) {
         return Ok(());
     }
     Err(Refusal::new(
         RefusalCode::InvalidArguments,
         "no capsule's id, or no SHA-256",
-        "use `ctxrelay capsule import FILE`",
+        "use `ctxrelay capsule import FILE` and `export`",
     ))
 }
 

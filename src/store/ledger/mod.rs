@@ -52,6 +52,7 @@ pub use open::{
 pub use page::{EntryFilter, Page};
 pub use progress::{ReadProgress, ReadSoFar};
 pub use read::{has_line, read, read_to};
+pub(crate) use read::{line_at, read_placed};
 pub use reading::Reading;
 pub use seal::seal;
 pub use verify::{AlarmReport, OutsideHead, VerifyReport, verify, verify_with};

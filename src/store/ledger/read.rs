@@ -2,7 +2,7 @@
 //!
 //! Takes no lock and mends nothing.
 
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -38,6 +38,15 @@ pub fn read_to(
     end: u64,
     mut each: impl FnMut(Stored) -> ControlFlow<()>,
 ) -> io::Result<Stats> {
+    read_placed(path, end, |stored, _| each(stored))
+}
+
+/// As [`read_to`], each with the place where its line begins, in bytes.
+pub(crate) fn read_placed(
+    path: &Path,
+    end: u64,
+    mut each: impl FnMut(Stored, u64) -> ControlFlow<()>,
+) -> io::Result<Stats> {
     let lines = Lines::new(open_private(path)?.take(end), 0);
     let mut checker = Checker::new();
     let bytes = walk(lines, &mut checker, parse, |checker, walked| {
@@ -49,11 +58,12 @@ pub fn read_to(
         let verdict = checker.line(walked.text, link, is_intact, walked.after);
         if let (LineVerdict::Entry { seq, hash }, Some(mut entry)) = (verdict, entry) {
             entry.seq = Seq(seq);
-            return each(Stored {
+            let stored = Stored {
                 entry,
                 line: String::from_utf8_lossy(walked.text).into_owned(),
                 hash,
-            });
+            };
+            return each(stored, walked.offset);
         }
         ControlFlow::Continue(())
     })?;
@@ -65,6 +75,25 @@ pub fn read_to(
         chain_ok: checker.fault().is_none(),
         foreign_bytes: 0,
     })
+}
+
+/// The entry whose line begins at a place of a ledger, in bytes; none where no whole one does.
+///
+/// # Errors
+///
+/// When the file cannot be read, or is a link.
+pub(crate) fn line_at(path: &Path, offset: u64) -> io::Result<Option<Stored>> {
+    let mut file = open_private(path)?;
+    file.seek(SeekFrom::Start(offset))?;
+    let mut lines = Lines::new(file, offset);
+    let line = lines.next(|_| {})?;
+    let text = line.and_then(|line| line.text.filter(|_| line.complete));
+    let parsed = text.and_then(|text| Some((text, parse(text).ok()?)));
+    Ok(parsed.map(|(text, parsed)| Stored {
+        line: String::from_utf8_lossy(text).into_owned(),
+        hash: parsed.link.map_or_else(String::new, |link| link.hash),
+        entry: parsed.entry,
+    }))
 }
 
 /// Whether a ledger has the line that this hash was made of, be it chained to the ones before it or

@@ -95,7 +95,7 @@ pub fn search_capsules(
 }
 
 /// The tasks of the record, latest first, then the files of others, the project's own before those
-/// from elsewhere. After `until` no file is read any more that is not in the index: those are
+/// from elsewhere; of an imported task the one that was imported. After `until` no file is read any more that is not in the index: those are
 /// counted as left behind. How a capsule stands to the work tree is not looked at.
 pub(super) fn find_capsules(
     index: Option<&SearchIndex>,
@@ -122,7 +122,19 @@ pub(super) fn find_capsules(
     }
     let kept = Capsules::of(dirs);
     let mut seen: HashSet<CapsuleId> = world.tasks.keys().cloned().collect();
-    for file in kept.files() {
+    let files = kept.files();
+    let is_foreign = |file: &&KeptCapsule| file.owner == CapsuleOwner::Foreign;
+    let brought: HashSet<CapsuleId> = files
+        .iter()
+        .filter(is_foreign)
+        .map(|it| it.id.clone())
+        .collect();
+    for file in files {
+        // What an agent writes there does not take the place of what was imported.
+        let is_hidden = |id| brought.contains(id) && world.imported.contains_key(id);
+        if file.owner == CapsuleOwner::Project && is_hidden(&file.id) {
+            continue;
+        }
         if !seen.insert(file.id.clone()) {
             continue;
         }

@@ -1,9 +1,8 @@
 //! [`search_file`] and [`rebuild_file`]: search where no daemon runs.
 //!
 //! The current session's index is used when it is of this very file, and brought up to its end in
-//! memory; everything else is read from the beginning. Archives have no index of their own: they
-//! are searched rarely, and each index would have to be kept and deleted in step with its archive
-//! for the sake of a few seconds.
+//! memory; everything else is read from the beginning. Sealed sessions that the index has are found by
+//! [`super::find_indexed`].
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,6 +13,7 @@ use super::batch::Batch;
 use super::capsules::follow_capsules;
 use super::error::SearchError;
 use super::find::{Collector, Hit, LIMIT_MAX, SearchHits, SearchRequest, TOTAL_MAX};
+use super::follow_sealed::follow_sealed;
 use super::index::{SearchIndex, discard};
 use super::text::Text;
 use crate::dirs::ProjectDirs;
@@ -200,5 +200,6 @@ pub fn rebuild_file(
     }
     put(&mut batch, progress)?;
     follow_capsules(&mut index, dirs, redactor, || true)?;
+    follow_sealed(&mut index, dirs, session, redactor, |_| Ok(true))?;
     Ok(progress)
 }

@@ -15,11 +15,12 @@ use super::capsules::{CapsuleRequest, find_capsules};
 use super::error::SearchError;
 use super::find::{LOOK, SearchHits, SearchRequest, find};
 use super::index::SearchIndex;
+use super::sealed::{SealedRequest, search_sealed};
 use crate::dirs::ProjectDirs;
 use crate::ledger::Ledger;
 use ctxrelay_core::id::SessionId;
 use ctxrelay_core::redact::Redactor;
-use ctxrelay_core::wire::search::FoundPage;
+use ctxrelay_core::wire::search::{FoundPage, SealedPage};
 
 /// How many searches may wait; more are refused. A person waits for each.
 const SEARCHES_MAX: usize = 32;
@@ -211,6 +212,13 @@ impl Search {
         self.waiter().wait_for(seq, at_most)
     }
 
+    /// To search in the sealed sessions on another thread.
+    pub fn sealed(&self) -> SealedSearch {
+        SealedSearch {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+
     /// To wait for the index on another thread.
     pub fn waiter(&self) -> SearchWaiter {
         SearchWaiter {
@@ -233,6 +241,31 @@ impl Search {
         self.jobs = None;
         self.shared.desk().closed = true;
         self.shared.rung.notify_all();
+    }
+}
+
+/// Searches in the sealed sessions: those that are not in the index are read, a bounded piece of them.
+#[derive(Debug)]
+pub struct SealedSearch {
+    shared: Arc<SharedIndexer>,
+}
+
+impl SealedSearch {
+    /// In all sessions but the current one. Blocks for the disk.
+    ///
+    /// # Errors
+    ///
+    /// When the folders cannot be read; a session that cannot be is counted.
+    pub fn find(
+        &self,
+        current: &SessionId,
+        request: &SealedRequest,
+    ) -> Result<SealedPage, SearchError> {
+        let shared = &self.shared;
+        let is_of_use = shared.desk().state.indexed_to > 0;
+        shared.search(is_of_use, |index| {
+            search_sealed(index, &shared.dirs, current, &shared.redactor, request)
+        })
     }
 }
 

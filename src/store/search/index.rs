@@ -1,11 +1,12 @@
-//! [`SearchIndex`]: the words of one ledger's entries, and of the capsules beside it, in
-//! `state/index.db`, and [`Mark`], up to where the ledger is in it.
+//! [`SearchIndex`]: the words of one ledger's entries, of the sessions before it and of the capsules
+//! beside it, in `state/index.db`, and [`Mark`], up to where the ledger is in it.
 //!
 //! Made to be thrown away: whoever finds that it is damaged, of another version or not of this
 //! ledger removes the file and begins anew. It is still kept in one piece (a write-ahead log,
 //! synced when it is folded in), because half an index would find nothing and not say so.
 
 mod capsules;
+mod sealed;
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -25,6 +26,7 @@ use ctxrelay_core::hex::hex;
 use ctxrelay_core::id::SessionId;
 
 pub(super) use capsules::{CapsuleMark, CapsuleWords};
+pub(super) use sealed::{SealedMark, SealedRow};
 
 /// The file in the state folder.
 const NAME: &str = "index.db";
@@ -34,7 +36,7 @@ const BESIDE: [&str; 3] = ["index.db-wal", "index.db-shm", "index.db-journal"];
 
 /// `user_version` of the files that this version writes and reads. There are no migrations: an
 /// index of any other version is made anew.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 /// How long another process may keep the file busy; only somebody who looks into it by hand does.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -196,7 +198,8 @@ impl SearchIndex {
         self.db
             .query_row(
                 "SELECT session, seq, hash FROM bound, (SELECT count(*) FROM words_config), \
-                 (SELECT count(*) FROM capsule_words_config)",
+                 (SELECT count(*) FROM capsule_words_config), \
+                 (SELECT count(*) FROM sealed_words_config)",
                 [],
                 |row| {
                     Ok(Mark {
@@ -221,6 +224,16 @@ impl SearchIndex {
                 params![mark.session.as_str(), number(mark.seq), mark.hash],
             )?;
             batch.commit()
+        })
+    }
+
+    /// Takes the entries of its ledger out, and leaves all else in.
+    pub(super) fn begin_anew(&mut self) -> Result<(), SearchError> {
+        self.run(|db| {
+            let change = db.transaction()?;
+            change.execute("INSERT INTO words (words) VALUES ('delete-all')", [])?;
+            change.execute("DELETE FROM bound", [])?;
+            change.commit()
         })
     }
 

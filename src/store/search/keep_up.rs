@@ -8,9 +8,11 @@ use super::batch::Batch;
 use super::capsules::follow_capsules;
 use super::error::SearchError;
 use super::follow::{SharedIndexer, Target};
+use super::follow_sealed::follow_sealed;
 use super::index::{Mark, SearchIndex, discard};
+use crate::dirs::{ProjectDirs, exists};
 use crate::ledger::EntryFilter;
-use ctxrelay_core::id::Seq;
+use ctxrelay_core::id::{Seq, SessionId};
 
 /// How long entries are gathered before they go into the index: a write per second costs nothing,
 /// and searches look through what is not in it yet.
@@ -28,11 +30,13 @@ impl SharedIndexer {
         step_back();
         let mut index: Option<SearchIndex> = None;
         let mut done = 0;
+        // For which wish the sealed sessions are in: others come only with another one.
+        let mut sealed = 0;
         let mut failures = 0;
         while let Some((target, wish, fresh)) = self.next(done) {
             let kept = index.take().filter(|_| done == wish);
             let advanced = catch_unwind(AssertUnwindSafe(|| {
-                self.advance(kept, &target, wish, fresh)
+                self.advance(kept, &target, wish, fresh, &mut sealed)
             }));
             match advanced.unwrap_or(Err(SearchError::Failed)) {
                 Ok(open) => {
@@ -89,10 +93,14 @@ impl SharedIndexer {
         target: &Target,
         wish: u64,
         fresh: bool,
+        sealed: &mut u64,
     ) -> Result<SearchIndex, SearchError> {
         let mut index = match kept {
             Some(index) => index,
-            None => self.open(target, fresh)?,
+            None => {
+                *sealed = 0;
+                self.open(target, fresh)?
+            }
         };
         let from = index.mark()?.map_or(0, |mark| mark.seq);
         // Who waits for the entries has the tasks too.
@@ -102,16 +110,48 @@ impl SharedIndexer {
         }
         self.reached(wish, from);
         self.index(&mut index, target, wish, from)?;
+        if *sealed != wish && !self.is_called(wish) && target.ledger.has_room_to_grow() {
+            let session = &target.session;
+            let all = follow_sealed(&mut index, &self.dirs, session, &self.redactor, |index| {
+                self.meanwhile(index, target, wish)
+            })?;
+            *sealed = if all { wish } else { 0 };
+        }
         Ok(index)
+    }
+
+    /// A long session takes its time, and who waits for the entries of now does not wait for it.
+    fn meanwhile(
+        &self,
+        index: &mut SearchIndex,
+        target: &Target,
+        wish: u64,
+    ) -> Result<bool, SearchError> {
+        if std::mem::take(&mut self.desk().grown) {
+            let from = index.mark()?.map_or(0, |mark| mark.seq);
+            self.index(index, target, wish, from)?;
+        }
+        Ok(!self.is_called(wish) && target.ledger.has_room_to_grow())
     }
 
     /// Opens the index of this ledger; throws away one that is not, or is damaged.
     fn open(&self, target: &Target, fresh: bool) -> Result<SearchIndex, SearchError> {
         if !fresh {
-            let opened = SearchIndex::open(&self.dirs).and_then(|index| {
+            let opened = SearchIndex::open(&self.dirs).and_then(|mut index| {
                 let mark = index.mark()?;
-                let fits = mark.is_none_or(|mark| is_of(&mark, target));
-                Ok(fits.then_some(index))
+                if mark.as_ref().is_none_or(|mark| is_of(mark, target)) {
+                    return Ok(Some(index));
+                }
+                // What it goes up to is sealed by now, and all else in it stays. Of a session that
+                // was deleted nothing does.
+                let before = mark.map(|mark| mark.session);
+                let is_sealed = |it: &SessionId| *it != target.session && is_there(&self.dirs, it);
+                if !before.as_ref().is_some_and(is_sealed) {
+                    return Ok(None);
+                }
+                index.begin_anew()?;
+                self.desk().state.rebuilds += 1;
+                Ok(Some(index))
             });
             match opened {
                 Ok(Some(index)) => return Ok(index),
@@ -231,6 +271,14 @@ fn step_back() {
     if let Err(error) = rustix::process::setpriority_process(None, 10) {
         tracing::debug!(%error, "the indexing thread keeps its priority");
     }
+}
+
+/// Whether a session has a file.
+fn is_there(dirs: &ProjectDirs, session: &SessionId) -> bool {
+    let name = format!("{session}.jsonl");
+    let folders = [dirs.sessions(), dirs.archives()];
+    SessionId::is_well_formed(session.as_str())
+        && folders.iter().any(|folder| exists(&folder.join(&name)))
 }
 
 /// Whether the index ends at an entry of this ledger.

@@ -1,23 +1,28 @@
-//! [`search_sealed`]: words in the sessions that are sealed, a bounded piece of them at a time.
+//! [`search_sealed`]: words in the sessions that are sealed, youngest first; the cursor names the
+//! session with which it goes on.
 //!
-//! They have no index: their files are read, youngest first, and the cursor names the session with
-//! which it goes on.
+//! The index has them soon after they are sealed. Until then their files are read, a bounded piece of
+//! them at a time.
 
+use std::collections::HashMap;
 use std::io;
+use std::path::Path;
 
 use super::error::SearchError;
 use super::file::search_file;
-use super::find::{LIMIT_MAX, SearchRequest};
+use super::find::{LIMIT_MAX, SearchHits, SearchRequest};
+use super::follow_sealed::find_in_sealed;
+use super::index::{SealedMark, SearchIndex};
 use super::page::RequestError;
 use super::query::Query;
 use crate::dirs::ProjectDirs;
 use crate::session;
 use ctxrelay_core::id::SessionId;
 use ctxrelay_core::redact::Redactor;
-use ctxrelay_core::wire::search::{SealedPage, SearchParams};
+use ctxrelay_core::wire::search::{SealedPage, SearchHit, SearchParams};
 
 /// How much is read for one answer, in bytes: others who read the record wait for it. A longer
-/// session is left to a person's own search.
+/// session is left to a person's own search until the index has it.
 pub const SEALED_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// What is searched for.
@@ -55,12 +60,49 @@ impl SealedRequest {
     }
 }
 
+/// Searches one of them by the index, where no daemon has that open and it can be believed; none where
+/// it is not in it as it is now.
+pub fn find_indexed(
+    dirs: &ProjectDirs,
+    session: &SessionId,
+    path: &Path,
+    redactor: &Redactor,
+    request: &SearchRequest,
+) -> Option<SearchHits> {
+    let find = || {
+        let Some(index) = SearchIndex::open_to_read(dirs)? else {
+            return Ok(None);
+        };
+        index.at_one_moment(|index| match index.sealed()?.get(session) {
+            Some(mark) => find_in_sealed(index, mark, path, redactor, request),
+            None => Ok(None),
+        })
+    };
+    find().unwrap_or_else(|error: SearchError| {
+        tracing::debug!(%error, "the index is of no use: reading the file");
+        None
+    })
+}
+
 /// Searches all sessions but the current one. Blocks for the disk.
-///
-/// # Errors
-///
-/// When the folders cannot be read; a session that cannot be is counted.
-pub fn search_sealed(
+pub(super) fn search_sealed(
+    index: Option<&SearchIndex>,
+    dirs: &ProjectDirs,
+    current: &SessionId,
+    redactor: &Redactor,
+    request: &SealedRequest,
+) -> Result<SealedPage, SearchError> {
+    match index {
+        None => search_all(None, dirs, current, redactor, request),
+        Some(index) => index.at_one_moment(|index| {
+            let marks = index.sealed()?;
+            search_all(Some((index, &marks)), dirs, current, redactor, request)
+        }),
+    }
+}
+
+fn search_all(
+    index: Option<(&SearchIndex, &HashMap<SessionId, SealedMark>)>,
     dirs: &ProjectDirs,
     current: &SessionId,
     redactor: &Redactor,
@@ -77,25 +119,37 @@ pub fn search_sealed(
             Some((from, seq)) if session.as_str() == from => *seq,
             _ => u64::MAX,
         };
-        let size = path.symlink_metadata().map_or(0, |found| found.len());
-        if size > SEALED_BYTES_MAX {
-            found.too_long += 1;
-            continue;
-        }
         let room = request.limit - page.hits.len();
-        bytes += size;
-        if room == 0 || bytes > SEALED_BYTES_MAX {
-            page.cursor = Some(match page.hits.last() {
-                Some(last) if room == 0 => last.place(),
-                _ => format!("{session}:{before}"),
-            });
+        if room == 0 {
+            page.cursor = page.hits.last().map(SearchHit::place);
             break;
         }
         let one = SearchRequest {
             before: Some(before),
             ..SearchRequest::new(request.query.clone(), room)
         };
-        let hits = match search_file(dirs, None, path, u64::MAX, redactor, &one) {
+        let indexed = match index.and_then(|(index, marks)| Some((index, marks.get(session)?))) {
+            Some((index, mark)) => find_in_sealed(index, mark, path, redactor, &one),
+            None => Ok(None),
+        };
+        let hits = match indexed {
+            Ok(Some(hits)) => Ok(hits),
+            Ok(None) => {
+                let size = path.symlink_metadata().map_or(0, |found| found.len());
+                if size > SEALED_BYTES_MAX {
+                    found.too_long += 1;
+                    continue;
+                }
+                bytes += size;
+                if bytes > SEALED_BYTES_MAX {
+                    page.cursor = Some(format!("{session}:{before}"));
+                    break;
+                }
+                search_file(dirs, None, path, u64::MAX, redactor, &one)
+            }
+            Err(error) => Err(error),
+        };
+        let hits = match hits {
             Ok(hits) => hits.into_page(Some(session)),
             Err(SearchError::Ledger { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 continue;
@@ -107,6 +161,7 @@ pub fn search_sealed(
             }
             Err(error) => return Err(error),
         };
+        page.total_is_at_least |= hits.total_is_at_least;
         page.total += hits.total;
         page.hits.extend(hits.hits);
         if let Some(seq) = hits.cursor {
@@ -115,7 +170,7 @@ pub fn search_sealed(
         }
     }
     // What was shown before is not read once more to be counted.
-    page.total_is_at_least =
+    page.total_is_at_least |=
         page.cursor.is_some() || request.from.is_some() || found.too_long + found.unread > 0;
     Ok(found)
 }

@@ -4,4 +4,5 @@
 mod capsules;
 mod faults;
 mod same;
+mod sealed;
 mod support;

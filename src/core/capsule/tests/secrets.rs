@@ -156,6 +156,28 @@ fn no_secret_of_the_corpus_is_in_a_capsule_or_in_what_a_target_is_told() {
     assert!(unmasked <= bound, "{unmasked} of {}", samples.len());
 }
 
+/// What is taken along is looked at as it is, and a file in which anything would be masked stays out.
+#[test]
+fn a_file_with_a_secret_of_the_corpus_is_known_as_one() {
+    let mask = CapsuleMask::new(&REDACTOR, AT);
+    let mut unmasked = 0;
+    let samples = one_of_each();
+    for SecretSample {
+        kind,
+        text,
+        secrets,
+        around,
+    } in &samples
+    {
+        let alone = REDACTOR.redact_text(text).0;
+        match secrets.iter().all(|secret| leaks(&alone, around, secret)) {
+            true => unmasked += 1,
+            false => assert!(mask.masks(text), "{kind}: {text}"),
+        }
+    }
+    assert!(unmasked <= samples.len() * UNMASKED_MAX / 100, "{unmasked}");
+}
+
 /// What is not masked is left in, so that the test above looks where the texts are.
 #[test]
 fn the_texts_that_are_looked_through_are_all_of_a_capsule() {

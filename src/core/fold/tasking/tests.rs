@@ -7,7 +7,7 @@ use crate::agent::{Agent, Party};
 use crate::delivery::OnBusy;
 use crate::entry::{
     Artifact, ArtifactStatus, ContinuityFact, Entry, EntryKind, Handoff, NoteKind, TASK,
-    TaskRecord, TaskStep, TurnFiles, imported_words,
+    TaskRecord, TaskStep, TurnFiles, exported_words, imported_words, kept_words,
 };
 use crate::fold::fold;
 use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId};
@@ -137,6 +137,47 @@ fn words_about_the_work_are_no_runs() {
     let claims = record.task(1).claims.iter();
     let claims: Vec<&str> = claims.map(|claim| &*claim.title).collect();
     assert_eq!(claims, ran);
+}
+
+#[test]
+fn what_goes_out_leaves_the_task_as_it_was_and_tells_what_is_kept() {
+    let mut record = Record::default();
+    record
+        .step(1, TaskStep::Opened, "Fix the login")
+        .step(1, TaskStep::Used, "");
+    let before = record.task(1).clone();
+    let (one, two) = ("1".repeat(64), "2".repeat(64));
+    record.step(1, TaskStep::Exported, &exported_words(&one, &[], None));
+    assert_eq!(*record.task(1), before);
+    assert!(!record.world.has_kept(&before, &one));
+    let along = ["a patch", "outputs"];
+    let words = exported_words(&two, &along, Some(&one));
+    assert!(words.contains("with a patch and outputs, the digest is 2222"));
+    record.step(1, TaskStep::Exported, &words);
+    let task = record.task(1).clone();
+    assert_eq!(
+        (task.head, task.updated_ms),
+        (before.head, before.updated_ms)
+    );
+    assert!(record.world.has_kept(&task, &one));
+    assert!(!record.world.has_kept(&task, &two));
+    // It is carried on with the task.
+    let kept = task.kept.unwrap().seq;
+    assert!(record.world.entries_of_open_tasks().contains(&kept));
+    // What an agent says, and what is no digest, is nothing.
+    let entry = record.entry(CLAUDE, &kept_words(&two), TaskStep::Kept.of(id(1)));
+    fold(&mut record.world, &entry);
+    record.step(1, TaskStep::Kept, "what is kept of it has the digest 2");
+    assert!(record.world.has_kept(&record.task(1).clone(), &one));
+    // What is kept at its end is kept when it goes on.
+    record
+        .step(1, TaskStep::Closed, "")
+        .step(1, TaskStep::Kept, &kept_words(&two))
+        .step(1, TaskStep::Reopened, "");
+    assert!(record.world.has_kept(record.task(1), &two));
+    // Before a place where the record was cut anybody can have said so.
+    record.world.foreign_through = record.world.seq;
+    assert!(!record.world.has_kept(record.task(1), &two));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::capsule::{
 };
 use crate::entry::{Entry, EntryKind, NoteKind, TASK};
 use crate::id::{CapsuleId, EntryId, Seq, SessionId};
+use crate::more_cases::more_cases;
 use crate::wire::line::{GENESIS, seal, serialize};
 
 mod changed;
@@ -54,6 +55,8 @@ fn value() -> Value {
 }
 
 proptest! {
+    #![proptest_config(more_cases(5))]
+
     #[test]
     fn what_is_written_is_read_and_written_again_byte_for_byte(capsule in capsule()) {
         let fitted = BUDGET.fit(capsule);

@@ -61,6 +61,27 @@ pub enum TaskChange {
     },
     /// It goes on.
     Reopen { task: CapsuleId },
+    /// Its capsule goes out as a file.
+    Export {
+        task: CapsuleId,
+        /// The digest of the file, 64 lower-case hex digits.
+        digest: String,
+        /// The digest of what is kept here of it, where that is kept anew.
+        #[serde(default)]
+        kept: Option<String>,
+        /// Changes that no commit has go along.
+        #[serde(default)]
+        patch: bool,
+        /// What gates printed goes along.
+        #[serde(default)]
+        outputs: bool,
+    },
+    /// Its capsule is kept as it stands.
+    Keep {
+        task: CapsuleId,
+        /// Its digest, 64 lower-case hex digits.
+        digest: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -310,7 +310,7 @@ fn approval() -> impl Strategy<Value = EntryKind> {
 }
 
 fn task() -> impl Strategy<Value = EntryKind> {
-    let step = "opened|used|closed|reopened|[a-z_]{0,9}";
+    let step = "opened|used|closed|reopened|exported|kept|[a-z_]{0,9}";
     let dropped = prop::collection::btree_map("decisions|touched", any::<u64>(), 0..2);
     let record = (task_id(), step, prop::option::of(id()), dropped);
     record.prop_map(|(task, step, handoff, dropped)| {

@@ -12,6 +12,7 @@ use crate::capsules::{CapsuleOwner, Capsules};
 use crate::search::{CapsuleRequest, Search, rebuild_file, search_capsules};
 use ctxrelay_core::capsule::{Capsule, CapsuleStatement, StatementAuthor};
 use ctxrelay_core::id::{CapsuleId, Seq};
+use ctxrelay_core::redact::secret_samples::{SecretSample, leaks, one_of_each};
 use ctxrelay_core::snapshot::{ImportedCapsule, Snapshot};
 use ctxrelay_core::wire::capsule::write;
 use ctxrelay_core::wire::search::{FoundPage, SearchParams};
@@ -258,6 +259,49 @@ fn no_secret_of_a_task_is_in_the_index_or_in_a_hit() {
         assert_eq!(found.total, 1);
         assert!(!format!("{found:?}").contains(&secret), "{found:?}");
     }
+}
+
+#[test]
+fn no_secret_of_the_corpus_is_in_the_index_or_in_a_hit() {
+    let bench = bench();
+    let samples = one_of_each();
+    for (number, sample) in samples.iter().enumerate() {
+        let said = (format!("plums {number}"), sample.text.clone());
+        keep(&bench, number, &said);
+    }
+    rebuild(&bench);
+    let mut unmasked = 0;
+    for (number, sample) in samples.iter().enumerate() {
+        let SecretSample {
+            kind,
+            text,
+            secrets,
+            around,
+        } = sample;
+        let alone = REDACTOR.redact_text(text).0;
+        let is_masked = |secret: &&String| !leaks(&alone, around, secret);
+        let masked: Vec<&String> = secrets.iter().filter(is_masked).collect();
+        unmasked += usize::from(masked.is_empty());
+        for believed in [true, false] {
+            let found = look(&bench, &params(&format!("plums {number}"), 9, 0), believed);
+            let texts = found.hits.iter().map(|found| {
+                let title = found.title.as_deref().unwrap_or_default();
+                format!("{title}\u{1}{}", found.hit.snippet)
+            });
+            let texts = texts.collect::<Vec<_>>().join("\u{1}");
+            assert!(texts.contains("plums"), "{kind}: {found:?}");
+            for secret in &masked {
+                assert!(!leaks(&texts, around, secret), "{kind}: {texts}");
+                // A secret of more than one word would be found by each of its words.
+                let is_word = secret.chars().all(|letter| letter.is_ascii_alphanumeric());
+                if is_word && secret.len() > 12 {
+                    let total = look(&bench, &params(secret, 9, 0), believed).total;
+                    assert_eq!(total, 0, "{kind}: {secret}");
+                }
+            }
+        }
+    }
+    assert!(unmasked <= samples.len() / 20, "{unmasked}");
 }
 
 #[test]

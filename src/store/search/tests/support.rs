@@ -58,6 +58,14 @@ impl Bench {
         }
     }
 
+    /// Seals the session, and begins the next one.
+    pub fn next_session(self) -> Self {
+        self.ledger.close();
+        let began: u64 = self.session.as_str()[8..21].parse().unwrap();
+        let session = SessionId::new(format!("session_{}_a1b2c3d4", began + 1));
+        Self::open(self.place, session, self.next)
+    }
+
     /// Closes the ledger and opens it again.
     pub fn reopened(self) -> Self {
         self.ledger.close();

@@ -1,0 +1,238 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::fs;
+use std::path::Path;
+
+use pretty_assertions::assert_eq;
+use serde_json::Map;
+
+use super::*;
+use crate::core::agent::Party;
+use crate::core::capsule::CapsuleOutput;
+use crate::core::entry::{Artifact, ArtifactStatus, EntryKind, GateRun};
+use crate::core::id::{EntryId, SessionId};
+use crate::core::redact::secret_samples::{SecretSample, leaks, one_of_each};
+use crate::core::snapshot::GateSnapshot;
+use crate::wire::capsule::{OUTPUTS_BYTES_MAX, read};
+
+/// A repository with a commit of these files, each of one line.
+fn repository(names: &[String]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    run(root, &["init", "-q", "-b", "main"]);
+    for name in names {
+        fs::write(root.join(name), "before\n").unwrap();
+    }
+    run(root, &["add", "--all"]);
+    run(root, &["commit", "-q", "-m", "first"]);
+    folder
+}
+
+fn run(root: &Path, args: &[&str]) {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(root);
+    command.args(["-c", "user.name=a", "-c", "user.email=a@example.org"]);
+    let output = command.args(args).output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {output:?}");
+}
+
+fn task() -> TaskSnapshot {
+    let id = CapsuleId::new("cap_0123456789ab");
+    TaskSnapshot::new(id, "Fix the login".to_owned(), Seq(1), 1)
+}
+
+/// The capsule of a task with what is asked for, which is taken where it arrives.
+fn made(now: &CapsulesNow, along: Along) -> Capsule {
+    let (_, bytes) = now.make_with(&task(), along).unwrap();
+    read(&bytes).unwrap()
+}
+
+fn with_patch(root: &Path) -> Capsule {
+    let redactor = Arc::new(Redactor::new());
+    let world = Arc::new(Snapshot::default());
+    let now = CapsulesNow::new(root.to_owned(), world, Vec::new(), redactor, |_| Ok(None));
+    let along = Along {
+        patch: true,
+        outputs: false,
+    };
+    made(&now, along)
+}
+
+/// With what gates printed, one entry each.
+fn with_outputs(printed: &[String]) -> Capsule {
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = Snapshot::default();
+    for (at, _) in printed.iter().enumerate() {
+        let entry = gate(at, "");
+        let EntryKind::Artifact(artifact) = entry.kind else {
+            continue;
+        };
+        let run = artifact.verified.unwrap();
+        let gate = GateSnapshot {
+            id: entry.id,
+            seq: entry.seq,
+            at_ms: 1,
+            status: artifact.status,
+            run: run.clone(),
+            flaky: false,
+        };
+        world.gates.insert(run.gate, gate);
+    }
+    let texts = printed.to_vec();
+    let read = move |seq: Seq| {
+        let at = usize::try_from(seq.0).unwrap_or_default();
+        let text = at.checked_sub(1).and_then(|at| texts.get(at));
+        Ok(text.map(|text| Stored {
+            entry: gate(at - 1, text),
+            line: "{}".to_owned(),
+            hash: String::new(),
+        }))
+    };
+    let (root, world) = (folder.path().to_owned(), Arc::new(world));
+    let now = CapsulesNow::new(root, world, Vec::new(), Arc::new(Redactor::new()), read);
+    let along = Along {
+        patch: false,
+        outputs: true,
+    };
+    made(&now, along)
+}
+
+fn gate(at: usize, printed: &str) -> Entry {
+    let run = GateRun {
+        gate: format!("gate-{at:03}"),
+        cmd: "make".to_owned(),
+        spec: String::new(),
+        exit_code: Some(1),
+        duration_ms: 1,
+        tree: None,
+        stale: false,
+        setup_failed: false,
+        isolated: None,
+        output_bytes: printed.len() as u64,
+        output_sha256: "0".repeat(64),
+    };
+    Entry {
+        id: EntryId::new(format!("e{at}")),
+        seq: Seq(at as u64 + 1),
+        timestamp_ms: 1,
+        session_id: SessionId::new("session"),
+        source: Party::System,
+        target: None,
+        content: printed.to_owned(),
+        whole: None,
+        kind: EntryKind::Artifact(Artifact {
+            kind: "test_report".to_owned(),
+            title: run.gate.clone(),
+            summary: String::new(),
+            status: ArtifactStatus::Failed,
+            evidence: Vec::new(),
+            verified: Some(run),
+        }),
+        runtime_session: None,
+        carried: None,
+        meta: Map::new(),
+    }
+}
+
+fn left_out(capsule: &Capsule, what: &str) -> u64 {
+    let mut left = capsule.left_out.iter();
+    left.find(|left| left.what == what)
+        .map_or(0, |left| left.count)
+}
+
+/// What has to be masked of a text by the rules themselves.
+fn masked_secrets(sample: &SecretSample) -> Vec<&String> {
+    let alone = Redactor::new();
+    let alone = alone.redact_text(&sample.text).0;
+    let secrets = sample.secrets.iter();
+    secrets
+        .filter(|secret| !leaks(&alone, &sample.around, secret))
+        .collect()
+}
+
+#[test]
+fn a_patch_has_room_for_a_mebibyte_and_what_has_none_is_counted() {
+    let names = ["a.txt", "b.txt", "c.txt"].map(str::to_owned);
+    let folder = repository(&names);
+    let root = folder.path();
+    let long = "some words of a long file\n".repeat(27_000);
+    assert!(long.len() > 600 * 1024 && long.len() < 1024 * 1024);
+    for (name, text) in names.iter().zip([&*long, &long, "after\n"]) {
+        fs::write(root.join(name), text).unwrap();
+    }
+    let capsule = with_patch(root);
+    let patch = capsule.patch.as_ref().unwrap().bytes().unwrap();
+    let patch = String::from_utf8(patch).unwrap();
+    let has = |name: &str| patch.contains(&format!("+++ b/{name}"));
+    // Whole or not at all: the second long one has no room any more, and a short one still has.
+    assert!(has("a.txt") && !has("b.txt") && has("c.txt"));
+    assert!(patch.len() <= 1024 * 1024);
+    assert_eq!(left_out(&capsule, "patch"), 1);
+    assert_eq!(capsule.redaction.files, [""; 0]);
+}
+
+#[test]
+fn of_many_files_with_secrets_none_goes_along_and_fifty_are_named() {
+    let samples = one_of_each();
+    let samples = samples.iter().filter(|it| !masked_secrets(it).is_empty());
+    let samples: Vec<_> = samples.take(52).collect();
+    let name = |at: usize| format!("file-{at:02}.txt");
+    let mut names: Vec<String> = (0..samples.len()).map(name).collect();
+    names.push("plain.txt".to_owned());
+    let folder = repository(&names);
+    let root = folder.path();
+    for (at, sample) in samples.iter().enumerate() {
+        fs::write(root.join(name(at)), &sample.text).unwrap();
+    }
+    fs::write(root.join("plain.txt"), "after\n").unwrap();
+    let capsule = with_patch(root);
+    let expected: Vec<String> = (0..50).map(name).collect();
+    assert_eq!(capsule.redaction.files, expected);
+    assert_eq!(left_out(&capsule, "patch"), 2);
+    let patch = capsule.patch.as_ref().unwrap().bytes().unwrap();
+    let patch = String::from_utf8(patch).unwrap();
+    assert!(
+        patch.contains("+after") && !patch.contains("file-"),
+        "{patch}"
+    );
+}
+
+#[test]
+fn no_secret_of_the_corpus_is_in_what_a_gate_printed() {
+    let samples = one_of_each();
+    let printed: Vec<String> = samples.iter().map(|sample| sample.text.clone()).collect();
+    let capsule = with_outputs(&printed);
+    assert_eq!(capsule.outputs.len(), samples.len());
+    for (sample, output) in samples.iter().zip(&capsule.outputs) {
+        let told = String::from_utf8(output.bytes().unwrap()).unwrap();
+        for secret in masked_secrets(sample) {
+            assert!(
+                !leaks(&told, &sample.around, secret),
+                "{}: {told}",
+                sample.kind
+            );
+        }
+    }
+}
+
+#[test]
+fn what_gates_printed_has_room_for_so_much_and_the_rest_is_counted() {
+    let printed: Vec<String> = (0..20)
+        .map(|at| format!("{at:02}\n{}", "all is red, ".repeat(1_660)))
+        .collect();
+    let capsule = with_outputs(&printed);
+    let bytes: usize = capsule.outputs.iter().map(|output| output.data.len()).sum();
+    assert!(bytes <= OUTPUTS_BYTES_MAX, "{bytes}");
+    let one = capsule.outputs[0].data.len();
+    assert!(OUTPUTS_BYTES_MAX - bytes < one, "another one has room");
+    let kept = capsule.outputs.len() as u64;
+    assert_eq!(kept + left_out(&capsule, "outputs"), 20);
+    // Each is whole.
+    let told: Vec<Vec<u8>> = capsule
+        .outputs
+        .iter()
+        .filter_map(CapsuleOutput::bytes)
+        .collect();
+    let whole: Vec<&[u8]> = printed.iter().map(|text| text.as_bytes()).collect();
+    assert_eq!(told, whole[..told.len()]);
+}

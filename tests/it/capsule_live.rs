@@ -1,0 +1,125 @@
+//! What a task is made of while it is worked on, and what of one from elsewhere counts as done here.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::capsule::{agent, clone_of, done, listed, note};
+use crate::capsule_readme::wrote;
+use crate::support::gate_scene::Scene;
+use crate::support::operator::Operator;
+use crate::support::project::Project;
+use crate::support::pty::Pty;
+use crate::support::wait::{timeout, wait_until};
+
+/// What an entry is, in a word: the kind of a runtime event, else its type.
+fn word(entry: &Value) -> &str {
+    let event = entry["runtimeEvent"]["kind"].as_str();
+    event.or(entry["type"].as_str()).unwrap()
+}
+
+#[test]
+fn notes_handoffs_artifacts_and_turns_carry_the_task_that_is_current() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    done(&project, &["new", "Fix the login"]);
+    let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    let mut claude = agent(&project, "claude");
+    let artifact = |title: &str| {
+        json!({"agent": "claude", "kind": "test_report", "title": title,
+            "summary": "all is well", "status": "passed", "evidence": []})
+    };
+    let ask = json!({"from": "claude", "ask": "look at it", "reason": "you know the cache"});
+    note(
+        &mut claude,
+        "claude",
+        "decision",
+        "tokens live for one hour",
+    );
+    claude.expect("artifact/record", artifact("unit tests"));
+    claude.expect("handoff/create", ask);
+    wrote(&project, "src/login.rs");
+    let of_task = || -> Vec<Value> {
+        let entries = project.ledger().into_iter();
+        entries
+            .filter(|entry| entry["meta"]["task"] == json!(id))
+            .collect()
+    };
+    // What the turn touched is recorded behind its end.
+    let carrying = wait_until("the files of the turn", timeout(), || {
+        let entries = of_task();
+        let files = entries.iter().any(|entry| word(entry) == "turn_files");
+        files.then_some(entries)
+    });
+    let words: Vec<&str> = carrying.iter().map(word).collect();
+    for kind in ["note", "artifact", "handoff", "turn", "turn_files"] {
+        assert!(words.contains(&kind), "{kind}: {words:?}");
+    }
+    // They are what is shown of it.
+    let shown = project.run(["capsule", "show", &id, "--json"]);
+    let shown = shown.expect_success().json();
+    assert_eq!(shown["verification"][0]["name"], "unit tests");
+    assert_eq!(shown["handoffs"][0]["ask"], "look at it");
+    assert_eq!(shown["touched"][0]["path"], "src/login.rs");
+    // What comes after its end is not its own.
+    done(&project, &["close", &id]);
+    let before = of_task().len();
+    claude.expect("artifact/record", artifact("later tests"));
+    let is_there = |entry: &Value| entry["artifact"]["title"] == "later tests";
+    wait_until("the later artifact", timeout(), || {
+        project.ledger().iter().any(is_there).then_some(())
+    });
+    assert_eq!(of_task().len(), before);
+}
+
+/// A gate that the operator trusts.
+fn with_gate(project: &Project) {
+    let gates = json!({"gates": [{"name": "tests", "cmd": "true"}]});
+    project.write(".contextrelay/config.json", &gates.to_string());
+    let mut pty = Pty::spawn(&project.ctxrelay(["trust"]));
+    pty.wait_for_text("Type `trust`");
+    pty.type_text("trust\r");
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+}
+
+#[test]
+fn what_a_gate_came_to_elsewhere_is_no_evidence_here() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    with_gate(&project);
+    done(&project, &["new", "Fix the login"]);
+    let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    let mut operator = Operator::connect(&project);
+    operator.call("gates/run", json!({})).unwrap();
+    wait_until("the end of the gate", timeout(), || {
+        let told = operator.call("gates/list", json!({})).unwrap();
+        (!told["value"]["ended"].is_null()).then_some(())
+    });
+    let out = project.base().join("login.ctxcapsule.json");
+    let file = out.to_str().unwrap();
+    done(&project, &["export", &id, "-o", file]);
+    drop(operator);
+    daemon.stop();
+    let capsule: Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+    let run = &capsule["verification"][0];
+    assert_eq!(
+        (&run["name"], &run["status"], &run["verified"]),
+        (&json!("tests"), &json!("passed"), &json!(true))
+    );
+
+    let clone = clone_of(&project);
+    let _daemon = clone.daemon();
+    with_gate(&clone);
+    done(&clone, &["import", file, "--apply"]);
+    let scene = Scene::new(&clone);
+    let approve = ["finality", "approve", &scene.proposal];
+    let mut line = Pty::spawn(&clone.ctxrelay(approve));
+    line.wait_for_text("to go on");
+    line.type_text("approve\r");
+    assert_eq!(line.wait_exit(), 6, "{}", line.screen());
+    let screen = line.screen();
+    assert!(
+        screen.contains("required gate tests has not run"),
+        "{screen}"
+    );
+}
