@@ -11,9 +11,7 @@ use crate::drafts::Drafts;
 use crate::glyph::Glyphs;
 use crate::inbox_rows::InboxRows;
 use crate::keymap::{KeyContext, Keymap};
-use crate::model::{
-    AgentState, DeckView, EntryPlace, Field, InboxCard, Level, OutcomeState, TaskColumn,
-};
+use crate::model::{DeckView, EntryPlace, Field, InboxCard, Level};
 use crate::notification::NotificationSettings;
 use crate::overlays::Overlay;
 use crate::pane::Pane;
@@ -31,9 +29,6 @@ use crate::widgets::ListState;
 
 /// How long a notice stands in the hint bar, ms: long enough to read a sentence twice.
 pub(crate) const NOTICE_MS: i64 = 8_000;
-
-/// Rows of a pane that are looked at for what changes by itself. More do not fit a screen.
-const ROWS_LOOKED_AT: usize = 100;
 
 /// Full texts of opened entries that are kept. A person looks at a handful; the daemon has them
 /// all.
@@ -229,24 +224,6 @@ impl Deck {
         // Whatever counts seconds does so on one beat, so that twenty of them are one redraw.
         let beat = 1_000 - now.rem_euclid(1_000);
         let counting = |since: i64| (0..60_000).contains(&now.saturating_sub(since));
-        let busy = self
-            .view
-            .agents
-            .iter()
-            .filter(|card| matches!(card.state, AgentState::Busy | AgentState::Waiting))
-            .filter_map(|card| card.since_ms);
-        let silent = self
-            .view
-            .agents
-            .iter()
-            .filter_map(|card| card.silence.as_ref())
-            .map(|silence| silence.since_ms);
-        let unconfirmed = self.timeline.shown(&self.view).filter_map(|row| {
-            let outcome = row.outcome.as_ref()?;
-            (outcome.state == OutcomeState::Unconfirmed).then_some(outcome.since_ms?)
-        });
-        let active = self.view.tasks.column(TaskColumn::Active).iter();
-        let tasks = active.take(ROWS_LOOKED_AT).map(|row| row.since_ms);
         let until = |at_ms: i64| (1..=60_000).contains(&at_ms.saturating_sub(now));
         let due = self.view.agents.iter().flat_map(|card| {
             let limit = card.limit.as_ref();
@@ -255,9 +232,7 @@ impl Deck {
         let receipt = self.receipt.as_ref().and_then(Receipt::until_ms);
         let notice = self.notice.as_ref().map(|notice| notice.until_ms);
         let going = receipt.into_iter().chain(notice);
-        let counted = busy.chain(unconfirmed).chain(tasks).chain(silent);
-        let mut counted = counted.chain(self.unanswered_since_ms);
-        if counted.any(counting) || due.into_iter().any(until) {
+        if self.counted_since().into_iter().any(counting) || due.into_iter().any(until) {
             next = next.min(beat);
         }
         let due = self.news.due_ms();

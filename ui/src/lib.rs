@@ -15,6 +15,7 @@
 
 pub mod action;
 mod clock_change;
+mod counted_seconds;
 mod deck;
 mod detail_state;
 mod drafts;

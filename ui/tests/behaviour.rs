@@ -1027,6 +1027,12 @@ fn seconds_are_counted_only_while_something_runs() {
     view.tasks = Tasks::default();
     assert_eq!(
         deck(view.clone()).next_redraw_ms(),
+        Some(1_000),
+        "its command has just begun"
+    );
+    view.agents[1].command = None;
+    assert_eq!(
+        deck(view.clone()).next_redraw_ms(),
         Some(28_000),
         "minutes are enough after the first one"
     );
