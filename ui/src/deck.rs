@@ -3,15 +3,19 @@
 //! Focus, selection, scroll, the stack of overlays, what is being typed. It owns the last
 //! [`DeckView`] that it was given, but nothing of the world behind it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::action::Action;
 use crate::detail_state::DetailState;
 use crate::drafts::Drafts;
+use crate::fetched_entries::FetchedEntries;
 use crate::glyph::Glyphs;
 use crate::inbox_rows::InboxRows;
 use crate::keymap::{KeyContext, Keymap};
-use crate::model::{DeckView, EntryPlace, Field, InboxCard, Level};
+use crate::model::{
+    AgentCard, DeckView, EntryPlace, HandoffRow, InboxCard, Level,
+    QueueCounts, RowOutcome,
+};
 use crate::notification::NotificationSettings;
 use crate::overlays::Overlay;
 use crate::pane::Pane;
@@ -23,16 +27,13 @@ use crate::text;
 use crate::theme::{BUILTIN, Depth, Theme};
 use crate::timeline_state::TimelineState;
 use crate::tracked_list::TrackedList;
+use crate::update::WantedText;
 use crate::visited_places::VisitedPlaces;
 use crate::waiting_news::WaitingNews;
 use crate::widgets::ListState;
 
 /// How long a notice stands in the hint bar, ms: long enough to read a sentence twice.
 pub(crate) const NOTICE_MS: i64 = 8_000;
-
-/// Full texts of opened entries that are kept. A person looks at a handful; the daemon has them
-/// all.
-const FETCHED_MAX: usize = 32;
 
 /// What a deck starts with.
 #[derive(Debug, Clone)]
@@ -82,16 +83,6 @@ pub(crate) struct Notice {
     pub(crate) until_ms: i64,
 }
 
-/// The full text of an entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fetched {
-    pub(crate) text: String,
-    pub(crate) detail: Vec<Field>,
-    pub(crate) raw: String,
-    /// Something happened to the entry since: it is shown until it is read again.
-    pub(crate) is_stale: bool,
-}
-
 /// The screen.
 #[derive(Debug, Clone)]
 pub struct Deck {
@@ -116,12 +107,12 @@ pub struct Deck {
     pub(crate) glyphs: Glyphs,
     pub(crate) notice: Option<Notice>,
     pub(crate) drafts: Drafts,
-    pub(crate) fetched: BTreeMap<EntryPlace, Fetched>,
+    pub(crate) fetched: FetchedEntries,
     pub(crate) search: RecordSearch,
     pub(crate) visited: VisitedPlaces,
     pub(crate) detail: DetailState,
-    /// The entry whose text goes to the editor once it is read.
-    pub(crate) edits: Option<EntryPlace>,
+    /// The entry that is read for the sake of its text.
+    pub(crate) wanted: Option<WantedText>,
     /// The pane in focus has the whole screen.
     pub(crate) is_zoomed: bool,
     /// What is wrong in the user's own files.
@@ -164,11 +155,11 @@ impl Deck {
             glyphs: settings.glyphs,
             notice: None,
             drafts: Drafts::default(),
-            fetched: BTreeMap::new(),
+            fetched: FetchedEntries::default(),
             search: RecordSearch::default(),
             visited: VisitedPlaces::default(),
             detail: DetailState::default(),
-            edits: None,
+            wanted: None,
             is_zoomed: false,
             problems: settings.problems,
             notification: settings.notification,
@@ -342,25 +333,38 @@ impl Deck {
         })
     }
 
-    pub(crate) fn keep_fetched(&mut self, place: EntryPlace, fetched: Fetched) {
-        if self.fetched.len() >= FETCHED_MAX {
-            self.fetched.clear();
-        }
-        self.fetched.insert(place, fetched);
-    }
-
     /// What was read of entries whose outcome is another one in this view has to be read again.
     pub(crate) fn mark_stale(&mut self, old: &DeckView) {
-        let outcome = |view: &DeckView, line| {
+        let new = &self.view;
+        let outcome = |view: &DeckView, line| -> Option<Option<RowOutcome>> {
             let rows = &view.timeline;
             let row = rows.binary_search_by_key(&line, |row| row.seq).ok()?;
-            rows[row].outcome.clone()
+            Some(rows[row].outcome.clone())
         };
-        for (place, fetched) in &mut self.fetched {
-            let line = place.line;
-            fetched.is_stale |= place.session == self.view.session_id
-                && outcome(old, line) != outcome(&self.view, line);
+        // No row tells of what is far from the reader; what changes there moves one of these.
+        let is_moved = signs(old).ne(signs(new)) || cards(old).ne(cards(new));
+        for (place, fetched) in self.fetched.iter_mut() {
+            if place.session != new.session_id {
+                continue;
+            }
+            fetched.is_stale |= match (outcome(old, place.line), outcome(new, place.line)) {
+                (Some(was), Some(is)) => was != is,
+                (None, Some(is)) => fetched.row.outcome != is,
+                (_, None) => is_moved && fetched.row.outcome.is_some(),
+            };
         }
+    }
+
+    /// Whether no entry stands at a place: lines that cannot be read, or rows of the machine.
+    pub(crate) fn is_no_entry(&self, place: &EntryPlace) -> bool {
+        place.session == self.view.session_id && self.view.is_no_entry(place.line)
+    }
+
+    /// The handoff on a line of the record that is shown, where it has a row.
+    pub(crate) fn handoff(&self, line: u64) -> Option<&HandoffRow> {
+        let columns = self.view.tasks.columns.iter();
+        let mut found = columns.filter_map(|rows| rows.get(rows.place_of(line)?));
+        found.next().map(AsRef::as_ref)
     }
 
     /// The entry on this line of the record that is shown.
@@ -374,4 +378,14 @@ impl Deck {
     pub(crate) fn card(&self, id: &str) -> Option<&InboxCard> {
         self.view.inbox.iter().find(|card| card.id == id)
     }
+}
+
+/// What of the agents moves when something becomes of a message.
+fn signs(view: &DeckView) -> impl Iterator<Item = (QueueCounts, u32, u32)> {
+    let of = |card: &AgentCard| (card.queue, card.unread, card.cut_off);
+    view.agents.iter().map(of)
+}
+
+fn cards(view: &DeckView) -> impl Iterator<Item = &str> {
+    view.inbox.iter().map(|card| card.id.as_str())
 }

@@ -20,6 +20,7 @@ mod deck;
 mod detail_state;
 mod drafts;
 pub mod effect;
+mod fetched_entries;
 mod fuzzy;
 pub mod glyph;
 mod hint_bar;

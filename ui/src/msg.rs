@@ -4,7 +4,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::model::{
     Agent, CapsuleRows, CapsuleView, DeckView, EntryPlace, Field, FindingView, FoundEntries,
-    FoundSnippet, Level, RecoveryView, RulesView, ThreadView, WorkView,
+    FoundSnippet, Level, RecoveryView, RulesView, ThreadView, TimelineRow, WorkView,
 };
 use crate::own_files::OwnFiles;
 
@@ -28,6 +28,8 @@ pub enum Msg {
     EntryText {
         /// Which entry.
         place: EntryPlace,
+        /// As it would stand in the timeline: it may be far from the rows that are loaded.
+        row: Box<TimelineRow>,
         /// Its text, whole.
         text: String,
         /// Its details, whole.

@@ -646,6 +646,7 @@ fn an_opened_entry_is_asked_for_once_and_shown_exactly() {
         &mut deck,
         Msg::EntryText {
             place: place(1_201),
+            row: Box::new(handoff_row(1_201)),
             text: "the whole\r text".into(),
             detail: vec![Field {
                 name: "What Codex received".into(),
@@ -666,10 +667,18 @@ fn an_opened_entry_is_asked_for_once_and_shown_exactly() {
     assert_eq!(keys(&mut deck, "<esc><enter>"), []);
 }
 
+fn handoff_row(line: u64) -> TimelineRow {
+    let to = Some(Party::Agent(Agent::Codex));
+    let id = format!("id-of-{line}");
+    let row = TimelineRow::new(line, NOW_MS - 7_200_000, Agent::Claude, to, "handoff", "cut");
+    TimelineRow { id, ..row }
+}
+
 /// The full text of an entry, as the daemon gives it.
 fn entry_text(line: u64, text: &str) -> Msg {
     Msg::EntryText {
         place: place(line),
+        row: Box::new(handoff_row(line)),
         text: text.into(),
         detail: vec![],
         raw: String::new(),
@@ -1131,6 +1140,7 @@ fn a_text_goes_to_the_editor_whole_and_a_draft_comes_back() {
     };
     assert_eq!(keys(&mut deck, "2je"), [read], "read whole before");
     let told = Msg::EntryText {
+        row: Box::new(handoff_row(place.line)),
         place,
         text: "all of it".to_owned(),
         detail: Vec::new(),

@@ -9,8 +9,8 @@ use super::sheet::SheetText;
 use super::subject::Subject;
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{EntryPlace, FoldedRows, TimelineRow};
-use crate::panes::outcome_line;
+use crate::model::{EntryPlace, FoldedRows, HandoffRow, TimelineRow};
+use crate::panes::{handoff_age, outcome_line};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -37,8 +37,13 @@ impl EntrySheet {
         }
     }
 
-    /// The row of the view, when it is among those that are loaded.
-    fn row<'d>(&self, deck: &'d Deck) -> Option<&'d TimelineRow> {
+    /// Its row: of the view, when it is among those that are loaded, else as it was read.
+    pub(crate) fn row<'d>(&self, deck: &'d Deck) -> Option<&'d TimelineRow> {
+        let fetched = || deck.fetched.get(&self.place).map(|fetched| &fetched.row);
+        self.loaded(deck).or_else(fetched)
+    }
+
+    fn loaded<'d>(&self, deck: &'d Deck) -> Option<&'d TimelineRow> {
         let rows = &deck.view.timeline;
         let index = (self.is_of_record(deck))
             .then(|| rows.binary_search_by_key(&self.place.line, |row| row.seq))?;
@@ -50,11 +55,14 @@ impl EntrySheet {
         self.place.session == deck.view.session_id
     }
 
-    /// The text to be copied.
-    pub(crate) fn plain(&self, deck: &Deck) -> Option<String> {
+    /// Its text, once all of it is here.
+    pub(crate) fn whole<'d>(&self, deck: &'d Deck) -> Option<&'d str> {
         match deck.fetched.get(&self.place) {
-            Some(fetched) => Some(fetched.text.clone()),
-            None => self.row(deck).map(|row| row.text.clone()),
+            Some(fetched) => Some(fetched.words()),
+            None => {
+                let row = self.loaded(deck).filter(|row| !row.text_cut)?;
+                Some(&row.text)
+            }
         }
     }
 
@@ -129,7 +137,8 @@ impl EntrySheet {
             return write_folded(document, row, folded);
         }
         if let Some(row) = row {
-            document.line(from_to(deck, row));
+            let standing = self.is_of_record(deck).then(|| deck.handoff(row.seq));
+            document.line(from_to(deck, row, standing.flatten()));
             if let Some(outcome) = &row.outcome {
                 document.line(outcome_line(deck, outcome, document.columns));
             }
@@ -137,7 +146,7 @@ impl EntrySheet {
         }
         match (fetched, row) {
             (Some(fetched), _) => {
-                let (text, rest) = beginning(&fetched.text);
+                let (text, rest) = beginning(fetched.words());
                 document.markdown(text);
                 write_rest(document, rest);
             }
@@ -182,7 +191,7 @@ fn write_rest(document: &mut Document<'_>, bytes: usize) {
 
 /// What stands behind a folded row.
 fn write_folded(document: &mut Document<'_>, row: &TimelineRow, folded: FoldedRows) {
-    document.line(from_to(document.deck, row));
+    document.line(from_to(document.deck, row, None));
     document.gap();
     document.text(&row.text, ThemeRole::Text);
     let count = text::grouped(folded.count);
@@ -213,7 +222,8 @@ fn write_bad_lines(document: &mut Document<'_>, what: &str) {
     );
 }
 
-fn from_to(deck: &Deck, row: &TimelineRow) -> Line<'static> {
+/// Who, for whom, when, and how long ago; of a handoff where it stands, as everywhere else.
+fn from_to(deck: &Deck, row: &TimelineRow, handoff: Option<&HandoffRow>) -> Line<'static> {
     let theme = &deck.theme;
     let glyphs = deck.glyphs;
     let faint = theme.style(ThemeRole::TextFaint);
@@ -230,13 +240,19 @@ fn from_to(deck: &Deck, row: &TimelineRow) -> Line<'static> {
     }
     let at = text::clock_seconds(row.at_ms, deck.view.utc_offset_s);
     let day = text::day(row.at_ms, deck.view.utc_offset_s);
-    let ago = match text::age(deck.view.now_ms, row.at_ms) {
-        now if now == "now" => now,
-        age => format!("{age} ago"),
-    };
-    spans.push(Span::styled(
-        format!("   {day} {at}   {ago}"),
-        theme.style(ThemeRole::TextMuted),
-    ));
+    let muted = theme.style(ThemeRole::TextMuted);
+    spans.push(Span::styled(format!("   {day} {at}   "), muted));
+    match handoff {
+        Some(handoff) => {
+            let column = handoff.column;
+            let state = format!("{} {} ", glyphs.column(column), column.as_str());
+            spans.push(Span::styled(state, theme.column(column)));
+            spans.push(Span::styled(handoff_age(deck, handoff), muted));
+        }
+        None => {
+            let ago = text::ago(deck.view.now_ms, row.at_ms);
+            spans.push(Span::styled(ago, muted));
+        }
+    }
     Line::from(spans)
 }

@@ -88,29 +88,12 @@ impl Subject {
         }
     }
 
-    /// The text to be copied.
-    pub(crate) fn plain(&self, deck: &Deck) -> Option<String> {
+    /// Whether it has a text and an id to be copied.
+    pub(crate) fn has_text(&self, deck: &Deck) -> bool {
         match self {
-            Self::Entry(place) => EntrySheet::new(place.clone()).plain(deck),
-            Self::Card(id) => deck.card(id).map(|card| {
-                let steps = card.steps.iter().chain(&card.command);
-                let parts = std::iter::once(&card.summary).chain(steps);
-                parts.map(String::as_str).collect::<Vec<_>>().join("\n")
-            }),
-            Self::Agent(_) | Self::Messages(_) => None,
-        }
-    }
-
-    /// The id to be copied; of what is a state, the command for it.
-    pub(crate) fn id(&self, deck: &Deck) -> Option<String> {
-        match self {
-            Self::Entry(place) => EntrySheet::new(place.clone()).id(deck),
-            Self::Card(id) => Some(
-                deck.card(id)
-                    .and_then(|card| card.command.clone())
-                    .unwrap_or_else(|| id.clone()),
-            ),
-            Self::Agent(_) | Self::Messages(_) => None,
+            Self::Entry(place) => !deck.is_no_entry(place),
+            Self::Card(_) => true,
+            Self::Agent(_) | Self::Messages(_) => false,
         }
     }
 }

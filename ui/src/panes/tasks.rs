@@ -83,12 +83,16 @@ fn task(deck: &Deck, task: &HandoffRow, columns: usize) -> Line<'static> {
 }
 
 /// Since when it stands as it does: the same words wherever the handoff is shown.
-pub(super) fn age(deck: &Deck, row: &HandoffRow) -> Line<'static> {
-    let age = match row.column {
+pub(crate) fn handoff_age(deck: &Deck, row: &HandoffRow) -> String {
+    match row.column {
         TaskColumn::Active => text::running(deck.view.now_ms, row.since_ms),
         _ => text::age(deck.view.now_ms, row.since_ms),
-    };
-    Line::from(Span::styled(age, deck.theme.style(ThemeRole::TextFaint)))
+    }
+}
+
+pub(super) fn age(deck: &Deck, row: &HandoffRow) -> Line<'static> {
+    let style = deck.theme.style(ThemeRole::TextFaint);
+    Line::from(Span::styled(handoff_age(deck, row), style))
 }
 
 pub(super) fn empty(deck: &Deck) -> Vec<String> {

@@ -308,11 +308,13 @@ impl ForeignText for Msg {
             Self::View(view) => view.fill(text),
             Self::EntryText {
                 place,
+                row,
                 text: words,
                 detail,
                 raw,
             } => {
                 place.session.push_str(text);
+                row.fill(text);
                 words.fill(text);
                 detail.fill(text);
                 raw.fill(text);

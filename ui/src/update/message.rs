@@ -10,15 +10,17 @@ use super::mouse::mouse;
 use super::moving::slide;
 use super::overlay_key::{after_typing, overlay_action};
 use super::own_files::take_own_files;
-use super::perform::{edit, perform};
+use super::perform::perform;
 use super::recovering::take_recovery;
 use super::reviewing::take_finding;
 use super::searching::search_now;
+use super::taking_text::take_wanted;
 use super::tasking::{take_alike, take_capsule, take_capsules, take_export};
 use super::unlocking::{ask_passphrase, await_key, unlocked};
 use crate::action::Action;
-use crate::deck::{Deck, Fetched};
+use crate::deck::Deck;
 use crate::effect::Effect;
+use crate::fetched_entries::Fetched;
 use crate::key::Key;
 use crate::layout::Layout;
 use crate::model::{DeckView, EntryPlace, InboxKind, Level};
@@ -80,24 +82,21 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
         Msg::EntryText {
             place,
+            row,
             text,
             detail,
             raw,
         } => {
             deck.detail.came(&place);
             let fetched = Fetched {
+                row: *row,
                 text,
                 detail,
                 raw,
                 is_stale: false,
             };
-            let is_wanted = deck.edits.take_if(|wanted| *wanted == place).is_some();
-            deck.keep_fetched(place.clone(), fetched);
-            if is_wanted {
-                edit(deck, Some(Subject::Entry(place)))
-            } else {
-                Vec::new()
-            }
+            deck.fetched.keep(place.clone(), fetched);
+            take_wanted(deck, place)
         }
         Msg::EditorText(text) => {
             if let Some(Overlay::Capsule(sheet)) = deck.overlays.last() {
