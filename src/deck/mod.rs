@@ -32,6 +32,7 @@ mod late_reply;
 mod lend;
 pub mod model;
 pub mod opening;
+mod own_messages;
 mod perform;
 mod present;
 mod reading;

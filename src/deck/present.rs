@@ -73,6 +73,7 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         },
         timeline,
         window,
+        sent: rows::sent(model),
         tasks: model.work.tasks(&model.world),
         handoffs: model.work.open().clone(),
         inbox: inbox(model, now_ms),

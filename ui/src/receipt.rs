@@ -44,8 +44,12 @@ impl Receipt {
         self.until_ms
     }
 
-    /// Where the message stands now; `None` as long as no row tells.
+    /// Where the message stands now; `None` as long as nothing tells.
     pub(crate) fn outcome<'d>(&self, deck: &'d Deck) -> Option<&'d RowOutcome> {
+        let mut sent = deck.view.sent.iter();
+        if let Some(sent) = sent.find(|sent| sent.line == self.line) {
+            return Some(&sent.outcome);
+        }
         let rows = &deck.view.timeline;
         let place = rows.binary_search_by_key(&self.line, |row| row.seq).ok()?;
         rows[place].outcome.as_ref()

@@ -163,6 +163,24 @@ fn a_message_is_followed_until_it_is_proven() {
 }
 
 #[test]
+fn a_message_is_followed_where_no_row_tells_of_it() {
+    let mut view = pair_at_work();
+    view.sent = vec![SentMessage {
+        line: 2_001,
+        outcome: RowOutcome::new(OutcomeState::Unconfirmed, "no proof yet"),
+    }];
+    let mut deck = deck(view.clone());
+    let to = Agent::Codex;
+    update(&mut deck, Msg::Sent { to, line: 2_001 });
+    assert!(notice(&deck).contains("no proof yet"), "{}", shown(&deck));
+    view.sent[0].outcome = RowOutcome::new(OutcomeState::Done, "started a turn");
+    update(&mut deck, Msg::View(Box::new(view)));
+    assert!(notice(&deck).contains("started a turn"), "{}", shown(&deck));
+    update(&mut deck, Msg::Tick(NOW_MS + 9_000));
+    assert!(!notice(&deck).contains("started a turn"), "{}", shown(&deck));
+}
+
+#[test]
 fn a_receipt_goes_with_esc_or_with_its_record() {
     let mut deck = deck(pair_at_work());
     update(

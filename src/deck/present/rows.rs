@@ -263,18 +263,35 @@ pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
 }
 
 pub(super) fn delivery(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
-    let to = entry.receiver()?;
-    let records = model.deliveries.get(&entry.id);
+    outcome_of(model, &entry.id, entry.receiver()?, entry.timestamp_ms)
+}
+
+/// What became of the operator's last messages. One that nothing is told of any more was settled
+/// while the record was being read again.
+pub(super) fn sent(model: &Model) -> Vec<ui::SentMessage> {
+    let own = model.own.iter().map(|(line, message)| {
+        let outcome = outcome_of(model, &message.id, message.to, message.at_ms);
+        let settled = || ui::RowOutcome::new(ui::OutcomeState::Plain, "settled");
+        ui::SentMessage {
+            line,
+            outcome: outcome.unwrap_or_else(settled),
+        }
+    });
+    own.collect()
+}
+
+fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui::RowOutcome> {
+    let records = model.deliveries.get(id);
     let last = records.and_then(|records| records.last_key_value());
     let Some((_, (last, at_ms))) = last else {
         return model
             .world
             .unsettled
-            .contains_key(&entry.id)
+            .contains_key(id)
             .then(|| ui::RowOutcome {
                 state: ui::OutcomeState::Unconfirmed,
                 text: format!("no proof yet that {} has it", to.title()),
-                since_ms: Some(entry.timestamp_ms),
+                since_ms: Some(sent_ms),
                 took_ms: None,
             });
     };
@@ -283,7 +300,7 @@ pub(super) fn delivery(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
         .flat_map(BTreeMap::values)
         .find(|(record, _)| record.result == DeliveryResult::Confirmed);
     let took_ms = first_proof
-        .map(|(_, proven_ms)| u64::try_from(proven_ms - entry.timestamp_ms).unwrap_or(0));
+        .map(|(_, proven_ms)| u64::try_from(proven_ms - sent_ms).unwrap_or(0));
     let by = first_proof
         .and_then(|(record, _)| record.rung.clone())
         .unwrap_or_default();

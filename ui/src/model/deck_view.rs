@@ -156,6 +156,8 @@ pub struct DeckView {
     pub timeline: Vec<TimelineRow>,
     /// Which part of the record they are.
     pub window: TimelineWindow,
+    /// The operator's last messages, also those that no row tells of.
+    pub sent: Vec<SentMessage>,
     /// Tasks by column.
     pub tasks: Tasks,
     /// Handoffs that are open, all of them.

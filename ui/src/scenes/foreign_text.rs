@@ -273,6 +273,7 @@ impl ForeignText for DeckView {
             agents,
             timeline,
             window: _,
+            sent,
             tasks,
             handoffs,
             findings,
@@ -291,6 +292,7 @@ impl ForeignText for DeckView {
         banner.fill(text);
         agents.fill(text);
         timeline.fill(text);
+        sent.iter_mut().for_each(|sent| sent.outcome.fill(text));
         for rows in &mut tasks.columns {
             *rows = rows.map(|row| row.fill(text));
         }
