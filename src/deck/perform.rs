@@ -273,6 +273,7 @@ async fn words_of(operator: &Client, model: &Model, line: u64) -> Option<String>
     let show = Command::LedgerShow {
         entry: line.to_string(),
         full: false,
+        placed: false,
     };
     let shown = match operator.call(show).await {
         Ok(Reply::Entry(value)) => entry(value, Some(line)),
@@ -307,6 +308,7 @@ async fn open(operator: &Client, model: &Model, place: EntryPlace) -> Option<Msg
     let show = |full| Command::LedgerShow {
         entry: place.line.to_string(),
         full,
+        placed: false,
     };
     let mut shown = operator.call(show(true)).await;
     if shown.is_err() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ctxrelay_ui::model::{self as ui, EntryPlace};
 
-use super::model::{Model, entry, session_name};
+use super::model::{Model, entries, entry, session_name};
 use super::present::row;
 use crate::client::Client;
 use crate::core::entry::{Entry, EntryKind};
@@ -155,7 +155,7 @@ async fn root(client: &Client, mut entry: Entry) -> Entry {
             break;
         };
         match show(client, id, None).await {
-            // What ContextRelay 3 wrote does not say where it stands.
+            // Of an entry of ContextRelay 3 a daemon of an earlier build does not say where it stands.
             Some(before) if before.seq.0 > 0 => entry = before,
             _ => break,
         }
@@ -167,9 +167,12 @@ async fn show(client: &Client, name: String, line: Option<u64>) -> Option<Entry>
     let show = Command::LedgerShow {
         entry: name,
         full: false,
+        // By its id it is known who it is, and not where it stands.
+        placed: line.is_none(),
     };
     match client.call(show).await {
         Ok(Reply::Entry(value)) => entry(value, line),
+        Ok(Reply::Entries(page)) => entries(page).into_iter().next(),
         _ => None,
     }
 }

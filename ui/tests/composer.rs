@@ -1,9 +1,9 @@
 //! Writing to an agent: what is typed and pasted, what becomes of it, and the receipt.
 
 use ctxrelay_ui::model::{
-    Agent, AgentState, DeckView, Level, OutcomeState, Party, RowOutcome, TimelineRow,
+    Agent, AgentState, DeckView, Level, OutcomeState, Party, RowOutcome, SentMessage, TimelineRow,
 };
-use ctxrelay_ui::scenes::{keys, pair_at_work, screen, terminal};
+use ctxrelay_ui::scenes::{NOW_MS, keys, pair_at_work, screen, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, NoteTag, Settings, WhenBusy, update};
 use unicode_width::UnicodeWidthStr as _;
 

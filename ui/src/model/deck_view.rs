@@ -9,7 +9,7 @@ use super::hint::FirstStep;
 use super::inbox::InboxCard;
 use super::policy::PolicyView;
 use super::task::Tasks;
-use super::timeline::TimelineRow;
+use super::timeline::{SentMessage, TimelineRow};
 use super::timeline_window::TimelineWindow;
 
 /// How bad something is.
