@@ -248,6 +248,7 @@ fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> 
         let command = Command::QueueChange(QueueChangeParams {
             id: row.id.clone(),
             change,
+            placed: false,
         });
         match operator::ask(context, command, &what, word).await? {
             Reply::Done => {

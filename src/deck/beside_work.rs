@@ -10,6 +10,7 @@ use tokio::task::{AbortHandle, JoinHandle, spawn_blocking};
 use super::capsules::CapsuleWork;
 use super::deck_options::{DeckOptions, ReadRecovery};
 use super::perform::search;
+use super::queue_changes::{QueueChanges, change_queue};
 
 /// Each of these goes on once at a time; what comes of it comes as an answer.
 #[derive(Debug, Default)]
@@ -17,6 +18,7 @@ pub(super) struct BesideWork {
     searching: Option<AbortHandle>,
     recovering: Option<JoinHandle<()>>,
     importing: Option<JoinHandle<()>>,
+    changing: Option<JoinHandle<()>>,
     capsules: CapsuleWork,
 }
 
@@ -62,6 +64,19 @@ impl BesideWork {
             self.searching = Some(task.abort_handle());
             return Begun::Silently;
         }
+        let effect = match QueueChanges::of(effect) {
+            Ok(changes) if is_over(&self.changing) => {
+                let many = changes.are_many();
+                let (operator, answers) = (options.operator.clone(), answers.clone());
+                self.changing = Some(tokio::spawn(change_queue(operator, changes, answers)));
+                return match many {
+                    true => Begun::Saying("they are being recorded, one after the other"),
+                    false => Begun::Silently,
+                };
+            }
+            Ok(_) => return Begun::Saying("those before are still being recorded: nothing was done"),
+            Err(other) => other,
+        };
         let (access, operator) = (&options.capsules, &options.operator);
         match access.perform(effect, &mut self.capsules, operator, answers) {
             None => Begun::Silently,

@@ -35,6 +35,7 @@ pub mod opening;
 mod own_messages;
 mod perform;
 mod present;
+mod queue_changes;
 mod reading;
 mod row_window;
 pub mod run;

@@ -27,7 +27,7 @@ use crate::core::policy::{Coordinator, PolicyChange};
 use crate::core::signing::DecisionSignature;
 use crate::wire::control::{
     AcknowledgeParams, AnswerApprovalParams, ClearParams, Cleared, Command, DecideParams,
-    HandoffParams, NoteParams, PolicySet, QueueChange, QueueChangeParams, Reply, RunGatesParams,
+    HandoffParams, NoteParams, PolicySet, Reply, RunGatesParams,
     SendParams, TrustParams,
 };
 use crate::wire::search::SearchParams;
@@ -86,8 +86,6 @@ pub(super) async fn perform(
             });
             Some(notice(operator.call(answer).await, "answered, on record"))
         }
-        Effect::Retry { ids } => Some(change_queue(operator, ids, QueueChange::Retry).await),
-        Effect::GiveUp { ids } => Some(change_queue(operator, ids, QueueChange::Remove).await),
         Effect::ReadWords { lines } => {
             let mut read = Vec::new();
             for line in lines {
@@ -178,8 +176,8 @@ pub(super) async fn perform(
         }
         Effect::OpenEntry { place } => open(operator, model, place).await,
         Effect::ShowTimeline(wish) => show_timeline(operator, model, &wish).await,
-        // It is made beside everything else.
-        Effect::Search { .. } => None,
+        // They go on beside everything else.
+        Effect::Search { .. } | Effect::Retry { .. } | Effect::GiveUp { .. } => None,
         Effect::OpenThread { place } => {
             let thread = read_thread(operator, model, place).await;
             Some(Msg::Thread(Box::new(thread)))
@@ -234,35 +232,6 @@ fn was_cleared(cleared: &Cleared) -> Msg {
         None => format!("{} entries are deleted for good", cleared.entries),
     };
     Msg::Notice(Level::Info, text)
-}
-
-/// Changes them one by one, and says how many were changed and why the first other one was not.
-async fn change_queue(operator: &Client, ids: Vec<String>, change: QueueChange) -> Msg {
-    let (mut done, mut left, mut why) = (0, 0, None);
-    for id in ids {
-        let id = EntryId::new(id);
-        let changed = operator.call(Command::QueueChange(QueueChangeParams { id, change }));
-        match changed.await {
-            Ok(_) => done += 1,
-            Err(error) => {
-                left += 1;
-                why.get_or_insert(error);
-            }
-        }
-    }
-    let (again, ended) = match change {
-        QueueChange::Retry => ("queued again", "not queued"),
-        QueueChange::Remove => ("given up", "not given up"),
-    };
-    match (done, why) {
-        (1, None) => Msg::Notice(Level::Info, again.to_owned()),
-        (_, None) => Msg::Notice(Level::Info, format!("{done} {again}")),
-        (0, Some(error)) => notice(Err(error), ""),
-        (_, Some(error)) => {
-            let text = format!("{done} {again}; {left} {ended}: {error}");
-            Msg::Notice(Level::Warn, text)
-        }
-    }
 }
 
 /// The beginning of a message. `None`: no daemon answered, and the next one is asked.
@@ -404,7 +373,7 @@ fn written(result: Result<Reply, ClientError>, done: &str) -> Msg {
     }
 }
 
-fn notice(result: Result<Reply, ClientError>, done: &str) -> Msg {
+pub(super) fn notice(result: Result<Reply, ClientError>, done: &str) -> Msg {
     match result {
         // The number leads to it, with the key for a number or a time.
         Ok(Reply::Recorded(recorded)) => {
