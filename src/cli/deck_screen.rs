@@ -27,7 +27,7 @@ use crate::adapters::git::TreeReading;
 use crate::adapters::program_start::{start, stop_group};
 use crate::client::Client;
 use crate::core::agent::Agent;
-use crate::deck::clock::utc_offset_s;
+use crate::deck::clock::{local_time, now_ms};
 use crate::deck::deck_options::{DeckAbout, DeckOptions, WaitingTrust, project_name};
 use crate::deck::display::{Display, DisplayHost, DisplayTeller};
 use crate::deck::elsewhere::Elsewhere;
@@ -114,7 +114,7 @@ pub(super) fn about(setting: &ProjectContext, demo: bool) -> DeckAbout {
         root: setting.dirs.root.to_string_lossy().into_owned(),
         runtime_session: setting.runtime_session.to_string(),
         demo,
-        utc_offset_s: utc_offset_s(),
+        local: local_time(now_ms()),
     }
 }
 

@@ -6,7 +6,7 @@ use ctxrelay_ui::{Effect, Msg};
 use tokio::sync::mpsc;
 
 use super::perform::notice;
-use crate::client::Client;
+use crate::client::{Client, ClientError};
 use crate::core::id::EntryId;
 use crate::wire::control::{Command, QueueChange, QueueChangeParams, Reply};
 
@@ -44,9 +44,10 @@ pub(super) async fn change_queue(
     QueueChanges { ids, change }: QueueChanges,
     answers: mpsc::Sender<Msg>,
 ) {
-    let (mut done, mut left, mut why) = (0, 0, None);
+    let (mut done, mut left, mut why) = (0, 0_u64, None);
     let mut lines = Vec::new();
-    for id in ids {
+    let mut ids = ids.into_iter();
+    while let Some(id) = ids.next() {
         let params = QueueChangeParams {
             id: EntryId::new(id),
             change,
@@ -61,7 +62,16 @@ pub(super) async fn change_queue(
             }
             Err(error) => {
                 left += 1;
+                let is_lost = matches!(
+                    error,
+                    ClientError::Unreachable(_) | ClientError::Unanswered
+                );
                 why.get_or_insert(error);
+                if is_lost {
+                    // Each further one would wait for a daemon as long.
+                    left += ids.len() as u64;
+                    break;
+                }
             }
         }
     }

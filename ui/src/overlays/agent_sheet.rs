@@ -253,7 +253,7 @@ fn turn(document: &mut Document<'_>, turn: &TurnView) {
     }
     let faint = document.style(ThemeRole::TextMuted);
     for line in &turn.lines {
-        let time = text::clock_seconds(line.at_ms, deck.view.utc_offset_s);
+        let time = text::clock_seconds(line.at_ms, deck.view.utc_offset_s(line.at_ms));
         let words = match line.act {
             TurnAct::Said => format!("{time}  {}", line.text),
             TurnAct::Ran => format!("{time}  $ {}", line.text),

@@ -238,8 +238,9 @@ fn from_to(deck: &Deck, row: &TimelineRow, handoff: Option<&HandoffRow>) -> Line
         spans.push(Span::styled(format!(" {} ", glyphs.to()), faint));
         spans.push(party(to));
     }
-    let at = text::clock_seconds(row.at_ms, deck.view.utc_offset_s);
-    let day = text::day(row.at_ms, deck.view.utc_offset_s);
+    let offset = deck.view.utc_offset_s(row.at_ms);
+    let at = text::clock_seconds(row.at_ms, offset);
+    let day = text::day(row.at_ms, offset);
     let muted = theme.style(ThemeRole::TextMuted);
     spans.push(Span::styled(format!("   {day} {at}   "), muted));
     match handoff {

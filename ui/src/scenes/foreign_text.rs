@@ -260,7 +260,7 @@ impl ForeignText for DeckView {
     fn fill(&mut self, text: &str) {
         let Self {
             now_ms: _,
-            utc_offset_s: _,
+            local: _,
             project,
             runtime_session,
             session_id,

@@ -229,7 +229,7 @@ fn notify(deck: &mut Deck) -> Option<Effect> {
     let now = deck.view.now_ms;
     let is_quiet = by
         .quiet
-        .is_some_and(|quiet| quiet.hold(now, deck.view.utc_offset_s));
+        .is_some_and(|quiet| quiet.hold(now, deck.view.utc_offset_s(now)));
     if by.is_off() || is_quiet {
         deck.news.forget();
         return None;

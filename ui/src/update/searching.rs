@@ -178,7 +178,7 @@ pub(super) fn change_chips(deck: &mut Deck, action: Action) -> Vec<Effect> {
 pub(super) fn go_to_typed(deck: &mut Deck, mut place: PlaceLine) -> Vec<Effect> {
     let view = &deck.view;
     let typed = place.field.text();
-    match place_of(&typed, view.now_ms, view.utc_offset_s, view.window.head) {
+    match place_of(&typed, view.now_ms, &view.local, view.window.head) {
         Ok(to) => jump(deck, to),
         Err(fault) => {
             place.fault = Some(fault);
