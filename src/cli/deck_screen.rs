@@ -174,14 +174,15 @@ pub(super) fn options(
 fn elsewhere(setting: &ProjectContext) -> Elsewhere {
     let (searched, read) = (setting.clone(), setting.clone());
     Elsewhere::new(
-        Arc::new(move |place, words, limit| {
+        Arc::new(move |place, words, limit, after| {
             let place = match place {
                 SearchScope::Record => SearchPlace::Record,
                 SearchScope::Capsules => SearchPlace::Capsules,
                 SearchScope::Archives => SearchPlace::Archives,
                 SearchScope::All => SearchPlace::All,
             };
-            search::for_deck(&searched, words, place, limit).map_err(|failure| failure.message)
+            let found = search::for_deck(&searched, words, place, limit, after.as_deref());
+            found.map_err(|failure| failure.message)
         }),
         Arc::new(move |session, line| {
             let reading = disk::reading(&read, session.as_str());

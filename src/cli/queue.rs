@@ -217,8 +217,8 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
         let command = Command::LedgerShow {
             entry: row.id.to_string(),
             full: false,
-        placed: false,
-    };
+            placed: false,
+        };
         let entry = match live.ask(command).await? {
             Reply::Entry(entry) => entry,
             other => return Err(unexpected(&other)),

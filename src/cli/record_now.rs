@@ -98,8 +98,8 @@ impl RecordNow {
         let show = Command::LedgerShow {
             entry: seq.to_string(),
             full: false,
-        placed: false,
-    };
+            placed: false,
+        };
         let answer = runtime.block_on(async { timeout(LINE_WAIT, live.ask(show)).await });
         let line = match answer {
             Ok(Ok(Reply::Entry(line))) => line,

@@ -9,7 +9,7 @@ use tokio::task::{AbortHandle, JoinHandle, spawn_blocking};
 
 use super::capsules::CapsuleWork;
 use super::deck_options::{DeckOptions, ReadRecovery};
-use super::perform::search;
+use super::perform::{SearchAsked, search};
 use super::queue_changes::{QueueChanges, change_queue};
 
 /// Each of these goes on once at a time; what comes of it comes as an answer.
@@ -44,8 +44,16 @@ impl BesideWork {
             words,
             chips,
             number,
+            after,
         } = effect
         {
+            let asked = SearchAsked {
+                place,
+                words,
+                chips,
+                number,
+                after,
+            };
             // Each key press asks anew: the answer to the one before is not waited for.
             if let Some(before) = self.searching.take() {
                 before.abort();
@@ -54,11 +62,11 @@ impl BesideWork {
             let task = match place {
                 SearchScope::Record => {
                     let operator = options.operator.clone();
-                    tokio::spawn(search(operator, words, chips, number, answers))
+                    tokio::spawn(search(operator, asked, answers))
                 }
-                place => {
+                _ => {
                     let elsewhere = options.elsewhere.clone();
-                    tokio::spawn(elsewhere.search(place, words, number, answers))
+                    tokio::spawn(elsewhere.search(asked, answers))
                 }
             };
             self.searching = Some(task.abort_handle());
@@ -74,7 +82,9 @@ impl BesideWork {
                     false => Begun::Silently,
                 };
             }
-            Ok(_) => return Begun::Saying("those before are still being recorded: nothing was done"),
+            Ok(_) => {
+                return Begun::Saying("those before are still being recorded: nothing was done");
+            }
             Err(other) => other,
         };
         let (access, operator) = (&options.capsules, &options.operator);

@@ -39,7 +39,12 @@ fn local_time_in(zone: &TimeZone, now_ms: i64) -> LocalTime {
     let after = zone.following(now).take(CHANGES_AFTER);
     let changes: Vec<(i64, i32)> = before
         .chain(after)
-        .map(|change| (change.timestamp().as_millisecond(), change.offset().seconds()))
+        .map(|change| {
+            (
+                change.timestamp().as_millisecond(),
+                change.offset().seconds(),
+            )
+        })
         .collect();
     let first = changes.iter().map(|(at_ms, _)| *at_ms).min();
     let first = first.and_then(|at_ms| Timestamp::from_millisecond(at_ms - 1).ok());
@@ -61,10 +66,18 @@ mod tests {
         let local = local_time_in(&zone, now);
         let hours = |day: &str| local.offset_s(at(day)) / 3_600;
         assert_eq!(hours("2026-11-22T14:02:32Z"), 1);
-        assert_eq!(hours("2026-10-25T00:59:59Z"), 2, "before clocks were put back");
+        assert_eq!(
+            hours("2026-10-25T00:59:59Z"),
+            2,
+            "before clocks were put back"
+        );
         assert_eq!(hours("2026-10-25T01:00:00Z"), 1);
         assert_eq!(hours("2024-07-01T12:00:00Z"), 2, "two years ago");
-        assert_eq!(hours("2027-03-28T01:00:00Z"), 2, "the next change, while one looks on");
+        assert_eq!(
+            hours("2027-03-28T01:00:00Z"),
+            2,
+            "the next change, while one looks on"
+        );
         let utc = local_time_in(&TimeZone::UTC, now);
         assert_eq!(utc.offset_s(now), 0);
         assert_eq!(local_time_in(&zone, i64::MAX).offset_s(0) % 3_600, 0);

@@ -27,12 +27,11 @@ use crate::core::policy::{Coordinator, PolicyChange};
 use crate::core::signing::DecisionSignature;
 use crate::wire::control::{
     AcknowledgeParams, AnswerApprovalParams, ClearParams, Cleared, Command, DecideParams,
-    HandoffParams, NoteParams, PolicySet, Reply, RunGatesParams,
-    SendParams, TrustParams,
+    HandoffParams, NoteParams, PolicySet, Reply, RunGatesParams, SendParams, TrustParams,
 };
 use crate::wire::search::SearchParams;
 
-/// Hits that are listed; nobody scrolls through more instead of typing another word.
+/// Hits that are read at once; more are when somebody comes near the end of them.
 pub(super) const FOUND_MAX: u32 = 100;
 
 /// While the index is being built a search is made again this often.
@@ -294,6 +293,7 @@ async fn open(operator: &Client, model: &Model, place: EntryPlace) -> Option<Msg
             }
             Some(Msg::EntryText {
                 place,
+                row: Box::new(present::row(model, &entry, false)),
                 detail: present::detail(model, &entry),
                 text: entry.content,
                 raw,
@@ -320,26 +320,37 @@ async fn show_timeline(
     None
 }
 
+/// What is searched for: as of [`Effect::Search`].
+pub(super) struct SearchAsked {
+    pub(super) place: ui::SearchScope,
+    pub(super) words: String,
+    pub(super) chips: ui::Chips,
+    pub(super) number: u64,
+    pub(super) after: Option<String>,
+}
+
 /// Searches the record, again for as long as its index is being built. A fault is an answer too: it
 /// stands where the hits would.
-pub(super) async fn search(
-    operator: Client,
-    words: String,
-    chips: ui::Chips,
-    number: u64,
-    answers: mpsc::Sender<Msg>,
-) {
+pub(super) async fn search(operator: Client, asked: SearchAsked, answers: mpsc::Sender<Msg>) {
+    let SearchAsked {
+        words,
+        chips,
+        number,
+        after,
+        ..
+    } = asked;
     loop {
         let search = Command::LedgerSearch(SearchParams {
             words: words.clone(),
             limit: Some(FOUND_MAX),
-            after: None,
+            after: after.clone(),
             query: Timeline::query_of(&chips, now_ms()),
         });
-        let found = found(number, words.clone(), operator.call(search).await);
+        let mut found = found(number, words.clone(), operator.call(search).await);
+        found.goes_on = after.is_some();
         let behind = found.behind;
         let told = answers.send(Msg::Found(Box::new(found))).await;
-        if behind == 0 || told.is_err() {
+        if behind == 0 || told.is_err() || after.is_some() {
             return;
         }
         // Nobody tells how far the index is.

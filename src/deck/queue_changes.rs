@@ -62,10 +62,8 @@ pub(super) async fn change_queue(
             }
             Err(error) => {
                 left += 1;
-                let is_lost = matches!(
-                    error,
-                    ClientError::Unreachable(_) | ClientError::Unanswered
-                );
+                let is_lost =
+                    matches!(error, ClientError::Unreachable(_) | ClientError::Unanswered);
                 why.get_or_insert(error);
                 if is_lost {
                     // Each further one would wait for a daemon as long.

@@ -13,8 +13,7 @@ use crate::glyph::Glyphs;
 use crate::inbox_rows::InboxRows;
 use crate::keymap::{KeyContext, Keymap};
 use crate::model::{
-    AgentCard, DeckView, EntryPlace, HandoffRow, InboxCard, Level,
-    QueueCounts, RowOutcome,
+    AgentCard, DeckView, EntryPlace, HandoffRow, InboxCard, Level, QueueCounts, RowOutcome,
 };
 use crate::notification::NotificationSettings;
 use crate::overlays::Overlay;

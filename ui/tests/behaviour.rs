@@ -670,7 +670,14 @@ fn an_opened_entry_is_asked_for_once_and_shown_exactly() {
 fn handoff_row(line: u64) -> TimelineRow {
     let to = Some(Party::Agent(Agent::Codex));
     let id = format!("id-of-{line}");
-    let row = TimelineRow::new(line, NOW_MS - 7_200_000, Agent::Claude, to, "handoff", "cut");
+    let row = TimelineRow::new(
+        line,
+        NOW_MS - 7_200_000,
+        Agent::Claude,
+        to,
+        "handoff",
+        "cut",
+    );
     TimelineRow { id, ..row }
 }
 

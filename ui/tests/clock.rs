@@ -75,5 +75,9 @@ fn the_clock_changes_with_the_season_and_old_times_keep_theirs() {
         Effect::ShowTimeline(wish) => Some(wish.go),
         _ => None,
     });
-    assert_eq!(wish, Some(TimelineGo::Time(at - 3_600_000)), "the first 15:03");
+    assert_eq!(
+        wish,
+        Some(TimelineGo::Time(at - 3_600_000)),
+        "the first 15:03"
+    );
 }

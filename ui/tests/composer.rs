@@ -177,7 +177,11 @@ fn a_message_is_followed_where_no_row_tells_of_it() {
     update(&mut deck, Msg::View(Box::new(view)));
     assert!(notice(&deck).contains("started a turn"), "{}", shown(&deck));
     update(&mut deck, Msg::Tick(NOW_MS + 9_000));
-    assert!(!notice(&deck).contains("started a turn"), "{}", shown(&deck));
+    assert!(
+        !notice(&deck).contains("started a turn"),
+        "{}",
+        shown(&deck)
+    );
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Entries that are far from the rows that are loaded: they are shown, copied and opened as any other.
 
 use ctxrelay_ui::model::{
-    Agent, EntryPlace, InboxKind, Level, OutcomeState, Party, RowOutcome, TaskColumn, TimelineRow,
-    ThreadView,
+    Agent, EntryPlace, InboxKind, Level, OutcomeState, Party, RowOutcome, TaskColumn, ThreadView,
+    TimelineRow,
 };
 use ctxrelay_ui::scenes::{NOW_MS, handed_over, keys, pair_at_work, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
@@ -24,7 +24,14 @@ fn shown(deck: &Deck) -> String {
 /// What the daemon answers when an entry is opened.
 fn told(place: &EntryPlace, text: &str) -> Msg {
     let to = Some(Party::Agent(Agent::Codex));
-    let row = TimelineRow::new(place.line, NOW_MS - 7_200_000, Agent::Claude, to, "handoff", "cut");
+    let row = TimelineRow::new(
+        place.line,
+        NOW_MS - 7_200_000,
+        Agent::Claude,
+        to,
+        "handoff",
+        "cut",
+    );
     let id = format!("id-of-{}", place.line);
     let outcome = Some(RowOutcome::new(OutcomeState::Done, "started a turn"));
     Msg::EntryText {
@@ -62,7 +69,14 @@ fn an_old_task_is_opened_with_its_head() {
     assert_eq!(place.line, line);
     update(&mut deck, told(&place, "all of it"));
     let screen = shown(&deck);
-    for words in ["handoff", "Claude", "Codex", "12:02:32", "started a turn", "id-of-"] {
+    for words in [
+        "handoff",
+        "Claude",
+        "Codex",
+        "12:02:32",
+        "started a turn",
+        "id-of-",
+    ] {
         assert!(screen.contains(words), "{words}: {screen}");
     }
 }
@@ -95,12 +109,18 @@ fn a_text_that_is_cut_in_its_row_is_read_before_it_is_copied() {
     let mut deck = deck_at(view.clone(), SMALL);
     let place = opened(&keys(&mut deck, "2y"));
     let done = update(&mut deck, told(&place, "the beginning and the end"));
-    assert_eq!(done, [Effect::CopyText("the beginning and the end".to_owned())]);
+    assert_eq!(
+        done,
+        [Effect::CopyText("the beginning and the end".to_owned())]
+    );
     assert!(shown(&deck).contains("copied"), "{}", shown(&deck));
     let newest = view.timeline.last_mut().expect("a row");
     newest.text_cut = false;
     let mut deck = deck_at(view, SMALL);
-    assert_eq!(keys(&mut deck, "2y"), [Effect::CopyText("the begin".to_owned())]);
+    assert_eq!(
+        keys(&mut deck, "2y"),
+        [Effect::CopyText("the begin".to_owned())]
+    );
 }
 
 #[test]
@@ -120,16 +140,27 @@ fn the_reason_why_nothing_is_copied_is_true() {
     for key in ["y", "Y", "e"] {
         assert_eq!(keys(&mut deck, &format!("1{key}")), []);
         let screen = shown(&deck);
-        assert!(screen.contains("Claude is an agent: only entries and cards"), "{screen}");
+        assert!(
+            screen.contains("Claude is an agent: only entries and cards"),
+            "{screen}"
+        );
     }
     keys(&mut deck, "<enter>");
     assert_eq!(keys(&mut deck, "y"), []);
-    assert!(shown(&deck).contains("Claude is an agent"), "{}", shown(&deck));
+    assert!(
+        shown(&deck).contains("Claude is an agent"),
+        "{}",
+        shown(&deck)
+    );
     let mut empty = pair_at_work();
     empty.inbox.retain(|card| card.kind == InboxKind::Notice);
     let mut deck = deck_at(empty, SMALL);
     assert_eq!(keys(&mut deck, "3y"), []);
-    assert!(shown(&deck).contains("nothing is selected"), "{}", shown(&deck));
+    assert!(
+        shown(&deck).contains("nothing is selected"),
+        "{}",
+        shown(&deck)
+    );
 }
 
 #[test]
@@ -175,7 +206,10 @@ fn the_rows_of_a_thread_and_entries_of_a_sealed_session_have_their_id() {
     for words in ["12:02:32", "id-of-12", "sealed"] {
         assert!(screen.contains(words), "{words}: {screen}");
     }
-    assert_eq!(keys(&mut deck, "Y"), [Effect::CopyText("id-of-12".to_owned())]);
+    assert_eq!(
+        keys(&mut deck, "Y"),
+        [Effect::CopyText("id-of-12".to_owned())]
+    );
 }
 
 #[test]
@@ -195,7 +229,11 @@ fn what_becomes_of_an_entry_off_the_screen_is_read_again() {
 fn a_handoff_has_one_age_also_where_it_is_read() {
     let mut deck = deck_at(pair_at_work(), (120, 40));
     let view = deck.view().clone();
-    let row = view.tasks.column(TaskColumn::Active).get(0).expect("a task");
+    let row = view
+        .tasks
+        .column(TaskColumn::Active)
+        .get(0)
+        .expect("a task");
     let place = EntryPlace {
         session: view.session_id.clone(),
         line: row.seq,
@@ -208,5 +246,9 @@ fn a_handoff_has_one_age_also_where_it_is_read() {
     update(&mut deck, Msg::Tick(NOW_MS + 3_000));
     let screen = shown(&deck);
     let age = format!("{}s", (NOW_MS + 3_000 - row.since_ms) / 1_000);
-    assert_eq!(screen.matches(&age).count(), 3, "Tasks, header or Handoffs, and here: {screen}");
+    assert_eq!(
+        screen.matches(&age).count(),
+        3,
+        "Tasks, header or Handoffs, and here: {screen}"
+    );
 }

@@ -152,9 +152,15 @@ impl Daemon {
                 entry,
                 full,
                 placed,
-            } => {
-                ledger::show(&self.recorder, &self.readers, conn, entry, full, placed, reply)
-            }
+            } => ledger::show(
+                &self.recorder,
+                &self.readers,
+                conn,
+                entry,
+                full,
+                placed,
+                reply,
+            ),
             Command::LedgerWindow(params) => {
                 ledger::window(&self.recorder, &self.readers, conn, params, reply)
             }

@@ -10,7 +10,8 @@ use crate::daemon::continuation::ThenStored;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{
-    QueueChange, QueueChangeParams, QueueDrainParams, QueueRow, Recorded, Refusal, RefusalCode, Reply,
+    QueueChange, QueueChangeParams, QueueDrainParams, QueueRow, Recorded, Refusal, RefusalCode,
+    Reply,
 };
 
 impl Daemon {
@@ -93,7 +94,10 @@ impl Daemon {
             Box::new(move |daemon, outcome| match outcome {
                 Ok(stored) => {
                     daemon.result_is_durable(id, result);
-                    let of = stored.first().filter(|_| placed).map(|stored| &stored.entry);
+                    let of = stored
+                        .first()
+                        .filter(|_| placed)
+                        .map(|stored| &stored.entry);
                     let recorded = of.map(|entry| Recorded {
                         entry_id: entry.id.clone(),
                         seq: entry.seq,

@@ -141,8 +141,8 @@ async fn show_gives_all_of_it_when_asked() {
         let show = Command::LedgerShow {
             entry: seq.to_string(),
             full,
-        placed: false,
-    };
+            placed: false,
+        };
         let Ok(Reply::Entry(entry)) = rig.call(&codex, show).await else {
             panic!("no entry");
         };

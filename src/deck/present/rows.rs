@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ctxrelay_ui::model as ui;
-use ctxrelay_ui::text::{grouped, took, tokens};
+use ctxrelay_ui::text::{grouped, tokens, took};
 
 use super::party_of;
 use crate::core::agent::{Agent, Party};
@@ -299,8 +299,7 @@ fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui
         .into_iter()
         .flat_map(BTreeMap::values)
         .find(|(record, _)| record.result == DeliveryResult::Confirmed);
-    let took_ms = first_proof
-        .map(|(_, proven_ms)| u64::try_from(proven_ms - sent_ms).unwrap_or(0));
+    let took_ms = first_proof.map(|(_, proven_ms)| u64::try_from(proven_ms - sent_ms).unwrap_or(0));
     let by = first_proof
         .and_then(|(record, _)| record.rung.clone())
         .unwrap_or_default();
@@ -456,11 +455,22 @@ fn gate_fields(run: &GateRun) -> Vec<(&'static str, String)> {
         ("exit code", exit),
         ("took", took(run.duration_ms)),
         ("tree", optional_tree(run.tree.as_ref())),
-        ("stale", if run.stale { stale.to_owned() } else { String::new() }),
+        (
+            "stale",
+            if run.stale {
+                stale.to_owned()
+            } else {
+                String::new()
+            },
+        ),
         ("where", gap.unwrap_or_default()),
         (
             "output",
-            format!("{} bytes, SHA-256 {}", grouped(run.output_bytes), run.output_sha256),
+            format!(
+                "{} bytes, SHA-256 {}",
+                grouped(run.output_bytes),
+                run.output_sha256
+            ),
         ),
     ]
 }

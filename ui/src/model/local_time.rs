@@ -60,7 +60,15 @@ mod tests {
     #[test]
     fn each_moment_has_the_offset_of_its_own_day() {
         let day = 24 * HOUR_MS;
-        let offsets = [0, 3 * day - 1, 3 * day, 9 * day - 1, 9 * day, i64::MAX, i64::MIN];
+        let offsets = [
+            0,
+            3 * day - 1,
+            3 * day,
+            9 * day - 1,
+            9 * day,
+            i64::MAX,
+            i64::MIN,
+        ];
         let offsets = offsets.map(|at| summer().offset_s(at) / 3_600);
         assert_eq!(offsets, [1, 1, 2, 2, 1, 1, 1]);
     }
@@ -68,7 +76,13 @@ mod tests {
     #[test]
     fn what_the_clocks_show_is_found_on_either_side_of_a_change() {
         let day = 24 * HOUR_MS;
-        for at in [0, 3 * day - HOUR_MS, 5 * day, 9 * day - 2 * HOUR_MS, 12 * day] {
+        for at in [
+            0,
+            3 * day - HOUR_MS,
+            5 * day,
+            9 * day - 2 * HOUR_MS,
+            12 * day,
+        ] {
             let shown = at + i64::from(summer().offset_s(at)) * 1_000;
             assert_eq!(summer().moment(shown), at);
         }

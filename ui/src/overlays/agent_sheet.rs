@@ -12,9 +12,7 @@ use crate::deck::Deck;
 use crate::model::{
     Agent, AgentCard, AgentState, InboxKind, OutcomeState, Party, StepProgress, TurnAct, TurnView,
 };
-use crate::panes::{
-    activity, last_note, limit_words, silence_role, silence_words, since, tries,
-};
+use crate::panes::{activity, last_note, limit_words, silence_role, silence_words, since, tries};
 use crate::text;
 use crate::theme::ThemeRole;
 use crate::update::applies;

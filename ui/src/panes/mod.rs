@@ -25,6 +25,6 @@ pub(crate) use list_pane::{draw_pane, pane_title, row_at, rows_wanted, settle};
 pub(crate) use outcome::outcome_line;
 pub(crate) use party::direction;
 pub(crate) use scroll_bar::{draw_scroll_bar, place_on_bar, scroll_bar};
-pub(crate) use tasks::handoff_age;
 pub(crate) use task_board::{board_at, draw_board, is_board, settle_board};
+pub(crate) use tasks::handoff_age;
 pub(crate) use timeline::mark as timeline_mark;

@@ -95,7 +95,7 @@ fills!(RecoveryRow { id, code, text; ; at_ms });
 fills!(RecoveryPart { title, note, rows; ; at_ms });
 fills!(AgentRecovery { command, prompt; ; agent });
 fills!(RecoveryView { parts, agents; ; });
-fills!(FoundEntries { rows, fault; ; number, words, total, total_is_at_least, behind });
+fills!(FoundEntries { rows, fault; ; number, words, total, total_is_at_least, cursor, goes_on, behind });
 fills!(FoundRow { kind, task, session, from, to, snippet; ; seq, at_ms, marks });
 fills!(FoundTask { title; id; standing, is_foreign });
 fills!(Field { name, text; ; });

@@ -399,9 +399,9 @@ pub(super) fn much_work() -> (Tasks, HandoffRows) {
 /// What the record has of the handoff in [`work`], in full.
 pub(super) fn opened_handoff() -> Msg {
     let mut rows = work().into_iter();
-    let row = rows.find(|row| row.seq == 1_201).unwrap_or_else(|| {
-        TimelineRow::new(1_201, NOW_MS, Agent::Claude, None, "handoff", "")
-    });
+    let row = rows
+        .find(|row| row.seq == 1_201)
+        .unwrap_or_else(|| TimelineRow::new(1_201, NOW_MS, Agent::Claude, None, "handoff", ""));
     let text = row.text.clone();
     Msg::EntryText {
         place: EntryPlace {

@@ -153,9 +153,10 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
         (Overlay::Capsules(_), Action::Edit) => false,
         (Overlay::Capsules(_) | Overlay::Capsule(_), Action::Copy | Action::CopyId)
         | (Overlay::Capsules(_), Action::Open) => selected_capsule(deck).is_some(),
-        (Overlay::Agent(_) | Overlay::Messages(_), Action::Copy | Action::CopyId | Action::Edit) => {
-            false
-        }
+        (
+            Overlay::Agent(_) | Overlay::Messages(_),
+            Action::Copy | Action::CopyId | Action::Edit,
+        ) => false,
         // Keys of agents and entries alone.
         (
             Overlay::Recovery(_),

@@ -20,11 +20,7 @@ pub(crate) struct WantedText {
 }
 
 /// Does it with what is read, or says why there is nothing to do it with.
-pub(super) fn take_text(
-    deck: &mut Deck,
-    subject: Option<Subject>,
-    action: Action,
-) -> Vec<Effect> {
+pub(super) fn take_text(deck: &mut Deck, subject: Option<Subject>, action: Action) -> Vec<Effect> {
     let text = match &subject {
         Some(Subject::Entry(place)) if !deck.is_no_entry(place) => {
             let sheet = EntrySheet::new(place.clone());

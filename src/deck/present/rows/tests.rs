@@ -243,7 +243,10 @@ fn what_the_daemon_ran_is_no_claim_and_says_how_it_ended_and_on_which_tree() {
     };
     let told = [
         shown("system", json!({})),
-        shown("system", json!({"exitCode": null, "stale": true, "isolated": {"notCovered": 0}})),
+        shown(
+            "system",
+            json!({"exitCode": null, "stale": true, "isolated": {"notCovered": 0}}),
+        ),
         shown("codex", json!({})),
     ];
     insta::assert_snapshot!(told.join("\n"), @"");
