@@ -30,6 +30,7 @@ use crate::update::WantedText;
 use crate::visited_places::VisitedPlaces;
 use crate::waiting_news::WaitingNews;
 use crate::widgets::ListState;
+use crate::work_rows::WorkRows;
 
 /// How long a notice stands in the hint bar, ms: long enough to read a sentence twice.
 pub(crate) const NOTICE_MS: i64 = 8_000;
@@ -96,6 +97,8 @@ pub struct Deck {
     pub(crate) agents: ListState,
     pub(crate) timeline: TimelineState,
     pub(crate) inbox: InboxRows,
+    /// The rows of Tasks and Handoffs.
+    pub(crate) work: WorkRows,
     pub(crate) tasks: TaskList,
     pub(crate) handoffs: TrackedList<u64>,
     pub(crate) overlays: Vec<Overlay>,
@@ -144,6 +147,7 @@ impl Deck {
             agents: ListState::default(),
             timeline: TimelineState::new(settings.newest_first),
             inbox: InboxRows::default(),
+            work: WorkRows::default(),
             tasks: TaskList::default(),
             handoffs: TrackedList::default(),
             overlays: Vec::new(),
@@ -226,7 +230,9 @@ impl Deck {
             next = next.min(beat);
         }
         let due = self.news.due_ms();
-        for until in going.chain(self.inbox.next_gone_ms()).chain(due) {
+        let gone = self.inbox.next_gone_ms().into_iter();
+        let gone = gone.chain(self.work.next_gone_ms());
+        for until in going.chain(gone).chain(due) {
             // On the beat as well, and not before its time.
             let late = (beat - until.saturating_sub(now)).rem_euclid(1_000);
             next = next.min(until.saturating_sub(now).saturating_add(late).max(1));

@@ -57,6 +57,7 @@ mod visited_places;
 mod waiting_news;
 mod widgets;
 mod window_title;
+mod work_rows;
 
 pub use action::Action;
 pub use deck::{Deck, Settings};

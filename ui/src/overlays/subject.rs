@@ -41,11 +41,11 @@ impl Subject {
                 });
             }
             Pane::Timeline => deck.timeline.selected(&view.timeline)?.seq,
-            Pane::Tasks => match deck.tasks.selected(&view.tasks)? {
+            Pane::Tasks => match deck.tasks.selected(&deck.work.tasks)? {
                 TaskItem::Row(row) => row.seq,
                 TaskItem::Fold(_) => return None,
             },
-            Pane::Handoffs => view.handoffs.get(deck.handoffs.list.selected)?.seq,
+            Pane::Handoffs => deck.work.handoffs.get(deck.handoffs.list.selected)?.seq,
         };
         Some(Self::Entry(deck.place(seq)))
     }

@@ -210,7 +210,7 @@ pub(super) fn selected_agent(deck: &Deck) -> Option<Agent> {
 
 /// The folded column of tasks that the cursor stands on.
 pub(super) fn selected_fold(deck: &Deck) -> Option<TaskColumn> {
-    match deck.tasks.selected(&deck.view.tasks)? {
+    match deck.tasks.selected(&deck.work.tasks)? {
         TaskItem::Fold(column) if deck.focus == Pane::Tasks => Some(column),
         _ => None,
     }

@@ -348,6 +348,7 @@ fn take_view(deck: &mut Deck, view: DeckView) {
         deck.visited.clear();
         deck.search.clear();
         deck.asked_words.clear();
+        deck.work.clear();
         deck.tasks = TaskList::default();
         deck.handoffs = TrackedList::default();
     }
@@ -357,21 +358,28 @@ fn take_view(deck: &mut Deck, view: DeckView) {
     let is_looked_at = deck.focus == Pane::Inbox;
     deck.inbox.update(&view.inbox, view.now_ms, is_looked_at);
     deck.news.update(view);
-    deck.tasks.arrange(&view.tasks, deck.focus == Pane::Tasks);
-    let handoffs = &view.handoffs;
-    let is_looked_at = deck.focus == Pane::Handoffs;
-    deck.handoffs
-        .arrange(|seq| handoffs.place_of(seq), is_looked_at);
+    deck.work.take(view, &deck.tasks, deck.handoffs.list);
+    arrange_work(deck);
     if let Some(missing) = missing {
         deck.say(Level::Info, missing);
     }
 }
 
+/// Rows have come, gone or moved: the cursors stay on theirs.
+fn arrange_work(deck: &mut Deck) {
+    let is_looked_at = deck.focus == Pane::Tasks;
+    deck.tasks.arrange(&deck.work.tasks, is_looked_at);
+    let handoffs = &deck.work.handoffs;
+    let is_looked_at = deck.focus == Pane::Handoffs;
+    deck.handoffs
+        .arrange(|seq| handoffs.place_of(seq), is_looked_at);
+}
+
 /// What stands under the cursor and on top, for the next view.
 fn remember(deck: &mut Deck) {
     deck.timeline.remember(&deck.view.timeline);
-    deck.tasks.remember(&deck.view.tasks);
-    let handoff = deck.view.handoffs.get(deck.handoffs.list.selected);
+    deck.tasks.remember(&deck.work.tasks);
+    let handoff = deck.work.handoffs.get(deck.handoffs.list.selected);
     deck.handoffs.remember(handoff.map(|row| row.seq));
 }
 
@@ -390,13 +398,16 @@ fn settle(deck: &mut Deck) -> Option<Effect> {
         .take()
         .and_then(|receipt| receipt.followed(deck));
     deck.inbox.expire(now);
+    if deck.work.expire(now) {
+        arrange_work(deck);
+    }
     let screen = Rect::new(0, 0, deck.size.0, deck.size.1);
     let layout = Layout::of(deck, screen);
     let shown: Vec<_> = layout.panes.iter().map(|(pane, _)| *pane).collect();
     let board = layout
         .pane(Pane::Tasks)
         .filter(|_| panes::is_board(deck, &layout));
-    deck.tasks.show_as(&deck.view.tasks, board.is_some());
+    deck.tasks.show_as(&deck.work.tasks, board.is_some());
     if let Some(area) = board {
         panes::settle_board(deck, area);
     } else {

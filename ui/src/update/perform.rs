@@ -113,7 +113,7 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Zoom => deck.is_zoomed = !deck.is_zoomed,
         Action::NextColumn | Action::PrevColumn => {
             let forward = action == Action::NextColumn;
-            deck.tasks.step_column(&deck.view.tasks, forward);
+            deck.tasks.step_column(&deck.work.tasks, forward);
         }
         Action::Copy | Action::CopyId | Action::Edit => {
             let subject = Subject::selected(deck);
