@@ -58,11 +58,7 @@ impl Elsewhere {
     }
 
     /// Searches a place. Dropped, it begins nothing; one that has begun ends by itself.
-    pub(super) async fn search(
-        self,
-        asked: SearchAsked,
-        answers: mpsc::Sender<Msg>,
-    ) {
+    pub(super) async fn search(self, asked: SearchAsked, answers: mpsc::Sender<Msg>) {
         let SearchAsked {
             place,
             words,
@@ -118,6 +114,7 @@ impl Elsewhere {
             place,
             row: Box::new(present::row(&nothing, &entry, false)),
             detail: present::detail(&nothing, &entry),
+            refs: Vec::new(),
             text: entry.content,
             raw,
         })

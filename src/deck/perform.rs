@@ -16,7 +16,7 @@ use super::found::found;
 use super::model::{Model, entry, session_name};
 use super::present;
 use super::signing::DeckSignature;
-use super::thread::read_thread;
+use super::thread::{named, read_thread};
 use super::timeline::Timeline;
 use crate::client::{Client, ClientError, Connection};
 use crate::core::agent::Agent;
@@ -295,6 +295,7 @@ async fn open(operator: &Client, model: &Model, place: EntryPlace) -> Option<Msg
                 place,
                 row: Box::new(present::row(model, &entry, false)),
                 detail: present::detail(model, &entry),
+                refs: named(operator, model, &entry).await,
                 text: entry.content,
                 raw,
             })

@@ -22,6 +22,9 @@ const ENTRIES_MAX: usize = 200;
 /// Entries whose own answers are looked for.
 const ASKED_MAX: usize = 50;
 
+/// Entries that one names which are read with it: each is a question to the daemon.
+const NAMED_MAX: usize = 20;
+
 /// Artifacts that are shown as made meanwhile.
 const ARTIFACTS_MAX: u32 = 20;
 
@@ -143,6 +146,33 @@ pub(super) fn belongs_to(entry: &Entry) -> Vec<&EntryId> {
         _ => None,
     };
     named.into_iter().chain(entry.handles()).collect()
+}
+
+/// The entries that one names, with how it names them. What cannot be read is left out: its id stands
+/// among the details.
+pub(super) async fn named(client: &Client, model: &Model, entry: &Entry) -> Vec<ui::EntryRef> {
+    let mut found: Vec<ui::EntryRef> = Vec::new();
+    let first = match &entry.kind {
+        EntryKind::Message(_) => "answers",
+        EntryKind::FinalityDecision(_) => "decides on",
+        EntryKind::Note { .. } => "withdraws",
+        _ => "handles",
+    };
+    let ids = belongs_to(entry);
+    let direct = ids.len() - entry.handles().len();
+    for (at, id) in ids.into_iter().enumerate().take(NAMED_MAX) {
+        let label = if at < direct { first } else { "handles" };
+        let Some(entry) = show(client, id.to_string(), None).await else {
+            continue;
+        };
+        let row = row(model, &entry, false);
+        // An answer handles what it answers, mostly: it is one entry.
+        if row.seq > 0 && found.iter().all(|known| known.row.seq != row.seq) {
+            let label = label.to_owned();
+            found.push(ui::EntryRef { label, row });
+        }
+    }
+    found
 }
 
 /// The handoff, or the first message, that an entry belongs to.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::model::{EntryPlace, Field, TimelineRow};
+use crate::model::{EntryPlace, EntryRef, Field, TimelineRow};
 
 /// How many are kept. A person looks at a handful; the daemon has them all.
 const ENTRIES_MAX: usize = 32;
@@ -17,6 +17,7 @@ pub(crate) struct Fetched {
     pub(crate) row: TimelineRow,
     pub(crate) text: String,
     pub(crate) detail: Vec<Field>,
+    pub(crate) refs: Vec<EntryRef>,
     pub(crate) raw: String,
     /// Something happened to the entry since: it is shown until it is read again.
     pub(crate) is_stale: bool,
@@ -93,6 +94,7 @@ mod tests {
             row: TimelineRow::new(line, 0, Agent::Codex, None, "note", ""),
             text: "x".repeat(bytes / 2),
             detail: Vec::new(),
+            refs: Vec::new(),
             raw: "x".repeat(bytes / 2),
             is_stale: false,
         }

@@ -3,8 +3,8 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::model::{
-    Agent, CapsuleRows, CapsuleView, DeckView, EntryPlace, Field, FindingView, FoundEntries,
-    FoundSnippet, Level, RecoveryView, RulesView, ThreadView, TimelineRow, WorkView,
+    Agent, CapsuleRows, CapsuleView, DeckView, EntryPlace, EntryRef, Field, FindingView,
+    FoundEntries, FoundSnippet, Level, RecoveryView, RulesView, ThreadView, TimelineRow, WorkView,
 };
 use crate::own_files::OwnFiles;
 
@@ -34,6 +34,8 @@ pub enum Msg {
         text: String,
         /// Its details, whole.
         detail: Vec<Field>,
+        /// The entries that it names, as many as a person follows.
+        refs: Vec<EntryRef>,
         /// The entry as JSON.
         raw: String,
     },

@@ -652,6 +652,7 @@ fn an_opened_entry_is_asked_for_once_and_shown_exactly() {
                 name: "What Codex received".into(),
                 text: "[ctxrelay]".into(),
             }],
+            refs: Vec::new(),
             raw: "{\"seq\": 1201}".into(),
         },
     );
@@ -688,6 +689,7 @@ fn entry_text(line: u64, text: &str) -> Msg {
         row: Box::new(handoff_row(line)),
         text: text.into(),
         detail: vec![],
+        refs: Vec::new(),
         raw: String::new(),
     }
 }
@@ -1151,6 +1153,7 @@ fn a_text_goes_to_the_editor_whole_and_a_draft_comes_back() {
         place,
         text: "all of it".to_owned(),
         detail: Vec::new(),
+        refs: Vec::new(),
         raw: String::new(),
     };
     let open = Effect::OpenEditor {

@@ -177,6 +177,7 @@ fn answer(asked: &Effect, text: &str, world: &mut DeckView) -> Option<Msg> {
                 name: text.to_owned(),
                 text: text.to_owned(),
             }],
+            refs: Vec::new(),
             raw: format!("{{\"content\": {text:?}}}"),
         },
         Effect::OpenThread { place } => Msg::Thread(Box::new(thread(place, text, world))),

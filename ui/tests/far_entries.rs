@@ -39,6 +39,7 @@ fn told(place: &EntryPlace, text: &str) -> Msg {
         row: Box::new(TimelineRow { id, outcome, ..row }),
         text: text.to_owned(),
         detail: Vec::new(),
+        refs: Vec::new(),
         raw: String::new(),
     }
 }
@@ -251,4 +252,70 @@ fn a_handoff_has_one_age_also_where_it_is_read() {
         3,
         "Tasks, header or Handoffs, and here: {screen}"
     );
+}
+
+#[test]
+fn what_an_entry_names_is_a_row_that_enter_follows_and_one_comes_back() {
+    for size in [SMALL, (120, 40)] {
+        let (view, line) = old_tasks();
+        let mut deck = deck_at(view, size);
+        keys(&mut deck, "4");
+        let place = EntryPlace {
+            session: deck.view().session_id.clone(),
+            line,
+        };
+        keys(&mut deck, "<enter>");
+        let named = |label: &str, seq| ctxrelay_ui::model::EntryRef {
+            label: label.to_owned(),
+            row: TimelineRow::new(
+                seq,
+                NOW_MS,
+                Agent::Codex,
+                None,
+                "handoff",
+                format!("ask {seq}"),
+            ),
+        };
+        let Msg::EntryText {
+            row,
+            text,
+            detail,
+            raw,
+            ..
+        } = told(&place, "all of it")
+        else {
+            unreachable!()
+        };
+        let refs = vec![named("answers", 17), named("handles", 18)];
+        update(
+            &mut deck,
+            Msg::EntryText {
+                place,
+                row,
+                text,
+                detail,
+                refs,
+                raw,
+            },
+        );
+        let screen = shown(&deck);
+        assert!(
+            screen.contains("answers") && screen.contains("ask 17"),
+            "{screen}"
+        );
+        let followed = opened(&keys(&mut deck, "<tab><tab><enter>"));
+        assert_eq!(followed.line, 18);
+        assert!(shown(&deck).contains("Entry 18"), "{}", shown(&deck));
+        keys(&mut deck, "<ctrl-o>");
+        let screen = shown(&deck);
+        assert!(
+            screen.contains("ask 17") && screen.contains("all of it"),
+            "{screen}"
+        );
+        keys(&mut deck, "<tab><enter>");
+        assert!(
+            !shown(&deck).contains("go there"),
+            "past the last one enter closes"
+        );
+    }
 }

@@ -22,6 +22,7 @@ fn only_its_beginning_is_laid_out_and_nothing_of_it_is_lost() {
         row: Box::new(row),
         text: text.clone(),
         detail: Vec::new(),
+        refs: Vec::new(),
         raw: format!("{{\"content\": {text:?}}}"),
     };
     update(&mut deck, told);

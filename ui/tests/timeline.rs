@@ -651,7 +651,9 @@ fn all_hits_are_reached_however_many_there_are() {
             _ => None,
         });
         let (number, after) = asked?;
-        let from: u64 = after.as_ref().map_or(0, |after| after.parse().expect("a cursor"));
+        let from: u64 = after
+            .as_ref()
+            .map_or(0, |after| after.parse().expect("a cursor"));
         let to = (from + 100).min(ALL);
         let row = |n: u64| ctxrelay_ui::model::FoundRow {
             seq: 10_000 - n,
@@ -676,11 +678,21 @@ fn all_hits_are_reached_however_many_there_are() {
         }
     }
     let screen = shown(&deck);
-    assert!(screen.contains("352 of 352 in the whole record"), "{screen}");
+    assert!(
+        screen.contains("352 of 352 in the whole record"),
+        "{screen}"
+    );
     assert_eq!(pages, 4);
-    assert_eq!(wish(&keys(&mut deck, "<enter>")).go, TimelineGo::Entry(10_000 - 351));
+    assert_eq!(
+        wish(&keys(&mut deck, "<enter>")).go,
+        TimelineGo::Entry(10_000 - 351)
+    );
     keys(&mut deck, "n");
-    assert!(shown(&deck).contains("this is the last hit"), "{}", shown(&deck));
+    assert!(
+        shown(&deck).contains("this is the last hit"),
+        "{}",
+        shown(&deck)
+    );
     // A page of a search that is no more is no page of this one.
     let asked = keys(&mut deck, "/cookies");
     let mut late = found_entries();

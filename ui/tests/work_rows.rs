@@ -21,7 +21,8 @@ fn shown(deck: &Deck) -> String {
 fn selected(deck: &Deck) -> String {
     let screen = shown(deck);
     let line = screen.lines().find(|line| line.contains('\u{25b8}'));
-    line.unwrap_or_else(|| panic!("no cursor: {screen}")).to_owned()
+    line.unwrap_or_else(|| panic!("no cursor: {screen}"))
+        .to_owned()
 }
 
 /// The first open task is answered.
@@ -42,7 +43,10 @@ fn only_open() -> DeckView {
     let mut view = handed_over();
     for column in [TaskColumn::Active, TaskColumn::Blocked, TaskColumn::Stale] {
         let index = column.index();
-        let seqs: Vec<u64> = view.tasks.columns[index].iter().map(|row| row.seq).collect();
+        let seqs: Vec<u64> = view.tasks.columns[index]
+            .iter()
+            .map(|row| row.seq)
+            .collect();
         view.tasks.columns[index] = Default::default();
         for seq in seqs {
             view.handoffs.remove(seq);
@@ -55,7 +59,12 @@ fn only_open() -> DeckView {
 fn a_row_that_goes_stays_dimmed_under_the_cursor_for_a_moment() {
     let before = only_open();
     let count = before.tasks.count(TaskColumn::Open);
-    for (pane, size) in [("4", (80, 24)), ("5", (80, 24)), ("4z", (120, 40)), ("4", (200, 50))] {
+    for (pane, size) in [
+        ("4", (80, 24)),
+        ("5", (80, 24)),
+        ("4z", (120, 40)),
+        ("4", (200, 50)),
+    ] {
         let mut deck = deck(&before, size);
         keys(&mut deck, pane);
         let (mut view, row) = answered(&before);
@@ -63,23 +72,40 @@ fn a_row_that_goes_stays_dimmed_under_the_cursor_for_a_moment() {
         assert!(shown(&deck).contains(&id), "{}", shown(&deck));
         update(&mut deck, Msg::View(Box::new(view.clone())));
         let line = selected(&deck);
-        assert!(line.contains(&id) && line.contains("done"), "{pane} {size:?}: {line}");
+        assert!(
+            line.contains(&id) && line.contains("done"),
+            "{pane} {size:?}: {line}"
+        );
         let open = format!("open {}", count - 1);
         let handoffs = format!("{} open", count - 1);
         let screen = shown(&deck);
-        assert!(screen.contains(&open) || screen.contains(&handoffs), "counts are true: {screen}");
+        assert!(
+            screen.contains(&open) || screen.contains(&handoffs),
+            "counts are true: {screen}"
+        );
         // `enter` opens what stands there, and not what would have slid under the cursor.
         let opened = keys(&mut deck, "<enter>");
         let is_it = |effect: &Effect| matches!(effect, Effect::OpenEntry { place } if place.line == row.seq);
-        assert!(opened.iter().any(is_it) || size.0 >= 120, "{pane} {size:?}: {opened:?}");
+        assert!(
+            opened.iter().any(is_it) || size.0 >= 120,
+            "{pane} {size:?}: {opened:?}"
+        );
         keys(&mut deck, "<esc>");
         let next = deck.next_redraw_ms().expect("a moment");
         assert!(next <= 4_000, "{next}");
         view.now_ms = NOW_MS + 3_000;
         update(&mut deck, Msg::View(Box::new(view)));
-        assert!(selected(&deck).contains(&id), "another view does not end it: {}", shown(&deck));
+        assert!(
+            selected(&deck).contains(&id),
+            "another view does not end it: {}",
+            shown(&deck)
+        );
         update(&mut deck, Msg::Tick(NOW_MS + 4_000));
-        assert!(!selected(&deck).contains(&id), "{pane} {size:?}: {}", shown(&deck));
+        assert!(
+            !selected(&deck).contains(&id),
+            "{pane} {size:?}: {}",
+            shown(&deck)
+        );
     }
 }
 
@@ -98,5 +124,9 @@ fn a_row_above_the_cursor_that_goes_moves_nothing() {
     update(&mut deck, Msg::View(Box::new(view)));
     assert_eq!(line(&deck), stood);
     update(&mut deck, Msg::Tick(NOW_MS + 4_000));
-    assert_eq!(selected(&deck), stood.1, "the cursor is on its row after it too");
+    assert_eq!(
+        selected(&deck),
+        stood.1,
+        "the cursor is on its row after it too"
+    );
 }

@@ -55,8 +55,8 @@ pub use recovery::{AgentRecovery, RecoveryPart, RecoveryRow, RecoveryView};
 pub use task::{HandoffRow, HandoffStage, TaskColumn, Tasks};
 pub use thread::ThreadView;
 pub use timeline::{
-    BadLines, EntryPlace, Field, FoldedRows, OutcomeState, RowOutcome, SentMessage, TimelineRow,
-    Verdict,
+    BadLines, EntryPlace, EntryRef, Field, FoldedRows, OutcomeState, RowOutcome, SentMessage,
+    TimelineRow, Verdict,
 };
 pub use timeline_window::{TimelineGo, TimelineMark, TimelineWindow, TimelineWish};
 pub use trust::{TrustCard, WaitingKey};

@@ -138,6 +138,15 @@ pub struct Field {
     pub text: String,
 }
 
+/// An entry that another one names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryRef {
+    /// How it is named: `answers`, `handles`, `decides on`.
+    pub label: String,
+    /// It, in the same record.
+    pub row: TimelineRow,
+}
+
 /// One row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimelineRow {

@@ -7,9 +7,10 @@ use super::key_footer::KeyFooter;
 use super::search_sheet::session_label;
 use super::sheet::SheetText;
 use super::subject::Subject;
+use super::thread_sheet::row_line;
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{EntryPlace, FoldedRows, HandoffRow, TimelineRow};
+use crate::model::{EntryPlace, EntryRef, FoldedRows, HandoffRow, TimelineRow};
 use crate::panes::{handoff_age, outcome_line};
 use crate::sanitize;
 use crate::text;
@@ -26,6 +27,8 @@ pub(crate) struct EntrySheet {
     pub(crate) scroll: usize,
     /// Shown as JSON.
     pub(crate) is_raw: bool,
+    /// Which of the entries that it names has the cursor.
+    pub(crate) at: Option<usize>,
 }
 
 impl EntrySheet {
@@ -34,6 +37,7 @@ impl EntrySheet {
             place,
             scroll: 0,
             is_raw: false,
+            at: None,
         }
     }
 
@@ -64,6 +68,58 @@ impl EntrySheet {
                 Some(&row.text)
             }
         }
+    }
+
+    /// The cursor goes to the next entry that it names, and from the last one away.
+    pub(crate) fn next_ref(&mut self, deck: &Deck) {
+        let count = self.refs(deck).len();
+        let next = self.at.map_or(0, |at| at + 1);
+        self.at = (next < count && !self.is_raw).then_some(next);
+        // They stand at its top.
+        self.scroll = 0;
+    }
+
+    /// Where the entry under the cursor stands.
+    pub(crate) fn selected_ref(&self, deck: &Deck) -> Option<EntryPlace> {
+        let named = self.refs(deck).get(self.at?)?;
+        Some(EntryPlace {
+            session: self.place.session.clone(),
+            line: named.row.seq,
+        })
+    }
+
+    /// Whether it names none.
+    pub(crate) fn refs_are_none(&self, deck: &Deck) -> bool {
+        self.refs(deck).is_empty()
+    }
+
+    fn refs<'d>(&self, deck: &'d Deck) -> &'d [EntryRef] {
+        let fetched = deck.fetched.get(&self.place);
+        fetched.map_or(&[], |fetched| &fetched.refs)
+    }
+
+    /// The entries that it names, a row each.
+    fn write_refs(&self, document: &mut Document<'_>) {
+        let deck = document.deck;
+        let refs = self.refs(deck);
+        let label = refs.iter().map(|named| text::width(&named.label)).max();
+        let number = refs.iter().map(|named| text::grouped(named.row.seq).len());
+        let (Some(label), Some(number)) = (label, number.max()) else {
+            return;
+        };
+        let room = document.columns.saturating_sub(label + 1);
+        for (at, named) in refs.iter().enumerate() {
+            let is_selected = self.at == Some(at);
+            let mut line = row_line(deck, &named.row, number, room, is_selected);
+            let word = text::pad(&sanitize::line(&named.label), label + 1);
+            let style = deck.theme.style(ThemeRole::TextMuted);
+            line.spans.insert(0, Span::styled(word, style));
+            document.line(match is_selected {
+                true => line.patch_style(deck.theme.style(ThemeRole::SelectionFocus)),
+                false => line,
+            });
+        }
+        document.gap();
     }
 
     /// Its id, where it is known.
@@ -104,6 +160,12 @@ impl EntrySheet {
             (Action::Copy, "copy"),
             (Action::Back, "close"),
         ];
+        if !self.refs(deck).is_empty() && !self.is_raw {
+            keys.insert(0, (Action::NextField, "entry that it names"));
+        }
+        if self.at.is_some() {
+            keys.insert(0, (Action::Open, "go there"));
+        }
         if !Subject::Entry(self.place.clone()).has_neighbours(deck) {
             keys.retain(|(action, _)| !matches!(action, Action::NextEntry | Action::PrevEntry));
         }
@@ -144,6 +206,7 @@ impl EntrySheet {
             }
             document.gap();
         }
+        self.write_refs(document);
         match (fetched, row) {
             (Some(fetched), _) => {
                 let (text, rest) = beginning(fetched.words());

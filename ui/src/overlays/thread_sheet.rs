@@ -135,7 +135,7 @@ impl ThreadSheet {
 }
 
 /// `▸ 1 190  14:01:49  ◆→◇ handoff   review refresh.rs                    started a turn`.
-fn row_line(
+pub(super) fn row_line(
     deck: &Deck,
     row: &TimelineRow,
     number: usize,

@@ -61,7 +61,11 @@ fn card(deck: &Deck, row: &HandoffRow, columns: usize) -> Vec<Line<'static>> {
         Span::raw(" "),
     ];
     head.extend(direction(deck, &row.from, Some(&row.to)));
-    let age = if is_gone { gone(deck, row) } else { age(deck, row) };
+    let age = if is_gone {
+        gone(deck, row)
+    } else {
+        age(deck, row)
+    };
     let mut lines = vec![spread(Line::from(head), age, columns)];
     let ask = sanitize::line(&row.ask);
     let words = text::wrap_to(&ask, columns, WORDS).into_iter();

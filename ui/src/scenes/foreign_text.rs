@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::model::{
     AgentCard, AgentRecovery, AskedCard, AskedChoice, Banner, CapsuleLine, CapsulePart,
-    CapsuleRows, CapsuleView, ChangedChecksRow, DeckView, Field, FindingRow, FindingView,
+    CapsuleRows, CapsuleView, ChangedChecksRow, DeckView, EntryRef, Field, FindingRow, FindingView,
     FirstStep, FoundEntries, FoundRow, FoundSnippet, FoundTask, GateRow, HandoffRow, HeaderDaemon,
     InboxCard, PacketView, Party, PolicyView, RecoveryPart, RecoveryRow, RecoveryView, RowOutcome,
     RulesView, RunningCommand, StepAct, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine,
@@ -99,6 +99,7 @@ fills!(FoundEntries { rows, fault; ; number, words, total, total_is_at_least, cu
 fills!(FoundRow { kind, task, session, from, to, snippet; ; seq, at_ms, marks });
 fills!(FoundTask { title; id; standing, is_foreign });
 fills!(Field { name, text; ; });
+fills!(EntryRef { label, row; ; });
 fills!(FindingRow {
     place, title, author, review, url, reason;
     id;
@@ -313,12 +314,14 @@ impl ForeignText for Msg {
                 row,
                 text: words,
                 detail,
+                refs,
                 raw,
             } => {
                 place.session.push_str(text);
                 row.fill(text);
                 words.fill(text);
                 detail.fill(text);
+                refs.fill(text);
                 raw.fill(text);
             }
             Self::Thread(thread) => thread.fill(text),

@@ -411,6 +411,7 @@ pub(super) fn opened_handoff() -> Msg {
         row: Box::new(row),
         raw: "{\n  \"type\": \"handoff\",\n  \"seq\": 1201\n}".to_owned(),
         detail: details(),
+        refs: Vec::new(),
         text,
     }
 }

@@ -85,6 +85,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             row,
             text,
             detail,
+            refs,
             raw,
         } => {
             deck.detail.came(&place);
@@ -92,6 +93,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
                 row: *row,
                 text,
                 detail,
+                refs,
                 raw,
                 is_stale: false,
             };

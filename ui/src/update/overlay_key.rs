@@ -44,6 +44,9 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Search(_))) => {
             choose_chips(deck);
         }
+        Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Entry(_))) => {
+            next_ref(deck);
+        }
         Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Capsule(_))) => {
             choose_along(deck);
         }
@@ -154,6 +157,18 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         _ => {}
     }
     Vec::new()
+}
+
+/// The cursor goes to the next entry that the one in front names.
+fn next_ref(deck: &mut Deck) {
+    let Some(Overlay::Entry(mut sheet)) = deck.overlays.pop() else {
+        return;
+    };
+    sheet.next_ref(deck);
+    if sheet.refs_are_none(deck) {
+        deck.say(Level::Info, "it names no other entry of this record");
+    }
+    deck.overlays.push(Overlay::Entry(sheet));
 }
 
 /// Closes the overlay in front, or takes a card one step back.
