@@ -23,7 +23,7 @@ pub fn now_ms() -> i64 {
 
 /// When it was, in words, as the command line puts it.
 pub(super) fn utc(ms: i64) -> String {
-    let at = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
+    let at = Timestamp::from_millisecond(ms).unwrap_or_default();
     at.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
