@@ -27,7 +27,7 @@ use crate::adapters::git::TreeReading;
 use crate::adapters::program_start::{start, stop_group};
 use crate::client::Client;
 use crate::core::agent::Agent;
-use crate::deck::clock::utc_offset_s;
+use crate::deck::clock::{local_time, now_ms};
 use crate::deck::deck_options::{DeckAbout, DeckOptions, WaitingTrust, project_name};
 use crate::deck::display::{Display, DisplayHost, DisplayTeller};
 use crate::deck::elsewhere::Elsewhere;
@@ -114,7 +114,7 @@ pub(super) fn about(setting: &ProjectContext, demo: bool) -> DeckAbout {
         root: setting.dirs.root.to_string_lossy().into_owned(),
         runtime_session: setting.runtime_session.to_string(),
         demo,
-        utc_offset_s: utc_offset_s(),
+        local: local_time(now_ms()),
     }
 }
 
@@ -174,14 +174,15 @@ pub(super) fn options(
 fn elsewhere(setting: &ProjectContext) -> Elsewhere {
     let (searched, read) = (setting.clone(), setting.clone());
     Elsewhere::new(
-        Arc::new(move |place, words, limit| {
+        Arc::new(move |place, words, limit, after| {
             let place = match place {
                 SearchScope::Record => SearchPlace::Record,
                 SearchScope::Capsules => SearchPlace::Capsules,
                 SearchScope::Archives => SearchPlace::Archives,
                 SearchScope::All => SearchPlace::All,
             };
-            search::for_deck(&searched, words, place, limit).map_err(|failure| failure.message)
+            let found = search::for_deck(&searched, words, place, limit, after.as_deref());
+            found.map_err(|failure| failure.message)
         }),
         Arc::new(move |session, line| {
             let reading = disk::reading(&read, session.as_str());

@@ -217,6 +217,7 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
         let command = Command::LedgerShow {
             entry: row.id.to_string(),
             full: false,
+            placed: false,
         };
         let entry = match live.ask(command).await? {
             Reply::Entry(entry) => entry,
@@ -247,6 +248,7 @@ fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> 
         let command = Command::QueueChange(QueueChangeParams {
             id: row.id.clone(),
             change,
+            placed: false,
         });
         match operator::ask(context, command, &what, word).await? {
             Reply::Done => {

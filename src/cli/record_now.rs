@@ -98,6 +98,7 @@ impl RecordNow {
         let show = Command::LedgerShow {
             entry: seq.to_string(),
             full: false,
+            placed: false,
         };
         let answer = runtime.block_on(async { timeout(LINE_WAIT, live.ask(show)).await });
         let line = match answer {

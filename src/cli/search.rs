@@ -89,8 +89,9 @@ pub(super) fn for_deck(
     words: String,
     place: SearchPlace,
     limit: u32,
+    after: Option<&str>,
 ) -> Result<FoundPage, Failure> {
-    Everywhere::new(setting, &|_| (), words)?.standing_page(place.kinds(), limit, None)
+    Everywhere::new(setting, &|_| (), words)?.standing_page(place.kinds(), limit, after)
 }
 
 fn text(page: &FoundPage) -> ReportText {

@@ -106,6 +106,7 @@ async fn text_of(client: &Client, id: &EntryId) -> Option<String> {
     let show = Command::LedgerShow {
         entry: id.to_string(),
         full: true,
+        placed: false,
     };
     match client.call(show).await {
         Ok(Reply::Entry(value)) => entry(value, None).map(|entry| entry.content),

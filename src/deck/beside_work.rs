@@ -9,7 +9,8 @@ use tokio::task::{AbortHandle, JoinHandle, spawn_blocking};
 
 use super::capsules::CapsuleWork;
 use super::deck_options::{DeckOptions, ReadRecovery};
-use super::perform::search;
+use super::perform::{SearchAsked, search};
+use super::queue_changes::{QueueChanges, change_queue};
 
 /// Each of these goes on once at a time; what comes of it comes as an answer.
 #[derive(Debug, Default)]
@@ -17,6 +18,7 @@ pub(super) struct BesideWork {
     searching: Option<AbortHandle>,
     recovering: Option<JoinHandle<()>>,
     importing: Option<JoinHandle<()>>,
+    changing: Option<JoinHandle<()>>,
     capsules: CapsuleWork,
 }
 
@@ -42,8 +44,16 @@ impl BesideWork {
             words,
             chips,
             number,
+            after,
         } = effect
         {
+            let asked = SearchAsked {
+                place,
+                words,
+                chips,
+                number,
+                after,
+            };
             // Each key press asks anew: the answer to the one before is not waited for.
             if let Some(before) = self.searching.take() {
                 before.abort();
@@ -52,16 +62,31 @@ impl BesideWork {
             let task = match place {
                 SearchScope::Record => {
                     let operator = options.operator.clone();
-                    tokio::spawn(search(operator, words, chips, number, answers))
+                    tokio::spawn(search(operator, asked, answers))
                 }
-                place => {
+                _ => {
                     let elsewhere = options.elsewhere.clone();
-                    tokio::spawn(elsewhere.search(place, words, number, answers))
+                    tokio::spawn(elsewhere.search(asked, answers))
                 }
             };
             self.searching = Some(task.abort_handle());
             return Begun::Silently;
         }
+        let effect = match QueueChanges::of(effect) {
+            Ok(changes) if is_over(&self.changing) => {
+                let many = changes.are_many();
+                let (operator, answers) = (options.operator.clone(), answers.clone());
+                self.changing = Some(tokio::spawn(change_queue(operator, changes, answers)));
+                return match many {
+                    true => Begun::Saying("they are being recorded, one after the other"),
+                    false => Begun::Silently,
+                };
+            }
+            Ok(_) => {
+                return Begun::Saying("those before are still being recorded: nothing was done");
+            }
+            Err(other) => other,
+        };
         let (access, operator) = (&options.capsules, &options.operator);
         match access.perform(effect, &mut self.capsules, operator, answers) {
             None => Begun::Silently,

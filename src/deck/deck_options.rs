@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use ctxrelay_ui::model::RecoveryView;
+use ctxrelay_ui::model::{LocalTime, RecoveryView};
 
 use super::capsules::CapsuleAccess;
 use futures::future::BoxFuture;
@@ -50,8 +50,8 @@ pub struct DeckAbout {
     pub runtime_session: String,
     /// The agents are scripted.
     pub demo: bool,
-    /// Seconds to add to UTC for local time.
-    pub utc_offset_s: i32,
+    /// What the clocks on the wall show.
+    pub local: LocalTime,
 }
 
 /// The work tree of now, and what of it differs from one that was approved.

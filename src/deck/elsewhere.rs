@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 
 use super::found::{listed, nothing_found};
 use super::model::{Model, entry};
-use super::perform::{FOUND_MAX, SEARCH_AGAIN};
+use super::perform::{FOUND_MAX, SEARCH_AGAIN, SearchAsked};
 use super::present;
 use crate::core::id::SessionId;
 use crate::wire::search::FoundPage;
@@ -24,9 +24,10 @@ const TYPED: Duration = Duration::from_millis(200);
 /// A search that is made again waits for so many times as long as the last one took.
 const RESTS: u32 = 4;
 
-/// Up to so many hits for words in a place; slow.
-pub type SearchElsewhere =
-    Arc<dyn Fn(SearchScope, String, u32) -> Result<FoundPage, String> + Send + Sync>;
+/// Up to so many hits for words in a place, after those of the page before; slow.
+pub type SearchElsewhere = Arc<
+    dyn Fn(SearchScope, String, u32, Option<String>) -> Result<FoundPage, String> + Send + Sync,
+>;
 
 /// Reads one entry, by its line; slow where the session is long.
 pub type ReadSealed = Arc<dyn Fn(&SessionId, u64) -> Result<Value, String> + Send + Sync>;
@@ -57,33 +58,36 @@ impl Elsewhere {
     }
 
     /// Searches a place. Dropped, it begins nothing; one that has begun ends by itself.
-    pub(super) async fn search(
-        self,
-        place: SearchScope,
-        words: String,
-        number: u64,
-        answers: mpsc::Sender<Msg>,
-    ) {
+    pub(super) async fn search(self, asked: SearchAsked, answers: mpsc::Sender<Msg>) {
+        let SearchAsked {
+            place,
+            words,
+            number,
+            after,
+            ..
+        } = asked;
         sleep(TYPED).await;
         let mut left = u64::MAX;
         loop {
             let busy = Arc::clone(&self.busy).lock_owned().await;
             let begun = Instant::now();
             let (search, asked) = (Arc::clone(&self.search), words.clone());
+            let from = after.clone();
             let found = spawn_blocking(move || {
-                let found = search(place, asked, FOUND_MAX);
+                let found = search(place, asked, FOUND_MAX, from);
                 drop(busy);
                 found
             });
-            let found: FoundEntries = match found.await {
+            let mut found: FoundEntries = match found.await {
                 Ok(Ok(page)) => listed(number, words.clone(), page),
                 Ok(Err(why)) => nothing_found(number, words.clone(), why),
                 Err(_) => nothing_found(number, words.clone(), "it cannot be searched".to_owned()),
             };
+            found.goes_on = after.is_some();
             let behind = found.behind;
             let told = answers.send(Msg::Found(Box::new(found))).await;
             // Nobody waits for it where the deck was left, and what goes no further is not asked for.
-            if told.is_err() || behind == 0 || behind >= left {
+            if told.is_err() || behind == 0 || behind >= left || after.is_some() {
                 return;
             }
             left = behind;
@@ -104,9 +108,13 @@ impl Elsewhere {
         };
         let raw = serde_json::to_string_pretty(&value).unwrap_or_default();
         let entry = entry(value, Some(line))?;
+        // What the record of now tells, of signatures as of deliveries, says nothing of that one.
+        let nothing = Model::new(model.link.clone(), model.about.clone());
         Some(Msg::EntryText {
             place,
-            detail: present::detail(model, &entry),
+            row: Box::new(present::row(&nothing, &entry, false)),
+            detail: present::detail(&nothing, &entry),
+            refs: Vec::new(),
             text: entry.content,
             raw,
         })

@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
 use super::beside_work::{Begun, BesideWork};
-use super::clock::now_ms;
+use super::clock::{local_time, now_ms};
 use super::deck_options::{DeckOptions, TreeOfNow};
 use super::foreground::Foreground;
 use super::key_slot::KeyFault;
@@ -200,6 +200,7 @@ impl<'a> Following<'a> {
         }
         self.due.view = None;
         let now_ms = now_ms();
+        self.model.about.local = local_time(now_ms);
         self.model.advance(now_ms);
         self.signing.slot().expire();
         let until = self.signing.slot().until();

@@ -22,6 +22,8 @@ pub(super) fn found(
             rows: page.hits.into_iter().map(row).collect(),
             total: page.total,
             total_is_at_least: page.total_is_at_least,
+            cursor: page.cursor,
+            goes_on: false,
             behind: page.behind,
             fault: None,
         },
@@ -45,6 +47,8 @@ pub(super) fn listed(number: u64, words: String, page: FoundPage) -> ui::FoundEn
         rows: page.hits.into_iter().map(found_row).collect(),
         total: page.total,
         total_is_at_least: page.total_is_at_least,
+        cursor: page.cursor,
+        goes_on: false,
         behind: page.behind,
         fault: None,
     }
@@ -85,6 +89,8 @@ pub(super) fn nothing_found(number: u64, words: String, why: String) -> ui::Foun
         rows: Vec::new(),
         total: 0,
         total_is_at_least: false,
+        cursor: None,
+        goes_on: false,
         behind: 0,
         fault: Some(why),
     }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::deck_options::{DeckAbout, WaitingTrust};
 use super::findings::FindingRows;
+use super::own_messages::OwnMessages;
 use super::timeline::Timeline;
 use super::unclear::UnclearMessages;
 use super::work::WorkIndex;
@@ -69,6 +70,8 @@ pub struct Model {
     pub started: BTreeMap<Agent, i64>,
     /// What Codex's turn has done so far.
     pub live_turn: LiveTurn,
+    /// The operator's own last messages.
+    pub own: OwnMessages,
     /// Messages that may have arrived or not.
     pub unclear: UnclearMessages,
     /// Its open handoffs as rows.
@@ -100,6 +103,7 @@ impl Model {
             trust: None,
             started: BTreeMap::new(),
             live_turn: LiveTurn::default(),
+            own: OwnMessages::default(),
             unclear: UnclearMessages::default(),
             work: WorkIndex::default(),
             findings: FindingRows::default(),
@@ -137,6 +141,7 @@ impl Model {
         self.unread = None;
         if !is_same {
             self.deliveries.clear();
+            self.own.clear();
             self.steps = 0;
             self.writers.clear();
         }
@@ -167,6 +172,11 @@ impl Model {
             _ => None,
         });
         self.writers.extend(sources);
+        for row in &rows.rows {
+            if let WindowRow::Entry { entry, .. } = row {
+                self.own.take(entry);
+            }
+        }
         for step in &rows.steps {
             self.take_step(step.line, &step.record, step.at_ms);
         }
@@ -188,12 +198,12 @@ impl Model {
         }
         // The latest stay: their messages may be told of, and opened, at any time.
         let oldest = self.world.seq.0.saturating_sub(STEPS_MAX as u64 / 2);
-        let timeline = &self.timeline;
+        let (timeline, own) = (&self.timeline, &self.own);
         self.deliveries.retain(|id, steps| {
             let is_late = steps
                 .last_key_value()
                 .is_some_and(|(line, _)| *line >= oldest);
-            is_late || timeline.has(id)
+            is_late || timeline.has(id) || own.has(id)
         });
         self.steps = self.deliveries.values().map(BTreeMap::len).sum();
     }
@@ -215,6 +225,7 @@ impl Model {
         self.unclear.take(&self.world, &touched);
         self.work.take(&self.world, touched);
         self.remember(entry);
+        self.own.take(entry);
         self.writers.extend(entry.source.agent());
         let mut timeline = std::mem::take(&mut self.timeline);
         timeline.append(self, entry);

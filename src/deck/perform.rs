@@ -16,7 +16,7 @@ use super::found::found;
 use super::model::{Model, entry, session_name};
 use super::present;
 use super::signing::DeckSignature;
-use super::thread::read_thread;
+use super::thread::{named, read_thread};
 use super::timeline::Timeline;
 use crate::client::{Client, ClientError, Connection};
 use crate::core::agent::Agent;
@@ -27,12 +27,11 @@ use crate::core::policy::{Coordinator, PolicyChange};
 use crate::core::signing::DecisionSignature;
 use crate::wire::control::{
     AcknowledgeParams, AnswerApprovalParams, ClearParams, Cleared, Command, DecideParams,
-    HandoffParams, NoteParams, PolicySet, QueueChange, QueueChangeParams, Reply, RunGatesParams,
-    SendParams, TrustParams,
+    HandoffParams, NoteParams, PolicySet, Reply, RunGatesParams, SendParams, TrustParams,
 };
 use crate::wire::search::SearchParams;
 
-/// Hits that are listed; nobody scrolls through more instead of typing another word.
+/// Hits that are read at once; more are when somebody comes near the end of them.
 pub(super) const FOUND_MAX: u32 = 100;
 
 /// While the index is being built a search is made again this often.
@@ -86,8 +85,6 @@ pub(super) async fn perform(
             });
             Some(notice(operator.call(answer).await, "answered, on record"))
         }
-        Effect::Retry { ids } => Some(change_queue(operator, ids, QueueChange::Retry).await),
-        Effect::GiveUp { ids } => Some(change_queue(operator, ids, QueueChange::Remove).await),
         Effect::ReadWords { lines } => {
             let mut read = Vec::new();
             for line in lines {
@@ -178,8 +175,8 @@ pub(super) async fn perform(
         }
         Effect::OpenEntry { place } => open(operator, model, place).await,
         Effect::ShowTimeline(wish) => show_timeline(operator, model, &wish).await,
-        // It is made beside everything else.
-        Effect::Search { .. } => None,
+        // They go on beside everything else.
+        Effect::Search { .. } | Effect::Retry { .. } | Effect::GiveUp { .. } => None,
         Effect::OpenThread { place } => {
             let thread = read_thread(operator, model, place).await;
             Some(Msg::Thread(Box::new(thread)))
@@ -237,35 +234,6 @@ fn was_cleared(cleared: &Cleared) -> Msg {
     Msg::Notice(Level::Info, text)
 }
 
-/// Changes them one by one, and says how many were changed and why the first other one was not.
-async fn change_queue(operator: &Client, ids: Vec<String>, change: QueueChange) -> Msg {
-    let (mut done, mut left, mut why) = (0, 0, None);
-    for id in ids {
-        let id = EntryId::new(id);
-        let changed = operator.call(Command::QueueChange(QueueChangeParams { id, change }));
-        match changed.await {
-            Ok(_) => done += 1,
-            Err(error) => {
-                left += 1;
-                why.get_or_insert(error);
-            }
-        }
-    }
-    let (again, ended) = match change {
-        QueueChange::Retry => ("queued again", "not queued"),
-        QueueChange::Remove => ("given up", "not given up"),
-    };
-    match (done, why) {
-        (1, None) => Msg::Notice(Level::Info, again.to_owned()),
-        (_, None) => Msg::Notice(Level::Info, format!("{done} {again}")),
-        (0, Some(error)) => notice(Err(error), ""),
-        (_, Some(error)) => {
-            let text = format!("{done} {again}; {left} {ended}: {error}");
-            Msg::Notice(Level::Warn, text)
-        }
-    }
-}
-
 /// The beginning of a message. `None`: no daemon answered, and the next one is asked.
 async fn words_of(operator: &Client, model: &Model, line: u64) -> Option<String> {
     if !matches!(&*operator.connection().borrow(), Connection::Connected(_)) {
@@ -274,6 +242,7 @@ async fn words_of(operator: &Client, model: &Model, line: u64) -> Option<String>
     let show = Command::LedgerShow {
         entry: line.to_string(),
         full: false,
+        placed: false,
     };
     let shown = match operator.call(show).await {
         Ok(Reply::Entry(value)) => entry(value, Some(line)),
@@ -308,6 +277,7 @@ async fn open(operator: &Client, model: &Model, place: EntryPlace) -> Option<Msg
     let show = |full| Command::LedgerShow {
         entry: place.line.to_string(),
         full,
+        placed: false,
     };
     let mut shown = operator.call(show(true)).await;
     if shown.is_err() {
@@ -324,7 +294,9 @@ async fn open(operator: &Client, model: &Model, place: EntryPlace) -> Option<Msg
             }
             Some(Msg::EntryText {
                 place,
+                row: Box::new(present::row(model, &entry, false)),
                 detail: present::detail(model, &entry),
+                refs: named(operator, model, &entry).await,
                 text: entry.content,
                 raw,
             })
@@ -350,26 +322,37 @@ async fn show_timeline(
     None
 }
 
+/// What is searched for: as of [`Effect::Search`].
+pub(super) struct SearchAsked {
+    pub(super) place: ui::SearchScope,
+    pub(super) words: String,
+    pub(super) chips: ui::Chips,
+    pub(super) number: u64,
+    pub(super) after: Option<String>,
+}
+
 /// Searches the record, again for as long as its index is being built. A fault is an answer too: it
 /// stands where the hits would.
-pub(super) async fn search(
-    operator: Client,
-    words: String,
-    chips: ui::Chips,
-    number: u64,
-    answers: mpsc::Sender<Msg>,
-) {
+pub(super) async fn search(operator: Client, asked: SearchAsked, answers: mpsc::Sender<Msg>) {
+    let SearchAsked {
+        words,
+        chips,
+        number,
+        after,
+        ..
+    } = asked;
     loop {
         let search = Command::LedgerSearch(SearchParams {
             words: words.clone(),
             limit: Some(FOUND_MAX),
-            after: None,
+            after: after.clone(),
             query: Timeline::query_of(&chips, now_ms()),
         });
-        let found = found(number, words.clone(), operator.call(search).await);
+        let mut found = found(number, words.clone(), operator.call(search).await);
+        found.goes_on = after.is_some();
         let behind = found.behind;
         let told = answers.send(Msg::Found(Box::new(found))).await;
-        if behind == 0 || told.is_err() {
+        if behind == 0 || told.is_err() || after.is_some() {
             return;
         }
         // Nobody tells how far the index is.
@@ -403,7 +386,7 @@ fn written(result: Result<Reply, ClientError>, done: &str) -> Msg {
     }
 }
 
-fn notice(result: Result<Reply, ClientError>, done: &str) -> Msg {
+pub(super) fn notice(result: Result<Reply, ClientError>, done: &str) -> Msg {
     match result {
         // The number leads to it, with the key for a number or a time.
         Ok(Reply::Recorded(recorded)) => {

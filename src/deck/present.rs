@@ -38,7 +38,7 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
     let (timeline, window) = model.timeline.shown();
     ui::DeckView {
         now_ms,
-        utc_offset_s: model.about.utc_offset_s,
+        local: model.about.local.clone(),
         project: model.about.project.clone(),
         runtime_session: model.about.runtime_session.clone(),
         // The one that the rows are of; the status is read apart from them.
@@ -73,6 +73,7 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         },
         timeline,
         window,
+        sent: rows::sent(model),
         tasks: model.work.tasks(&model.world),
         handoffs: model.work.open().clone(),
         inbox: inbox(model, now_ms),
@@ -281,7 +282,7 @@ fn sign_off(model: &Model) -> Option<String> {
         let locked = match model.key_until_ms {
             Some(until_ms) => format!(
                 "It is unlocked here until {}; the command `lock key` locks it at once.",
-                clock(until_ms, model.about.utc_offset_s)
+                clock(until_ms, model.about.local.offset_s(until_ms))
             ),
             None if signer.is_ssh() => {
                 "`ssh-keygen` signs with it, and may want a touch or its passphrase.".to_owned()

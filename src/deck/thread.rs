@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ctxrelay_ui::model::{self as ui, EntryPlace};
 
-use super::model::{Model, entry, session_name};
+use super::model::{Model, entries, entry, session_name};
 use super::present::row;
 use crate::client::Client;
 use crate::core::entry::{Entry, EntryKind};
@@ -21,6 +21,9 @@ const ENTRIES_MAX: usize = 200;
 
 /// Entries whose own answers are looked for.
 const ASKED_MAX: usize = 50;
+
+/// Entries that one names which are read with it: each is a question to the daemon.
+const NAMED_MAX: usize = 20;
 
 /// Artifacts that are shown as made meanwhile.
 const ARTIFACTS_MAX: u32 = 20;
@@ -145,6 +148,33 @@ pub(super) fn belongs_to(entry: &Entry) -> Vec<&EntryId> {
     named.into_iter().chain(entry.handles()).collect()
 }
 
+/// The entries that one names, with how it names them. What cannot be read is left out: its id stands
+/// among the details.
+pub(super) async fn named(client: &Client, model: &Model, entry: &Entry) -> Vec<ui::EntryRef> {
+    let mut found: Vec<ui::EntryRef> = Vec::new();
+    let first = match &entry.kind {
+        EntryKind::Message(_) => "answers",
+        EntryKind::FinalityDecision(_) => "decides on",
+        EntryKind::Note { .. } => "withdraws",
+        _ => "handles",
+    };
+    let ids = belongs_to(entry);
+    let direct = ids.len() - entry.handles().len();
+    for (at, id) in ids.into_iter().enumerate().take(NAMED_MAX) {
+        let label = if at < direct { first } else { "handles" };
+        let Some(entry) = show(client, id.to_string(), None).await else {
+            continue;
+        };
+        let row = row(model, &entry, false);
+        // An answer handles what it answers, mostly: it is one entry.
+        if row.seq > 0 && found.iter().all(|known| known.row.seq != row.seq) {
+            let label = label.to_owned();
+            found.push(ui::EntryRef { label, row });
+        }
+    }
+    found
+}
+
 /// The handoff, or the first message, that an entry belongs to.
 async fn root(client: &Client, mut entry: Entry) -> Entry {
     for _ in 0..STEPS_MAX {
@@ -155,7 +185,7 @@ async fn root(client: &Client, mut entry: Entry) -> Entry {
             break;
         };
         match show(client, id, None).await {
-            // What ContextRelay 3 wrote does not say where it stands.
+            // Of an entry of ContextRelay 3 a daemon of an earlier build does not say where it stands.
             Some(before) if before.seq.0 > 0 => entry = before,
             _ => break,
         }
@@ -167,9 +197,12 @@ async fn show(client: &Client, name: String, line: Option<u64>) -> Option<Entry>
     let show = Command::LedgerShow {
         entry: name,
         full: false,
+        // By its id it is known who it is, and not where it stands.
+        placed: line.is_none(),
     };
     match client.call(show).await {
         Ok(Reply::Entry(value)) => entry(value, line),
+        Ok(Reply::Entries(page)) => entries(page).into_iter().next(),
         _ => None,
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::contextrelay3::{fill, ledger};
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
@@ -78,6 +79,32 @@ fn a_thread_has_all_that_belongs_to_a_handoff_however_long_ago_it_was() {
     deck.press(Key::Char('G'));
     deck.press(Key::Enter);
     deck.wait_for_text(&last);
+    // What it answers is a row of it.
+    deck.wait_for_text("answers");
+    deck.type_text("\t\r");
+    deck.wait_for_text(&answer);
+    deck.press(Key::Ctrl('o'));
+    deck.wait_for_text(&last);
     deck.press(Key::Ctrl('o'));
     deck.wait_for_text("Thread  h");
+}
+
+/// Its entries carry no number of their own.
+#[test]
+fn an_answer_in_a_record_of_contextrelay_3_leads_to_its_handoff() {
+    let project = Project::new();
+    fill(&project, true);
+    let _daemon = project.daemon();
+    let lines = ledger();
+    let is_answer = |line: &Value| line["content"] == "the parser is fine but for one loop";
+    let answer = lines.iter().position(is_answer).unwrap() + 1;
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck");
+    deck.wait_for_text("● attached");
+    deck.press(Key::Char('#'));
+    deck.type_text(&format!("{answer}\r"));
+    deck.wait_for_text(&format!("Entry {answer}"));
+    deck.press(Key::Char('o'));
+    deck.wait_for_text(&format!("Thread  h{}", answer - 1));
+    deck.wait_for_text("review src/parser.rs");
+    deck.wait_for_text("2 entries");
 }

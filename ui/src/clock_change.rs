@@ -21,6 +21,7 @@ impl Deck {
             receipt.put_back(by_ms);
         }
         self.inbox.put_back(by_ms);
+        self.work.put_back(by_ms);
         self.news.put_back(by_ms);
     }
 }

@@ -3,16 +3,17 @@
 //! Focus, selection, scroll, the stack of overlays, what is being typed. It owns the last
 //! [`DeckView`] that it was given, but nothing of the world behind it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::action::Action;
 use crate::detail_state::DetailState;
 use crate::drafts::Drafts;
+use crate::fetched_entries::FetchedEntries;
 use crate::glyph::Glyphs;
 use crate::inbox_rows::InboxRows;
 use crate::keymap::{KeyContext, Keymap};
 use crate::model::{
-    AgentState, DeckView, EntryPlace, Field, InboxCard, Level, OutcomeState, TaskColumn,
+    AgentCard, DeckView, EntryPlace, HandoffRow, InboxCard, Level, QueueCounts, RowOutcome,
 };
 use crate::notification::NotificationSettings;
 use crate::overlays::Overlay;
@@ -25,19 +26,14 @@ use crate::text;
 use crate::theme::{BUILTIN, Depth, Theme};
 use crate::timeline_state::TimelineState;
 use crate::tracked_list::TrackedList;
+use crate::update::WantedText;
 use crate::visited_places::VisitedPlaces;
 use crate::waiting_news::WaitingNews;
 use crate::widgets::ListState;
+use crate::work_rows::WorkRows;
 
 /// How long a notice stands in the hint bar, ms: long enough to read a sentence twice.
 pub(crate) const NOTICE_MS: i64 = 8_000;
-
-/// Rows of a pane that are looked at for what changes by itself. More do not fit a screen.
-const ROWS_LOOKED_AT: usize = 100;
-
-/// Full texts of opened entries that are kept. A person looks at a handful; the daemon has them
-/// all.
-const FETCHED_MAX: usize = 32;
 
 /// What a deck starts with.
 #[derive(Debug, Clone)]
@@ -87,16 +83,6 @@ pub(crate) struct Notice {
     pub(crate) until_ms: i64,
 }
 
-/// The full text of an entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fetched {
-    pub(crate) text: String,
-    pub(crate) detail: Vec<Field>,
-    pub(crate) raw: String,
-    /// Something happened to the entry since: it is shown until it is read again.
-    pub(crate) is_stale: bool,
-}
-
 /// The screen.
 #[derive(Debug, Clone)]
 pub struct Deck {
@@ -111,6 +97,8 @@ pub struct Deck {
     pub(crate) agents: ListState,
     pub(crate) timeline: TimelineState,
     pub(crate) inbox: InboxRows,
+    /// The rows of Tasks and Handoffs.
+    pub(crate) work: WorkRows,
     pub(crate) tasks: TaskList,
     pub(crate) handoffs: TrackedList<u64>,
     pub(crate) overlays: Vec<Overlay>,
@@ -121,12 +109,12 @@ pub struct Deck {
     pub(crate) glyphs: Glyphs,
     pub(crate) notice: Option<Notice>,
     pub(crate) drafts: Drafts,
-    pub(crate) fetched: BTreeMap<EntryPlace, Fetched>,
+    pub(crate) fetched: FetchedEntries,
     pub(crate) search: RecordSearch,
     pub(crate) visited: VisitedPlaces,
     pub(crate) detail: DetailState,
-    /// The entry whose text goes to the editor once it is read.
-    pub(crate) edits: Option<EntryPlace>,
+    /// The entry that is read for the sake of its text.
+    pub(crate) wanted: Option<WantedText>,
     /// The pane in focus has the whole screen.
     pub(crate) is_zoomed: bool,
     /// What is wrong in the user's own files.
@@ -159,6 +147,7 @@ impl Deck {
             agents: ListState::default(),
             timeline: TimelineState::new(settings.newest_first),
             inbox: InboxRows::default(),
+            work: WorkRows::default(),
             tasks: TaskList::default(),
             handoffs: TrackedList::default(),
             overlays: Vec::new(),
@@ -169,11 +158,11 @@ impl Deck {
             glyphs: settings.glyphs,
             notice: None,
             drafts: Drafts::default(),
-            fetched: BTreeMap::new(),
+            fetched: FetchedEntries::default(),
             search: RecordSearch::default(),
             visited: VisitedPlaces::default(),
             detail: DetailState::default(),
-            edits: None,
+            wanted: None,
             is_zoomed: false,
             problems: settings.problems,
             notification: settings.notification,
@@ -229,24 +218,6 @@ impl Deck {
         // Whatever counts seconds does so on one beat, so that twenty of them are one redraw.
         let beat = 1_000 - now.rem_euclid(1_000);
         let counting = |since: i64| (0..60_000).contains(&now.saturating_sub(since));
-        let busy = self
-            .view
-            .agents
-            .iter()
-            .filter(|card| matches!(card.state, AgentState::Busy | AgentState::Waiting))
-            .filter_map(|card| card.since_ms);
-        let silent = self
-            .view
-            .agents
-            .iter()
-            .filter_map(|card| card.silence.as_ref())
-            .map(|silence| silence.since_ms);
-        let unconfirmed = self.timeline.shown(&self.view).filter_map(|row| {
-            let outcome = row.outcome.as_ref()?;
-            (outcome.state == OutcomeState::Unconfirmed).then_some(outcome.since_ms?)
-        });
-        let active = self.view.tasks.column(TaskColumn::Active).iter();
-        let tasks = active.take(ROWS_LOOKED_AT).map(|row| row.since_ms);
         let until = |at_ms: i64| (1..=60_000).contains(&at_ms.saturating_sub(now));
         let due = self.view.agents.iter().flat_map(|card| {
             let limit = card.limit.as_ref();
@@ -255,13 +226,13 @@ impl Deck {
         let receipt = self.receipt.as_ref().and_then(Receipt::until_ms);
         let notice = self.notice.as_ref().map(|notice| notice.until_ms);
         let going = receipt.into_iter().chain(notice);
-        let counted = busy.chain(unconfirmed).chain(tasks).chain(silent);
-        let mut counted = counted.chain(self.unanswered_since_ms);
-        if counted.any(counting) || due.into_iter().any(until) {
+        if self.counted_since().into_iter().any(counting) || due.into_iter().any(until) {
             next = next.min(beat);
         }
         let due = self.news.due_ms();
-        for until in going.chain(self.inbox.next_gone_ms()).chain(due) {
+        let gone = self.inbox.next_gone_ms().into_iter();
+        let gone = gone.chain(self.work.next_gone_ms());
+        for until in going.chain(gone).chain(due) {
             // On the beat as well, and not before its time.
             let late = (beat - until.saturating_sub(now)).rem_euclid(1_000);
             next = next.min(until.saturating_sub(now).saturating_add(late).max(1));
@@ -367,25 +338,38 @@ impl Deck {
         })
     }
 
-    pub(crate) fn keep_fetched(&mut self, place: EntryPlace, fetched: Fetched) {
-        if self.fetched.len() >= FETCHED_MAX {
-            self.fetched.clear();
-        }
-        self.fetched.insert(place, fetched);
-    }
-
     /// What was read of entries whose outcome is another one in this view has to be read again.
     pub(crate) fn mark_stale(&mut self, old: &DeckView) {
-        let outcome = |view: &DeckView, line| {
+        let new = &self.view;
+        let outcome = |view: &DeckView, line| -> Option<Option<RowOutcome>> {
             let rows = &view.timeline;
             let row = rows.binary_search_by_key(&line, |row| row.seq).ok()?;
-            rows[row].outcome.clone()
+            Some(rows[row].outcome.clone())
         };
-        for (place, fetched) in &mut self.fetched {
-            let line = place.line;
-            fetched.is_stale |= place.session == self.view.session_id
-                && outcome(old, line) != outcome(&self.view, line);
+        // No row tells of what is far from the reader; what changes there moves one of these.
+        let is_moved = signs(old).ne(signs(new)) || cards(old).ne(cards(new));
+        for (place, fetched) in self.fetched.iter_mut() {
+            if place.session != new.session_id {
+                continue;
+            }
+            fetched.is_stale |= match (outcome(old, place.line), outcome(new, place.line)) {
+                (Some(was), Some(is)) => was != is,
+                (None, Some(is)) => fetched.row.outcome != is,
+                (_, None) => is_moved && fetched.row.outcome.is_some(),
+            };
         }
+    }
+
+    /// Whether no entry stands at a place: lines that cannot be read, or rows of the machine.
+    pub(crate) fn is_no_entry(&self, place: &EntryPlace) -> bool {
+        place.session == self.view.session_id && self.view.is_no_entry(place.line)
+    }
+
+    /// The handoff on a line of the record that is shown, where it has a row.
+    pub(crate) fn handoff(&self, line: u64) -> Option<&HandoffRow> {
+        let columns = self.view.tasks.columns.iter();
+        let mut found = columns.filter_map(|rows| rows.get(rows.place_of(line)?));
+        found.next().map(AsRef::as_ref)
     }
 
     /// The entry on this line of the record that is shown.
@@ -399,4 +383,14 @@ impl Deck {
     pub(crate) fn card(&self, id: &str) -> Option<&InboxCard> {
         self.view.inbox.iter().find(|card| card.id == id)
     }
+}
+
+/// What of the agents moves when something becomes of a message.
+fn signs(view: &DeckView) -> impl Iterator<Item = (QueueCounts, u32, u32)> {
+    let of = |card: &AgentCard| (card.queue, card.unread, card.cut_off);
+    view.agents.iter().map(of)
+}
+
+fn cards(view: &DeckView) -> impl Iterator<Item = &str> {
+    view.inbox.iter().map(|card| card.id.as_str())
 }

@@ -30,6 +30,12 @@ impl DetailState {
         self.asked.take_if(|(asked, _)| asked == place);
     }
 
+    /// Whether this entry was asked for, and may still come.
+    pub(crate) fn waits_for(&self, place: &EntryPlace, now_ms: i64) -> bool {
+        let asked = self.asked.as_ref();
+        asked.is_some_and(|(asked, at_ms)| asked == place && may_come(*at_ms, now_ms))
+    }
+
     /// The entry whose whole text is to be asked for now. Of those that are only passed while a key
     /// is held down, the next one is read when the one before has come; one that is opened
     /// (`is_opened`) is read at once.
@@ -43,9 +49,7 @@ impl DetailState {
             return None;
         };
         let waits = self.asked.as_ref().is_some_and(|(asked, at_ms)| {
-            // Not before its time either: a clock may be put back.
-            let may_come = (0..ASK_AGAIN_MS).contains(&now_ms.saturating_sub(*at_ms));
-            may_come && (asked == place || !is_opened)
+            may_come(*at_ms, now_ms) && (asked == place || !is_opened)
         });
         if waits || is_here(place) {
             return None;
@@ -53,6 +57,12 @@ impl DetailState {
         self.asked = Some((place.clone(), now_ms));
         Some(place.clone())
     }
+}
+
+/// Whether what was asked for then may still come. Not before its time either: a clock may be put
+/// back.
+fn may_come(at_ms: i64, now_ms: i64) -> bool {
+    (0..ASK_AGAIN_MS).contains(&now_ms.saturating_sub(at_ms))
 }
 
 #[cfg(test)]

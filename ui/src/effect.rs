@@ -304,6 +304,8 @@ pub enum Effect {
         chips: Chips,
         /// Comes back with the answer. Only the last question needs one.
         number: u64,
+        /// Only what comes behind this: [`crate::model::FoundEntries::cursor`].
+        after: Option<String>,
     },
     /// Give these rows of the timeline with the next view.
     ShowTimeline(TimelineWish),

@@ -9,7 +9,7 @@ use crate::model::InboxCard;
 use crate::widgets::ListState;
 
 /// How long a card stays after it is gone, ms.
-const GONE_MS: i64 = 4_000;
+pub(crate) const GONE_MS: i64 = 4_000;
 
 /// A card, or what is left of one.
 #[derive(Debug, Clone, PartialEq, Eq)]

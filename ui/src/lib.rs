@@ -15,10 +15,12 @@
 
 pub mod action;
 mod clock_change;
+mod counted_seconds;
 mod deck;
 mod detail_state;
 mod drafts;
 pub mod effect;
+mod fetched_entries;
 mod fuzzy;
 pub mod glyph;
 mod hint_bar;
@@ -55,6 +57,7 @@ mod visited_places;
 mod waiting_news;
 mod widgets;
 mod window_title;
+mod work_rows;
 
 pub use action::Action;
 pub use deck::{Deck, Settings};

@@ -3,8 +3,8 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::model::{
-    Agent, CapsuleRows, CapsuleView, DeckView, EntryPlace, Field, FindingView, FoundEntries,
-    FoundSnippet, Level, RecoveryView, RulesView, ThreadView, WorkView,
+    Agent, CapsuleRows, CapsuleView, DeckView, EntryPlace, EntryRef, Field, FindingView,
+    FoundEntries, FoundSnippet, Level, RecoveryView, RulesView, ThreadView, TimelineRow, WorkView,
 };
 use crate::own_files::OwnFiles;
 
@@ -28,10 +28,14 @@ pub enum Msg {
     EntryText {
         /// Which entry.
         place: EntryPlace,
+        /// As it would stand in the timeline: it may be far from the rows that are loaded.
+        row: Box<TimelineRow>,
         /// Its text, whole.
         text: String,
         /// Its details, whole.
         detail: Vec<Field>,
+        /// The entries that it names, as many as a person follows.
+        refs: Vec<EntryRef>,
         /// The entry as JSON.
         raw: String,
     },

@@ -3,7 +3,7 @@
 use jiff::ToSpan as _;
 use jiff::civil::{Date, DateTime, Time};
 
-use crate::model::TimelineGo;
+use crate::model::{LocalTime, TimelineGo};
 use crate::text;
 
 /// What may be typed, for the field and for who typed something else.
@@ -21,7 +21,7 @@ const CHARS_MAX: usize = 64;
 pub(crate) fn place_of(
     typed: &str,
     now_ms: i64,
-    utc_offset_s: i32,
+    zone: &LocalTime,
     head: u64,
 ) -> Result<TimelineGo, String> {
     let words = typed.trim().to_lowercase();
@@ -35,6 +35,7 @@ pub(crate) fn place_of(
     if number.chars().all(|c| c.is_ascii_digit()) && !number.is_empty() {
         return line_of(&number, head);
     }
+    let utc_offset_s = zone.offset_s(now_ms);
     let offset_ms = i64::from(utc_offset_s) * 1_000;
     let now = local(now_ms.saturating_add(offset_ms)).ok_or_else(not_understood)?;
     let at = match words.strip_prefix('-') {
@@ -53,7 +54,7 @@ pub(crate) fn place_of(
     let epoch = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
     let since = at.duration_since(epoch).as_millis();
     let local_ms = i64::try_from(since).map_err(|_| not_understood())?;
-    Ok(TimelineGo::Time(local_ms - offset_ms))
+    Ok(TimelineGo::Time(zone.moment(local_ms)))
 }
 
 fn line_of(number: &str, head: u64) -> Result<TimelineGo, String> {
@@ -153,7 +154,7 @@ fn date(words: &[&str], today: Date) -> Option<Date> {
 #[cfg(test)]
 mod tests {
     use super::place_of;
-    use crate::model::TimelineGo;
+    use crate::model::{LocalTime, TimelineGo};
     use crate::text;
 
     /// 22 November 2026, 14:02 at an offset of one hour.
@@ -162,7 +163,7 @@ mod tests {
 
     /// The place, as a person would read it.
     fn read(typed: &str) -> String {
-        match place_of(typed, NOW_MS, OFFSET_S, 1_204) {
+        match place_of(typed, NOW_MS, &LocalTime::fixed(OFFSET_S), 1_204) {
             Ok(TimelineGo::Line(line)) => format!("entry {line}"),
             Ok(TimelineGo::Time(at)) => {
                 format!(

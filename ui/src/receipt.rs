@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget as _};
 
+use crate::counted_seconds::of_outcome;
 use crate::deck::{Deck, NOTICE_MS};
 use crate::model::{Agent, OutcomeState, RowOutcome};
 use crate::sanitize;
@@ -43,8 +44,12 @@ impl Receipt {
         self.until_ms
     }
 
-    /// Where the message stands now; `None` as long as no row tells.
-    fn outcome<'d>(&self, deck: &'d Deck) -> Option<&'d RowOutcome> {
+    /// Where the message stands now; `None` as long as nothing tells.
+    pub(crate) fn outcome<'d>(&self, deck: &'d Deck) -> Option<&'d RowOutcome> {
+        let mut sent = deck.view.sent.iter();
+        if let Some(sent) = sent.find(|sent| sent.line == self.line) {
+            return Some(&sent.outcome);
+        }
         let rows = &deck.view.timeline;
         let place = rows.binary_search_by_key(&self.line, |row| row.seq).ok()?;
         rows[place].outcome.as_ref()
@@ -78,8 +83,7 @@ impl Receipt {
             || "recorded".to_owned(),
             |outcome| sanitize::line(&outcome.text),
         );
-        let since = outcome.and_then(|outcome| outcome.since_ms);
-        let waited = since.filter(|_| state == OutcomeState::Unconfirmed);
+        let waited = outcome.and_then(of_outcome);
         let age = waited.map(|since| text::running(deck.view.now_ms, since));
         let left = Line::from(vec![
             Span::styled(

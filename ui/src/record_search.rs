@@ -1,6 +1,13 @@
 //! [`RecordSearch`]: what was searched for, what came of it, and what was searched for before.
 
-use crate::model::{FoundEntries, FoundRow, SearchScope};
+use crate::effect::Effect;
+use crate::model::{Chips, FoundEntries, FoundRow, SearchScope};
+
+/// So many hits before the end of the list more of them are asked for.
+const NEAR_END: usize = 20;
+
+/// Hits that are listed. Of more than so many nobody knows how many there are.
+const LISTED_MAX: usize = 10_000;
 
 /// Searches that are remembered.
 const HISTORY_MAX: usize = 50;
@@ -11,16 +18,45 @@ pub(crate) struct RecordSearch {
     /// How often was asked: an answer to an earlier question is not looked at.
     asked: u64,
     found: Option<FoundEntries>,
+    /// What the last question was narrowed to.
+    chips: Chips,
+    /// The hits behind those that are listed were asked for.
+    is_more_asked: bool,
     selected: usize,
     /// The latest last.
     history: Vec<String>,
 }
 
 impl RecordSearch {
-    /// Something else is searched for from now on; the number of the question.
-    pub(crate) fn ask(&mut self) -> u64 {
+    /// Something else is searched for from now on, narrowed so; the number of the question.
+    pub(crate) fn ask(&mut self, chips: &Chips) -> u64 {
         self.asked += 1;
+        self.chips.clone_from(chips);
+        self.is_more_asked = false;
         self.asked
+    }
+
+    /// The question for the hits behind those that are listed, once the cursor comes near their end.
+    pub(crate) fn asks_more(&mut self) -> Option<Effect> {
+        let found = self.found.as_ref()?;
+        let is_near = self.selected + NEAR_END >= found.rows.len();
+        if !is_near || self.is_more_asked || found.rows.len() >= LISTED_MAX {
+            return None;
+        }
+        let after = found.cursor.clone()?;
+        self.is_more_asked = true;
+        Some(Effect::Search {
+            place: self.place,
+            words: found.words.clone(),
+            chips: self.chips.clone(),
+            number: self.asked,
+            after: Some(after),
+        })
+    }
+
+    /// Whether hits behind those that are listed are still to come.
+    pub(crate) fn waits_for_more(&self) -> bool {
+        self.is_more_asked
     }
 
     /// Where.
@@ -37,6 +73,7 @@ impl RecordSearch {
     /// Nothing is searched for.
     pub(crate) fn clear(&mut self) {
         self.asked += 1;
+        self.is_more_asked = false;
         self.found = None;
         self.selected = 0;
     }
@@ -46,6 +83,10 @@ impl RecordSearch {
         if found.number != self.asked {
             return;
         }
+        if found.goes_on {
+            return self.go_on(found);
+        }
+        self.is_more_asked = false;
         let hit = self.hit();
         self.selected = hit
             .and_then(|hit| {
@@ -57,6 +98,17 @@ impl RecordSearch {
             })
             .unwrap_or(0);
         self.found = Some(found);
+    }
+
+    /// The hits behind those that are listed have come. Where they cannot be read, they may be asked
+    /// for again.
+    fn go_on(&mut self, more: FoundEntries) {
+        let listed = self.found.as_mut().filter(|_| self.is_more_asked);
+        self.is_more_asked = false;
+        if let (Some(listed), None) = (listed, &more.fault) {
+            listed.rows.extend(more.rows);
+            listed.cursor = more.cursor;
+        }
     }
 
     /// What was found.

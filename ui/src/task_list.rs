@@ -93,6 +93,31 @@ impl TaskList {
         None
     }
 
+    /// The rows that may be on the screen: so many from the first one of the list on, and of each
+    /// column of the board.
+    pub(crate) fn rows_from_top(
+        &self,
+        tasks: &Tasks,
+        count: usize,
+    ) -> Vec<(TaskColumn, Arc<HandoffRow>)> {
+        if self.is_board {
+            let columns = TaskColumn::ALL.into_iter().zip(&self.board);
+            let rows = columns.flat_map(|(column, of)| {
+                let top = of.list.top;
+                let rows = (top..top + count).map_while(move |at| tasks.column(column).get(at));
+                rows.map(move |row| (column, Arc::clone(row)))
+            });
+            return rows.collect();
+        }
+        let top = self.list.list.top;
+        let items = (top..top + count).map_while(|at| self.item(tasks, at));
+        let rows = items.filter_map(|(item, _)| match item {
+            TaskItem::Row(row) => Some((row.column, Arc::clone(row))),
+            TaskItem::Fold(_) => None,
+        });
+        rows.collect()
+    }
+
     fn place_of(&self, tasks: &Tasks, key: TaskKey) -> Option<usize> {
         let mut before = 0;
         for column in TaskColumn::ALL {

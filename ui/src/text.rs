@@ -152,6 +152,14 @@ pub fn age(now_ms: i64, at_ms: i64) -> String {
     }
 }
 
+/// [`age`] in a sentence: `now`, `3m ago`.
+pub fn ago(now_ms: i64, at_ms: i64) -> String {
+    match age(now_ms, at_ms) {
+        now if now == "now" => now,
+        age => format!("{age} ago"),
+    }
+}
+
 /// How long something has been running, short, seconds included: `41s`, `3m`, `2h`.
 pub fn running(now_ms: i64, since_ms: i64) -> String {
     span(now_ms.saturating_sub(since_ms).max(0) / 1_000)

@@ -646,11 +646,13 @@ fn an_opened_entry_is_asked_for_once_and_shown_exactly() {
         &mut deck,
         Msg::EntryText {
             place: place(1_201),
+            row: Box::new(handoff_row(1_201)),
             text: "the whole\r text".into(),
             detail: vec![Field {
                 name: "What Codex received".into(),
                 text: "[ctxrelay]".into(),
             }],
+            refs: Vec::new(),
             raw: "{\"seq\": 1201}".into(),
         },
     );
@@ -666,12 +668,28 @@ fn an_opened_entry_is_asked_for_once_and_shown_exactly() {
     assert_eq!(keys(&mut deck, "<esc><enter>"), []);
 }
 
+fn handoff_row(line: u64) -> TimelineRow {
+    let to = Some(Party::Agent(Agent::Codex));
+    let id = format!("id-of-{line}");
+    let row = TimelineRow::new(
+        line,
+        NOW_MS - 7_200_000,
+        Agent::Claude,
+        to,
+        "handoff",
+        "cut",
+    );
+    TimelineRow { id, ..row }
+}
+
 /// The full text of an entry, as the daemon gives it.
 fn entry_text(line: u64, text: &str) -> Msg {
     Msg::EntryText {
         place: place(line),
+        row: Box::new(handoff_row(line)),
         text: text.into(),
         detail: vec![],
+        refs: Vec::new(),
         raw: String::new(),
     }
 }
@@ -1027,6 +1045,12 @@ fn seconds_are_counted_only_while_something_runs() {
     view.tasks = Tasks::default();
     assert_eq!(
         deck(view.clone()).next_redraw_ms(),
+        Some(1_000),
+        "its command has just begun"
+    );
+    view.agents[1].command = None;
+    assert_eq!(
+        deck(view.clone()).next_redraw_ms(),
         Some(28_000),
         "minutes are enough after the first one"
     );
@@ -1125,9 +1149,11 @@ fn a_text_goes_to_the_editor_whole_and_a_draft_comes_back() {
     };
     assert_eq!(keys(&mut deck, "2je"), [read], "read whole before");
     let told = Msg::EntryText {
+        row: Box::new(handoff_row(place.line)),
         place,
         text: "all of it".to_owned(),
         detail: Vec::new(),
+        refs: Vec::new(),
         raw: String::new(),
     };
     let open = Effect::OpenEditor {

@@ -1,6 +1,6 @@
 //! A clock that is put back: nothing stands for longer, and nothing is waited for in vain.
 
-use ctxrelay_ui::model::{Level, TimelineGo};
+use ctxrelay_ui::model::{Level, LocalTime, TimelineGo};
 use ctxrelay_ui::scenes::{NOW_MS, keys, long_session, pair_at_work, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
@@ -51,5 +51,33 @@ fn rows_that_never_came_are_asked_for_again() {
     assert!(
         asked(&keys(&mut deck, "G")),
         "the answer was lost with the clock"
+    );
+}
+
+#[test]
+fn the_clock_changes_with_the_season_and_old_times_keep_theirs() {
+    let mut view = pair_at_work();
+    // Put back an hour in half a minute.
+    view.local = LocalTime::new(7_200, vec![(NOW_MS + 28_000, 3_600)]);
+    let old = view.timeline.last().expect("a row").at_ms;
+    let mut deck = deck();
+    update(&mut deck, Msg::View(Box::new(view)));
+    assert!(shown(&deck).contains("16:02 "), "{}", shown(&deck));
+    update(&mut deck, Msg::Tick(NOW_MS + 28_000));
+    let screen = shown(&deck);
+    assert!(screen.contains("15:03 "), "no view has come: {screen}");
+    let minute = (old + 7_200_000) / 60_000;
+    let then = format!("{:02}:{:02}:", minute / 60 % 24, minute % 60);
+    assert!(screen.contains(&then), "{then}: {screen}");
+    let asked = keys(&mut deck, "#15:03<enter>");
+    let at = NOW_MS + 28_000;
+    let wish = asked.iter().find_map(|effect| match effect {
+        Effect::ShowTimeline(wish) => Some(wish.go),
+        _ => None,
+    });
+    assert_eq!(
+        wish,
+        Some(TimelineGo::Time(at - 3_600_000)),
+        "the first 15:03"
     );
 }

@@ -1,9 +1,9 @@
 //! Writing to an agent: what is typed and pasted, what becomes of it, and the receipt.
 
 use ctxrelay_ui::model::{
-    Agent, AgentState, DeckView, Level, OutcomeState, Party, RowOutcome, TimelineRow,
+    Agent, AgentState, DeckView, Level, OutcomeState, Party, RowOutcome, SentMessage, TimelineRow,
 };
-use ctxrelay_ui::scenes::{keys, pair_at_work, screen, terminal};
+use ctxrelay_ui::scenes::{NOW_MS, keys, pair_at_work, screen, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, NoteTag, Settings, WhenBusy, update};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -159,6 +159,28 @@ fn a_message_is_followed_until_it_is_proven() {
     assert!(
         !notice(&deck).contains("acknowledged"),
         "it was seen for long enough"
+    );
+}
+
+#[test]
+fn a_message_is_followed_where_no_row_tells_of_it() {
+    let mut view = pair_at_work();
+    view.sent = vec![SentMessage {
+        line: 2_001,
+        outcome: RowOutcome::new(OutcomeState::Unconfirmed, "no proof yet"),
+    }];
+    let mut deck = deck(view.clone());
+    let to = Agent::Codex;
+    update(&mut deck, Msg::Sent { to, line: 2_001 });
+    assert!(notice(&deck).contains("no proof yet"), "{}", shown(&deck));
+    view.sent[0].outcome = RowOutcome::new(OutcomeState::Done, "started a turn");
+    update(&mut deck, Msg::View(Box::new(view)));
+    assert!(notice(&deck).contains("started a turn"), "{}", shown(&deck));
+    update(&mut deck, Msg::Tick(NOW_MS + 9_000));
+    assert!(
+        !notice(&deck).contains("started a turn"),
+        "{}",
+        shown(&deck)
     );
 }
 

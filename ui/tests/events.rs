@@ -164,11 +164,20 @@ fn answer(asked: &Effect, text: &str, world: &mut DeckView) -> Option<Msg> {
     Some(match asked {
         Effect::OpenEntry { place } => Msg::EntryText {
             place: place.clone(),
+            row: Box::new(TimelineRow::new(
+                place.line,
+                world.now_ms,
+                Agent::Codex,
+                None,
+                "note",
+                text,
+            )),
             text: format!("# {}\n```\n{text}\n```\n{text}", place.line),
             detail: vec![Field {
                 name: text.to_owned(),
                 text: text.to_owned(),
             }],
+            refs: Vec::new(),
             raw: format!("{{\"content\": {text:?}}}"),
         },
         Effect::OpenThread { place } => Msg::Thread(Box::new(thread(place, text, world))),

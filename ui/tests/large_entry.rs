@@ -1,6 +1,6 @@
 //! An entry of ten megabytes: its beginning is shown, all of it can be copied and opened.
 
-use ctxrelay_ui::model::EntryPlace;
+use ctxrelay_ui::model::{Agent, EntryPlace, TimelineRow};
 use ctxrelay_ui::scenes::{keys, pair_at_work, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
@@ -15,10 +15,14 @@ fn only_its_beginning_is_laid_out_and_nothing_of_it_is_lost() {
         _ => None,
     });
     let text = "a line of a log with e\u{301} and \u{5e9}\u{5dc}\u{5d5}\u{5dd}\n".repeat(230_000);
+    let place = place.expect("it is asked for");
+    let row = TimelineRow::new(place.line, 0, Agent::Claude, None, "handoff", "a line");
     let told = Msg::EntryText {
-        place: place.expect("it is asked for"),
+        place,
+        row: Box::new(row),
         text: text.clone(),
         detail: Vec::new(),
+        refs: Vec::new(),
         raw: format!("{{\"content\": {text:?}}}"),
     };
     update(&mut deck, told);

@@ -1,6 +1,6 @@
 //! Who looks elsewhere is told that something waits: once, together, and not in quiet hours.
 
-use ctxrelay_ui::model::{Agent, DaemonState, DeckView, InboxCard, InboxKind};
+use ctxrelay_ui::model::{Agent, DaemonState, DeckView, InboxCard, InboxKind, LocalTime};
 use ctxrelay_ui::scenes::{keys, pair_at_work};
 use ctxrelay_ui::{
     Deck, Effect, Msg, NotificationSettings, NotificationWay, QuietHours, Settings, update,
@@ -22,7 +22,7 @@ fn view(cards: &[(&str, InboxKind)], after_ms: i64) -> DeckView {
     };
     let mut view = pair_at_work();
     view.now_ms = 12 * 3_600_000 + after_ms;
-    view.utc_offset_s = 0;
+    view.local = LocalTime::default();
     view.project = "acme".to_owned();
     view.inbox = cards.iter().map(card).collect();
     view

@@ -616,7 +616,7 @@ fn hits_of_the_words_before_are_not_taken_for_those_that_are_typed() {
 }
 
 #[test]
-fn a_hit_of_all_places_is_gone_to_without_the_chips_that_would_hide_it() {
+fn a_hit_of_all_places_is_read_and_the_chips_that_may_hide_it_stay() {
     let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     keys(&mut deck, "2fl<space><esc>");
     let mut effects = keys(&mut deck, "/cookie");
@@ -630,15 +630,77 @@ fn a_hit_of_all_places_is_gone_to_without_the_chips_that_would_hide_it() {
         effects = keys(&mut deck, "<ctrl-t>");
     }
     update(&mut deck, found(&effects));
-    let effects = keys(&mut deck, "<enter>");
-    let wish = wish(&effects);
-    assert!(matches!(wish.go, TimelineGo::Entry(_)));
-    assert!(wish.chips.is_empty(), "{:?}", wish.chips);
+    let place = EntryPlace {
+        session: deck.view().session_id.clone(),
+        line: 871,
+    };
+    assert_eq!(keys(&mut deck, "<enter>"), [Effect::OpenEntry { place }]);
+    assert!(shown(&deck).contains("Entry 871"), "{}", shown(&deck));
+    keys(&mut deck, "<esc>");
+    assert!(shown(&deck).contains("only ●"), "{}", shown(&deck));
+}
+
+#[test]
+fn all_hits_are_reached_however_many_there_are() {
+    const ALL: u64 = 352;
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let asked = keys(&mut deck, "/cookie");
+    let page = |effects: &[Effect]| {
+        let asked = effects.iter().rev().find_map(|effect| match effect {
+            Effect::Search { number, after, .. } => Some((*number, after.clone())),
+            _ => None,
+        });
+        let (number, after) = asked?;
+        let from: u64 = after
+            .as_ref()
+            .map_or(0, |after| after.parse().expect("a cursor"));
+        let to = (from + 100).min(ALL);
+        let row = |n: u64| ctxrelay_ui::model::FoundRow {
+            seq: 10_000 - n,
+            ..found_entries().rows[0].clone()
+        };
+        Some(Msg::Found(Box::new(FoundEntries {
+            number,
+            rows: (from..to).map(row).collect(),
+            total: ALL,
+            cursor: (to < ALL).then(|| to.to_string()),
+            goes_on: after.is_some(),
+            ..found_entries()
+        })))
+    };
+    update(&mut deck, page(&asked).expect("a search"));
+    let mut pages = 1;
+    for _ in 1..ALL {
+        let effects = keys(&mut deck, "<down>");
+        if let Some(more) = page(&effects) {
+            pages += 1;
+            update(&mut deck, more);
+        }
+    }
+    let screen = shown(&deck);
     assert!(
-        shown(&deck).contains("the chips are taken away"),
+        screen.contains("352 of 352 in the whole record"),
+        "{screen}"
+    );
+    assert_eq!(pages, 4);
+    assert_eq!(
+        wish(&keys(&mut deck, "<enter>")).go,
+        TimelineGo::Entry(10_000 - 351)
+    );
+    keys(&mut deck, "n");
+    assert!(
+        shown(&deck).contains("this is the last hit"),
         "{}",
         shown(&deck)
     );
+    // A page of a search that is no more is no page of this one.
+    let asked = keys(&mut deck, "/cookies");
+    let mut late = found_entries();
+    late.number = question(&asked).1 - 1;
+    late.goes_on = true;
+    update(&mut deck, Msg::Found(Box::new(late)));
+    update(&mut deck, found(&asked));
+    assert!(shown(&deck).contains("1 of 5 in"), "{}", shown(&deck));
 }
 
 #[test]

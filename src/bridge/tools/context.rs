@@ -254,6 +254,7 @@ async fn part(call: &ToolCall, place: PartPlace) -> Result<ToolResult, Refusal> 
     let command = Command::LedgerShow {
         entry: place.id.clone(),
         full: false,
+        placed: false,
     };
     let json = match call.ask(command).await? {
         Reply::Entry(entry) => entry.to_string(),

@@ -17,7 +17,7 @@ use crate::cli::search::{LocalRetriever, find_alike};
 use crate::core::agent::Agent;
 use crate::core::capsule::{
     CapsuleDraft, CapsuleStatus, FoundText, Freshness, RENDER_CHARS_MAX, RenderTarget, RenderTerms,
-    Rendering,
+    Rendering, StandsNow,
 };
 use crate::deck::capsules::{CapsuleAccess, standing};
 use crate::host::ProjectContext;

@@ -43,7 +43,14 @@ async fn find(context: &CliContext, args: &Args) -> Result<Value, Failure> {
         DaemonFound::Live(live) => {
             let entry = args.entry.clone();
             let full = args.full;
-            match live.ask(Command::LedgerShow { entry, full }).await? {
+            match live
+                .ask(Command::LedgerShow {
+                    entry,
+                    full,
+                    placed: false,
+                })
+                .await?
+            {
                 Reply::Entry(entry) => Ok(entry),
                 other => Err(unexpected(&other)),
             }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::checks::{check_cursor, not_found};
 use crate::core::id::{EntryId, Seq};
 use crate::core::row_class::RowResult;
@@ -67,17 +69,28 @@ pub(super) fn waiting(world: &Snapshot) -> BTreeSet<u64> {
     messages.chain(proposals).chain(questions).collect()
 }
 
-/// One entry, by its id or its place; `full`: with all of a long text.
+/// One entry, by its id or its place; `full`: with all of a long text; `placed`: with its place.
 pub(super) fn show<T>(
     recorder: &Recorder<T>,
     readers: &Readers,
     conn: ConnId,
     name: String,
     full: bool,
+    placed: bool,
     reply: ReplySender,
 ) {
     let ledger = recorder.ledger().clone();
-    readers.read(conn, reply, move || entry(&ledger, &name, full));
+    readers.read(conn, reply, move || {
+        let (seq, entry) = entry(&ledger, &name, full)?;
+        Ok(match placed {
+            true => Reply::Entries(EntryPage {
+                entries: vec![entry],
+                places: vec![seq.0],
+                cursor: None,
+            }),
+            false => Reply::Entry(entry),
+        })
+    });
 }
 
 fn page(ledger: &Ledger, params: &LedgerListParams) -> Result<Reply, Refusal> {
@@ -89,7 +102,7 @@ fn page(ledger: &Ledger, params: &LedgerListParams) -> Result<Reply, Refusal> {
     Ok(Reply::Entries(EntryPage::from(page)))
 }
 
-fn entry(ledger: &Ledger, name: &str, full: bool) -> Result<Reply, Refusal> {
+fn entry(ledger: &Ledger, name: &str, full: bool) -> Result<(Seq, Value), Refusal> {
     let missing = || not_found(&format!("entry {name}"), "see `ctxrelay ledger list`");
     let seq = match name.parse::<u64>() {
         Ok(seq) => Seq(seq),
@@ -114,7 +127,7 @@ fn entry(ledger: &Ledger, name: &str, full: bool) -> Result<Reply, Refusal> {
             })?;
         entry["content"] = text.into();
     }
-    Ok(Reply::Entry(entry))
+    Ok((seq, entry))
 }
 
 pub(in crate::daemon) fn unreadable(error: &std::io::Error) -> Refusal {

@@ -150,9 +150,19 @@ impl Daemon {
             Command::LedgerList(params) => {
                 ledger::list(&self.recorder, &self.readers, conn, params, reply)
             }
-            Command::LedgerShow { entry, full } => {
-                ledger::show(&self.recorder, &self.readers, conn, entry, full, reply)
-            }
+            Command::LedgerShow {
+                entry,
+                full,
+                placed,
+            } => ledger::show(
+                &self.recorder,
+                &self.readers,
+                conn,
+                entry,
+                full,
+                placed,
+                reply,
+            ),
             Command::LedgerWindow(params) => {
                 ledger::window(&self.recorder, &self.readers, conn, params, reply)
             }

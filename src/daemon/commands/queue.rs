@@ -10,7 +10,8 @@ use crate::daemon::continuation::ThenStored;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{
-    QueueChange, QueueChangeParams, QueueDrainParams, QueueRow, Refusal, RefusalCode, Reply,
+    QueueChange, QueueChangeParams, QueueDrainParams, QueueRow, Recorded, Refusal, RefusalCode,
+    Reply,
 };
 
 impl Daemon {
@@ -83,7 +84,7 @@ impl Daemon {
             );
         }
         let entry = self.delivery_entry(&params.id, to, result, None, None);
-        let id = params.id;
+        let (id, placed) = (params.id, params.placed);
         // From here on nothing is offered of it. That it is to be recorded is said once, here.
         self.outbox
             .backlog
@@ -91,9 +92,17 @@ impl Daemon {
         self.recorder.record(
             vec![entry],
             Box::new(move |daemon, outcome| match outcome {
-                Ok(_) => {
+                Ok(stored) => {
                     daemon.result_is_durable(id, result);
-                    answer(reply, Ok(Reply::Done));
+                    let of = stored
+                        .first()
+                        .filter(|_| placed)
+                        .map(|stored| &stored.entry);
+                    let recorded = of.map(|entry| Recorded {
+                        entry_id: entry.id.clone(),
+                        seq: entry.seq,
+                    });
+                    answer(reply, Ok(recorded.map_or(Reply::Done, Reply::Recorded)));
                 }
                 Err(refusal) => {
                     daemon.outbox.backlog.not_recorded(&id, result);

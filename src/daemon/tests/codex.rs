@@ -83,6 +83,7 @@ async fn what_the_operator_takes_back_is_not_sent_while_that_is_recorded() {
     let remove = Command::QueueChange(QueueChangeParams {
         id: second,
         change: QueueChange::Remove,
+        placed: false,
     });
     let removed = rig.ask(&operator, remove.clone());
     // The lane becomes free before the record is durable.

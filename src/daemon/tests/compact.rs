@@ -379,6 +379,7 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
     let retry = Command::QueueChange(QueueChangeParams {
         id: ids.ambiguous.clone(),
         change: QueueChange::Retry,
+        placed: false,
     });
     rig.call(&operator, retry).await.unwrap();
     rig.settle().await;

@@ -119,6 +119,7 @@ async fn a_rebuilt_queue_sends_nothing_by_itself_and_outlives_a_restart() {
     let retry = Command::QueueChange(QueueChangeParams {
         id: second.clone(),
         change: QueueChange::Retry,
+        placed: false,
     });
     rig.call(&operator, retry).await.unwrap();
     let delivered = rig.delivered();

@@ -194,6 +194,7 @@ async fn a_page_of_what_was_taken_back_meanwhile_is_not_handed_out() {
     let remove = Command::QueueChange(QueueChangeParams {
         id,
         change: QueueChange::Remove,
+        placed: false,
     });
     let mut removed = rig.ask_only(&operator, remove);
     rig.record().await;

@@ -111,6 +111,7 @@ async fn a_lost_text_is_handed_over_as_what_it_is_and_recorded_once() {
     let show = |full| Command::LedgerShow {
         entry: id.to_string(),
         full,
+        placed: false,
     };
     let refusal = rig.call(&bridge, show(true)).await.unwrap_err();
     assert_eq!(refusal.code, RefusalCode::BlobAltered);
@@ -140,6 +141,7 @@ async fn show_gives_all_of_it_when_asked() {
         let show = Command::LedgerShow {
             entry: seq.to_string(),
             full,
+            placed: false,
         };
         let Ok(Reply::Entry(entry)) = rig.call(&codex, show).await else {
             panic!("no entry");

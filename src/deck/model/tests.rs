@@ -76,6 +76,29 @@ fn lines(model: &Model) -> Vec<u64> {
     told(model).into_iter().map(|(line, _)| line).collect()
 }
 
+#[test]
+fn what_the_operator_wrote_is_followed_wherever_the_reader_is() {
+    let mut model = read((1..=3).map(row).collect(), 3);
+    let mut mine = message(4);
+    mine["source"] = json!("human");
+    assert!(model.append(&entry(mine, 4)));
+    let told = |model: &Model| {
+        let sent = present(model, 9_000).sent.into_iter();
+        let told = sent.map(|sent| (sent.line, sent.outcome.state, sent.outcome.text));
+        told.collect::<Vec<_>>()
+    };
+    let (unconfirmed, done) = (ui::OutcomeState::Unconfirmed, ui::OutcomeState::Done);
+    let waits = "no proof yet that Codex has it".to_owned();
+    assert_eq!(told(&model), [(4, unconfirmed, waits)]);
+    // The reader goes far back, and many steps of other messages come.
+    model.take_rows(WindowPlace::Line(1), page(vec![row(1)], 4));
+    assert!(!lines(&model).contains(&4), "{:?}", lines(&model));
+    let mut proof = step(5);
+    proof["runtimeEvent"]["messageId"] = json!("e4");
+    assert!(model.append(&entry(proof, 5)));
+    assert_eq!(told(&model)[0].1, done, "{:?}", told(&model));
+}
+
 fn wish(go: ui::TimelineGo) -> ui::TimelineWish {
     ui::TimelineWish {
         number: 1,

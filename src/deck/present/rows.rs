@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ctxrelay_ui::model as ui;
-use ctxrelay_ui::text::{grouped, tokens};
+use ctxrelay_ui::text::{grouped, tokens, took};
 
 use super::party_of;
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, Party};
 use crate::core::delivery::DeliveryWay;
 use crate::core::entry::{
     ArtifactStatus, CompactionTrigger, ContinuityFact, DeliveryRecord, DeliveryResult, Entry,
-    EntryKind, ReloadStep, WorkTree,
+    EntryKind, GateRun, ReloadStep, WorkTree,
 };
 use crate::core::envelope;
 use crate::core::id::EntryId;
@@ -165,7 +165,7 @@ pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
         EntryKind::Message(_) => word("message"),
         EntryKind::Handoff(_) => word("handoff"),
         EntryKind::Note { note, .. } => ("note".to_owned(), Some(note.as_str().replace('_', " "))),
-        EntryKind::Artifact(_) => ("artifact".to_owned(), Some("claimed".to_owned())),
+        EntryKind::Artifact(_) => ("artifact".to_owned(), Some(vouched(entry).to_owned())),
         EntryKind::FinalityProposal(_) => word("finality"),
         EntryKind::FinalityDecision(decision) => (
             "decision".to_owned(),
@@ -200,6 +200,15 @@ pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
         EntryKind::Lifecycle { .. } => word("daemon"),
         EntryKind::Error { .. } => word("error"),
         EntryKind::Other { entry_type, .. } => word(entry_type),
+    }
+}
+
+/// Whose word an artifact is.
+fn vouched(entry: &Entry) -> &'static str {
+    match (entry.gate_run(), &entry.source) {
+        (Some(_), _) => "run by the daemon",
+        (None, Party::System) => "recorded by the daemon",
+        (None, _) => "claimed",
     }
 }
 
@@ -254,18 +263,35 @@ pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
 }
 
 pub(super) fn delivery(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
-    let to = entry.receiver()?;
-    let records = model.deliveries.get(&entry.id);
+    outcome_of(model, &entry.id, entry.receiver()?, entry.timestamp_ms)
+}
+
+/// What became of the operator's last messages. One that nothing is told of any more was settled
+/// while the record was being read again.
+pub(super) fn sent(model: &Model) -> Vec<ui::SentMessage> {
+    let own = model.own.iter().map(|(line, message)| {
+        let outcome = outcome_of(model, &message.id, message.to, message.at_ms);
+        let settled = || ui::RowOutcome::new(ui::OutcomeState::Plain, "settled");
+        ui::SentMessage {
+            line,
+            outcome: outcome.unwrap_or_else(settled),
+        }
+    });
+    own.collect()
+}
+
+fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui::RowOutcome> {
+    let records = model.deliveries.get(id);
     let last = records.and_then(|records| records.last_key_value());
     let Some((_, (last, at_ms))) = last else {
         return model
             .world
             .unsettled
-            .contains_key(&entry.id)
+            .contains_key(id)
             .then(|| ui::RowOutcome {
                 state: ui::OutcomeState::Unconfirmed,
                 text: format!("no proof yet that {} has it", to.title()),
-                since_ms: Some(entry.timestamp_ms),
+                since_ms: Some(sent_ms),
                 took_ms: None,
             });
     };
@@ -273,8 +299,7 @@ pub(super) fn delivery(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
         .into_iter()
         .flat_map(BTreeMap::values)
         .find(|(record, _)| record.result == DeliveryResult::Confirmed);
-    let took_ms = first_proof
-        .map(|(_, proven_ms)| u64::try_from(proven_ms - entry.timestamp_ms).unwrap_or(0));
+    let took_ms = first_proof.map(|(_, proven_ms)| u64::try_from(proven_ms - sent_ms).unwrap_or(0));
     let by = first_proof
         .and_then(|(record, _)| record.rung.clone())
         .unwrap_or_default();
@@ -364,8 +389,16 @@ pub(in crate::deck) fn detail(model: &Model, entry: &Entry) -> Vec<ui::Field> {
         }
         EntryKind::Artifact(artifact) => {
             field("kind", artifact.kind.clone());
-            field("status", format!("{} (claimed)", artifact.status.as_str()));
-            field("evidence", artifact.evidence.join("\n"));
+            let status = artifact.status.as_str();
+            field("status", format!("{status} ({})", vouched(entry)));
+            match entry.gate_run() {
+                Some(run) => {
+                    for (name, text) in gate_fields(run) {
+                        field(name, text);
+                    }
+                }
+                None => field("evidence", artifact.evidence.join("\n")),
+            }
         }
         EntryKind::FinalityProposal(proposal) => {
             field("tree", optional_tree(proposal.tree.as_ref()));
@@ -402,6 +435,44 @@ pub(in crate::deck) fn detail(model: &Model, entry: &Entry) -> Vec<ui::Field> {
     }
     field("entry", format!("{} · {}", grouped(entry.seq.0), entry.id));
     fields
+}
+
+/// What was run, and on what; of the output all is named that tells whether it is whole.
+fn gate_fields(run: &GateRun) -> Vec<(&'static str, String)> {
+    let exit = match run.exit_code {
+        Some(code) if run.setup_failed => format!("{code}, of its setup: the gate never ran"),
+        Some(code) => code.to_string(),
+        None => "none: it never began, was stopped, or took too long".to_owned(),
+    };
+    let stale = "the tree had changed when it ended: it says nothing of either";
+    let gap = run.isolated.as_ref().map(|isolated| match isolated.gap() {
+        Some(gap) => format!("in a work tree of its own; not covered: {gap}"),
+        None => "in a work tree of its own".to_owned(),
+    });
+    vec![
+        ("gate", run.gate.clone()),
+        ("command", run.cmd.clone()),
+        ("exit code", exit),
+        ("took", took(run.duration_ms)),
+        ("tree", optional_tree(run.tree.as_ref())),
+        (
+            "stale",
+            if run.stale {
+                stale.to_owned()
+            } else {
+                String::new()
+            },
+        ),
+        ("where", gap.unwrap_or_default()),
+        (
+            "output",
+            format!(
+                "{} bytes, SHA-256 {}",
+                grouped(run.output_bytes),
+                run.output_sha256
+            ),
+        ),
+    ]
 }
 
 pub(super) fn optional(id: Option<&EntryId>) -> String {

@@ -7,9 +7,10 @@ use super::finding::FindingRow;
 use super::handoff_rows::HandoffRows;
 use super::hint::FirstStep;
 use super::inbox::InboxCard;
+use super::local_time::LocalTime;
 use super::policy::PolicyView;
 use super::task::Tasks;
-use super::timeline::TimelineRow;
+use super::timeline::{SentMessage, TimelineRow};
 use super::timeline_window::TimelineWindow;
 
 /// How bad something is.
@@ -130,8 +131,8 @@ pub struct HeaderLedger {
 pub struct DeckView {
     /// Wall clock, ms since the epoch. The deck reads no clock of its own.
     pub now_ms: i64,
-    /// What to add to it for local time, seconds.
-    pub utc_offset_s: i32,
+    /// What the clocks on the wall show.
+    pub local: LocalTime,
     /// Name of the project (its folder).
     pub project: String,
     /// Runtime session, `default` unless the user named one.
@@ -156,6 +157,8 @@ pub struct DeckView {
     pub timeline: Vec<TimelineRow>,
     /// Which part of the record they are.
     pub window: TimelineWindow,
+    /// The operator's last messages, also those that no row tells of.
+    pub sent: Vec<SentMessage>,
     /// Tasks by column.
     pub tasks: Tasks,
     /// Handoffs that are open, all of them.
@@ -178,6 +181,11 @@ pub struct DeckView {
 }
 
 impl DeckView {
+    /// What to add to a moment (ms since the epoch) for local time, in seconds.
+    pub(crate) fn utc_offset_s(&self, at_ms: i64) -> i32 {
+        self.local.offset_s(at_ms)
+    }
+
     /// How many cards wait for the operator.
     pub fn waiting(&self) -> usize {
         let cards = self.inbox.iter();

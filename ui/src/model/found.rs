@@ -61,6 +61,10 @@ pub struct FoundEntries {
     pub total: u64,
     /// There may be more than `total`.
     pub total_is_at_least: bool,
+    /// Where more of them begin, for [`crate::Effect::Search`]; `None` at the end.
+    pub cursor: Option<String>,
+    /// `rows` go on behind those of the page before.
+    pub goes_on: bool,
     /// How many entries could not be searched yet.
     pub behind: u64,
     /// Why nothing could be searched, one sentence.

@@ -177,6 +177,13 @@ impl InboxCard {
         (self.blockers.len() as u64).saturating_add(self.blockers_more)
     }
 
+    /// Its words, with what can be done about it.
+    pub(crate) fn plain(&self) -> String {
+        let steps = self.steps.iter().chain(&self.command);
+        let parts = std::iter::once(&self.summary).chain(steps);
+        parts.map(String::as_str).collect::<Vec<_>>().join("\n")
+    }
+
     /// Whether the deck's key trusts what it shows.
     pub fn can_be_trusted(&self) -> bool {
         let trust = self.trust.as_ref();

@@ -17,6 +17,7 @@ mod handoff_rows;
 mod hint;
 mod inbox;
 mod live_turn;
+mod local_time;
 mod policy;
 mod recovery;
 mod task;
@@ -49,12 +50,14 @@ pub use handoff_rows::HandoffRows;
 pub use hint::{FirstStep, StepAct};
 pub use inbox::{ChangedChecksRow, GateRow, GateState, InboxCard, InboxKind};
 pub use live_turn::{StepProgress, TurnAct, TurnLine, TurnView};
+pub use local_time::LocalTime;
 pub use policy::PolicyView;
 pub use recovery::{AgentRecovery, RecoveryPart, RecoveryRow, RecoveryView};
 pub use task::{HandoffRow, HandoffStage, TaskColumn, Tasks};
 pub use thread::ThreadView;
 pub use timeline::{
-    BadLines, EntryPlace, Field, FoldedRows, OutcomeState, RowOutcome, TimelineRow, Verdict,
+    BadLines, EntryPlace, EntryRef, Field, FoldedRows, OutcomeState, RowOutcome, SentMessage,
+    TimelineRow, Verdict,
 };
 pub use timeline_window::{TimelineGo, TimelineMark, TimelineWindow, TimelineWish};
 pub use trust::{TrustCard, WaitingKey};

@@ -44,7 +44,15 @@ impl RowOutcome {
     }
 }
 
-/// What an artifact came to, as its agent says.
+/// What became of one of the operator's last messages, wherever the rows are that are loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentMessage {
+    /// As [`TimelineRow::seq`].
+    pub line: u64,
+    pub outcome: RowOutcome,
+}
+
+/// What an artifact came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     Passed,
@@ -129,6 +137,15 @@ pub struct Field {
     pub text: String,
 }
 
+/// An entry that another one names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryRef {
+    /// How it is named: `answers`, `handles`, `decides on`.
+    pub label: String,
+    /// It, in the same record.
+    pub row: TimelineRow,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimelineRow {
     /// Line of the session's record, which in its chained part is the `seq`; identifies the row.
@@ -149,7 +166,7 @@ pub struct TimelineRow {
     pub text_cut: bool,
     /// What an artifact came to.
     pub verdict: Option<Verdict>,
-    /// A short mark at the right edge, for example `claimed`.
+    /// A short mark at the right edge, for example `claimed` or `run by the daemon`.
     pub mark: Option<String>,
     /// The short name of the handoff that it belongs to, for example `h7`.
     pub thread: Option<String>,

@@ -164,7 +164,7 @@ fn packet(document: &mut Document<'_>, packet: Option<&PacketView>) {
     if !packet.why.is_empty() {
         document.text(&packet.why, ThemeRole::Wait);
     }
-    let offset = deck.view.utc_offset_s;
+    let offset = deck.view.utc_offset_s(packet.at_ms);
     let (day, time) = (
         text::day(packet.at_ms, offset),
         text::clock_seconds(packet.at_ms, offset),

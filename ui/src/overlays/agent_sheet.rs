@@ -12,7 +12,7 @@ use crate::deck::Deck;
 use crate::model::{
     Agent, AgentCard, AgentState, InboxKind, OutcomeState, Party, StepProgress, TurnAct, TurnView,
 };
-use crate::panes::{activity, last_note, limit_words, silence_role, silence_words, tries};
+use crate::panes::{activity, last_note, limit_words, silence_role, silence_words, since, tries};
 use crate::text;
 use crate::theme::ThemeRole;
 use crate::update::applies;
@@ -111,9 +111,10 @@ fn write(document: &mut Document<'_>, card: &AgentCard) {
         format!("{} {}", glyphs.state(card.state), card.state.as_str()),
         deck.theme.state(card.state),
     )];
-    if let Some(since) = card.since_ms {
+    let since = card.since_ms.and_then(|at| since(deck, card.state, at));
+    if let Some(since) = since {
         state.push(Span::styled(
-            format!("  for {}", text::running(deck.view.now_ms, since)),
+            format!("  for {since}"),
             document.style(ThemeRole::TextMuted),
         ));
     }
@@ -250,7 +251,7 @@ fn turn(document: &mut Document<'_>, turn: &TurnView) {
     }
     let faint = document.style(ThemeRole::TextMuted);
     for line in &turn.lines {
-        let time = text::clock_seconds(line.at_ms, deck.view.utc_offset_s);
+        let time = text::clock_seconds(line.at_ms, deck.view.utc_offset_s(line.at_ms));
         let words = match line.act {
             TurnAct::Said => format!("{time}  {}", line.text),
             TurnAct::Ran => format!("{time}  $ {}", line.text),

@@ -24,7 +24,7 @@ pub(super) fn asked(document: &mut Document<'_>, asked: &AskedCard) {
         document.gap();
         let view = &document.deck.view;
         let text = if view.now_ms < until_ms {
-            let until = text::clock_seconds(until_ms, view.utc_offset_s);
+            let until = text::clock_seconds(until_ms, view.utc_offset_s(until_ms));
             format!("It waits for your answer until {until}; a later one reaches it as a message.")
         } else {
             "It waits no longer: your answer reaches it as a message.".to_owned()

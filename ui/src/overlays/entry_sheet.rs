@@ -7,10 +7,11 @@ use super::key_footer::KeyFooter;
 use super::search_sheet::session_label;
 use super::sheet::SheetText;
 use super::subject::Subject;
+use super::thread_sheet::row_line;
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{EntryPlace, FoldedRows, TimelineRow};
-use crate::panes::outcome_line;
+use crate::model::{EntryPlace, EntryRef, FoldedRows, HandoffRow, TimelineRow};
+use crate::panes::{handoff_age, outcome_line};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -26,6 +27,8 @@ pub(crate) struct EntrySheet {
     pub(crate) scroll: usize,
     /// Shown as JSON.
     pub(crate) is_raw: bool,
+    /// Which of the entries that it names has the cursor.
+    pub(crate) at: Option<usize>,
 }
 
 impl EntrySheet {
@@ -34,11 +37,17 @@ impl EntrySheet {
             place,
             scroll: 0,
             is_raw: false,
+            at: None,
         }
     }
 
-    /// The row of the view, when it is among those that are loaded.
-    fn row<'d>(&self, deck: &'d Deck) -> Option<&'d TimelineRow> {
+    /// Its row: of the view, when it is among those that are loaded, else as it was read.
+    pub(crate) fn row<'d>(&self, deck: &'d Deck) -> Option<&'d TimelineRow> {
+        let fetched = || deck.fetched.get(&self.place).map(|fetched| &fetched.row);
+        self.loaded(deck).or_else(fetched)
+    }
+
+    fn loaded<'d>(&self, deck: &'d Deck) -> Option<&'d TimelineRow> {
         let rows = &deck.view.timeline;
         let index = (self.is_of_record(deck))
             .then(|| rows.binary_search_by_key(&self.place.line, |row| row.seq))?;
@@ -50,12 +59,67 @@ impl EntrySheet {
         self.place.session == deck.view.session_id
     }
 
-    /// The text to be copied.
-    pub(crate) fn plain(&self, deck: &Deck) -> Option<String> {
+    /// Its text, once all of it is here.
+    pub(crate) fn whole<'d>(&self, deck: &'d Deck) -> Option<&'d str> {
         match deck.fetched.get(&self.place) {
-            Some(fetched) => Some(fetched.text.clone()),
-            None => self.row(deck).map(|row| row.text.clone()),
+            Some(fetched) => Some(fetched.words()),
+            None => {
+                let row = self.loaded(deck).filter(|row| !row.text_cut)?;
+                Some(&row.text)
+            }
         }
+    }
+
+    /// The cursor goes to the next entry that it names, and from the last one away.
+    pub(crate) fn next_ref(&mut self, deck: &Deck) {
+        let count = self.refs(deck).len();
+        let next = self.at.map_or(0, |at| at + 1);
+        self.at = (next < count && !self.is_raw).then_some(next);
+        // They stand at its top.
+        self.scroll = 0;
+    }
+
+    /// Where the entry under the cursor stands.
+    pub(crate) fn selected_ref(&self, deck: &Deck) -> Option<EntryPlace> {
+        let named = self.refs(deck).get(self.at?)?;
+        Some(EntryPlace {
+            session: self.place.session.clone(),
+            line: named.row.seq,
+        })
+    }
+
+    /// Whether it names none.
+    pub(crate) fn refs_are_none(&self, deck: &Deck) -> bool {
+        self.refs(deck).is_empty()
+    }
+
+    fn refs<'d>(&self, deck: &'d Deck) -> &'d [EntryRef] {
+        let fetched = deck.fetched.get(&self.place);
+        fetched.map_or(&[], |fetched| &fetched.refs)
+    }
+
+    /// The entries that it names, a row each.
+    fn write_refs(&self, document: &mut Document<'_>) {
+        let deck = document.deck;
+        let refs = self.refs(deck);
+        let label = refs.iter().map(|named| text::width(&named.label)).max();
+        let number = refs.iter().map(|named| text::grouped(named.row.seq).len());
+        let (Some(label), Some(number)) = (label, number.max()) else {
+            return;
+        };
+        let room = document.columns.saturating_sub(label + 1);
+        for (at, named) in refs.iter().enumerate() {
+            let is_selected = self.at == Some(at);
+            let mut line = row_line(deck, &named.row, number, room, is_selected);
+            let word = text::pad(&sanitize::line(&named.label), label + 1);
+            let style = deck.theme.style(ThemeRole::TextMuted);
+            line.spans.insert(0, Span::styled(word, style));
+            document.line(match is_selected {
+                true => line.patch_style(deck.theme.style(ThemeRole::SelectionFocus)),
+                false => line,
+            });
+        }
+        document.gap();
     }
 
     /// Its id, where it is known.
@@ -96,6 +160,12 @@ impl EntrySheet {
             (Action::Copy, "copy"),
             (Action::Back, "close"),
         ];
+        if !self.refs(deck).is_empty() && !self.is_raw {
+            keys.insert(0, (Action::NextField, "entry that it names"));
+        }
+        if self.at.is_some() {
+            keys.insert(0, (Action::Open, "go there"));
+        }
         if !Subject::Entry(self.place.clone()).has_neighbours(deck) {
             keys.retain(|(action, _)| !matches!(action, Action::NextEntry | Action::PrevEntry));
         }
@@ -129,15 +199,17 @@ impl EntrySheet {
             return write_folded(document, row, folded);
         }
         if let Some(row) = row {
-            document.line(from_to(deck, row));
+            let standing = self.is_of_record(deck).then(|| deck.handoff(row.seq));
+            document.line(from_to(deck, row, standing.flatten()));
             if let Some(outcome) = &row.outcome {
                 document.line(outcome_line(deck, outcome, document.columns));
             }
             document.gap();
         }
+        self.write_refs(document);
         match (fetched, row) {
             (Some(fetched), _) => {
-                let (text, rest) = beginning(&fetched.text);
+                let (text, rest) = beginning(fetched.words());
                 document.markdown(text);
                 write_rest(document, rest);
             }
@@ -182,7 +254,7 @@ fn write_rest(document: &mut Document<'_>, bytes: usize) {
 
 /// What stands behind a folded row.
 fn write_folded(document: &mut Document<'_>, row: &TimelineRow, folded: FoldedRows) {
-    document.line(from_to(document.deck, row));
+    document.line(from_to(document.deck, row, None));
     document.gap();
     document.text(&row.text, ThemeRole::Text);
     let count = text::grouped(folded.count);
@@ -213,7 +285,8 @@ fn write_bad_lines(document: &mut Document<'_>, what: &str) {
     );
 }
 
-fn from_to(deck: &Deck, row: &TimelineRow) -> Line<'static> {
+/// Who, for whom, when, and how long ago; of a handoff where it stands, as everywhere else.
+fn from_to(deck: &Deck, row: &TimelineRow, handoff: Option<&HandoffRow>) -> Line<'static> {
     let theme = &deck.theme;
     let glyphs = deck.glyphs;
     let faint = theme.style(ThemeRole::TextFaint);
@@ -228,15 +301,22 @@ fn from_to(deck: &Deck, row: &TimelineRow) -> Line<'static> {
         spans.push(Span::styled(format!(" {} ", glyphs.to()), faint));
         spans.push(party(to));
     }
-    let at = text::clock_seconds(row.at_ms, deck.view.utc_offset_s);
-    let day = text::day(row.at_ms, deck.view.utc_offset_s);
-    let ago = match text::age(deck.view.now_ms, row.at_ms) {
-        now if now == "now" => now,
-        age => format!("{age} ago"),
-    };
-    spans.push(Span::styled(
-        format!("   {day} {at}   {ago}"),
-        theme.style(ThemeRole::TextMuted),
-    ));
+    let offset = deck.view.utc_offset_s(row.at_ms);
+    let at = text::clock_seconds(row.at_ms, offset);
+    let day = text::day(row.at_ms, offset);
+    let muted = theme.style(ThemeRole::TextMuted);
+    spans.push(Span::styled(format!("   {day} {at}   "), muted));
+    match handoff {
+        Some(handoff) => {
+            let column = handoff.column;
+            let state = format!("{} {} ", glyphs.column(column), column.as_str());
+            spans.push(Span::styled(state, theme.column(column)));
+            spans.push(Span::styled(handoff_age(deck, handoff), muted));
+        }
+        None => {
+            let ago = text::ago(deck.view.now_ms, row.at_ms);
+            spans.push(Span::styled(ago, muted));
+        }
+    }
     Line::from(spans)
 }

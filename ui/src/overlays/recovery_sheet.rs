@@ -106,7 +106,7 @@ fn part_of(document: &mut Document<'_>, part: &RecoveryPart) {
     let now = document.deck.view.now_ms;
     let mut note = part.note.clone();
     if let Some(at) = part.at_ms {
-        note = format!("{note}, {} ago", text::running(now, at));
+        note = format!("{note}, {}", text::ago(now, at));
     }
     document.heading(&part.title, &note);
     let (dot, faint) = (
@@ -124,7 +124,7 @@ fn part_of(document: &mut Document<'_>, part: &RecoveryPart) {
             .into_iter()
             .filter(|words| !words.is_empty())
             .collect();
-        let age = at_ms.map(|at| format!("{} ago", text::running(now, at)));
+        let age = at_ms.map(|at| text::ago(now, at));
         let note: Vec<&str> = age
             .as_deref()
             .into_iter()

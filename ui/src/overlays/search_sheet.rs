@@ -263,9 +263,10 @@ impl SearchSheet {
             blank(2),
         ];
         if columns >= ROOMY {
-            let offset = deck.view.utc_offset_s;
-            let is_today =
-                text::day_number(row.at_ms, offset) == text::day_number(deck.view.now_ms, offset);
+            let offset = deck.view.utc_offset_s(row.at_ms);
+            let now = deck.view.now_ms;
+            let today = text::day_number(now, deck.view.utc_offset_s(now));
+            let is_today = text::day_number(row.at_ms, offset) == today;
             let time = if is_today {
                 text::clock_seconds(row.at_ms, offset)
             } else {

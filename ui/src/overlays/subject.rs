@@ -41,11 +41,11 @@ impl Subject {
                 });
             }
             Pane::Timeline => deck.timeline.selected(&view.timeline)?.seq,
-            Pane::Tasks => match deck.tasks.selected(&view.tasks)? {
+            Pane::Tasks => match deck.tasks.selected(&deck.work.tasks)? {
                 TaskItem::Row(row) => row.seq,
                 TaskItem::Fold(_) => return None,
             },
-            Pane::Handoffs => view.handoffs.get(deck.handoffs.list.selected)?.seq,
+            Pane::Handoffs => deck.work.handoffs.get(deck.handoffs.list.selected)?.seq,
         };
         Some(Self::Entry(deck.place(seq)))
     }
@@ -88,29 +88,12 @@ impl Subject {
         }
     }
 
-    /// The text to be copied.
-    pub(crate) fn plain(&self, deck: &Deck) -> Option<String> {
+    /// Whether it has a text and an id to be copied.
+    pub(crate) fn has_text(&self, deck: &Deck) -> bool {
         match self {
-            Self::Entry(place) => EntrySheet::new(place.clone()).plain(deck),
-            Self::Card(id) => deck.card(id).map(|card| {
-                let steps = card.steps.iter().chain(&card.command);
-                let parts = std::iter::once(&card.summary).chain(steps);
-                parts.map(String::as_str).collect::<Vec<_>>().join("\n")
-            }),
-            Self::Agent(_) | Self::Messages(_) => None,
-        }
-    }
-
-    /// The id to be copied; of what is a state, the command for it.
-    pub(crate) fn id(&self, deck: &Deck) -> Option<String> {
-        match self {
-            Self::Entry(place) => EntrySheet::new(place.clone()).id(deck),
-            Self::Card(id) => Some(
-                deck.card(id)
-                    .and_then(|card| card.command.clone())
-                    .unwrap_or_else(|| id.clone()),
-            ),
-            Self::Agent(_) | Self::Messages(_) => None,
+            Self::Entry(place) => !deck.is_no_entry(place),
+            Self::Card(_) => true,
+            Self::Agent(_) | Self::Messages(_) => false,
         }
     }
 }

@@ -135,7 +135,7 @@ impl ThreadSheet {
 }
 
 /// `▸ 1 190  14:01:49  ◆→◇ handoff   review refresh.rs                    started a turn`.
-fn row_line(
+pub(super) fn row_line(
     deck: &Deck,
     row: &TimelineRow,
     number: usize,
@@ -145,11 +145,11 @@ fn row_line(
     let theme = &deck.theme;
     let view = &deck.view;
     let muted = theme.style(ThemeRole::TextMuted);
-    let day = |at_ms| text::day_number(at_ms, view.utc_offset_s);
+    let day = |at_ms| text::day_number(at_ms, view.utc_offset_s(at_ms));
     let time = if day(row.at_ms) == day(view.now_ms) {
-        text::clock_seconds(row.at_ms, view.utc_offset_s)
+        text::clock_seconds(row.at_ms, view.utc_offset_s(row.at_ms))
     } else {
-        text::pad(&text::day(row.at_ms, view.utc_offset_s), 8)
+        text::pad(&text::day(row.at_ms, view.utc_offset_s(row.at_ms)), 8)
     };
     let cursor = if is_selected {
         deck.glyphs.cursor()

@@ -3,6 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use super::attention;
+use crate::counted_seconds::counts_seconds;
 use crate::deck::Deck;
 use crate::model::{AgentCard, AgentState, ContextUse, OutcomeState, WorkedMinute};
 use crate::sanitize;
@@ -106,14 +107,11 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     RowLines::from(lines)
 }
 
-/// How long the state has held. Only what costs time counts seconds: a rest says nothing in its
-/// first minute, for an idle screen is not drawn more than once a minute.
-fn since(deck: &Deck, state: AgentState, at_ms: i64) -> Option<String> {
+/// How long the state has held.
+pub(crate) fn since(deck: &Deck, state: AgentState, at_ms: i64) -> Option<String> {
     let now_ms = deck.view.now_ms;
     match state {
-        AgentState::Busy | AgentState::Waiting | AgentState::Limited | AgentState::Stale => {
-            Some(text::running(now_ms, at_ms))
-        }
+        _ if counts_seconds(state) => Some(text::running(now_ms, at_ms)),
         AgentState::Idle => Some(text::age(now_ms, at_ms)).filter(|age| age != "now"),
         _ => None,
     }

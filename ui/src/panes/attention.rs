@@ -57,7 +57,7 @@ pub(crate) fn silence_words(deck: &Deck, silence: &Silence) -> String {
     let since = text::running(deck.view.now_ms, silence.since_ms);
     match silence.snoozed_until_ms {
         Some(until_ms) => {
-            let until = text::clock(until_ms, deck.view.utc_offset_s);
+            let until = text::clock(until_ms, deck.view.utc_offset_s(until_ms));
             format!("no sign for {since}, let be until {until}")
         }
         None => format!("no sign for {since}"),
@@ -90,7 +90,7 @@ pub(crate) fn limit_words(deck: &Deck, limit: &UsageLimit) -> String {
         Some(at_ms) if at_ms > view.now_ms => format!(
             "limit ends in {} ({})",
             text::until(view.now_ms, at_ms),
-            text::clock(at_ms, view.utc_offset_s)
+            text::clock(at_ms, view.utc_offset_s(at_ms))
         ),
         Some(_) => "limit: its time is up".to_owned(),
         None => "limit: its end was not said".to_owned(),
@@ -105,7 +105,7 @@ pub(crate) fn tries(deck: &Deck, limit: &UsageLimit) -> String {
             "try {} of {} at {}",
             limit.tries + 1,
             limit.tries_max,
-            text::clock(at_ms, view.utc_offset_s)
+            text::clock(at_ms, view.utc_offset_s(at_ms))
         ),
         None if limit.is_cancelled => "no tries by itself".to_owned(),
         None if limit.tries >= limit.tries_max => {

@@ -2,7 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
-use super::tasks::age;
+use super::tasks::{age, dim, gone};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{AgentState, HandoffRow, HandoffStage, OutcomeState, Party};
@@ -12,11 +12,11 @@ use crate::theme::ThemeRole;
 use crate::widgets::{RowLines, blank, fit_line, spread};
 
 pub(super) fn len(deck: &Deck) -> usize {
-    deck.view.handoffs.len()
+    deck.work.handoffs.len()
 }
 
 pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
-    let Some(row) = deck.view.handoffs.get(index) else {
+    let Some(row) = deck.work.handoffs.get(index) else {
         return RowLines::default();
     };
     let theme = &deck.theme;
@@ -44,10 +44,20 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     let stuck = stage_lines(deck, row, columns.saturating_sub(2), 1);
     let mut stuck = stuck.into_iter().next().unwrap_or_default();
     stuck.spans.insert(0, blank(2));
-    RowLines::from(vec![
-        spread(Line::from(spans), age(deck, row), columns),
+    let is_gone = deck.work.is_gone(None, row.seq);
+    let age = if is_gone {
+        gone(deck, row)
+    } else {
+        age(deck, row)
+    };
+    let mut lines = vec![
+        spread(Line::from(spans), age, columns),
         fit_line(stuck, columns),
-    ])
+    ];
+    if is_gone {
+        lines.iter_mut().for_each(|line| dim(deck, line));
+    }
+    RowLines::from(lines)
 }
 
 /// `✓ in Codex's turn · no answer yet`, on so many lines at most.

@@ -317,7 +317,8 @@ fn clock(deck: &Deck) -> Line<'static> {
     if !deck.seen {
         return Line::default();
     }
-    let clock = text::clock(deck.view.now_ms, deck.view.utc_offset_s);
+    let now = deck.view.now_ms;
+    let clock = text::clock(now, deck.view.utc_offset_s(now));
     Line::from(spans_of(Line::styled(
         clock,
         deck.theme.style(ThemeRole::Text),

@@ -16,7 +16,7 @@ mod task_board;
 mod tasks;
 mod timeline;
 
-pub(crate) use agents::{activity, last_note};
+pub(crate) use agents::{activity, last_note, since};
 pub(crate) use answers::draw_too_small;
 pub(crate) use attention::{limit_words, silence_role, silence_words, tries};
 pub(crate) use detail::{draw_detail, settle_detail};
@@ -26,4 +26,5 @@ pub(crate) use outcome::outcome_line;
 pub(crate) use party::direction;
 pub(crate) use scroll_bar::{draw_scroll_bar, place_on_bar, scroll_bar};
 pub(crate) use task_board::{board_at, draw_board, is_board, settle_board};
+pub(crate) use tasks::handoff_age;
 pub(crate) use timeline::mark as timeline_mark;

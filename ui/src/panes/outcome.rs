@@ -2,6 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
+use crate::counted_seconds::of_outcome;
 use crate::deck::Deck;
 use crate::model::{OutcomeState, RowOutcome};
 use crate::sanitize;
@@ -12,12 +13,10 @@ use crate::widgets::spread;
 /// `✓ started a new turn                      3 ms`.
 pub(crate) fn outcome_line(deck: &Deck, outcome: &RowOutcome, columns: usize) -> Line<'static> {
     let style = deck.theme.outcome(outcome.state);
-    let time = match (outcome.state, outcome.took_ms, outcome.since_ms) {
-        (OutcomeState::Unconfirmed | OutcomeState::Attention, _, Some(since)) => {
-            text::running(deck.view.now_ms, since)
-        }
-        (_, Some(ms), _) => text::took(ms),
-        _ => String::new(),
+    let time = match (of_outcome(outcome), outcome.took_ms) {
+        (Some(since), _) => text::running(deck.view.now_ms, since),
+        (None, Some(ms)) => text::took(ms),
+        (None, None) => String::new(),
     };
     let words = match outcome.state {
         // The glyph carries the colour; calm words read better than a green line.

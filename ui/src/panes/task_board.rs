@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::handoffs::stage_lines;
 use super::party::direction;
-use super::tasks::{age, column_count};
+use super::tasks::{age, column_count, dim, gone};
 use crate::deck::Deck;
 use crate::layout::Layout;
 use crate::model::{HandoffRow, TaskColumn};
@@ -52,6 +52,7 @@ fn inner(column: Rect) -> Rect {
 /// A task as lines, with an empty one below it.
 fn card(deck: &Deck, row: &HandoffRow, columns: usize) -> Vec<Line<'static>> {
     let theme = &deck.theme;
+    let is_gone = deck.work.is_gone(Some(row.column), row.seq);
     let mut head = vec![
         Span::styled(
             text::fill(&sanitize::line(&row.id_short), 5),
@@ -60,7 +61,12 @@ fn card(deck: &Deck, row: &HandoffRow, columns: usize) -> Vec<Line<'static>> {
         Span::raw(" "),
     ];
     head.extend(direction(deck, &row.from, Some(&row.to)));
-    let mut lines = vec![spread(Line::from(head), age(deck, row), columns)];
+    let age = if is_gone {
+        gone(deck, row)
+    } else {
+        age(deck, row)
+    };
+    let mut lines = vec![spread(Line::from(head), age, columns)];
     let ask = sanitize::line(&row.ask);
     let words = text::wrap_to(&ask, columns, WORDS).into_iter();
     let style = theme.style(if row.column == TaskColumn::Done {
@@ -70,12 +76,15 @@ fn card(deck: &Deck, row: &HandoffRow, columns: usize) -> Vec<Line<'static>> {
     });
     lines.extend(words.map(|line| Line::from(Span::styled(line, style))));
     lines.extend(stage_lines(deck, row, columns, WORDS));
+    if is_gone {
+        lines.iter_mut().for_each(|line| dim(deck, line));
+    }
     lines.push(Line::default());
     lines
 }
 
 fn height(deck: &Deck, column: usize, index: usize, columns: usize) -> usize {
-    let row = deck.view.tasks.columns[column].get(index);
+    let row = deck.work.tasks.columns[column].get(index);
     row.map_or(0, |row| card(deck, row, columns).len())
 }
 
@@ -83,7 +92,7 @@ fn height(deck: &Deck, column: usize, index: usize, columns: usize) -> usize {
 pub(crate) fn settle_board(deck: &mut Deck, area: Rect) {
     for (column, area) in columns(area).into_iter().enumerate() {
         let inner = inner(area);
-        let len = deck.view.tasks.columns[column].len();
+        let len = deck.work.tasks.columns[column].len();
         let mut state = deck.tasks.board_list(column);
         // The last empty line needs no room.
         state.settle(len, usize::from(inner.height) + 1, |index| {
@@ -105,7 +114,7 @@ pub(crate) fn board_at(deck: &Deck, area: Rect, at: Position) -> Option<(usize, 
         _ => return Some((column, None)),
     };
     let first = deck.tasks.board_list(column).top;
-    let row = (first..deck.view.tasks.columns[column].len()).find(|index| {
+    let row = (first..deck.work.tasks.columns[column].len()).find(|index| {
         let height = height(deck, column, *index, usize::from(inner.width));
         let is_here = line < height;
         line = line.saturating_sub(height);
@@ -141,7 +150,7 @@ fn draw_column(deck: &Deck, index: usize, area: Rect, buf: &mut Buffer) {
         return;
     }
     let room = usize::from(inner.width);
-    let rows = &deck.view.tasks.columns[index];
+    let rows = &deck.work.tasks.columns[index];
     if rows.is_empty() {
         let words = format!("nothing is {}", column.as_str());
         let style = theme.style(ThemeRole::TextMuted);

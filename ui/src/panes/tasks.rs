@@ -14,11 +14,11 @@ use crate::theme::ThemeRole;
 use crate::widgets::{RowLines, blank, fit_line, spread};
 
 pub(super) fn len(deck: &Deck) -> usize {
-    deck.tasks.len(&deck.view.tasks)
+    deck.tasks.len(&deck.work.tasks)
 }
 
 pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
-    let Some((item, place)) = deck.tasks.item(&deck.view.tasks, index) else {
+    let Some((item, place)) = deck.tasks.item(&deck.work.tasks, index) else {
         return RowLines::default();
     };
     match item {
@@ -79,16 +79,38 @@ fn task(deck: &Deck, task: &HandoffRow, columns: usize) -> Line<'static> {
         ThemeRole::Text
     });
     spans.push(Span::styled(sanitize::line(&task.ask), body));
-    spread(Line::from(spans), age(deck, task), columns)
+    if !deck.work.is_gone(Some(task.column), task.seq) {
+        return spread(Line::from(spans), age(deck, task), columns);
+    }
+    let mut line = spread(Line::from(spans), gone(deck, task), columns);
+    dim(deck, &mut line);
+    line
+}
+
+/// What has become of a handoff that stood here.
+pub(super) fn gone(deck: &Deck, row: &HandoffRow) -> Line<'static> {
+    let now = deck.handoff(row.seq);
+    let word = now.map_or("closed", |now| now.column.as_str());
+    Line::from(Span::raw(word))
+}
+
+/// A row that is only still there.
+pub(super) fn dim(deck: &Deck, line: &mut Line<'static>) {
+    let style = deck.theme.style(ThemeRole::TextFaint);
+    line.spans.iter_mut().for_each(|span| span.style = style);
 }
 
 /// Since when it stands as it does: the same words wherever the handoff is shown.
-pub(super) fn age(deck: &Deck, row: &HandoffRow) -> Line<'static> {
-    let age = match row.column {
+pub(crate) fn handoff_age(deck: &Deck, row: &HandoffRow) -> String {
+    match row.column {
         TaskColumn::Active => text::running(deck.view.now_ms, row.since_ms),
         _ => text::age(deck.view.now_ms, row.since_ms),
-    };
-    Line::from(Span::styled(age, deck.theme.style(ThemeRole::TextFaint)))
+    }
+}
+
+pub(super) fn age(deck: &Deck, row: &HandoffRow) -> Line<'static> {
+    let style = deck.theme.style(ThemeRole::TextFaint);
+    Line::from(Span::styled(handoff_age(deck, row), style))
 }
 
 pub(super) fn empty(deck: &Deck) -> Vec<String> {

@@ -103,14 +103,15 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     };
     let theme = &deck.theme;
     let roomy = columns >= ROOMY;
+    let offset = deck.view.utc_offset_s(row.at_ms);
     let (time, kind_columns, gap) = if roomy {
         (
-            text::clock_seconds(row.at_ms, deck.view.utc_offset_s),
+            text::clock_seconds(row.at_ms, offset),
             KIND,
             if columns >= SPACIOUS { 2 } else { 1 },
         )
     } else {
-        (text::clock(row.at_ms, deck.view.utc_offset_s), KIND, 1)
+        (text::clock(row.at_ms, offset), KIND, 1)
     };
     // Nobody knows when or by whom a line was written that cannot be read.
     let is_bad = row.bad_lines.is_some();
@@ -208,17 +209,18 @@ fn clip(text: &str) -> &str {
 /// A line over the first row of a day that is not today.
 fn day_heading(deck: &Deck, index: usize, row: &TimelineRow) -> Option<Line<'static>> {
     let view = &deck.view;
-    let number = |at_ms| text::day_number(at_ms, view.utc_offset_s);
+    let number = |at_ms| text::day_number(at_ms, view.utc_offset_s(at_ms));
     let day = number(row.at_ms);
     let before = match index.checked_sub(1) {
         Some(before) => number(deck.timeline.row(&view.timeline, before)?.at_ms),
         None => number(view.now_ms),
     };
     (day != before).then(|| {
+        let offset = view.utc_offset_s(row.at_ms);
         let word = match number(view.now_ms) - day {
             0 => "today".to_owned(),
-            1 => format!("yesterday, {}", text::day(row.at_ms, view.utc_offset_s)),
-            _ => text::day(row.at_ms, view.utc_offset_s),
+            1 => format!("yesterday, {}", text::day(row.at_ms, offset)),
+            _ => text::day(row.at_ms, offset),
         };
         Line::from(Span::styled(word, deck.theme.style(ThemeRole::Heading)))
     })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::model::{
     AgentCard, AgentRecovery, AskedCard, AskedChoice, Banner, CapsuleLine, CapsulePart,
-    CapsuleRows, CapsuleView, ChangedChecksRow, DeckView, Field, FindingRow, FindingView,
+    CapsuleRows, CapsuleView, ChangedChecksRow, DeckView, EntryRef, Field, FindingRow, FindingView,
     FirstStep, FoundEntries, FoundRow, FoundSnippet, FoundTask, GateRow, HandoffRow, HeaderDaemon,
     InboxCard, PacketView, Party, PolicyView, RecoveryPart, RecoveryRow, RecoveryView, RowOutcome,
     RulesView, RunningCommand, StepAct, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine,
@@ -95,10 +95,11 @@ fills!(RecoveryRow { id, code, text; ; at_ms });
 fills!(RecoveryPart { title, note, rows; ; at_ms });
 fills!(AgentRecovery { command, prompt; ; agent });
 fills!(RecoveryView { parts, agents; ; });
-fills!(FoundEntries { rows, fault; ; number, words, total, total_is_at_least, behind });
+fills!(FoundEntries { rows, fault; ; number, words, total, total_is_at_least, cursor, goes_on, behind });
 fills!(FoundRow { kind, task, session, from, to, snippet; ; seq, at_ms, marks });
 fills!(FoundTask { title; id; standing, is_foreign });
 fills!(Field { name, text; ; });
+fills!(EntryRef { label, row; ; });
 fills!(FindingRow {
     place, title, author, review, url, reason;
     id;
@@ -260,7 +261,7 @@ impl ForeignText for DeckView {
     fn fill(&mut self, text: &str) {
         let Self {
             now_ms: _,
-            utc_offset_s: _,
+            local: _,
             project,
             runtime_session,
             session_id,
@@ -273,6 +274,7 @@ impl ForeignText for DeckView {
             agents,
             timeline,
             window: _,
+            sent,
             tasks,
             handoffs,
             findings,
@@ -291,6 +293,7 @@ impl ForeignText for DeckView {
         banner.fill(text);
         agents.fill(text);
         timeline.fill(text);
+        sent.iter_mut().for_each(|sent| sent.outcome.fill(text));
         for rows in &mut tasks.columns {
             *rows = rows.map(|row| row.fill(text));
         }
@@ -308,13 +311,17 @@ impl ForeignText for Msg {
             Self::View(view) => view.fill(text),
             Self::EntryText {
                 place,
+                row,
                 text: words,
                 detail,
+                refs,
                 raw,
             } => {
                 place.session.push_str(text);
+                row.fill(text);
                 words.fill(text);
                 detail.fill(text);
+                refs.fill(text);
                 raw.fill(text);
             }
             Self::Thread(thread) => thread.fill(text),

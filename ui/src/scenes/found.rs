@@ -53,6 +53,8 @@ pub fn found_entries() -> FoundEntries {
         ],
         total: 5,
         total_is_at_least: false,
+        cursor: None,
+        goes_on: false,
         behind: 0,
         fault: None,
     }

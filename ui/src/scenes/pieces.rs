@@ -398,15 +398,20 @@ pub(super) fn much_work() -> (Tasks, HandoffRows) {
 
 /// What the record has of the handoff in [`work`], in full.
 pub(super) fn opened_handoff() -> Msg {
-    let row = work().into_iter().find(|row| row.seq == 1_201);
-    let text = row.map_or_else(String::new, |row| row.text);
+    let mut rows = work().into_iter();
+    let row = rows
+        .find(|row| row.seq == 1_201)
+        .unwrap_or_else(|| TimelineRow::new(1_201, NOW_MS, Agent::Claude, None, "handoff", ""));
+    let text = row.text.clone();
     Msg::EntryText {
         place: EntryPlace {
             session: SESSION.to_owned(),
             line: 1_201,
         },
+        row: Box::new(row),
         raw: "{\n  \"type\": \"handoff\",\n  \"seq\": 1201\n}".to_owned(),
         detail: details(),
+        refs: Vec::new(),
         text,
     }
 }

@@ -133,6 +133,14 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             }
             Vec::new()
         }
+        Overlay::Entry(sheet) if sheet.selected_ref(deck).is_some() => {
+            let selected = sheet.selected_ref(deck);
+            deck.overlays.push(Overlay::Entry(sheet));
+            if let Some(place) = selected {
+                follow(deck, place);
+            }
+            Vec::new()
+        }
         // A sheet to read: enter closes it, as it opened it.
         Overlay::Help(_) | Overlay::Entry(_) | Overlay::Agent(_) | Overlay::Recovery(_) => {
             Vec::new()

@@ -72,7 +72,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         Action::Thread => Subject::selected(deck).is_some_and(|subject| has_thread(deck, &subject)),
         Action::NextColumn | Action::PrevColumn => deck.focus == Pane::Tasks,
         Action::Copy | Action::CopyId | Action::Edit => {
-            Subject::selected(deck).is_some_and(|subject| subject.id(deck).is_some())
+            Subject::selected(deck).is_some_and(|subject| subject.has_text(deck))
         }
         Action::Zoom => Layout::is_wide(deck.size),
         Action::Follow | Action::Newest | Action::Oldest => true,
@@ -153,6 +153,10 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
         (Overlay::Capsules(_), Action::Edit) => false,
         (Overlay::Capsules(_) | Overlay::Capsule(_), Action::Copy | Action::CopyId)
         | (Overlay::Capsules(_), Action::Open) => selected_capsule(deck).is_some(),
+        (
+            Overlay::Agent(_) | Overlay::Messages(_),
+            Action::Copy | Action::CopyId | Action::Edit,
+        ) => false,
         // Keys of agents and entries alone.
         (
             Overlay::Recovery(_),
@@ -206,7 +210,7 @@ pub(super) fn selected_agent(deck: &Deck) -> Option<Agent> {
 
 /// The folded column of tasks that the cursor stands on.
 pub(super) fn selected_fold(deck: &Deck) -> Option<TaskColumn> {
-    match deck.tasks.selected(&deck.view.tasks)? {
+    match deck.tasks.selected(&deck.work.tasks)? {
         TaskItem::Fold(column) if deck.focus == Pane::Tasks => Some(column),
         _ => None,
     }

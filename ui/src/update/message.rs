@@ -10,15 +10,17 @@ use super::mouse::mouse;
 use super::moving::slide;
 use super::overlay_key::{after_typing, overlay_action};
 use super::own_files::take_own_files;
-use super::perform::{edit, perform};
+use super::perform::perform;
 use super::recovering::take_recovery;
 use super::reviewing::take_finding;
 use super::searching::search_now;
+use super::taking_text::take_wanted;
 use super::tasking::{take_alike, take_capsule, take_capsules, take_export, take_told};
 use super::unlocking::{ask_passphrase, await_key, unlocked};
 use crate::action::Action;
-use crate::deck::{Deck, Fetched};
+use crate::deck::Deck;
 use crate::effect::Effect;
+use crate::fetched_entries::Fetched;
 use crate::key::Key;
 use crate::layout::Layout;
 use crate::model::{DeckView, EntryPlace, InboxKind, Level};
@@ -80,24 +82,23 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
         Msg::EntryText {
             place,
+            row,
             text,
             detail,
+            refs,
             raw,
         } => {
             deck.detail.came(&place);
             let fetched = Fetched {
+                row: *row,
                 text,
                 detail,
+                refs,
                 raw,
                 is_stale: false,
             };
-            let is_wanted = deck.edits.take_if(|wanted| *wanted == place).is_some();
-            deck.keep_fetched(place.clone(), fetched);
-            if is_wanted {
-                edit(deck, Some(Subject::Entry(place)))
-            } else {
-                Vec::new()
-            }
+            deck.fetched.keep(place.clone(), fetched);
+            take_wanted(deck, place)
         }
         Msg::EditorText(text) => {
             if let Some(Overlay::Capsule(sheet)) = deck.overlays.last() {
@@ -231,7 +232,7 @@ fn notify(deck: &mut Deck) -> Option<Effect> {
     let now = deck.view.now_ms;
     let is_quiet = by
         .quiet
-        .is_some_and(|quiet| quiet.hold(now, deck.view.utc_offset_s));
+        .is_some_and(|quiet| quiet.hold(now, deck.view.utc_offset_s(now)));
     if by.is_off() || is_quiet {
         deck.news.forget();
         return None;
@@ -350,6 +351,7 @@ fn take_view(deck: &mut Deck, view: DeckView) {
         deck.visited.clear();
         deck.search.clear();
         deck.asked_words.clear();
+        deck.work.clear();
         deck.tasks = TaskList::default();
         deck.handoffs = TrackedList::default();
     }
@@ -359,21 +361,28 @@ fn take_view(deck: &mut Deck, view: DeckView) {
     let is_looked_at = deck.focus == Pane::Inbox;
     deck.inbox.update(&view.inbox, view.now_ms, is_looked_at);
     deck.news.update(view);
-    deck.tasks.arrange(&view.tasks, deck.focus == Pane::Tasks);
-    let handoffs = &view.handoffs;
-    let is_looked_at = deck.focus == Pane::Handoffs;
-    deck.handoffs
-        .arrange(|seq| handoffs.place_of(seq), is_looked_at);
+    deck.work.take(view, &deck.tasks, deck.handoffs.list);
+    arrange_work(deck);
     if let Some(missing) = missing {
         deck.say(Level::Info, missing);
     }
 }
 
+/// Rows have come, gone or moved: the cursors stay on theirs.
+fn arrange_work(deck: &mut Deck) {
+    let is_looked_at = deck.focus == Pane::Tasks;
+    deck.tasks.arrange(&deck.work.tasks, is_looked_at);
+    let handoffs = &deck.work.handoffs;
+    let is_looked_at = deck.focus == Pane::Handoffs;
+    deck.handoffs
+        .arrange(|seq| handoffs.place_of(seq), is_looked_at);
+}
+
 /// What stands under the cursor and on top, for the next view.
 fn remember(deck: &mut Deck) {
     deck.timeline.remember(&deck.view.timeline);
-    deck.tasks.remember(&deck.view.tasks);
-    let handoff = deck.view.handoffs.get(deck.handoffs.list.selected);
+    deck.tasks.remember(&deck.work.tasks);
+    let handoff = deck.work.handoffs.get(deck.handoffs.list.selected);
     deck.handoffs.remember(handoff.map(|row| row.seq));
 }
 
@@ -392,13 +401,16 @@ fn settle(deck: &mut Deck) -> Option<Effect> {
         .take()
         .and_then(|receipt| receipt.followed(deck));
     deck.inbox.expire(now);
+    if deck.work.expire(now) {
+        arrange_work(deck);
+    }
     let screen = Rect::new(0, 0, deck.size.0, deck.size.1);
     let layout = Layout::of(deck, screen);
     let shown: Vec<_> = layout.panes.iter().map(|(pane, _)| *pane).collect();
     let board = layout
         .pane(Pane::Tasks)
         .filter(|_| panes::is_board(deck, &layout));
-    deck.tasks.show_as(&deck.view.tasks, board.is_some());
+    deck.tasks.show_as(&deck.work.tasks, board.is_some());
     if let Some(area) = board {
         panes::settle_board(deck, area);
     } else {

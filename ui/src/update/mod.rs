@@ -16,10 +16,12 @@ mod perform;
 mod recovering;
 mod reviewing;
 mod searching;
+mod taking_text;
 mod tasking;
 mod unlocking;
 mod why_not;
 
 pub(crate) use applies::applies;
 pub use message::update;
+pub(crate) use taking_text::WantedText;
 pub(crate) use why_not::why_not;

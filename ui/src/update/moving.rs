@@ -11,8 +11,8 @@ pub(super) fn step(deck: &mut Deck, pane: Pane, rows: isize) -> Vec<Effect> {
     match pane {
         Pane::Agents => deck.agents.step(rows, deck.view.agents.len()),
         Pane::Inbox => deck.inbox.list.step(rows, deck.inbox.rows.len()),
-        Pane::Tasks => deck.tasks.step(&deck.view.tasks, rows),
-        Pane::Handoffs => deck.handoffs.list.step(rows, deck.view.handoffs.len()),
+        Pane::Tasks => deck.tasks.step(&deck.work.tasks, rows),
+        Pane::Handoffs => deck.handoffs.list.step(rows, deck.work.handoffs.len()),
         Pane::Timeline => {
             let before = deck.timeline.list.selected;
             let len = deck.timeline.order.len();

@@ -6,12 +6,13 @@ use super::attend::attend;
 use super::following::{follow_back, open_thread};
 use super::moving::half_page;
 use super::opening::{ask_quit, ask_start, compose, open_next, quit_now};
-use super::perform::{copy_of, edit, reason_field, refuse};
+use super::perform::{reason_field, refuse};
 use super::recovering::on_recovery;
 use super::reviewing::on_findings;
 use super::searching::{
     change_chips, choose_chips, leave_search, move_in_search, search_in, search_now,
 };
+use super::taking_text::take_text;
 use super::tasking::{choose_along, on_capsules};
 use super::unlocking::leave_unlock;
 use crate::action::Action;
@@ -42,6 +43,9 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         }
         Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Search(_))) => {
             choose_chips(deck);
+        }
+        Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Entry(_))) => {
+            next_ref(deck);
         }
         Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Capsule(_))) => {
             choose_along(deck);
@@ -109,9 +113,12 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         {
             return on_capsules(deck, action);
         }
-        Action::Copy | Action::CopyId => {
+        Action::Edit if matches!(deck.overlays.last(), Some(Overlay::Composer(_))) => {
+            return edit_draft(deck);
+        }
+        Action::Copy | Action::CopyId | Action::Edit => {
             let subject = deck.overlays.last().and_then(Overlay::subject);
-            return copy_of(deck, subject, action);
+            return take_text(deck, subject, action);
         }
         Action::Thread => {
             let subject = deck.overlays.last().and_then(Overlay::subject);
@@ -119,13 +126,6 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         }
         Action::Return if !follow_back(deck) => {
             deck.say(Level::Info, "no reference was followed before");
-        }
-        Action::Edit if matches!(deck.overlays.last(), Some(Overlay::Composer(_))) => {
-            return edit_draft(deck);
-        }
-        Action::Edit => {
-            let subject = deck.overlays.last().and_then(Overlay::subject);
-            return edit(deck, subject);
         }
         Action::NextEntry | Action::PrevEntry
             if matches!(deck.overlays.last(), Some(Overlay::Thread(_))) =>
@@ -157,6 +157,18 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         _ => {}
     }
     Vec::new()
+}
+
+/// The cursor goes to the next entry that the one in front names.
+fn next_ref(deck: &mut Deck) {
+    let Some(Overlay::Entry(mut sheet)) = deck.overlays.pop() else {
+        return;
+    };
+    sheet.next_ref(deck);
+    if sheet.refs_are_none(deck) {
+        deck.say(Level::Info, "it names no other entry of this record");
+    }
+    deck.overlays.push(Overlay::Entry(sheet));
 }
 
 /// Closes the overlay in front, or takes a card one step back.

@@ -13,6 +13,7 @@ use super::opening::{
 use super::recovering::open_recovery;
 use super::reviewing::open_findings;
 use super::searching::go_to_hit;
+use super::taking_text::take_text;
 use super::tasking::open_capsules;
 use super::why_not::{aim, reason};
 use crate::action::Action;
@@ -112,19 +113,15 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Zoom => deck.is_zoomed = !deck.is_zoomed,
         Action::NextColumn | Action::PrevColumn => {
             let forward = action == Action::NextColumn;
-            deck.tasks.step_column(&deck.view.tasks, forward);
+            deck.tasks.step_column(&deck.work.tasks, forward);
         }
-        Action::Copy | Action::CopyId => {
+        Action::Copy | Action::CopyId | Action::Edit => {
             let subject = Subject::selected(deck);
-            return copy_of(deck, subject, action);
+            return take_text(deck, subject, action);
         }
         Action::Thread => {
             let subject = Subject::selected(deck);
             return open_thread(deck, subject);
-        }
-        Action::Edit => {
-            let subject = Subject::selected(deck);
-            return edit(deck, subject);
         }
         Action::Restart => {
             deck.say(Level::Info, "starting the daemon");
@@ -230,52 +227,17 @@ fn search_step(deck: &mut Deck, forward: bool) -> Vec<Effect> {
     if !deck.search.step(if forward { 1 } else { -1 }) {
         let text = match (deck.search.hit(), forward) {
             (None, _) => "nothing was found",
+            (_, true) if deck.search.waits_for_more() => "further hits are being read …",
             (_, true) => "this is the last hit of those that are listed",
             (_, false) => "this is the first hit",
         };
         deck.say(Level::Info, text);
         return Vec::new();
     }
-    go_to_hit(deck)
-}
-
-/// Copies what stands there, or its id.
-pub(super) fn copy_of(deck: &mut Deck, subject: Option<Subject>, action: Action) -> Vec<Effect> {
-    let text = subject.and_then(|subject| match action {
-        Action::CopyId => subject.id(deck),
-        _ => subject.plain(deck),
-    });
-    text.filter(|text| !text.is_empty())
-        .map_or_else(Vec::new, |text| copy(deck, text))
-}
-
-/// Opens the text in the person's editor: what is not loaded whole is read before.
-pub(super) fn edit(deck: &mut Deck, subject: Option<Subject>) -> Vec<Effect> {
-    let text = match &subject {
-        Some(Subject::Entry(place)) => match deck.fetched.get(place) {
-            Some(fetched) => Some(fetched.text.clone()),
-            None if deck.view.is_no_entry(place.line) => None,
-            None => {
-                let place = place.clone();
-                deck.edits = Some(place.clone());
-                return vec![Effect::OpenEntry { place }];
-            }
-        },
-        Some(subject) => subject.plain(deck),
-        None => None,
-    };
-    let Some(text) = text.filter(|text| !text.is_empty()) else {
-        deck.say(Level::Info, "there is no text to open in an editor");
-        return Vec::new();
-    };
-    let is_draft = false;
-    vec![Effect::OpenEditor { text, is_draft }]
-}
-
-/// Copies and says so.
-pub(super) fn copy(deck: &mut Deck, text: String) -> Vec<Effect> {
-    deck.say(Level::Info, "copied");
-    vec![Effect::CopyText(text)]
+    let more = deck.search.asks_more();
+    let mut effects = go_to_hit(deck);
+    effects.extend(more);
+    effects
 }
 
 /// An empty reason, to be typed.

@@ -1,7 +1,7 @@
 //! Going on after a break: the sheet that says how, and what is done with its prompts.
 
 use super::opening::compose;
-use super::perform::copy;
+use super::taking_text::copy;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::{Draft, Writing};

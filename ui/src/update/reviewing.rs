@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::opening::{compose, likely_receiver};
-use super::perform::{copy, refuse};
+use super::perform::refuse;
+use super::taking_text::copy;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::{Draft, Writing};

@@ -18,11 +18,13 @@ pub(super) fn search_now(deck: &mut Deck) -> Vec<Effect> {
         deck.search.clear();
         return Vec::new();
     }
+    let chips = deck.timeline.chips.clone();
     vec![Effect::Search {
         place: deck.search.place(),
         words: search.field.text(),
-        chips: deck.timeline.chips.clone(),
-        number: deck.search.ask(),
+        number: deck.search.ask(&chips),
+        chips,
+        after: None,
     }]
 }
 
@@ -74,17 +76,20 @@ pub(super) fn go_to_hit(deck: &mut Deck) -> Vec<Effect> {
             deck.overlays.push(Subject::Entry(place).open());
             Vec::new()
         }
-        (None, None) => {
-            // Chips count in a search of the record alone, and would hide what was found.
-            if deck.search.place() != SearchScope::Record && !deck.timeline.chips.is_empty() {
-                deck.timeline.chips = Chips::default();
-                deck.say(
-                    Level::Info,
-                    "the chips are taken away: the search was in all of it",
-                );
-            }
-            jump(deck, TimelineGo::Entry(line))
+        // Chips count in a search of the record alone: they may hide what was found, and stay until
+        // they are taken away. So it is read over the panes.
+        (None, None)
+            if deck.search.place() != SearchScope::Record && !deck.timeline.chips.is_empty() =>
+        {
+            let place = deck.place(line);
+            deck.overlays.push(Subject::Entry(place).open());
+            deck.say(
+                Level::Info,
+                "only read here: the chips, which stay, may hide it in the timeline",
+            );
+            Vec::new()
         }
+        (None, None) => jump(deck, TimelineGo::Entry(line)),
     }
 }
 
@@ -106,6 +111,7 @@ pub(super) fn move_in_search(deck: &mut Deck, down: bool) -> Vec<Effect> {
             if (is_history && down) || !deck.search.step(step) && !down {
                 return earlier(deck, down);
             }
+            return deck.search.asks_more().into_iter().collect();
         }
         _ => {}
     }
@@ -178,7 +184,7 @@ pub(super) fn change_chips(deck: &mut Deck, action: Action) -> Vec<Effect> {
 pub(super) fn go_to_typed(deck: &mut Deck, mut place: PlaceLine) -> Vec<Effect> {
     let view = &deck.view;
     let typed = place.field.text();
-    match place_of(&typed, view.now_ms, view.utc_offset_s, view.window.head) {
+    match place_of(&typed, view.now_ms, &view.local, view.window.head) {
         Ok(to) => jump(deck, to),
         Err(fault) => {
             place.fault = Some(fault);

@@ -1,6 +1,7 @@
 //! Tasks that can travel: the list, one of them, and what the operator does with it.
 
-use super::perform::{copy, refuse};
+use super::perform::refuse;
+use super::taking_text::copy;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;

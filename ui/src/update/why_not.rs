@@ -3,9 +3,11 @@
 
 use super::applies::{applies, can_start, selected_agent};
 use super::attend::can_attend;
+use super::taking_text::why_none;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{Agent, AgentState, InboxKind};
+use crate::overlays::{Overlay, Subject};
 use crate::pane::Pane;
 
 /// A few words; `None` when it would do something, here or on a row that it finds by itself.
@@ -99,7 +101,12 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::Gates => "they are run from the card of a proposal",
         Action::Thread => "only an entry of the record has a thread",
         Action::NextColumn | Action::PrevColumn => "only the tasks stand by column",
-        Action::Open | Action::Copy | Action::CopyId | Action::Edit => "nothing is selected",
+        Action::Copy | Action::CopyId | Action::Edit => {
+            let opened = deck.overlays.last().and_then(Overlay::subject);
+            let subject = opened.or_else(|| Subject::selected(deck));
+            return Some(why_none(deck, subject.as_ref()));
+        }
+        Action::Open => "nothing is selected",
         Action::Zoom => "this screen has room for no more than what stands there",
         _ => return None,
     };

@@ -70,6 +70,10 @@ pub enum Command {
         /// With all of a text that the line holds only the beginning of, in its place.
         #[serde(default)]
         full: bool,
+        /// As a page of this one entry, which says where it stands: an entry of ContextRelay 3 does
+        /// not say so itself. A daemon of an earlier build gives the entry alone.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        placed: bool,
     },
     /// The rows of a timeline around a place of the record.
     #[serde(rename = "ledger/window")]

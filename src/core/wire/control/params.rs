@@ -461,6 +461,10 @@ pub struct QueueChangeParams {
     pub id: EntryId,
     /// Send it again, or take it back.
     pub change: QueueChange,
+    /// With the entry that says so, where one does. A daemon of an earlier build says only that it
+    /// is done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub placed: bool,
 }
 
 /// What the operator can do with a message that is not settled.

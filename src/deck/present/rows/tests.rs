@@ -222,3 +222,36 @@ fn a_row_says_who_approved_and_that_a_decision_without_its_signature_has_no_effe
     let by_gates = shown(false, true);
     assert_eq!(by_gates[0], ": approved by its gates: mode auto");
 }
+
+#[test]
+fn what_the_daemon_ran_is_no_claim_and_says_how_it_ended_and_on_which_tree() {
+    let model = Model::new(DaemonLink::Hosting, DeckAbout::default());
+    let shown = |source: &str, more: Value| {
+        let verified = json!({"gate": "tests", "cmd": "cargo test", "spec": "ab", "exitCode": 101,
+            "durationMs": 12_400, "tree": {"tree": "71ab", "commit": "4c1d", "changed": 3},
+            "outputBytes": 2_048, "outputSha256": "cd"});
+        let mut artifact = json!({"kind": "test_report", "title": "tests", "summary": "failed",
+            "status": "failed", "evidence": ["cargo test"], "verified": verified});
+        let of_run = artifact["verified"].as_object_mut().unwrap();
+        of_run.extend(more.as_object().unwrap().clone());
+        let entry = json!({"source": source, "content": "gate tests failed", "artifact": artifact});
+        let entry = self::entry(1, ID, "artifact", &entry);
+        let fields = detail(&model, &entry).into_iter();
+        let fields = fields.map(|field| format!("{}: {}", field.name, field.text));
+        let mark = row(&model, &entry, false).mark.unwrap();
+        format!("[{mark}] {}", fields.collect::<Vec<_>>().join(" | "))
+    };
+    let told = [
+        shown("system", json!({})),
+        shown(
+            "system",
+            json!({"exitCode": null, "stale": true, "isolated": {"notCovered": 0}}),
+        ),
+        shown("codex", json!({})),
+    ];
+    insta::assert_snapshot!(told.join("\n"), @"
+    [run by the daemon] kind: test_report | status: failed (run by the daemon) | gate: tests | command: cargo test | exit code: 101 | took: 12.4 s | tree: 71ab at 4c1d, 3 changed files | output: 2 048 bytes, SHA-256 cd | entry: 1 · 019c2f3a-5b6c-7d8e-9f01-23456789abcd
+    [run by the daemon] kind: test_report | status: failed (run by the daemon) | gate: tests | command: cargo test | exit code: none: it never began, was stopped, or took too long | took: 12.4 s | tree: 71ab at 4c1d, 3 changed files | stale: the tree had changed when it ended: it says nothing of either | where: in a work tree of its own | output: 2 048 bytes, SHA-256 cd | entry: 1 · 019c2f3a-5b6c-7d8e-9f01-23456789abcd
+    [claimed] kind: test_report | status: failed (claimed) | evidence: cargo test | entry: 1 · 019c2f3a-5b6c-7d8e-9f01-23456789abcd
+    ");
+}

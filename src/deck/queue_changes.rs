@@ -1,0 +1,107 @@
+//! [`change_queue`]: messages that are tried again or given up, however many, beside the deck's loop.
+
+use ctxrelay_ui::model::Level;
+use ctxrelay_ui::text::grouped;
+use ctxrelay_ui::{Effect, Msg};
+use tokio::sync::mpsc;
+
+use super::perform::notice;
+use crate::client::{Client, ClientError};
+use crate::core::id::EntryId;
+use crate::wire::control::{Command, QueueChange, QueueChangeParams, Reply};
+
+/// From so many on it takes long enough to be told meanwhile.
+const MANY: usize = 20;
+
+/// Messages to be changed in one way.
+#[derive(Debug)]
+pub(super) struct QueueChanges {
+    ids: Vec<String>,
+    change: QueueChange,
+}
+
+impl QueueChanges {
+    /// Those of a wish; any other wish comes back.
+    pub(super) fn of(effect: Effect) -> Result<Self, Effect> {
+        let (ids, change) = match effect {
+            Effect::Retry { ids } => (ids, QueueChange::Retry),
+            Effect::GiveUp { ids } => (ids, QueueChange::Remove),
+            other => return Err(other),
+        };
+        Ok(Self { ids, change })
+    }
+
+    /// Whether they are so many that it is told that they are being changed.
+    pub(super) fn are_many(&self) -> bool {
+        self.ids.len() >= MANY
+    }
+}
+
+/// Changes them one by one, the oldest first, and tells how many were changed, which entries say so,
+/// and why the first other one was not.
+pub(super) async fn change_queue(
+    operator: Client,
+    QueueChanges { ids, change }: QueueChanges,
+    answers: mpsc::Sender<Msg>,
+) {
+    let (mut done, mut left, mut why) = (0, 0_u64, None);
+    let mut lines = Vec::new();
+    let mut ids = ids.into_iter();
+    while let Some(id) = ids.next() {
+        let params = QueueChangeParams {
+            id: EntryId::new(id),
+            change,
+            placed: true,
+        };
+        match operator.call(Command::QueueChange(params)).await {
+            Ok(reply) => {
+                done += 1;
+                if let Reply::Recorded(recorded) = reply {
+                    lines.push(recorded.seq.0);
+                }
+            }
+            Err(error) => {
+                left += 1;
+                let is_lost =
+                    matches!(error, ClientError::Unreachable(_) | ClientError::Unanswered);
+                why.get_or_insert(error);
+                if is_lost {
+                    // Each further one would wait for a daemon as long.
+                    left += ids.len() as u64;
+                    break;
+                }
+            }
+        }
+    }
+    let (again, ended) = match change {
+        QueueChange::Retry => ("queued again", "not queued"),
+        QueueChange::Remove => ("given up", "not given up"),
+    };
+    let recorded = entries(&lines);
+    let msg = match (done, why) {
+        (0, Some(error)) => notice(Err(error), ""),
+        (1, None) => Msg::Notice(Level::Info, format!("{again}{recorded}")),
+        (_, None) => Msg::Notice(Level::Info, format!("{} {again}{recorded}", grouped(done))),
+        (_, Some(error)) => {
+            let (done, left) = (grouped(done), grouped(left));
+            let text = format!("{done} {again}{recorded}; {left} {ended}: {error}");
+            Msg::Notice(Level::Warn, text)
+        }
+    };
+    // Nobody waits for it where the deck was left.
+    let _ = answers.send(msg).await;
+}
+
+/// `: entries 1 210 to 1 212`; the numbers lead to them, with the key for a number or a time.
+fn entries(lines: &[u64]) -> String {
+    match (lines.first(), lines.last()) {
+        (Some(first), Some(last)) if first < last => {
+            format!(": entries {} to {}", grouped(*first), grouped(*last))
+        }
+        (Some(only), _) => format!(": entry {}", grouped(*only)),
+        (None, _) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

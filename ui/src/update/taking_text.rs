@@ -1,0 +1,100 @@
+//! [`take_text`]: copies the text or the id of what is read, or opens the text in the person's
+//! editor. What is not loaded whole is read before.
+
+use crate::action::Action;
+use crate::deck::Deck;
+use crate::effect::Effect;
+use crate::model::{EntryPlace, Level};
+use crate::overlays::{EntrySheet, Subject};
+
+/// What was wanted of an entry and has not come after this long is not wanted any more, ms: nobody
+/// expects an editor to open over what they do by then.
+const WANTED_MS: i64 = 10_000;
+
+/// An entry that is read for the sake of its text.
+#[derive(Debug, Clone)]
+pub(crate) struct WantedText {
+    place: EntryPlace,
+    action: Action,
+    since_ms: i64,
+}
+
+/// Does it with what is read, or says why there is nothing to do it with.
+pub(super) fn take_text(deck: &mut Deck, subject: Option<Subject>, action: Action) -> Vec<Effect> {
+    let text = match &subject {
+        Some(Subject::Entry(place)) if !deck.is_no_entry(place) => {
+            let sheet = EntrySheet::new(place.clone());
+            let text = match action {
+                Action::CopyId => sheet.id(deck),
+                _ => sheet.whole(deck).map(str::to_owned),
+            };
+            match text {
+                Some(text) => text,
+                None => return read(deck, place.clone(), action),
+            }
+        }
+        Some(Subject::Card(id)) => deck.card(id).map_or_else(String::new, |card| match action {
+            Action::CopyId => card.command.clone().unwrap_or_else(|| id.clone()),
+            _ => card.plain(),
+        }),
+        other => {
+            deck.say(Level::Info, why_none(deck, other.as_ref()));
+            return Vec::new();
+        }
+    };
+    match action {
+        _ if text.is_empty() => {
+            deck.say(Level::Info, "there is no text in it");
+            Vec::new()
+        }
+        Action::Edit => {
+            let is_draft = false;
+            vec![Effect::OpenEditor { text, is_draft }]
+        }
+        _ => copy(deck, text),
+    }
+}
+
+/// Why nothing of it can be copied or opened in an editor.
+pub(super) fn why_none(deck: &Deck, subject: Option<&Subject>) -> String {
+    let only = "only entries and cards have a text and an id";
+    match subject {
+        None if deck.overlays.is_empty() => "nothing is selected".to_owned(),
+        None => format!("there is nothing to copy here: {only}"),
+        Some(Subject::Agent(agent)) => format!("{} is an agent: {only}", agent.title()),
+        Some(Subject::Messages(_)) => format!("this is a list of messages: {only}"),
+        Some(Subject::Entry(_) | Subject::Card(_)) => format!("no entry stands there: {only}"),
+    }
+}
+
+fn read(deck: &mut Deck, place: EntryPlace, action: Action) -> Vec<Effect> {
+    deck.wanted = Some(WantedText {
+        place: place.clone(),
+        action,
+        since_ms: deck.view.now_ms,
+    });
+    deck.say(Level::Info, "its text is being read …");
+    if deck.detail.waits_for(&place, deck.view.now_ms) {
+        return Vec::new();
+    }
+    vec![Effect::OpenEntry { place }]
+}
+
+/// An entry was read: does what it was wanted for.
+pub(super) fn take_wanted(deck: &mut Deck, place: EntryPlace) -> Vec<Effect> {
+    let now_ms = deck.view.now_ms;
+    let Some(wanted) = deck.wanted.take_if(|wanted| wanted.place == place) else {
+        return Vec::new();
+    };
+    if !(0..WANTED_MS).contains(&now_ms.saturating_sub(wanted.since_ms)) {
+        return Vec::new();
+    }
+    deck.notice = None;
+    take_text(deck, Some(Subject::Entry(place)), wanted.action)
+}
+
+/// Copies and says so.
+pub(super) fn copy(deck: &mut Deck, text: String) -> Vec<Effect> {
+    deck.say(Level::Info, "copied");
+    vec![Effect::CopyText(text)]
+}
