@@ -416,4 +416,6 @@ pub(super) fn optional_tree(tree: Option<&WorkTree>) -> String {
 }
 
 #[cfg(test)]
+mod scene_tests;
+#[cfg(test)]
 mod tests;
