@@ -15,7 +15,14 @@ use crate::wire::control::{Command, LedgerListParams, Reply};
 /// What could not be read, and why, in one sentence.
 pub(super) async fn read_all(client: &Client, model: &mut Model) -> Result<(), String> {
     let unreadable = |what: &str, answer: Result<Reply, ClientError>| match answer {
-        Err(error) => format!("{what} cannot be read: {}", error.to_refusal().message),
+        Err(error) => {
+            let why = error.to_refusal().message;
+            match why.starts_with(what) {
+                // It says so itself.
+                true => why,
+                false => format!("{what} cannot be read: {why}"),
+            }
+        }
         Ok(_) => format!("{what} cannot be read: the daemon answers something else"),
     };
     match client.call(Command::Subscribe).await {

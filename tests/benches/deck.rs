@@ -12,10 +12,12 @@ use serde_json::json;
 
 use crate::figure::{Series, Table};
 use crate::ledger::{longest_record, short};
-use crate::process::{cpu_ns, memory, settle};
+use crate::process::{cpu_ns, held, memory_row, settle};
 use crate::record::{Record, RecordEnd};
+use crate::support::child::Child;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
+use crate::support::wait::{timeout, wait_until};
 use crate::timeline::until;
 
 /// Starts of each first frame.
@@ -90,6 +92,7 @@ fn first_frames(table: &mut Table, long: &Record) {
         leave(start(&Project::new(), &mut frames));
     }
     row(table, "empty", &frames);
+    attached(table, "empty", &Project::new());
 
     // A copy for each start: the one before leaves a checkpoint.
     let mut frames = Series::default();
@@ -101,6 +104,22 @@ fn first_frames(table: &mut Table, long: &Record) {
     let name = short(long.entries);
     row(table, &format!("{name} without checkpoint"), &frames);
 
+    // The daemon reads all of it meanwhile: nobody answers yet.
+    let mut frames = Series::default();
+    for _ in 0..STARTS {
+        let project = Project::new();
+        long.lay_into(&dirs(&project));
+        let mut daemon = Child::spawn(&project.ctxrelay(["daemon"]));
+        let lock = project.state().join("state/daemon.lock");
+        wait_until("a daemon that has the project", timeout(), || {
+            lock.exists().then_some(())
+        });
+        leave(start(&project, &mut frames));
+        daemon.crash();
+    }
+    let what = format!("{name} without checkpoint, attached");
+    row(table, &what, &frames);
+
     let project = Project::new();
     long.lay_into(&dirs(&project));
     leave(deck(&project));
@@ -109,29 +128,48 @@ fn first_frames(table: &mut Table, long: &Record) {
         leave(start(&project, &mut frames));
     }
     row(table, &format!("{name} with checkpoint"), &frames);
-    let hosting = deck(&project);
-    until(&hosting, "the daemon", |screen| {
-        screen.contains("\u{25cf} daemon")
+    let hosting = || {
+        let hosting = deck(&project);
+        until(&hosting, "the daemon", |screen| {
+            screen.contains("\u{25cf} daemon")
+        });
+        hosting
+    };
+    worst_memory(table, &format!("RSS hosting, {name} entries"), 60, hosting);
+    attached(table, &name, &project);
+
+    let undelivered = || crowd(|end, n| drop(end.message(Agent::Claude, &format!("question {n}"))));
+    let mut frames = Series::default();
+    for _ in 0..STARTS {
+        leave(start(&undelivered(), &mut frames));
+    }
+    let what = format!("{} undelivered", short(CROWD));
+    row(table, &what, &frames);
+    attached(table, &what, &undelivered());
+}
+
+/// The first frame beside a daemon that runs.
+fn attached(table: &mut Table, what: &str, project: &Project) {
+    let _daemon = project.daemon();
+    let mut frames = Series::default();
+    for _ in 0..STARTS {
+        leave(start(project, &mut frames));
+    }
+    row(table, &format!("{what}, attached"), &frames);
+}
+
+/// What a deck holds in memory that has come to rest: the most of as many as are started one after
+/// the other.
+fn worst_memory(table: &mut Table, what: &str, at_most_mib: u64, start: impl Fn() -> Pty) {
+    let held = (0..STARTS).map(|_| {
+        let deck = start();
+        settle(deck.pid());
+        let held = held(deck.pid());
+        leave(deck);
+        held
     });
-    settle(hosting.pid());
-    let what = format!("RSS hosting, {name} entries");
-    memory(table, &what, hosting.pid(), 60);
-    leave(hosting);
-
-    let daemon = project.daemon();
-    let mut frames = Series::default();
-    for _ in 0..STARTS {
-        leave(start(&project, &mut frames));
-    }
-    row(table, &format!("{name}, attached"), &frames);
-    drop(daemon);
-
-    let mut frames = Series::default();
-    for _ in 0..STARTS {
-        let project = crowd(|end, n| drop(end.message(Agent::Claude, &format!("question {n}"))));
-        leave(start(&project, &mut frames));
-    }
-    row(table, &format!("{} undelivered", short(CROWD)), &frames);
+    let worst = held.max().unwrap_or_default();
+    memory_row(table, what, worst, at_most_mib);
 }
 
 /// A project with so much of one thing at the end of a short record.
@@ -169,15 +207,9 @@ fn counting(table: &mut Table) {
     until(&deck, "the last of them", |screen| screen.contains(&last));
     // What the last of them left to do is not counting.
     thread::sleep(Duration::from_secs(1));
-    let frames = || {
-        let transcript = deck.transcript();
-        let begins = b"\x1b[?2026h";
-        let windows = transcript.windows(begins.len());
-        windows.filter(|window| *window == begins).count()
-    };
-    let (cpu, before) = (cpu_ns(deck.pid()), frames());
+    let (cpu, before) = (cpu_ns(deck.pid()), deck.frames());
     thread::sleep(WATCH);
-    let (cpu, drawn) = (cpu_ns(deck.pid()) - cpu, frames() - before);
+    let (cpu, drawn) = (cpu_ns(deck.pid()) - cpu, deck.frames() - before);
     let percent = cpu as f64 / WATCH.as_nanos() as f64 * 100.0;
     let most = WATCH.as_secs() as usize + 1;
     table.row(
@@ -205,13 +237,17 @@ fn crowded(table: &mut Table, long: &Record) {
     crowd_into(&project, long, |end, n| {
         drop(end.handoff(Agent::Claude, &format!("work {n}: look at the lock")));
     });
-    let mut deck = deck(&project);
     let open = format!("{} open", ctxrelay_ui::text::grouped(CROWD as u64));
-    until(&deck, "the handoffs", |screen| screen.contains(&open));
-    settle(deck.pid());
     let of = format!("{} entries, {open}", short(long.entries));
-    memory(table, &format!("RSS hosting, {of}"), deck.pid(), 80);
+    let hosting = || {
+        let deck = deck(&project);
+        until(&deck, "the handoffs", |screen| screen.contains(&open));
+        deck
+    };
+    worst_memory(table, &format!("RSS hosting, {of}"), 80, hosting);
 
+    let mut deck = hosting();
+    settle(deck.pid());
     deck.type_text("5");
     until(&deck, "the cursor", |screen| cursor(screen).is_some());
     let is_over = Arc::new(AtomicBool::new(false));
@@ -234,28 +270,34 @@ fn crowded(table: &mut Table, long: &Record) {
         })
         .collect();
     let begun = Instant::now();
-    let mut keys = Series::default();
-    for n in 0..KEYS {
-        let key: &[u8] = if n % 20 < 10 { b"j" } else { b"k" };
-        let before = cursor(&deck.screen());
-        keys.time(|| {
-            deck.send(key);
-            until(&deck, "the next row", |screen| cursor(screen) != before);
-        });
-        // A held key is another figure.
-        thread::sleep(Duration::from_millis(20));
+    let mut runs = Vec::new();
+    for _ in 0..STARTS {
+        let mut keys = Series::default();
+        for n in 0..KEYS {
+            let key: &[u8] = if n % 20 < 10 { b"j" } else { b"k" };
+            let before = cursor(&deck.screen());
+            keys.time(|| {
+                deck.send(key);
+                until(&deck, "the next row", |screen| cursor(screen) != before);
+            });
+            // A held key is another figure.
+            thread::sleep(Duration::from_millis(20));
+        }
+        runs.push(keys);
     }
     let rate = written.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64();
     is_over.store(true, Ordering::Relaxed);
     for writer in writers {
         writer.join().unwrap();
     }
+    let worst = |figure: fn(&Series) -> f64| runs.iter().map(figure).fold(0.0, f64::max);
+    let (p50, p99) = (worst(Series::p50), worst(Series::p99));
     table.row(
         &format!("key to frame, {of}"),
-        &keys.words(),
-        &format!("p99 {:.2} ms at {rate:.0} entries/s", keys.p99()),
+        &format!("p50 {p50:.2} ms, p99 {p99:.2} ms"),
+        &format!("the worst of {STARTS}, at {rate:.0} entries/s"),
         "<= 3 ms, p99 <= 16 ms",
-        keys.p50() <= 3.0 && keys.p99() <= 16.0,
+        p50 <= 3.0 && p99 <= 16.0,
     );
     leave(deck);
 }

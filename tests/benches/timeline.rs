@@ -41,6 +41,46 @@ pub fn until(deck: &Pty, what: &str, is_there: impl Fn(&str) -> bool) {
     }
 }
 
+/// How many hits there are, by the title of the search.
+fn total(screen: &str) -> Option<String> {
+    let mut lines = screen.lines();
+    let title = lines
+        .find_map(|line| line.split_once(" in the whole record"))?
+        .0;
+    let (_, total) = title.rsplit_once(" of ")?;
+    (total != "0").then(|| total.to_owned())
+}
+
+/// As [`total`], once it has stayed the same for a while: each key that was typed has an answer.
+fn settled_total(deck: &Pty) -> Option<String> {
+    loop {
+        until(deck, "hits", |screen| total(screen).is_some());
+        let before = total(&deck.screen());
+        std::thread::sleep(Duration::from_secs(1));
+        if total(&deck.screen()) == before {
+            return before;
+        }
+    }
+}
+
+/// Holds a key that goes from the oldest entry to newer ones: each time it is pressed once the frame
+/// of the one before stands. From key to frame.
+fn hold(deck: &mut Pty) -> Series {
+    let mut frames = Series::default();
+    for _ in 0..HELD {
+        let before = deck.frames();
+        frames.time(|| {
+            deck.send(b"k");
+            let start = Instant::now();
+            while deck.frames() == before {
+                assert!(start.elapsed() < PATIENCE, "no frame: {}", deck.screen());
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        });
+    }
+    frames
+}
+
 fn of(entries: usize, search_ms: f64, table: &mut Table) {
     let project = Project::new();
     let dirs = ProjectDirs::new(project.root().to_owned(), None);
@@ -62,7 +102,11 @@ fn of(entries: usize, search_ms: f64, table: &mut Table) {
     first.press_until_exit(Key::Char('q'));
 
     let mut rows = Series::default();
-    let mut deck = {
+    let mut last: Option<Pty> = None;
+    for _ in 0..ROUNDS {
+        if let Some(mut before) = last.take() {
+            before.press_until_exit(Key::Char('q'));
+        }
         let start = Instant::now();
         let deck = deck(&project);
         // The first frame stands before the record is read, and has none.
@@ -70,40 +114,32 @@ fn of(entries: usize, search_ms: f64, table: &mut Table) {
             screen.contains("The refresh takes the lock first")
         });
         rows.push(start.elapsed());
-        deck
-    };
-    let took = rows.p50();
+        last = Some(deck);
+    }
+    let mut deck = last.unwrap();
     table.row(
         &name("first rows, with checkpoint"),
-        &ms(took),
+        &rows.words(),
         "",
-        "<= 400 ms",
-        took <= 400.0,
+        "<= 400 ms, the worst",
+        rows.p99() <= 400.0,
     );
 
     deck.type_text("2");
     let rss = field(deck.pid(), "VmRSS:");
     let (mut oldest, mut newest) = (Series::default(), Series::default());
+    let mut held: Vec<Series> = Vec::new();
     for _ in 0..ROUNDS {
         oldest.time(|| {
             deck.send(b"G");
             until(&deck, "the oldest", |screen| !screen.contains("following"));
         });
+        held.push(hold(&mut deck));
         newest.time(|| {
             deck.send(b"g");
             until(&deck, "the newest", |screen| screen.contains("following"));
         });
     }
-    let far = Instant::now();
-    deck.send(b"G");
-    until(&deck, "the oldest", |screen| !screen.contains("following"));
-    // Back by the keys, row by row, as far as a held key goes.
-    for _ in 0..HELD {
-        deck.send(b"k");
-    }
-    deck.send(b"g");
-    until(&deck, "the newest", |screen| screen.contains("following"));
-    let held = far.elapsed().as_secs_f64() * 1e3 / HELD as f64;
     let more = field(deck.pid(), "VmRSS:").saturating_sub(rss);
     for (what, times) in [
         ("G, the oldest entry", &oldest),
@@ -117,12 +153,16 @@ fn of(entries: usize, search_ms: f64, table: &mut Table) {
             times.p99() <= 150.0,
         );
     }
+    let worst = held
+        .iter()
+        .max_by(|one, other| one.p99().total_cmp(&other.p99()));
+    let worst = worst.unwrap();
     table.row(
-        &name("a row of a held key"),
-        &ms(held),
-        &format!("{HELD} rows from the oldest"),
-        "<= 8 ms",
-        held <= 8.0,
+        &name("a frame of a held key"),
+        &worst.words(),
+        &format!("the worst of {ROUNDS} times from the oldest"),
+        "p99 <= 8 ms",
+        worst.p99() <= 8.0,
     );
     let bound = 10 * 1024 * 1024;
     table.row(
@@ -134,16 +174,16 @@ fn of(entries: usize, search_ms: f64, table: &mut Table) {
     );
 
     let mut hits = Series::default();
-    for word in ["token", "lock", "callers", "refresh", "once"] {
-        deck.type_text(&format!("/{}", &word[..word.len() - 1]));
-        until(&deck, "hits", |screen| {
-            screen.contains("in the whole record")
-        });
-        let before = deck.screen();
+    // Numbers of entries, which begin their texts: with each further digit there are fewer.
+    for number in ["4217", "7733", "2951", "6408", "1186"] {
+        deck.type_text(&format!("/{}", &number[..number.len() - 1]));
+        let before = settled_total(&deck);
         hits.time(|| {
-            deck.send(&word.as_bytes()[word.len() - 1..]);
+            deck.send(&number.as_bytes()[number.len() - 1..]);
+            // The hits of the digits before stand there until the answer.
             until(&deck, "hits", |screen| {
-                screen != before && screen.contains("in the whole record")
+                let now = total(screen);
+                now.is_some() && now != before
             });
         });
         deck.press(Key::Escape);
@@ -154,7 +194,7 @@ fn of(entries: usize, search_ms: f64, table: &mut Table) {
     table.row(
         &name("search, last key to hits"),
         &hits.words(),
-        "words of every entry",
+        "numbers of entries, digit by digit",
         &format!("<= {search_ms} ms"),
         hits.p99() <= search_ms,
     );

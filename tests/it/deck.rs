@@ -5,10 +5,12 @@ use std::fs::File;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::support::child::Child;
 use crate::support::contextrelay3::{SESSION, fill};
 use crate::support::hand_over::stay;
 use crate::support::mcp::McpClient;
 use crate::support::panes::wait_for_waiting;
+use crate::support::privileged;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
@@ -355,4 +357,65 @@ fn a_signal_gives_the_terminal_back() {
     deck.wait_exit();
     assert!(!deck.with_screen(|screen| screen.alternate_screen()));
     assert_eq!(status(&project)["running"], false);
+}
+
+/// The age of the message of which there is no proof yet, in seconds.
+fn unproven_s(deck: &Pty) -> Option<u64> {
+    let screen = deck.screen();
+    let line = screen.lines().find(|line| line.contains("no proof yet"))?;
+    let mut words = line.split([' ', '│']).rev();
+    words.find_map(|word| word.strip_suffix('s')?.parse().ok())
+}
+
+#[test]
+fn seconds_are_counted_on_while_keys_come_without_a_pause() {
+    let project = Project::new();
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("● daemon");
+    codex(&project).tool("send_to_claude", json!({"text": "which lock is it?"}));
+    deck.wait_for_text("no proof yet that Claude has it");
+    deck.press(Key::Char('2'));
+    let mut ages = Vec::new();
+    let mut keys = [Key::Char('j'), Key::Char('k')].into_iter().cycle();
+    // A key comes each time that it is looked, far more often than each second.
+    wait_until("three more seconds on the screen", timeout(), || {
+        deck.press(keys.next()?);
+        let age = unproven_s(&deck)?;
+        ages.push(age);
+        (age >= ages[0] + 3).then_some(())
+    });
+    assert!(ages.is_sorted(), "{ages:?}");
+}
+
+/// The disk gives nothing for a while: every read of the daemon's fails.
+#[test]
+fn a_record_that_cannot_be_read_is_said_with_its_reason_until_it_can() {
+    if !privileged::granted() {
+        return;
+    }
+    let project = Project::new();
+    fill(&project, true);
+    let daemon = project.daemon();
+    let strace = project
+        .program("strace")
+        .args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=pread64"])
+        .args(["-e", "inject=pread64:error=EIO", "-p"])
+        .arg(daemon.pid().to_string());
+    let strace = Child::spawn(&strace);
+    let status = format!("/proc/{}/status", daemon.pid());
+    wait_until("strace at the daemon", timeout(), || {
+        let status = std::fs::read_to_string(&status).ok()?;
+        (!status.contains("TracerPid:\t0\n")).then_some(())
+    });
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("the record could not be read: Input/output error");
+    deck.wait_for_text("trying again");
+    assert!(!deck.shows("cannot be read"), "it is said once");
+    assert!(!deck.shows("Nothing has happened"), "{}", deck.screen());
+    strace.signal(Signal::TERM);
+    strace.wait();
+    deck.wait_until_gone("trying again");
+    deck.wait_for_text("the parser works");
+    deck.press(Key::Char('q'));
+    assert_eq!(deck.wait_exit(), 0);
 }

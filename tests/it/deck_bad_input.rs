@@ -1,5 +1,5 @@
-//! What no record ought to hold, in more of it than anybody ought to have, and a record that goes
-//! away under what is open: the deck shows it, says what it is, and keys go on acting.
+//! What no record ought to hold, and more of it than anybody ought to have: the deck shows it, says
+//! what it is, and keys go on acting.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,6 @@ use ctxrelay::store::dirs::ProjectDirs;
 use serde_json::{Value, json};
 
 use crate::support::contextrelay3::SESSION;
-use crate::support::operator::Operator;
 use crate::support::panes::open_row;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
@@ -155,120 +154,5 @@ fn fifty_thousand_ambiguous_messages_are_one_row_and_settled_five_hundred_at_onc
     deck.wait_for_text("question 500");
     close(&mut deck, "esc later");
     deck.wait_for_text("49 500 ambi");
-    is_well(deck);
-}
-
-#[test]
-fn a_record_that_is_cleared_or_broken_under_what_is_open_is_left_by_the_same_keys() {
-    let project = Project::new();
-    let _daemon = project.daemon();
-    let mut operator = Operator::connect(&project);
-    let note = |text: &str| {
-        let mut codex = project.control_of("codex").unwrap();
-        codex.expect(
-            "hello",
-            json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
-        );
-        codex.expect("note/append", json!({"agent": "codex", "text": text}));
-    };
-    note("a plum of the first record");
-    let mut deck = deck(&project);
-    deck.wait_for_text("a plum of the first record");
-    // Under an opened entry.
-    deck.press(Key::Enter);
-    deck.wait_for_text("esc close");
-    operator
-        .call("ledger/clear", json!({"discard": false}))
-        .unwrap();
-    // What was read stays, beside what is there now.
-    deck.wait_for_text("is sealed, its head is");
-    assert!(deck.shows("Entry 3"), "{}", deck.screen());
-    close(&mut deck, "esc close");
-    deck.wait_until_gone("a plum of the first record");
-    // Under a search: it is made again in the record that is there now.
-    note("a plum of the second record");
-    deck.press(Key::Char('/'));
-    deck.type_text("plum");
-    deck.wait_for_text("1 of 1 in the whole record");
-    operator
-        .call("ledger/clear", json!({"discard": true}))
-        .unwrap();
-    deck.wait_until_gone("1 of 1 in the whole record");
-    deck.wait_until_gone("a plum of the second record");
-    close(&mut deck, "in the whole record");
-    // Somebody else writes into it under an opened entry.
-    note("a plum of the third record");
-    deck.wait_for_text("a plum of the third record");
-    deck.press(Key::Enter);
-    deck.wait_for_text("esc close");
-    let current = std::fs::read_to_string(project.state().join("current")).unwrap();
-    let name = format!("{}.jsonl", current.trim());
-    let path = project.state().join("sessions").join(name);
-    let mut text = std::fs::read_to_string(&path).unwrap();
-    text.push_str("{\"no entry\n");
-    std::fs::write(&path, text).unwrap();
-    deck.wait_for_text("a plum of the third record");
-    close(&mut deck, "esc close");
-    deck.wait_for_screen("an alarm", |screen| screen.contains('▲'));
-    is_well(deck);
-}
-
-#[test]
-fn a_record_that_is_cleared_under_marks_or_under_a_sealed_session_leaves_what_can_be_read() {
-    let project = Project::new();
-    lay_end(&project, |end| {
-        for n in 0..5 {
-            end.ambiguous(Agent::Claude, &format!("question {n}"));
-        }
-    });
-    let _daemon = project.daemon();
-    let mut operator = Operator::connect(&project);
-    let mut deck = deck(&project);
-    deck.wait_for_text("5 ambiguous");
-    // Under marks, while a question about them stands there.
-    open_row(&mut deck, &["▲ alarm", "5 ambi"], UNCLEAR);
-    deck.wait_for_text("question 0");
-    deck.press(Key::Char('v'));
-    deck.press(Key::Char('v'));
-    deck.wait_for_text("2 marked");
-    deck.press(Key::Char('x'));
-    deck.wait_for_text("Give up these 2 messages?");
-    let archived = json!({"discard": false});
-    operator.call("ledger/clear", archived.clone()).unwrap();
-    deck.wait_for_text("None of them is ambiguous any more.");
-    // Nothing is asked about messages of another record.
-    assert!(!deck.shows("Give up"), "{}", deck.screen());
-    close(&mut deck, "None of them");
-    // Under an entry of the session that is sealed by now.
-    deck.press(Key::Char('/'));
-    deck.type_text("question");
-    deck.send(b"\x14\x14");
-    deck.wait_for_text("1 of 5 in all sealed sessions");
-    deck.press(Key::Enter);
-    deck.wait_for_text(", sealed");
-    deck.wait_for_text("question");
-    let screen = deck.screen();
-    let (_, session) = screen.split_once("session ").unwrap();
-    let before = format!("session {}", &session[..8]);
-    operator.call("ledger/clear", archived).unwrap();
-    deck.wait_until_gone(&before);
-    assert!(deck.shows(", sealed"), "{}", deck.screen());
-    close(&mut deck, ", sealed");
-    // Its file is taken away under the hits: it is said, and the deck goes on.
-    for folder in ["archives", "sessions"] {
-        let folder = project.state().join(folder);
-        let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        for file in files.filter(|file| file.file_name().to_string_lossy().contains(".jsonl")) {
-            let current = std::fs::read_to_string(project.state().join("current")).unwrap();
-            if !file.file_name().to_string_lossy().contains(current.trim()) {
-                std::fs::remove_file(file.path()).unwrap();
-            }
-        }
-    }
-    close(&mut deck, "/question");
-    deck.press(Key::Char('/'));
-    deck.type_text("question");
-    deck.wait_for_text("nothing in all sealed sessions has these words");
-    close(&mut deck, "esc as it was");
     is_well(deck);
 }

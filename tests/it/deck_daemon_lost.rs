@@ -5,12 +5,14 @@ use ctxrelay::core::agent::Agent;
 use ctxrelay::core::entry::NoteKind;
 use ctxrelay::store::dirs::ProjectDirs;
 use rustix::process::Signal;
+use serde_json::json;
 
 use crate::support::daemon::Daemon;
 use crate::support::panes::open_row;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::record::{Record, RecordEnd};
+use crate::support::wait::{timeout, wait_until};
 
 /// The words of the header while there is no daemon, and of one that answers.
 const LOST: &str = "reconnecting";
@@ -207,5 +209,135 @@ fn a_sealed_session_is_read_on_without_the_daemon() {
     let _daemon = come_back(&project, &mut deck);
     assert!(deck.shows(", sealed"), "{}", deck.screen());
     close(&mut deck, ", sealed");
+    deck.press_until_exit(Key::Ctrl('c'));
+}
+
+/// How often a text stands in the record as an entry's own.
+fn recorded(project: &Project, text: &str) -> usize {
+    let lines = project.ledger().into_iter();
+    lines.filter(|line| line["content"] == text).count()
+}
+
+#[test]
+fn a_draft_outlives_the_daemon_and_is_sent_once() {
+    let project = project();
+    let daemon = project.daemon();
+    let mut deck = deck(&project);
+    deck.press(Key::Char('M'));
+    deck.wait_for_text("Note · note");
+    deck.type_text("plums are dried");
+    deck.wait_for_text("plums are dried");
+    lose(daemon, &mut deck);
+    deck.press(Key::Enter);
+    deck.wait_for_text("not connected to the daemon: the draft is kept, nothing was sent");
+    deck.type_text(" in autumn");
+    deck.wait_for_text("plums are dried in autumn");
+    let daemon = come_back(&project, &mut deck);
+    deck.wait_for_text("plums are dried in autumn");
+    deck.press(Key::Enter);
+    deck.wait_for_text("recorded: your note");
+    deck.wait_until_gone("Note · note");
+    assert_eq!(recorded(&project, "plums are dried in autumn"), 1);
+
+    // One that was left is there again too.
+    deck.press(Key::Char('M'));
+    deck.wait_for_text("Note · note");
+    deck.type_text("plums are stoned");
+    deck.wait_for_text("plums are stoned");
+    lose(daemon, &mut deck);
+    close(&mut deck, "Note · note");
+    let _daemon = come_back(&project, &mut deck);
+    deck.press(Key::Char('M'));
+    deck.wait_for_text("Note · note");
+    deck.wait_for_text("plums are stoned");
+    deck.press(Key::Enter);
+    deck.wait_until_gone("Note · note");
+    wait_until("the note in the record", timeout(), || {
+        (recorded(&project, "plums are stoned") == 1).then_some(())
+    });
+    deck.press_until_exit(Key::Ctrl('c'));
+}
+
+#[test]
+fn an_editor_outlives_the_daemon_and_what_was_written_in_it_is_sent() {
+    let project = project();
+    let mut daemon = project.daemon();
+    let script = "printf 'the editor is here\\r\\n'; read -r line; sed -i s/good/better/ \"$1\"";
+    let editor = project.write("editor.sh", script);
+    let launch = project
+        .ctxrelay([])
+        .env_remove("VISUAL")
+        .env("EDITOR", format!("sh {}", editor.display()));
+    let mut deck = Pty::spawn_sized(&launch, 120, 33).labelled("deck");
+    deck.wait_for_text("12 ambiguous");
+    deck.press(Key::Char('M'));
+    deck.wait_for_text("Note · note");
+    deck.type_text("plums are good");
+    deck.wait_for_text("plums are good");
+    deck.send(b"\x07");
+    deck.wait_for_text("the editor is here");
+    daemon.crash();
+    deck.press(Key::Enter);
+    deck.wait_for_text("plums are better");
+    deck.wait_for_text(LOST);
+    let mut daemon = come_back(&project, &mut deck);
+    // It comes and goes while the editor has the terminal.
+    deck.send(b"\x07");
+    deck.wait_for_text("the editor is here");
+    daemon.crash();
+    let _daemon = project.daemon();
+    deck.press(Key::Enter);
+    deck.wait_for_text("plums are better");
+    deck.wait_until_gone(LOST);
+    deck.wait_for_text(BACK);
+    deck.press(Key::Enter);
+    deck.wait_for_text("recorded: your note");
+    assert_eq!(recorded(&project, "plums are better"), 1);
+    deck.press_until_exit(Key::Ctrl('c'));
+}
+
+#[test]
+fn a_question_outlives_the_daemon_and_is_answered_once_it_is_back() {
+    let project = project();
+    let daemon = project.daemon();
+    let mut codex = project.control_of("codex").unwrap();
+    let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
+    codex.expect("hello", hello);
+    let ask = json!({"agent": "codex", "question": "May the plums go?", "choices": ["yes, now"],
+        "timeoutMs": 60_000});
+    codex.expect("user/ask", ask);
+    let mut deck = deck(&project);
+    open_row(&mut deck, &["? question", "May the"], "Answers");
+    deck.wait_for_text("yes, now");
+    deck.press(Key::Char('a'));
+    deck.wait_for_text("Codex asks you a question");
+    deck.wait_for_text("not now");
+    lose(daemon, &mut deck);
+    deck.press(Key::Enter);
+    deck.wait_for_text("not connected to the daemon: nothing was answered");
+    deck.wait_until_gone("not now");
+    // It is in the record, and waits on.
+    let daemon = come_back(&project, &mut deck);
+    deck.wait_for_text("May the plums go?");
+    deck.press(Key::Char('a'));
+    deck.wait_for_text("not now");
+    deck.press(Key::Down);
+    deck.press(Key::Enter);
+    deck.wait_for_text("Your answer");
+    deck.type_text("the ripe ones");
+    deck.wait_for_text("the ripe ones");
+    lose(daemon, &mut deck);
+    deck.press(Key::Enter);
+    deck.wait_for_text("not connected to the daemon: nothing was decided");
+    deck.wait_for_text("the ripe ones");
+    let _daemon = come_back(&project, &mut deck);
+    deck.wait_for_text("the ripe ones");
+    deck.press(Key::Enter);
+    deck.wait_for_text("answered, on record");
+    let answers = project.ledger().into_iter().filter(|line| {
+        let text = line["content"].as_str().unwrap_or_default();
+        line["type"] == "message" && text.starts_with("the ripe ones\n")
+    });
+    assert_eq!(answers.count(), 1);
     deck.press_until_exit(Key::Ctrl('c'));
 }

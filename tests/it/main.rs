@@ -30,6 +30,7 @@ mod deck_bad_input;
 mod deck_capsules;
 mod deck_daemon_lost;
 mod deck_editor;
+mod deck_record_gone;
 mod deck_recovery;
 mod deck_sealed;
 mod deck_thread;

@@ -10,6 +10,7 @@ use ratatui::style::Color;
 use serde_json::{Value, json};
 
 use crate::support::mcp::McpClient;
+use crate::support::pipe::NamedPipe;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
@@ -162,6 +163,78 @@ fn huge_and_unreadable_files_are_told_and_the_deck_starts() {
     deck.wait_for_text("and 1 more");
     deck.wait_for_text("● daemon");
     wait_for_ground(&deck, "default-dark");
+}
+
+#[test]
+fn a_theme_that_is_huge_or_no_text_is_told_and_the_default_is_used_until_it_can_be_read() {
+    let project = Project::new();
+    let folder = folder(&project);
+    let mine = folder.join("themes/mine.toml");
+    fs::write(folder.join("config.json"), r#"{"theme": "mine"}"#).unwrap();
+    let told = |what: &str| {
+        let mut deck = deck(&project);
+        deck.wait_for_text(what);
+        deck.wait_for_text("● daemon");
+        wait_for_ground(&deck, "default-dark");
+        // Keys act meanwhile.
+        deck.press(Key::Char('?'));
+        deck.wait_for_text("Keys and marks");
+        deck.press(Key::Escape);
+        deck.wait_until_gone("Keys and marks");
+        deck
+    };
+    let leave = |mut deck: Pty| {
+        deck.press(Key::Char('q'));
+        assert_eq!(deck.wait_exit(), 0);
+    };
+    fs::write(&mine, vec![b'#'; 100 * 1024]).unwrap();
+    leave(told("themes/mine.toml: it is larger than 64 KiB"));
+    fs::write(&mine, [0xff, 0xfe]).unwrap();
+    leave(told("themes/mine.toml: it is not UTF-8"));
+    fs::remove_file(&mine).unwrap();
+    fs::create_dir(&mine).unwrap();
+    let mut deck = told("themes/mine.toml: it is not a plain file");
+    fs::remove_dir(&mine).unwrap();
+    let mended = "inherits = \"default-dark\"\n[palette]\nraised = \"#010203\"\n";
+    fs::write(&mine, mended).unwrap();
+    deck.wait_for_text("in order again");
+    wait_until("the theme's ground", timeout(), || {
+        (ground(&deck) == Some((1, 2, 3))).then_some(())
+    });
+    // A huge one in its place leaves the ground that there is.
+    fs::write(&mine, vec![b'#'; 100 * 1024]).unwrap();
+    deck.wait_for_text("themes/mine.toml: it is larger than 64 KiB");
+    assert_eq!(ground(&deck), Some((1, 2, 3)));
+    leave(deck);
+}
+
+#[test]
+fn a_keymap_that_cannot_be_read_is_told_and_the_built_in_keys_act_until_it_can() {
+    let project = Project::new();
+    let file = folder(&project).join("keymap.toml");
+    let told = |what: &str| {
+        let mut deck = deck(&project);
+        deck.wait_for_text(what);
+        deck.wait_for_text("● daemon");
+        deck.press(Key::Char('?'));
+        deck.wait_for_text("Keys and marks");
+        deck.press(Key::Escape);
+        deck.wait_until_gone("Keys and marks");
+        deck
+    };
+    fs::write(&file, [0xff, 0xfe]).unwrap();
+    let mut first = told("keymap.toml: it is not UTF-8");
+    first.press(Key::Char('q'));
+    assert_eq!(first.wait_exit(), 0);
+    fs::remove_file(&file).unwrap();
+    // Who opens a pipe as a file waits for its other end.
+    let _pipe = NamedPipe::new(file.clone());
+    let mut second = told("keymap.toml: it is not a plain file");
+    fs::remove_file(&file).unwrap();
+    fs::write(&file, "global = [{ on = [\"f2\"], run = \"help\" }]\n").unwrap();
+    second.wait_for_text("in order again");
+    second.send(b"\x1bOQ");
+    second.wait_for_text("Keys and marks");
 }
 
 #[test]

@@ -4,12 +4,17 @@ use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
+use ctxrelay::core::agent::Agent;
+use ctxrelay::core::entry::NoteKind;
+use ctxrelay::store::dirs::ProjectDirs;
 use serde_json::json;
 
 use crate::support::contextrelay3::{SESSION, fill, ledger};
 use crate::support::fake_gh::{FakeGh, comment};
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
+use crate::support::record::{Record, RecordEnd};
+use crate::support::wait::{timeout, wait_until};
 
 /// Adds so many notes to a record of ContextRelay 3, which has no numbers on its lines. One of them
 /// has a word of its own.
@@ -69,6 +74,69 @@ fn get_about(notes: usize) {
     deck.wait_until_gone("neither a number nor a time");
     deck.press(Key::Ctrl('c'));
     assert_eq!(deck.wait_exit(), 0);
+}
+
+/// The beginning of what the folded row says: the rest may be cut.
+const STEPS: &str = "1 800 steps";
+
+/// A page of the record that has nothing but steps of deliveries is not its end.
+#[test]
+fn nine_hundred_entries_behind_eighteen_hundred_steps_of_deliveries_are_paged_to() {
+    let project = Project::new();
+    let record = Record::of(16);
+    let mut end = RecordEnd::of(&record, 1_795_100_000_000);
+    end.settle(&record);
+    for leaf in 1..=900 {
+        end.note(
+            Agent::Codex,
+            NoteKind::Note,
+            &format!("leaf {leaf} of it"),
+            Vec::new(),
+        );
+    }
+    let sent = end.message(Agent::Claude, "whose steps they are");
+    for _ in 0..1_800 {
+        end.step(Agent::Claude, &sent);
+    }
+    record.lay_with(&ProjectDirs::new(project.root().to_owned(), None), end);
+    let _daemon = project.daemon();
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 33).labelled("deck");
+    deck.wait_for_text(STEPS);
+    deck.wait_for_text("whose steps they are");
+    deck.wait_for_text("leaf 900 of it");
+    deck.press(Key::Char('2'));
+    page_to(&mut deck, Key::Ctrl('d'), "leaf 1 of it");
+    page_to(&mut deck, Key::Ctrl('u'), STEPS);
+    // One by one they are rows to page over.
+    deck.press(Key::Char('g'));
+    deck.wait_for_text("following");
+    wait_until("the cursor on them", timeout(), || {
+        let has_cursor = |screen: &str| {
+            let mut rows = screen.lines().filter(|line| line.contains('\u{25b8}'));
+            rows.any(|row| row.contains(STEPS))
+        };
+        if has_cursor(&deck.screen()) {
+            return Some(());
+        }
+        let before = deck.screen();
+        deck.press(Key::Char('j'));
+        deck.wait_for_screen("the next row", |screen| screen != before);
+        None
+    });
+    deck.press(Key::Enter);
+    deck.wait_until_gone(STEPS);
+    page_to(&mut deck, Key::Ctrl('d'), "leaf 900 of it");
+    assert_eq!(deck.press_until_exit(Key::Ctrl('c')), 0);
+}
+
+/// Presses a key until a text is there. Pages are read while it is pressed; keys that are on their way
+/// then go on from there.
+#[track_caller]
+fn page_to(deck: &mut Pty, key: Key, text: &str) {
+    wait_until(text, timeout(), || {
+        deck.press(key);
+        deck.shows(text).then_some(())
+    });
 }
 
 #[test]

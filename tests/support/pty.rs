@@ -78,6 +78,8 @@ struct Answers {
     writer: Writer,
     /// The program is in the middle of a frame that is to be seen at once (private mode 2026).
     in_frame: bool,
+    /// How many such frames have ended.
+    frames: usize,
     /// What is said to who asks for the background (OSC 11); most terminals of the tests do not
     /// know the question.
     background: Option<&'static str>,
@@ -131,7 +133,10 @@ impl vt100::Callbacks for Answers {
             // What are you? A VT100 with advanced video.
             (None, 0, 'c') => self.send(b"\x1b[?1;2c"),
             (Some(b'?'), 2026, 'h') => self.in_frame = true,
-            (Some(b'?'), 2026, 'l') => self.in_frame = false,
+            (Some(b'?'), 2026, 'l') => {
+                self.frames += usize::from(self.in_frame);
+                self.in_frame = false;
+            }
             // Keep the title, and have it back.
             (None, 22, 't') => self.kept_titles.push(self.title.clone()),
             (None, 23, 't') => {
@@ -238,6 +243,7 @@ impl Pty {
         let answers = Answers {
             writer: Arc::clone(&writer),
             in_frame: false,
+            frames: 0,
             background,
             title: String::new(),
             kept_titles: Vec::new(),
@@ -312,6 +318,12 @@ impl Pty {
     /// The title of the window.
     pub fn title(&self) -> String {
         self.output.whole().terminal.callbacks().title.clone()
+    }
+
+    /// How many frames the program has drawn.
+    pub fn frames(&self) -> usize {
+        let shown = self.output.shown.lock().unwrap();
+        shown.terminal.callbacks().frames
     }
 
     /// Every byte that the program has printed.

@@ -190,6 +190,12 @@ impl RecordEnd {
         self.push(from, Some(from.peer()), text, message())
     }
 
+    /// One more step of the delivery of a message.
+    pub fn step(&mut self, from: Agent, of: &EntryId) {
+        let to = from.peer();
+        self.push(from, Some(to), "", delivery_of(of.clone(), to));
+    }
+
     /// A message of which nobody can know whether it arrived.
     pub fn ambiguous(&mut self, from: Agent, text: &str) -> EntryId {
         let to = from.peer();

@@ -17,6 +17,7 @@ use crate::model::{
 };
 use crate::notification::NotificationSettings;
 use crate::overlays::Overlay;
+use crate::own_files::put_theme_problem;
 use crate::pane::Pane;
 use crate::receipt::Receipt;
 use crate::record_search::RecordSearch;
@@ -176,8 +177,7 @@ impl Deck {
             Ok(theme) => deck.theme = theme,
             Err(error) => {
                 deck.theme = Theme::builtin(BUILTIN[0].0, deck.depth)?;
-                let problem = format!("theme {}: {error}", settings.theme);
-                deck.problems.insert(0, problem);
+                put_theme_problem(&mut deck.problems, &settings.theme, &error);
             }
         }
         if let Some(text) = deck.problems_text() {

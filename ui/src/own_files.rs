@@ -2,6 +2,7 @@
 
 use crate::keymap::Keymap;
 use crate::notification::NotificationSettings;
+use crate::source_error::SourceError;
 
 /// The user's own files, read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +15,19 @@ pub struct OwnFiles {
     pub theme: Option<String>,
     /// How they want to be told that something waits.
     pub notification: NotificationSettings,
-    /// What could not be read or was wrong, a sentence each, with file, line and column.
+    /// What could not be read or was wrong, a sentence each, with file, line and column. Of a file
+    /// that could not be read it begins with its name and a colon.
     pub problems: Vec<String>,
+}
+
+/// Puts first why a theme cannot be used: one whose file could not be read is not among the themes,
+/// and that there is none of its name would be said of a file that is there.
+pub(crate) fn put_theme_problem(problems: &mut Vec<String>, name: &str, error: &SourceError) {
+    let file = format!("themes/{name}.toml: ");
+    let unread = problems.iter().position(|known| known.starts_with(&file));
+    let problem = match unread {
+        Some(place) => problems.remove(place),
+        None => format!("theme {name}: {error}"),
+    };
+    problems.insert(0, problem);
 }

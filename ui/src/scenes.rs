@@ -40,7 +40,7 @@ pub use recovery::broken_work;
 pub use regions::painted_outside;
 pub use trouble::{held_up, trouble};
 pub use worlds::{
-    bad_lines, disconnected, empty_first_run, failed, gated, gates_running, handed_over,
+    bad_lines, compacted, disconnected, empty_first_run, failed, gated, gates_running, handed_over,
     hostile_text, long_session, pair_at_work, passphrase_asked, quiet, ruled, signed,
     signed_elsewhere, stale, touch_asked, unlocked,
 };

@@ -231,3 +231,6 @@ fn to_ascii(deck: &Deck, area: Rect, buf: &mut Buffer) {
         }
     }
 }
+
+#[cfg(test)]
+mod cost_tests;

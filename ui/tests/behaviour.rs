@@ -1131,7 +1131,7 @@ fn ids_are_never_cut_and_each_verdict_has_its_own_sign() {
         let mut deck = deck_at(pair_at_work(), (80, 24));
         keys(&mut deck, pane);
         let screen = terminal(&deck, (80, 24)).backend().to_string();
-        let line = screen.lines().find(|line| line.contains("h7 "));
+        let line = screen.lines().find(|line| line.contains("h1201 "));
         ages.push(line.is_some_and(|line| line.contains("41s")));
     }
     assert_eq!(ages, [true, true], "one age for one handoff");
@@ -1282,7 +1282,7 @@ fn stale_and_done_tasks_are_one_line_until_enter_shows_them() {
     assert!(!shown(&deck).contains("add the tests for rotation"));
     assert_eq!(keys(&mut deck, "<enter>G"), []);
     assert!(shown(&deck).contains("✓ done 4  the latest 2, ⏎ folds them"));
-    assert!(shown(&deck).contains("▸   h5    ◇→◆ explain the session table"));
+    assert!(shown(&deck).contains("▸   h1100 ◇→◆ explain the session table"));
     keys(&mut deck, "<left><enter><left>");
     assert!(
         shown(&deck).contains("▸ ◌ stale 40  ⏎ shows them"),
@@ -1301,7 +1301,7 @@ fn stale_and_done_tasks_are_one_line_until_enter_shows_them() {
 #[test]
 fn the_board_keeps_the_task_of_the_list_and_both_panes_lead_to_the_same_entry() {
     let mut deck = deck_at(handed_over(), (120, 40));
-    keys(&mut deck, "4jj");
+    keys(&mut deck, "4jjj");
     assert!(shown(&deck).contains("▸   h1085"));
     keys(&mut deck, "z");
     assert!(shown(&deck).contains("▸h1085"), "{}", shown(&deck));

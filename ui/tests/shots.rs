@@ -26,6 +26,26 @@ const AS_PNG: [&str; 7] = [
     "empty_first_run",
     "narrow",
 ];
+/// Of these the snapshots say enough.
+const WITHOUT: [&str; 17] = [
+    "themes",
+    "steps",
+    "start",
+    "not_installed",
+    "message",
+    "note",
+    "compact",
+    "retry",
+    "acknowledge",
+    "own_words",
+    "gates_asked",
+    "marks_asked",
+    "agents_zoomed",
+    "timeline_zoomed",
+    "inbox_zoomed",
+    "handoffs_zoomed",
+    "compacted",
+];
 const MAIN_THEMES: [&str; 3] = ["default-dark", "default-light", "mono"];
 
 fn folder() -> PathBuf {
@@ -68,7 +88,7 @@ fn the_pictures_show_the_deck_as_it_is() {
     let wish = std::env::var("CTXRELAY_SHOTS").unwrap_or_default();
     let write = matches!(wish.as_str(), "write" | "all");
     let mut stale = Vec::new();
-    for scene in SCENES {
+    for scene in SCENES.iter().filter(|scene| !WITHOUT.contains(&scene.name)) {
         let all: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
         let themes = match scene.name {
             IN_ALL_THEMES => &all[..],

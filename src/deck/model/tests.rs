@@ -363,3 +363,24 @@ fn an_agents_minutes_go_on_with_the_clock_and_not_without_a_daemon() {
     model.link = DaemonLink::Reconnecting("refused".to_owned());
     assert_eq!(drawn(&model, 5 * 60_000), "........_1..");
 }
+
+#[test]
+fn what_cannot_be_read_is_said_with_its_reason_and_nothing_is_claimed_before_it_was() {
+    let mut model = model();
+    let opening = |model: &Model| present(model, 0).opening;
+    assert_eq!(opening(&model).as_deref(), Some("reading the record …"));
+    model.unread = Some("the record cannot be read: its file is shorter".to_owned());
+    let view = present(&model, 0);
+    let told = "the record cannot be read: its file is shorter; trying again";
+    assert_eq!(view.opening.as_deref(), Some(told));
+    assert!(view.agents.is_empty() && view.timeline.is_empty() && view.missing.is_empty());
+    assert!(view.inbox.is_empty() && !view.first_run);
+    // What is done meanwhile is said as well, and a daemon that went is.
+    model.link = DaemonLink::Reconnecting("it hung up".to_owned());
+    let lost = "looking for the daemon: it hung up";
+    assert_eq!(opening(&model).as_deref(), Some(lost));
+    model.link = DaemonLink::Attached;
+    model.reset(world_at(1), page(vec![row(1)], 1), 0);
+    assert_eq!(opening(&model), None);
+    assert_eq!(lines(&model), [1]);
+}

@@ -487,4 +487,6 @@ pub(super) fn optional_tree(tree: Option<&WorkTree>) -> String {
 }
 
 #[cfg(test)]
+mod scene_tests;
+#[cfg(test)]
 mod tests;

@@ -10,6 +10,18 @@ const CHUNK_MAX: usize = 256;
 /// Neighbours that are smaller than this together become one.
 const CHUNK_MIN: usize = 96;
 
+/// A row is looked at.
+fn look() {
+    #[cfg(test)]
+    LOOKED_AT.set(LOOKED_AT.get() + 1);
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many rows this thread has looked at.
+    pub(crate) static LOOKED_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Rows in the order of their lines in the record, in chunks that all copies share: a copy, and the
 /// change of one row, cost the same whether there are ten rows or fifty thousand.
 ///
@@ -38,6 +50,7 @@ impl HandoffRows {
         let mut left = place;
         for chunk in self.chunks.iter().rev() {
             if left < chunk.len() {
+                look();
                 return chunk.get(chunk.len() - 1 - left);
             }
             left -= chunk.len();
@@ -58,6 +71,7 @@ impl HandoffRows {
             .iter()
             .rev()
             .flat_map(|chunk| chunk.iter().rev())
+            .inspect(|_| look())
     }
 
     /// Puts a row in, in the place of one of the same line.

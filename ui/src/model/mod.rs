@@ -47,6 +47,8 @@ pub use deck_view::{
 pub use finding::{FindingRank, FindingRow, FindingStage, FindingView};
 pub use found::{FoundEntries, FoundRow, FoundTask, SearchScope};
 pub use handoff_rows::HandoffRows;
+#[cfg(test)]
+pub(crate) use handoff_rows::LOOKED_AT;
 pub use hint::{FirstStep, StepAct};
 pub use inbox::{ChangedChecksRow, GateRow, GateState, InboxCard, InboxKind};
 pub use live_turn::{StepProgress, TurnAct, TurnLine, TurnView};

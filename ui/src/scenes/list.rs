@@ -1,13 +1,13 @@
 //! [`SCENES`]: which worlds are shown, and what was typed in them.
 
 use super::pieces::{opened_handoff, thread};
-use super::trouble::unanswered;
+use super::trouble::{held_messages, tampered, unanswered};
 use super::{
-    Scene, agent_work, asked, asked_user, bad_lines, capsules, disconnected, empty_first_run,
-    failed, far_back, findings, found_entries, found_everywhere, gated, gates_running, handed_over,
-    held_up, hostile_text, long_session, pair_at_work, passphrase_asked, quiet, recovery, reviewed,
-    ruled, rules_changed, signed, signed_elsewhere, stale, touch_asked, trouble, trust_waits,
-    unlocked,
+    Scene, agent_work, asked, asked_user, bad_lines, capsules, compacted, disconnected,
+    empty_first_run, failed, far_back, findings, found_entries, found_everywhere, gated,
+    gates_running, handed_over, held_up, hostile_text, long_session, pair_at_work,
+    passphrase_asked, quiet, recovery, reviewed, ruled, rules_changed, signed, signed_elsewhere,
+    stale, touch_asked, trouble, trust_waits, unlocked,
 };
 use crate::model::{Agent, DeckView};
 use crate::msg::Msg;
@@ -234,6 +234,28 @@ pub const SCENES: &[Scene] = &[
     scene("task_board", handed_over, "4z<right>", None),
     scene("handoffs", handed_over, "5", None),
     scene("thread", pair_at_work, "3o", Some(thread)),
+    scene("themes", pair_at_work, "t", None),
+    scene("steps", empty_first_run, "s", None),
+    scene("start", empty_first_run, "1S", None),
+    scene("not_installed", empty_first_run, "1jS", None),
+    scene("message", pair_at_work, "mWhich lock is it?<ctrl-o>", None),
+    scene("note", pair_at_work, "M<ctrl-t>one request for all", None),
+    scene("compact", held_up, "1j<enter>%", None),
+    scene("retry", held_messages, "3<enter>r", None),
+    scene("acknowledge", tampered, "3<enter>u", None),
+    scene(
+        "own_words",
+        asked_user,
+        "3<enter>ajj<enter>until March, then ask the mobile team again",
+        None,
+    ),
+    scene("gates_asked", gated, "3<enter>g", None),
+    scene("marks_asked", trouble, "3gjj<enter>vvx", None),
+    scene("agents_zoomed", pair_at_work, "1z", None),
+    scene("timeline_zoomed", pair_at_work, "2z", None),
+    scene("inbox_zoomed", trouble, "3z", None),
+    scene("handoffs_zoomed", handed_over, "5z", None),
+    scene("compacted", compacted, "2", None),
     Scene {
         name: "wide",
         world: long_session,

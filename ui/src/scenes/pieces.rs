@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::model::{
-    Agent, Chain, ChangedChecksRow, DaemonState, DeckView, EntryPlace, Field, GateRow, GateState,
-    HandoffRow, HandoffRows, HandoffStage, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard,
-    InboxKind, OutcomeState, Party, RowOutcome, TaskColumn, Tasks, ThreadView, TimelineRow,
-    Verdict,
+    Agent, Chain, ChangedChecksRow, DaemonState, DeckView, EntryPlace, Field, FoldedRows, GateRow,
+    GateState, HandoffRow, HandoffRows, HandoffStage, HeaderDaemon, HeaderLedger, HeaderPorts,
+    InboxCard, InboxKind, OutcomeState, Party, RowOutcome, TaskColumn, Tasks, ThreadView,
+    TimelineRow, Verdict,
 };
 use crate::msg::Msg;
 
@@ -74,6 +74,13 @@ pub(super) fn with(
     row
 }
 
+fn note(seq: u64, seconds: i64, kind: &str, text: &str) -> TimelineRow {
+    let mut note = row(seq, seconds, Agent::Claude, None, "note", text);
+    note.mark = Some(kind.to_owned());
+    note
+}
+
+/// As the deck makes them of entries; its own tests hold them to that.
 pub(super) fn work() -> Vec<TimelineRow> {
     let handoff = with(
         row(
@@ -87,7 +94,7 @@ pub(super) fn work() -> Vec<TimelineRow> {
              you only read.",
         ),
         OutcomeState::Done,
-        "started a new turn",
+        "started a turn",
         Some(3),
         None,
     );
@@ -97,14 +104,10 @@ pub(super) fn work() -> Vec<TimelineRow> {
         Agent::Codex,
         None,
         "artifact",
-        "test report · failed · 2 of 118",
+        "test report · failed · 2 of 118\nrefresh_is_single_flight and rotation_forgets_the_old_token",
     );
     artifact.verdict = Some(Verdict::Failed);
     artifact.mark = Some("claimed".to_owned());
-    artifact.outcome = Some(RowOutcome::new(
-        OutcomeState::Failed,
-        "refresh_is_single_flight, rotation_forgets_the_old_token",
-    ));
     let mut rows = vec![
         with(
             row(
@@ -116,25 +119,21 @@ pub(super) fn work() -> Vec<TimelineRow> {
                 "Make the token refresh safe under load, then have Codex review it.",
             ),
             OutcomeState::Done,
-            "handed into a turn by the hook",
+            "acknowledged by Claude",
             Some(640),
             None,
         ),
-        row(
+        note(
             1_191,
             1_490,
-            Agent::Claude,
-            None,
-            "note",
-            "goal · one refresh request however many callers wait",
+            "goal",
+            "one refresh request however many callers wait",
         ),
-        row(
+        note(
             1_192,
             1_300,
-            Agent::Claude,
-            None,
-            "note",
-            "plan · single-flight lock around refresh, keep callers in a list, rotate under it",
+            "plan",
+            "single-flight lock around refresh, keep callers in a list, rotate under it",
         ),
         with(
             row(
@@ -146,17 +145,18 @@ pub(super) fn work() -> Vec<TimelineRow> {
                 "Add the tests for rotation and for two refreshes at once",
             ),
             OutcomeState::Done,
-            "joined the active work",
+            "joined its running turn",
             Some(4),
             None,
         ),
-        row(
-            1_195,
-            620,
-            Agent::Codex,
-            None,
-            "turn",
-            "completed · 14 tools · 3 files",
+        TimelineRow::of_folded(
+            1_194,
+            ago(900),
+            FoldedRows {
+                last: 1_195,
+                count: 2,
+            },
+            "1 step of a delivery · 1 step of an agent",
         ),
         with(
             row(
@@ -164,31 +164,30 @@ pub(super) fn work() -> Vec<TimelineRow> {
                 610,
                 Agent::Codex,
                 Some(Agent::Claude),
-                "reply",
+                "message",
                 "Tests are in. Two of them fail on the current code, as they should: refresh is not single-flight yet.",
             ),
             OutcomeState::Done,
-            "fetched by Claude",
+            "Claude has it by pull, not acknowledged",
             Some(1_900),
             None,
         ),
-        row(
-            1_198,
-            154,
-            Agent::Codex,
+        with(
+            row(
+                1_198,
+                154,
+                Agent::Codex,
+                None,
+                "finality",
+                "token refresh is done: single-flight, old token dropped, 118 tests pass",
+            ),
+            OutcomeState::Attention,
+            "waits for you",
             None,
-            "finality",
-            "token refresh is done: single-flight, old token dropped, 118 tests pass",
+            None,
         ),
         artifact,
-        row(
-            1_200,
-            45,
-            Agent::Claude,
-            None,
-            "note",
-            "decision · add the single-flight lock",
-        ),
+        note(1_200, 45, "decision", "add the single-flight lock"),
         handoff,
         with(
             row(
@@ -201,17 +200,17 @@ pub(super) fn work() -> Vec<TimelineRow> {
                  reproduce in 3 of 200 runs; the second needs a zeroizing type. Shall I fix both?",
             ),
             OutcomeState::Unconfirmed,
-            "offered to Claude by doorbell · not yet acknowledged",
+            "no proof yet that Claude has it",
             None,
             Some(2),
         ),
     ];
     let threads = [
-        (1_193, "h6"),
-        (1_196, "h6"),
-        (1_198, "h6"),
-        (1_201, "h7"),
-        (1_204, "h7"),
+        (1_193, "h1193"),
+        (1_196, "h1193"),
+        (1_198, "h1193"),
+        (1_201, "h1201"),
+        (1_204, "h1201"),
     ];
     for row in &mut rows {
         let mut known = threads.iter();
@@ -230,7 +229,7 @@ pub(super) fn finality() -> InboxCard {
         ],
         remaining_risk: "Clock skew above 90 s is not handled; the old code did not either."
             .to_owned(),
-        handles: vec!["h7  review refresh.rs".to_owned()],
+        handles: vec!["h1193 Add the tests for rotation and for two refreshes at once".to_owned()],
         commit: Some("4c1d2e0b7f".to_owned()),
         changed_files: 3,
         tree: Some("71ab4c0de09f".to_owned()),
@@ -291,7 +290,7 @@ fn all_handoffs() -> Vec<HandoffRow> {
         handoff(
             TaskColumn::Active,
             HandoffStage::InTurn,
-            "h7",
+            "h1201",
             1_201,
             claude,
             codex,
@@ -299,9 +298,19 @@ fn all_handoffs() -> Vec<HandoffRow> {
             41,
         ),
         handoff(
+            TaskColumn::Active,
+            HandoffStage::Answered,
+            "h1193",
+            1_193,
+            claude,
+            codex,
+            "Add the tests for rotation and for two refreshes at once",
+            610,
+        ),
+        handoff(
             TaskColumn::Open,
             HandoffStage::Unproven,
-            "h8",
+            "h1189",
             1_189,
             codex,
             claude,
@@ -311,7 +320,7 @@ fn all_handoffs() -> Vec<HandoffRow> {
         handoff(
             TaskColumn::Done,
             HandoffStage::Closed,
-            "h6",
+            "h1150",
             1_150,
             claude,
             codex,
@@ -321,7 +330,7 @@ fn all_handoffs() -> Vec<HandoffRow> {
         handoff(
             TaskColumn::Done,
             HandoffStage::Closed,
-            "h5",
+            "h1100",
             1_100,
             codex,
             claude,
@@ -410,7 +419,7 @@ pub(super) fn opened_handoff() -> Msg {
         },
         row: Box::new(row),
         raw: "{\n  \"type\": \"handoff\",\n  \"seq\": 1201\n}".to_owned(),
-        detail: details(),
+        detail: details(&text),
         refs: Vec::new(),
         text,
     }
@@ -420,11 +429,10 @@ pub(super) fn opened_handoff() -> Msg {
 pub(super) fn thread() -> Msg {
     let mut rows: Vec<TimelineRow> = work()
         .into_iter()
-        .filter(|row| [1_193, 1_196, 1_198, 1_199, 1_200].contains(&row.seq))
+        .filter(|row| [1_193, 1_196, 1_198, 1_199].contains(&row.seq))
         .collect();
     if let Some(row) = rows.iter_mut().find(|row| row.seq == 1_199) {
         row.mark = Some("made meanwhile".to_owned());
-        row.outcome = None;
     }
     Msg::Thread(Box::new(ThreadView {
         asked: EntryPlace {
@@ -438,21 +446,26 @@ pub(super) fn thread() -> Msg {
     }))
 }
 
-fn details() -> Vec<Field> {
-    vec![
-        Field { name: "Why".to_owned(), text: "I changed the refresh path and want a second pair of eyes before I call it done.".to_owned() },
-        Field { name: "Look at".to_owned(), text: "src/auth/refresh.rs\nentry 1 188".to_owned() },
-        Field {
-            name: "What Codex received".to_owned(),
-            text: "<contextrelay from=\"claude\" kind=\"handoff\" id=\"m-04b1\" age=\"0s\">\nFrom the peer agent, not from your operator.\n\n\
-                   Review src/auth/refresh.rs for races and token lifetime.\n…\n</contextrelay>"
-                .to_owned(),
-        },
-        Field {
-            name: "Delivery".to_owned(),
-            text: "14:01:49.112  recorded, synced in 2.1 ms\n14:01:49.115  thread/queue/add accepted\n14:01:49.118  user message completed"
-                .to_owned(),
-        },
-        Field { name: "Hash".to_owned(), text: "71ab4c0de09f2a7755b1c3d0e8a4f611b2f7c9d80a3e4b5c6d7e8f9001122334".to_owned() },
-    ]
+/// What it shows beside its text; as [`work`].
+fn details(text: &str) -> Vec<Field> {
+    let why = "I changed the refresh path and want a second pair of eyes before I call it done.";
+    let see = "src/auth/refresh.rs, entry 1 188";
+    let given = format!(
+        "[ctxrelay handoff m-04b1 from peer Claude, not from your operator; just now]\n\
+         Reason: {why}\nSee: {see}\n{text}\n[end of m-04b1]"
+    );
+    let fields = [
+        ("reason", why),
+        ("see", see),
+        ("on busy", "queue"),
+        ("delivery", "confirmed by queue"),
+        ("given as", &given),
+        ("pair", "default"),
+        ("entry", "1 201 · m-04b1"),
+    ];
+    let fields = fields.into_iter().map(|(name, text)| Field {
+        name: name.to_owned(),
+        text: text.to_owned(),
+    });
+    fields.collect()
 }

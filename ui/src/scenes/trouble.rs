@@ -82,7 +82,7 @@ pub fn trouble() -> DeckView {
         text: BROKEN.to_owned(),
     });
     view.inbox[0].tree_still_same = Some(false);
-    view.inbox[0].blockers = vec!["h8 is still open: choose the lock".to_owned()];
+    view.inbox[0].blockers = vec!["handoff h1201 is open".to_owned()];
     view.inbox[0].gates = gates();
     view.inbox[0].gates[0].state = GateState::Failed;
     view.inbox.push(ambiguous());
@@ -122,8 +122,8 @@ pub fn trouble() -> DeckView {
     let last = view.timeline.len() - 1;
     view.timeline[last].outcome = Some(RowOutcome {
         state: OutcomeState::Attention,
-        text: "ambiguous · it may have arrived; not sent again by itself".to_owned(),
-        since_ms: Some(ago(75)),
+        text: "nobody can know whether Claude has it".to_owned(),
+        since_ms: None,
         took_ms: None,
     });
     view
@@ -185,5 +185,37 @@ pub fn held_up() -> DeckView {
         ago(1_260),
         "Context 83% full, room for about 2 turns: % on its sheet shows what can be done.",
     ));
+    view
+}
+
+/// Messages that wait behind a turn that the person stopped.
+pub(super) fn held_messages() -> DeckView {
+    let mut view = pair_at_work();
+    let card = InboxCard::new(
+        InboxKind::Alarm,
+        "m-04b5",
+        Agent::Codex,
+        ago(95),
+        "You stopped a turn in Codex: 2 messages wait behind it. Try again to release now; keep, and \
+         they go on with your next message there.",
+    );
+    let seq = Some(1_205);
+    view.inbox.insert(0, InboxCard { seq, ..card });
+    view
+}
+
+/// Somebody else wrote into the record.
+pub(super) fn tampered() -> DeckView {
+    let mut view = pair_at_work();
+    let card = InboxCard::new(
+        InboxKind::Tampering,
+        "m-04b6",
+        Party::System,
+        ago(50),
+        "somebody else touched the record: it was appended to; its entry 1 190 is not as it was \
+         written",
+    );
+    let seq = Some(1_206);
+    view.inbox.insert(0, InboxCard { seq, ..card });
     view
 }

@@ -240,6 +240,23 @@ pub fn quiet() -> DeckView {
     }
 }
 
+/// Claude's context was full a while ago.
+pub fn compacted() -> DeckView {
+    let mut view = pair_at_work();
+    let mut compacted = row(
+        1_205,
+        1,
+        Agent::Claude,
+        None,
+        "compacted",
+        "its context was full and was compacted: 236k before, 41k after (tokens)",
+    );
+    // What it was told of its work is read when it is opened.
+    compacted.text_cut = true;
+    view.timeline.push(compacted);
+    view
+}
+
 /// What an agent could write to deceive the eye, or to reach the terminal.
 pub fn hostile_text() -> DeckView {
     let mut view = pair_at_work();

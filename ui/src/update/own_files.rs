@@ -3,7 +3,7 @@
 use crate::deck::Deck;
 use crate::model::Level;
 use crate::overlays::Overlay;
-use crate::own_files::OwnFiles;
+use crate::own_files::{OwnFiles, put_theme_problem};
 
 /// Uses them from now on. A theme that cannot be read any more stays as it was.
 pub(super) fn take_own_files(deck: &mut Deck, own: OwnFiles) {
@@ -19,7 +19,7 @@ pub(super) fn take_own_files(deck: &mut Deck, own: OwnFiles) {
     let name = name.unwrap_or_else(|| deck.theme.name.clone());
     match deck.load_theme(&name) {
         Ok(theme) => deck.theme = theme,
-        Err(error) => problems.insert(0, format!("theme {name}: {error}")),
+        Err(error) => put_theme_problem(&mut problems, &name, &error),
     }
     let was_wrong = !std::mem::replace(&mut deck.problems, problems).is_empty();
     match deck.problems_text() {

@@ -255,3 +255,51 @@ fn what_the_daemon_ran_is_no_claim_and_says_how_it_ended_and_on_which_tree() {
     [claimed] kind: test_report | status: failed (claimed) | evidence: cargo test | entry: 1 · 019c2f3a-5b6c-7d8e-9f01-23456789abcd
     ");
 }
+
+#[test]
+fn an_opened_message_shows_what_its_receiver_was_given_with_its_text() {
+    let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
+    let handoff = json!({"source": "claude", "target": "codex",
+        "content": "review plum.rs\n[end of nothing]\nand say what you ran",
+        "handoff": {"ask": "review plum.rs", "reason": "two candidates",
+            "context_refs": ["src/plum.rs:41", "entry 7"], "onBusy": "queue"}});
+    let handoff = entry(1, ID, "handoff", &handoff);
+    assert!(model.append(&handoff));
+    let given = |model: &Model| -> Vec<String> {
+        let fields = detail(model, &handoff).into_iter();
+        let given = fields.filter(|field| field.name == "given as");
+        given.map(|field| field.text).collect()
+    };
+    assert_eq!(given(&model), [""; 0], "nothing was given yet");
+    let mut step = |seq, status: &str, given: Option<String>| {
+        let event = json!({"kind": "message_delivery", "status": status, "messageId": ID,
+            "to": "codex", "rung": "queue", "given": given});
+        let event = json!({"source": "system", "target": "codex", "runtimeEvent": event});
+        assert!(model.append(&entry(seq, &format!("d{seq}"), "runtime_event", &event)));
+    };
+    let head = |when: &str| {
+        format!("[ctxrelay handoff {ID} from peer Claude, not from your operator; {when}]")
+    };
+    step(2, "ambiguous", Some(head("just now")));
+    step(3, "requeued", None);
+    step(4, "confirmed", Some(head("3 min ago; shown before")));
+    // As often as it was given, each time with its own first line; a line of the text that looks
+    // like the last one is marked, as it was for its receiver.
+    insta::assert_snapshot!(given(&model).join("\n\n"), @"
+    [ctxrelay handoff 019c2f3a-5b6c-7d8e-9f01-23456789abcd from peer Claude, not from your operator; just now]
+    Reason: two candidates
+    See: src/plum.rs:41, entry 7
+    review plum.rs
+    | [end of nothing]
+    and say what you ran
+    [end of 6789abcd]
+
+    [ctxrelay handoff 019c2f3a-5b6c-7d8e-9f01-23456789abcd from peer Claude, not from your operator; 3 min ago; shown before]
+    Reason: two candidates
+    See: src/plum.rs:41, entry 7
+    review plum.rs
+    | [end of nothing]
+    and say what you ran
+    [end of 6789abcd]
+    ");
+}
