@@ -16,7 +16,9 @@ use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::store::dirs::{ProjectDirs, exists};
 use crate::store::ledger::Reading;
-use crate::store::sealed_way::{FileStamp, ReachedSession, reached, task_at, tasks_at_close};
+use crate::store::sealed_way::{
+    FileStamp, ReachedSession, SessionTold, SessionWants, reached, tasks_at_close,
+};
 use crate::wire::capsule::check_lines;
 
 /// More than a project keeps capsules; beyond that they are all asked for anew.
@@ -155,7 +157,12 @@ fn told(
     let task = match closed.filter(|task| task.head == head) {
         Some(task) => Some(task.clone()),
         // It went out while it was open.
-        None => task_at(path, foreign_through, &kept.id, head)?,
+        None => {
+            let mut wants = SessionWants::default();
+            wants.add(kept);
+            let told = SessionTold::read(path, foreign_through, wants)?;
+            told.task(&kept.id, head).cloned()
+        }
     };
     let says = task.map(|task| now.tells_of(kept, &task)).transpose()?;
     Ok(has_all.min(says.unwrap_or(KeptSays::Else)))

@@ -163,8 +163,8 @@ fn imported(record: &mut Record) -> FindingId {
         line: Some(12),
         commit: None,
         url: None,
-        resolved: false,
-        outdated: false,
+        resolved: Some(false),
+        outdated: Some(false),
     };
     let read = ImportedFinding::of(&comment, "github.com/acme/api#1", &Redactor::new());
     let read = read.unwrap();
