@@ -302,7 +302,15 @@ mod tests {
     #[test]
     fn the_help_names_every_verb_once_and_each_has_an_example() {
         let mut command = command();
+        let abouts = |command: &clap::Command| -> Vec<String> {
+            let verbs = command.get_subcommands();
+            verbs
+                .map(|verb| format!("{:?}", verb.get_about()))
+                .collect()
+        };
+        let before = abouts(&command);
         command.build();
+        assert_eq!(abouts(&command), before);
         let shown: Vec<&str> = GROUPS
             .iter()
             .flat_map(|(_, names)| *names)

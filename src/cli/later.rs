@@ -9,11 +9,11 @@ pub struct Later<T>(pub T);
 
 impl<T: Subcommand> Subcommand for Later<T> {
     fn augment_subcommands(command: Command) -> Command {
-        command.defer(T::augment_subcommands)
+        command.defer(|command| as_named(command, T::augment_subcommands))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
-        command.defer(T::augment_subcommands_for_update)
+        command.defer(|command| as_named(command, T::augment_subcommands_for_update))
     }
 
     fn has_subcommand(name: &str) -> bool {
@@ -28,5 +28,21 @@ impl<T: FromArgMatches> FromArgMatches for Later<T> {
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
         self.0.update_from_arg_matches(matches)
+    }
+}
+
+/// What the verb itself is said to be stays: what stands at its words is for who reads the code.
+fn as_named(command: Command, with: fn(Command) -> Command) -> Command {
+    let (about, long) = (
+        command.get_about().cloned(),
+        command.get_long_about().cloned(),
+    );
+    let mut command = with(command);
+    if let Some(about) = about {
+        command = command.about(about);
+    }
+    match long {
+        Some(long) => command.long_about(long),
+        None => command.long_about(None::<&'static str>),
     }
 }

@@ -1,6 +1,7 @@
 //! What becomes of messages once the record has it, or cannot have it.
 
 use super::owners::Daemon;
+use super::waiting::unwritable;
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, LadderInput};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind};
@@ -17,7 +18,10 @@ impl Daemon {
         });
         let of_messages: Vec<(EntryId, DeliveryResult)> = of_messages.collect();
         let ids: Vec<EntryId> = of_messages.iter().map(|(id, _)| id.clone()).collect();
-        self.refuse_asked(&ids, refusal);
+        match is_kept {
+            true => self.refuse_asked(&ids, &unwritable()),
+            false => self.refuse_asked(&ids, refusal),
+        }
         for (id, result) in of_messages {
             match self.outbox.get(&id).map(|row| row.to) {
                 _ if is_kept => {}

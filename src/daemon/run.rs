@@ -79,6 +79,8 @@ impl Daemon {
     fn turn(&mut self, event: Option<Event>, deadline: Instant) -> Option<Instant> {
         let begun = Instant::now();
         let kind = event.as_ref().map_or("deadline", Event::kind);
+        // What the start left.
+        self.settle();
         if let Some(event) = event {
             self.on_event(event);
         }
@@ -111,6 +113,8 @@ impl Daemon {
                 break;
             }
         }
+        // While leaving: once the rows say that what is under way to it began.
+        self.release_codex();
     }
 
     fn take(&mut self, event: Event) {
@@ -135,11 +139,7 @@ impl Daemon {
                 reply,
             } => self.command(conn, *command, reply),
             Event::Ledger(event) => self.recorder.on_writer(event),
-            Event::Queue(event) => {
-                self.on_queue(event);
-                // The rows say now that what was under way to it began.
-                self.release_codex();
-            }
+            Event::Queue(event) => self.on_queue(event),
             Event::Codex(fact) => self.on_codex(fact),
             Event::LimitChecked { agent, checked } => {
                 self.limit_input(agent, LimitInput::Checked(checked));
@@ -237,28 +237,35 @@ impl Daemon {
             .unwrap_or(far)
     }
 
-    /// Does what is due.
+    /// Does what is due, and what follows from each before the next.
     pub(super) fn on_deadline(&mut self) {
-        self.do_what_is_due();
-        self.settle();
+        let due: [fn(&mut Self); 15] = [
+            Self::expire_waiters,
+            Self::expire_claims,
+            Self::codex_deadline,
+            Self::claude_deadline,
+            Self::look_at_silences,
+            Self::limit_deadline,
+            Self::probe_deadline,
+            |daemon| {
+                let counted = daemon.clients.refusals_mut().due(daemon.clock.now_ms());
+                note_refusals(&mut daemon.recorder, counted);
+            },
+            |daemon| outdated_deadline(&mut daemon.clients, &mut daemon.notices),
+            |daemon| daemon.recorder.write_again(),
+            Self::watch_deadline,
+            Self::render_deadline,
+            Self::rules_deadline,
+            Self::lapse_deadline,
+            Self::idle_deadline,
+        ];
+        for step in due {
+            step(self);
+            self.settle();
+        }
     }
 
-    fn do_what_is_due(&mut self) {
-        self.expire_waiters();
-        self.expire_claims();
-        self.codex_deadline();
-        self.claude_deadline();
-        self.look_at_silences();
-        self.limit_deadline();
-        self.probe_deadline();
-        let counted = self.clients.refusals_mut().due(self.clock.now_ms());
-        note_refusals(&mut self.recorder, counted);
-        outdated_deadline(&mut self.clients, &mut self.notices);
-        self.recorder.write_again();
-        self.watch_deadline();
-        self.render_deadline();
-        self.rules_deadline();
-        self.lapse_deadline();
+    fn idle_deadline(&mut self) {
         if self
             .operations
             .is_idle_for(self.configuration.idle_shutdown())

@@ -277,7 +277,8 @@ impl Daemon {
     }
 }
 
-fn unwritable() -> Refusal {
+/// What was said is kept, and not recorded yet.
+pub(super) fn unwritable() -> Refusal {
     Refusal::new(
         RefusalCode::LedgerUnwritable,
         "the record cannot be written now",

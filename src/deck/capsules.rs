@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use ctxrelay_ui::model::{
-    CapsuleAlong, CapsuleReader, CapsuleRows, CapsuleStanding, CapsuleView, FoundSnippet, Level,
+    AlikeTo, CapsuleAlong, CapsuleReader, CapsuleRows, CapsuleStanding, CapsuleView, FoundSnippet,
+    Level, TASK_TITLE_CHARS_MAX,
 };
 use ctxrelay_ui::{Effect, Msg};
 use tokio::runtime::Handle;
@@ -15,8 +16,15 @@ use super::perform::agent_of;
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::capsule::{CapsuleDraft, FoundText, Freshness};
-use crate::core::id::{CapsuleId, RuntimeSession, Seq};
-use crate::wire::control::{Command, HandoffParams, Reply, StatedValue, TaskChange, TaskParams};
+use crate::core::entry::NoteKind;
+use crate::core::id::{CapsuleId, RuntimeSession};
+use crate::wire::control::{
+    Command, HandoffParams, Reply, StatedValue, TITLE_CHARS_MAX, TaskChange, TaskChanged,
+    TaskParams,
+};
+
+// What the daemon refuses is said where it is typed.
+const _: () = assert!(TASK_TITLE_CHARS_MAX == TITLE_CHARS_MAX);
 
 /// What is done with one of them, or a sentence why it is not.
 type OfOne<T> = Arc<dyn Fn(&str) -> Result<T, String> + Send + Sync>;
@@ -48,6 +56,8 @@ pub struct CapsuleAccess {
     pub export: ExportOne,
     /// What was said before about the same as one of them.
     pub alike: OfOne<Vec<FoundText>>,
+    /// What was said before by these words that a task may begin with.
+    pub before: OfOne<Vec<FoundText>>,
     /// The handoff that gives one to an agent.
     pub handoff: HandoffOfOne,
     /// One as a text for somebody who is no agent of the pair.
@@ -82,7 +92,8 @@ impl CapsuleAccess {
         let is_read = match effect {
             Effect::ReadCapsules | Effect::ReadCapsule { .. } => true,
             Effect::ExportCapsule { .. }
-            | Effect::FindAlike { .. }
+            | Effect::FindAlike(_)
+            | Effect::BeginTask { .. }
             | Effect::HandCapsule { .. }
             | Effect::TellCapsule { .. }
             | Effect::EditCapsule { .. }
@@ -115,13 +126,15 @@ impl CapsuleAccess {
                 let said = self.export(id.clone(), file, along, operator).await;
                 vec![said.map_or_else(failed, |lines| Msg::Exported { id, lines })]
             }
-            Effect::FindAlike { id } => vec![self.alike(id).await],
+            Effect::FindAlike(to) => vec![self.find_alike(to).await],
+            Effect::BeginTask { title, found } => {
+                let found = found.into_iter().map(found_text).collect();
+                let said = self.begin(title, found, operator).await;
+                vec![said.map_or_else(failed, told), self.all().await]
+            }
             Effect::HandCapsule { id, to, found } => {
-                let found = found.into_iter().map(|found| FoundText {
-                    text: found.text,
-                    cited: found.cited,
-                });
-                let said = self.hand(id, agent_of(to), found.collect(), operator).await;
+                let found = found.into_iter().map(found_text).collect();
+                let said = self.hand(id, agent_of(to), found, operator).await;
                 vec![said.map_or_else(failed, told)]
             }
             Effect::TellCapsule { id, to } => {
@@ -184,9 +197,12 @@ impl CapsuleAccess {
         self.change(kept, operator).await.map(|_| ())
     }
 
-    async fn alike(&self, id: String) -> Msg {
-        let (alike, name) = (Arc::clone(&self.alike), id.clone());
-        let found = beside(move || alike(&name)).await;
+    async fn find_alike(&self, to: AlikeTo) -> Msg {
+        let (look, name) = match &to {
+            AlikeTo::Task(id) => (Arc::clone(&self.alike), id.clone()),
+            AlikeTo::Words(words) => (Arc::clone(&self.before), words.clone()),
+        };
+        let found = beside(move || look(&name)).await;
         let found = found.map(|found| {
             let found = found.into_iter().map(|found| FoundSnippet {
                 text: found.text,
@@ -194,7 +210,41 @@ impl CapsuleAccess {
             });
             found.collect()
         });
-        Msg::Alike { id, found }
+        Msg::Alike { to, found }
+    }
+
+    /// As `ctxrelay capsule new TITLE --like WORDS` does: what is taken along is an assumption of the
+    /// operator's.
+    async fn begin(
+        &self,
+        title: String,
+        found: Vec<FoundText>,
+        operator: &Client,
+    ) -> Result<String, String> {
+        let open = TaskChange::Open {
+            title,
+            goal: None,
+            handoff: None,
+        };
+        let task = self.change(open, operator).await?.id;
+        if !found.is_empty() {
+            let values = found.iter().map(|found| StatedValue {
+                kind: NoteKind::Assumption,
+                text: found.to_string(),
+            });
+            let edit = TaskChange::Edit {
+                task: task.clone(),
+                title: None,
+                values: values.collect(),
+            };
+            let said = self.change(edit, operator).await;
+            said.map_err(|why| {
+                format!("{task} is open, and what was ticked is not recorded: {why}")
+            })?;
+        }
+        Ok(format!(
+            "{task} is open; what is recorded from now on belongs to it"
+        ))
     }
 
     async fn hand(
@@ -246,17 +296,17 @@ impl CapsuleAccess {
                 .map(|(kind, text)| StatedValue { kind, text })
                 .collect(),
         };
-        let seq = self.change(change, operator).await?;
+        let seq = self.change(change, operator).await?.seq;
         Ok(format!("recorded as yours, up to entry {seq}"))
     }
 
-    async fn change(&self, change: TaskChange, operator: &Client) -> Result<Seq, String> {
+    async fn change(&self, change: TaskChange, operator: &Client) -> Result<TaskChanged, String> {
         let params = TaskParams {
             change,
             runtime_session_id: Some(self.runtime_session.clone()),
         };
         match operator.call(Command::ChangeTask(params)).await {
-            Ok(Reply::Task(changed)) => Ok(changed.seq),
+            Ok(Reply::Task(changed)) => Ok(changed),
             Ok(_) => Err("the daemon answers something else".to_owned()),
             Err(error) => Err(error.to_refusal().message),
         }
@@ -270,7 +320,7 @@ impl CapsuleAccess {
     ) -> Result<String, String> {
         let task = CapsuleId::new(id.clone());
         let change = TaskChange::Close { task, outcome };
-        let seq = self.change(change, operator).await?;
+        let seq = self.change(change, operator).await?.seq;
         self.keep(id.clone(), operator)
             .await
             .map_err(|why| format!("{id} is closed, and its capsule is not kept: {why}"))?;
@@ -296,6 +346,13 @@ async fn beside<T: Send + 'static>(
 ) -> Result<T, String> {
     let read = spawn_blocking(read).await;
     read.unwrap_or_else(|_| Err("it cannot be read".to_owned()))
+}
+
+fn found_text(found: FoundSnippet) -> FoundText {
+    FoundText {
+        text: found.text,
+        cited: found.cited,
+    }
 }
 
 fn told(said: String) -> Msg {

@@ -198,7 +198,8 @@ pub(super) async fn perform(
         | Effect::ReadCapsules
         | Effect::ReadCapsule { .. }
         | Effect::ExportCapsule { .. }
-        | Effect::FindAlike { .. }
+        | Effect::FindAlike(_)
+        | Effect::BeginTask { .. }
         | Effect::HandCapsule { .. }
         | Effect::TellCapsule { .. }
         | Effect::CloseCapsule { .. }

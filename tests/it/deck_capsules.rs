@@ -315,3 +315,44 @@ fn a_capsule_that_somebody_changed_is_named_and_not_shown() {
     deck.wait_for_text("the capsule is not what it was");
     assert!(!deck.shows("ten years"), "{}", deck.screen());
 }
+
+#[test]
+fn a_task_begins_in_the_deck_with_what_was_said_before_as_far_as_it_is_ticked() {
+    let project = Project::new();
+    let mut deck = deck(&project, "");
+    // From the sheet of the first one.
+    deck.type_text("n");
+    deck.wait_for_text("what is its title?");
+    deck.type_text("Shorter sessions");
+    deck.press(Key::Enter);
+    deck.wait_for_text("which words to look for?");
+    // Those of the title stand there; nothing was said about them.
+    for _ in 0.."Shorter sessions".len() {
+        deck.press(Key::Backspace);
+    }
+    deck.type_text("tokens");
+    deck.press(Key::Enter);
+    deck.wait_for_text("what is so for");
+    deck.wait_for_text("[ ] ");
+    deck.type_text(" ");
+    deck.wait_for_text("[x] ");
+    deck.press(Key::Enter);
+    deck.wait_for_text("is open; what is recorded from now on");
+    let shown = capsule(&project);
+    assert_eq!(shown["title"], "Shorter sessions");
+    assert_eq!(shown["status"], "open");
+    let assumed = &shown["assumptions"][0];
+    assert_eq!(assumed["by"], "human");
+    let text = assumed["text"].as_str().unwrap();
+    assert!(text.contains("tokens live for one hour"), "{text}");
+    assert_eq!(shown["decisions"], json!([]));
+    let list = project.run(["capsule", "list", "--json"]);
+    let list = list.expect_success().json();
+    let current = list["capsules"].as_array().unwrap().iter();
+    let current: Vec<&Value> = current.filter(|row| row["current"] == true).collect();
+    assert_eq!(current.len(), 1);
+    assert_eq!(current[0]["title"], "Shorter sessions");
+    // The list below has it.
+    deck.press(Key::Escape);
+    deck.wait_for_text("Shorter sessions");
+}

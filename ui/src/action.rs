@@ -137,6 +137,8 @@ pub enum Action {
     Import,
     /// The tasks that can travel.
     Capsules,
+    /// Begin a task.
+    NewTask,
     /// Write a task into a file.
     Export,
     /// A task is over.
@@ -236,6 +238,7 @@ const NAMES: &[(&str, Action)] = &[
     ("dismiss", Action::Dismiss),
     ("import", Action::Import),
     ("capsules", Action::Capsules),
+    ("new task", Action::NewTask),
     ("export", Action::Export),
     ("close task", Action::CloseTask),
     ("lock key", Action::LockKey),

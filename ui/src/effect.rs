@@ -1,8 +1,8 @@
 //! [`Effect`]: what the deck wants done. It does nothing itself.
 
 use crate::model::{
-    Agent, CapsuleAlong, CapsuleReader, Chips, EntryPlace, FoundSnippet, Party, SearchScope,
-    TimelineWish,
+    Agent, AlikeTo, CapsuleAlong, CapsuleReader, Chips, EntryPlace, FoundSnippet, Party,
+    SearchScope, TimelineWish,
 };
 use crate::notification::NotificationSettings;
 use crate::passphrase::Passphrase;
@@ -246,8 +246,15 @@ pub enum Effect {
         /// What goes along.
         along: CapsuleAlong,
     },
-    /// Look for what was said before about the same as a task, and give it by [`crate::Msg::Alike`].
-    FindAlike { id: String },
+    /// Look for what was said before about the same, and give it by [`crate::Msg::Alike`].
+    FindAlike(AlikeTo),
+    /// Begin a task, which is the current one then.
+    BeginTask {
+        /// One line.
+        title: String,
+        /// What was said before that is taken to be so; the operator says it.
+        found: Vec<FoundSnippet>,
+    },
     /// Hand this task to an agent, as a handoff of the operator's. Asked before.
     HandCapsule {
         id: String,

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::model::{
-    Agent, CapsuleRows, CapsuleView, DeckView, EntryPlace, EntryRef, Field, FindingView,
+    Agent, AlikeTo, CapsuleRows, CapsuleView, DeckView, EntryPlace, EntryRef, Field, FindingView,
     FoundEntries, FoundSnippet, Level, RecoveryView, RulesView, ThreadView, TimelineRow, WorkView,
 };
 use crate::own_files::OwnFiles;
@@ -51,11 +51,11 @@ pub enum Msg {
     /// The tasks, or why they cannot be read; asked for by [`crate::Effect::ReadCapsules`], and told
     /// again when one was changed from here.
     Capsules(Result<CapsuleRows, String>),
-    /// What was said before about the same as a task, or why it cannot be looked for; asked for by
+    /// What was said before about the same, or why it cannot be looked for; asked for by
     /// [`crate::Effect::FindAlike`].
     Alike {
-        /// The task.
-        id: String,
+        /// By what it was looked for.
+        to: AlikeTo,
         /// What goes along once it is ticked.
         found: Result<Vec<FoundSnippet>, String>,
     },

@@ -1,7 +1,8 @@
 //! Tasks that can travel: what a key wants of the caller, and what it does not do.
 
 use ctxrelay_ui::model::{
-    Agent, CapsuleAlong, CapsuleLine, CapsuleReader, CapsuleRows, CapsuleView, FoundSnippet,
+    Agent, AlikeTo, CapsuleAlong, CapsuleLine, CapsuleReader, CapsuleRows, CapsuleView,
+    FoundSnippet,
 };
 use ctxrelay_ui::scenes::{keys, pair_at_work, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
@@ -110,7 +111,7 @@ fn a_task_is_told_for_others_on_the_clipboard() {
 fn what_was_said_before_goes_along_as_far_as_it_is_ticked() {
     let mut deck = deck();
     let id = "cap_1".to_owned();
-    let looked = Effect::FindAlike { id: id.clone() };
+    let looked = Effect::FindAlike(AlikeTo::Task(id.clone()));
     assert_eq!(keys(&mut deck, "hjjjj<enter>"), [looked]);
     assert_eq!(keys(&mut deck, "<space><enter>"), [], "it is not found yet");
     let said = |text: &str| FoundSnippet {
@@ -121,7 +122,7 @@ fn what_was_said_before_goes_along_as_far_as_it_is_ticked() {
     update(
         &mut deck,
         Msg::Alike {
-            id: id.clone(),
+            to: AlikeTo::Task(id.clone()),
             found,
         },
     );
@@ -141,12 +142,70 @@ fn what_was_said_before_goes_along_as_far_as_it_is_ticked() {
     // Nothing of it without a tick, and nothing at all once it was left.
     keys(&mut deck, "hjjjj<enter>");
     let found = Ok(vec![said("one")]);
-    update(&mut deck, Msg::Alike { id, found });
+    let to = AlikeTo::Task(id);
+    update(&mut deck, Msg::Alike { to, found });
     assert_eq!(keys(&mut deck, "<esc>"), []);
     keys(&mut deck, "hjjjj<enter>");
     let (id, found) = ("cap_1".to_owned(), Ok(vec![said("one")]));
-    update(&mut deck, Msg::Alike { id, found });
+    let to = AlikeTo::Task(id);
+    update(&mut deck, Msg::Alike { to, found });
     assert_eq!(keys(&mut deck, "<enter>"), [handed(&[])]);
+}
+
+#[test]
+fn a_task_begins_with_what_was_said_before_as_far_as_it_is_ticked() {
+    let mut deck = deck();
+    assert_eq!(keys(&mut deck, "n<enter>"), [], "a task has a title");
+    let long = "x".repeat(121);
+    assert_eq!(keys(&mut deck, &format!("{long}<enter>")), []);
+    let shown = terminal(&deck, SIZE).backend().to_string();
+    assert!(shown.contains("what is its title?"), "{shown}");
+    keys(&mut deck, "<esc>nRotate tokens<enter>");
+    let shown = terminal(&deck, SIZE).backend().to_string();
+    assert!(shown.contains("which words to look for?"), "{shown}");
+    // Those of the title, and more.
+    let looked = |words: &str| Effect::FindAlike(AlikeTo::Words(words.to_owned()));
+    assert_eq!(
+        keys(&mut deck, " now<enter>"),
+        [looked("Rotate tokens now")]
+    );
+    assert_eq!(keys(&mut deck, "<space><enter>"), [], "it is not found yet");
+    let said = |text: &str| FoundSnippet {
+        text: text.to_owned(),
+        cited: "session_1, entry 7, claude".to_owned(),
+    };
+    let mut find = |words: &str, found: &[&str]| {
+        let to = AlikeTo::Words(words.to_owned());
+        let found = Ok(found.iter().map(|text| said(text)).collect());
+        update(&mut deck, Msg::Alike { to, found });
+    };
+    find("other words", &["not of these"]);
+    find("Rotate tokens now", &["one", "two"]);
+    let begun = Effect::BeginTask {
+        title: "Rotate tokens".to_owned(),
+        found: vec![said("two")],
+    };
+    assert_eq!(keys(&mut deck, "j<space><enter>"), [begun]);
+    let begun = Effect::BeginTask {
+        title: "Bare".to_owned(),
+        found: Vec::new(),
+    };
+    keys(&mut deck, "nBare<enter>");
+    let empty = "<backspace>".repeat(4);
+    assert_eq!(keys(&mut deck, &format!("{empty}<enter>")), [begun]);
+}
+
+#[test]
+fn the_palette_begins_a_task_over_the_list_of_them() {
+    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+    update(&mut deck, Msg::Resize(SIZE.0, SIZE.1));
+    update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    assert_eq!(
+        keys(&mut deck, ":begin a task<enter>"),
+        [Effect::ReadCapsules]
+    );
+    let shown = terminal(&deck, SIZE).backend().to_string();
+    assert!(shown.contains("Capsules") && shown.contains("what is its title?"));
 }
 
 #[test]

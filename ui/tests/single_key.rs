@@ -63,7 +63,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::ReadRecovery
         | Effect::ReadFinding { .. }
         | Effect::ReadCapsules
-        | Effect::FindAlike { .. }
+        | Effect::FindAlike(_)
         | Effect::TellCapsule { .. }
         | Effect::ReadCapsule { .. }
         // A copy, to read; or what stays as it is until the person has written something else.
@@ -101,6 +101,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::DismissFinding { .. }
         | Effect::ExportCapsule { .. }
         | Effect::HandCapsule { .. }
+        | Effect::BeginTask { .. }
         | Effect::CloseCapsule { .. }
         | Effect::EditCapsule { .. }
         | Effect::Acknowledge { .. }

@@ -1,11 +1,13 @@
 //! [`chosen`]: the person ticks what goes along with a task.
 
+use super::maker::CapsuleMaker;
 use crate::cli::context::CliContext;
 use crate::cli::exit::Failure;
 use crate::cli::ledger::search::noted;
-use crate::cli::search::{LocalRetriever, find_alike};
+use crate::cli::search::{LocalRetriever, find_alike, found_text};
 use crate::core::capsule::FoundText;
-use crate::wire::search::FoundHit;
+use crate::core::id::CapsuleId;
+use crate::wire::search::{FoundHit, FoundIn};
 
 /// What was said elsewhere about these words, as `take` tells it, as far as the person wants it; all
 /// of it with `yes`.
@@ -38,6 +40,16 @@ pub(super) fn chosen(
         ));
     };
     ticked(&answer, found)
+}
+
+/// A hit as a task may begin with it. It is recorded as the operator's: no stranger's text may be,
+/// nor what is kept of a task for which no record here vouches. Sealed sessions are found themselves.
+pub(super) fn goes_into(maker: &CapsuleMaker, hit: &FoundHit) -> Option<FoundText> {
+    let id = CapsuleId::new(hit.hit.id.as_str());
+    let is_kept_only = hit.kind == FoundIn::Capsule && !maker.world.tasks.contains_key(&id);
+    // A daemon of an earlier build does not say which of the system's are findings.
+    let is_systems = hit.hit.entry_type == "artifact" && hit.hit.source == "system";
+    (!hit.is_strangers() && !is_kept_only && !is_systems).then(|| found_text(hit))
 }
 
 fn ticked(answer: &str, found: Vec<FoundText>) -> Result<Vec<FoundText>, Failure> {

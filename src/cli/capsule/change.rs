@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, stdin, stdout};
 
 use serde_json::json;
 
-use super::alike::chosen;
+use super::alike::{chosen, goes_into};
 use super::maker::CapsuleMaker;
 use super::{CloseArgs, EditArgs, NewArgs};
 use crate::cli::connect::{runtime, unexpected};
@@ -12,7 +12,6 @@ use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::Report;
-use crate::cli::search::found_text;
 use crate::core::capsule::{CapsuleDraft, DraftChanges};
 use crate::core::entry::NoteKind;
 use crate::core::id::{CapsuleId, EntryId};
@@ -22,7 +21,6 @@ use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::wire::control::{
     Command, RefusalCode, Reply, StatedValue, TaskChange, TaskChanged, TaskParams,
 };
-use crate::wire::search::FoundIn;
 
 pub(super) fn open(context: &CliContext, args: NewArgs) -> CliOutcome {
     let before = match &args.like {
@@ -30,16 +28,7 @@ pub(super) fn open(context: &CliContext, args: NewArgs) -> CliOutcome {
         // Before it is open: what is left at the question has opened nothing.
         Some(words) => {
             let maker = CapsuleMaker::open(&context.setting)?;
-            chosen(context, words, args.yes, |hit| {
-                // It is recorded as the operator's: no stranger's text may be, nor what is kept of a
-                // task for which no record here vouches. Sealed sessions are found themselves.
-                let id = CapsuleId::new(hit.hit.id.as_str());
-                let is_kept_only =
-                    hit.kind == FoundIn::Capsule && !maker.world.tasks.contains_key(&id);
-                // A daemon of an earlier build does not say which of the system's are findings.
-                let is_systems = hit.hit.entry_type == "artifact" && hit.hit.source == "system";
-                (!hit.is_strangers() && !is_kept_only && !is_systems).then(|| found_text(hit))
-            })?
+            chosen(context, words, args.yes, |hit| goes_into(&maker, hit))?
         }
     };
     let changed = change(

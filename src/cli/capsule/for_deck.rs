@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ctxrelay_ui::model as ui;
 
 use super::LISTED;
+use super::alike::goes_into;
 use super::check::why;
 use super::export::{export_of, file_name, went_along, with_along, write};
 use super::handoff::{as_handoff, goes_along};
@@ -28,7 +29,7 @@ use crate::wire::control::{HandoffParams, TaskChange};
 pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
     let of = || setting.clone();
     let (list, read, export, like) = (of(), of(), of(), of());
-    let (hand, tell, keep) = (of(), of(), of());
+    let (hand, tell, keep, before) = (of(), of(), of(), of());
     // Hints name options of the commands.
     let said = |failure: Failure| failure.message;
     CapsuleAccess {
@@ -39,6 +40,7 @@ pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
             exported(&export, id, file, along, record).map_err(said)
         }),
         alike: Arc::new(move |id| alike(&like, id).map_err(said)),
+        before: Arc::new(move |words| said_before(&before, words).map_err(said)),
         handoff: Arc::new(move |id, to, found| handoff(&hand, id, to, found).map_err(said)),
         tell: Arc::new(move |id, to| told(&tell, id, to).map_err(said)),
         keep: Arc::new(move |id| kept(&keep, id).map_err(said)),
@@ -160,6 +162,16 @@ fn alike(setting: &ProjectContext, id: &str) -> Result<Vec<FoundText>, Failure> 
     find_alike(&retriever, &made.capsule.title, |hit| {
         goes_along(&maker, &made.capsule, hit)
     })
+}
+
+/// What a task may begin with, as `new --like` has it.
+fn said_before(setting: &ProjectContext, words: &str) -> Result<Vec<FoundText>, Failure> {
+    let maker = CapsuleMaker::open(setting)?;
+    let retriever = LocalRetriever {
+        setting,
+        note: &|_| (),
+    };
+    find_alike(&retriever, words, |hit| goes_into(&maker, hit))
 }
 
 fn handoff(

@@ -110,7 +110,14 @@ impl<T> Recorder<T> {
     fn refuse(&mut self, pending: Pending<T>, refusal: Refusal) {
         let Pending { then, fact } = pending;
         let Some(entries) = fact else {
-            return self.refuse_who_waits(then, refusal);
+            match then {
+                Some(then) => {
+                    let refused = RecorderAction::Refused { then, refusal };
+                    self.actions.push_back(refused);
+                }
+                None => tracing::warn!(code = %refusal.code, "a fact could not be recorded"),
+            }
+            return;
         };
         let is_kept = refusal.code != RefusalCode::EntryRefused
             && !self.is_writer_gone
@@ -125,16 +132,9 @@ impl<T> Recorder<T> {
             self.write_again_at
                 .get_or_insert_with(|| Instant::now() + WRITE_AGAIN);
         } else {
-            self.refuse_who_waits(then, refusal);
-        }
-    }
-
-    fn refuse_who_waits(&mut self, then: Option<T>, refusal: Refusal) {
-        match then {
-            Some(then) => self
-                .actions
-                .push_back(RecorderAction::Refused { then, refusal }),
-            None => tracing::warn!(code = %refusal.code, "a fact could not be recorded"),
+            tracing::error!(code = %refusal.code, "a fact could not be recorded");
+            let refused = then.map(|then| RecorderAction::Refused { then, refusal });
+            self.actions.extend(refused);
         }
     }
 

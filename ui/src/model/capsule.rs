@@ -53,6 +53,18 @@ impl From<Vec<CapsuleLine>> for CapsuleRows {
     }
 }
 
+/// By what it is looked for what was said before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AlikeTo {
+    /// The title of this task.
+    Task(String),
+    /// These words, for a task that begins.
+    Words(String),
+}
+
+/// The longest title of a task, in characters.
+pub const TASK_TITLE_CHARS_MAX: usize = 120;
+
 /// Something that was said before about the same as a task; hostile.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FoundSnippet {

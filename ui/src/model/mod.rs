@@ -37,8 +37,8 @@ pub use agent_work::{
 pub use asked::{AnswerEffect, AskedCard, AskedChoice};
 pub use attention::{Silence, SilenceLevel, UsageLimit};
 pub use capsule::{
-    CapsuleAlong, CapsuleLine, CapsulePart, CapsuleReader, CapsuleRows, CapsuleStanding,
-    CapsuleView, FoundSnippet,
+    AlikeTo, CapsuleAlong, CapsuleLine, CapsulePart, CapsuleReader, CapsuleRows, CapsuleStanding,
+    CapsuleView, FoundSnippet, TASK_TITLE_CHARS_MAX,
 };
 pub use chips::{Chip, ChipSort, Chips, ThreadChip};
 pub use deck_view::{

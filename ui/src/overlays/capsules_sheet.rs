@@ -10,6 +10,7 @@ use super::typed_line::{Ticks, TypedLine};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
+use crate::keymap::KeyContext;
 use crate::model::{CapsuleAlong, CapsuleLine, CapsuleRows, CapsuleStanding, CapsuleView};
 use crate::sanitize;
 use crate::text;
@@ -70,9 +71,11 @@ impl CapsulesSheet {
             Some(Err(why)) => document.text(why, ThemeRole::Wait),
             Some(Ok(list)) if list.rows.is_empty() => {
                 document.text("No task is open, and none was kept.", ThemeRole::Text);
+                let key = deck.key_in(&[KeyContext::Capsules], Action::NewTask);
                 let how = format!(
-                    "`{NEW_TASK}` in a terminal of yours opens one: what is recorded from then on \
-                     belongs to it, and it can be handed to the other agent or to another clone."
+                    "{key} begins one, as `{NEW_TASK}` in a terminal of yours does: what is \
+                     recorded from then on belongs to it, and it can be handed to the other agent or \
+                     to another clone."
                 );
                 document.text(&how, ThemeRole::TextMuted);
             }
@@ -98,7 +101,7 @@ impl CapsulesSheet {
             Some(row) => acts(row, "read"),
             None => Vec::new(),
         };
-        keys.push((Action::Back, "close"));
+        keys.extend([(Action::NewTask, "begin one"), (Action::Back, "close")]);
         SheetText {
             title: Line::from(title),
             lines,

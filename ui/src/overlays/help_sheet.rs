@@ -28,7 +28,7 @@ const COLUMNS_MAX: usize = 3;
 const MARK: usize = 14;
 
 /// What goes two ways stands in one row.
-const PAIRS: [(Action, Action, &str); 24] = [
+const PAIRS: [(Action, Action, &str); 25] = [
     (Action::OtherAgent, Action::WhenBusy, "other agent, if busy"),
     (
         Action::WorkState,
@@ -41,6 +41,7 @@ const PAIRS: [(Action, Action, &str); 24] = [
         "next, previous column",
     ),
     (Action::Retry, Action::Acknowledge, "try again, alarm seen"),
+    (Action::Start, Action::LetBe, "start it, let it be"),
     (Action::Export, Action::CloseTask, "write to file, close"),
     (Action::Note, Action::Findings, "write a note, reviews"),
     (Action::Dismiss, Action::Import, "dismiss, import"),

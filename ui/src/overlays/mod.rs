@@ -3,6 +3,7 @@
 mod agent_pages;
 mod agent_sheet;
 mod asked;
+mod begin_line;
 mod capsules_sheet;
 mod card_foot;
 mod card_gates;
@@ -34,6 +35,7 @@ mod unlock_sheet;
 pub(crate) use agent_pages::{AgentPage, AskedWork};
 pub(crate) use agent_sheet::AgentSheet;
 pub(crate) use asked::answers;
+pub(crate) use begin_line::BeginLine;
 pub(crate) use capsules_sheet::{CapsuleAsk, CapsuleSheet, CapsulesSheet};
 pub(crate) use card_foot::warnings;
 pub(crate) use card_sheet::{CardSheet, CardStage};

@@ -7,10 +7,10 @@ use super::key_footer::KeyFooter;
 use super::sheet::{SheetText, draw_sheet, sheet_keys, sheet_place, sheet_rows, sheet_scroll_max};
 use super::typed_line::TypedLine;
 use super::{
-    AgentSheet, CapsuleAsk, CapsuleSheet, CapsulesSheet, CardSheet, CardStage, ChipSheet, Choice,
-    Composer, Confirm, EntrySheet, FindingSheet, FindingsSheet, HelpSheet, MessagesSheet,
-    MessagesStage, Palette, PlaceLine, RecoverySheet, SearchSheet, Subject, ThreadSheet, TickSheet,
-    UnlockSheet,
+    AgentSheet, BeginLine, CapsuleAsk, CapsuleSheet, CapsulesSheet, CardSheet, CardStage,
+    ChipSheet, Choice, Composer, Confirm, EntrySheet, FindingSheet, FindingsSheet, HelpSheet,
+    MessagesSheet, MessagesStage, Palette, PlaceLine, RecoverySheet, SearchSheet, Subject,
+    ThreadSheet, TickSheet, UnlockSheet,
 };
 use crate::action::Action;
 use crate::deck::Deck;
@@ -32,6 +32,8 @@ pub(crate) enum Overlay {
     Capsules(CapsulesSheet),
     Capsule(CapsuleSheet),
     Ticks(TickSheet),
+    /// A task that begins.
+    Begin(BeginLine),
     Composer(Composer),
     Confirm(Confirm),
     Choice(Choice),
@@ -69,9 +71,11 @@ impl Overlay {
             Self::Capsules(_) | Self::Capsule(_) => &[KeyContext::Capsules, KeyContext::Overlay],
             Self::Ticks(_) => &[KeyContext::Ticks, KeyContext::Overlay],
             Self::Composer(_) => &[KeyContext::Composer],
-            Self::Palette(_) | Self::Confirm(_) | Self::Place(_) | Self::Unlock(_) => {
-                &[KeyContext::Input]
-            }
+            Self::Palette(_)
+            | Self::Confirm(_)
+            | Self::Place(_)
+            | Self::Unlock(_)
+            | Self::Begin(_) => &[KeyContext::Input],
             Self::Search(SearchSheet { chip: None, .. }) => &[KeyContext::Search],
             Self::Search(_) | Self::Chips(_) => &[KeyContext::Chips],
         }
@@ -100,6 +104,7 @@ impl Overlay {
             Self::Confirm(confirm) => Some(&mut confirm.field),
             Self::Search(search) if search.chip.is_none() => Some(&mut search.field),
             Self::Place(place) => Some(&mut place.field),
+            Self::Begin(begin) => Some(&mut begin.field),
             _ => None,
         }
     }
@@ -180,6 +185,7 @@ impl Overlay {
             Self::Search(_) => Some(SearchSheet::area(screen)),
             Self::Chips(_) => Some(ChipSheet::area(deck, screen)),
             Self::Place(_) => Some(PlaceLine::area(screen)),
+            Self::Begin(begin) => Some(begin.typed().area(screen)),
             Self::Help(_)
             | Self::Entry(_)
             | Self::Thread(_)
@@ -207,6 +213,7 @@ impl Overlay {
             Self::Card(sheet) => sheet.typed(),
             Self::Finding(sheet) => sheet.typed(),
             Self::Capsule(sheet) => sheet.typed(),
+            Self::Begin(begin) => Some(begin.typed()),
             _ => None,
         }
     }
@@ -217,7 +224,7 @@ impl Overlay {
             return Some(typed.keys(deck, screen));
         }
         match self {
-            Self::Palette(_) | Self::Place(_) => None,
+            Self::Palette(_) | Self::Place(_) | Self::Begin(_) => None,
             Self::Composer(composer) => Some(composer.keys(deck, screen)),
             Self::Confirm(confirm) => Some(confirm.keys(deck, screen)),
             Self::Choice(choice) => Some(choice.keys(deck, screen)),
@@ -280,6 +287,7 @@ impl Overlay {
             Self::Unlock(unlock) => unlock.draw(deck, screen, buf),
             Self::Search(search) => search.draw(deck, screen, buf),
             Self::Place(place) => place.draw(deck, screen, buf),
+            Self::Begin(begin) => begin.typed().draw(deck, screen, buf),
             Self::Chips(chips) => chips.draw(deck, screen, buf),
             Self::Help(_)
             | Self::Entry(_)

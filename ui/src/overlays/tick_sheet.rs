@@ -1,5 +1,5 @@
 //! [`TickSheet`]: what was said before about the same as a task, ticked by the person before it goes
-//! along.
+//! along, or before a task begins with it.
 
 use ratatui::text::{Line, Span};
 
@@ -9,18 +9,26 @@ use super::sheet::SheetText;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
-use crate::model::{Agent, FoundSnippet};
+use crate::model::{Agent, AlikeTo, FoundSnippet};
 use crate::sanitize;
 use crate::theme::ThemeRole;
 use crate::widgets::{ListState, blank, fit_line};
 
+/// Where what is ticked goes.
+#[derive(Debug, Clone)]
+enum TicksGo {
+    /// With a task to an agent.
+    Along { id: String, to: Agent },
+    /// Into a task of this title.
+    Into { title: String },
+}
+
 /// The list.
 #[derive(Debug, Clone)]
 pub(crate) struct TickSheet {
-    /// The task.
-    pub(crate) id: String,
-    /// To whom it is handed.
-    to: Agent,
+    /// By what it is looked for.
+    pub(crate) alike_to: AlikeTo,
+    goes: TicksGo,
     /// What was found and whether it goes along, or why nothing could be looked for; nothing while it
     /// is looked for.
     found: Option<Result<Vec<(FoundSnippet, bool)>, String>>,
@@ -28,10 +36,20 @@ pub(crate) struct TickSheet {
 }
 
 impl TickSheet {
-    pub(crate) fn new(id: String, to: Agent) -> Self {
+    /// Before a task is handed to an agent.
+    pub(crate) fn for_handing(id: String, to: Agent) -> Self {
+        Self::new(AlikeTo::Task(id.clone()), TicksGo::Along { id, to })
+    }
+
+    /// Before a task begins. `words`: by which it is looked for.
+    pub(crate) fn for_beginning(title: String, words: String) -> Self {
+        Self::new(AlikeTo::Words(words), TicksGo::Into { title })
+    }
+
+    fn new(alike_to: AlikeTo, goes: TicksGo) -> Self {
         Self {
-            id,
-            to,
+            alike_to,
+            goes,
             found: None,
             list: ListState::default(),
         }
@@ -69,23 +87,42 @@ impl TickSheet {
         }
     }
 
-    /// The handing over, with what is ticked; none before it was looked for.
-    pub(crate) fn hand(&self) -> Option<Effect> {
+    /// What is done with what is ticked; nothing before it was looked for.
+    pub(crate) fn done(&self) -> Option<Effect> {
         let Some(Ok(rows)) = &self.found else {
             return None;
         };
         let ticked = rows.iter().filter(|(_, goes)| *goes);
-        Some(Effect::HandCapsule {
-            id: self.id.clone(),
-            to: self.to,
-            found: ticked.map(|(found, _)| found.clone()).collect(),
+        let found = ticked.map(|(found, _)| found.clone()).collect();
+        Some(match &self.goes {
+            TicksGo::Along { id, to } => Effect::HandCapsule {
+                id: id.clone(),
+                to: *to,
+                found,
+            },
+            TicksGo::Into { title } => Effect::BeginTask {
+                title: title.clone(),
+                found,
+            },
         })
     }
 
     pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
         let theme = &deck.theme;
         let rows = self.rows();
-        let title = format!("Said before: what goes along to {}?", self.to.title());
+        let (title, done) = match &self.goes {
+            TicksGo::Along { to, .. } => {
+                let title = format!("Said before: what goes along to {}?", to.title());
+                (title, "hand it over")
+            }
+            TicksGo::Into { title } => {
+                let title = sanitize::line(title);
+                (
+                    format!("Said before: what is so for `{title}`?"),
+                    "begin the task",
+                )
+            }
+        };
         let mut lines: Vec<Line<'static>> = rows
             .iter()
             .enumerate()
@@ -111,7 +148,7 @@ impl TickSheet {
             keys.push((Action::Mark, "tick"));
         }
         if matches!(self.found, Some(Ok(_))) {
-            keys.push((Action::Open, "hand it over"));
+            keys.push((Action::Open, done));
         }
         keys.push((Action::Back, "close"));
         SheetText {
@@ -163,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_answer_of_an_earlier_search_takes_no_tick_off() {
-        let mut sheet = TickSheet::new("cap_00000000000a".to_owned(), Agent::Claude);
+        let mut sheet = TickSheet::for_handing("cap_00000000000a".to_owned(), Agent::Claude);
         let found = FoundSnippet {
             text: "tokens live for one hour".to_owned(),
             cited: "claude, entry 4".to_owned(),

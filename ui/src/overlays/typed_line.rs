@@ -30,7 +30,7 @@ pub(super) struct TypedLine<'f> {
 }
 
 impl TypedLine<'_> {
-    fn area(&self, screen: Rect) -> Rect {
+    pub(super) fn area(&self, screen: Rect) -> Rect {
         overlay_area(screen, 84, 5 + usize::from(self.ticks.is_some()))
     }
 

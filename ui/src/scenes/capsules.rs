@@ -1,7 +1,7 @@
 //! Tasks that can travel: fresh, stale, closed, from elsewhere, and one whose file is not what it was.
 
 use crate::model::{
-    CapsuleLine, CapsulePart, CapsuleRows, CapsuleStanding, CapsuleView, FoundSnippet,
+    AlikeTo, CapsuleLine, CapsulePart, CapsuleRows, CapsuleStanding, CapsuleView, FoundSnippet,
 };
 use crate::msg::Msg;
 
@@ -80,12 +80,21 @@ pub(super) fn many() -> Msg {
 
 /// What was said before, hostile words among it.
 pub(super) fn alike() -> Msg {
+    said_before(AlikeTo::Task(rows().swap_remove(0).id))
+}
+
+/// The same, by words.
+pub(super) fn alike_words() -> Msg {
+    said_before(AlikeTo::Words("Rotate tokens".to_owned()))
+}
+
+fn said_before(to: AlikeTo) -> Msg {
     let said = |text: &str, cited: &str| FoundSnippet {
         text: text.to_owned(),
         cited: cited.to_owned(),
     };
     Msg::Alike {
-        id: rows().swap_remove(0).id,
+        to,
         found: Ok(vec![
             said(
                 "tokens live for one hour; a refresh that fails is tried once more",

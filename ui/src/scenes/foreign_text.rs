@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::model::{
-    AgentCard, AgentRecovery, AskedCard, AskedChoice, Banner, CapsuleLine, CapsulePart,
+    AgentCard, AgentRecovery, AlikeTo, AskedCard, AskedChoice, Banner, CapsuleLine, CapsulePart,
     CapsuleRows, CapsuleView, ChangedChecksRow, DeckView, EntryRef, Field, FindingRow, FindingView,
     FirstStep, FoundEntries, FoundRow, FoundSnippet, FoundTask, GateRow, HandoffRow, HeaderDaemon,
     InboxCard, PacketView, Party, PolicyView, RecoveryPart, RecoveryRow, RecoveryView, RowOutcome,
@@ -333,8 +333,12 @@ impl ForeignText for Msg {
                 }
             }
             Self::Capsules(Ok(list)) => list.fill(text),
-            Self::Alike { id, found } => {
-                id.push_str(text);
+            Self::Alike { to, found } => {
+                match to {
+                    AlikeTo::Task(id) => id.push_str(text),
+                    // As the person has typed them.
+                    AlikeTo::Words(_) => {}
+                }
                 match found {
                     Ok(found) => ForeignText::fill(found, text),
                     Err(why) => why.fill(text),

@@ -5,7 +5,7 @@ use super::opening::{confirm_stale, pick};
 use super::perform::{perform_anywhere, refuse};
 use super::reviewing::{open_finding, rule};
 use super::searching::{go_to_typed, take_hit};
-use super::tasking::{agree_on_task, open_capsule};
+use super::tasking::{agree_on_beginning, agree_on_task, open_capsule};
 use super::unlocking::unlock;
 use crate::action::Action;
 use crate::deck::Deck;
@@ -46,8 +46,9 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
         Overlay::Search(search) => take_hit(deck, search),
         Overlay::Place(place) => go_to_typed(deck, place),
         Overlay::Unlock(sheet) => unlock(deck, sheet),
-        Overlay::Ticks(sheet) => match sheet.hand() {
-            Some(hand) => vec![hand],
+        Overlay::Begin(line) => agree_on_beginning(deck, line),
+        Overlay::Ticks(sheet) => match sheet.done() {
+            Some(done) => vec![done],
             None => {
                 deck.overlays.push(Overlay::Ticks(sheet));
                 Vec::new()

@@ -24,7 +24,11 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
     let view = &deck.view;
     let can_act = view.daemon.state.can_act();
     match action {
-        Action::Message | Action::Handoff | Action::Note | Action::Coordinator => can_act,
+        Action::Message
+        | Action::Handoff
+        | Action::Note
+        | Action::Coordinator
+        | Action::NewTask => can_act,
         Action::LockKey => view.is_key_unlocked,
         Action::Clear => can_act && view.ledger.entries > 0,
         Action::Suspend => deck.seen && !view.daemon.state.is_own(),
@@ -149,6 +153,9 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
         (Overlay::Capsule(sheet), Action::Edit) => {
             let view = sheet.view();
             view.is_some_and(|view| view.row.can_be_closed()) && deck.view.daemon.state.can_act()
+        }
+        (Overlay::Capsules(_) | Overlay::Capsule(_), Action::NewTask) => {
+            deck.view.daemon.state.can_act()
         }
         (Overlay::Capsules(_), Action::Edit) => false,
         (Overlay::Capsules(_) | Overlay::Capsule(_), Action::Copy | Action::CopyId)

@@ -131,8 +131,8 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             take_capsules(deck, read);
             Vec::new()
         }
-        Msg::Alike { id, found } => {
-            take_alike(deck, &id, found);
+        Msg::Alike { to, found } => {
+            take_alike(deck, &to, found);
             Vec::new()
         }
         Msg::Exported { id, lines } => {

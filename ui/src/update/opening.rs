@@ -3,6 +3,7 @@
 use super::applies::{can_start, selected_fold};
 use super::moving::step;
 use super::searching::search_now;
+use super::tasking::tick;
 use crate::deck::Deck;
 use crate::drafts::Writing;
 use crate::effect::{Effect, QuitChoice};
@@ -336,11 +337,7 @@ pub(super) fn pick(deck: &mut Deck, pick: Pick) -> Vec<Effect> {
             }
             vec![effect]
         }
-        Pick::Ticks { id, to } => {
-            deck.overlays
-                .push(Overlay::Ticks(TickSheet::new(id.clone(), to)));
-            vec![Effect::FindAlike { id }]
-        }
+        Pick::Ticks { id, to } => tick(deck, TickSheet::for_handing(id, to)),
         Pick::Clear { discard } => {
             confirm_clear(deck, discard);
             Vec::new()

@@ -105,6 +105,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         | Action::Handoff
         | Action::Export
         | Action::Edit
+        | Action::NewTask
         | Action::CloseTask
             if matches!(
                 deck.overlays.last(),

@@ -14,7 +14,7 @@ use super::recovering::open_recovery;
 use super::reviewing::open_findings;
 use super::searching::go_to_hit;
 use super::taking_text::take_text;
-use super::tasking::open_capsules;
+use super::tasking::{begin_task, open_capsules};
 use super::why_not::{aim, reason};
 use crate::action::Action;
 use crate::deck::Deck;
@@ -130,6 +130,7 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Recover => return open_recovery(deck),
         Action::Findings => open_findings(deck),
         Action::Capsules => return open_capsules(deck),
+        Action::NewTask => return begin_task(deck),
         Action::LockKey => return vec![Effect::LockKey],
         Action::Redraw => return vec![Effect::Redraw],
         Action::Suspend => return vec![Effect::Suspend],

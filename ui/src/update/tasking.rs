@@ -6,10 +6,12 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::model::{
-    Agent, CapsuleAlong, CapsuleLine, CapsuleReader, CapsuleRows, CapsuleView, FoundSnippet, Level,
+    Agent, AlikeTo, CapsuleAlong, CapsuleLine, CapsuleReader, CapsuleRows, CapsuleView,
+    FoundSnippet, Level, TASK_TITLE_CHARS_MAX,
 };
 use crate::overlays::{
-    CapsuleAsk, CapsuleSheet, CapsulesSheet, Choice, ChoiceOption, Overlay, Pick,
+    BeginLine, CapsuleAsk, CapsuleSheet, CapsulesSheet, Choice, ChoiceOption, Overlay, Pick,
+    TickSheet,
 };
 use crate::sanitize::{self, for_input};
 use crate::widgets::TextField;
@@ -61,10 +63,10 @@ pub(super) fn take_capsule(deck: &mut Deck, id: &str, read: Result<Box<CapsuleVi
 }
 
 /// What was said before was looked for.
-pub(super) fn take_alike(deck: &mut Deck, id: &str, found: Result<Vec<FoundSnippet>, String>) {
+pub(super) fn take_alike(deck: &mut Deck, to: &AlikeTo, found: Result<Vec<FoundSnippet>, String>) {
     let mut overlays = deck.overlays.iter_mut().rev();
     let sheet = overlays.find_map(|overlay| match overlay {
-        Overlay::Ticks(sheet) if sheet.id == id => Some(sheet),
+        Overlay::Ticks(sheet) if sheet.alike_to == *to => Some(sheet),
         _ => None,
     });
     if let Some(sheet) = sheet {
@@ -116,6 +118,9 @@ pub(super) fn on_capsules(deck: &mut Deck, action: Action) -> Vec<Effect> {
         refuse(deck, action);
         return Vec::new();
     }
+    if action == Action::NewTask {
+        return begin_task(deck);
+    }
     let Some(row) = selected(deck).cloned() else {
         return Vec::new();
     };
@@ -142,6 +147,52 @@ pub(super) fn on_capsules(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::CopyId => copy(deck, for_input(&row.id).0),
         _ => Vec::new(),
     }
+}
+
+/// Asks for the title of a task that begins; the list of them stands below.
+pub(super) fn begin_task(deck: &mut Deck) -> Vec<Effect> {
+    let mut overlays = deck.overlays.iter();
+    let effects = match overlays.any(|overlay| matches!(overlay, Overlay::Capsules(_))) {
+        true => Vec::new(),
+        false => open_capsules(deck),
+    };
+    deck.overlays.push(Overlay::Begin(BeginLine::new()));
+    effects
+}
+
+/// `enter` in a line of a task that begins.
+pub(super) fn agree_on_beginning(deck: &mut Deck, line: BeginLine) -> Vec<Effect> {
+    let said = line.field.text().trim().to_owned();
+    let Some(title) = line.title.clone() else {
+        let fault = match said.chars().count() {
+            0 => Some("a task has a title".to_owned()),
+            1..=TASK_TITLE_CHARS_MAX => None,
+            _ => Some(format!(
+                "a title has at most {TASK_TITLE_CHARS_MAX} characters; more is said later"
+            )),
+        };
+        let next = match fault {
+            Some(fault) => {
+                deck.say(Level::Info, fault);
+                line
+            }
+            None => BeginLine::titled(said),
+        };
+        deck.overlays.push(Overlay::Begin(next));
+        return Vec::new();
+    };
+    if said.is_empty() {
+        let found = Vec::new();
+        return vec![Effect::BeginTask { title, found }];
+    }
+    tick(deck, TickSheet::for_beginning(title, said))
+}
+
+/// Opens the list of what was said before, and has it looked for.
+pub(super) fn tick(deck: &mut Deck, sheet: TickSheet) -> Vec<Effect> {
+    let alike_to = sheet.alike_to.clone();
+    deck.overlays.push(Overlay::Ticks(sheet));
+    vec![Effect::FindAlike(alike_to)]
 }
 
 /// `enter` in a line that is typed.

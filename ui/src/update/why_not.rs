@@ -56,7 +56,12 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
             "not connected to the daemon: what the agent is at cannot be read now"
         }
         Action::WorkState | Action::Instructions => "no agent is selected",
-        Action::Message | Action::Handoff | Action::Note | Action::Coordinator | Action::Clear
+        Action::Message
+        | Action::Handoff
+        | Action::Note
+        | Action::Coordinator
+        | Action::Clear
+        | Action::NewTask
             if !deck.view.daemon.state.can_act() =>
         {
             "not connected to the daemon: nothing can be sent now"

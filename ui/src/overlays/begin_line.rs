@@ -1,0 +1,50 @@
+//! [`BeginLine`]: a task that begins. Its title is typed, then the words by which what was said
+//! before about the same is looked for.
+
+use super::typed_line::TypedLine;
+use crate::widgets::TextField;
+
+/// What is being typed.
+#[derive(Debug, Clone)]
+pub(crate) struct BeginLine {
+    /// Its title, once that was typed.
+    pub(crate) title: Option<String>,
+    pub(crate) field: TextField,
+}
+
+impl BeginLine {
+    pub(crate) fn new() -> Self {
+        Self {
+            title: None,
+            field: TextField::line("one line that says what it is about"),
+        }
+    }
+
+    /// Asks for the words next; those of the title stand there already.
+    pub(crate) fn titled(title: String) -> Self {
+        let field = TextField::line("nothing is looked for");
+        Self {
+            field: field.with_text(&title),
+            title: Some(title),
+        }
+    }
+
+    pub(super) fn typed(&self) -> TypedLine<'_> {
+        match &self.title {
+            None => TypedLine {
+                title: "Begin a task: what is its title?",
+                field: &self.field,
+                ticks: None,
+                does: "go on",
+                goes: "it is the current one then",
+            },
+            Some(_) => TypedLine {
+                title: "Said before about the same: which words to look for?",
+                field: &self.field,
+                ticks: None,
+                does: "look for them",
+                goes: "without words the task begins at once",
+            },
+        }
+    }
+}
