@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ctxrelay::store::dirs::ProjectDirs;
 
-use crate::figure::{Series, Table, mib, ms};
+use crate::figure::{Series, Table, mib};
 use crate::process::field;
 use crate::record::Record;
 use crate::support::project::Project;

@@ -19,7 +19,7 @@ fn word(entry: &Value) -> &str {
 }
 
 #[test]
-fn notes_handoffs_artifacts_and_turns_carry_the_task_that_is_current() {
+fn notes_handoffs_artifacts_and_what_turns_touch_carry_the_task_that_is_current() {
     let project = Project::new();
     let _daemon = project.daemon();
     done(&project, &["new", "Fix the login"]);
@@ -52,7 +52,7 @@ fn notes_handoffs_artifacts_and_turns_carry_the_task_that_is_current() {
         files.then_some(entries)
     });
     let words: Vec<&str> = carrying.iter().map(word).collect();
-    for kind in ["note", "artifact", "handoff", "turn", "turn_files"] {
+    for kind in ["note", "artifact", "handoff", "turn_files"] {
         assert!(words.contains(&kind), "{kind}: {words:?}");
     }
     // They are what is shown of it.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::time::Duration;
 
 use ctxrelay::core::agent::Agent;
 use ctxrelay::core::entry::NoteKind;
@@ -14,7 +15,7 @@ use crate::support::fake_gh::{FakeGh, comment};
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::record::{Record, RecordEnd};
-use crate::support::wait::{timeout, wait_until};
+use crate::support::wait::{poll_until, timeout, wait_until};
 
 /// Adds so many notes to a record of ContextRelay 3, which has no numbers on its lines. One of them
 /// has a word of its own.
@@ -76,6 +77,9 @@ fn get_about(notes: usize) {
     assert_eq!(deck.wait_exit(), 0);
 }
 
+/// How long a page may take to be read before the key is pressed again.
+const PAGE: Duration = Duration::from_secs(2);
+
 /// The beginning of what the folded row says: the rest may be cut.
 const STEPS: &str = "1 800 steps";
 
@@ -129,13 +133,18 @@ fn nine_hundred_entries_behind_eighteen_hundred_steps_of_deliveries_are_paged_to
     assert_eq!(deck.press_until_exit(Key::Ctrl('c')), 0);
 }
 
-/// Presses a key until a text is there. Pages are read while it is pressed; keys that are on their way
-/// then go on from there.
+/// Presses a key until a text is there, each time once the one before has had its effect: more of
+/// them at once go over what stands between. Pages are read meanwhile.
 #[track_caller]
 fn page_to(deck: &mut Pty, key: Key, text: &str) {
     wait_until(text, timeout(), || {
+        if deck.shows(text) {
+            return Some(());
+        }
+        let before = deck.screen();
         deck.press(key);
-        deck.shows(text).then_some(())
+        poll_until(PAGE, || (deck.screen() != before).then_some(()));
+        None
     });
 }
 

@@ -55,7 +55,7 @@ fn value() -> Value {
 }
 
 proptest! {
-    #![proptest_config(more_cases(5))]
+    #![proptest_config(more_cases(20))]
 
     #[test]
     fn what_is_written_is_read_and_written_again_byte_for_byte(capsule in capsule()) {

@@ -147,8 +147,10 @@ fn another_session_gets_an_index_of_its_own() {
     let search = bench.search();
     assert!(search.wait_for(5, DEADLINE));
     bench.session = SessionId::new("session_1795000000001_a1b2c3d4");
+    let deleted = bench.ledger.path().to_path_buf();
     let mut next = bench.reopened();
     next.note("a new beginning");
+    std::fs::remove_file(deleted).unwrap();
     search.follow(next.ledger.clone(), next.session.clone());
     assert_eq!(ask(&search, request("lot")).total, 0, "not of this session");
     assert_eq!(ask(&search, request("beginning")).total, 1);

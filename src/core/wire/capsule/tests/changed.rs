@@ -171,7 +171,7 @@ fn check_taken(bytes: &[u8], mut taken: Capsule) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(more_cases(5))]
+    #![proptest_config(more_cases(20))]
 
     #[test]
     fn what_the_reader_takes_of_a_changed_file_is_written_again_byte_for_byte(
