@@ -79,6 +79,12 @@ fn a_thread_has_all_that_belongs_to_a_handoff_however_long_ago_it_was() {
     deck.press(Key::Char('G'));
     deck.press(Key::Enter);
     deck.wait_for_text(&last);
+    // What it answers is a row of it.
+    deck.wait_for_text("answers");
+    deck.type_text("\t\r");
+    deck.wait_for_text(&answer);
+    deck.press(Key::Ctrl('o'));
+    deck.wait_for_text(&last);
     deck.press(Key::Ctrl('o'));
     deck.wait_for_text("Thread  h");
 }

@@ -57,7 +57,13 @@ async fn the_entries_that_say_so_are_named() {
         told(3, 1, true).await.1,
         told(2, 0, false).await.1,
     ];
-    insta::assert_snapshot!(said.join("\n"), @"");
+    insta::assert_snapshot!(said.join("\n"), @"
+    given up: entry 1 210
+    2 given up: entries 1 210 to 1 211
+    500 given up: entries 1 210 to 1 709
+    2 given up: entries 1 211 to 1 212; 1 not given up: it is settled
+    2 given up
+    ");
 }
 
 #[tokio::test]

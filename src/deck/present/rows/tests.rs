@@ -235,7 +235,7 @@ fn what_the_daemon_ran_is_no_claim_and_says_how_it_ended_and_on_which_tree() {
         let of_run = artifact["verified"].as_object_mut().unwrap();
         of_run.extend(more.as_object().unwrap().clone());
         let entry = json!({"source": source, "content": "gate tests failed", "artifact": artifact});
-        let entry = entry_of(&entry);
+        let entry = self::entry(1, ID, "artifact", &entry);
         let fields = detail(&model, &entry).into_iter();
         let fields = fields.map(|field| format!("{}: {}", field.name, field.text));
         let mark = row(&model, &entry, false).mark.unwrap();
@@ -249,9 +249,9 @@ fn what_the_daemon_ran_is_no_claim_and_says_how_it_ended_and_on_which_tree() {
         ),
         shown("codex", json!({})),
     ];
-    insta::assert_snapshot!(told.join("\n"), @"");
-}
-
-fn entry_of(more: &Value) -> Entry {
-    entry(1, ID, "artifact", more)
+    insta::assert_snapshot!(told.join("\n"), @"
+    [run by the daemon] kind: test_report | status: failed (run by the daemon) | gate: tests | command: cargo test | exit code: 101 | took: 12.4 s | tree: 71ab at 4c1d, 3 changed files | output: 2 048 bytes, SHA-256 cd | entry: 1 · 019c2f3a-5b6c-7d8e-9f01-23456789abcd
+    [run by the daemon] kind: test_report | status: failed (run by the daemon) | gate: tests | command: cargo test | exit code: none: it never began, was stopped, or took too long | took: 12.4 s | tree: 71ab at 4c1d, 3 changed files | stale: the tree had changed when it ended: it says nothing of either | where: in a work tree of its own | output: 2 048 bytes, SHA-256 cd | entry: 1 · 019c2f3a-5b6c-7d8e-9f01-23456789abcd
+    [claimed] kind: test_report | status: failed (claimed) | evidence: cargo test | entry: 1 · 019c2f3a-5b6c-7d8e-9f01-23456789abcd
+    ");
 }
