@@ -72,21 +72,18 @@ impl BesideWork {
             self.searching = Some(task.abort_handle());
             return Begun::Silently;
         }
-        let effect = match QueueChanges::of(effect) {
-            Ok(changes) if is_over(&self.changing) => {
-                let many = changes.are_many();
-                let (operator, answers) = (options.operator.clone(), answers.clone());
-                self.changing = Some(tokio::spawn(change_queue(operator, changes, answers)));
-                return match many {
-                    true => Begun::Saying("they are being recorded, one after the other"),
-                    false => Begun::Silently,
-                };
-            }
-            Ok(_) => {
+        if let Some(changes) = QueueChanges::of(&effect) {
+            if !is_over(&self.changing) {
                 return Begun::Saying("those before are still being recorded: nothing was done");
             }
-            Err(other) => other,
-        };
+            let many = changes.are_many();
+            let (operator, answers) = (options.operator.clone(), answers.clone());
+            self.changing = Some(tokio::spawn(change_queue(operator, changes, answers)));
+            return match many {
+                true => Begun::Saying("they are being recorded, one after the other"),
+                false => Begun::Silently,
+            };
+        }
         let (access, operator) = (&options.capsules, &options.operator);
         match access.perform(effect, &mut self.capsules, operator, answers) {
             None => Begun::Silently,

@@ -37,6 +37,9 @@ type ExportOne = Arc<
     dyn Fn(&str, &str, CapsuleAlong, RecordChange<'_>) -> Result<Vec<String>, String> + Send + Sync,
 >;
 
+/// As [`OfOne`], for this reader.
+type TellOne = Arc<dyn Fn(&str, CapsuleReader) -> Result<String, String> + Send + Sync>;
+
 /// As [`OfOne`], for this agent and with what was said before; and what a person has to be told of it.
 type HandoffOfOne = Arc<
     dyn Fn(&str, Agent, &[FoundText]) -> Result<(HandoffParams, Vec<String>), String> + Send + Sync,
@@ -61,7 +64,7 @@ pub struct CapsuleAccess {
     /// The handoff that gives one to an agent.
     pub handoff: HandoffOfOne,
     /// One as a text for somebody who is no agent of the pair.
-    pub tell: Arc<dyn Fn(&str, CapsuleReader) -> Result<String, String> + Send + Sync>,
+    pub tell: TellOne,
     /// Keeps the capsule of a task that was closed or handed over, as it is now; its digest, where it
     /// is kept.
     pub keep: OfOne<Option<String>>,

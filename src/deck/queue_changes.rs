@@ -21,14 +21,15 @@ pub(super) struct QueueChanges {
 }
 
 impl QueueChanges {
-    /// Those of a wish; any other wish comes back.
-    pub(super) fn of(effect: Effect) -> Result<Self, Effect> {
+    /// Those of a wish, if it is one for that.
+    pub(super) fn of(effect: &Effect) -> Option<Self> {
         let (ids, change) = match effect {
             Effect::Retry { ids } => (ids, QueueChange::Retry),
             Effect::GiveUp { ids } => (ids, QueueChange::Remove),
-            other => return Err(other),
+            _ => return None,
         };
-        Ok(Self { ids, change })
+        let ids = ids.clone();
+        Some(Self { ids, change })
     }
 
     /// Whether they are so many that it is told that they are being changed.

@@ -86,7 +86,7 @@ impl Shown {
     /// Leaves what is open. The record that is there then is read and written to, and the deck can
     /// be left.
     #[track_caller]
-    fn is_left(mut self, gone: Gone, open: &str) {
+    fn leaves_right(mut self, gone: Gone, open: &str) {
         let deck = &mut self.deck;
         close(deck, open);
         match gone {
@@ -157,7 +157,7 @@ fn an_opened_entry_stays(gone: Gone) {
     deck.wait_for_screen("the entry", |screen| {
         opened(screen).as_ref() == Some(&before) && screen.contains(PLUM)
     });
-    shown.is_left(gone, "esc close");
+    shown.leaves_right(gone, "esc close");
 }
 
 fn a_search_is_made_again_in_what_is_there(gone: Gone) {
@@ -178,7 +178,7 @@ fn a_search_is_made_again_in_what_is_there(gone: Gone) {
             let mut rows = screen.lines().filter(|line| line.contains('\u{25b8}'));
             rows.any(|row| row.contains(PLUM))
         });
-        return shown.is_left(gone, "/plum");
+        return shown.leaves_right(gone, "/plum");
     }
     deck.wait_for_text("0 of 0 in the whole record");
     deck.wait_for_text("nothing in the whole record has these words");
@@ -189,7 +189,7 @@ fn a_search_is_made_again_in_what_is_there(gone: Gone) {
     deck.wait_until_gone("0 of 0 in the whole record");
     deck.type_text("plum");
     deck.wait_for_text("1 of 1 in the whole record");
-    shown.is_left(gone, "in the whole record");
+    shown.leaves_right(gone, "in the whole record");
 }
 
 fn marks_are_of_the_record_that_they_were_made_in(gone: Gone) {
@@ -213,7 +213,7 @@ fn marks_are_of_the_record_that_they_were_made_in(gone: Gone) {
         deck.wait_until_gone("2 marked");
         deck.wait_for_text("question 2");
         deck.wait_until_gone("question 1");
-        return shown.is_left(gone, "esc later");
+        return shown.leaves_right(gone, "esc later");
     }
     deck.wait_for_text("None of them is ambiguous any more.");
     // Nothing is asked about messages of another record.
@@ -222,7 +222,7 @@ fn marks_are_of_the_record_that_they_were_made_in(gone: Gone) {
     deck.wait_until_gone("None of them");
     let given_up = |line: &Value| line["runtimeEvent"]["status"] == "cancelled";
     assert!(!shown.project.ledger().iter().any(given_up));
-    shown.is_left(gone, "None of them");
+    shown.leaves_right(gone, "None of them");
 }
 
 #[test]

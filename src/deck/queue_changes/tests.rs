@@ -37,7 +37,7 @@ async fn told(count: usize, refused: usize, says_where: bool) -> (usize, String)
     let is_there = |state: &Connection| matches!(state, Connection::Connected(_));
     connection.wait_for(is_there).await.unwrap();
     let ids = (0..count).map(|n| format!("e{n}")).collect();
-    let changes = QueueChanges::of(Effect::GiveUp { ids }).unwrap();
+    let changes = QueueChanges::of(&Effect::GiveUp { ids }).unwrap();
     let (answers, mut answered) = mpsc::channel(1);
     // It needs nothing of the loop that began it.
     tokio::spawn(change_queue(operator, changes, answers));
