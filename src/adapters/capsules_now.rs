@@ -340,8 +340,13 @@ const TOP_MAX: usize = 256;
 /// The folders at the top of the disk.
 fn top() -> Vec<String> {
     let found = std::fs::read_dir("/").into_iter().flatten().flatten();
-    // A link may lead to a folder as well (`/work` to somewhere in `/home`).
-    let folders = found.filter(|it| it.path().is_dir()).take(TOP_MAX);
+    // A link may lead to a folder as well (`/work` to somewhere in `/home`); what a folder is is not
+    // looked into, for one that lies on another machine may never answer.
+    let is_folder = |it: &std::fs::DirEntry| {
+        it.file_type()
+            .is_ok_and(|kind| kind.is_dir() || kind.is_symlink())
+    };
+    let folders = found.filter(is_folder).take(TOP_MAX);
     let names = folders.filter_map(|it| it.file_name().into_string().ok());
     names.collect()
 }

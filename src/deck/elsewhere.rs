@@ -15,7 +15,7 @@ use super::found::{listed, nothing_found};
 use super::model::{Model, entry};
 use super::perform::{FOUND_MAX, SEARCH_AGAIN, SearchAsked};
 use super::present;
-use crate::core::id::SessionId;
+use crate::core::id::{Seq, SessionId};
 use crate::wire::search::FoundPage;
 
 /// Who types on is not searched for: each search reads files, and asks git.
@@ -109,7 +109,9 @@ impl Elsewhere {
         let raw = serde_json::to_string_pretty(&value).unwrap_or_default();
         let entry = entry(value, Some(line))?;
         // What the record of now tells, of signatures as of deliveries, says nothing of that one.
-        let nothing = Model::new(model.link.clone(), model.about.clone());
+        let mut nothing = Model::new(model.link.clone(), model.about.clone());
+        // Nor that anybody vouches for it.
+        nothing.world.foreign_through = Seq(u64::MAX);
         Some(Msg::EntryText {
             place,
             row: Box::new(present::row(&nothing, &entry, false)),

@@ -4,15 +4,18 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use crate::capsule::{done, imported, login};
+use crate::capsule::{done, login};
+use crate::support::child::run;
 use crate::support::project::Project;
+use crate::support::pty::Pty;
 
-/// A git that writes down what it is asked.
+/// A git that writes down what it is asked by whoever has the variable `COUNTED`: the daemon asks as
+/// well.
 fn counted(project: &Project) -> PathBuf {
     let log = project.base().join("git.log");
     let git = project.bin().join("git");
     let text = format!(
-        "#!/bin/sh\necho \"$*\" >> '{}'\nPATH=\"${{PATH#*:}}\" exec git \"$@\"\n",
+        "#!/bin/sh\n[ -z \"$COUNTED\" ] || echo \"$*\" >> '{}'\nPATH=\"${{PATH#*:}}\" exec git \"$@\"\n",
         log.display()
     );
     fs::write(&git, text).unwrap();
@@ -23,14 +26,16 @@ fn counted(project: &Project) -> PathBuf {
 #[test]
 fn git_is_asked_a_few_times_for_a_capsule_and_for_no_more_than_is_shown() {
     let project = Project::new();
-    let daemon = project.daemon();
+    let _daemon = project.daemon();
     let id = login(&project);
     let file = project.base().join("login.ctxcapsule.json");
     let file = file.to_str().unwrap();
     done(&project, &["export", &id, "-o", file]);
-    // It asks git as well.
-    daemon.stop();
     let log = counted(&project);
+    let by_it = |args: &[&str]| {
+        let words = ["capsule"].into_iter().chain(args.iter().copied());
+        run(&project.ctxrelay(words).env("COUNTED", "1"))
+    };
     let asked = |what: &dyn Fn()| {
         let _ = fs::remove_file(&log);
         what();
@@ -38,15 +43,19 @@ fn git_is_asked_a_few_times_for_a_capsule_and_for_no_more_than_is_shown() {
         (asked.lines().count(), asked)
     };
     let check = || {
-        let told = project.run(["capsule", "check", &id, "--json"]);
+        let told = by_it(&["check", &id, "--json"]);
         assert_eq!(told.expect_success().json()["freshness"], "fresh");
     };
     let (count, said) = asked(&check);
     assert_eq!(count, 5, "{said}");
     assert!(!said.contains("--numstat"), "{said}");
-    let (count, said) = asked(&|| assert_eq!(imported(&project, &[file]).0, 0));
+    let (count, said) = asked(&|| drop(by_it(&["import", file, "--json"]).expect_success()));
     assert_eq!(count, 5, "{said}");
-    let export = || done(&project, &["export", &id, "-o", file, "--force"]);
+    let export = || {
+        let words = ["capsule", "export", &id, "-o", file, "--force"];
+        let mut pty = Pty::spawn(&project.ctxrelay(words).env("COUNTED", "1"));
+        assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    };
     let (count, said) = asked(&export);
     assert_eq!(count, 9, "{said}");
 }

@@ -112,15 +112,20 @@ fn an_editor_that_writes_nothing_or_is_not_there_changes_nothing() {
 #[test]
 fn an_editor_that_hangs_or_stops_itself_is_ended_from_the_keyboard_and_the_deck_is_not() {
     let project = Project::new();
-    let script = "printf 'it hangs\\r\\n'; exec sleep 1000";
-    let mut deck = deck(&project, script);
+    // The second one must not be taken for the first, whose word still stands there.
+    let count = project.base().join("count");
+    let count = count.display();
+    let script = format!(
+        "echo >> '{count}'; printf 'it hangs %s\\r\\n' $(wc -l < '{count}'); exec sleep 1000"
+    );
+    let mut deck = deck(&project, &script);
     deck.press(Key::Char('e'));
-    deck.wait_for_text("it hangs");
+    deck.wait_for_text("it hangs 1");
     // Interrupt reaches the editor's own job, and neither the deck nor its daemon.
     deck.send(b"\x03");
     is_back(&mut deck, &project);
     deck.press(Key::Char('e'));
-    deck.wait_for_text("it hangs");
+    deck.wait_for_text("it hangs 2");
     deck.send(b"\x1a");
     is_back(&mut deck, &project);
     note(&project, "the daemon lives");

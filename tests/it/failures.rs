@@ -1,6 +1,7 @@
 //! A fault of our own, ordered at a line of the log: it is told, ends what it must and no more, and
 //! what was acknowledged is there. Only in builds for development, which take such orders.
 
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use rustix::process::Signal;
@@ -10,6 +11,7 @@ use crate::support::child::Child;
 use crate::support::hand_over::Tidy;
 use crate::support::launch::Launch;
 use crate::support::mcp::McpClient;
+use crate::support::operator;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
@@ -203,8 +205,8 @@ fn a_daemon_whose_doors_or_watch_panicked_ends_with_1_and_is_not_left_deaf() {
         note(&mut socket, "acknowledged").unwrap();
         order_panic(&project, line);
         // Comes in by both doors, and touches what is watched.
-        let _ = project.run(["status", "--json"]);
-        let _ = project.run(["coordinator", "codex", "--json"]);
+        let _ = project.control_of("codex");
+        let _ = UnixStream::connect(operator::socket(&project));
         std::fs::write(project.state().join("config.json"), "{}").unwrap();
         was_ordered(&project);
         expect_failed(&project, daemon, "service_failed", "panic_on_order.rs");

@@ -426,6 +426,7 @@ fn the_last_minute_of_a_limit_is_counted_and_no_other() {
     let mut view = held_up();
     view.agents[1].silence = None;
     view.agents[1].state = AgentState::Idle;
+    view.agents[0].since_ms = Some(NOW_MS - 3_600_000);
     for rows in &mut view.tasks.columns {
         *rows = rows.map(|row| row.since_ms = NOW_MS - 3_600_000);
     }
@@ -1139,7 +1140,11 @@ fn ids_are_never_cut_and_each_verdict_has_its_own_sign() {
 
 #[test]
 fn a_text_goes_to_the_editor_whole_and_a_draft_comes_back() {
-    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let mut view = pair_at_work();
+    for row in &mut view.timeline {
+        row.text_cut = true;
+    }
+    let mut deck = deck_at(view, NO_DETAIL);
     let place = EntryPlace {
         session: deck.view().session_id.clone(),
         line: 1_201,

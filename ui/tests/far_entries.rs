@@ -167,12 +167,12 @@ fn the_reason_why_nothing_is_copied_is_true() {
 #[test]
 fn the_rows_of_a_thread_and_entries_of_a_sealed_session_have_their_id() {
     let mut deck = deck_at(pair_at_work(), SMALL);
-    let asked = deck.view().session_id.clone();
-    let asked = EntryPlace {
-        session: asked,
-        line: 1_198,
-    };
-    keys(&mut deck, "3o");
+    let asked = keys(&mut deck, "3o");
+    let asked = asked.iter().find_map(|effect| match effect {
+        Effect::OpenThread { place } => Some(place.clone()),
+        _ => None,
+    });
+    let asked = asked.expect("a thread");
     let row = |line| TimelineRow::new(line, NOW_MS, Agent::Codex, None, "message", "an answer");
     let thread = ThreadView {
         asked,
@@ -247,10 +247,10 @@ fn a_handoff_has_one_age_also_where_it_is_read() {
     update(&mut deck, Msg::Tick(NOW_MS + 3_000));
     let screen = shown(&deck);
     let age = format!("{}s", (NOW_MS + 3_000 - row.since_ms) / 1_000);
-    assert_eq!(
-        screen.matches(&age).count(),
-        3,
-        "Tasks, header or Handoffs, and here: {screen}"
+    assert!(screen.contains(&format!("active {age}")), "{screen}");
+    assert!(
+        screen.matches(&age).count() > 1,
+        "Tasks or Handoffs, and here: {screen}"
     );
 }
 

@@ -8,7 +8,6 @@ use serde_json::Map;
 
 use super::*;
 use crate::core::agent::Party;
-use crate::core::capsule::CapsuleOutput;
 use crate::core::entry::{Artifact, ArtifactStatus, EntryKind, GateRun};
 use crate::core::id::{EntryId, SessionId};
 use crate::core::redact::secret_samples::{SecretSample, leaks, one_of_each};
@@ -223,16 +222,18 @@ fn what_gates_printed_has_room_for_so_much_and_the_rest_is_counted() {
     let capsule = with_outputs(&printed);
     let bytes: usize = capsule.outputs.iter().map(|output| output.data.len()).sum();
     assert!(bytes <= OUTPUTS_BYTES_MAX, "{bytes}");
-    let one = capsule.outputs[0].data.len();
-    assert!(OUTPUTS_BYTES_MAX - bytes < one, "another one has room");
-    let kept = capsule.outputs.len() as u64;
-    assert_eq!(kept + left_out(&capsule, "outputs"), 20);
-    // Each is whole.
-    let told: Vec<Vec<u8>> = capsule
-        .outputs
-        .iter()
-        .filter_map(CapsuleOutput::bytes)
-        .collect();
-    let whole: Vec<&[u8]> = printed.iter().map(|text| text.as_bytes()).collect();
-    assert_eq!(told, whole[..told.len()]);
+    // Each has its share: its beginning and its end, and what is between them is counted.
+    assert_eq!(
+        (capsule.outputs.len(), left_out(&capsule, "outputs")),
+        (20, 20)
+    );
+    for (printed, output) in printed.iter().zip(&capsule.outputs) {
+        let told = String::from_utf8(output.bytes().unwrap()).unwrap();
+        let (head, rest) = told.split_once("\n[… ").unwrap();
+        let (count, tail) = rest.split_once(" bytes left out …]\n").unwrap();
+        assert!(!head.is_empty() && printed.starts_with(head));
+        assert!(!tail.is_empty() && printed.ends_with(tail));
+        let left: usize = count.parse().unwrap();
+        assert_eq!(head.len() + left + tail.len(), printed.len());
+    }
 }

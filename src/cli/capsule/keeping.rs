@@ -3,10 +3,18 @@
 
 use super::maker::{CapsuleMaker, MadeCapsule};
 use crate::cli::exit::Failure;
+use crate::core::capsule::Capsule;
 use crate::core::id::CapsuleId;
 use crate::store::capsules::CapsuleOwner;
 
 impl CapsuleMaker {
+    /// Whether a kept file may be held against the work tree: of an open task only the one of which
+    /// the record tells the digest.
+    pub(in crate::cli) fn is_as_recorded(&self, id: &CapsuleId, kept: &Capsule) -> bool {
+        let open = self.world.tasks.get(id).filter(|task| task.is_open());
+        open.is_none_or(|task| self.world.has_kept(task, &kept.digest))
+    }
+
     /// What went out is what a task is held against from now on. The digest of what is kept, for the
     /// record to tell.
     pub(super) fn keep(&self, made: &MadeCapsule) -> Option<String> {

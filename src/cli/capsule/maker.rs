@@ -317,8 +317,10 @@ impl CapsuleMaker {
     /// How what went out of a capsule last stands to the work tree; the capsule itself, and a remark,
     /// where what is kept of an open task is none.
     pub(super) fn compare_last(&self, made: &mut MadeCapsule) -> StandsNow {
-        let is_open_task =
-            made.capsule.status == CapsuleStatus::Open && made.owner == CapsuleOwner::Project;
+        let task = self.world.tasks.get(&made.capsule.id);
+        let is_open_task = task.is_some_and(TaskSnapshot::is_open)
+            && made.capsule.status == CapsuleStatus::Open
+            && made.owner == CapsuleOwner::Project;
         let kept = is_open_task.then(|| self.last_kept(&made.capsule.id));
         match kept {
             Some(Ok(kept)) => {
@@ -412,7 +414,12 @@ impl CapsuleMaker {
     /// As [`Self::compare`], as it is told.
     pub(super) fn stands(&self, capsule: &Capsule) -> StandsNow {
         let (freshness, now) = self.compare(capsule);
-        StandsNow::of(capsule, freshness, &now, &self.world)
+        let mut stands = StandsNow::of(capsule, freshness, &now, &self.world);
+        // Names of files are the sender's words too.
+        for file in &mut stands.changed {
+            file.path = self.now.masked(&file.path);
+        }
+        stands
     }
 
     /// All of them in the order of the list: the tasks of the record, and what else is kept.

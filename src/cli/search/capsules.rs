@@ -74,6 +74,7 @@ pub(super) fn stand(setting: &ProjectContext, hits: &mut [FoundHit]) -> Result<(
             // What is kept of a task may be no capsule any more; the record still tells of it.
             Ok(Some(bytes)) => capsule::read(&bytes)
                 .ok()
+                .filter(|kept| owner == CapsuleOwner::Foreign || maker.is_as_recorded(&id, kept))
                 .map(|kept| maker.compare(&kept).0),
             Err(_) => None,
         };

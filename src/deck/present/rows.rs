@@ -35,7 +35,7 @@ pub(in crate::deck) fn row(model: &Model, entry: &Entry, is_cut: bool) -> ui::Ti
     let text = said.unwrap_or_else(|| entry.content.chars().take(ROW_CHARS_MAX).collect());
     let (kind, mark) = match not_signed(model, entry) {
         Some(_) => ("decision".to_owned(), Some("no effect".to_owned())),
-        None => words(entry),
+        None => words(model, entry),
     };
     ui::TimelineRow {
         seq: entry.seq.0,
@@ -157,7 +157,7 @@ pub(in crate::deck) fn machine_text(run: &MachineRun, news: &str) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
+pub(super) fn words(model: &Model, entry: &Entry) -> (String, Option<String>) {
     let word = |kind: &str| (kind.to_owned(), None);
     match &entry.kind {
         EntryKind::SessionStarted { .. } => word("session"),
@@ -165,7 +165,10 @@ pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
         EntryKind::Message(_) => word("message"),
         EntryKind::Handoff(_) => word("handoff"),
         EntryKind::Note { note, .. } => ("note".to_owned(), Some(note.as_str().replace('_', " "))),
-        EntryKind::Artifact(_) => ("artifact".to_owned(), Some(vouched(entry).to_owned())),
+        EntryKind::Artifact(_) => (
+            "artifact".to_owned(),
+            Some(vouched(model, entry).to_owned()),
+        ),
         EntryKind::FinalityProposal(_) => word("finality"),
         EntryKind::FinalityDecision(decision) => (
             "decision".to_owned(),
@@ -203,8 +206,12 @@ pub(super) fn words(entry: &Entry) -> (String, Option<String>) {
     }
 }
 
-/// Whose word an artifact is.
-fn vouched(entry: &Entry) -> &'static str {
+/// Whose word an artifact is. In what stands before a place where the record was cut or brought from
+/// elsewhere anybody can have written what he likes.
+fn vouched(model: &Model, entry: &Entry) -> &'static str {
+    if entry.seq <= model.world.foreign_through {
+        return "claimed";
+    }
     match (entry.gate_run(), &entry.source) {
         (Some(_), _) => "run by the daemon",
         (None, Party::System) => "recorded by the daemon",
@@ -390,7 +397,7 @@ pub(in crate::deck) fn detail(model: &Model, entry: &Entry) -> Vec<ui::Field> {
         EntryKind::Artifact(artifact) => {
             field("kind", artifact.kind.clone());
             let status = artifact.status.as_str();
-            field("status", format!("{status} ({})", vouched(entry)));
+            field("status", format!("{status} ({})", vouched(model, entry)));
             match entry.gate_run() {
                 Some(run) => {
                     for (name, text) in gate_fields(run) {

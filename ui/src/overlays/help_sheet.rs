@@ -28,7 +28,7 @@ const COLUMNS_MAX: usize = 3;
 const MARK: usize = 14;
 
 /// What goes two ways stands in one row.
-const PAIRS: [(Action, Action, &str); 25] = [
+const PAIRS: [(Action, Action, &str); 26] = [
     (Action::OtherAgent, Action::WhenBusy, "other agent, if busy"),
     (
         Action::WorkState,
@@ -63,6 +63,7 @@ const PAIRS: [(Action, Action, &str); 25] = [
         "next, previous match",
     ),
     (Action::Copy, Action::CopyId, "copy the text, the id"),
+    (Action::Raw, Action::NextField, "JSON, to what it names"),
     (Action::Theme, Action::Redraw, "theme, draw again"),
     (Action::Approve, Action::Reject, "approve, reject"),
     (Action::Search, Action::Filter, "search, filter"),

@@ -22,6 +22,11 @@ pub(crate) struct WantedText {
 /// Does it with what is read, or says why there is nothing to do it with.
 pub(super) fn take_text(deck: &mut Deck, subject: Option<Subject>, action: Action) -> Vec<Effect> {
     let text = match &subject {
+        // What cannot be read has no text of its own to wait for.
+        Some(Subject::Entry(place)) if action == Action::Copy && is_bad(deck, place) => {
+            let row = EntrySheet::new(place.clone()).row(deck);
+            row.map_or_else(String::new, |row| row.text.clone())
+        }
         Some(Subject::Entry(place)) if !deck.is_no_entry(place) => {
             let sheet = EntrySheet::new(place.clone());
             let text = match action {
@@ -53,6 +58,11 @@ pub(super) fn take_text(deck: &mut Deck, subject: Option<Subject>, action: Actio
         }
         _ => copy(deck, text),
     }
+}
+
+fn is_bad(deck: &Deck, place: &EntryPlace) -> bool {
+    let sheet = EntrySheet::new(place.clone());
+    sheet.row(deck).is_some_and(|row| row.bad_lines.is_some())
 }
 
 /// Why nothing of it can be copied or opened in an editor.
