@@ -427,6 +427,9 @@ fn the_last_minute_of_a_limit_is_counted_and_no_other() {
     view.agents[1].silence = None;
     view.agents[1].state = AgentState::Idle;
     view.agents[0].since_ms = Some(NOW_MS - 3_600_000);
+    for agent in &mut view.agents {
+        (agent.command, agent.silence) = (None, None);
+    }
     for rows in &mut view.tasks.columns {
         *rows = rows.map(|row| row.since_ms = NOW_MS - 3_600_000);
     }

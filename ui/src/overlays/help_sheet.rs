@@ -63,7 +63,7 @@ const PAIRS: [(Action, Action, &str); 26] = [
         "next, previous match",
     ),
     (Action::Copy, Action::CopyId, "copy the text, the id"),
-    (Action::Raw, Action::NextField, "JSON, to what it names"),
+    (Action::Raw, Action::NextField, "JSON, what it names"),
     (Action::Theme, Action::Redraw, "theme, draw again"),
     (Action::Approve, Action::Reject, "approve, reject"),
     (Action::Search, Action::Filter, "search, filter"),
