@@ -340,7 +340,7 @@ const TOP_MAX: usize = 256;
 /// The folders at the top of the disk.
 fn top() -> Vec<String> {
     let found = std::fs::read_dir("/").into_iter().flatten().flatten();
-    // A link may lead to a folder as well (`/work` to somewhere in `/home`); what a folder is is not
+    // A link may lead to a folder as well (`/data` to somewhere in `/home`); what a folder is is not
     // looked into, for one that lies on another machine may never answer.
     let is_folder = |it: &std::fs::DirEntry| {
         it.file_type()

@@ -78,7 +78,7 @@ pub enum Event {
         /// The answer; dropped when the client has gone meanwhile.
         reply: ReplySender,
     },
-    /// The ledger's writer. → `recording`
+    /// The ledger's writer. → `recorder`, then `recording`
     Ledger(WriterEvent),
     /// The queue's writer. → `storing`
     Queue(QueueEvent),
@@ -142,7 +142,7 @@ pub enum Event {
     },
     /// What a session that is to end leaves to the next one was read. → `commands::session_ending`
     SessionEnding(Box<SessionEnding>),
-    /// A task of a sealed session that is to go on was looked for.
+    /// A task of a sealed session that is to go on was looked for. → `commands::reopening`
     SealedTaskRead(Box<SealedTaskRead>),
     /// What stays when the session is deleted was found out. → `commands::session_ending`
     DeletionAsked(DeletionAsked),

@@ -6,14 +6,15 @@
 //! - [`DaemonHandle`](handle::DaemonHandle): the cheap way in.
 //! - [`Builder`](start::Builder): lock, ledger, queue, ports; then the loop.
 //!
-//! Who owns what; fields are private, and what has to follow is returned and done by the loop:
+//! Who owns what; fields are private, and what has to follow is returned, or kept until the loop
+//! asks for it:
 //!
 //! | owner | has | takes | returns |
 //! |---|---|---|---|
-//! | [`Recorder`](recorder::Recorder) | ledger, world, latest entries, what waits for the disk | entries, the writer's word, a deadline | [`RecorderAction`](recorder::RecorderAction)s |
+//! | [`Recorder`](recorder::Recorder) | ledger, world, latest entries, what waits for the disk | entries, the writer's word, a deadline | [`RecorderAction`](recorder::RecorderAction)s, when asked |
 //! | [`Clients`](clients::Clients) | connections, waiters, calls that wait for the record, liveness probes | hello, goodbye, deadlines | who hears what, and who is answered |
 //! | [`Outbox`](outbox::Outbox) | messages that are not proven yet, the writer of `queue.db` | rows | rows, tokens of their writes |
-//! | [`HeldEffects`](held_effects::HeldEffects) | what waits for rows to be on the disk | effects of delivery, who goes on behind them; the writer's word | what may leave, what does not |
+//! | [`HeldEffects`](held_effects::HeldEffects) | what waits for rows to be on the disk, and who has nothing to wait for any more | effects of delivery, who goes on behind them; the writer's word | what may leave, what does not, who goes on |
 //! | [`LaterInputs`](later_inputs::LaterInputs) | what the machines are told on account of what was just done | inputs | these, behind that |
 //! | [`BodyReads`](bodies::BodyReads) | who waits for messages that are read from the disk | a read, how to go on | how to go on with what was read |
 //! | [`TreeCommit`](tree_commit::TreeCommit) | the commit that the work tree stands on, as it was read last | who wants it anew | what is known |

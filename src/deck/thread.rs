@@ -2,12 +2,14 @@
 //! from what the timeline has loaded.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
 use ctxrelay_ui::model::{self as ui, EntryPlace};
+use tokio::time::timeout;
 
 use super::model::{Model, entries, entry, session_name};
 use super::present::row;
-use crate::client::Client;
+use crate::client::{Client, Connection};
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::EntryId;
 use crate::wire::control::{Command, LedgerListParams, Reply};
@@ -24,6 +26,9 @@ const ASKED_MAX: usize = 50;
 
 /// Entries that one names which are read with it: each is a question to the daemon.
 const NAMED_MAX: usize = 20;
+
+/// How long each of them may take; a daemon that runs answers within milliseconds.
+const NAMED_WAIT: Duration = Duration::from_secs(1);
 
 /// Artifacts that are shown as made meanwhile.
 const ARTIFACTS_MAX: u32 = 20;
@@ -162,7 +167,15 @@ pub(super) async fn named(client: &Client, model: &Model, entry: &Entry) -> Vec<
     let direct = ids.len() - entry.handles().len();
     for (at, id) in ids.into_iter().enumerate().take(NAMED_MAX) {
         let label = if at < direct { first } else { "handles" };
-        let Some(entry) = show(client, id.to_string(), None).await else {
+        // What is read beside an entry holds it up no longer than this, and none where the daemon is
+        // gone.
+        if !matches!(&*client.connection().borrow(), Connection::Connected(_)) {
+            break;
+        }
+        let Ok(shown) = timeout(NAMED_WAIT, show(client, id.to_string(), None)).await else {
+            break;
+        };
+        let Some(entry) = shown else {
             continue;
         };
         let row = row(model, &entry, false);

@@ -302,6 +302,14 @@ fn what_went_out_of_an_open_task_is_what_the_record_says_and_not_what_an_agent_w
     for said in looked_at(&project, &id) {
         assert!(said.contains("not what the record says went out"), "{said}");
     }
+    // Nor is it fresh where that is gone, by an agent's hand or by a full disk.
+    fs::remove_file(&file).unwrap();
+    for said in looked_at(&project, &id) {
+        assert!(said.contains("not what the record says went out"), "{said}");
+    }
+    let found = project.run(["search", "login", "--in", "capsules", "--json"]);
+    let found = found.expect_success().json();
+    assert!(found["hits"][0]["freshness"].is_null(), "{found:#}");
     fs::write(&file, &good).unwrap();
     assert_eq!(looked_at(&project, &id), as_recorded);
     // The record still knows it in the session that follows.
@@ -309,6 +317,12 @@ fn what_went_out_of_an_open_task_is_what_the_record_says_and_not_what_an_agent_w
     assert_eq!(looked_at(&project, &id), as_recorded);
     // What is kept at the end of a task, and when it is sent, is known as well.
     done(&project, &["close", &id]);
+    let as_closed = fs::read(&file).unwrap();
+    let remarks = |id: &str| json(&project, &["check", id])["remarks"].to_string();
+    assert!(!remarks(&id).contains("when it was closed"));
+    fs::remove_file(&file).unwrap();
+    assert!(remarks(&id).contains("not kept when it was closed"));
+    fs::write(&file, &as_closed).unwrap();
     done(&project, &["reopen", &id]);
     let fresh = "\"fresh\"".to_owned();
     let as_closed = [format!("{fresh} []"), format!("{fresh} []"), fresh];

@@ -39,6 +39,10 @@ impl RecordSearch {
     /// The question for the hits behind those that are listed, once the cursor comes near their end.
     pub(crate) fn asks_more(&mut self) -> Option<Effect> {
         let found = self.found.as_ref()?;
+        // Of another question, or not all of it: asking for more would end what is under way.
+        if found.number != self.asked || found.behind > 0 {
+            return None;
+        }
         let is_near = self.selected + NEAR_END >= found.rows.len();
         if !is_near || self.is_more_asked || found.rows.len() >= LISTED_MAX {
             return None;

@@ -40,11 +40,14 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     let path = args.output.clone();
     let path = path.unwrap_or_else(|| file_name(&made.capsule));
     let export = export_of(&maker, &plain, made);
+    let mut kept = Ok(None);
     write(dirs, made, &path, args.force, || {
-        change(context, export).map(|_| ())
+        change(context, export)?;
+        // Its own copy says how the task stands; a patch of a moment is no part of that. Before the
+        // file has its name: the record names this one already.
+        kept = maker.keep(&plain);
+        Ok(())
     })?;
-    // Its own copy says how the task stands; a patch of a moment is no part of that.
-    maker.keep(&plain);
     let mut text = ReportText::new();
     text.line(format!("{} is in {}", made.capsule.id, path.display()));
     text.line(format!("digest {}", made.capsule.digest));
@@ -54,6 +57,9 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     }
     for remark in &plain.remarks {
         text.note(remark);
+    }
+    if let Err(failure) = kept {
+        text.note(failure.message);
     }
     if args.patch {
         text.note("files that git does not know yet are in no patch");

@@ -137,17 +137,20 @@ fn exported(
     let made = made.as_ref().unwrap_or(&plain);
     let export = export_of(&maker, &plain, made);
     let file_path = setting.dirs.root.join(file);
+    let mut kept = Ok(None);
     write(&setting.dirs, made, &file_path, false, || {
         record(export).map_err(|why| {
             let message = format!("the export cannot be recorded, and nothing went out: {why}");
             Failure::unavailable("not_recorded", message, "see `ctxrelay doctor`")
-        })
+        })?;
+        // Its own copy says how the task stands; a patch of a moment is no part of that.
+        kept = maker.keep(&plain);
+        Ok(())
     })?;
-    // Its own copy says how the task stands; a patch of a moment is no part of that.
-    maker.keep(&plain);
     let mut lines = vec![file.to_owned(), format!("sha256 {}", made.capsule.digest)];
     lines.extend(went_along(&made.capsule, along));
     lines.extend(plain.remarks.iter().cloned());
+    lines.extend(kept.err().map(|failure| failure.message));
     Ok(lines)
 }
 

@@ -113,7 +113,10 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
         false => None,
     };
     if sent.is_some() {
-        record_kept(context, &made.capsule.id, maker.keep(&made));
+        match maker.keep(&made) {
+            Ok(kept) => record_kept(context, &made.capsule.id, kept),
+            Err(failure) => context.out.note(&failure.message),
+        }
     }
     if let Some(path) = &args.output {
         let destination = Destination::open(&context.setting.dirs, path, args.force)?;

@@ -15,16 +15,32 @@ impl CapsuleMaker {
         open.is_none_or(|task| self.world.has_kept(task, &kept.digest))
     }
 
+    /// Whether the record says of an open task that something is kept of it.
+    pub(in crate::cli) fn tells_of_kept(&self, id: &CapsuleId) -> bool {
+        let open = self.world.tasks.get(id).filter(|task| task.is_open());
+        open.is_some_and(|task| self.world.tells_of_kept(task))
+    }
+
     /// What went out is what a task is held against from now on. The digest of what is kept, for the
-    /// record to tell.
-    pub(super) fn keep(&self, made: &MadeCapsule) -> Option<String> {
-        let digest = self.to_keep(made)?;
-        let kept = self.kept.write(made.owner, &made.capsule.id, &made.bytes);
-        if let Err(error) = kept {
-            tracing::warn!(%error, "a capsule that went out could not be kept");
-            return None;
-        }
-        self.to_record(&made.capsule.id, digest)
+    /// record to tell; none where nothing is to be kept.
+    ///
+    /// # Errors
+    ///
+    /// When the disk does not take it.
+    pub(super) fn keep(&self, made: &MadeCapsule) -> Result<Option<String>, Failure> {
+        let Some(digest) = self.to_keep(made) else {
+            return Ok(None);
+        };
+        let id = &made.capsule.id;
+        let kept = self.kept.write(made.owner, id, &made.bytes);
+        kept.map(|()| self.to_record(id, digest)).map_err(|error| {
+            Failure::state(
+                "unwritable",
+                format!("the capsule of {id} could not be kept: {error}"),
+                "see that the disk has room; the task stands in the record, and is shown on the work \
+                 tree of now",
+            )
+        })
     }
 
     /// As [`Self::keep`], for a task that this keeps as it is: one that is closed already stays as it
@@ -36,17 +52,7 @@ impl CapsuleMaker {
             (Err(_), Some(task)) => self.make(task)?,
             (made, _) => made?,
         };
-        let Some(digest) = self.to_keep(&made) else {
-            return Ok(None);
-        };
-        let kept = self.kept.write(made.owner, id, &made.bytes);
-        kept.map(|()| self.to_record(id, digest)).map_err(|error| {
-            Failure::state(
-                "unwritable",
-                format!("the capsule of {id} could not be kept: {error}"),
-                "see that the disk has room; `ctxrelay capsule show` makes it again from the record",
-            )
-        })
+        self.keep(&made)
     }
 
     /// Of its own tasks alone the record tells what is kept.
@@ -60,4 +66,16 @@ impl CapsuleMaker {
         let is_kept = made.owner == CapsuleOwner::Project && made.is_vouched;
         is_kept.then(|| made.capsule.digest.clone())
     }
+}
+
+/// Of a closed task; what its files were then nobody can tell any more.
+pub(super) const NOT_KEPT_AT_CLOSE: &str =
+    "it was not kept when it was closed: where git stands, and its files, are as of now";
+
+/// Why what is kept of an open task is held against nothing.
+pub(super) fn not_as_recorded(id: &CapsuleId) -> String {
+    format!(
+        "what is kept of {id} is not what the record says went out last: this is the task as it is \
+         now, and exporting it anew keeps that"
+    )
 }

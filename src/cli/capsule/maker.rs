@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::keeping::{NOT_KEPT_AT_CLOSE, not_as_recorded};
 use super::order::ListPlace;
 use super::sealed_says::SealedSays;
 use super::session_record::{SessionRecord, SessionRecords};
@@ -108,13 +109,13 @@ impl CapsuleMaker {
 
     /// That of a closed task: as it was then, where the record says the same.
     fn closed(&self, task: &TaskSnapshot) -> Result<MadeCapsule, Failure> {
-        let Some(kept) = self.kept(CapsuleOwner::Project, &task.id)? else {
-            return self.make(task);
-        };
+        let kept = self.kept(CapsuleOwner::Project, &task.id)?;
         // What went out before the task was closed is only older than the record.
-        if kept.capsule.updated_at != task.updated_ms {
-            return self.make(task);
-        }
+        let Some(kept) = kept.filter(|kept| kept.capsule.updated_at == task.updated_ms) else {
+            let mut made = self.make(task)?;
+            made.remarks.push(NOT_KEPT_AT_CLOSE.to_owned());
+            return Ok(made);
+        };
         let says = match check_lines(&kept.capsule) {
             Ok(()) => self.now.tells_of(&kept.capsule, task),
             Err(_) => Ok(KeptSays::Else),
@@ -299,9 +300,12 @@ impl CapsuleMaker {
         };
         match (task, kept) {
             (Some(task), Some(kept)) if self.world.has_kept(task, &kept.capsule.digest) => Ok(kept),
-            (_, kept) => {
+            (task, kept) => {
+                let is_lost = task.is_some_and(|task| self.world.tells_of_kept(task));
                 let mut made = self.named(id.as_str())?;
-                made.remarks.extend(kept.map(|_| not_as_recorded(id)));
+                if kept.is_some() || is_lost {
+                    made.remarks.push(not_as_recorded(id));
+                }
                 Ok(made)
             }
         }
@@ -464,14 +468,6 @@ impl CapsuleMaker {
             _ => Err(missing(name)),
         }
     }
-}
-
-/// Why what is kept of an open task is held against nothing.
-fn not_as_recorded(id: &CapsuleId) -> String {
-    format!(
-        "what is kept of {id} is not what the record says went out last: this is the task as it is \
-         now, and exporting it anew keeps that"
-    )
 }
 
 /// Nothing of such a file is shown.

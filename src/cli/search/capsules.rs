@@ -69,8 +69,8 @@ pub(super) fn stand(setting: &ProjectContext, hits: &mut [FoundHit]) -> Result<(
             false => CapsuleOwner::Project,
         };
         found.freshness = match kept.read(owner, &id) {
-            // Nothing of it went out: it is of the tree of now.
-            Ok(None) => Some(Freshness::Fresh),
+            // Nothing of it went out: it is of the tree of now. What did may be gone.
+            Ok(None) => Some(Freshness::Fresh).filter(|_| !maker.tells_of_kept(&id)),
             // What is kept of a task may be no capsule any more; the record still tells of it.
             Ok(Some(bytes)) => capsule::read(&bytes)
                 .ok()

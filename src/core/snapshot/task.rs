@@ -210,8 +210,13 @@ impl Snapshot {
 
     /// Whether the record says that just the capsule with this digest is kept of a task.
     pub fn has_kept(&self, task: &TaskSnapshot, digest: &str) -> bool {
+        self.tells_of_kept(task) && task.kept.as_ref().is_some_and(|kept| kept.digest == digest)
+    }
+
+    /// Whether the record says that something is kept of a task.
+    pub fn tells_of_kept(&self, task: &TaskSnapshot) -> bool {
         let kept = task.kept.as_ref();
-        kept.is_some_and(|kept| kept.seq > self.foreign_through && kept.digest == digest)
+        kept.is_some_and(|kept| kept.seq > self.foreign_through)
     }
 
     /// The entries that make the open tasks what they are, the latest run of each gate among them and

@@ -277,8 +277,14 @@ impl CapsuleReading {
             .kept
             .read(owner, id)
             .map_err(|error| unbelieved(format!("what is kept of {id} cannot be read: {error}")))?;
+        let open = self.world.tasks.get(id).filter(|task| task.is_open());
+        let is_own = owner == CapsuleOwner::Project;
         let Some(bytes) = bytes else {
-            return Ok(None);
+            let is_lost = is_own && open.is_some_and(|task| self.world.tells_of_kept(task));
+            return match is_lost {
+                true => Err(not_as_recorded(id)),
+                false => Ok(None),
+            };
         };
         let read = capsule::read(&bytes);
         let read = read
@@ -286,8 +292,6 @@ impl CapsuleReading {
         if read.id != *id {
             return Err(unbelieved(format!("what is kept as {id} is another task")));
         }
-        let open = self.world.tasks.get(id).filter(|task| task.is_open());
-        let is_own = owner == CapsuleOwner::Project;
         if is_own && open.is_some_and(|task| !self.world.has_kept(task, &read.digest)) {
             return Err(not_as_recorded(id));
         }

@@ -94,7 +94,9 @@ impl EntrySheet {
     }
 
     fn refs<'d>(&self, deck: &'d Deck) -> &'d [EntryRef] {
+        // What a record names that has ended meanwhile stands nowhere in this one.
         let fetched = deck.fetched.get(&self.place);
+        let fetched = fetched.filter(|_| self.is_of_record(deck));
         fetched.map_or(&[], |fetched| &fetched.refs)
     }
 

@@ -145,7 +145,6 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
         ) => {
             let row = selected_capsule(deck).filter(|row| row.broken.is_none());
             row.is_some_and(|row| match action {
-                Action::Export => true,
                 Action::CloseTask => row.can_be_closed() && deck.view.daemon.state.can_act(),
                 _ => deck.view.daemon.state.can_act(),
             })

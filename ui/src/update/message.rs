@@ -259,8 +259,9 @@ fn key(deck: &mut Deck, event: KeyEvent) -> Vec<Effect> {
     if event.kind == KeyEventKind::Release {
         return Vec::new();
     }
-    // What was said has been read, or is in the way.
+    // What was said has been read, or is in the way; whoever presses a key goes on with something else.
     deck.notice = None;
+    deck.wanted = None;
     let contexts = deck.contexts();
     let action = deck.keymap.action(&contexts, Key::from_event(&event));
     let is_typing = deck.overlays.last_mut().is_some_and(|overlay| {

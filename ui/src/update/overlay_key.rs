@@ -138,6 +138,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Raw => {
             if let Some(Overlay::Entry(sheet)) = deck.overlays.last_mut() {
                 sheet.is_raw = !sheet.is_raw;
+                sheet.at = None;
             }
         }
         Action::Start | Action::Message | Action::Handoff => on_agent(deck, action),

@@ -62,6 +62,7 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         | Action::Coordinator
         | Action::Clear
         | Action::NewTask
+        | Action::Export
             if !deck.view.daemon.state.can_act() =>
         {
             "not connected to the daemon: nothing can be sent now"
