@@ -46,7 +46,7 @@ pub fn listed(project: &Project) -> Vec<Value> {
     list["capsules"].as_array().unwrap().clone()
 }
 
-fn json_of(project: &Project, verb: &str, id: &str) -> Value {
+pub fn json_of(project: &Project, verb: &str, id: &str) -> Value {
     let args = ["capsule", verb, id, "--json"];
     project.run(args).expect_success().json()
 }

@@ -10,7 +10,7 @@ use ctxrelay::wire::capsule;
 use ctxrelay::wire::line::seal;
 use serde_json::{Value, json};
 
-use crate::capsule::{agent, clone_of, done, imported, in_terminal, listed, login, note};
+use crate::capsule::{agent, clone_of, done, imported, in_terminal, json_of, listed, login, note};
 use crate::search_everywhere::clear;
 use crate::support::fake_gh::comment;
 use crate::support::project::Project;
@@ -118,6 +118,15 @@ fn a_session_that_the_record_does_not_lead_back_to_vouches_for_no_kept_file() {
     assert!(said.contains("nobody vouches for it"), "{said}");
     assert_eq!(foreign(&project), [odd]);
     assert!(!printed(&project, &id).contains("vouches"));
+    // Nor does it become the operator's word.
+    let begun = |words: &str| {
+        let like = format!("--like={words}");
+        done(&project, &["new", "Tokens again", &like, "--yes"]);
+        let new = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+        json_of(&project, "show", &new)["assumptions"].to_string()
+    };
+    assert!(!begun("years").contains("tokens live"));
+    assert!(begun("hour").contains("tokens live for one hour"));
     // Nor does it anchor what comes from elsewhere, whose lines do stand in it.
     let file = project.base().join("forged.json");
     fs::write(&file, &bytes).unwrap();

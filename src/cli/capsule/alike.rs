@@ -43,13 +43,15 @@ pub(super) fn chosen(
 }
 
 /// A hit as a task may begin with it. It is recorded as the operator's: no stranger's text may be,
-/// nor what is kept of a task for which no record here vouches. Sealed sessions are found themselves.
+/// nor what is kept of a task for which no record here vouches, nor what stands where the record does
+/// not lead. Sealed sessions are found themselves.
 pub(super) fn goes_into(maker: &CapsuleMaker, hit: &FoundHit) -> Option<FoundText> {
     let id = CapsuleId::new(hit.hit.id.as_str());
     let is_kept_only = hit.kind == FoundIn::Capsule && !maker.world.tasks.contains_key(&id);
     // A daemon of an earlier build does not say which of the system's are findings.
     let is_systems = hit.hit.entry_type == "artifact" && hit.hit.source == "system";
-    (!hit.is_strangers() && !is_kept_only && !is_systems).then(|| found_text(hit))
+    let is_ours = !hit.is_strangers() && !is_kept_only && !is_systems;
+    (is_ours && maker.leads_to(hit)).then(|| found_text(hit))
 }
 
 fn ticked(answer: &str, found: Vec<FoundText>) -> Result<Vec<FoundText>, Failure> {

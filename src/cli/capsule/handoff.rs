@@ -23,7 +23,7 @@ use crate::core::capsule::{
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::control::{Command, HandoffParams, Reply, Sent};
-use crate::wire::search::FoundHit;
+use crate::wire::search::{FoundHit, FoundIn};
 
 /// Arguments of `capsule handoff`.
 #[derive(Debug, clap::Args)]
@@ -175,7 +175,8 @@ pub(super) fn goes_along(
 ) -> Option<FoundText> {
     // It leaves beside the capsule, and tells as little of this machine.
     let masked = |text: &str| maker.masked(text);
-    let goes_along = !is_of(capsule, hit) && maker.vouches_for(hit);
+    let is_led_to = hit.kind != FoundIn::Archive || maker.leads_to(hit);
+    let goes_along = !is_of(capsule, hit) && maker.vouches_for(hit) && is_led_to;
     goes_along.then(|| found_text(hit).whole_words().each(masked))
 }
 

@@ -4,8 +4,9 @@
 use super::maker::{CapsuleMaker, MadeCapsule};
 use crate::cli::exit::Failure;
 use crate::core::capsule::Capsule;
-use crate::core::id::CapsuleId;
+use crate::core::id::{CapsuleId, Seq};
 use crate::store::capsules::CapsuleOwner;
+use crate::wire::search::{FoundHit, FoundIn};
 
 impl CapsuleMaker {
     /// Whether a kept file may be held against the work tree: of an open task only the one of which
@@ -19,6 +20,17 @@ impl CapsuleMaker {
     pub(in crate::cli) fn tells_of_kept(&self, id: &CapsuleId) -> bool {
         let open = self.world.tasks.get(id).filter(|task| task.is_open());
         open.is_some_and(|task| self.world.tells_of_kept(task))
+    }
+
+    /// Whether the record leads to an entry that was found: anybody can put a file among the archives.
+    pub(super) fn leads_to(&self, found: &FoundHit) -> bool {
+        let seq = Seq(found.hit.seq);
+        match (found.kind, &found.hit.session) {
+            (FoundIn::Record, _) => seq > self.world.foreign_through,
+            (FoundIn::Archive, Some(session)) => self.sessions.leads_to(session, seq),
+            (FoundIn::Archive, None) => false,
+            (FoundIn::Capsule, _) => true,
+        }
     }
 
     /// What went out is what a task is held against from now on. The digest of what is kept, for the

@@ -48,7 +48,7 @@ pub(in crate::cli) struct CapsuleMaker {
     /// The record's file.
     path: PathBuf,
     setting: ProjectContext,
-    sessions: SessionRecords,
+    pub(super) sessions: SessionRecords,
     current: SessionRecord,
 }
 

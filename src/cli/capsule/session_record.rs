@@ -59,6 +59,12 @@ impl SessionRecords {
         self.reach(session).is_some()
     }
 
+    /// Whether the record leads back to an entry of a session, and it is nobody else's word.
+    pub(super) fn leads_to(&self, session: &SessionId, seq: Seq) -> bool {
+        self.reach(session)
+            .is_some_and(|record| seq > record.foreign_through)
+    }
+
     /// How far a kept capsule says what the session says that it names.
     pub(super) fn say(&self, kept: &Capsule) -> KeptSays {
         self.announce(kept);
