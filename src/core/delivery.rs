@@ -17,8 +17,9 @@
 //! - [`Watchdog`]: a turn that has fallen silent.
 //! - [`Limit`]: an agent at its usage limit, and when it is tried again.
 //! - [`Admissions`]: the same handoff asked for twice.
-//! - [`DeliveryEffect`]: what a machine wants done, in this order; [`Held`]: what of it waits for
-//!   rows to be on the disk; [`RowsAhead`]: rows that are written beside their messages.
+//! - [`DeliveryEffect`]: what a machine wants done, in this order; [`HeldEffects`]: what of it waits
+//!   for rows to be on the disk; [`RowsAhead`]: rows that are written beside their messages;
+//!   [`leaves`], [`stays`]: what becomes of it then; [`LaterInputs`]: what the machines hear of that.
 //!
 //! Knows no clock, no disk and no agent: time and fresh ids come in as a [`Moment`]. Facts may
 //! arrive late, twice, out of order, or from an app-server or bridge that is gone.
@@ -30,7 +31,10 @@ mod codex;
 mod delivery_way;
 mod effect;
 mod held;
+mod held_effects;
 mod ladder;
+mod later_inputs;
+mod leaving;
 mod limit;
 mod load;
 mod page;
@@ -53,7 +57,10 @@ pub use codex::{
 pub use delivery_way::DeliveryWay;
 pub use effect::{DeliveryEffect, Moment};
 pub use held::Held;
+pub use held_effects::{HeldEffect, HeldEffects, HeldTooMuch};
 pub use ladder::{HookPoint, Ladder, LadderInput, LadderMode, LadderTerms, Rung};
+pub use later_inputs::{LaterInput, LaterInputs};
+pub use leaving::{leaves, stays};
 pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitStep, LimitTerms, Spoken};
 pub use load::{BEGINNING_CHARS, Fit, Load};
 pub use page::{CutMessage, MessageCursor, page_order};

@@ -194,9 +194,9 @@ impl CodexLane {
         self.flow.may_deliver_soon() && (on_busy == OnBusy::Steer || !self.is_busy())
     }
 
-    /// Whether what was to be handed over once its row is written still is.
-    pub(super) fn may_leave(&self, backlog: &Backlog, id: &EntryId, attempt: &AttemptId) -> bool {
-        self.flow.may_leave(backlog, id, attempt)
+    /// What decides what goes out.
+    pub(super) fn flow(&self) -> &CodexFlow {
+        &self.flow
     }
 
     /// No turn runs, and none is about to.

@@ -1,8 +1,7 @@
 //! What the lanes can deliver is delivered; what they are told later.
 
-use super::later_inputs::LaterInput;
 use super::owners::Daemon;
-use crate::core::delivery::CodexInput;
+use crate::core::delivery::{CodexInput, LaterInput};
 
 impl Daemon {
     /// Tells a machine what came up while something was done for one of them.

@@ -27,7 +27,7 @@ impl Daemon {
                 DeliveryEffect::Store(_) => {}
                 DeliveryEffect::HandOver { .. } | DeliveryEffect::Push { .. } => match &stored {
                     Ok(()) => self.let_leave(agent, effect),
-                    Err(_) => self.does_not_leave(effect),
+                    Err(_) => self.does_not_leave(&effect),
                 },
                 DeliveryEffect::Forget(id) => self.outbox.forget(&id),
                 DeliveryEffect::Record {

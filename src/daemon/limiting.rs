@@ -5,10 +5,11 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 use super::event::Event;
-use super::later_inputs::LaterInput;
 use super::owners::Daemon;
 use crate::core::agent::Agent;
-use crate::core::delivery::{Checked, ClaudeInput, CodexInput, LadderInput, LimitInput, LimitStep};
+use crate::core::delivery::{
+    Checked, ClaudeInput, CodexInput, LadderInput, LaterInput, LimitInput, LimitStep,
+};
 use crate::core::id::EntryId;
 use crate::core::snapshot::LimitSnapshot;
 use crate::wire::config::Config;

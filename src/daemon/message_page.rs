@@ -10,12 +10,11 @@ use std::collections::VecDeque;
 use super::bodies::{BodyOrder, NotRead, ReadBodies};
 use super::continuation::ThenStored;
 use super::inbox::{answers, enveloped};
-use super::later_inputs::LaterInput;
 use super::owners::Daemon;
 use super::reply::{ReplySender, answer};
 use crate::core::agent::Agent;
 use crate::core::delivery::{
-    CodexInput, CutMessage, Delivery, DeliveryState, MessageCursor, Shown, page_order,
+    CodexInput, CutMessage, Delivery, DeliveryState, LaterInput, MessageCursor, Shown, page_order,
 };
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::wire::control::{

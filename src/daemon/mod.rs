@@ -14,8 +14,8 @@
 //! | [`Recorder`](recorder::Recorder) | ledger, world, latest entries, what waits for the disk | entries, the writer's word, a deadline | [`RecorderAction`](recorder::RecorderAction)s, when asked |
 //! | [`Clients`](clients::Clients) | connections, waiters, calls that wait for the record, liveness probes | hello, goodbye, deadlines | who hears what, and who is answered |
 //! | [`Outbox`](outbox::Outbox) | messages that are not proven yet, the writer of `queue.db` | rows | rows, tokens of their writes |
-//! | [`HeldEffects`](held_effects::HeldEffects) | what waits for rows to be on the disk, and who has nothing to wait for any more | effects of delivery, who goes on behind them; the writer's word | what may leave, what does not, who goes on |
-//! | [`LaterInputs`](later_inputs::LaterInputs) | what the machines are told on account of what was just done | inputs | these, behind that |
+//! | [`HeldEffects`](crate::core::delivery::HeldEffects) | what waits for rows to be on the disk, and who has nothing to wait for any more | effects of delivery, who goes on behind them; the writer's word | what may leave, what does not, who goes on |
+//! | [`LaterInputs`](crate::core::delivery::LaterInputs) | what the machines are told on account of what was just done | inputs | these, behind that |
 //! | [`BodyReads`](bodies::BodyReads) | who waits for messages that are read from the disk | a read, how to go on | how to go on with what was read |
 //! | [`TreeCommit`](tree_commit::TreeCommit) | the commit that the work tree stands on, as it was read last | who wants it anew | what is known |
 //! | [`WorkLane`](work_lane::WorkLane) | work on the files of the settings that waits for the one before | work | its event, or that it failed |
@@ -75,8 +75,8 @@
 //!
 //! A flow leads back into what called it in pairs of files at most. What follows else stands with an
 //! owner until the flow is over, and is done before the next event:
-//! [`LaterInputs`](later_inputs::LaterInputs) has what the machines are told,
-//! [`HeldEffects`](held_effects::HeldEffects) who has nothing to wait for any more,
+//! [`LaterInputs`](crate::core::delivery::LaterInputs) has what the machines are told,
+//! [`HeldEffects`](crate::core::delivery::HeldEffects) who has nothing to wait for any more,
 //! [`Recorder`](recorder::Recorder) what became of entries. A flow that has to wait for the disk, for
 //! rows or for a body leaves a [continuation](continuation) with an owner. The loop calls it behind
 //! that flow, with the whole [`Daemon`](owners::Daemon), and it has to look again at whatever may have
@@ -146,13 +146,11 @@ mod gates;
 mod given_heads;
 pub mod handle;
 mod handoff_dedup;
-mod held_effects;
 mod identity;
 mod imports;
 mod inbox;
 mod inferences;
 mod inferring;
-mod later_inputs;
 mod limiting;
 mod limits;
 mod loop_times;

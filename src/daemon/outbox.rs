@@ -14,7 +14,7 @@ use crate::core::delivery::{
     Backlog, Delivery, DeliveryState, Moved, Restored, RowsAhead, RowsDue,
 };
 use crate::core::entry::{DeliveryResult, EntryKind};
-use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
+use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
 use crate::core::trace;
 use crate::store::dirs::{ProjectDirs, UserDirs};
@@ -196,11 +196,6 @@ impl Outbox {
         self.backlog.get(id)
     }
 
-    /// Whether this is the attempt at a message that runs, or ran last.
-    pub fn is_attempt(&self, id: &EntryId, attempt: &AttemptId) -> bool {
-        self.get(id).and_then(|row| row.attempt.as_ref()) == Some(attempt)
-    }
-
     /// Has rows on the disk as they are now, all or none. One that was never attempted needs none.
     /// The token that the writer answers with; none when there is nothing to wait for. `lane`: the
     /// write that the lane waits for already.
@@ -325,6 +320,7 @@ mod tests {
     use crate::core::agent::Party;
     use crate::core::delivery::{DeliveryFact, DeliveryState};
     use crate::core::entry::DeliveryResult;
+    use crate::core::id::AttemptId;
     use crate::store::testing::Place;
 
     fn world(result: Option<DeliveryResult>) -> Snapshot {

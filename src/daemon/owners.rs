@@ -18,11 +18,9 @@ use super::event::Event;
 use super::gates::Gates;
 use super::given_heads::GivenHeads;
 use super::handoff_dedup::HandoffDedup;
-use super::held_effects::HeldEffects;
 use super::identity::Identity;
 use super::imports::Imports;
 use super::inferences::Inferences;
-use super::later_inputs::LaterInputs;
 use super::limits::Limits;
 use super::loop_times::LoopTimes;
 use super::notices::Notices;
@@ -43,9 +41,11 @@ use super::tamper::Alarms;
 use super::touched_files::TouchedFiles;
 use super::tree_commit::TreeCommit;
 use super::work_lane::WorkLane;
+use crate::core::delivery::{HeldEffects, LaterInputs};
 use crate::core::id::Seq;
 use crate::store::dirs::ProjectDirs;
 use crate::store::publisher::Board;
+use crate::wire::control::Refusal;
 
 /// The only owner of mutable world state.
 pub struct Daemon {
@@ -53,7 +53,7 @@ pub struct Daemon {
     pub(super) identity: Identity,
     pub(super) recorder: Recorder<Then>,
     pub(super) outbox: Outbox,
-    pub(super) held: HeldEffects<ThenStored>,
+    pub(super) held: HeldEffects<ThenStored, Refusal>,
     pub(super) later: LaterInputs,
     pub(super) bodies: BodyReads<ThenRead>,
     pub(super) commit: TreeCommit,

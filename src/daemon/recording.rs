@@ -7,11 +7,10 @@ use std::sync::Arc;
 use super::continuation::Then;
 use super::fault::DaemonFault;
 use super::foreign::{raise_alarm, told_of_alarms};
-use super::later_inputs::LaterInput;
 use super::owners::Daemon;
 use super::recorder::{LEDGER_UNWRITABLE, RecorderAction};
 use super::space::space_changed;
-use crate::core::delivery::ClaudeInput;
+use crate::core::delivery::{ClaudeInput, LaterInput};
 use crate::store::ledger::Stored;
 use crate::wire::control::Notification;
 

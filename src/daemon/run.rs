@@ -103,7 +103,7 @@ impl Daemon {
     /// Does what the owners want on account of what was done, until nothing is left of it.
     pub(super) fn settle(&mut self) {
         loop {
-            if let Some(input) = self.later.next() {
+            if let Some(input) = self.later.take_next() {
                 self.tell(input);
             } else if let Some((then, stored)) = self.held.next_ready() {
                 then(self, stored.as_ref().copied());

@@ -1,10 +1,9 @@
 //! Messages whose turn ended early, and how they are sent again.
 
 use super::continuation::Then;
-use super::later_inputs::LaterInput;
 use super::owners::Daemon;
 use crate::core::agent::Agent;
-use crate::core::delivery::{ClaudeInput, DeliveryState};
+use crate::core::delivery::{ClaudeInput, DeliveryState, LaterInput};
 use crate::core::entry::{DeliveryResult, Entry};
 use crate::core::id::EntryId;
 use crate::wire::control::Refusal;

@@ -6,11 +6,12 @@ use std::borrow::Cow;
 use super::bodies::ReadBodies;
 use super::continuation::ThenStored;
 use super::fault::DaemonFault;
-use super::held_effects::{HeldEffect, too_much};
-use super::later_inputs::LaterInput;
 use super::owners::Daemon;
 use crate::core::agent::Agent;
-use crate::core::delivery::{CodexInput, Delivery, DeliveryEffect, LadderInput, OnBusy};
+use crate::core::delivery::{
+    CodexInput, Delivery, DeliveryEffect, HeldEffect, HeldTooMuch, LaterInput, OnBusy, leaves,
+    stays,
+};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::store::queue::{QueueEvent, RowsNotTaken};
 use crate::wire::control::{Refusal, RefusalCode};
@@ -86,7 +87,7 @@ impl Daemon {
                     self.go_on(agent, effect);
                 }
             }
-            Err(effect) => self.stay(effect, &too_much()),
+            Err(effect) => self.stay(effect, &HeldTooMuch.into()),
         }
     }
 
@@ -119,61 +120,47 @@ impl Daemon {
     }
 
     /// Goes on with what was read for it; whether something is to be read first. What is not wanted
-    /// any more does not leave: meanwhile it may have been proven or taken back, or the human or a
-    /// limit may have come.
+    /// any more does not leave; see [`leaves`].
     fn go_on_with(
         &mut self,
         agent: Agent,
         effect: HeldEffect<ThenStored>,
         read: ReadBodies,
     ) -> bool {
+        let effect = match effect {
+            HeldEffect::Then(then) => {
+                then(self, Ok(()));
+                return false;
+            }
+            HeldEffect::Leave(effect) => effect,
+        };
+        let (backlog, flow) = (&self.outbox.backlog, self.codex.flow());
+        let effect = match leaves(effect, backlog, flow, |pair| self.claude.ladder(pair)) {
+            Ok(effect) => effect,
+            Err(told) => {
+                self.later.extend(told);
+                return false;
+            }
+        };
+        let Some(id) = effect.leaves().cloned() else {
+            return false;
+        };
+        let Ok(body) = self.body(&id, &read) else {
+            return self.read_for_lane(agent, &id, effect);
+        };
+        let body = body.map(Cow::into_owned);
         match effect {
-            HeldEffect::Then(then) => then(self, Ok(())),
-            HeldEffect::Leave(DeliveryEffect::HandOver {
-                id,
+            DeliveryEffect::HandOver {
                 attempt,
                 on_busy,
                 repeat,
-            }) => {
-                let backlog = &self.outbox.backlog;
-                if self.codex.may_leave(backlog, &id, &attempt) {
-                    let Ok(body) = self.body(&id, &read) else {
-                        let effect = DeliveryEffect::HandOver {
-                            id: id.clone(),
-                            attempt,
-                            on_busy,
-                            repeat,
-                        };
-                        return self.read_for_lane(agent, &id, effect);
-                    };
-                    let body = body.map(Cow::into_owned);
-                    self.deliver_to_adapter(id, attempt, on_busy, repeat, body);
-                } else if self.outbox.is_attempt(&id, &attempt) {
-                    let input = CodexInput::NotWanted { id };
-                    self.later.push(LaterInput::Codex(input));
-                }
-            }
-            HeldEffect::Leave(DeliveryEffect::Push { bridge, id, repeat }) => {
-                let pair = self.outbox.pair_of(&id);
-                let ladder = pair.and_then(|pair| self.claude.ladder(&pair));
-                let backlog = &self.outbox.backlog;
-                if ladder.is_some_and(|ladder| ladder.may_leave(backlog, bridge, &id)) {
-                    let Ok(body) = self.body(&id, &read) else {
-                        let effect = DeliveryEffect::Push {
-                            bridge,
-                            id: id.clone(),
-                            repeat,
-                        };
-                        return self.read_for_lane(agent, &id, effect);
-                    };
-                    let body = body.map(Cow::into_owned);
-                    self.push_to_claude(bridge, id, repeat, body);
-                } else {
-                    self.not_pushed(id);
-                }
+                ..
+            } => self.deliver_to_adapter(id, attempt, on_busy, repeat, body),
+            DeliveryEffect::Push { bridge, repeat, .. } => {
+                self.push_to_claude(bridge, id, repeat, body);
             }
             // Nothing else leaves.
-            HeldEffect::Leave(_) => {}
+            _ => {}
         }
         false
     }
@@ -203,28 +190,17 @@ impl Daemon {
     fn stay(&mut self, effect: HeldEffect<ThenStored>, refusal: &Refusal) {
         match effect {
             HeldEffect::Then(then) => then(self, Err(refusal)),
-            HeldEffect::Leave(effect) => self.does_not_leave(effect),
+            HeldEffect::Leave(effect) => self.does_not_leave(&effect),
         }
     }
 
     /// As [`Self::stay`], of what was not held.
-    pub(super) fn does_not_leave(&mut self, effect: DeliveryEffect) {
-        match effect {
-            DeliveryEffect::HandOver { id, attempt, .. }
-                if self.outbox.is_attempt(&id, &attempt) =>
-            {
-                self.not_sent(id, "the queue could not be written");
-            }
-            DeliveryEffect::Push { id, .. } => self.not_pushed(id),
-            _ => {}
+    pub(super) fn does_not_leave(&mut self, effect: &DeliveryEffect) {
+        let told = stays(effect, &self.outbox.backlog);
+        if let Some(LaterInput::Codex(CodexInput::NotSent { .. })) = &told {
+            self.codex_trouble("the queue could not be written");
         }
-    }
-
-    fn not_pushed(&mut self, id: EntryId) {
-        if let Some(pair) = self.outbox.pair_of(&id) {
-            let input = LadderInput::NotStored { id };
-            self.later.push(LaterInput::Ladder(pair, input));
-        }
+        self.later.extend(told);
     }
 
     /// Rows cannot be written, which is said to the operator and to whoever asked.

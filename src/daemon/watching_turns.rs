@@ -2,12 +2,11 @@
 
 use tokio::time::Instant;
 
-use super::later_inputs::LaterInput;
 use super::owners::Daemon;
 use super::silence::SilenceStep;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::ClaudeInput;
+use crate::core::delivery::{ClaudeInput, LaterInput};
 use crate::core::entry::ErrorCode;
 use crate::core::envelope::age;
 use crate::wire::config::Config;

@@ -1,12 +1,11 @@
 //! A message leaves through the bridge, or the doorbell rings.
 
 use super::ring::ring_line;
-use crate::core::delivery::LadderInput;
+use crate::core::delivery::{LadderInput, LaterInput};
 use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
 use crate::daemon::bodies::Body;
 use crate::daemon::inbox::enveloped;
-use crate::daemon::later_inputs::LaterInput;
 use crate::daemon::owners::Daemon;
 use crate::wire::control::Notification;
 

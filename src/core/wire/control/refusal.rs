@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::delivery::HeldTooMuch;
 use crate::word::words;
 
 words! {
@@ -150,6 +151,16 @@ impl Refusal {
             message: message.into(),
             hint: hint.into(),
         }
+    }
+}
+
+impl From<HeldTooMuch> for Refusal {
+    fn from(_: HeldTooMuch) -> Self {
+        Self::new(
+            RefusalCode::Overloaded,
+            "too much waits for the disk already",
+            "nothing was sent; try again in a moment",
+        )
     }
 }
 

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::leaving::Leaving;
 use super::world::World;
 use crate::agent::Agent;
-use crate::delivery::{CodexInput, OnBusy, Outcome, Watched};
+use crate::delivery::{CodexInput, HeldEffect, OnBusy, Outcome, Watched};
 use crate::entry::{DeliveryResult, TurnStatus};
 use crate::id::{EntryId, TurnId};
 
@@ -174,8 +173,11 @@ impl World {
     /// says that something waits, and all that waits is given in its order.
     fn is_being_pushed(&self, id: &EntryId) -> bool {
         self.daemon.as_ref().is_some_and(|daemon| {
-            let mut held = daemon.held_by(Agent::Claude).iter();
-            held.any(|leaving| matches!(leaving, Leaving::Push(_, body) if body.id == *id))
+            let mut held = daemon.held.of_lane(Agent::Claude);
+            held.any(|held| match held {
+                HeldEffect::Leave(effect) => effect.leaves() == Some(id),
+                HeldEffect::Then(_) => false,
+            })
         })
     }
 

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::adapter::{Adapter, Order};
-use super::checks::{RUNG, Showing};
+use super::checks::RUNG;
 use super::claude::{ClaudeStep, HookText, Told};
 use super::disk::Write;
-use super::leaving::{HandOut, Leaving, RowWrite};
+use super::leaving::{HandOut, NotOnDisk, RowWrite};
 use super::mutant::Mutant;
 use super::world::{Draft, Event, World};
 use crate::agent::Agent;
 use crate::delivery::{
     Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, CodexFlow, CodexInput, CodexTerms,
-    Delivery, DeliveryEffect, DeliveryState, Fit, Held, HookPoint, Ladder, LadderInput, LadderMode,
-    LadderTerms, Load, Moment, RowsAhead, Shown, Watchdog,
+    Delivery, DeliveryEffect, DeliveryState, Fit, HeldEffects, HookPoint, Ladder, LadderInput,
+    LadderMode, LadderTerms, LaterInput, LaterInputs, Load, Moment, RowsAhead, Shown, Watchdog,
 };
 use crate::entry::DeliveryResult;
 use crate::id::{AttemptId, EntryId, RuntimeSession, ThreadId};
@@ -47,8 +47,12 @@ pub struct Daemon {
     pub told_until: i64,
     /// When the last fact of the adapter is heard.
     pub facts_until: i64,
-    /// What of each lane waits for rows: Claude's, Codex's.
-    held: [Held<Leaving>; 2],
+    /// What of each lane waits for rows.
+    pub held: HeldEffects<HandOut, NotOnDisk>,
+    /// What the machines are still to be told.
+    pub later: LaterInputs,
+    /// Whether the row of a push that waits says that all of it leaves for the model.
+    pub push_counts: BTreeMap<EntryId, bool>,
     /// Rows that the disk was given and nobody has heard of, by the token of their write.
     pub writing: BTreeMap<u64, Vec<EntryId>>,
     pub tokens: u64,
@@ -66,16 +70,11 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    pub fn held_of(&mut self, agent: Agent) -> &mut Held<Leaving> {
-        &mut self.held[usize::from(agent == Agent::Codex)]
-    }
-
-    pub fn held_by(&self, agent: Agent) -> &Held<Leaving> {
-        &self.held[usize::from(agent == Agent::Codex)]
-    }
-
-    pub fn holds_nothing(&self) -> bool {
-        self.held.iter().all(Held::is_empty)
+    /// A request was not recorded, or does not stand.
+    pub fn refused(&mut self, id: &EntryId) {
+        if self.mutant.hears_refusals() {
+            self.admissions.refused(id);
+        }
     }
 }
 
@@ -97,15 +96,6 @@ pub enum Call {
     Stop(u32, bool),
     /// Whether the next process can go on.
     Leave,
-}
-
-impl Daemon {
-    /// A request was not recorded, or does not stand.
-    pub fn refused(&mut self, id: &EntryId) {
-        if self.mutant.hears_refusals() {
-            self.admissions.refused(id);
-        }
-    }
 }
 
 impl World {
@@ -158,7 +148,9 @@ impl World {
             adapter,
             told_until: self.now,
             facts_until: self.now,
-            held: Default::default(),
+            held: HeldEffects::default(),
+            later: LaterInputs::default(),
+            push_counts: BTreeMap::new(),
             writing: BTreeMap::new(),
             tokens: 0,
             rows_ahead: RowsAhead::default(),
@@ -183,13 +175,14 @@ impl World {
             let mut effects = Vec::new();
             let result = DeliveryResult::Ambiguous;
             daemon.backlog.record(&id, result, None, None, &mut effects);
-            self.perform(Agent::Codex, effects);
+            let _ = self.perform(Agent::Codex, effects);
         }
         if is_stopped {
             let thread = Some(ThreadId::new("t"));
             self.codex(CodexInput::Stopped { thread });
         }
         self.codex(CodexInput::Began);
+        self.settle();
         self.claude_redials();
     }
 
@@ -236,7 +229,48 @@ impl World {
                 }
             }
         }
+        self.settle();
         self.arm();
+    }
+
+    /// As the daemon's loop: what the machines hear of what was just done, and who goes on, until
+    /// nothing is left of it.
+    fn settle(&mut self) {
+        let incarnation = self.incarnations;
+        while let Some(daemon) = &mut self.daemon
+            && daemon.incarnation == incarnation
+        {
+            if let Some(input) = daemon.later.take_next() {
+                self.machine_hears(input);
+            } else if let Some((out, stored)) = daemon.held.next_ready() {
+                self.goes_on(out, stored);
+            } else {
+                break;
+            }
+        }
+    }
+
+    fn machine_hears(&mut self, input: LaterInput) {
+        match input {
+            LaterInput::Codex(input) => self.codex(input),
+            LaterInput::Ladder(_, input) | LaterInput::Ladders(input) => self.ladder(input),
+            LaterInput::News => {
+                if self.daemon.as_ref().is_some_and(|d| !d.is_leaving) {
+                    self.codex(CodexInput::News);
+                    self.ladder(LadderInput::News);
+                }
+                self.remove_wrong_rows();
+            }
+            // What is told so is Claude's state and the limits, which these worlds leave out.
+            LaterInput::Claude(_) | LaterInput::Limit(..) => {}
+        }
+    }
+
+    /// Has the machines told behind what is being done.
+    pub fn tell_later(&mut self, input: impl Into<Option<LaterInput>>) {
+        if let Some(daemon) = &mut self.daemon {
+            daemon.later.extend(input.into());
+        }
     }
 
     /// Hands something to the lane to Codex.
@@ -269,7 +303,7 @@ impl World {
         }
         let (flow, backlog) = (&mut daemon.flow, &mut daemon.backlog);
         let effects = daemon.mutant.codex(flow, backlog, input, &at);
-        self.perform(Agent::Codex, effects);
+        let _ = self.perform(Agent::Codex, effects);
     }
 
     /// Hands something to the ladder of Claude.
@@ -280,7 +314,7 @@ impl World {
         };
         let (ladder, backlog) = (&mut daemon.ladder, &mut daemon.backlog);
         let effects = daemon.mutant.ladder(ladder, backlog, input, &at);
-        self.perform(Agent::Claude, effects);
+        let _ = self.perform(Agent::Claude, effects);
     }
 
     pub fn moment(&mut self) -> Moment {
@@ -293,7 +327,11 @@ impl World {
 
     /// Does what the machine of one agent wants, in its order, and may die before each of it. What
     /// leaves waits for its rows.
-    pub fn perform(&mut self, agent: Agent, effects: Vec<DeliveryEffect>) {
+    ///
+    /// # Errors
+    ///
+    /// When the rows are not taken; nothing leaves after them.
+    pub fn perform(&mut self, agent: Agent, effects: Vec<DeliveryEffect>) -> Result<(), NotOnDisk> {
         let incarnation = self.incarnations;
         let stored: Vec<EntryId> = effects
             .iter()
@@ -302,7 +340,7 @@ impl World {
                 _ => None,
             })
             .collect();
-        self.store(agent, &stored);
+        let taken = self.store(agent, &stored);
         for effect in effects {
             let mortal = self.nature.mortal;
             if mortal > 0 && self.rng.u32(..1_000) < mortal {
@@ -310,22 +348,26 @@ impl World {
             }
             if self.daemon.is_none() || self.incarnations != incarnation {
                 self.checks.unknown.extend(stored);
-                return;
+                return taken;
             }
             self.note(|| format!("  {effect:?}"));
             match effect {
-                DeliveryEffect::HandOver { .. } => {
-                    self.let_leave(agent, Leaving::HandOver(effect));
+                DeliveryEffect::HandOver { .. } | DeliveryEffect::Push { .. } if taken.is_err() => {
+                    self.does_not_leave(&effect);
                 }
-                DeliveryEffect::Push { bridge, id, repeat } => {
-                    let row = self.daemon.as_ref().and_then(|d| d.backlog.get(&id));
-                    let counts = row.is_some_and(|row| row.shown == Shown::Whole);
-                    let showing = Showing { id, repeat, counts };
-                    self.let_leave(agent, Leaving::Push(bridge, showing));
+                DeliveryEffect::HandOver { .. } => self.let_leave(agent, effect),
+                DeliveryEffect::Push { ref id, .. } => {
+                    if let Some(daemon) = &mut self.daemon {
+                        let row = daemon.backlog.get(id);
+                        let counts = row.is_some_and(|row| row.shown == Shown::Whole);
+                        daemon.push_counts.insert(id.clone(), counts);
+                    }
+                    self.let_leave(agent, effect);
                 }
                 effect => self.perform_one(effect),
             }
         }
+        taken
     }
 
     pub fn perform_one(&mut self, effect: DeliveryEffect) {
@@ -387,11 +429,7 @@ impl World {
 
     fn written(&mut self, write: Write) {
         match write {
-            Write::Message {
-                id,
-                draft,
-                rejected,
-            } => {
+            Write::Message { id, rejected, .. } => {
                 let message = self.disk.world.unsettled.get(&id).cloned();
                 let Some(daemon) = &mut self.daemon else {
                     return;
@@ -404,11 +442,6 @@ impl World {
                     daemon.rows_ahead.recorded(&id);
                 }
                 self.checks.accepted.push(id);
-                match draft.to {
-                    Agent::Codex => self.codex(CodexInput::News),
-                    Agent::Claude => self.ladder(LadderInput::News),
-                }
-                self.remove_wrong_rows();
             }
             Write::Result { id, to, result, .. } => match to {
                 Agent::Codex => self.codex(CodexInput::Durable { id, result }),
@@ -421,6 +454,7 @@ impl World {
                 }
             },
         }
+        self.tell_later(LaterInput::News);
     }
 
     /// What waits for Claude, for a call that asks. Reading takes nothing away.
@@ -520,9 +554,12 @@ impl World {
         let (ladder, backlog) = (&mut daemon.ladder, &mut daemon.backlog);
         let effects = daemon.mutant.ladder(ladder, backlog, input, &at);
         let incarnation = self.incarnations;
-        self.perform(Agent::Claude, effects);
+        let taken = self.perform(Agent::Claude, effects);
         if self.incarnations == incarnation {
-            self.let_leave(Agent::Claude, Leaving::HandOut(out));
+            match taken {
+                Ok(()) => self.when_stored(out),
+                Err(refusal) => self.goes_on_later(out, refusal),
+            }
         }
     }
 
@@ -545,9 +582,12 @@ impl World {
             if to == Some(Agent::Codex) {
                 self.codex(CodexInput::ClaimEnded { id });
             }
+            self.tell_later(LaterInput::News);
         }
+        self.settle();
         self.ask_the_watchdog();
         self.codex(CodexInput::Tick);
+        self.settle();
         self.ladder(LadderInput::Tick);
     }
 

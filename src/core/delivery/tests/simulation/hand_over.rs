@@ -33,7 +33,7 @@ impl World {
         let Some(daemon) = &mut self.daemon else {
             return;
         };
-        if daemon.adapter.is_released || !daemon.holds_nothing() {
+        if daemon.adapter.is_released || !daemon.held.is_empty() {
             return;
         }
         daemon.adapter.is_released = true;

@@ -1,4 +1,4 @@
-//! [`Leaving`]: what leaves the daemon only once the rows before it are on the disk. They are
+//! What leaves the daemon only once the rows before it are on the disk. They are
 //! written beside it, and it may die when they are and it has not heard of it.
 
 use super::checks::Showing;
@@ -7,18 +7,19 @@ use super::daemon::Call;
 use super::fault::Fault;
 use super::world::{Event, World};
 use crate::agent::Agent;
-use crate::delivery::{CodexInput, Delivery, DeliveryEffect, LadderInput, OnBusy, RowsDue};
-use crate::id::{AttemptId, EntryId, RuntimeSession, Seq};
+use crate::delivery::{
+    Delivery, DeliveryEffect, HeldEffect, HeldTooMuch, LadderInput, OnBusy, RowsDue, leaves, stays,
+};
+use crate::id::{EntryId, RuntimeSession, Seq};
 
-/// What leaves the daemon.
-#[derive(Debug, Clone)]
-pub enum Leaving {
-    /// To the adapter.
-    HandOver(DeliveryEffect),
-    /// Through this bridge.
-    Push(u64, Showing),
-    /// To a Claude that asked.
-    HandOut(HandOut),
+/// Why a Claude that asked gets nothing: the rows that would say so are not on the disk.
+#[derive(Debug)]
+pub struct NotOnDisk;
+
+impl From<HeldTooMuch> for NotOnDisk {
+    fn from(_: HeldTooMuch) -> Self {
+        Self
+    }
 }
 
 /// Bodies for a Claude that asked, by a call or a hook.
@@ -55,12 +56,17 @@ impl World {
     }
 
     /// Writes rows as they are now. One that was never attempted needs none.
-    pub fn store(&mut self, agent: Agent, ids: &[EntryId]) {
+    ///
+    /// # Errors
+    ///
+    /// When the writer takes nothing more.
+    pub fn store(&mut self, agent: Agent, ids: &[EntryId]) -> Result<(), NotOnDisk> {
+        let is_full = self.percent(self.nature.disk_refuses);
         let believes_ahead = self.fault == Some(Fault::RowAheadBelieved);
         let Some(daemon) = &mut self.daemon else {
-            return;
+            return Ok(());
         };
-        let lane = daemon.held_of(agent).waits_for();
+        let lane = daemon.held.waits_for(agent);
         let answered = if believes_ahead {
             u64::MAX
         } else {
@@ -71,16 +77,23 @@ impl World {
                 .rows_ahead
                 .due(&mut daemon.backlog, ids.iter(), answered, lane);
         if !rows.is_empty() {
+            if is_full {
+                self.checks
+                    .unknown
+                    .extend(rows.into_iter().map(|row| row.id));
+                return Err(NotOnDisk);
+            }
             let token = self.put_rows(rows);
             self.wait_for_rows(agent, token);
         } else if let Some(token) = behind {
             self.wait_for_rows(agent, token);
         }
+        Ok(())
     }
 
     fn wait_for_rows(&mut self, agent: Agent, token: u64) {
         if let Some(daemon) = &mut self.daemon {
-            daemon.held_of(agent).begin(token);
+            daemon.held.begin(agent, token);
         }
     }
 
@@ -166,96 +179,94 @@ impl World {
             daemon.rows_ahead.failed(token);
             self.checks.unknown.extend(ids);
         }
-        for agent in Agent::ALL {
-            if !is_written {
-                let Some(daemon) = &mut self.daemon else {
-                    return;
-                };
-                for leaving in daemon.held_of(agent).take_failed(token) {
-                    self.stays(leaving);
+        if !is_written {
+            for (_, held) in daemon.held.take_failed(token) {
+                match held {
+                    HeldEffect::Leave(effect) => self.does_not_leave(&effect),
+                    HeldEffect::Then(out) => self.goes_on(out, Err(NotOnDisk)),
                 }
-                continue;
             }
-            while let Some(leaving) = self
-                .daemon
-                .as_mut()
-                .and_then(|daemon| daemon.held_of(agent).next_durable(token))
-            {
-                self.leaves(leaving);
+            return;
+        }
+        while let Some(daemon) = &mut self.daemon
+            && let Some((_, held)) = daemon.held.next_durable(token)
+        {
+            match held {
+                HeldEffect::Leave(effect) => self.may_leave(effect),
+                HeldEffect::Then(out) => self.goes_on(out, Ok(())),
             }
         }
     }
 
     /// It leaves as soon as it may.
-    pub fn let_leave(&mut self, agent: Agent, leaving: Leaving) {
-        let is_hasty = self.fault == Some(Fault::SentBeforeDurable);
+    pub fn let_leave(&mut self, agent: Agent, effect: DeliveryEffect) {
+        if self.fault == Some(Fault::SentBeforeDurable) {
+            return self.may_leave(effect);
+        }
         let Some(daemon) = &mut self.daemon else {
             return;
         };
-        let now = if is_hasty {
-            Some(leaving)
-        } else {
-            daemon.held_of(agent).hold(leaving)
-        };
-        if let Some(leaving) = now {
-            self.leaves(leaving);
+        match daemon.held.hold(agent, HeldEffect::Leave(effect)) {
+            Ok(Some(HeldEffect::Leave(effect))) => self.may_leave(effect),
+            Err(HeldEffect::Leave(effect)) => self.does_not_leave(&effect),
+            Ok(_) | Err(_) => {}
         }
     }
 
-    fn leaves(&mut self, leaving: Leaving) {
+    /// A Claude that asked hears as soon as it may.
+    pub fn when_stored(&mut self, out: HandOut) {
+        if self.fault == Some(Fault::SentBeforeDurable) {
+            return self.goes_on(out, Ok(()));
+        }
+        if let Some(daemon) = &mut self.daemon {
+            daemon.held.when_stored(Agent::Claude, out);
+        }
+    }
+
+    /// A Claude that asked hears that it cannot be.
+    pub fn goes_on_later(&mut self, out: HandOut, why: NotOnDisk) {
+        if let Some(daemon) = &mut self.daemon {
+            daemon.held.go_on(out, Err(why));
+        }
+    }
+
+    fn may_leave(&mut self, effect: DeliveryEffect) {
         let Some(daemon) = &self.daemon else { return };
-        let may = match &leaving {
-            Leaving::HandOver(DeliveryEffect::HandOver { id, attempt, .. }) => {
-                daemon.flow.may_leave(&daemon.backlog, id, attempt)
+        let (backlog, ladder) = (&daemon.backlog, &daemon.ladder);
+        match leaves(effect, backlog, &daemon.flow, |_| Some(ladder)) {
+            Ok(DeliveryEffect::Push { bridge, id, repeat }) => {
+                let counts = daemon.push_counts.get(&id).is_some_and(|counts| *counts);
+                self.pushes(bridge, Showing { id, repeat, counts });
             }
-            Leaving::Push(bridge, body) => {
-                daemon.ladder.may_leave(&daemon.backlog, *bridge, &body.id)
-            }
-            Leaving::HandOver(_) => true,
-            Leaving::HandOut(out) => {
-                let mut ids = out.rows.iter().map(|(id, _)| id).chain(&out.head);
-                ids.all(|id| daemon.backlog.get(id).is_some())
-            }
-        };
-        if !may {
-            return match leaving {
-                Leaving::HandOver(DeliveryEffect::HandOver { id, attempt, .. }) => {
-                    self.is_not_sent(CodexInput::NotWanted { id: id.clone() }, &id, &attempt)
-                }
-                leaving => self.stays(leaving),
-            };
-        }
-        match leaving {
-            Leaving::HandOver(effect) => self.perform_one(effect),
-            Leaving::Push(bridge, body) => self.pushes(bridge, body),
-            Leaving::HandOut(out) => self.hands_out(out),
+            Ok(effect) => self.perform_one(effect),
+            Err(told) => self.tell_later(told),
         }
     }
 
-    /// It does not leave, and its machine hears of it.
-    fn stays(&mut self, leaving: Leaving) {
-        match leaving {
-            Leaving::HandOver(DeliveryEffect::HandOver { id, attempt, .. }) => {
-                self.is_not_sent(CodexInput::NotSent { id: id.clone() }, &id, &attempt);
-            }
-            Leaving::Push(_, body) => self.ladder(LadderInput::NotStored { id: body.id }),
-            Leaving::HandOver(_) => {}
-            Leaving::HandOut(out) => {
-                for id in out.rows.into_iter().map(|(id, _)| id).chain(out.head) {
-                    self.checks.unknown.insert(id.clone());
-                    self.ladder(LadderInput::NotStored { id });
-                }
-                if out.is_stop {
-                    self.ladder(LadderInput::TurnWorked);
-                }
-            }
-        }
+    pub fn does_not_leave(&mut self, effect: &DeliveryEffect) {
+        let told = self.daemon.as_ref().and_then(|d| stays(effect, &d.backlog));
+        self.tell_later(told);
     }
 
-    fn is_not_sent(&mut self, input: CodexInput, id: &EntryId, attempt: &AttemptId) {
-        let row = self.daemon.as_ref().and_then(|d| d.backlog.get(id));
-        if row.is_none_or(|row| row.attempt.as_ref() == Some(attempt)) {
-            self.codex(input);
+    /// A Claude that asked hears, unless somebody took back meanwhile what it was to get.
+    pub fn goes_on(&mut self, out: HandOut, stored: Result<(), NotOnDisk>) {
+        let Some(daemon) = &self.daemon else { return };
+        let ids: Vec<EntryId> = out
+            .rows
+            .iter()
+            .map(|(id, _)| id)
+            .chain(&out.head)
+            .cloned()
+            .collect();
+        if stored.is_ok() && ids.iter().all(|id| daemon.backlog.get(id).is_some()) {
+            return self.hands_out(out);
+        }
+        for id in ids {
+            self.checks.unknown.insert(id.clone());
+            self.ladder(LadderInput::NotStored { id });
+        }
+        if out.is_stop {
+            self.ladder(LadderInput::TurnWorked);
         }
     }
 

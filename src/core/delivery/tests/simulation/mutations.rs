@@ -4,7 +4,7 @@ use super::fault::Fault;
 use super::world::World;
 
 /// Worlds in which a mistake has to show itself.
-const SEEDS: u64 = 3_000;
+const SEEDS: u64 = 20_000;
 
 #[test]
 fn every_mistake_is_found() {

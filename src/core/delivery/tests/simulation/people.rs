@@ -110,7 +110,7 @@ impl World {
         };
         let mut effects = Vec::new();
         daemon.backlog.record(&id, result, None, None, &mut effects);
-        self.perform(to, effects);
+        let _ = self.perform(to, effects);
     }
 
     pub fn operator_releases(&mut self) {

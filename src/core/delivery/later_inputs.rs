@@ -5,13 +5,13 @@
 
 use std::collections::VecDeque;
 
-use crate::core::agent::Agent;
-use crate::core::delivery::{ClaudeInput, CodexInput, LadderInput, LimitInput};
-use crate::core::id::{EntryId, RuntimeSession};
+use super::{ClaudeInput, CodexInput, LadderInput, LimitInput};
+use crate::agent::Agent;
+use crate::id::{EntryId, RuntimeSession};
 
 /// What a machine is told.
 #[derive(Debug)]
-pub(super) enum LaterInput {
+pub enum LaterInput {
     /// The lane to Codex.
     Codex(CodexInput),
     /// The ladder of one pair.
@@ -28,26 +28,31 @@ pub(super) enum LaterInput {
 
 /// What the machines are still to be told.
 #[derive(Debug, Default)]
-pub(super) struct LaterInputs(VecDeque<LaterInput>);
+pub struct LaterInputs(VecDeque<LaterInput>);
 
 impl LaterInputs {
     /// Has a machine told behind what is being done.
-    pub(super) fn push(&mut self, input: LaterInput) {
+    pub fn push(&mut self, input: LaterInput) {
         self.0.push_back(input);
     }
 
+    /// As [`Self::push`], where a machine is to be told at all.
+    pub fn extend(&mut self, input: Option<LaterInput>) {
+        self.0.extend(input);
+    }
+
     /// A message for Codex did not leave.
-    pub(super) fn not_sent(&mut self, id: EntryId) {
+    pub fn not_sent(&mut self, id: EntryId) {
         self.push(LaterInput::Codex(CodexInput::NotSent { id }));
     }
 
     /// What is told next, until there is nothing.
-    pub(super) fn next(&mut self) -> Option<LaterInput> {
+    pub fn take_next(&mut self) -> Option<LaterInput> {
         self.0.pop_front()
     }
 
     /// Whether nothing is left.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }

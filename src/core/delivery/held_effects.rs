@@ -1,21 +1,25 @@
 //! [`HeldEffects`]: what of each lane waits for rows that are on their way to the disk, and then for
 //! what it is given from, where that is not at hand.
 //!
-//! `T` is how whoever waits goes on; it is kept, handed back and not looked at.
+//! `T` is how whoever waits goes on; it is kept, handed back and not looked at. `E` says why it cannot
+//! go on.
 
 use std::collections::VecDeque;
 
-use crate::core::agent::Agent;
-use crate::core::delivery::{DeliveryEffect, Held};
-use crate::wire::control::{Refusal, RefusalCode};
+use super::{DeliveryEffect, Held};
+use crate::agent::Agent;
 
 /// How much one lane holds at most. Each message is held once, and each call of a client; more is
 /// refused.
 const HELD_MAX: usize = 16_384;
 
+/// As much as a lane holds waits already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldTooMuch;
+
 /// What happens once the rows before it are on the disk.
 #[derive(Debug)]
-pub(super) enum HeldEffect<T> {
+pub enum HeldEffect<T> {
     /// A body leaves; see [`DeliveryEffect::leaves`].
     Leave(DeliveryEffect),
     /// Somebody goes on.
@@ -24,14 +28,14 @@ pub(super) enum HeldEffect<T> {
 
 /// What waits, in the order of each lane.
 #[derive(Debug)]
-pub(super) struct HeldEffects<T> {
+pub struct HeldEffects<T, E> {
     claude: Held<HeldEffect<T>>,
     codex: Held<HeldEffect<T>>,
     /// Who waits for nothing any more, and goes on behind what is being done.
-    ready: VecDeque<(T, Result<(), Refusal>)>,
+    ready: VecDeque<(T, Result<(), E>)>,
 }
 
-impl<T> Default for HeldEffects<T> {
+impl<T, E> Default for HeldEffects<T, E> {
     fn default() -> Self {
         Self {
             claude: Held::default(),
@@ -41,34 +45,34 @@ impl<T> Default for HeldEffects<T> {
     }
 }
 
-impl<T> HeldEffects<T> {
+impl<T, E: From<HeldTooMuch>> HeldEffects<T, E> {
     /// Rows of this lane are being written.
-    pub(super) fn begin(&mut self, agent: Agent, token: u64) {
+    pub fn begin(&mut self, agent: Agent, token: u64) {
         self.lane(agent).begin(token);
     }
 
     /// The write that what is held in this lane from now on waits for.
-    pub(super) fn waits_for(&mut self, agent: Agent) -> Option<u64> {
+    pub fn waits_for(&mut self, agent: Agent) -> Option<u64> {
         self.lane(agent).waits_for()
     }
 
     /// Has somebody go on behind the rows before it; where too much waits already, with that
     /// refusal.
-    pub(super) fn when_stored(&mut self, agent: Agent, then: T) {
+    pub fn when_stored(&mut self, agent: Agent, then: T) {
         match self.hold(agent, HeldEffect::Then(then)) {
             Ok(Some(HeldEffect::Then(then))) => self.go_on(then, Ok(())),
-            Err(HeldEffect::Then(then)) => self.go_on(then, Err(too_much())),
+            Err(HeldEffect::Then(then)) => self.go_on(then, Err(HeldTooMuch.into())),
             Ok(_) | Err(_) => {}
         }
     }
 
     /// Has somebody go on who has nothing to wait for: behind what is being done.
-    pub(super) fn go_on(&mut self, then: T, stored: Result<(), Refusal>) {
+    pub fn go_on(&mut self, then: T, stored: Result<(), E>) {
         self.ready.push_back((then, stored));
     }
 
     /// Who goes on next, until there is nobody.
-    pub(super) fn next_ready(&mut self) -> Option<(T, Result<(), Refusal>)> {
+    pub fn next_ready(&mut self) -> Option<(T, Result<(), E>)> {
         self.ready.pop_front()
     }
 
@@ -76,8 +80,8 @@ impl<T> HeldEffects<T> {
     ///
     /// # Errors
     ///
-    /// It comes back when too much waits already.
-    pub(super) fn hold(
+    /// It comes back when a lane holds as much as it may: [`HeldTooMuch`].
+    pub fn hold(
         &mut self,
         agent: Agent,
         effect: HeldEffect<T>,
@@ -91,14 +95,14 @@ impl<T> HeldEffects<T> {
 
     /// All writes up to this one are durable: what may leave next. To be asked until there is
     /// nothing.
-    pub(super) fn next_durable(&mut self, upto: u64) -> Option<(Agent, HeldEffect<T>)> {
+    pub fn next_durable(&mut self, upto: u64) -> Option<(Agent, HeldEffect<T>)> {
         Agent::ALL
             .into_iter()
             .find_map(|agent| Some((agent, self.lane(agent).next_durable(upto)?)))
     }
 
     /// The writes up to this one failed: what does not leave.
-    pub(super) fn take_failed(&mut self, upto: u64) -> Vec<(Agent, HeldEffect<T>)> {
+    pub fn take_failed(&mut self, upto: u64) -> Vec<(Agent, HeldEffect<T>)> {
         let mut failed = Vec::new();
         for agent in Agent::ALL {
             let of_lane = self.lane(agent).take_failed(upto);
@@ -108,18 +112,26 @@ impl<T> HeldEffects<T> {
     }
 
     /// What left a lane last is being read from the disk: what follows stays behind it.
-    pub(super) fn begin_read(&mut self, agent: Agent) {
+    pub fn begin_read(&mut self, agent: Agent) {
         self.lane(agent).begin_read();
     }
 
     /// That was read and has left: what may leave next. To be asked until there is nothing, with
     /// which the read is over.
-    pub(super) fn next_read(&mut self, agent: Agent) -> Option<HeldEffect<T>> {
+    pub fn next_read(&mut self, agent: Agent) -> Option<HeldEffect<T>> {
         self.lane(agent).next_read()
     }
 
+    /// What one lane holds, in its order.
+    pub fn of_lane(&self, agent: Agent) -> impl Iterator<Item = &HeldEffect<T>> {
+        match agent {
+            Agent::Claude => self.claude.iter(),
+            Agent::Codex => self.codex.iter(),
+        }
+    }
+
     /// Whether nothing waits.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.claude.is_empty() && self.codex.is_empty() && self.ready.is_empty()
     }
 
@@ -129,13 +141,4 @@ impl<T> HeldEffects<T> {
             Agent::Codex => &mut self.codex,
         }
     }
-}
-
-/// More is not held.
-pub(super) fn too_much() -> Refusal {
-    Refusal::new(
-        RefusalCode::Overloaded,
-        "too much waits for the disk already",
-        "nothing was sent; try again in a moment",
-    )
 }
