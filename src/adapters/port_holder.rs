@@ -4,6 +4,8 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
+use super::process::ProcessStat;
+
 /// The state of a listening socket in `/proc/net/tcp`.
 const LISTEN: &str = "0A";
 
@@ -41,9 +43,17 @@ pub fn holder(port: u16) -> Option<Holder> {
         .map(|inode| format!("socket:[{inode}]"))
         .collect();
     let processes = fs::read_dir("/proc").ok()?.flatten();
-    let pid = processes
-        .filter_map(|process| process.file_name().to_str()?.parse::<u32>().ok())
-        .find(|pid| has_open(*pid, &names))?;
+    let open: Vec<u32> = processes
+        .filter_map(|process| process.file_name().to_str()?.parse().ok())
+        .filter(|pid| has_open(*pid, &names))
+        .collect();
+    // A child has it as well until it runs another program.
+    let has_it_from_parent = |pid: &&u32| {
+        let stat = ProcessStat::of(**pid);
+        stat.is_some_and(|stat| open.contains(&stat.parent))
+    };
+    let first = open.iter().find(|pid| !has_it_from_parent(pid));
+    let pid = *first.or(open.first())?;
     let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     let program = comm.trim_end().chars().filter(|char| !char.is_control());
     Some(Holder {
@@ -77,6 +87,10 @@ fn has_open(pid: u32, names: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::os::fd::OwnedFd;
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
@@ -95,7 +109,25 @@ mod tests {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         assert_eq!(holder(port).unwrap().pid, std::process::id());
+        // As a child does that runs no other program yet.
+        let mut child = Command::new("sleep")
+            .arg("60")
+            .stdin(OwnedFd::from(listener.try_clone().unwrap()))
+            .spawn()
+            .unwrap();
+        assert_eq!(holder(port).unwrap().pid, std::process::id());
         drop(listener);
-        assert_eq!(holder(port), None);
+        // Children of other tests have it as well, until they run theirs.
+        let becomes = |pid: Option<u32>| {
+            let until = Instant::now() + Duration::from_secs(60);
+            while holder(port).map(|holder| holder.pid) != pid {
+                assert!(Instant::now() < until, "{:?}", holder(port));
+                std::thread::yield_now();
+            }
+        };
+        becomes(Some(child.id()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        becomes(None);
     }
 }

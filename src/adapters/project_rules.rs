@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::plain_file::read_plain;
+use crate::core::capsule::is_told_task;
 use crate::core::instructions::{FileName, InstructionFile, RuleTexts, included};
 use crate::core::redact::Redactor;
 
@@ -107,6 +108,10 @@ impl ProjectRules {
             Err(error) if is_absence(&error) => return,
             Err(error) => return self.unread.push((name, error.to_string())),
         };
+        if is_told_task(&text) {
+            let why = "a task that `capsule handoff` wrote: data, and no rule";
+            return self.unread.push((name, why.to_owned()));
+        }
         self.bytes += text.len();
         let (masked, _) = redactor.redact_text(&text);
         let file = InstructionFile::new(name.clone(), &masked, by.map(str::to_owned));
@@ -158,6 +163,10 @@ fn read(root: &Path, name: &str) -> io::Result<String> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use crate::core::capsule::{
+        Capsule, Freshness, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering, StandsNow,
+    };
+    use crate::core::id::CapsuleId;
     use std::os::unix::fs::symlink;
 
     const SECRET: &str = concat!("AKIA", "R7QK3VD2MX5TPLB4");
@@ -204,6 +213,35 @@ mod tests {
         assert!(!rules.files[1].text().contains(SECRET));
         let unread: Vec<&str> = rules.unread.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(unread, ["package.json"]);
+    }
+
+    #[test]
+    fn a_task_that_was_told_for_cursor_is_no_rule() {
+        let capsule = Capsule::new(CapsuleId::new("cap_3f9a61c07b2e"), "Fix the login", 0);
+        let terms = RenderTerms {
+            target: RenderTarget::Cursor,
+            stands: &StandsNow {
+                freshness: Freshness::Fresh,
+                distance: None,
+                changed: Vec::new(),
+            },
+            is_foreign: false,
+            chars_max: RENDER_CHARS_MAX,
+            found: &[],
+        };
+        let told = Rendering::of(&capsule, terms).text;
+        let dir = project(&[
+            (".cursor/rules/login.mdc", &told),
+            (
+                ".cursor/rules/style.mdc",
+                "---\ndescription: Task names\n---\nShort.",
+            ),
+        ]);
+        let rules = ProjectRules::read(dir.path(), &Redactor::new());
+        assert_eq!(names(&rules), [".cursor/rules/style.mdc"]);
+        let (name, why) = &rules.unread[0];
+        assert_eq!(name, ".cursor/rules/login.mdc");
+        assert!(why.contains("no rule"), "{why}");
     }
 
     #[test]

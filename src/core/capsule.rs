@@ -45,7 +45,9 @@ pub use mask::{CapsuleMask, MadeAt};
 pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, OriginHead};
 pub use passage::CapsulePassage;
 pub use patch::patch_files;
-pub use render::{RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering, TargetForm};
+pub use render::{
+    RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering, TargetForm, is_told_task,
+};
 pub use statement::{CapsuleStatement, LineRef, StatementAuthor};
 pub use work::{
     CapsuleFinding, CapsuleHandoff, CapsuleOutput, CapsulePatch, CapsuleRun, CapsuleTouched,

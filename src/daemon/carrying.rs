@@ -149,6 +149,10 @@ fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSe
     wanted.extend(world.entries_of_open_tasks());
     wanted.extend(world.entries_of_findings());
     wanted.extend(world.gates.values().map(|gate| gate.seq));
+    // What the next proposal is compared with. A signature is of where the decision stood.
+    if world.signing.is_none() {
+        wanted.extend(world.last_approval().into_iter().flatten());
+    }
     // Where the work stands: the latest of each sort, and every decision.
     for note in world.notes.iter().rev() {
         let is_latest = !world

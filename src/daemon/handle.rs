@@ -204,7 +204,12 @@ impl DaemonHandle {
                 format!("{fault} before it answered"),
                 "read the record before you repeat the call: it may have taken effect",
             ),
-            None if self.fault.has_ended() || self.events.is_closed() => ended(),
+            // What hung at the disk when it ended may be written yet.
+            None if self.fault.has_ended() || self.events.is_closed() => Refusal::new(
+                RefusalCode::Unanswered,
+                "the daemon ended before it answered",
+                "read the record before you repeat the call: it may have taken effect",
+            ),
             None => Refusal::new(
                 RefusalCode::Unanswered,
                 "the daemon goes on, but this call ended without an answer",

@@ -150,6 +150,7 @@ impl Daemon {
             .filter(|row| {
                 row.runtime_session == *runtime_session
                     && row.state != DeliveryState::Cancelled
+                    && !self.outbox.backlog.is_ending(&row.id)
                     && (agent == Agent::Claude || self.is_codex_to_fetch(row, cursor))
             })
             .collect()
@@ -228,14 +229,15 @@ impl Daemon {
         let then: ThenStored = Box::new(move |daemon, stored| {
             let stored = stored.map_err(Clone::clone);
             let stored = stored.and_then(|()| daemon.still_waiting(&ids));
-            if stored.is_err() {
-                let mut effects = Vec::new();
-                for id in &ids {
-                    daemon.outbox.backlog.take_back(id, &mut effects);
+            let (backlog, mut effects) = (&mut daemon.outbox.backlog, Vec::new());
+            for id in &ids {
+                match &stored {
+                    Ok(()) => backlog.left(id),
+                    Err(_) => backlog.take_back(id, &mut effects),
                 }
-                // The first refusal says it all.
-                let _ = daemon.perform(Agent::Codex, effects);
             }
+            // The first refusal says it all.
+            let _ = daemon.perform(Agent::Codex, effects);
             then(daemon, stored.as_ref().copied());
         });
         match stored {
@@ -246,7 +248,9 @@ impl Daemon {
 
     /// Refuses to hand out what somebody took back while its row was written.
     pub(super) fn still_waiting(&self, ids: &[EntryId]) -> Result<(), Refusal> {
-        if ids.iter().all(|id| self.outbox.get(id).is_some()) {
+        let backlog = &self.outbox.backlog;
+        let waits = |id: &EntryId| backlog.get(id).is_some() && !backlog.is_ending(id);
+        if ids.iter().all(waits) {
             return Ok(());
         }
         Err(Refusal::new(

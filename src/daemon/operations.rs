@@ -61,13 +61,13 @@ impl Operations {
         self.stopping.is_some_and(|stop| stop.kill)
     }
 
-    /// Whether nothing more has to be waited for. `is_recording`: entries are on their way to the
-    /// disk.
-    pub(super) fn may_stop(&self, is_recording: bool) -> bool {
+    /// Whether nothing more has to be waited for. `is_at_work`: something is on its way to the disk,
+    /// or is about to be.
+    pub(super) fn may_stop(&self, is_at_work: bool) -> bool {
         let Some(stop) = self.stopping else {
             return false;
         };
-        self.takeover.is_over() && !is_recording || Instant::now() >= stop.by
+        self.takeover.is_over() && !is_at_work || Instant::now() >= stop.by
     }
 
     /// Something is being done beside the loop, and the loop is to hear of its end.
@@ -113,9 +113,11 @@ impl Operations {
     /// When it is to be looked at again. `idle`: after how long it ends that nobody needs it.
     pub(super) fn next_deadline(&self, idle: Duration) -> Option<Instant> {
         let idle_at = self.idle_since.map(|since| since + idle);
+        let proofs_until = self.takeover.proofs_until();
         idle_at
             .into_iter()
             .chain(self.stopping.map(|stop| stop.by))
+            .chain(proofs_until.filter(|until| *until > Instant::now()))
             .min()
     }
 

@@ -18,16 +18,11 @@ impl Daemon {
     /// Does what the recorder wants.
     pub(super) fn follow_recorder(&mut self, action: RecorderAction<Then>) {
         match action {
-            RecorderAction::Recorded {
-                entries,
-                then,
-                is_late,
-            } => {
+            RecorderAction::Recorded { entries, then } => {
                 self.publish(&entries);
                 match then {
                     Some(then) => then(self, Ok(&entries)),
-                    None if is_late => self.outbox.forget_taken_back(&entries),
-                    None => {}
+                    None => self.outbox.forget_taken_back(&entries),
                 }
                 self.later.push(LaterInput::Claude(ClaudeInput::Recordable));
                 self.later.push(LaterInput::News);

@@ -28,6 +28,7 @@ use crate::core::id::{EntryId, SessionId, ThreadId};
 use crate::core::signing::ActSignature;
 use crate::core::snapshot::Snapshot;
 use crate::store::erase::KeptTexts;
+use crate::store::ledger::Stored;
 use crate::store::session;
 use crate::wire::control::{Refusal, RefusalCode};
 
@@ -72,6 +73,14 @@ impl Daemon {
                 "look again: somebody cleared it already",
             ));
         }
+        // What has happened to a message would be recorded behind that it was taken back.
+        if self.recorder.has_unwritten() {
+            return Err(Refusal::new(
+                RefusalCode::LedgerUnwritable,
+                "the disk does not take what has happened already",
+                "nothing was changed; free space or make the project writable, it goes on by itself",
+            ));
+        }
         // Bodies that were handed to whoever asked, and of which nobody knows yet whether they
         // arrived.
         let is_claimed = self.outbox.backlog.has_claims();
@@ -101,7 +110,7 @@ impl Daemon {
         let stored = self
             .recorder
             .append_and_wait(closing, APPEND)
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| failed(&error, 0))?;
         self.publish(&stored);
         self.outbox.forget_taken_back(&stored);
 
@@ -122,7 +131,7 @@ impl Daemon {
             Ok(begun) => begun,
             Err(error) => {
                 self.note_not_sealed(&error);
-                return Err(failed(&error));
+                return Err(failed(&error, taken_back(&stored)));
             }
         };
         self.watch_session();
@@ -306,10 +315,23 @@ impl Daemon {
     }
 }
 
-fn failed(error: &dyn std::fmt::Display) -> Refusal {
+/// How many messages these entries take back.
+fn taken_back(stored: &[Arc<Stored>]) -> usize {
+    let kinds = stored.iter().map(|stored| &stored.entry.kind);
+    let is_end = |kind: &&EntryKind| matches!(kind, EntryKind::Delivery(end) if end.result == DeliveryResult::Cancelled);
+    kinds.filter(is_end).count()
+}
+
+/// The session goes on, without the messages that were taken back for its end.
+fn failed(error: &dyn std::fmt::Display, taken_back: usize) -> Refusal {
+    let without = match taken_back {
+        0 => String::new(),
+        1 => " without the message that waited, which is taken back".to_owned(),
+        many => format!(" without the {many} messages that waited, which are taken back"),
+    };
     Refusal::new(
         RefusalCode::ClearFailed,
         format!("the session could not be sealed: {error}"),
-        "the current session goes on; see that the project folder can be written",
+        format!("the current session goes on{without}; see that the project folder can be written"),
     )
 }

@@ -1,5 +1,7 @@
 //! Whether the loop may end.
 
+use tokio::time::Instant;
+
 use super::owners::Daemon;
 
 impl Daemon {
@@ -12,8 +14,16 @@ impl Daemon {
             && !self.operations.is_beside()
     }
 
+    /// Whether another process is to go on, and somebody was given something who may say any moment
+    /// that it arrived.
+    pub(super) fn waits_for_proofs(&self) -> bool {
+        let until = self.operations.takeover().proofs_until();
+        until.is_some_and(|until| Instant::now() < until) && self.outbox.backlog.has_claims()
+    }
+
     /// Whether nothing more has to be waited for.
     pub(super) fn may_stop(&self) -> bool {
-        self.operations.may_stop(!self.is_settled())
+        let is_at_work = !self.is_settled() || self.waits_for_proofs();
+        self.operations.may_stop(is_at_work)
     }
 }

@@ -112,9 +112,7 @@ impl Daemon {
                 in_force: self.configuration.told_gates(),
                 running: self.gates.running(),
             },
-            approvals: ApprovalsStatus {
-                pending: self.approvals_pending(parts.approvals, parts.waiting_helpers),
-            },
+            approvals: self.approvals_status(parts.approvals, parts.waiting_helpers),
             policy: self.policy_status(),
             autonomy: AutonomyStatus { enabled: false },
             notices: self.notices.lines(),
@@ -126,13 +124,18 @@ impl Daemon {
     /// How much waits for the person's answer. What helper threads ask is not in the record, and what
     /// is of a daemon that records again are not counted by the adapter (`of_codex`) yet. What is on its
     /// way to the record can be answered only when it is there.
-    fn approvals_pending(&self, of_codex: u64, waiting_helpers: u64) -> u64 {
+    fn approvals_status(&self, of_codex: u64, waiting_helpers: u64) -> ApprovalsStatus {
         let open = self.recorder.world().open_approvals.values();
         let (questions, of_vendors): (Vec<_>, Vec<_>) =
             open.partition(|asked| asked.request.is_user_question());
         let on_their_way = self.approvals.on_their_way_of(Agent::Codex) as u64;
         let of_codex = of_codex.saturating_sub(on_their_way);
-        of_codex.max(of_vendors.len() as u64) + questions.len() as u64 + waiting_helpers
+        let recorded = of_vendors.len() as u64;
+        let elsewhere = of_codex.saturating_sub(recorded) + waiting_helpers;
+        ApprovalsStatus {
+            pending: recorded + questions.len() as u64 + elsewhere,
+            elsewhere,
+        }
     }
 
     /// Since when an agent is in its state, ms. A limit holds since it was hit, whatever was recorded

@@ -292,6 +292,24 @@ fn a_message_is_followed_above_the_hints() {
 }
 
 #[test]
+fn a_paste_of_many_lines_arrives_as_many_lines() {
+    let project = Project::new();
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("● daemon");
+    deck.press(Key::Char('m'));
+    deck.wait_for_text("not there now: once it is");
+    // As terminals paste: each line end is a return.
+    deck.send(b"\x1b[200~fn first() {\r    second();\r}\x1b[201~");
+    deck.wait_for_text("fn first() {");
+    deck.wait_for_text("3 lines");
+    deck.press(Key::Enter);
+    wait_until("the message", timeout(), || {
+        let mut lines = project.ledger().into_iter();
+        lines.find(|line| line["content"] == "fn first() {\n    second();\n}")
+    });
+}
+
+#[test]
 fn clearing_needs_the_typed_word_and_keeps_the_archive() {
     let project = Project::new();
     let mut deck = deck(&project, 120, 40);

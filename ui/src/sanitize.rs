@@ -55,13 +55,15 @@ pub fn lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Text on its way into an input field: breaks become `\n`, tabs become spaces, and everything
+/// Text on its way into an input field: breaks become `\n`, a lone `\r` too, which is what a terminal
+/// sends for each line end of a paste; tabs become spaces, and everything
 /// that [`line()`] would make visible is taken out, so that what the operator sees is exactly
 /// what will be sent. The second value counts what was taken out.
 pub fn for_input(text: &str) -> (String, usize) {
     let mut out = String::with_capacity(text.len());
     let mut removed = 0;
-    for (index, part) in split(text).enumerate() {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    for (index, part) in split(&text).enumerate() {
         if index > 0 {
             out.push('\n');
         }

@@ -34,6 +34,8 @@ struct Claim {
     until_ms: i64,
     /// What had left before it.
     shown_before: Shown,
+    /// It is not in this process any more.
+    has_left: bool,
 }
 
 /// The backlog after a start.
@@ -194,6 +196,18 @@ impl Backlog {
         self.claims.contains_key(id)
     }
 
+    /// Its body is no longer here: it cannot be taken back until it is known whether it arrived.
+    pub fn left(&mut self, id: &EntryId) {
+        if let Some(claim) = self.claims.get_mut(id) {
+            claim.has_left = true;
+        }
+    }
+
+    /// Whether its body has left for somebody who asked, and is not known to have arrived.
+    pub fn has_left(&self, id: &EntryId) -> bool {
+        self.claims.get(id).is_some_and(|claim| claim.has_left)
+    }
+
     /// Whether that is so of a message of which the receiver has had no more than the beginning.
     pub fn is_cut_claimed(&self, id: &EntryId) -> bool {
         let is_cut = self.get(id).is_some_and(|row| row.shown == Shown::Head);
@@ -232,6 +246,7 @@ impl Backlog {
         let claim = Claim {
             until_ms,
             shown_before,
+            has_left: false,
         };
         self.claims.insert(id.clone(), claim);
         if self.apply(id, DeliveryFact::HandedOut(attempt.clone(), shown), now_ms) {
@@ -325,6 +340,16 @@ impl Backlog {
     /// Whether this is being appended about the message.
     pub fn records(&self, id: &EntryId, result: DeliveryResult) -> bool {
         self.recording.contains(&(id.clone(), result.as_str()))
+    }
+
+    /// Whether its end is being appended, after which nobody gets it.
+    pub fn is_ending(&self, id: &EntryId) -> bool {
+        let ends = [
+            DeliveryResult::Rejected,
+            DeliveryResult::Expired,
+            DeliveryResult::Cancelled,
+        ];
+        ends.into_iter().any(|end| self.records(id, end))
     }
 
     /// It could not be appended.

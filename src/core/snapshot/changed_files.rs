@@ -1,7 +1,7 @@
 //! [`ChangedFiles`]: what differs between the work tree that was approved last and a later one;
 //! [`ChangedChecks`]: what of it the operator should look at before a green gate is believed.
 
-use super::Snapshot;
+use super::{ProposalSnapshot, Snapshot};
 use crate::check_file::CheckFile;
 use crate::entry::WorkTree;
 use crate::id::Seq;
@@ -87,10 +87,23 @@ fn shown(path: &str) -> String {
 }
 
 impl Snapshot {
+    /// Where the proposal that was approved last stands, and its approval.
+    pub fn last_approval(&self) -> Option<[Seq; 2]> {
+        let is_approved = |proposal: &&ProposalSnapshot| {
+            let decision = proposal.decision.as_ref();
+            decision.is_some_and(|(decision, _)| decision.approved)
+        };
+        let approved = self.decided_proposals.iter().rev().find(is_approved)?;
+        (approved.seq < self.approved_through).then_some([approved.seq, self.approved_through])
+    }
+
     /// The tests and manifests among what changed since the last approval.
     pub fn changed_checks(&self, changed: Option<&ChangedFiles>) -> ChangedChecks {
         let Some(approved) = &self.approved_tree else {
             return ChangedChecks::unknown(match self.approved_through {
+                Seq(0) if self.predecessor.is_some() => {
+                    "nothing was approved in this session yet: all of them count as new"
+                }
                 Seq(0) => "nothing was approved yet: all of them are new to you",
                 _ => "what changed since the last approval cannot be told without git",
             });

@@ -266,6 +266,9 @@ impl FinalityStatus {
 pub struct ApprovalsStatus {
     /// That wait.
     pub pending: u64,
+    /// Of these, what no entry tells of: it is answered in the agent's own terminal.
+    #[serde(default)]
+    pub elsewhere: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]

@@ -237,8 +237,9 @@ impl Daemon {
                     .outbox
                     .following(&id)
                     .in_scope(|| tracing::debug!(is_stored, "handed out"));
-                if !is_stored {
-                    daemon.tell_ladder(&pair, LadderInput::NotStored { id });
+                match is_stored {
+                    true => daemon.outbox.backlog.left(&id),
+                    false => daemon.tell_ladder(&pair, LadderInput::NotStored { id }),
                 }
             }
             then(daemon, stored.as_ref().copied());

@@ -174,9 +174,10 @@ impl Daemon {
         }
     }
 
-    /// The final answer of a turn that a message from Claude had started or got into, unless a
-    /// tool call of the same turn answered already. It answers a question only if that started the
-    /// turn: of one that came into a turn on something else nobody knows whether it was meant.
+    /// The final answer of a turn that a message of Claude's or of the operator's had started or got
+    /// into, unless a tool call of the same turn answered Claude already. It answers a question only if
+    /// that started the turn: of one that came into a turn on something else nobody knows whether it
+    /// was meant. To the operator nothing is delivered: the record has it, whoever shows it.
     pub(super) fn relayed_answer(
         &mut self,
         end: &TurnEnd,
@@ -184,25 +185,32 @@ impl Daemon {
         client_ids: &[String],
         relayed: &[Relayed],
     ) -> Option<crate::core::entry::Entry> {
-        let answered = self.codex.has_answered_by_tool(&end.turn_id);
         // What it says of its own work is no mail.
         let text = without_markers(&final_answer?);
         let text = Some(text).filter(|text| !text.trim().is_empty())?;
-        if answered || end.status != TurnStatus::Completed {
+        if end.status != TurnStatus::Completed {
             return None;
         }
-        let is_claudes = |message: &&Relayed| {
-            message.from == Party::Agent(Agent::Claude)
-                && client_ids.iter().any(|id| id == message.id.as_str())
+        let question_of = |party: Party| {
+            let is_its = |message: &&Relayed| {
+                message.from == party && client_ids.iter().any(|id| id == message.id.as_str())
+            };
+            let started = relayed.first().filter(|first| first.starts);
+            let latest = relayed.iter().rev();
+            started
+                .filter(is_its)
+                .or_else(|| latest.clone().find(is_its))
         };
-        let started = relayed.first().filter(|first| first.starts);
-        let question = started
-            .filter(is_claudes)
-            .or_else(|| relayed.iter().rev().find(is_claudes))?;
+        // Claude waits for it; the operator can see Codex's terminal as well.
+        let question = match question_of(Party::Agent(Agent::Claude)) {
+            Some(_) if self.codex.has_answered_by_tool(&end.turn_id) => return None,
+            Some(of_claude) => of_claude,
+            None => question_of(Party::Human)?,
+        };
         let is_answer = question.starts || !question.asks;
         Some(self.recorder.entry(
             Party::Agent(Agent::Codex),
-            Some(Agent::Claude.into()),
+            Some(question.from.clone()),
             EntryKind::Message(Message {
                 on_busy: OnBusy::Queue,
                 require_reply: false,

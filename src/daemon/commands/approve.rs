@@ -42,6 +42,7 @@ impl Daemon {
             return self.answer_user_question(&approved, reply);
         }
         let entries = self.answer_entries(&approved);
+        let agent = approved.asked.agent;
         let given = ApprovalAnswer {
             choice: approved.choice.id,
             note: approved.note,
@@ -59,7 +60,7 @@ impl Daemon {
                         seq: stored[0].entry.seq,
                     };
                     // First the answer: what is told with it is for the turn that goes on.
-                    daemon.send_answer(&id, given, recorded, reply);
+                    daemon.send_answer(&id, agent, given, recorded, reply);
                     track_recorded(&daemon.recorder, &mut daemon.outbox, stored);
                 }
             }),
@@ -181,16 +182,22 @@ impl Daemon {
     fn send_answer(
         &mut self,
         id: &EntryId,
+        agent: Agent,
         given: ApprovalAnswer,
         recorded: Recorded,
         reply: ReplySender,
     ) {
-        if let Some(hook) = self.approvals.take_hook(id) {
-            if hook.send(Ok(Reply::Approval(Some(given)))).is_ok() {
+        if agent == Agent::Claude {
+            let hook = self.approvals.take_hook(id);
+            let was_here = hook.is_some();
+            let sent = hook.map(|hook| hook.send(Ok(Reply::Approval(Some(given)))));
+            if let Some(Ok(())) = sent {
                 return answer(reply, Ok(Reply::Recorded(recorded)));
             }
             // It went away meanwhile, and no hook may come for long that would end the request.
-            self.end_approval(id.clone(), Agent::Claude, ApprovalEnd::Answered);
+            if was_here {
+                self.end_approval(id.clone(), agent, ApprovalEnd::Answered);
+            }
             let hint = "it was answered in Claude's own terminal: look there";
             return answer(reply, Err(not_found("the hook that asked", hint)));
         }

@@ -76,7 +76,7 @@ impl Daemon {
         let Some(attachment) = self.clients.get(conn) else {
             return Err(no_hello());
         };
-        if self.operations.is_stopping() {
+        if self.operations.is_stopping() && !(command.is_proof() && self.waits_for_proofs()) {
             return Err(self.operations.refusal());
         }
         if command.is_operator_only() && !attachment.operator {

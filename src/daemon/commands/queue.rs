@@ -73,6 +73,16 @@ impl Daemon {
                 )),
             );
         }
+        if params.change == QueueChange::Remove && self.outbox.backlog.has_left(&params.id) {
+            return answer(
+                reply,
+                Err(Refusal::new(
+                    RefusalCode::InFlight,
+                    format!("{} is just being given to {}", params.id, to.title()),
+                    "look again in a moment: `ctxrelay queue list`",
+                )),
+            );
+        }
         if self.outbox.backlog.is_recording(&params.id) {
             return answer(
                 reply,
@@ -119,6 +129,7 @@ impl Daemon {
             .into_iter()
             .flat_map(|agent| self.outbox.lane(agent))
             .filter(|row| QueueRow::can_be_removed(row.to, row.state))
+            .filter(|row| !self.outbox.backlog.has_left(&row.id))
             .filter(|row| !self.outbox.backlog.is_recording(&row.id))
             .map(|row| (row.id.clone(), row.to))
             .collect();

@@ -1,5 +1,6 @@
 //! Messages and handoffs: recorded first, delivered after.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -12,7 +13,7 @@ use super::sender;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{Admission, OnBusy, Outcome};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, Handoff, Message};
-use crate::core::id::{EntryId, TurnId};
+use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::core::trace;
 use crate::daemon::attach::ConnId;
 use crate::daemon::claude::tools;
@@ -28,9 +29,15 @@ use crate::wire::control::{HandoffParams, Refusal, RefusalCode, Reply, SendParam
 /// second).
 const RECEIPT_WAIT: Duration = Duration::from_secs(1);
 
+/// How much of an unknown pair's name is said.
+const PAIR_CHARS_SHOWN: usize = 64;
+
 impl Daemon {
     pub(super) fn send(&mut self, conn: ConnId, params: SendParams, reply: ReplySender) {
-        let runtime_session = self.clients.pair(conn, params.runtime_session_id);
+        let runtime_session = match self.pair_to_send_to(conn, params.runtime_session_id) {
+            Ok(pair) => pair,
+            Err(refusal) => return answer(reply, Err(refusal)),
+        };
         let named = params.in_reply_to;
         let to = match receiver(params.from, params.to)
             .and_then(|to| check_text("text", &params.text).map(|()| to))
@@ -70,6 +77,44 @@ impl Daemon {
         self.dispatch(entry, to, params.on_busy, said_in, reply);
     }
 
+    /// The pair that a message is for. For one that nobody has ever heard of it would wait for ever.
+    fn pair_to_send_to(
+        &self,
+        conn: ConnId,
+        named: Option<RuntimeSession>,
+    ) -> Result<RuntimeSession, Refusal> {
+        let Some(named) = named else {
+            return Ok(self.clients.pair(conn, None));
+        };
+        let world = self.recorder.world();
+        let of_clients = self
+            .clients
+            .iter()
+            .map(|(_, client)| &client.hello.runtime_session_id);
+        let of_states = world.continuity.values().flat_map(BTreeMap::keys);
+        let waiting = world
+            .unsettled
+            .values()
+            .filter_map(|message| message.runtime_session.as_ref());
+        let known: BTreeSet<RuntimeSession> = of_clients
+            .chain(of_states)
+            .chain(waiting)
+            .cloned()
+            .chain(self.claude.pairs())
+            .chain([RuntimeSession::default()])
+            .collect();
+        if known.contains(&named) {
+            return Ok(named);
+        }
+        let shown: String = named.as_str().chars().take(PAIR_CHARS_SHOWN).collect();
+        let known: Vec<&str> = known.iter().map(RuntimeSession::as_str).collect();
+        Err(Refusal::new(
+            RefusalCode::InvalidArguments,
+            format!("there is no pair `{shown}`"),
+            format!("leave it out for your own, or one of: {}", known.join(", ")),
+        ))
+    }
+
     pub(super) fn hand_off(&mut self, conn: ConnId, params: HandoffParams, reply: ReplySender) {
         let to = match receiver(params.from, params.to)
             .and_then(|to| check_text("ask", &params.ask).map(|()| to))
@@ -82,7 +127,10 @@ impl Daemon {
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         let from = sender(params.from);
-        let runtime_session = self.clients.pair(conn, params.runtime_session_id);
+        let runtime_session = match self.pair_to_send_to(conn, params.runtime_session_id) {
+            Ok(pair) => pair,
+            Err(refusal) => return answer(reply, Err(refusal)),
+        };
         let ask = Ask::new(from.clone(), to, runtime_session.clone(), &params.ask);
         let entry = self.recorder.entry(
             from,

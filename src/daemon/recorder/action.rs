@@ -15,10 +15,8 @@ pub(in crate::daemon) enum RecorderAction<T> {
     Recorded {
         /// As they lie on the disk, in their order.
         entries: Vec<Arc<Stored>>,
-        /// Who waited for them.
+        /// Who waited for them, and has not given them up as too late.
         then: Option<T>,
-        /// They were given up as too late before: nobody went on with them.
-        is_late: bool,
     },
     /// Nothing of this append was recorded, and who waited for it hears why. So does who waited for
     /// a fact that is given up for good.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::Recorder;
+use super::{Pending, Recorder};
 use crate::core::entry::{Entry, Fate, Predecessor};
 use crate::core::id::SessionId;
 use crate::core::snapshot::Snapshot;
@@ -34,15 +34,25 @@ impl<T> Recorder<T> {
     ///
     /// # Errors
     ///
-    /// When the disk refuses, or is too late; then the entries may come as durable later.
+    /// When the disk refuses, or is too late; then the entries count as pending until their writer
+    /// says what became of them.
     pub(in crate::daemon) fn append_and_wait(
         &mut self,
         entries: Vec<Entry>,
         at_most: Duration,
     ) -> Result<Vec<Arc<Stored>>, LedgerError> {
-        let stored = self.ledger.append_and_wait(entries, at_most)?;
-        self.take_in(&stored);
-        Ok(stored)
+        let token = self.next_token;
+        self.next_token += 1;
+        let appended = self.ledger.append_and_wait(token, entries, at_most);
+        match &appended {
+            Ok(stored) => self.take_in(stored),
+            Err(LedgerError::Late { .. }) => {
+                let (then, fact) = (None, None);
+                self.pending.insert(token, Pending { then, fact });
+            }
+            Err(_) => {}
+        }
+        appended
     }
 
     /// This session, as the next one names it.
@@ -151,7 +161,7 @@ impl<T> Recorder<T> {
             },
             self.events_once(&begun),
         )?;
-        match opened.ledger.append_and_wait(first, at_most) {
+        match opened.ledger.append_and_wait(0, first, at_most) {
             Ok(stored) => {
                 begun.store(true, Ordering::Release);
                 Ok((opened.ledger, stored))

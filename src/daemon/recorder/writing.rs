@@ -177,7 +177,6 @@ impl<T> Recorder<T> {
                 let pending = self.pending.remove(&token);
                 self.actions.push_back(RecorderAction::Recorded {
                     entries,
-                    is_late: pending.is_none(),
                     then: pending.and_then(|pending| pending.then),
                 });
             }

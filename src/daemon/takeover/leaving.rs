@@ -2,9 +2,11 @@
 //! [`Replacement`]: that wish.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
+use tokio::time::Instant;
 
 use crate::adapters::codex::passed::Passed;
 use crate::daemon::reply::ReplySender;
@@ -27,9 +29,15 @@ pub(in crate::daemon) struct Leaving {
     release: Option<Release>,
 }
 
+/// How long it waits to hear that what was given to an agent has arrived there. Milliseconds, where
+/// that agent goes on at all; the next process would give it once more, as shown before.
+const PROOF_WAIT: Duration = Duration::from_secs(2);
+
 /// What is known of the Codex adapter since it began.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Release {
+    /// Until when whoever was given something may say that it arrived.
+    proofs_until: Instant,
     /// It was asked to let go.
     is_asked: bool,
     /// What it left.
@@ -69,7 +77,18 @@ impl Leaving {
 
     /// Another process is to go on.
     pub(in crate::daemon) fn begin(&mut self) {
-        self.release = Some(Release::default());
+        self.release = Some(Release {
+            proofs_until: Instant::now() + PROOF_WAIT,
+            is_asked: false,
+            passed: None,
+            has_failed: false,
+            is_silent: false,
+        });
+    }
+
+    /// Until when it is waited for proofs, and a proof is still taken.
+    pub(in crate::daemon) fn proofs_until(&self) -> Option<Instant> {
+        self.release.as_ref().map(|release| release.proofs_until)
     }
 
     pub(in crate::daemon) fn is_begun(&self) -> bool {

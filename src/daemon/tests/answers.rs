@@ -153,6 +153,7 @@ async fn an_answer_names_a_message_that_its_sender_was_sent_in_its_own_pair() {
         runtime_session_id: pair.map(RuntimeSession::new),
         ..said(Agent::Claude, "NO")
     };
+    let _of_second = rig.connect_to("second", Role::Codex, None);
     let own = send(&mut rig, &claude, said(Agent::Claude, "hello"))
         .await
         .unwrap();
@@ -210,6 +211,72 @@ async fn what_codex_says_on_its_way_to_an_answer_is_not_the_answer() {
             ("NO".to_owned(), Some(asked))
         ]
     );
+}
+
+#[tokio::test]
+async fn what_codex_answers_the_operator_is_recorded_and_delivered_to_nobody() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    let handed = Command::Handoff(HandoffParams {
+        from: None,
+        to: Some(Agent::Codex),
+        ask: "find the leak".to_owned(),
+        reason: "it grows".to_owned(),
+        ..HandoffParams::default()
+    });
+    let answer = rig.ask(&operator, handed);
+    rig.settle().await;
+    let waiters = rig.daemon.clients.waiters_mut();
+    waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
+    rig.daemon.expire_waiters();
+    let Ok(Reply::Sent(handed)) = answer.await.unwrap() else {
+        panic!("not handed over");
+    };
+    rig.user_message("turn-1", Some(&handed.message_id));
+    rig.settle().await;
+    rig.completed(
+        "turn-1",
+        std::slice::from_ref(&handed.message_id),
+        "it was the cache",
+    );
+    rig.settle().await;
+    let id = handed.message_id;
+    assert_eq!(
+        of_codex(&rig),
+        [("it was the cache".to_owned(), Some(id.clone()))]
+    );
+    let world = rig.daemon.recorder.world();
+    assert!(world.open_handoffs[&id].answer.is_some());
+    assert!(world.unsettled.is_empty());
+    // Of a turn that Claude's message came into as well, Claude hears.
+    let again = send(&mut rig, &claude, said(Agent::Claude, "which cache?")).await;
+    let again = again.unwrap().message_id;
+    rig.user_message("turn-2", Some(&again));
+    rig.settle().await;
+    rig.completed("turn-2", std::slice::from_ref(&again), "the index's");
+    rig.settle().await;
+    let unsettled = rig.daemon.recorder.world().unsettled.values();
+    let to: Vec<Agent> = unsettled.map(|message| message.to).collect();
+    assert_eq!(to, [Agent::Claude]);
+}
+
+#[tokio::test]
+async fn a_message_for_a_pair_that_nobody_knows_is_refused_with_those_that_are_known() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let to_pair = |name: &str| SendParams {
+        runtime_session_id: Some(RuntimeSession::new(name)),
+        ..said(Agent::Codex, "look")
+    };
+    let refused = send(&mut rig, &codex, to_pair("typo")).await.unwrap_err();
+    assert_eq!(refused.code, RefusalCode::InvalidArguments);
+    assert!(refused.message.contains("`typo`"), "{refused:?}");
+    assert!(refused.hint.contains("default"), "{refused:?}");
+    assert!(rig.daemon.recorder.world().unsettled.is_empty());
+    assert!(send(&mut rig, &codex, to_pair("default")).await.is_ok());
 }
 
 #[tokio::test]

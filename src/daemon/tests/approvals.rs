@@ -112,7 +112,8 @@ async fn what_codex_asks_is_recorded_answered_by_the_operator_and_ends_with_its_
     let mut rig = Rig::with_codex(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
     let id = rig.codex_asks("3", "T/call_1").await;
-    assert_eq!(rig.daemon.status().approvals.pending, 1);
+    let approvals = rig.daemon.status().approvals;
+    assert_eq!((approvals.pending, approvals.elsewhere), (1, 0));
     assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
     // It was given, and whether it counted nobody has said yet.
     assert_eq!(rig.open(), 1);
@@ -411,6 +412,29 @@ async fn an_answer_to_a_hook_that_is_just_gone_reaches_nobody_and_ends_the_reque
 }
 
 #[tokio::test]
+async fn an_answer_whose_hook_leaves_while_it_is_recorded_says_where_it_was_answered() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+    let _waiting = rig.claude_asks(&hook, "k1");
+    rig.settle().await;
+    let accept = answer(&rig.only_open(), "accept", None);
+    let answered = rig.ask_only(&operator, accept);
+    rig.daemon.disconnect(hook.conn);
+    rig.settle().await;
+    let refused = answered.await.unwrap().unwrap_err();
+    assert_eq!(refused.code, RefusalCode::NotFound);
+    assert!(
+        refused.hint.contains("in Claude's own terminal"),
+        "{refused:?}"
+    );
+    assert_eq!(rig.open(), 0);
+    let wanted = ["claude asked", "human given", "system answered"];
+    assert_eq!(rig.steps().await, wanted);
+}
+
+#[tokio::test]
 async fn a_hundred_requests_at_once_are_each_answered_as_it_was_meant() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
@@ -564,7 +588,8 @@ async fn a_helper_thread_of_codexs_that_waits_is_counted_beside_what_is_recorded
     for (helpers, pending) in [(1, 2), (0, 1)] {
         let count = 0;
         rig.fact(CodexFact::ApprovalsPending { count, helpers });
-        assert_eq!(rig.daemon.status().approvals.pending, pending);
+        let approvals = rig.daemon.status().approvals;
+        assert_eq!((approvals.pending, approvals.elsewhere), (pending, helpers));
     }
     assert!(rig.requests.try_recv().is_err(), "nothing was answered");
 }

@@ -5,9 +5,10 @@ use tokio::sync::oneshot;
 use super::ladder::{Pair, text};
 use super::proposals::proposed_as;
 use super::rig::Rig;
+use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{EntryKind, FinalityDecision};
+use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
 use crate::core::id::EntryId;
 use crate::daemon::event::{Event, TreePurpose};
 use crate::store::testing::Place;
@@ -74,6 +75,15 @@ async fn proposed(rig: &mut Rig, claude: &super::rig::Guest, handles: Vec<EntryI
 }
 
 async fn decided(rig: &mut Rig, proposal: &EntryId, rejection: Option<&str>) {
+    decided_on(rig, proposal, rejection, None).await;
+}
+
+async fn decided_on(
+    rig: &mut Rig,
+    proposal: &EntryId,
+    rejection: Option<&str>,
+    tree: Option<WorkTree>,
+) {
     let (reply, answer) = oneshot::channel();
     rig.daemon.on_event(Event::TreeRead {
         purpose: TreePurpose::Decide {
@@ -86,11 +96,55 @@ async fn decided(rig: &mut Rig, proposal: &EntryId, rejection: Option<&str>) {
             },
             reply,
         },
-        tree: None,
+        tree,
         changed: None,
     });
     rig.settle().await;
     answer.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_compaction_carries_on_what_was_approved_last_and_tells_nobody_again() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    let tree = |tree: &str| WorkTree {
+        commit: None,
+        tree: tree.to_owned(),
+        changed: 1,
+    };
+    for approved in ["first", "second"] {
+        let on = Some(tree(approved));
+        let proposal = proposed_as(&mut rig, &claude, "done", Vec::new(), on.clone()).await;
+        decided_on(&mut rig, &proposal, None, on).await;
+    }
+    for (n, (to, id)) in told(&rig).into_iter().enumerate() {
+        if to == Agent::Codex {
+            let turn = format!("turn-{n}");
+            rig.user_message(&turn, Some(&id));
+            rig.settle().await;
+            rig.completed(&turn, std::slice::from_ref(&id), "");
+        } else {
+            let ids = vec![id];
+            let (agent, rung) = (Agent::Claude, None);
+            let acked = Command::Ack(IdsParams { agent, ids, rung });
+            rig.call(&claude, acked).await.unwrap();
+        }
+        rig.settle().await;
+    }
+    rig.status(ReportedStatus::Idle);
+    rig.settle().await;
+    for _ in 0..2 {
+        rig.compact(&operator).await;
+        let world = rig.daemon.recorder.world();
+        assert_eq!(world.approved_tree, Some(tree("second")));
+        assert!(world.approved_through > world.decided_proposals[0].seq);
+        let note = world.changed_checks(None).note.unwrap();
+        assert!(!note.contains("nothing was approved"), "{note}");
+        assert!(world.unsettled.is_empty());
+        assert!(world.untold_decisions.is_empty());
+    }
 }
 
 /// The messages about decisions, by their receivers.

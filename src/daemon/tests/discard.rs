@@ -70,6 +70,7 @@ async fn a_secret_that_was_recorded_is_in_no_file_afterwards() {
     // In a line, in a long text, in a handoff, in the text of the running turn, in a row of the
     // queue; in an archived segment and in what was set aside of it.
     let codex = rig.connect(Role::Codex, None, false);
+    let _of_pair = rig.connect_to(MARKER, Role::Codex, None);
     rig.call(&codex, send(Agent::Codex, format!("short {MARKER}")))
         .await
         .unwrap();

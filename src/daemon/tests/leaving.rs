@@ -13,7 +13,8 @@ use crate::daemon::event::Event;
 use crate::store::queue::Queue;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, HandoffParams, RefusalCode, Reply, Role, SendParams, WaitMessagesParams,
+    Command, GetMessagesParams, HandoffParams, IdsParams, RefusalCode, Reply, Role, SendParams,
+    WaitMessagesParams,
 };
 
 fn wait(agent: Agent) -> Command {
@@ -211,4 +212,43 @@ async fn a_handoff_that_is_repeated_at_the_next_process_is_the_first_one() {
     };
     assert!(second.duplicate);
     assert_eq!(second.message_id, first.message_id);
+}
+
+#[tokio::test]
+async fn what_was_given_when_another_process_is_to_go_on_is_proven_before_and_not_given_again() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let get = || {
+        Command::GetMessages(GetMessagesParams {
+            agent: Agent::Claude,
+            after: None,
+            limit: None,
+            ack: Vec::new(),
+            runtime_session_id: None,
+        })
+    };
+    let Ok(Reply::Messages(page)) = rig.call(&bridge, get()).await else {
+        panic!("no page");
+    };
+    assert_eq!(page.messages[0].message_id, id);
+    let (reply, begun) = oneshot::channel();
+    rig.daemon.on_event(Event::Leave { reply });
+    begun.await.unwrap().unwrap();
+    rig.settle().await;
+    assert!(!rig.daemon.may_stop(), "its proof is to come");
+    let refused = rig.call(&bridge, get()).await.unwrap_err();
+    assert_eq!(refused.code, RefusalCode::DaemonMoving);
+    let fetched = Command::Fetched(IdsParams {
+        agent: Agent::Claude,
+        ids: vec![id.clone()],
+        rung: None,
+    });
+    assert_eq!(rig.call(&bridge, fetched).await, Ok(Reply::Done));
+    rig.daemon.operations.takeover_mut().adapter_left(None);
+    assert!(rig.daemon.may_stop());
+    let unsettled = &rig.daemon.recorder.world().unsettled;
+    assert!(unsettled[&id].is_proven());
 }

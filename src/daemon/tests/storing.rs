@@ -16,7 +16,7 @@ use crate::store::queue::{Queue, QueueEvent};
 use crate::store::testing::Place;
 use crate::wire::control::{
     ClearParams, Command, GetMessagesParams, HookParams, QueueChange, QueueChangeParams,
-    RefusalCode, Reply, Role, SendParams,
+    QueueDrainParams, Refusal, RefusalCode, Reply, Role, SendParams,
 };
 
 const CLAUDE: u32 = 7_000_000;
@@ -191,17 +191,82 @@ async fn a_page_of_what_was_taken_back_meanwhile_is_not_handed_out() {
     let id = send(&mut rig, &codex, Agent::Codex).await;
     rig.store();
     let mut page = rig.ask_only(&bridge, get(Agent::Claude));
-    let remove = Command::QueueChange(QueueChangeParams {
-        id,
-        change: QueueChange::Remove,
-        placed: false,
-    });
-    let mut removed = rig.ask_only(&operator, remove);
+    let mut removed = take_back(&mut rig, &operator, &id);
     rig.record().await;
     assert_eq!(removed.try_recv().unwrap(), Ok(Reply::Done));
     rig.store();
     let refused = page.try_recv().unwrap().unwrap_err();
     assert_eq!(refused.code, RefusalCode::InFlight);
+}
+
+/// The operator takes a message back.
+fn take_back(
+    rig: &mut Rig,
+    operator: &Guest,
+    id: &EntryId,
+) -> oneshot::Receiver<Result<Reply, Refusal>> {
+    let remove = Command::QueueChange(QueueChangeParams {
+        id: id.clone(),
+        change: QueueChange::Remove,
+        placed: false,
+    });
+    rig.ask_only(operator, remove)
+}
+
+#[tokio::test]
+async fn a_page_whose_row_is_there_before_the_record_says_taken_back_is_not_handed_out() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    rig.settle().await;
+    let id = send(&mut rig, &codex, Agent::Codex).await;
+    rig.store();
+    let mut page = rig.ask_only(&bridge, get(Agent::Claude));
+    let mut removed = take_back(&mut rig, &operator, &id);
+    // Who asks from here on is given nothing of it.
+    let mut next = rig.ask_only(&bridge, get(Agent::Claude));
+    let Ok(Reply::Messages(empty)) = next.try_recv().unwrap() else {
+        panic!("no page");
+    };
+    assert!(empty.messages.is_empty());
+    rig.store();
+    let refused = page.try_recv().unwrap().unwrap_err();
+    assert_eq!(refused.code, RefusalCode::InFlight);
+    rig.record().await;
+    assert_eq!(removed.try_recv().unwrap(), Ok(Reply::Done));
+}
+
+#[tokio::test]
+async fn what_has_just_been_given_is_not_taken_back_before_it_is_known_whether_it_arrived() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let hooks = rig.connect(Role::Hook, None, false);
+    let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+    let bell = rig.connect(Role::Hook, Some(CLAUDE), false);
+    rig.call(&bell, Command::DoorbellAttach).await.unwrap();
+    let codex = rig.connect(Role::Codex, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    rig.settle().await;
+    let id = send(&mut rig, &codex, Agent::Codex).await;
+    rig.store();
+    let mut handed = rig.ask_only(&hooks, hook("UserPromptSubmit"));
+    rig.store();
+    let Ok(Reply::Hook(reply)) = handed.try_recv().unwrap() else {
+        panic!("no answer");
+    };
+    assert_eq!(reply.ids, std::slice::from_ref(&id));
+    let refused = take_back(&mut rig, &operator, &id).await.unwrap();
+    assert_eq!(refused.unwrap_err().code, RefusalCode::InFlight);
+    let drain = Command::QueueDrain(QueueDrainParams { to: None });
+    let drained = rig.call(&operator, drain).await;
+    assert!(rig.daemon.outbox.get(&id).is_some(), "{drained:?}");
+    // Nobody says that it arrived.
+    rig.later(6_000).await;
+    let removed = take_back(&mut rig, &operator, &id);
+    rig.settle().await;
+    assert_eq!(removed.await.unwrap(), Ok(Reply::Done));
 }
 
 #[tokio::test]

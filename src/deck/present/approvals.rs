@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ctxrelay_ui::model as ui;
 
-use super::{agent_of, small};
+use super::agent_of;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::entry::ChoiceEffect;
 use crate::core::id::EntryId;
@@ -19,13 +19,7 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
     let (rules, root) = (&model.status.policy.rules, &model.about.root);
     let cards = open.values().map(|asked| card(asked, rules, root));
     let mut cards: Vec<ui::InboxCard> = cards.collect();
-    let of_codex = model
-        .status
-        .approvals
-        .pending
-        .saturating_sub(open.len() as u64);
-    let of_helpers = small(of_codex);
-    if of_helpers > 0 {
+    if model.status.approvals.elsewhere > 0 {
         cards.push(ui::InboxCard::new(
             ui::InboxKind::Approval,
             "codex-approvals",

@@ -307,20 +307,22 @@ fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui
         .flat_map(BTreeMap::values)
         .find(|(record, _)| record.result == DeliveryResult::Confirmed);
     let took_ms = first_proof.map(|(_, proven_ms)| u64::try_from(proven_ms - sent_ms).unwrap_or(0));
-    let by = first_proof
-        .and_then(|(record, _)| record.rung.clone())
-        .unwrap_or_default();
+    let by = first_proof.and_then(|(record, _)| record.rung.clone());
     let (state, text) = match last.result {
-        DeliveryResult::Confirmed if to == Agent::Codex && by == DeliveryWay::Steer => {
+        DeliveryResult::Confirmed if to == Agent::Codex && by == Some(DeliveryWay::Steer) => {
             (ui::OutcomeState::Done, "joined its running turn".to_owned())
         }
-        DeliveryResult::Confirmed if to == Agent::Codex && by == DeliveryWay::Queue => {
+        DeliveryResult::Confirmed if to == Agent::Codex && by == Some(DeliveryWay::Queue) => {
             (ui::OutcomeState::Done, "started a turn".to_owned())
         }
-        DeliveryResult::Confirmed => (
-            ui::OutcomeState::Done,
-            format!("{} has it by {by}, not acknowledged", to.title()),
-        ),
+        DeliveryResult::Confirmed => {
+            // A compaction carries on that it arrived, and not how.
+            let by = by.map_or_else(String::new, |by| format!(" by {by}"));
+            (
+                ui::OutcomeState::Done,
+                format!("{} has it{by}, not acknowledged", to.title()),
+            )
+        }
         DeliveryResult::Acknowledged => {
             let to = to.title();
             let text = if last.is_settled_by_turn() {

@@ -81,6 +81,12 @@ pub enum LedgerError {
         /// The ledger.
         path: PathBuf,
     },
+    /// So much waits for the disk that nothing more is taken.
+    #[error("{} takes nothing more for now: too much waits for the disk", path.display())]
+    Full {
+        /// The ledger.
+        path: PathBuf,
+    },
     /// The thread that writes has failed: a fault of ours, after which nothing more is written.
     #[error("{} is no longer written, because of a fault of ctxrelay: what was being recorded may be in it or not", path.display())]
     WriterGone {

@@ -17,7 +17,7 @@ use super::error::LedgerError;
 use super::page::{self, EntryFilter, Page};
 use super::shared::SharedLedger;
 use super::window;
-use super::writer::{Job, TOKEN_OF_WAITERS};
+use super::writer::Job;
 
 /// Why an append was not taken. Nothing of it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -105,9 +105,11 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// When nothing of this was recorded, or the disk did not answer in time.
+    /// When nothing of this was recorded, or the disk did not answer in time: after
+    /// [`LedgerError::Late`] an event with this token says what became of it.
     pub fn append_and_wait(
         &self,
+        token: u64,
         entries: Vec<Entry>,
         deadline: Duration,
     ) -> Result<Vec<Arc<Stored>>, LedgerError> {
@@ -121,13 +123,15 @@ impl Ledger {
         // answer where nobody looks.
         let (answer, answered) = sync_channel(0);
         let job = Job::Append {
-            token: TOKEN_OF_WAITERS,
+            token,
             entries,
             is_fact: true,
             answer: Some(answer),
         };
         self.jobs.try_send(job).map_err(|refused| match refused {
-            TrySendError::Full(_) => late(),
+            TrySendError::Full(_) => LedgerError::Full {
+                path: self.shared.path.clone(),
+            },
             TrySendError::Disconnected(_) => gone(),
         })?;
         answered

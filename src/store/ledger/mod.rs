@@ -33,6 +33,7 @@ mod verify_blobs;
 mod verify_signing;
 mod walk;
 mod window;
+mod window_steps;
 mod window_walk;
 mod writer;
 

@@ -6,16 +6,15 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::names::OTHER;
 use super::shared::SharedLedger;
 use super::slots::Slot;
+use super::window_steps::WindowSteps;
 use super::window_walk::{Piece, Sieve, Walk};
-use ctxrelay_core::entry::EntryKind;
-use ctxrelay_core::id::{EntryId, Seq};
+use ctxrelay_core::id::Seq;
 use ctxrelay_core::row_class::{MachineRow, RowClass};
 use ctxrelay_core::wire::window::{
-    DeliveryStep, MARKS_MAX, MachineRun, RecordMark, RowQuery, WINDOW_ROWS_MAX, WindowPage,
-    WindowParams, WindowPlace, WindowRow,
+    MARKS_MAX, MachineRun, RecordMark, RowQuery, WINDOW_ROWS_MAX, WindowPage, WindowParams,
+    WindowPlace, WindowRow,
 };
 
 /// Rows when nobody names a number.
@@ -29,13 +28,6 @@ const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Places that are looked at under one lock, so that appends never wait for a reader.
 pub(super) const LOOK_AT_ONCE: usize = 64 * 1024;
-
-/// Steps that are looked for behind one message: an offer, its proof, its end, and one that went
-/// wrong before.
-const STEPS_EACH: usize = 6;
-
-/// Places behind a message among which its steps are looked for.
-const STEPS_WITHIN: usize = 256;
 
 /// Reads a page; `waiting` are the lines of what waits for somebody.
 pub(super) fn window(
@@ -59,7 +51,7 @@ pub(super) fn window(
     // count as known where they do not have it.
     let head = shared.index().last().map_or(0, |slot| slot.seq.into());
     let mut page = reader.page(params.place, limit as usize)?;
-    page.steps = steps(shared, &page.rows)?;
+    page.steps = WindowSteps::new(shared).of(&page.rows)?;
     page.head = page.rows.last().map_or(head, |row| row.last().max(head));
     if params.marks > 0 {
         page.marks = marks(shared, params.marks.min(MARKS_MAX));
@@ -342,53 +334,6 @@ fn forwards(side: Side, has_older: bool, at: Option<u64>) -> WindowPage {
         stopped_at: side.stopped_at,
         ..WindowPage::default()
     }
-}
-
-/// What became of the messages among these rows.
-fn steps(shared: &SharedLedger, rows: &[WindowRow]) -> io::Result<Vec<DeliveryStep>> {
-    let mut messages: BTreeSet<&EntryId> = BTreeSet::new();
-    let mut places: BTreeSet<(u32, usize)> = BTreeSet::new();
-    {
-        let index = shared.index();
-        let slots = index.slots();
-        let targets = &index.words().targets;
-        let sieve = Sieve::new(&RowQuery::default(), index.words());
-        for row in rows {
-            let WindowRow::Entry { entry, .. } = row else {
-                continue;
-            };
-            let Some(to) = entry.receiver() else { continue };
-            messages.insert(&entry.id);
-            let target = targets.find(to.as_str());
-            let from = slots.count_below(entry.seq.0 + 1);
-            let behind = (from..slots.len()).take(STEPS_WITHIN);
-            let found = behind.filter(|place| {
-                let slot = slots.at(*place);
-                let is_for = slot.codes[2] == target || slot.codes[2] == OTHER;
-                is_for && sieve.class(&slot).is_some_and(|class| class.is_delivery)
-            });
-            places.extend(
-                found
-                    .take(STEPS_EACH)
-                    .map(|place| (slots.at(place).seq, place)),
-            );
-        }
-    }
-    let mut steps = Vec::new();
-    for (_, place) in places {
-        let slot = shared.index().slots().at(place);
-        let stored = shared.load(slot)?;
-        if let EntryKind::Delivery(record) = stored.entry.kind
-            && messages.contains(&record.message_id)
-        {
-            steps.push(DeliveryStep {
-                record,
-                at_ms: stored.entry.timestamp_ms,
-                line: slot.seq.into(),
-            });
-        }
-    }
-    Ok(steps)
 }
 
 /// What stands out in each stretch of the record: one failure and one decision at most.

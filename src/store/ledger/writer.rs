@@ -86,9 +86,6 @@ impl Job {
     }
 }
 
-/// The token of appends that somebody waits for; no counter comes this far.
-pub(super) const TOKEN_OF_WAITERS: u64 = u64::MAX;
-
 /// The next entry's number and `prev`; no `prev` in a file that is still empty.
 #[derive(Debug, Clone)]
 pub(super) struct Next {

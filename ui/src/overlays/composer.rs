@@ -302,7 +302,10 @@ impl Composer {
             return Line::default();
         };
         let words = if !card.state.is_attached() {
-            "offline: waits in the queue".to_owned()
+            match self.to {
+                Agent::Codex => "offline: this starts it".to_owned(),
+                Agent::Claude => "offline: waits in the queue".to_owned(),
+            }
         } else if card.rung.is_empty() {
             card.state.as_str().to_owned()
         } else {
@@ -325,7 +328,10 @@ fn fate(card: &AgentCard, when_busy: WhenBusy) -> (&'static str, &'static str) {
         WhenBusy::DoNotSend => "only if idle",
     };
     let words = match (card.state, when_busy) {
-        (AgentState::Offline | AgentState::Stale, _) => "not there now: once it is",
+        (AgentState::Offline | AgentState::Stale, _) => match card.agent {
+            Agent::Codex => "not there now: this starts it",
+            Agent::Claude => "not there now: once it is",
+        },
         (AgentState::Limited, _) => "at its limit now: after that",
         (AgentState::Idle, _) => "idle now: begins a turn",
         (_, WhenBusy::Wait) => "busy now: after this turn",

@@ -66,6 +66,8 @@ fn tabs_reach_the_next_stop() {
 #[test]
 fn what_is_pasted_is_what_is_sent() {
     assert_eq!(for_input("a\r\nb\tc"), ("a\nb    c".to_owned(), 0));
+    // A terminal pastes each line end as a lone return.
+    assert_eq!(for_input("a\rb\r\rc"), ("a\nb\n\nc".to_owned(), 0));
     assert_eq!(for_input("x\u{202e}y\x1b[0m"), ("xy[0m".to_owned(), 2));
 }
 

@@ -2,6 +2,7 @@
 //! the tests.
 
 use crate::capsule::Capsule;
+use crate::id::CapsuleId;
 
 /// For whom a capsule is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -72,13 +73,26 @@ static CODEX: TargetForm = TargetForm {
     answer: ANSWER,
 };
 
+/// How a task for Cursor begins.
+const CURSOR_BEGINS: &str = "---\ndescription: Task ";
+
+/// Whether a file among the rules of a project is a task that was told for Cursor. What is in it is
+/// data from a record, and nothing that an agent is to keep to.
+pub fn is_told_task(file: &str) -> bool {
+    let rest = file.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    let id = rest
+        .strip_prefix(CURSOR_BEGINS)
+        .and_then(|rest| rest.split_once('\n'));
+    id.is_some_and(|(id, _)| CapsuleId::is_well_formed(id.trim_end()))
+}
+
 static CURSOR: TargetForm = TargetForm {
     name: "cursor",
     begin: |capsule| {
         // A project rule, which Cursor reads from `.cursor/rules/*.mdc`.
         let id = &capsule.id;
         format!(
-            "---\ndescription: Task {id}\nalwaysApply: false\n---\n\n# Task: {}\n",
+            "{CURSOR_BEGINS}{id}\nalwaysApply: false\n---\n\n# Task: {}\n",
             title(capsule)
         )
     },

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::RenderTerms;
+use super::{DATA, RenderTerms};
+use crate::agent::Party;
 use crate::capsule::{
-    Capsule, CapsuleFinding, CapsuleRun, CapsuleStatement, ChangedFile, FoundText,
+    Capsule, CapsuleFinding, CapsuleHandoff, CapsuleRun, CapsuleStatement, ChangedFile, FoundText,
 };
 
 /// A part of it.
@@ -48,7 +49,11 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
     let handoffs = capsule.handoffs.iter().rev().map(|handoff| {
         format!(
             "{} from {} to {} is {}: {}",
-            handoff.id, handoff.from, handoff.to, handoff.state, handoff.ask
+            handoff.id,
+            handoff.from,
+            handoff.to,
+            handoff.state,
+            asked(handoff)
         )
     });
     let files = capsule.touched.iter().rev().map(|file| {
@@ -95,6 +100,16 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
         .into_iter()
         .filter(|section| !section.items.is_empty());
     with_items.collect()
+}
+
+/// What a handoff asks. Of one by which the operator had a task told its text would stand in the
+/// next telling, and that one in the one after it.
+fn asked(handoff: &CapsuleHandoff) -> &str {
+    let is_told = handoff.from == Party::Human.as_str() && handoff.ask.contains(DATA);
+    match is_told {
+        true => "to go on with this task, as it was told then",
+        false => &handoff.ask,
+    }
 }
 
 fn section(title: &'static str, weight: u8, items: Vec<String>) -> RenderSection {

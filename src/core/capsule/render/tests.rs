@@ -319,3 +319,38 @@ fn items(capsule: &Capsule) -> usize {
         + capsule.left_out.len()
         + TOUCHED.changed.len()
 }
+
+#[test]
+fn a_task_that_was_told_before_is_not_told_within_itself() {
+    let mut capsule = capsule();
+    let first = Rendering::of(&capsule, terms(RenderTarget::Codex)).text;
+    capsule.handoffs.push(CapsuleHandoff {
+        id: EntryId::new("01997b2f"),
+        from: "human".to_owned(),
+        to: "codex".to_owned(),
+        ask: first.clone(),
+        state: "open".to_owned(),
+        ..capsule.handoffs[0].clone()
+    });
+    let again = Rendering::of(&capsule, terms(RenderTarget::Codex)).text;
+    assert!(again.contains("01997b2f from human to codex is open: to go on with this task"));
+    assert!(
+        again.chars().count() < first.chars().count() + 200,
+        "{again}"
+    );
+}
+
+#[test]
+fn only_what_is_told_for_cursor_is_known_as_a_task_among_rules() {
+    for target in RenderTarget::ALL {
+        let text = Rendering::of(&capsule(), terms(target)).text;
+        assert_eq!(is_told_task(&text), target == RenderTarget::Cursor);
+        assert_eq!(
+            is_told_task(&text.replace('\n', "\r\n")),
+            target == RenderTarget::Cursor
+        );
+    }
+    assert!(!is_told_task(
+        "---\ndescription: Task names\n---\nShort names."
+    ));
+}

@@ -256,6 +256,11 @@ impl Command {
         }
     }
 
+    /// Whether it says that an agent has what it was given.
+    pub fn is_proof(&self) -> bool {
+        matches!(self, Self::Fetched(_) | Self::Ack(_) | Self::HookHanded(_))
+    }
+
     /// Whether a client of this role may ask this at all; what only the operator may ask is told
     /// by [`Self::is_operator_only`]. An agent's mail is fetched, proven and acknowledged, and its
     /// word recorded, by its own bridge and nobody else.

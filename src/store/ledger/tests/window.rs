@@ -1,6 +1,6 @@
 //! The rows of a timeline around any place.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::support::{Open, Project};
 use ctxrelay_core::agent::{Agent, Party};
+use ctxrelay_core::entry::DeliveryResult;
 use ctxrelay_core::row_class::{RowKind, RowResult};
 use ctxrelay_core::wire::window::{
     RecordMark, RowQuery, WindowPage, WindowParams, WindowPlace, WindowRow,
@@ -334,6 +335,46 @@ fn a_page_has_the_steps_of_its_messages_and_the_marks_of_the_record() {
     assert_eq!((steps, page.head), (vec![3], 45));
     let mark = |line, failed| RecordMark { line, failed };
     assert_eq!(page.marks, [mark(4, false), mark(45, true)]);
+}
+
+#[test]
+fn of_messages_that_waited_together_each_has_its_own_steps() {
+    let many = 60;
+    let project = Project::new();
+    let mut number = 0;
+    let mut text = String::new();
+    let mut write = |mut value: Value| {
+        number += 1;
+        value["id"] = format!("e{number}").into();
+        writeln!(text, "{value}").unwrap();
+    };
+    for _ in 0..many {
+        write(json_of(Line::Message, 1));
+    }
+    for result in ["confirmed", "acknowledged"] {
+        for message in 1..=many {
+            let mut step = json_of(Line::Step, 1);
+            step["runtimeEvent"]["status"] = result.into();
+            step["runtimeEvent"]["messageId"] = format!("e{message}").into();
+            write(step);
+        }
+    }
+    project.write(text.as_bytes());
+    let open = project.open();
+    let params = WindowParams {
+        place: WindowPlace::Line(1),
+        limit: 2 * many,
+        ..WindowParams::default()
+    };
+    let page = ask(&open, &params);
+    let mut steps: BTreeMap<String, Vec<DeliveryResult>> = BTreeMap::new();
+    for step in page.steps {
+        let of = steps.entry(step.record.message_id.to_string());
+        of.or_default().push(step.record.result);
+    }
+    assert_eq!(steps.len(), many as usize);
+    let wanted = [DeliveryResult::Confirmed, DeliveryResult::Acknowledged];
+    assert!(steps.values().all(|of| *of == wanted), "{steps:?}");
 }
 
 #[test]
