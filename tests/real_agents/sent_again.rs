@@ -41,6 +41,7 @@ fn what_is_sent_again_is_delivered_by_another_turn_also_when_the_app_server_dies
     gate.open();
 
     let _daemon = pair.daemon();
+    let mut operator = Operator::connect(&pair.project);
     wait_status(&pair, "an idle Codex and what was cut off", |status| {
         let codex = &status["agents"]["codex"];
         codex["cutOff"] == 1
@@ -54,9 +55,7 @@ fn what_is_sent_again_is_delivered_by_another_turn_also_when_the_app_server_dies
     send(&mut claude, "sort the pears");
     gate.wait_arrived();
     let again = json!({"agent": "codex", "act": "requeue"});
-    Operator::connect(&pair.project)
-        .call("agent/attend", again)
-        .unwrap();
+    operator.call("agent/attend", again).unwrap();
     wait_queued(&pair, &id);
     let before = app_server(&pair);
     crate::delivery::kill(&before);

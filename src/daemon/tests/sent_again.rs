@@ -160,7 +160,8 @@ async fn what_claude_is_done_with_meanwhile_is_not_sent_again() {
     let place = Place::new();
     let mut pair = Pair::new(&place, true).await;
     let id = pair.send("fig").await;
-    assert_eq!(take(&mut pair, "UserPromptSubmit").await, [id.clone()]);
+    let handed = take(&mut pair, "UserPromptSubmit").await;
+    assert_eq!(handed, std::slice::from_ref(&id));
     let failed = HookParams {
         event: "StopFailure".to_owned(),
         detail: Some("server_error".to_owned()),
