@@ -3,6 +3,7 @@
 //! As in [`work_tree`](super::git::work_tree) the repository is looked at through a throw-away one:
 //! nothing of the project's configuration is run, nothing is fetched, nothing is written.
 
+mod known_index;
 mod patch;
 mod place;
 
@@ -14,6 +15,7 @@ use std::thread;
 
 use tempfile::TempDir;
 
+use self::known_index::{KnownIndex, PLAIN};
 use self::place::GitPlace;
 use super::git::{
     borrow_objects, bytes, bytes_with, empty_repository, git, line, line_or_empty, look_through,
@@ -61,6 +63,8 @@ pub struct GitAnchor {
     own: TempDir,
     root: PathBuf,
     place: GitPlace,
+    /// None where each look reads all tracked files.
+    known: Option<KnownIndex>,
 }
 
 impl GitAnchor {
@@ -75,33 +79,75 @@ impl GitAnchor {
             own,
             root: root.to_owned(),
             place,
+            known: None,
         })
     }
 
-    /// Where it stands. Each question takes as long as a process does, and a person waits for all
-    /// of them: what can be asked at once is.
+    /// The same, which keeps in a folder outside of the project what it saw of the tracked files, for
+    /// the next one not to read them all.
+    #[must_use]
+    pub fn keeping(self, folder: Option<PathBuf>) -> Self {
+        Self {
+            known: folder.map(KnownIndex::new),
+            ..self
+        }
+    }
+
+    /// The repository of a folder with where it stands. Each question takes as long as a process does,
+    /// and a person waits for all of them: what can be asked at once is.
+    pub fn open_with_stand(root: &Path, kept: Option<PathBuf>) -> Option<(Self, Option<GitStand>)> {
+        thread::scope(|scope| {
+            let upstream = scope.spawn(|| beside_upstream(root));
+            let remotes = scope.spawn(|| remotes(root));
+            let git = Self::open(root)?.keeping(kept);
+            let (first, look) = thread::scope(|scope| {
+                let first = scope.spawn(|| git.first_commit());
+                let look = git.look_for(true);
+                (said(first), look)
+            });
+            let remotes = said(remotes);
+            let remote = git.remote(remotes.as_deref());
+            let beside = git.beside(
+                GitOrigin {
+                    root: first,
+                    remote,
+                },
+                said(upstream),
+            );
+            let stand = look.and_then(|look| git.stand_of(look, beside));
+            Some((git, stand))
+        })
+    }
+
+    /// Where it stands, as [`Self::open_with_stand`] tells it.
     pub fn stand(&self) -> Option<GitStand> {
-        let (beside, look) = thread::scope(|scope| {
-            let beside = scope.spawn(|| Some(self.beside()));
-            let look = self.look_for(true);
-            (said(beside), look)
-        });
+        let (beside, look) = self.with_beside(|| self.look_for(true));
         self.stand_of(look?, beside?)
     }
 
     /// As [`Self::stand`], of what was looked at already.
     pub fn stand_at(&self, look: &GitLook) -> Option<GitStand> {
-        let (beside, lines) = thread::scope(|scope| {
-            let beside = scope.spawn(|| Some(self.beside()));
-            let lines = self.lines(look.has_untracked);
-            (said(beside), lines)
-        });
+        let (beside, lines) = self.with_beside(|| self.lines(look.has_untracked));
         let look = GitLook {
             tree: look.tree.clone(),
             lines,
             ..*look
         };
         self.stand_of(look, beside?)
+    }
+
+    /// What stands beside it, asked at once with something else.
+    fn with_beside<T>(&self, ask: impl FnOnce() -> T) -> (Option<CapsuleGit>, T) {
+        thread::scope(|scope| {
+            let upstream = scope.spawn(|| beside_upstream(&self.root));
+            let origin = scope.spawn(|| Some(self.origin()));
+            let asked = ask();
+            let upstream = said(upstream);
+            (
+                said(origin).map(|origin| self.beside(origin, upstream)),
+                asked,
+            )
+        })
     }
 
     fn stand_of(&self, look: GitLook, beside: CapsuleGit) -> Option<GitStand> {
@@ -139,45 +185,37 @@ impl GitAnchor {
     }
 
     fn look_for(&self, wants_lines: bool) -> Option<GitLook> {
-        match self.commit() {
-            Some(_) => self.take_tracked()?,
-            None => line_or_empty(&mut self.ours(&["read-tree", "--empty"])).map(|_| ())?,
-        }
         let ours = |args: &[&str]| self.ours(args);
+        // Which files the commit has says the index before those that changed are put in it as well.
+        let list = || Untracked::list(&ours);
+        let untracked = match self.commit() {
+            Some(_) => self.take_tracked_beside(list)?,
+            None => {
+                line_or_empty(&mut self.ours(&["read-tree", "--empty"]))?;
+                list()?
+            }
+        };
         let write_tree = || line(&mut self.ours(&["write-tree", "--missing-ok"]));
         let known_lines = || wants_lines.then(|| self.known_lines()).flatten();
-        // Often there is nothing else, and these are it.
-        let (untracked, tree, known) = thread::scope(|scope| {
-            let tree = scope.spawn(write_tree);
-            let known = scope.spawn(known_lines);
-            (Untracked::list(&ours), said(tree), said(known))
-        });
-        let untracked = untracked?;
         let has_untracked = !untracked.is_empty();
-        if !has_untracked && !untracked.has_nested {
-            return Some(GitLook {
-                tree,
-                has_untracked,
-                lines: known,
-            });
+        if has_untracked {
+            put_in_index(&untracked, &ours, self.own.path(), &self.place.top)?;
         }
-        put_in_index(&untracked, &ours, self.own.path(), &self.place.top)?;
         let nested = match untracked.has_nested {
             true => pin_nested(&ours, &self.place.top, 0),
             false => Some(false),
         };
-        let (tree, lines) = thread::scope(|scope| {
-            let lines = scope.spawn(|| {
-                let mut lines = match nested {
-                    Some(true) => known_lines()?,
-                    _ => known?,
-                };
-                if has_untracked {
-                    lines.extend(self.new_lines()?);
-                }
-                Some(lines)
+        let (tree, known, new) = thread::scope(|scope| {
+            let known = scope.spawn(known_lines);
+            let new = scope.spawn(|| match wants_lines && has_untracked {
+                true => self.new_lines(),
+                false => Some(BTreeMap::new()),
             });
-            (nested.and_then(|_| write_tree()), said(lines))
+            (nested.and_then(|_| write_tree()), said(known), said(new))
+        });
+        let lines = known.zip(new).map(|(mut known, new)| {
+            known.extend(new);
+            known
         });
         Some(GitLook {
             tree,
@@ -188,20 +226,16 @@ impl GitAnchor {
 
     /// Where it comes from. The history is walked for that.
     pub fn origin(&self) -> GitOrigin {
-        let (root, remote) = thread::scope(|scope| {
+        let (root, remotes) = thread::scope(|scope| {
             let root = scope.spawn(|| self.first_commit());
-            let remote = self.remote(self.branch().as_deref());
-            (said(root), remote)
+            (said(root), remotes(&self.root))
         });
+        let remote = self.remote(remotes.as_deref());
         GitOrigin { root, remote }
     }
 
     /// What is told of other commits, branches and clones; the rest is empty.
-    fn beside(&self) -> CapsuleGit {
-        let (origin, upstream) = thread::scope(|scope| {
-            let upstream = scope.spawn(|| self.beside_upstream());
-            (self.origin(), said(upstream))
-        });
+    fn beside(&self, origin: GitOrigin, upstream: Option<(u64, u64)>) -> CapsuleGit {
         let (ahead, behind) = upstream.unzip();
         CapsuleGit {
             commit: None,
@@ -213,6 +247,7 @@ impl GitAnchor {
             remote: origin.remote,
             branch: self.branch().as_deref().map(short),
             root: origin.root,
+            late: None,
             more: serde_json::Map::new(),
         }
     }
@@ -315,9 +350,12 @@ impl GitAnchor {
             return Some((0, 0)).filter(|_| self.has(one));
         }
         let range = format!("{one}...{other}");
-        let counts = line(&mut self.ours(&["rev-list", "--left-right", "--count", &range]))?;
-        let (left, right) = counts.split_once('\t')?;
-        Some((left.parse().ok()?, right.parse().ok()?))
+        two_counts(&line(&mut self.ours(&[
+            "rev-list",
+            "--left-right",
+            "--count",
+            &range,
+        ]))?)
     }
 
     /// Whether the history ends before its beginning.
@@ -325,10 +363,10 @@ impl GitAnchor {
         self.place.is_shallow
     }
 
-    /// The address of the upstream, or of the only remote, without credentials.
-    fn remote(&self, branch: Option<&str>) -> Option<String> {
-        let keys = r"^(branch\..*\.remote|remote\..*\.url)$";
-        let said = text(git(&self.root).args(["config", "-z", "--get-regexp", keys]))?;
+    /// The address of the upstream, or of the only remote, without credentials, from what
+    /// [`remotes`] tells.
+    fn remote(&self, remotes: Option<&str>) -> Option<String> {
+        let (said, branch) = (remotes?, self.branch());
         let said = said.split('\0').filter_map(|said| said.split_once('\n'));
         let said: BTreeMap<&str, &str> = said.collect();
         let named = branch.and_then(|branch| said.get(&*format!("branch.{branch}.remote")));
@@ -354,37 +392,28 @@ impl GitAnchor {
         }
     }
 
-    /// Commits that the upstream does not have, and those that only it has.
-    fn beside_upstream(&self) -> Option<(u64, u64)> {
-        let format = "--format=%(upstream)%09%(upstream:track,nobracket)";
-        let branch = self.place.branch.as_deref()?;
-        tracked(&line(git(&self.root).args([
-            "for-each-ref",
-            format,
-            branch,
-        ]))?)
-    }
-
     fn ours(&self, args: &[&str]) -> std::process::Command {
-        look_through(self.own.path(), &self.place.top, args)
+        look_through(self.own.path(), &self.place.top, &[&PLAIN, args].concat())
     }
 }
 
-/// `name TAB ahead 1, behind 2`, with nothing behind the tab where it is the same commit.
-fn tracked(said: &str) -> Option<(u64, u64)> {
-    let (name, how) = said.split_once('\t')?;
-    if name.is_empty() {
-        return None;
-    }
-    let (mut ahead, mut behind) = (0, 0);
-    for part in how.split(", ").filter(|part| !part.is_empty()) {
-        match part.split_once(' ')? {
-            ("ahead", count) => ahead = count.parse().ok()?,
-            ("behind", count) => behind = count.parse().ok()?,
-            _ => return None,
-        }
-    }
-    Some((ahead, behind))
+/// Commits that the upstream does not have, and those that only it has. None without a branch, a commit
+/// or an upstream that is here.
+fn beside_upstream(root: &Path) -> Option<(u64, u64)> {
+    let counts = ["rev-list", "--left-right", "--count", "HEAD...@{upstream}"];
+    two_counts(&line(git(root).args(counts))?)
+}
+
+/// The remotes of the branches, and the addresses of the remotes.
+fn remotes(root: &Path) -> Option<String> {
+    let keys = r"^(branch\..*\.remote|remote\..*\.url)$";
+    text(git(root).args(["config", "-z", "--get-regexp", keys]))
+}
+
+/// `1 TAB 2`.
+fn two_counts(said: &str) -> Option<(u64, u64)> {
+    let (left, right) = said.split_once('\t')?;
+    Some((left.parse().ok()?, right.parse().ok()?))
 }
 
 /// `added TAB removed TAB path NUL`, with `-` for what is no text.
