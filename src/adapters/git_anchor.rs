@@ -43,7 +43,7 @@ pub type GitStand = (CapsuleGit, LinesByFile);
 pub struct GitLook {
     /// Its tree; none where a repository within cannot be read.
     pub tree: Option<String>,
-    has_untracked: bool,
+    untracked: Untracked,
     /// The lines that differ, where they were asked for.
     lines: Option<LinesByFile>,
 }
@@ -114,7 +114,7 @@ impl GitAnchor {
                 },
                 said(upstream),
             );
-            let stand = look.and_then(|look| git.stand_of(look, beside));
+            let stand = look.and_then(|look| git.stand_of(look.tree, look.lines?, beside));
             Some((git, stand))
         })
     }
@@ -122,18 +122,15 @@ impl GitAnchor {
     /// Where it stands, as [`Self::open_with_stand`] tells it.
     pub fn stand(&self) -> Option<GitStand> {
         let (beside, look) = self.with_beside(|| self.look_for(true));
-        self.stand_of(look?, beside?)
+        let look = look?;
+        self.stand_of(look.tree, look.lines?, beside?)
     }
 
     /// As [`Self::stand`], of what was looked at already.
     pub fn stand_at(&self, look: &GitLook) -> Option<GitStand> {
-        let (beside, lines) = self.with_beside(|| self.lines(look.has_untracked));
-        let look = GitLook {
-            tree: look.tree.clone(),
-            lines,
-            ..*look
-        };
-        self.stand_of(look, beside?)
+        let (beside, known) = self.with_beside(|| self.known_lines());
+        let lines = known.map(|known| self.with_new_lines(known, &look.untracked));
+        self.stand_of(look.tree.clone(), lines?, beside?)
     }
 
     /// What stands beside it, asked at once with something else.
@@ -150,8 +147,12 @@ impl GitAnchor {
         })
     }
 
-    fn stand_of(&self, look: GitLook, beside: CapsuleGit) -> Option<GitStand> {
-        let lines = look.lines?;
+    fn stand_of(
+        &self,
+        tree: Option<String>,
+        lines: LinesByFile,
+        beside: CapsuleGit,
+    ) -> Option<GitStand> {
         let changed = match self.commit() {
             Some(_) => lines.len(),
             None => {
@@ -167,7 +168,7 @@ impl GitAnchor {
         }
         let stand = CapsuleGit {
             commit: self.place.commit.clone(),
-            tree: look.tree,
+            tree,
             changed: changed as u64,
             diff_stat,
             ..beside
@@ -195,31 +196,26 @@ impl GitAnchor {
                 list()?
             }
         };
-        let write_tree = || line(&mut self.ours(&["write-tree", "--missing-ok"]));
         let known_lines = || wants_lines.then(|| self.known_lines()).flatten();
-        let has_untracked = !untracked.is_empty();
-        if has_untracked {
-            put_in_index(&untracked, &ours, self.own.path(), &self.place.top)?;
-        }
-        let nested = match untracked.has_nested {
-            true => pin_nested(&ours, &self.place.top, 0),
-            false => Some(false),
+        let put_in = || put_in_index(&untracked, &ours, self.own.path(), &self.place.top);
+        let write_tree = || line(&mut self.ours(&["write-tree", "--missing-ok"]));
+        let (tree, known) = match (untracked.has_nested, untracked.is_empty()) {
+            // What is done in a repository within is a change of one line.
+            (true, _) => {
+                put_in()?;
+                let tree = pin_nested(&ours, &self.place.top, 0).and_then(|_| write_tree());
+                (tree, known_lines())
+            }
+            (false, is_known) => thread::scope(|scope| {
+                let known = scope.spawn(known_lines);
+                let is_in = is_known || put_in().is_some();
+                Some((is_in.then(write_tree)?, said(known)))
+            })?,
         };
-        let (tree, known, new) = thread::scope(|scope| {
-            let known = scope.spawn(known_lines);
-            let new = scope.spawn(|| match wants_lines && has_untracked {
-                true => self.new_lines(),
-                false => Some(BTreeMap::new()),
-            });
-            (nested.and_then(|_| write_tree()), said(known), said(new))
-        });
-        let lines = known.zip(new).map(|(mut known, new)| {
-            known.extend(new);
-            known
-        });
+        let lines = known.map(|known| self.with_new_lines(known, &untracked));
         Some(GitLook {
             tree,
-            has_untracked,
+            untracked,
             lines,
         })
     }
@@ -265,15 +261,6 @@ impl GitAnchor {
         name.map(str::to_owned)
     }
 
-    /// By the index as it is: the lines that differ in files of the commit, and those of new files.
-    fn lines(&self, has_untracked: bool) -> Option<LinesByFile> {
-        let mut lines = self.known_lines()?;
-        if has_untracked {
-            lines.extend(self.new_lines()?);
-        }
-        Some(lines)
-    }
-
     /// The lines that differ in the files of the commit; none without one.
     fn known_lines(&self) -> Option<LinesByFile> {
         let Some(commit) = self.commit() else {
@@ -290,26 +277,16 @@ impl GitAnchor {
         ]))?))
     }
 
-    /// The lines of the files that the commit does not have: git holds nothing of what is in them.
-    fn new_lines(&self) -> Option<LinesByFile> {
-        let Some(commit) = self.commit() else {
-            return Some(BTreeMap::new());
-        };
-        let listed = bytes(&mut self.ours(&[
-            "diff-index",
-            "--cached",
-            "--no-renames",
-            "--diff-filter=A",
-            "--name-only",
-            "-z",
-            commit,
-        ]))?;
-        let paths = listed.split(|byte| *byte == 0).filter(|it| !it.is_empty());
-        let lines = paths.map(|path| {
-            let added = lines_in(&self.place.top.join(OsStr::from_bytes(path)));
-            (String::from_utf8_lossy(path).into_owned(), (added, 0))
-        });
-        Some(lines.collect())
+    /// These, and the lines of the files that the commit does not have: git holds nothing of what is in
+    /// them.
+    fn with_new_lines(&self, mut lines: LinesByFile, untracked: &Untracked) -> LinesByFile {
+        if self.commit().is_some() {
+            lines.extend(untracked.paths().map(|path| {
+                let added = lines_in(&self.place.top.join(OsStr::from_bytes(path)));
+                (String::from_utf8_lossy(path).into_owned(), (added, 0))
+            }));
+        }
+        lines
     }
 
     /// The repository's folder.
