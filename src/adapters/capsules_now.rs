@@ -15,6 +15,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use super::file_digest::file_digest;
+use super::git_anchor::PatchFit;
 use super::git_now::{GitAhead, GitNow};
 use super::tree_now::tree_now;
 use crate::core::capsule::{
@@ -29,7 +30,6 @@ use crate::wire::capsule::{LINES_BYTES_MAX, write};
 use crate::wire::line::Stored;
 pub use along::Along;
 pub use kept::Remasked;
-pub use masked_elsewhere::KeptSays;
 
 /// The longest ledger line that is cited with its text, in bytes.
 const LINE_BYTES_MAX: usize = 20_000;
@@ -61,6 +61,8 @@ pub struct CapsulesNow {
     whole: ReadWhole,
     /// Asked when it is needed: that takes as long as git does.
     git: OnceCell<Option<GitNow>>,
+    /// Where git's looks are kept, outside of the project.
+    looks: Option<PathBuf>,
     ahead: Cell<Option<GitAhead>>,
     host: OnceCell<Option<String>>,
     top: OnceCell<Vec<String>>,
@@ -92,6 +94,7 @@ impl CapsulesNow {
             read: Box::new(read),
             whole: Box::new(|_| None),
             git: OnceCell::new(),
+            looks: None,
             ahead: Cell::new(None),
             host: OnceCell::new(),
             top: OnceCell::new(),
@@ -103,6 +106,15 @@ impl CapsulesNow {
     pub fn with_git(self, ahead: GitAhead) -> Self {
         self.ahead.set(Some(ahead));
         self
+    }
+
+    /// With a folder outside of the project for what git's looks saw: without it each reads all files.
+    #[must_use]
+    pub fn with_looks(self, folder: Option<PathBuf>) -> Self {
+        Self {
+            looks: folder,
+            ..self
+        }
     }
 
     /// With what reads the texts that were too long for their lines; without it none is there.
@@ -133,10 +145,31 @@ impl CapsulesNow {
         task: &TaskSnapshot,
         along: Along,
     ) -> Result<(Capsule, Vec<u8>), CapsuleFault> {
+        self.make_at(task, along, None)
+    }
+
+    /// As [`Self::make`], of a task that is closed and was not kept then: the capsule says so.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn make_late(&self, task: &TaskSnapshot) -> Result<(Capsule, Vec<u8>), CapsuleFault> {
+        self.make_at(task, Along::default(), Some(true))
+    }
+
+    fn make_at(
+        &self,
+        task: &TaskSnapshot,
+        along: Along,
+        late: Option<bool>,
+    ) -> Result<(Capsule, Vec<u8>), CapsuleFault> {
         let root = &self.root;
         let stand = self.git().and_then(GitNow::stand);
         let (git, lines) = match stand {
-            Some((git, lines)) => (Some(git.clone()), Some(lines)),
+            Some((git, lines)) => {
+                let git = git.clone();
+                (Some(CapsuleGit { late, ..git }), Some(lines))
+            }
             None => (None, None),
         };
         let files = task.files.iter().map(|file| {
@@ -162,6 +195,14 @@ impl CapsulesNow {
         let (bytes, digest) = write(&capsule)?;
         capsule.digest = digest;
         Ok((capsule, bytes))
+    }
+
+    /// The lines of the record that the capsule of a task may cite.
+    pub fn may_cite(&self, task: &TaskSnapshot) -> Vec<Seq> {
+        let capsule = self.full(task, None, &BTreeMap::new());
+        let mut seqs = vec![capsule.origin.head.seq];
+        seqs.extend(capsule.refs().map(|(_, line)| line.seq));
+        seqs
     }
 
     /// Reviews name files by their paths in the repository, capsules by those in the project.
@@ -228,11 +269,21 @@ impl CapsulesNow {
         (capsule.freshness(&now), now)
     }
 
+    /// Whether a patch on this commit can be put into the work tree; none outside of git.
+    pub fn patch_fit(&self, base: &str, patch: &[u8]) -> Option<PatchFit> {
+        Some(self.git()?.anchor().patch_fit(base, patch))
+    }
+
+    /// Puts a patch into the work tree; `None` where git does not take it.
+    pub fn put_in(&self, patch: &[u8]) -> Option<()> {
+        self.git()?.anchor().put_in(patch)
+    }
+
     /// The project's repository.
     fn git(&self) -> Option<&GitNow> {
         let ask = || match self.ahead.take() {
             Some(ahead) => ahead.wait(),
-            None => GitNow::open(&self.root),
+            None => GitNow::open(&self.root, self.looks.clone()),
         };
         self.git.get_or_init(ask).as_ref()
     }

@@ -251,6 +251,9 @@ pub(super) fn git(root: &Path) -> Command {
         command.env_remove(name);
     }
     command.env("GIT_OPTIONAL_LOCKS", "0");
+    // What is not here is not fetched: the configuration names the program for that too.
+    command.env("GIT_NO_LAZY_FETCH", "1");
+    command.env("GIT_ALLOW_PROTOCOL", "");
     command
 }
 

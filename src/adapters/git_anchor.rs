@@ -3,6 +3,7 @@
 //! As in [`work_tree`](super::git::work_tree) the repository is looked at through a throw-away one:
 //! nothing of the project's configuration is run, nothing is fetched, nothing is written.
 
+mod known_index;
 mod patch;
 mod place;
 
@@ -14,6 +15,7 @@ use std::thread;
 
 use tempfile::TempDir;
 
+use self::known_index::{KnownIndex, PLAIN};
 use self::place::GitPlace;
 use super::git::{
     borrow_objects, bytes, bytes_with, empty_repository, git, line, line_or_empty, look_through,
@@ -41,7 +43,7 @@ pub type GitStand = (CapsuleGit, LinesByFile);
 pub struct GitLook {
     /// Its tree; none where a repository within cannot be read.
     pub tree: Option<String>,
-    has_untracked: bool,
+    untracked: Untracked,
     /// The lines that differ, where they were asked for.
     lines: Option<LinesByFile>,
 }
@@ -61,6 +63,8 @@ pub struct GitAnchor {
     own: TempDir,
     root: PathBuf,
     place: GitPlace,
+    /// None where each look reads all tracked files.
+    known: Option<KnownIndex>,
 }
 
 impl GitAnchor {
@@ -75,37 +79,80 @@ impl GitAnchor {
             own,
             root: root.to_owned(),
             place,
+            known: None,
         })
     }
 
-    /// Where it stands. Each question takes as long as a process does, and a person waits for all
-    /// of them: what can be asked at once is.
+    /// The same, which keeps in a folder outside of the project what it saw of the tracked files, for
+    /// the next one not to read them all.
+    #[must_use]
+    pub fn keeping(self, folder: Option<PathBuf>) -> Self {
+        Self {
+            known: folder.map(KnownIndex::new),
+            ..self
+        }
+    }
+
+    /// The repository of a folder with where it stands. Each question takes as long as a process does,
+    /// and a person waits for all of them: what can be asked at once is.
+    pub fn open_with_stand(root: &Path, kept: Option<PathBuf>) -> Option<(Self, Option<GitStand>)> {
+        thread::scope(|scope| {
+            let upstream = scope.spawn(|| beside_upstream(root));
+            let remotes = scope.spawn(|| remotes(root));
+            let git = Self::open(root)?.keeping(kept);
+            let (first, look) = thread::scope(|scope| {
+                let first = scope.spawn(|| git.first_commit());
+                let look = git.look_for(true);
+                (said(first), look)
+            });
+            let remotes = said(remotes);
+            let remote = git.remote(remotes.as_deref());
+            let beside = git.beside(
+                GitOrigin {
+                    root: first,
+                    remote,
+                },
+                said(upstream),
+            );
+            let stand = look.and_then(|look| git.stand_of(look.tree, look.lines?, beside));
+            Some((git, stand))
+        })
+    }
+
+    /// Where it stands, as [`Self::open_with_stand`] tells it.
     pub fn stand(&self) -> Option<GitStand> {
-        let (beside, look) = thread::scope(|scope| {
-            let beside = scope.spawn(|| Some(self.beside()));
-            let look = self.look_for(true);
-            (said(beside), look)
-        });
-        self.stand_of(look?, beside?)
+        let (beside, look) = self.with_beside(|| self.look_for(true));
+        let look = look?;
+        self.stand_of(look.tree, look.lines?, beside?)
     }
 
     /// As [`Self::stand`], of what was looked at already.
     pub fn stand_at(&self, look: &GitLook) -> Option<GitStand> {
-        let (beside, lines) = thread::scope(|scope| {
-            let beside = scope.spawn(|| Some(self.beside()));
-            let lines = self.lines(look.has_untracked);
-            (said(beside), lines)
-        });
-        let look = GitLook {
-            tree: look.tree.clone(),
-            lines,
-            ..*look
-        };
-        self.stand_of(look, beside?)
+        let (beside, known) = self.with_beside(|| self.known_lines());
+        let lines = known.map(|known| self.with_new_lines(known, &look.untracked));
+        self.stand_of(look.tree.clone(), lines?, beside?)
     }
 
-    fn stand_of(&self, look: GitLook, beside: CapsuleGit) -> Option<GitStand> {
-        let lines = look.lines?;
+    /// What stands beside it, asked at once with something else.
+    fn with_beside<T>(&self, ask: impl FnOnce() -> T) -> (Option<CapsuleGit>, T) {
+        thread::scope(|scope| {
+            let upstream = scope.spawn(|| beside_upstream(&self.root));
+            let origin = scope.spawn(|| Some(self.origin()));
+            let asked = ask();
+            let upstream = said(upstream);
+            (
+                said(origin).map(|origin| self.beside(origin, upstream)),
+                asked,
+            )
+        })
+    }
+
+    fn stand_of(
+        &self,
+        tree: Option<String>,
+        lines: LinesByFile,
+        beside: CapsuleGit,
+    ) -> Option<GitStand> {
         let changed = match self.commit() {
             Some(_) => lines.len(),
             None => {
@@ -121,7 +168,7 @@ impl GitAnchor {
         }
         let stand = CapsuleGit {
             commit: self.place.commit.clone(),
-            tree: look.tree,
+            tree,
             changed: changed as u64,
             diff_stat,
             ..beside
@@ -139,69 +186,52 @@ impl GitAnchor {
     }
 
     fn look_for(&self, wants_lines: bool) -> Option<GitLook> {
-        match self.commit() {
-            Some(_) => self.take_tracked()?,
-            None => line_or_empty(&mut self.ours(&["read-tree", "--empty"])).map(|_| ())?,
-        }
         let ours = |args: &[&str]| self.ours(args);
-        let write_tree = || line(&mut self.ours(&["write-tree", "--missing-ok"]));
-        let known_lines = || wants_lines.then(|| self.known_lines()).flatten();
-        // Often there is nothing else, and these are it.
-        let (untracked, tree, known) = thread::scope(|scope| {
-            let tree = scope.spawn(write_tree);
-            let known = scope.spawn(known_lines);
-            (Untracked::list(&ours), said(tree), said(known))
-        });
-        let untracked = untracked?;
-        let has_untracked = !untracked.is_empty();
-        if !has_untracked && !untracked.has_nested {
-            return Some(GitLook {
-                tree,
-                has_untracked,
-                lines: known,
-            });
-        }
-        put_in_index(&untracked, &ours, self.own.path(), &self.place.top)?;
-        let nested = match untracked.has_nested {
-            true => pin_nested(&ours, &self.place.top, 0),
-            false => Some(false),
+        // Which files the commit has says the index before those that changed are put in it as well.
+        let list = || Untracked::list(&ours);
+        let untracked = match self.commit() {
+            Some(_) => self.take_tracked_beside(list)?,
+            None => {
+                line_or_empty(&mut self.ours(&["read-tree", "--empty"]))?;
+                list()?
+            }
         };
-        let (tree, lines) = thread::scope(|scope| {
-            let lines = scope.spawn(|| {
-                let mut lines = match nested {
-                    Some(true) => known_lines()?,
-                    _ => known?,
-                };
-                if has_untracked {
-                    lines.extend(self.new_lines()?);
-                }
-                Some(lines)
-            });
-            (nested.and_then(|_| write_tree()), said(lines))
-        });
+        let known_lines = || wants_lines.then(|| self.known_lines()).flatten();
+        let put_in = || put_in_index(&untracked, &ours, self.own.path(), &self.place.top);
+        let write_tree = || line(&mut self.ours(&["write-tree", "--missing-ok"]));
+        let (tree, known) = match (untracked.has_nested, untracked.is_empty()) {
+            // What is done in a repository within is a change of one line.
+            (true, _) => {
+                put_in()?;
+                let tree = pin_nested(&ours, &self.place.top, 0).and_then(|_| write_tree());
+                (tree, known_lines())
+            }
+            (false, is_known) => thread::scope(|scope| {
+                let known = scope.spawn(known_lines);
+                let is_in = is_known || put_in().is_some();
+                Some((is_in.then(write_tree)?, said(known)))
+            })?,
+        };
+        let lines = known.map(|known| self.with_new_lines(known, &untracked));
         Some(GitLook {
             tree,
-            has_untracked,
+            untracked,
             lines,
         })
     }
 
     /// Where it comes from. The history is walked for that.
     pub fn origin(&self) -> GitOrigin {
-        let (root, remote) = thread::scope(|scope| {
+        let (root, remotes) = thread::scope(|scope| {
             let root = scope.spawn(|| self.first_commit());
-            let remote = self.remote(self.branch().as_deref());
-            (said(root), remote)
+            (said(root), remotes(&self.root))
         });
+        let remote = self.remote(remotes.as_deref());
         GitOrigin { root, remote }
     }
 
     /// What is told of other commits, branches and clones; the rest is empty.
-    fn beside(&self) -> CapsuleGit {
-        let (origin, upstream) = thread::scope(|scope| {
-            let upstream = scope.spawn(|| self.beside_upstream());
-            (self.origin(), said(upstream))
-        });
+    fn beside(&self, origin: GitOrigin, upstream: Option<(u64, u64)>) -> CapsuleGit {
         let (ahead, behind) = upstream.unzip();
         CapsuleGit {
             commit: None,
@@ -213,6 +243,7 @@ impl GitAnchor {
             remote: origin.remote,
             branch: self.branch().as_deref().map(short),
             root: origin.root,
+            late: None,
             more: serde_json::Map::new(),
         }
     }
@@ -228,15 +259,6 @@ impl GitAnchor {
             .strip_prefix("refs/heads/")
             .or(name.strip_prefix("refs/"));
         name.map(str::to_owned)
-    }
-
-    /// By the index as it is: the lines that differ in files of the commit, and those of new files.
-    fn lines(&self, has_untracked: bool) -> Option<LinesByFile> {
-        let mut lines = self.known_lines()?;
-        if has_untracked {
-            lines.extend(self.new_lines()?);
-        }
-        Some(lines)
     }
 
     /// The lines that differ in the files of the commit; none without one.
@@ -255,26 +277,16 @@ impl GitAnchor {
         ]))?))
     }
 
-    /// The lines of the files that the commit does not have: git holds nothing of what is in them.
-    fn new_lines(&self) -> Option<LinesByFile> {
-        let Some(commit) = self.commit() else {
-            return Some(BTreeMap::new());
-        };
-        let listed = bytes(&mut self.ours(&[
-            "diff-index",
-            "--cached",
-            "--no-renames",
-            "--diff-filter=A",
-            "--name-only",
-            "-z",
-            commit,
-        ]))?;
-        let paths = listed.split(|byte| *byte == 0).filter(|it| !it.is_empty());
-        let lines = paths.map(|path| {
-            let added = lines_in(&self.place.top.join(OsStr::from_bytes(path)));
-            (String::from_utf8_lossy(path).into_owned(), (added, 0))
-        });
-        Some(lines.collect())
+    /// These, and the lines of the files that the commit does not have: git holds nothing of what is in
+    /// them.
+    fn with_new_lines(&self, mut lines: LinesByFile, untracked: &Untracked) -> LinesByFile {
+        if self.commit().is_some() {
+            lines.extend(untracked.paths().map(|path| {
+                let added = lines_in(&self.place.top.join(OsStr::from_bytes(path)));
+                (String::from_utf8_lossy(path).into_owned(), (added, 0))
+            }));
+        }
+        lines
     }
 
     /// The repository's folder.
@@ -315,9 +327,12 @@ impl GitAnchor {
             return Some((0, 0)).filter(|_| self.has(one));
         }
         let range = format!("{one}...{other}");
-        let counts = line(&mut self.ours(&["rev-list", "--left-right", "--count", &range]))?;
-        let (left, right) = counts.split_once('\t')?;
-        Some((left.parse().ok()?, right.parse().ok()?))
+        two_counts(&line(&mut self.ours(&[
+            "rev-list",
+            "--left-right",
+            "--count",
+            &range,
+        ]))?)
     }
 
     /// Whether the history ends before its beginning.
@@ -325,10 +340,10 @@ impl GitAnchor {
         self.place.is_shallow
     }
 
-    /// The address of the upstream, or of the only remote, without credentials.
-    fn remote(&self, branch: Option<&str>) -> Option<String> {
-        let keys = r"^(branch\..*\.remote|remote\..*\.url)$";
-        let said = text(git(&self.root).args(["config", "-z", "--get-regexp", keys]))?;
+    /// The address of the upstream, or of the only remote, without credentials, from what
+    /// [`remotes`] tells.
+    fn remote(&self, remotes: Option<&str>) -> Option<String> {
+        let (said, branch) = (remotes?, self.branch());
         let said = said.split('\0').filter_map(|said| said.split_once('\n'));
         let said: BTreeMap<&str, &str> = said.collect();
         let named = branch.and_then(|branch| said.get(&*format!("branch.{branch}.remote")));
@@ -354,37 +369,28 @@ impl GitAnchor {
         }
     }
 
-    /// Commits that the upstream does not have, and those that only it has.
-    fn beside_upstream(&self) -> Option<(u64, u64)> {
-        let format = "--format=%(upstream)%09%(upstream:track,nobracket)";
-        let branch = self.place.branch.as_deref()?;
-        tracked(&line(git(&self.root).args([
-            "for-each-ref",
-            format,
-            branch,
-        ]))?)
-    }
-
     fn ours(&self, args: &[&str]) -> std::process::Command {
-        look_through(self.own.path(), &self.place.top, args)
+        look_through(self.own.path(), &self.place.top, &[&PLAIN, args].concat())
     }
 }
 
-/// `name TAB ahead 1, behind 2`, with nothing behind the tab where it is the same commit.
-fn tracked(said: &str) -> Option<(u64, u64)> {
-    let (name, how) = said.split_once('\t')?;
-    if name.is_empty() {
-        return None;
-    }
-    let (mut ahead, mut behind) = (0, 0);
-    for part in how.split(", ").filter(|part| !part.is_empty()) {
-        match part.split_once(' ')? {
-            ("ahead", count) => ahead = count.parse().ok()?,
-            ("behind", count) => behind = count.parse().ok()?,
-            _ => return None,
-        }
-    }
-    Some((ahead, behind))
+/// Commits that the upstream does not have, and those that only it has. None without a branch, a commit
+/// or an upstream that is here.
+fn beside_upstream(root: &Path) -> Option<(u64, u64)> {
+    let counts = ["rev-list", "--left-right", "--count", "HEAD...@{upstream}"];
+    two_counts(&line(git(root).args(counts))?)
+}
+
+/// The remotes of the branches, and the addresses of the remotes.
+fn remotes(root: &Path) -> Option<String> {
+    let keys = r"^(branch\..*\.remote|remote\..*\.url)$";
+    text(git(root).args(["config", "-z", "--get-regexp", keys]))
+}
+
+/// `1 TAB 2`.
+fn two_counts(said: &str) -> Option<(u64, u64)> {
+    let (left, right) = said.split_once('\t')?;
+    Some((left.parse().ok()?, right.parse().ok()?))
 }
 
 /// `added TAB removed TAB path NUL`, with `-` for what is no text.

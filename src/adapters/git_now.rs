@@ -25,23 +25,34 @@ pub struct GitNow {
 }
 
 impl GitNow {
-    /// That of a folder; none where there is none, or `git` is missing.
-    pub fn open(root: &Path) -> Option<Self> {
-        Some(Self {
-            anchor: GitAnchor::open(root)?,
-            look: OnceCell::new(),
-            stand: OnceCell::new(),
-            origin: OnceCell::new(),
-        })
+    /// That of a folder; none where there is none, or `git` is missing. `kept`: where outside of the
+    /// project lies what the look before saw of its files.
+    pub fn open(root: &Path, kept: Option<PathBuf>) -> Option<Self> {
+        let anchor = GitAnchor::open(root)?.keeping(kept);
+        Some(Self::of(anchor, OnceCell::new()))
     }
 
-    fn with(root: &Path, need: GitNeed) -> Option<Self> {
-        let now = Self::open(root)?;
-        match need {
-            GitNeed::Tree => now.tree().map(|_| ())?,
-            GitNeed::Stand => now.stand().map(|_| ())?,
+    fn of(anchor: GitAnchor, stand: OnceCell<Option<GitStand>>) -> Self {
+        Self {
+            anchor,
+            look: OnceCell::new(),
+            stand,
+            origin: OnceCell::new(),
         }
-        Some(now)
+    }
+
+    fn with(root: &Path, kept: Option<PathBuf>, need: GitNeed) -> Option<Self> {
+        match need {
+            GitNeed::Tree => {
+                let now = Self::open(root, kept)?;
+                now.tree()?;
+                Some(now)
+            }
+            GitNeed::Stand => {
+                let (anchor, stand) = GitAnchor::open_with_stand(root, kept)?;
+                stand.is_some().then(|| Self::of(anchor, stand.into()))
+            }
+        }
     }
 
     /// The repository itself.
@@ -84,8 +95,8 @@ pub struct GitAhead(Option<JoinHandle<Option<GitNow>>>);
 
 impl GitAhead {
     /// Begins to ask.
-    pub fn start(root: PathBuf, need: GitNeed) -> Self {
-        Self(Some(thread::spawn(move || GitNow::with(&root, need))))
+    pub fn start(root: PathBuf, kept: Option<PathBuf>, need: GitNeed) -> Self {
+        Self(Some(thread::spawn(move || GitNow::with(&root, kept, need))))
     }
 
     /// What was asked.

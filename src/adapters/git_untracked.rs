@@ -72,6 +72,12 @@ impl Untracked {
         Some(Self { names, has_nested })
     }
 
+    /// Their paths in the repository.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &[u8]> {
+        let paths = self.names.split(|byte| *byte == 0);
+        paths.filter(|path| !path.is_empty())
+    }
+
     /// Git knows all that lies there.
     pub(super) fn is_empty(&self) -> bool {
         self.names.is_empty()
@@ -88,8 +94,7 @@ pub(super) fn put_in_index(
 ) -> Option<()> {
     let (mut named, mut large) = (Vec::new(), Vec::new());
     let end = Instant::now() + DEADLINE;
-    let paths = untracked.names.split(|byte| *byte == 0);
-    for path in paths.filter(|it| !it.is_empty()) {
+    for path in untracked.paths() {
         match large_file(&top.join(OsStr::from_bytes(path))) {
             Some(file) => {
                 let digest = digest(file.file, end)?;

@@ -11,10 +11,7 @@ mod keeping;
 mod list;
 mod log;
 pub(super) mod maker;
-mod order;
 mod put_in;
-mod sealed_says;
-mod session_record;
 mod show;
 mod vouched;
 

@@ -1,15 +1,25 @@
 //! [`Destination`]: the file that an export becomes, once it is whole.
 
-use std::fs::File;
+use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use rustix::fs::OFlags;
 use tempfile::NamedTempFile;
 
 use crate::cli::exit::Failure;
 use crate::store::dirs::{ProjectDirs, exists};
 
-/// A file without its name yet. Dropped, it is gone.
+/// How a file is called that has not its name yet.
+const UNNAMED: &str = ".ctxrelay-export-";
+
+/// One that is younger may not be locked yet.
+const BEGUN_FOR: Duration = Duration::from_secs(2);
+
+/// A file without its name yet. Dropped, it is gone; where its process is killed, the next one that
+/// begins in the folder removes it.
 #[derive(Debug)]
 pub(in crate::cli) struct Destination {
     file: NamedTempFile,
@@ -51,10 +61,13 @@ impl Destination {
         if exists(&path) && (!force || path.is_dir()) {
             return Err(in_the_way(&path));
         }
+        sweep_left(&real);
         let file = tempfile::Builder::new()
-            .prefix(".ctxrelay-export-")
+            .prefix(UNNAMED)
             .tempfile_in(&real)
             .map_err(unwritable)?;
+        // Tells the next one that somebody still writes it; without locks it tells by its age.
+        let _ = file.as_file().try_lock();
         Ok(Self { file, path, force })
     }
 
@@ -90,6 +103,30 @@ impl Destination {
     }
 }
 
+/// Removes what was begun in a folder by one that was killed then.
+fn sweep_left(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_begun = entry.file_name().to_string_lossy().starts_with(UNNAMED);
+        if is_begun && let Err(error) = remove_left(&entry.path()) {
+            tracing::info!(%error, "what an export left is still there");
+        }
+    }
+}
+
+fn remove_left(path: &Path) -> io::Result<()> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags.bits().cast_signed());
+    let file = options.open(path)?;
+    let found = file.metadata()?;
+    let age = found.modified()?.elapsed().unwrap_or_default();
+    let is_own = found.is_file() && found.uid() == rustix::process::geteuid().as_raw();
+    if is_own && age >= BEGUN_FOR && file.try_lock().is_ok() {
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
 fn in_the_way(path: &Path) -> Failure {
     Failure::state(
         "exists",
@@ -105,4 +142,48 @@ pub(in crate::cli) fn unwritable(path: &Path, error: &io::Error) -> Failure {
         error,
         "see that the folder is there and yours, and that the disk has room",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn what_a_killed_export_left_goes_with_the_next_one_and_nothing_else_does() {
+        let place = tempfile::tempdir().unwrap();
+        let dirs = ProjectDirs::new(place.path().join("shop"), None);
+        fs::create_dir(&dirs.root).unwrap();
+        dirs.create().unwrap();
+        let out = place.path().join("out");
+        fs::create_dir(&out).unwrap();
+        let begun = |name: &str, age: u64| {
+            let file = File::create_new(out.join(name)).unwrap();
+            let then = SystemTime::now() - Duration::from_secs(age);
+            file.set_modified(then).unwrap();
+            file
+        };
+        begun(".ctxrelay-export-left", 60);
+        begun(".ctxrelay-export-young", 0);
+        begun("mine.json", 60);
+        let written = begun(".ctxrelay-export-held", 60);
+        written.try_lock().unwrap();
+        std::os::unix::fs::symlink(out.join("mine.json"), out.join(".ctxrelay-export-link"))
+            .unwrap();
+        let destination = Destination::open(&dirs, &out.join("new.json"), false).unwrap();
+        destination.keep().unwrap();
+        let names = fs::read_dir(&out).unwrap();
+        let mut names: Vec<_> = names.map(|it| it.unwrap().file_name()).collect();
+        names.sort();
+        let expected = [
+            ".ctxrelay-export-held",
+            ".ctxrelay-export-link",
+            ".ctxrelay-export-young",
+            "mine.json",
+            "new.json",
+        ];
+        assert_eq!(names, expected);
+    }
 }

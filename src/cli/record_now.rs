@@ -2,12 +2,15 @@
 //! which has all of it in memory, or from the disk where none can be asked.
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::connect::{self, DaemonFound, Live, runtime};
@@ -22,12 +25,20 @@ use crate::wire::control::{Command, Reply};
 /// How long the daemon may take for a line, which it has in memory.
 const LINE_WAIT: Duration = Duration::from_secs(2);
 
+/// How many lines are asked for at once: far fewer than a connection may ask for.
+const AT_ONCE: usize = 16;
+
+/// How many lines are fetched before one of them is read: a capsule has no room for more.
+const FETCHED_MAX: usize = 256;
+
 /// The folded world of the current session, and its lines.
 pub(super) struct RecordNow {
     world: Arc<Snapshot>,
     path: PathBuf,
     /// Nobody once it does not answer: each line would wait for it anew.
     daemon: RefCell<Option<(Runtime, Live)>>,
+    /// What it said already.
+    fetched: RefCell<BTreeMap<Seq, Stored>>,
     /// Opened when it is needed: without a checkpoint beside it all of it is read.
     file: OnceCell<Option<Reading>>,
     setting: ProjectContext,
@@ -60,6 +71,7 @@ impl RecordNow {
             world: Arc::new(world),
             path: path.unwrap_or_default(),
             daemon: RefCell::new(daemon),
+            fetched: RefCell::default(),
             file,
             setting: setting.clone(),
         })
@@ -90,25 +102,54 @@ impl RecordNow {
         }
     }
 
-    /// What the daemon says; taken only where it is, to the byte, the line that its hash was made of,
-    /// and of this session, which may have been sealed in the meantime.
+    /// These will be read: the daemon is asked for them at once, where one after the other each would
+    /// wait for the way there and back.
+    pub(super) fn fetch(&self, seqs: impl Iterator<Item = Seq>) {
+        let daemon = self.daemon.borrow();
+        let Some((runtime, live)) = daemon.as_ref() else {
+            return;
+        };
+        let is_new = |seq: &Seq| !self.fetched.borrow().contains_key(seq);
+        let mut seqs = seqs.filter(is_new).take(FETCHED_MAX);
+        runtime.block_on(async {
+            let mut asked = JoinSet::new();
+            loop {
+                while asked.len() < AT_ONCE
+                    && let Some(seq) = seqs.next()
+                {
+                    let live = live.clone();
+                    asked.spawn(async move { (seq, ask(&live, seq).await) });
+                }
+                // What is not answered is asked for when it is read.
+                let Some(Ok((seq, Ok(said)))) = asked.join_next().await else {
+                    return;
+                };
+                if let Some(stored) = said.and_then(|line| self.believed(seq, line)) {
+                    self.fetched.borrow_mut().insert(seq, stored);
+                }
+            }
+        });
+    }
+
+    /// What the daemon says.
     fn asked(&self, seq: Seq) -> Option<Stored> {
+        if let Some(stored) = self.fetched.borrow().get(&seq) {
+            return Some(stored.clone());
+        }
         let mut daemon = self.daemon.borrow_mut();
         let (runtime, live) = daemon.as_ref()?;
-        let show = Command::LedgerShow {
-            entry: seq.to_string(),
-            full: false,
-            placed: false,
-        };
-        let answer = runtime.block_on(async { timeout(LINE_WAIT, live.ask(show)).await });
-        let line = match answer {
-            Ok(Ok(Reply::Entry(line))) => line,
-            Ok(Ok(_)) => return None,
-            Ok(Err(_)) | Err(_) => {
+        match runtime.block_on(ask(live, seq)) {
+            Ok(said) => self.believed(seq, said?),
+            Err(()) => {
                 *daemon = None;
-                return None;
+                None
             }
-        };
+        }
+    }
+
+    /// A line is taken only where it is, to the byte, the one that its hash was made of, and of this
+    /// session, which may have been sealed in the meantime.
+    fn believed(&self, seq: Seq, line: Value) -> Option<Stored> {
         let stored: Stored = serde_json::from_value(line).ok()?;
         let entry = &stored.entry;
         let is_here = entry.seq == seq && Some(&entry.session_id) == self.world.session_id.as_ref();
@@ -125,5 +166,19 @@ impl RecordNow {
             let _ = self.file.set(opened);
         }
         Ok(self.file.get().and_then(Option::as_ref))
+    }
+}
+
+/// A line as the daemon says it, if it does; an error where it does not answer.
+async fn ask(live: &Live, seq: Seq) -> Result<Option<Value>, ()> {
+    let show = Command::LedgerShow {
+        entry: seq.to_string(),
+        full: false,
+        placed: false,
+    };
+    match timeout(LINE_WAIT, live.ask(show)).await {
+        Ok(Ok(Reply::Entry(line))) => Ok(Some(line)),
+        Ok(Ok(_)) => Ok(None),
+        Ok(Err(_)) | Err(_) => Err(()),
     }
 }

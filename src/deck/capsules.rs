@@ -37,8 +37,21 @@ type ExportOne = Arc<
     dyn Fn(&str, &str, CapsuleAlong, RecordChange<'_>) -> Result<Vec<String>, String> + Send + Sync,
 >;
 
-/// As [`OfOne`], for this reader.
-type TellOne = Arc<dyn Fn(&str, CapsuleReader) -> Result<String, String> + Send + Sync>;
+/// As [`OfOne`], for this reader; and what a person has to be told of it.
+type TellOne =
+    Arc<dyn Fn(&str, CapsuleReader) -> Result<(String, Vec<String>), String> + Send + Sync>;
+
+/// Why a capsule is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeptWhen {
+    /// Its task was closed just now.
+    Closed,
+    /// It was sent to an agent.
+    Sent,
+}
+
+/// As [`OfOne`], with why.
+type KeepOne = Arc<dyn Fn(&str, KeptWhen) -> Result<Option<String>, String> + Send + Sync>;
 
 /// As [`OfOne`], for this agent and with what was said before; and what a person has to be told of it.
 type HandoffOfOne = Arc<
@@ -67,7 +80,7 @@ pub struct CapsuleAccess {
     pub tell: TellOne,
     /// Keeps the capsule of a task that was closed or handed over, as it is now; its digest, where it
     /// is kept.
-    pub keep: OfOne<Option<String>>,
+    pub keep: KeepOne,
 }
 
 /// What is being done with tasks: one thing after the other, since each reads the record and asks git.
@@ -142,7 +155,10 @@ impl CapsuleAccess {
             }
             Effect::TellCapsule { id, to } => {
                 let tell = Arc::clone(&self.tell);
-                vec![Msg::CapsuleText(beside(move || tell(&id, to)).await)]
+                match beside(move || tell(&id, to)).await {
+                    Ok((text, remarks)) => with_remarks(text, &remarks),
+                    Err(why) => vec![Msg::CapsuleText(Err(why))],
+                }
             }
             Effect::EditCapsule { id, before, after } => {
                 let said = self.edit(&id, &before, &after, operator).await;
@@ -190,9 +206,9 @@ impl CapsuleAccess {
     }
 
     /// Keeps the capsule of a task as it is now, and has the record say so.
-    async fn keep(&self, id: String, operator: &Client) -> Result<(), String> {
+    async fn keep(&self, id: String, when: KeptWhen, operator: &Client) -> Result<(), String> {
         let (keep, name) = (Arc::clone(&self.keep), id.clone());
-        let Some(digest) = beside(move || keep(&name)).await? else {
+        let Some(digest) = beside(move || keep(&name, when)).await? else {
             return Ok(());
         };
         let task = CapsuleId::new(id);
@@ -265,7 +281,7 @@ impl CapsuleAccess {
             Err(error) => return Err(error.to_refusal().message),
         };
         // What went out is what the task is held against from now on.
-        let kept = self.keep(id, operator).await;
+        let kept = self.keep(id, KeptWhen::Sent, operator).await;
         let kept = kept.map_or_else(
             |why| format!("; its capsule is not kept: {why}"),
             |()| String::new(),
@@ -324,7 +340,7 @@ impl CapsuleAccess {
         let task = CapsuleId::new(id.clone());
         let change = TaskChange::Close { task, outcome };
         let seq = self.change(change, operator).await?.seq;
-        self.keep(id.clone(), operator)
+        self.keep(id.clone(), KeptWhen::Closed, operator)
             .await
             .map_err(|why| format!("{id} is closed, and its capsule is not kept: {why}"))?;
         Ok(format!("{id} is closed by entry {seq}"))
@@ -356,6 +372,17 @@ fn found_text(found: FoundSnippet) -> FoundText {
         text: found.text,
         cited: found.cited,
     }
+}
+
+/// A text that is put on the clipboard, and what a person has to know of it.
+fn with_remarks(text: String, remarks: &[String]) -> Vec<Msg> {
+    let mut messages = vec![Msg::CapsuleText(Ok(text))];
+    if !remarks.is_empty() {
+        // In the place of the notice that it was copied.
+        let said = format!("copied; {}", remarks.join("; "));
+        messages.push(Msg::Notice(Level::Warn, said));
+    }
+    messages
 }
 
 fn told(said: String) -> Msg {

@@ -1,6 +1,8 @@
 //! [`Capsules`]: the folder of capsules, those of the project's own tasks and those that were
 //! brought from elsewhere.
 
+mod order;
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -9,8 +11,10 @@ use std::path::PathBuf;
 
 use super::dirs::{ProjectDirs, exists, make_private_dir, read_private, write_private};
 use super::file_lock::wait_for_lock;
+use super::file_stamp::FileStamp;
 use ctxrelay_core::id::{CapsuleId, SessionId};
 use ctxrelay_core::wire::capsule::{self, FILE_BYTES_MAX};
+pub use order::ListPlace;
 
 /// The folder of those from elsewhere.
 const FOREIGN: &str = "foreign";
@@ -157,13 +161,7 @@ impl Capsules {
 
     fn file(&self, owner: CapsuleOwner, id: CapsuleId) -> Option<KeptCapsule> {
         let found = self.path(owner, &id)?.symlink_metadata().ok()?;
-        let stamp = format!(
-            "{} {} {}.{}",
-            found.ino(),
-            found.len(),
-            found.ctime(),
-            found.ctime_nsec()
-        );
+        let stamp = FileStamp::from(&found).to_string();
         let written_ms = found.mtime().saturating_mul(1000);
         Some(KeptCapsule {
             owner,

@@ -5,14 +5,14 @@
 //! vouches for anything. What somebody else said before a record was ours leads nowhere.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::Metadata;
 use std::io;
+use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::ControlFlow;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::dirs::{ProjectDirs, exists};
+use crate::file_stamp::FileStamp;
 use crate::ledger::{self, Stored};
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::capsule::Capsule;
@@ -56,22 +56,6 @@ struct FileWithHead {
     head: String,
 }
 
-/// Tells a file from any other in its place, and from itself once it was written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct FileStamp {
-    file: (u64, u64, u64),
-    changed: (i64, i64),
-}
-
-impl From<&Metadata> for FileStamp {
-    fn from(found: &Metadata) -> Self {
-        Self {
-            file: (found.dev(), found.ino(), found.len()),
-            changed: (found.ctime(), found.ctime_nsec()),
-        }
-    }
-}
-
 /// A session that the record leads back to, and that is as it was sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedSession {
@@ -107,6 +91,8 @@ pub struct SessionTold {
     wants: SessionWants,
     tasks: BTreeMap<(Seq, CapsuleId), TaskSnapshot>,
     lines: BTreeMap<Seq, Stored>,
+    /// The digests of what was kept of each task, and where that was told.
+    kept: BTreeMap<CapsuleId, BTreeMap<Seq, String>>,
     /// Lines that had no room.
     left: BTreeSet<Seq>,
 }
@@ -145,6 +131,16 @@ impl SessionTold {
         self.lines.get(&seq)
     }
 
+    /// Whether just this capsule was kept, where the session tells what was after all that the capsule
+    /// is made of; earlier versions told nothing.
+    pub fn has_kept(&self, capsule: &Capsule) -> Option<bool> {
+        let told = self.kept.get(&capsule.id)?;
+        let after = (Excluded(capsule.origin.head.seq), Unbounded);
+        let mut after = told.range(after).map(|(_, digest)| digest).peekable();
+        after.peek()?;
+        Some(after.any(|digest| *digest == capsule.digest))
+    }
+
     /// A task as it stood at an entry.
     pub fn task(&self, id: &CapsuleId, at: Seq) -> Option<&TaskSnapshot> {
         self.tasks.get(&(at, id.clone()))
@@ -175,6 +171,13 @@ impl Telling {
     fn hear(&mut self, stored: Stored) {
         fold(&mut self.world, &stored.entry);
         let (seq, told) = (stored.entry.seq, &mut self.told);
+        if let EntryKind::Task(record) = &stored.entry.kind
+            && let Some(task) = self.world.tasks.get(&record.task)
+            && let Some(kept) = task.kept.as_ref().filter(|kept| kept.seq == seq)
+        {
+            let told = told.kept.entry(task.id.clone()).or_default();
+            told.insert(seq, kept.digest.clone());
+        }
         let asked = told.wants.tasks.range((seq, CapsuleId::new(""))..);
         for (at, id) in asked.take_while(|(at, _)| *at == seq) {
             if let Some(task) = self.world.tasks.get(id) {
@@ -289,7 +292,7 @@ pub fn tasks_at_close(
 }
 
 /// Where others look for it as well.
-fn file_of(dirs: &ProjectDirs, session: &SessionId) -> Option<PathBuf> {
+pub(crate) fn file_of(dirs: &ProjectDirs, session: &SessionId) -> Option<PathBuf> {
     if !SessionId::is_well_formed(session.as_str()) {
         return None;
     }

@@ -37,6 +37,9 @@ const SEARCH_MS: f64 = 50.0;
 /// What a task may take to be opened, in ms.
 const OPEN_MS: f64 = 50.0;
 
+/// What its capsule may take to be made of the whole record, in ms.
+const MADE_MS: f64 = 50.0;
+
 /// What it may take to be written to a file, and to be read from one, in ms.
 const FILE_MS: f64 = 20.0;
 
@@ -54,6 +57,7 @@ pub fn measure(table: &mut Table) {
     let label = format!("{KEPT} kept, {} entries", short(entries));
     search(table, &project, &label);
     let id = open(table, &project, &label);
+    show(table, &project, &id, &label);
     let file = export(table, &project, &id);
     check(table, &project, &id);
     import(table, &project, &file);
@@ -124,6 +128,16 @@ fn open(table: &mut Table, project: &Project, label: &str) -> String {
     row(table, "capsule new", &times, label, OPEN_MS);
     let list = page(&project.ctxrelay(["capsule", "list", "--json"]));
     list["capsules"][0]["id"].as_str().unwrap().to_owned()
+}
+
+/// One made from the record of now.
+fn show(table: &mut Table, project: &Project, id: &str, label: &str) {
+    let mut times = Series::default();
+    let launch = project.ctxrelay(["capsule", "show", id, "--json"]);
+    for _ in 0..RUNS {
+        times.time(|| hook::run(&launch, ""));
+    }
+    row(table, "capsule show, made anew", &times, label, MADE_MS);
 }
 
 /// The last file.

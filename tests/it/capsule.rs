@@ -7,6 +7,7 @@ use ctxrelay::core::capsule::Capsule;
 use serde_json::{Value, json};
 
 use crate::support::fake_gh::comment;
+use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 use crate::support::ws::RpcSocket;
@@ -23,6 +24,19 @@ pub fn agent(project: &Project, name: &str) -> RpcSocket {
 pub fn note(socket: &mut RpcSocket, agent: &str, kind: &str, text: &str) {
     let params = json!({"agent": agent, "kind": kind, "text": text});
     socket.expect("note/append", params);
+}
+
+/// Closes a task as earlier versions did, whose record told nothing of what is kept of it. The capsule
+/// as it is then.
+pub fn closed_as_before(project: &Project, id: &str, outcome: Option<&str>) -> Capsule {
+    let change = json!({"close": {"task": id, "outcome": outcome}});
+    let mut operator = Operator::connect(project);
+    operator
+        .call("task/change", json!({ "change": change }))
+        .unwrap();
+    let mut closed: Capsule = serde_json::from_value(json_of(project, "show", id)).unwrap();
+    closed.git.as_mut().unwrap().late = None;
+    closed
 }
 
 /// Runs `ctxrelay capsule …` in a terminal of the operator's; its exit code and screen.

@@ -72,6 +72,15 @@ fn changes_go_along_without_secrets_and_are_put_in_after_a_typed_word() {
     assert_eq!(told["patch"], fits(true));
     assert_eq!(clone.read("src/login.rs"), "one\ntwo\n", "a dry run");
 
+    // Names of files are the sender's words: they are masked by the rules of here.
+    let rules = json!({"redaction": {"rules": [{"name": "brand", "pattern": "logo"}]}});
+    clone.write(".contextrelay/config.json", &rules.to_string());
+    let masked = json!(["[REDACTED_BRAND].bin", "src/login.rs"]);
+    assert_eq!(imported(&clone, &[&file]).1["patch"]["files"], masked);
+    let import = clone.run(["capsule", "import", &file]).expect_success();
+    assert!(!import.stdout.contains("logo.bin"), "{}", import.stdout);
+    clone.write(".contextrelay/config.json", "{}");
+
     // A file of the operator's own work is in the way.
     clone.write("deploy.sh", "mine\n");
     assert_eq!(imported(&clone, &[&file]).1["patch"], fits(false));

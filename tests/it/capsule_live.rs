@@ -56,11 +56,13 @@ fn notes_handoffs_artifacts_and_what_turns_touch_carry_the_task_that_is_current(
         assert!(words.contains(&kind), "{kind}: {words:?}");
     }
     // They are what is shown of it.
-    let shown = project.run(["capsule", "show", &id, "--json"]);
-    let shown = shown.expect_success().json();
+    let shown = wait_until("what is shown", timeout(), || {
+        let shown = project.run(["capsule", "show", &id, "--json"]);
+        let shown = shown.expect_success().json();
+        (shown["touched"][0]["path"] == "src/login.rs").then_some(shown)
+    });
     assert_eq!(shown["verification"][0]["name"], "unit tests");
     assert_eq!(shown["handoffs"][0]["ask"], "look at it");
-    assert_eq!(shown["touched"][0]["path"], "src/login.rs");
     // What comes after its end is not its own.
     done(&project, &["close", &id]);
     let before = of_task().len();

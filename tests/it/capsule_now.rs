@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use ctxrelay::core::capsule::Capsule;
 use ctxrelay::wire::capsule;
 use serde_json::{Value, json};
 
-use crate::capsule::{agent, clone_of, done, imported, in_terminal, listed, login, note};
+use crate::capsule::{
+    agent, clone_of, closed_as_before, done, imported, in_terminal, listed, login, note,
+};
 use crate::capsule_readme::wrote;
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
@@ -86,6 +87,12 @@ fn every_view_says_which_files_changed_since_and_by_whom() {
         "{open}"
     );
 
+    let told = "## Changed since it went out last\n- src/login.rs (by claude)\n";
+    let handoff = said(&project, &["handoff", &id, "--to", "codex"]);
+    assert!(handoff.contains(told), "{handoff}");
+    let shown = codex(&project).tool("capsule", json!({"action": "show", "id": id}));
+    assert!(shown["text"].as_str().unwrap().contains(told), "{shown}");
+
     // A closed one stays on the tree on which it was closed.
     project.write("src/login.rs", "pub fn login() {}\n");
     done(&project, &["close", &id]);
@@ -148,6 +155,7 @@ fn a_check_tells_of_own_and_imported_tasks_what_an_import_tells() {
         "touched",
         "intact",
         "anchored",
+        "uncited",
         "firstBad",
         "digest",
         "patch",
@@ -202,14 +210,16 @@ fn what_came_of_a_task_is_cited_and_a_file_of_before_is_as_good() {
     assert_eq!(lines.filter(is_its).count(), 1);
 
     // Without its line, as it was written before.
+    let id = login(&project);
     let kept = project.state().join(format!("capsules/{id}.json"));
-    let mut before: Capsule = serde_json::from_value(closed).unwrap();
+    let mut before = closed_as_before(&project, &id, Some("fixed in 1.4"));
     before.outcome.as_mut().unwrap().line = None;
     before
         .origin
         .lines
         .retain(|line| !line.contains("fixed in 1.4"));
     let (bytes, digest) = capsule::write(&before).unwrap();
+    std::fs::create_dir_all(kept.parent().unwrap()).unwrap();
     std::fs::write(&kept, &bytes).unwrap();
     let check = read(&project, &["check", &id]);
     assert_eq!(

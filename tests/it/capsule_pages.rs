@@ -4,8 +4,14 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use ctxrelay::core::agent::Party;
 use ctxrelay::core::capsule::Capsule;
+use ctxrelay::core::entry::{Entry, EntryKind, Fate, NoteKind, Predecessor, TASK, TaskStep};
+use ctxrelay::core::id::{CapsuleId, EntryId, Seq, SessionId};
+use ctxrelay::store::dirs::{ProjectDirs, UserDirs};
+use ctxrelay::store::head::{self, Head, Kept};
 use ctxrelay::wire::capsule;
+use ctxrelay::wire::line::{GENESIS, seal, serialize};
 use serde_json::{Value, json};
 
 use crate::capsule::{done, listed, login};
@@ -180,4 +186,89 @@ fn of_many_tasks_and_entries_a_page_is_shown_and_their_number_said() {
     let log = project.run(["capsule", "log", &id, "--limit", &all, "--json"]);
     let log = log.expect_success().json();
     assert_eq!(log["entries"].as_array().unwrap().len() as u64, total);
+}
+
+/// Writes sessions one behind the other, each with a note of one task; its id.
+fn of_many_sessions(project: &Project, count: u64) -> CapsuleId {
+    let dirs = ProjectDirs::new(project.root().to_owned(), None);
+    dirs.create().unwrap();
+    let user = UserDirs {
+        registry: project.registry(),
+        data: project.base().join("data"),
+        runtime: None,
+    };
+    let task = CapsuleId::new("cap_0123456789ab");
+    let mut predecessor = None;
+    for number in 1..=count {
+        let session = SessionId::new(format!("session_1795000000000_{number:08x}"));
+        let note = EntryKind::Note {
+            note: NoteKind::Decision,
+            handles: Vec::new(),
+            withdraws: None,
+        };
+        let steps = [
+            (Party::System, "", EntryKind::SessionStarted { predecessor }),
+            (Party::Human, "Fix", TaskStep::Opened.of(task.clone())),
+            (Party::Human, "one hour", note),
+        ];
+        let (mut lines, mut head, mut anchors) = (String::new(), GENESIS.to_owned(), Vec::new());
+        for (at, (source, content, kind)) in (1..).zip(steps) {
+            let mut entry = Entry {
+                id: EntryId::new(format!("e{number}-{at}")),
+                timestamp_ms: 1_795_000_000_000,
+                session_id: session.clone(),
+                source,
+                target: None,
+                content: content.to_owned(),
+                whole: None,
+                kind,
+                runtime_session: None,
+                carried: None,
+                meta: serde_json::Map::new(),
+                seq: Seq(at),
+            };
+            if matches!(entry.kind, EntryKind::Note { .. }) {
+                entry.meta.insert(TASK.to_owned(), json!(task));
+            }
+            let sealed = seal(serialize(&entry), at, &head).unwrap();
+            lines.push_str(&sealed.line);
+            lines.push('\n');
+            head = sealed.hash;
+            anchors.push((at, head.clone()));
+        }
+        let known = Kept {
+            anchors,
+            ..Kept::new(Head {
+                seq: 3,
+                hash: head.clone(),
+                session_id: session.clone(),
+            })
+        };
+        head::write(&user, &dirs.instance_id(), &known).unwrap();
+        predecessor = Some(Predecessor {
+            session_id: session.clone(),
+            entries: 3,
+            head,
+            fate: Fate::Archived,
+            earlier: None,
+        });
+        let path = match number == count {
+            true => dirs.ledger(&session),
+            false => dirs.archives().join(format!("{session}.jsonl")),
+        };
+        fs::write(path, lines).unwrap();
+        fs::write(dirs.current(), format!("{session}\n")).unwrap();
+    }
+    task
+}
+
+#[test]
+fn a_log_goes_back_through_all_sessions_that_the_record_leads_to() {
+    let project = Project::new();
+    let id = of_many_sessions(&project, 120);
+    let log = project.run(["capsule", "log", id.as_str(), "--limit", "1000", "--json"]);
+    let log = log.expect_success().json();
+    let notes = log["entries"].as_array().unwrap().iter();
+    let notes = notes.filter(|entry| entry["content"] == "one hour");
+    assert_eq!(notes.count(), 120);
 }

@@ -10,7 +10,9 @@ use ctxrelay::wire::capsule;
 use ctxrelay::wire::line::seal;
 use serde_json::{Value, json};
 
-use crate::capsule::{agent, clone_of, done, imported, in_terminal, json_of, listed, login, note};
+use crate::capsule::{
+    agent, clone_of, closed_as_before, done, imported, in_terminal, json_of, listed, login, note,
+};
 use crate::search_everywhere::clear;
 use crate::support::fake_gh::comment;
 use crate::support::project::Project;
@@ -223,6 +225,18 @@ fn an_agent_is_told_of_kept_tasks_what_the_operator_is() {
     let mut expected = [(&*id, false), (odd, true)];
     expected.sort_unstable();
     assert_eq!(rows, expected);
+    // In the order of the operator's list: what is kept of a sealed task was written after all that
+    // was said for the task of now.
+    done(&project, &["new", "Sort the pears"]);
+    done(&project, &["export", &id, "--force", "-o", file]);
+    let order = |listed: &[Value]| -> Vec<String> {
+        let ids = listed.iter().map(|row| row["id"].as_str().unwrap());
+        ids.map(str::to_owned).collect()
+    };
+    let told = read(&project, "list", None);
+    let told = order(told["capsules"].as_array().unwrap());
+    assert_eq!(told[0], id);
+    assert_eq!(told, order(&crate::capsule::listed(&project)));
     for question in ["show", "check"] {
         let told = read(&project, question, Some(&id));
         assert_eq!(told["isForeign"], false, "{told}");
@@ -583,9 +597,9 @@ fn a_kept_file_with_an_agents_goal_in_the_place_of_the_operators_is_as_it_was_ke
     let mut claude = agent(&project, "claude");
     note(&mut claude, "claude", "goal", "the login is simple");
     drop(claude);
-    done(&project, &["close", &id]);
+    let good = closed_as_before(&project, &id, None);
     let file = kept(&project, &id);
-    let good: Capsule = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
     assert_eq!(good.agent_goals.len(), 1);
     let mut then = good.clone();
     then.goal = then.agent_goals.pop();

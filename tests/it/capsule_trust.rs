@@ -8,7 +8,9 @@ use ctxrelay::core::capsule::{Capsule, CapsuleRun, CapsuleStatement};
 use ctxrelay::wire::capsule;
 use serde_json::{Value, json};
 
-use crate::capsule::{agent, clone_of, done, imported, in_terminal, listed, login, note};
+use crate::capsule::{
+    agent, clone_of, closed_as_before, done, imported, in_terminal, listed, login, note,
+};
 use crate::search_everywhere::clear;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
@@ -20,7 +22,11 @@ fn kept(project: &Project, name: &str) -> PathBuf {
 
 /// Changes what a file says, with the digest that it should have then.
 fn rewrite(from: &Path, to: &Path, change: impl FnOnce(&mut Capsule)) {
-    let mut changed: Capsule = serde_json::from_slice(&fs::read(from).unwrap()).unwrap();
+    rewrite_bytes(&fs::read(from).unwrap(), to, change);
+}
+
+fn rewrite_bytes(from: &[u8], to: &Path, change: impl FnOnce(&mut Capsule)) {
+    let mut changed: Capsule = serde_json::from_slice(from).unwrap();
     change(&mut changed);
     let (bytes, _) = capsule::write(&changed).unwrap();
     fs::write(to, bytes).unwrap();
@@ -206,6 +212,9 @@ fn a_capsule_from_elsewhere_that_was_exchanged_after_its_import_is_refused() {
     let (_, screen) = in_terminal(&clone, &["import", file]);
     assert!(screen.contains("1 of 6 uncited"), "{screen}");
     done(&clone, &["import", file, "--apply"]);
+    assert_eq!(json(&clone, &["check", &id])["uncited"], json!(1));
+    let check = clone.run(["capsule", "check", &id]).expect_success();
+    assert!(check.stdout.contains("1 of 6 uncited"), "{}", check.stdout);
     // The import is known in the next session too.
     clear(&clone, false);
     assert_eq!(decisions(&clone, &id), ["tokens live for one hour"]);
@@ -258,10 +267,10 @@ fn looked_at(project: &Project, id: &str) -> [String; 3] {
     let row = listed(project).remove(0);
     let word = |value: &Value| format!("{} {}", value["freshness"], value["remarks"]);
     let params = json!({"question": "check", "id": id});
-    let told = match agent(project, "codex").call("capsules/read", params) {
-        Ok(told) => told["value"]["freshness"].to_string(),
-        Err(refusal) => refusal.message,
-    };
+    let told = agent(project, "codex").expect("capsules/read", params);
+    let told = &told["value"];
+    let remark = told["remark"].as_str().map(|remark| format!(" {remark}"));
+    let told = format!("{}{}", told["freshness"], remark.unwrap_or_default());
     [word(&checked), word(&row), told]
 }
 
@@ -322,7 +331,24 @@ fn what_went_out_of_an_open_task_is_what_the_record_says_and_not_what_an_agent_w
     assert!(!remarks(&id).contains("when it was closed"));
     fs::remove_file(&file).unwrap();
     assert!(remarks(&id).contains("not kept when it was closed"));
+    // As if it had been closed on the work tree of now.
+    project.write("later.txt", "x");
+    let late = json(&project, &["show", &id])["git"].clone();
+    assert_eq!(late["late"], json!(true));
+    rewrite_bytes(&as_closed, &file, |capsule| {
+        let git = capsule.git.as_mut().unwrap();
+        git.tree = late["tree"].as_str().map(str::to_owned);
+    });
+    let shown = json(&project, &["show", &id]);
+    assert_eq!(shown["git"]["late"], json!(true));
+    assert!(printed(&project, &id).contains("something else than the record"));
+    let params = json!({"question": "show", "id": id});
+    let told = agent(&project, "codex").expect("capsules/read", params)["value"].clone();
+    let remark = told["remark"].as_str().unwrap_or_default();
+    assert!(remark.contains("not what the record says"), "{told}");
     fs::write(&file, &as_closed).unwrap();
+    assert_eq!(json(&project, &["show", &id])["git"]["late"], Value::Null);
+    fs::remove_file(project.root().join("later.txt")).unwrap();
     done(&project, &["reopen", &id]);
     let fresh = "\"fresh\"".to_owned();
     let as_closed = [format!("{fresh} []"), format!("{fresh} []"), fresh];
@@ -393,6 +419,11 @@ fn what_a_sender_did_not_mask_is_masked_where_it_is_shown() {
         assert!(!told.contains(&secret[..12]), "{told}");
         assert!(told.contains("Fix [REDACTED_GITHUB_TOKEN]"), "{told}");
     }
+    // Which is said: the digest is that of the file.
+    assert_eq!(json(&clone, &["show", &id])["maskedHere"], json!(true));
+    assert!(printed(&clone, &id).contains("the digest is that of the file"));
+    let own = json(&project, &["show", &id]);
+    assert_eq!(own["maskedHere"], Value::Null);
     // The file stays what it was, to the byte.
     let again = clone.base().join("again.json");
     done(&clone, &["export", &id, "-o", again.to_str().unwrap()]);
@@ -430,9 +461,11 @@ fn what_had_no_room_when_a_task_was_closed_is_no_lie() {
         let text = format!("{number:02} {}", "a word ".repeat(100));
         note(&mut claude, "claude", "assumption", &text);
     }
-    done(&project, &["close", &id]);
-    assert!(!printed(&project, &id).contains("than the record"));
+    let closed = closed_as_before(&project, &id, None);
     let file = kept(&project, &format!("{id}.json"));
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, capsule::write(&closed).unwrap().0).unwrap();
+    assert!(!printed(&project, &id).contains("than the record"));
     // A program with a longer version had room for one fewer.
     rewrite(&file, &file, |capsule| {
         let one = serde_json::to_string(&capsule.assumptions.remove(0)).unwrap();
@@ -617,4 +650,27 @@ fn what_goes_along_tells_nothing_of_this_machine_and_a_strangers_text_is_nobodys
     let assumed = shown.expect_success().json()["assumptions"].to_string();
     assert!(assumed.contains("the login reads"), "{assumed}");
     assert!(!assumed.contains("forgets"), "{assumed}");
+}
+
+#[test]
+fn a_close_that_was_cut_off_is_said_in_the_capsule_for_good() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let folder = project.root().join(".contextrelay/capsules");
+    let aside = project.base().join("aside");
+    let _ = fs::rename(&folder, &aside);
+    fs::write(&folder, "in the way").unwrap();
+    let (code, screen) = in_terminal(&project, &["close", &id]);
+    assert_ne!(code, 0, "{screen}");
+    fs::remove_file(&folder).unwrap();
+    let _ = fs::rename(&aside, &folder);
+    assert_eq!(json(&project, &["show", &id])["status"], json!("closed"));
+    let out = project.base().join("out.json");
+    let file = out.to_str().unwrap();
+    done(&project, &["export", &id, "-o", file]);
+    let exported = capsule::read(&fs::read(&out).unwrap()).unwrap();
+    assert_eq!(exported.git.unwrap().late, Some(true));
+    let said = printed(&project, &id);
+    assert!(said.contains("are as of when it went out"), "{said}");
 }

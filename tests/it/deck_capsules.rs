@@ -129,6 +129,22 @@ fn a_task_is_exported_handed_over_and_closed_from_the_deck() {
 }
 
 #[test]
+fn what_has_to_be_known_of_a_text_is_said_when_it_is_copied() {
+    let project = Project::new();
+    let mut deck = deck(&project, "");
+    deck.type_text("c");
+    deck.wait_for_text("what came of it?");
+    deck.press(Key::Enter);
+    deck.wait_for_text("is closed by entry");
+    let id = capsule(&project)["id"].as_str().unwrap().to_owned();
+    fs::remove_file(project.state().join(format!("capsules/{id}.json"))).unwrap();
+    deck.type_text("hjjjjjjj");
+    deck.wait_for_text("Markdown");
+    deck.press(Key::Enter);
+    deck.wait_for_text("copied; it was not kept when it was closed");
+}
+
+#[test]
 fn what_was_said_before_goes_along_as_far_as_it_is_ticked() {
     let project = Project::new();
     let mut deck = deck(&project, "");

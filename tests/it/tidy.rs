@@ -556,7 +556,7 @@ const SLOW: [&str; 32] = [
 
 /// The files of the daemon that may do such a thing, and why no event waits for it; those that the
 /// loop does wait for stand in the head of `daemon::run`.
-const SLOW_FILES: [(&str, &str); 39] = [
+const SLOW_FILES: [(&str, &str); 38] = [
     ("start", "before there is a loop"),
     ("signing", "before there is a loop"),
     ("ending", "behind the last event"),
@@ -592,7 +592,6 @@ const SLOW_FILES: [(&str, &str); 39] = [
     ("commands::search", "a read beside the loop"),
     ("commands::capsules", "a read beside the loop"),
     ("commands::context", "a read beside the loop"),
-    ("commands::kept_sessions", "a read beside the loop"),
     ("commands::ledger", "a read beside the loop"),
     ("recorder", "the loop waits: a line of the record"),
     ("codex::turns", "the loop waits: a line of the record"),

@@ -2,16 +2,18 @@
 //! again, by rules that are newer than it.
 
 use std::io;
+use std::sync::Arc;
 
-use super::masked_elsewhere::{KeptSays, KeptWords};
+use super::masked_elsewhere::KeptWords;
 use super::{CapsuleFault, CapsulesNow, budget, how};
 use crate::core::capsule::{
-    Capsule, CapsuleMask, CapsuleOrigin, CapsuleRun, CapsuleStatement, LineRef,
+    Capsule, CapsuleMask, CapsuleOrigin, CapsuleRun, CapsuleStatement, KeptSays, LineRef,
 };
 use crate::core::entry::Entry;
-use crate::core::snapshot::TaskSnapshot;
+use crate::core::id::Seq;
+use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::wire::capsule::{check_lines, write};
-use crate::wire::line::parse;
+use crate::wire::line::{Stored, parse};
 
 /// A capsule that today's rules mask more in.
 #[derive(Debug)]
@@ -132,13 +134,42 @@ impl CapsulesNow {
         Ok(says)
     }
 
-    /// Whether the record of the session that a kept capsule names has the capsule's head and every
-    /// statement and run in it.
+    /// How far a kept capsule says what a session says: all of what it cites, and nothing else of its
+    /// task. `lines`: those of a session that is not the record's own.
     ///
     /// # Errors
     ///
     /// As [`Self::tells_of`].
-    pub fn has_all(&self, kept: &Capsule) -> io::Result<KeptSays> {
+    pub fn holds(
+        &self,
+        kept: &Capsule,
+        task: Option<&TaskSnapshot>,
+        lines: Option<impl Fn(Seq) -> Option<Stored> + 'static>,
+    ) -> io::Result<KeptSays> {
+        let Some(lines) = lines else {
+            let says = self.has_all(kept)?;
+            return match task.filter(|_| says != KeptSays::Else) {
+                Some(task) => Ok(says.min(self.tells_of(kept, task)?)),
+                None => Ok(KeptSays::Else),
+            };
+        };
+        let world = Snapshot {
+            session_id: Some(kept.origin.session.clone()),
+            ..Snapshot::default()
+        };
+        let session = Self::new(
+            self.root.clone(),
+            Arc::new(world),
+            Vec::new(),
+            Arc::clone(&self.redactor),
+            move |seq| Ok(lines(seq)),
+        );
+        session.holds(kept, task, None::<fn(Seq) -> Option<Stored>>)
+    }
+
+    /// Whether the record of the session that a kept capsule names has the capsule's head and every
+    /// statement and run in it.
+    fn has_all(&self, kept: &Capsule) -> io::Result<KeptSays> {
         let place = self.place();
         let mask = place.mask(&self.redactor);
         let words = self.words(&mask);

@@ -1,29 +1,7 @@
 //! [`KeptWords`]: the words of a kept capsule, held against those of the record.
 
-use crate::core::capsule::CapsuleMask;
+use crate::core::capsule::{CapsuleMask, KeptSays};
 use crate::core::redact::Redactor;
-
-/// How far a kept capsule says what the record says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum KeptSays {
-    /// Something else.
-    Else,
-    /// The same, masked where the folder, the user or the machine had another name.
-    Masked,
-    /// Just the same.
-    Same,
-}
-
-impl KeptSays {
-    /// This, where the rest is right as well.
-    #[must_use]
-    pub(super) fn only(self, is_right: bool) -> Self {
-        match is_right {
-            true => self,
-            false => Self::Else,
-        }
-    }
-}
 
 /// What stands for a place or a name.
 const MARKS: [&str; 3] = ["[REDACTED_PATH]", "[REDACTED_USER]", "[REDACTED_HOST]"];

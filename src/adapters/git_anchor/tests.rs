@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 use serde_json::Map;
@@ -60,7 +62,7 @@ fn capsule(root: &Path) -> Capsule {
 }
 
 fn now(capsule: &Capsule, root: &Path) -> TreeNow {
-    tree_now(capsule, root, GitNow::open(root).as_ref())
+    tree_now(capsule, root, GitNow::open(root, None).as_ref())
 }
 
 fn freshness(capsule: &Capsule, root: &Path) -> Freshness {
@@ -378,12 +380,112 @@ fn nothing_that_a_capsule_or_a_repository_names_is_run() {
     write(root, ".gitattributes", "*.rs filter=evil\n");
     run(root, &["config", "filter.evil.clean", &evil]);
     run(root, &["config", "core.fsmonitor", &evil]);
+    // An upstream whose commit is not here, and a program to fetch it with.
+    let refs = root.join(".git/refs/remotes/origin");
+    fs::create_dir_all(&refs).unwrap();
+    fs::write(refs.join("main"), format!("{}\n", "12345678".repeat(5))).unwrap();
+    for (key, value) in [
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.url", "ssh://a.example/r"),
+        ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"),
+        ("protocol.ssh.allow", "always"),
+        ("core.sshCommand", &evil),
+        ("branch.main.remote", "origin"),
+        ("branch.main.merge", "refs/heads/main"),
+    ] {
+        run(root, &["config", key, value]);
+    }
     let mut made = capsule(root);
+    assert_eq!(made.git.as_ref().unwrap().ahead, None);
     made.git.as_mut().unwrap().commit = Some(format!("--upload-pack={evil}"));
     made.git.as_mut().unwrap().root = Some("--output=ran".to_owned());
     made.git.as_mut().unwrap().tree = None;
     assert_eq!(freshness(&made, root), Freshness::Foreign);
     assert!(!ran.exists() && !root.join("ran").exists());
+}
+
+/// Where a work tree stands, as one tells it that keeps what it saw, and as one that reads all files.
+fn both(root: &Path, kept: &Path) -> GitStand {
+    let mut keeping = GitAnchor::open(root)
+        .unwrap()
+        .keeping(Some(kept.to_owned()));
+    keeping.known.as_mut().unwrap().settled = Duration::ZERO;
+    let seen = keeping.stand().unwrap();
+    assert_eq!(seen, GitAnchor::open(root).unwrap().stand().unwrap());
+    assert_eq!(seen.0.tree, work_tree(root).map(|tree| tree.tree));
+    seen
+}
+
+#[test]
+fn what_was_seen_before_hides_no_change() {
+    let place = tempfile::tempdir().unwrap();
+    let (root, kept) = (&place.path().join("shop"), place.path().join("kept"));
+    repository(root);
+    write(root, "run.sh", "true\n");
+    write(root, "c.log", "1\n");
+    commit(root, "second");
+    let names = || {
+        let found = fs::read_dir(&kept).unwrap();
+        let names = found.map(|it| it.unwrap().file_name().into_string().unwrap());
+        names.collect::<Vec<_>>()
+    };
+    let clean = both(root, &kept);
+    let first = names();
+    assert_eq!(first.len(), 1);
+    let mut trees = vec![clean.0.tree.clone()];
+    let mut differs = |what: &str| {
+        let now = both(root, &kept).0.tree;
+        assert!(!trees.contains(&now), "{what}");
+        trees.push(now);
+    };
+    // As long as before, and written when it was.
+    let written = root.join("a.rs").metadata().unwrap().modified().unwrap();
+    write(root, "a.rs", "one\nTWO\n");
+    let file = fs::File::options()
+        .append(true)
+        .open(root.join("a.rs"))
+        .unwrap();
+    file.set_modified(written).unwrap();
+    differs("the content");
+    // What the project's own index claims of a file is not believed.
+    run(root, &["update-index", "--assume-unchanged", "b.rs"]);
+    write(root, "b.rs", "another\n");
+    differs("a file that git was told not to look at");
+    fs::set_permissions(root.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    differs("the mode");
+    fs::remove_file(root.join("c.log")).unwrap();
+    differs("a file that is gone");
+    write(root, "new.rs", "new\n");
+    differs("a new file");
+    // Ignored, it is known nevertheless: the commit has it.
+    write(root, ".gitignore", "*.log\n");
+    write(root, "c.log", "1\n");
+    differs("one that is there again");
+    write(root, ".gitattributes", "*.rs text eol=crlf\n");
+    differs("how files are read");
+    run(root, &["update-index", "--no-assume-unchanged", "b.rs"]);
+    commit(root, "third");
+    assert_eq!(both(root, &kept).0.changed, 0);
+    let second = names();
+    assert_eq!(second.len(), 1);
+    assert_ne!(first, second);
+    // One that is broken is none.
+    fs::write(kept.join(&second[0]), "no index").unwrap();
+    write(root, "b.rs", "again\n");
+    assert_eq!(both(root, &kept).0.changed, 1);
+    assert_eq!(names(), second);
+}
+
+#[test]
+fn of_files_that_changed_just_now_nothing_is_kept() {
+    let place = tempfile::tempdir().unwrap();
+    let (root, kept) = (&place.path().join("shop"), place.path().join("kept"));
+    repository(root);
+    let keeping = GitAnchor::open(root).unwrap().keeping(Some(kept.clone()));
+    assert!(keeping.stand().is_some());
+    assert!(!kept.exists());
 }
 
 #[test]

@@ -110,7 +110,10 @@ fn word(status: &CapsuleStatus) -> String {
 }
 
 fn shown(capsule: &CapsuleText) -> ToolResult {
-    let text: String = capsule.text.chars().map(plain).collect();
+    let mut text: String = capsule.text.chars().map(plain).collect();
+    if let Some(remark) = &capsule.remark {
+        text = format!("{}.\n\n{text}", excerpt(remark, LINE_CHARS));
+    }
     let left: Vec<Value> = capsule
         .left_out
         .iter()
@@ -123,6 +126,7 @@ fn shown(capsule: &CapsuleText) -> ToolResult {
             "foreign": capsule.is_foreign,
             "text": text,
             "left_out": left,
+            "remark": capsule.remark,
         }),
         text.as_str(),
     )
@@ -158,6 +162,9 @@ fn checked(check: &CapsuleCheck) -> ToolResult {
             text.push_str(", …");
         }
     }
+    if let Some(remark) = &check.remark {
+        text.push_str(&format!("; {}", excerpt(remark, LINE_CHARS)));
+    }
     ToolResult::new(
         json!({
             "id": check.id,
@@ -167,6 +174,7 @@ fn checked(check: &CapsuleCheck) -> ToolResult {
             "behind": check.behind,
             "touched": files,
             "touched_total": check.touched.len(),
+            "remark": check.remark,
         }),
         text,
     )

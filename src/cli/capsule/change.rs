@@ -3,11 +3,12 @@
 use std::io::{IsTerminal as _, stdin, stdout};
 
 use serde_json::json;
+use tokio::runtime::Runtime;
 
 use super::alike::{chosen, goes_into};
 use super::maker::CapsuleMaker;
 use super::{CloseArgs, EditArgs, NewArgs};
-use crate::cli::connect::{runtime, unexpected};
+use crate::cli::connect::{Live, runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
@@ -118,7 +119,7 @@ pub(super) fn close(context: &CliContext, args: CloseArgs) -> CliOutcome {
     let outcome = args.outcome;
     let changed = change(context, TaskChange::Close { task, outcome })?;
     // As it is now it stays: the work tree goes on without it.
-    let kept = CapsuleMaker::open(&context.setting)?.keep_task(&changed.id)?;
+    let kept = CapsuleMaker::open(&context.setting)?.keep_closed(&changed.id)?;
     record_kept(context, &changed.id, kept);
     told(context, &changed, &format!("{} is closed", changed.id))
 }
@@ -196,18 +197,57 @@ pub(super) fn record_kept(context: &CliContext, task: &CapsuleId, kept: Option<S
 
 /// Nothing is lost by any of these, so that no word has to be typed.
 pub(super) fn change(context: &CliContext, change: TaskChange) -> Result<TaskChanged, Failure> {
-    let command = Command::ChangeTask(TaskParams {
+    let command = command(context, change);
+    let runtime = runtime()?;
+    runtime.block_on(operator::check(context, &command))?;
+    Changing::with(context, runtime).ask(command)
+}
+
+fn command(context: &CliContext, change: TaskChange) -> Command {
+    Command::ChangeTask(TaskParams {
         change,
         runtime_session_id: Some(context.setting.runtime_session.clone()),
-    });
-    runtime()?.block_on(async {
-        operator::check(context, &command).await?;
-        let live = operator::live(context).await?;
-        match live.ask(command).await? {
+    })
+}
+
+/// The operator's connection, made before it is known what will be asked.
+pub(super) struct Changing<'a> {
+    context: &'a CliContext,
+    runtime: Runtime,
+    live: Result<Live, Failure>,
+}
+
+impl<'a> Changing<'a> {
+    /// Of the operator, which the daemon sees to.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no event queue; that no daemon answers is told when one is asked.
+    pub(super) fn open(context: &'a CliContext) -> Result<Self, Failure> {
+        Ok(Self::with(context, runtime()?))
+    }
+
+    fn with(context: &'a CliContext, runtime: Runtime) -> Self {
+        let live = runtime.block_on(operator::live(context));
+        Self {
+            context,
+            runtime,
+            live,
+        }
+    }
+
+    pub(super) fn change(self, change: TaskChange) -> Result<TaskChanged, Failure> {
+        let command = command(self.context, change);
+        self.ask(command)
+    }
+
+    fn ask(self, command: Command) -> Result<TaskChanged, Failure> {
+        let live = self.live?;
+        match self.runtime.block_on(live.ask(command))? {
             Reply::Task(changed) => Ok(changed),
             other => Err(unexpected(&other)),
         }
-    })
+    }
 }
 
 /// The task that a person means. What the daemon does not know it refuses itself.

@@ -13,21 +13,23 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::capsule::{Freshness, StandsNow};
 use crate::store::capsules::CapsuleOwner;
-use crate::wire::capsule::check_lines;
+use crate::wire::capsule::{check_lines, uncited};
 
 pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
     let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Tree)?;
     let id = maker.id_of(name)?;
     let made = maker.last_kept(&id)?;
-    let stands = maker.stands(&made.capsule);
     let bad = check_lines(&made.capsule).err();
     let vouched = match maker.has_lines(&made.capsule) {
         // What the record has is in it: of a long one all the rest need not be read for that.
         true => Vouched::Anchored,
         false => Vouched::of(context, &maker.world, &made.capsule, None)?,
     };
+    // Last of all: git is waited for.
+    let stands = maker.stands(&made.capsule);
     let is_foreign = made.owner == CapsuleOwner::Foreign;
-    let patch = ImportedPatch::of(context, &made.capsule).filter(|_| is_foreign);
+    let patch = ImportedPatch::of(&maker, &made.capsule).filter(|_| is_foreign);
+    let uncited = uncited(&made.capsule);
     let value = json!({
         "id": id,
         "freshness": stands.freshness,
@@ -36,6 +38,7 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
         "touched": touched(&stands),
         "intact": bad.is_none(),
         "anchored": bad.is_none() && vouched == Vouched::Anchored,
+        "uncited": uncited.0,
         "firstBad": bad.as_ref().map(|bad| json!({"path": bad.place, "reason": bad.why})),
         "digest": made.capsule.digest,
         "patch": patch.as_ref().map(ImportedPatch::value),
@@ -52,6 +55,7 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
     tell_changed(&mut text, &stands);
     if is_foreign && bad.is_none() {
         tell_vouched(&mut text, vouched);
+        tell_uncited(&mut text, uncited);
         if let Some(patch) = &patch {
             patch.tell(&mut text);
         }
@@ -95,6 +99,19 @@ pub(super) fn tell_vouched(text: &mut ReportText, vouched: Vouched) {
         (Tone::Plain, word),
         (Tone::Faint, &format!("  {}", vouched.why())),
     ]);
+}
+
+/// How many statements and runs are cited by no line in the file, of how many.
+pub(super) fn tell_uncited(text: &mut ReportText, (bare, all): (usize, usize)) {
+    if bare > 0 {
+        text.spans(&[
+            (Tone::Warning, &format!("{bare} of {all} uncited")),
+            (
+                Tone::Faint,
+                "  for these statements and runs no line of a record is in the file",
+            ),
+        ]);
+    }
 }
 
 /// What the word means here.

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::ExportArgs;
-use super::change::change;
+use super::change::Changing;
 use super::maker::{CapsuleMaker, MadeCapsule};
 use crate::adapters::capsules_now::Along;
 use crate::adapters::git_now::GitNeed;
@@ -29,6 +29,8 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
         return Err(refusal);
     }
     let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand)?;
+    // While git is asked.
+    let changing = Changing::open(context)?;
     let plain = maker.named(&args.id)?;
     let along = Along {
         patch: args.patch,
@@ -42,7 +44,7 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     let export = export_of(&maker, &plain, made);
     let mut kept = Ok(None);
     write(dirs, made, &path, args.force, || {
-        change(context, export)?;
+        changing.change(export)?;
         // Its own copy says how the task stands; a patch of a moment is no part of that. Before the
         // file has its name: the record names this one already.
         kept = maker.keep(&plain);

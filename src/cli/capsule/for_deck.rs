@@ -20,7 +20,7 @@ use crate::core::capsule::{
     CapsuleDraft, CapsuleStatus, FoundText, Freshness, RENDER_CHARS_MAX, RenderTarget, RenderTerms,
     Rendering, StandsNow,
 };
-use crate::deck::capsules::{CapsuleAccess, standing};
+use crate::deck::capsules::{CapsuleAccess, KeptWhen, standing};
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::control::{HandoffParams, TaskChange};
@@ -43,7 +43,7 @@ pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
         before: Arc::new(move |words| said_before(&before, words).map_err(said)),
         handoff: Arc::new(move |id, to, found| handoff(&hand, id, to, found).map_err(said)),
         tell: Arc::new(move |id, to| told(&tell, id, to).map_err(said)),
-        keep: Arc::new(move |id| kept(&keep, id).map_err(said)),
+        keep: Arc::new(move |id, when| kept(&keep, id, when).map_err(said)),
     }
 }
 
@@ -184,8 +184,8 @@ fn handoff(
     found: &[FoundText],
 ) -> Result<(HandoffParams, Vec<String>), Failure> {
     let maker = CapsuleMaker::open(setting)?;
-    let made = maker.named(id)?;
-    let stands = maker.stands(&made.capsule);
+    let mut made = maker.named(id)?;
+    let stands = maker.stands_with_last(&mut made);
     let made = maker.shown(made);
     let target = match to {
         Agent::Claude => RenderTarget::Claude,
@@ -197,21 +197,22 @@ fn handoff(
 }
 
 /// For somebody who is no agent of the pair.
-fn told(setting: &ProjectContext, id: &str, to: ui::CapsuleReader) -> Result<String, Failure> {
+fn told(
+    setting: &ProjectContext,
+    id: &str,
+    to: ui::CapsuleReader,
+) -> Result<(String, Vec<String>), Failure> {
     let maker = CapsuleMaker::open(setting)?;
-    let made = maker.named(id)?;
+    let mut made = maker.named(id)?;
+    let stands = maker.stands_with_last(&mut made);
+    let made = maker.shown(made);
     let target = match to {
         ui::CapsuleReader::Cursor => RenderTarget::Cursor,
         ui::CapsuleReader::Opencode => RenderTarget::Opencode,
         ui::CapsuleReader::Markdown => RenderTarget::Markdown,
     };
-    let stands = maker.stands(&made.capsule);
     let text = rendered(&stands, &made, target, &[]).text;
-    Ok(match made.owner {
-        CapsuleOwner::Project => text,
-        // It was masked by somebody else's rules.
-        CapsuleOwner::Foreign => maker.masked(&text),
-    })
+    Ok((text, made.remarks))
 }
 
 fn rendered(
@@ -230,7 +231,11 @@ fn rendered(
     Rendering::of(&made.capsule, terms)
 }
 
-fn kept(setting: &ProjectContext, id: &str) -> Result<Option<String>, Failure> {
+fn kept(setting: &ProjectContext, id: &str, when: KeptWhen) -> Result<Option<String>, Failure> {
     let maker = CapsuleMaker::open(setting)?;
-    maker.keep_task(&maker.id_of(id)?)
+    let id = maker.id_of(id)?;
+    match when {
+        KeptWhen::Closed => maker.keep_closed(&id),
+        KeptWhen::Sent => maker.keep_task(&id),
+    }
 }

@@ -83,11 +83,11 @@ fn budget(text: &str) -> Result<usize, String> {
 
 pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
     let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand)?;
-    let made = maker.named(&args.id)?;
+    let mut made = maker.named(&args.id)?;
+    let stands = maker.stands_with_last(&mut made);
     for remark in &made.remarks {
         context.out.note(remark);
     }
-    let stands = maker.stands(&made.capsule);
     let made = maker.shown(made);
     let found = match &args.hydrate {
         None => Vec::new(),

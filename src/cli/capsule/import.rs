@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::check::{tell_changed, tell_vouched, tone, touched, why};
+use super::check::{tell_changed, tell_uncited, tell_vouched, tone, touched, why};
 use super::maker::{CapsuleMaker, not_intact};
 use super::put_in::ImportedPatch;
 use super::vouched::Vouched;
@@ -77,13 +77,13 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
     let before = maker.kept.read(CapsuleOwner::Foreign, &capsule.id).ok();
     let before = before.flatten().filter(|before| before != bytes);
     let applied = args.apply && apply(context, &maker, &capsule, bytes)?;
-    let patch = ImportedPatch::of(context, &capsule);
+    let patch = ImportedPatch::of(&maker, &capsule);
     let put_in = match &patch {
         Some(patch) if args.apply => patch.put_in(context)?,
         _ => false,
     };
     let stands = maker.stands(&capsule);
-    let (bare, all) = uncited(&capsule);
+    let uncited = uncited(&capsule);
     let value = json!({
         "id": capsule.id,
         "freshness": stands.freshness,
@@ -92,7 +92,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         "touched": touched(&stands),
         "intact": true,
         "anchored": vouched == Vouched::Anchored,
-        "uncited": bare,
+        "uncited": uncited.0,
         "firstBad": null,
         "digest": capsule.digest,
         "patch": patch.as_ref().map(ImportedPatch::value),
@@ -109,15 +109,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
     ]);
     tell_changed(&mut text, &stands);
     tell_vouched(&mut text, vouched);
-    if bare > 0 {
-        text.spans(&[
-            (Tone::Warning, &format!("{bare} of {all} uncited")),
-            (
-                Tone::Faint,
-                "  for these statements and runs no line of a record is in the file",
-            ),
-        ]);
-    }
+    tell_uncited(&mut text, uncited);
     text.spans(&[(Tone::Faint, &format!("digest {}", capsule.digest))]);
     if args.expect.is_none() {
         text.note(

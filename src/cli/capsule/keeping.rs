@@ -61,10 +61,20 @@ impl CapsuleMaker {
         let made = self.named(id.as_str());
         let made = match (made, self.world.tasks.get(id)) {
             // What is kept of it is no capsule, and the record still tells of it.
-            (Err(_), Some(task)) => self.make(task)?,
+            (Err(_), Some(task)) if task.is_open() => self.make(task)?,
+            (Err(_), Some(task)) => self.make_late(task)?,
             (made, _) => made?,
         };
         self.keep(&made)
+    }
+
+    /// As [`Self::keep`], for a task that was closed just now: the work tree of now is that of its
+    /// close.
+    pub(super) fn keep_closed(&self, id: &CapsuleId) -> Result<Option<String>, Failure> {
+        match self.world.tasks.get(id) {
+            Some(task) => self.keep(&self.make(task)?),
+            None => Ok(None),
+        }
     }
 
     /// Of its own tasks alone the record tells what is kept.
@@ -83,6 +93,9 @@ impl CapsuleMaker {
 /// Of a closed task; what its files were then nobody can tell any more.
 pub(super) const NOT_KEPT_AT_CLOSE: &str =
     "it was not kept when it was closed: where git stands, and its files, are as of now";
+
+/// Of one that was kept later.
+pub(super) const KEPT_LATE: &str = "it was not kept when it was closed: where git stood, and its files, are as of when it went out";
 
 /// Why what is kept of an open task is held against nothing.
 pub(super) fn not_as_recorded(id: &CapsuleId) -> String {

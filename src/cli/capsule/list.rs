@@ -5,14 +5,13 @@ use serde_json::{Value, json};
 use super::CapsuleListArgs;
 use super::check::tone;
 use super::maker::{CapsuleMaker, MadeCapsule};
-use super::order::ListPlace;
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, short};
 use crate::core::capsule::Freshness;
-use crate::store::capsules::CapsuleOwner;
+use crate::store::capsules::{CapsuleOwner, ListPlace};
 
 /// How much of a title fits its line, in characters.
 const TITLE_CHARS: usize = 60;

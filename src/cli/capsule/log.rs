@@ -21,9 +21,6 @@ use crate::store::sealed_way::way_back;
 /// How many entries are read at once.
 const PAGE: usize = 500;
 
-/// How many sessions are followed back.
-const SESSIONS_MAX: usize = 100;
-
 /// How much of an entry's text fits its line, in characters.
 const TEXT_CHARS: usize = 90;
 
@@ -72,7 +69,7 @@ fn entries(context: &CliContext, id: &CapsuleId) -> Result<Vec<Stored>, Failure>
     };
     let mut sessions = vec![of_task(&current)?];
     let way = way_back(&context.setting.dirs, current.snapshot());
-    for reached in way.take(SESSIONS_MAX) {
+    for reached in way {
         let reached = match reached {
             Ok(reached) => reached,
             Err(session) => {

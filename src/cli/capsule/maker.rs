@@ -3,27 +3,25 @@
 //! Agents can write where they are kept. Of a task that the record knows a kept file is taken as far
 //! as the record says the same; one from elsewhere only as it was imported.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use super::keeping::{NOT_KEPT_AT_CLOSE, not_as_recorded};
-use super::order::ListPlace;
-use super::sealed_says::SealedSays;
-use super::session_record::{SessionRecord, SessionRecords};
-use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow, KeptSays};
+use super::keeping::{KEPT_LATE, NOT_KEPT_AT_CLOSE, not_as_recorded};
+use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow};
 use crate::adapters::git_now::{GitAhead, GitNeed};
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
 use crate::cli::record_now::RecordNow;
-use crate::core::capsule::{Capsule, CapsuleStatus, Freshness, StandsNow, TreeNow};
-use crate::core::id::{CapsuleId, Seq, SessionId};
+use crate::core::capsule::{Capsule, CapsuleStatus, Freshness, KeptSays, StandsNow, TreeNow};
+use crate::core::id::CapsuleId;
 use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::host::ProjectContext;
 use crate::store::blobs::Blobs;
-use crate::store::capsules::{CapsuleOwner, Capsules};
+use crate::store::capsules::{CapsuleOwner, Capsules, ListPlace};
 use crate::store::config;
+use crate::store::kept_sessions::KeptSessions;
 use crate::wire::capsule::{self, BadCapsule, check_lines};
 use crate::wire::search::{FoundHit, FoundIn};
 
@@ -38,18 +36,17 @@ pub(in crate::cli) struct MadeCapsule {
     pub(in crate::cli) remarks: Vec<String>,
     /// The record vouches for the file that is kept of it, where there is one.
     pub(super) is_vouched: bool,
+    /// It is shown otherwise than its file is.
+    pub(super) is_masked_here: bool,
 }
 
 /// What is needed to make capsules and to hold them against the work tree.
 pub(in crate::cli) struct CapsuleMaker {
     pub(super) world: Arc<Snapshot>,
     pub(super) kept: Capsules,
-    now: CapsulesNow,
-    /// The record's file.
-    path: PathBuf,
-    setting: ProjectContext,
-    pub(super) sessions: SessionRecords,
-    current: SessionRecord,
+    pub(super) now: CapsulesNow,
+    record: Rc<RecordNow>,
+    pub(super) sessions: KeptSessions,
 }
 
 impl CapsuleMaker {
@@ -61,12 +58,12 @@ impl CapsuleMaker {
     /// As [`Self::open`], for what certainly needs the repository: git is asked while the record is
     /// read.
     pub(super) fn open_ahead(setting: &ProjectContext, need: GitNeed) -> Result<Self, Failure> {
-        let ahead = GitAhead::start(setting.dirs.root.clone(), need);
+        let ahead = GitAhead::start(setting.dirs.root.clone(), Some(looks(setting)), need);
         Self::open_with(setting, Some(ahead))
     }
 
     fn open_with(setting: &ProjectContext, ahead: Option<GitAhead>) -> Result<Self, Failure> {
-        let record = RecordNow::open(setting)?;
+        let record = Rc::new(RecordNow::open(setting)?);
         let world = Arc::clone(record.world());
         let path = record.path().to_owned();
         let loaded = config::load(&setting.dirs, &setting.user_dirs);
@@ -76,9 +73,13 @@ impl CapsuleMaker {
             setting.dirs.root.clone(),
             Arc::clone(&world),
             gates.collect(),
-            Arc::clone(&redactor),
-            move |seq| record.read(seq),
-        );
+            redactor,
+            {
+                let record = Rc::clone(&record);
+                move |seq| record.read(seq)
+            },
+        )
+        .with_looks(Some(looks(setting)));
         let now = match ahead {
             Some(ahead) => now.with_git(ahead),
             None => now,
@@ -86,13 +87,11 @@ impl CapsuleMaker {
         let blobs = Blobs::of_ledger(&path);
         let now = now.with_whole(move |sha256| blobs.get(sha256).ok());
         Ok(Self {
-            sessions: SessionRecords::new(setting.dirs.clone(), &world, redactor),
-            current: SessionRecord::current(path.clone(), world.foreign_through),
+            sessions: KeptSessions::new(setting.dirs.clone(), Arc::clone(&world), path),
             world,
             kept: Capsules::of(&setting.dirs),
             now,
-            path,
-            setting: setting.clone(),
+            record,
         })
     }
 
@@ -111,20 +110,26 @@ impl CapsuleMaker {
     fn closed(&self, task: &TaskSnapshot) -> Result<MadeCapsule, Failure> {
         let kept = self.kept(CapsuleOwner::Project, &task.id)?;
         // What went out before the task was closed is only older than the record.
-        let Some(kept) = kept.filter(|kept| kept.capsule.updated_at == task.updated_ms) else {
-            let mut made = self.make(task)?;
+        let Some(mut kept) = kept.filter(|kept| kept.capsule.updated_at == task.updated_ms) else {
+            let mut made = self.make_late(task)?;
             made.remarks.push(NOT_KEPT_AT_CLOSE.to_owned());
             return Ok(made);
         };
+        let is_recorded = self.world.has_kept_since_close(task, &kept.capsule.digest);
         let says = match check_lines(&kept.capsule) {
-            Ok(()) => self.now.tells_of(&kept.capsule, task),
-            Err(_) => Ok(KeptSays::Else),
+            // The record does not tell where git stood: the digest vouches for that.
+            Ok(()) if is_recorded != Some(false) => self.now.tells_of(&kept.capsule, task),
+            _ => Ok(KeptSays::Else),
         };
-        match says.map_err(|error| disk::unreadable(&self.path, &error))? {
+        let git = kept.capsule.git.as_ref();
+        if git.is_some_and(|git| git.late == Some(true)) {
+            kept.remarks.push(KEPT_LATE.to_owned());
+        }
+        match says.map_err(|error| disk::unreadable(self.record.path(), &error))? {
             KeptSays::Else => {}
             says => return self.masked_by_now(kept, says),
         }
-        let mut made = self.make(task)?;
+        let mut made = self.make_late(task)?;
         made.is_vouched = false;
         made.remarks.push(format!(
             "what is kept of {} says something else than the record, and stays there: this is what \
@@ -156,7 +161,7 @@ impl CapsuleMaker {
         Ok(own?.map(|mut own| {
             own.owner = CapsuleOwner::Foreign;
             own.is_vouched = false;
-            let why = match self.is_apart(&own.capsule.origin.session) {
+            let why = match self.sessions.is_apart(&own.capsule.origin.session) {
                 true => format!(
                     "the record does not lead back to the session that this names of {id}, or that \
                      session is not as it was sealed"
@@ -175,42 +180,10 @@ impl CapsuleMaker {
     }
 
     fn session_says(&self, capsule: &Capsule) -> KeptSays {
-        if check_lines(capsule).is_err() {
-            return KeptSays::Else;
-        }
-        let session = &capsule.origin.session;
-        if self.world.session_id.as_ref() == Some(session) {
-            return self.current_says(capsule);
-        }
-        match self.lies_here(session) {
-            true => self.sessions.say(capsule),
-            false => KeptSays::Else,
-        }
-    }
-
-    /// An agent's file may name any session: for one that is not there no archive is read.
-    fn lies_here(&self, session: &SessionId) -> bool {
-        disk::session_file(&self.setting.dirs, session.as_str()).is_ok()
-    }
-
-    /// Of a task that is too old for the state of the record.
-    fn current_says(&self, capsule: &Capsule) -> KeptSays {
-        let has_all = self.now.has_all(capsule).unwrap_or(KeptSays::Else);
-        if has_all == KeptSays::Else {
-            return has_all;
-        }
-        let ask = || {
-            let says = self
-                .sessions
-                .current_says(&self.current, &self.now, capsule);
-            says.ok()
-        };
-        let says = match self.world.foreign_through {
-            Seq(0) => SealedSays::of_chain(&capsule.digest).or_ask(ask),
-            // What was said before the record was touched may not be believed any more.
-            _ => ask().unwrap_or(KeptSays::Else),
-        };
-        has_all.min(says)
+        self.sessions.say(capsule, |held| {
+            let lines = held.lines.map(|told| move |seq| told.line(seq).cloned());
+            self.now.holds(capsule, held.task.as_ref(), lines)
+        })
     }
 
     /// These will be asked for: a session that several of them name is read once.
@@ -220,13 +193,6 @@ impl CapsuleMaker {
                 self.sessions.announce(&kept.capsule);
             }
         }
-    }
-
-    /// Whether a session lies here that the record does not lead back to.
-    fn is_apart(&self, session: &SessionId) -> bool {
-        self.world.session_id.as_ref() != Some(session)
-            && self.lies_here(session)
-            && !self.sessions.has(session)
     }
 
     /// What was kept may be older than one of the rules.
@@ -274,6 +240,12 @@ impl CapsuleMaker {
             && let Some(masked) = self.now.masked_texts(&made.capsule)
         {
             made.capsule = masked;
+            made.is_masked_here = true;
+            made.remarks.push(
+                "your redaction rules mask more in it than its sender's: the digest is that of the \
+                 file, and not of what is shown"
+                    .to_owned(),
+            );
         }
         made
     }
@@ -285,7 +257,7 @@ impl CapsuleMaker {
 
     fn failure(&self, fault: CapsuleFault) -> Failure {
         match fault {
-            CapsuleFault::Record(error) => disk::unreadable(&self.path, &error),
+            CapsuleFault::Record(error) => disk::unreadable(self.record.path(), &error),
             CapsuleFault::Written(error) => Failure::internal("write the capsule", error),
         }
     }
@@ -337,9 +309,21 @@ impl CapsuleMaker {
         self.stands(&made.capsule)
     }
 
+    /// How a capsule stands to the work tree, with how what went out of an open task last does.
+    pub(super) fn stands_with_last(&self, made: &mut MadeCapsule) -> StandsNow {
+        let last = self.compare_last(made);
+        self.stands(&made.capsule).since_out(last)
+    }
+
     /// The capsule of a task, as things are now.
     pub(super) fn make(&self, task: &TaskSnapshot) -> Result<MadeCapsule, Failure> {
         self.make_with(task, Along::default())
+    }
+
+    /// That of a closed task which was not kept then.
+    pub(super) fn make_late(&self, task: &TaskSnapshot) -> Result<MadeCapsule, Failure> {
+        self.record.fetch(self.now.may_cite(task).into_iter());
+        self.made(self.now.make_late(task))
     }
 
     /// As [`Self::make`], with what is asked to go along.
@@ -348,7 +332,12 @@ impl CapsuleMaker {
         task: &TaskSnapshot,
         along: Along,
     ) -> Result<MadeCapsule, Failure> {
-        let made = self.now.make_with(task, along);
+        // Before git is waited for.
+        self.record.fetch(self.now.may_cite(task).into_iter());
+        self.made(self.now.make_with(task, along))
+    }
+
+    fn made(&self, made: Result<(Capsule, Vec<u8>), CapsuleFault>) -> Result<MadeCapsule, Failure> {
         let (capsule, bytes) = made.map_err(|fault| self.failure(fault))?;
         Ok(MadeCapsule {
             capsule,
@@ -356,6 +345,7 @@ impl CapsuleMaker {
             owner: CapsuleOwner::Project,
             remarks: Vec::new(),
             is_vouched: true,
+            is_masked_here: false,
         })
     }
 
@@ -402,6 +392,7 @@ impl CapsuleMaker {
             owner,
             remarks: Vec::new(),
             is_vouched: true,
+            is_masked_here: false,
         }))
     }
 
@@ -412,6 +403,7 @@ impl CapsuleMaker {
 
     /// Whether the record of now has every line that is cited with its text, and there is one.
     pub(super) fn has_lines(&self, capsule: &Capsule) -> bool {
+        self.record.fetch(capsule.refs().map(|(_, line)| line.seq));
         self.now.has_lines(capsule).unwrap_or(false)
     }
 
@@ -428,21 +420,7 @@ impl CapsuleMaker {
 
     /// All of them in the order of the list: the tasks of the record, and what else is kept.
     pub(in crate::cli) fn places(&self) -> Vec<ListPlace> {
-        let tasks = self.world.tasks.values();
-        let tasks = tasks.map(|task| (&task.id, task.updated_ms));
-        let files = self.kept.files();
-        let files = files.iter().map(|file| (&file.id, file.written_ms));
-        let mut known = BTreeSet::new();
-        let mut places: Vec<_> = tasks
-            .chain(files)
-            .filter(|(id, _)| known.insert(*id))
-            .map(|(id, at_ms)| ListPlace {
-                id: id.clone(),
-                at_ms,
-            })
-            .collect();
-        places.sort();
-        places
+        self.kept.places(&self.world)
     }
 
     /// The id that a person means.
@@ -468,6 +446,11 @@ impl CapsuleMaker {
             _ => Err(missing(name)),
         }
     }
+}
+
+/// Where git's looks at this project are kept.
+fn looks(setting: &ProjectContext) -> PathBuf {
+    setting.user_dirs.looks(&setting.dirs.instance_id())
 }
 
 /// Nothing of such a file is shown.

@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::adapters::git_anchor::{GitAnchor, PatchFit};
+use super::maker::CapsuleMaker;
+use crate::adapters::git_anchor::PatchFit;
 use crate::cli::context::CliContext;
 use crate::cli::exit::Failure;
 use crate::cli::report::ReportText;
@@ -14,29 +15,28 @@ use crate::core::capsule::{Capsule, patch_files};
 const WORD: &str = "patch";
 
 /// A patch that came with a capsule.
-#[derive(Debug)]
-pub(super) struct ImportedPatch {
+pub(super) struct ImportedPatch<'a> {
+    maker: &'a CapsuleMaker,
     base: String,
     bytes: Vec<u8>,
+    /// As they are shown: their names are the sender's words.
     files: Vec<String>,
-    /// The work tree; none outside of git.
-    git: Option<GitAnchor>,
+    /// None outside of git.
     fit: Option<PatchFit>,
 }
 
-impl ImportedPatch {
+impl<'a> ImportedPatch<'a> {
     /// That of a capsule which was read, so that it has the form that may be put in.
-    pub(super) fn of(context: &CliContext, capsule: &Capsule) -> Option<Self> {
+    pub(super) fn of(maker: &'a CapsuleMaker, capsule: &Capsule) -> Option<Self> {
         let patch = capsule.patch.as_ref()?;
         let bytes = patch.bytes()?;
         let files = patch_files(&bytes).ok()?;
-        let git = GitAnchor::open(&context.setting.dirs.root);
-        let fit = git.as_ref().map(|git| git.patch_fit(&patch.base, &bytes));
+        let fit = maker.now.patch_fit(&patch.base, &bytes);
         Some(Self {
+            maker,
             base: patch.base.clone(),
             bytes,
-            files,
-            git,
+            files: files.iter().map(|file| maker.masked(file)).collect(),
             fit,
         })
     }
@@ -61,9 +61,9 @@ impl ImportedPatch {
     ///
     /// When the input ends, or the disk does not take it.
     pub(super) fn put_in(&self, context: &CliContext) -> Result<bool, Failure> {
-        let Some(git) = self.git.as_ref().filter(|_| self.applies()) else {
+        if !self.applies() {
             return Ok(false);
-        };
+        }
         let files = self.files.join("\n  ");
         let what = format!(
             "Somebody else's changes go into these files of the work tree, where programs will \
@@ -75,8 +75,9 @@ impl ImportedPatch {
             return Ok(false);
         }
         // Meanwhile somebody may have worked there.
-        let is_put_in = git.patch_fit(&self.base, &self.bytes) == PatchFit::Applies
-            && git.put_in(&self.bytes).is_some();
+        let now = &self.maker.now;
+        let is_put_in = now.patch_fit(&self.base, &self.bytes) == Some(PatchFit::Applies)
+            && now.put_in(&self.bytes).is_some();
         match is_put_in {
             true => Ok(true),
             false => Err(Failure::state(

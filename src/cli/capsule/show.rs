@@ -1,5 +1,7 @@
 //! `ctxrelay capsule show`: one task, as its capsule says it.
 
+use serde_json::json;
+
 use super::check::{tone, why};
 use super::maker::{CapsuleMaker, MadeCapsule};
 use crate::adapters::git_now::GitNeed;
@@ -46,9 +48,13 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
             text.block("  ", row);
         }
     }
+    let mut value = json!(capsule);
+    if made.is_masked_here {
+        value["maskedHere"] = json!(true);
+    }
     let size = format!("{} bytes  digest {}", made.bytes.len(), capsule.digest);
     text.spans(&[(Tone::Faint, &size)]);
-    context.out.report(Report::new(capsule, text))
+    context.out.report(Report::new(&value, text))
 }
 
 /// The files that are not what they were, under their heading; nothing where there are none.

@@ -78,6 +78,8 @@ pub struct StandsNow {
     pub distance: Option<(u64, u64)>,
     /// Its files that are not what they were.
     pub changed: Vec<ChangedFile>,
+    /// Of an open task those that are not what they were when it went out last.
+    pub changed_since_out: Vec<ChangedFile>,
 }
 
 impl StandsNow {
@@ -91,7 +93,17 @@ impl StandsNow {
             freshness,
             distance: now.distance,
             changed: changed.collect(),
+            changed_since_out: Vec::new(),
         }
+    }
+
+    /// The same of a task that is told as it is now, with how what went out of it last stands.
+    #[must_use]
+    pub fn since_out(mut self, out: Self) -> Self {
+        if out.changed != self.changed {
+            self.changed_since_out = out.changed;
+        }
+        self
     }
 }
 
@@ -192,6 +204,7 @@ mod tests {
             diff_stat: DiffStat::default(),
             remote: Some("https://a.example/x".to_owned()),
             root: Some("r".to_owned()),
+            late: None,
             more: Map::new(),
         });
         capsule

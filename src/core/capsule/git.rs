@@ -34,6 +34,9 @@ pub struct CapsuleGit {
     /// every clone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
+    /// It was asked only after the task was closed: where it stood at the close nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<bool>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub more: Map<String, Value>,

@@ -232,6 +232,7 @@ fn secrets_places_and_names_are_masked_and_counted() {
         diff_stat: DiffStat::default(),
         remote: None,
         root: None,
+        late: None,
         more: Map::new(),
     });
     mask.mask(&mut made);

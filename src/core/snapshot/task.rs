@@ -213,6 +213,14 @@ impl Snapshot {
         self.tells_of_kept(task) && task.kept.as_ref().is_some_and(|kept| kept.digest == digest)
     }
 
+    /// As [`Self::has_kept`] of a task that is closed; none where the record tells nothing since its
+    /// close, as earlier versions did not.
+    pub fn has_kept_since_close(&self, task: &TaskSnapshot, digest: &str) -> Option<bool> {
+        let closed = task.end.as_ref()?.seq?;
+        let kept = task.kept.as_ref().filter(|kept| kept.seq > closed)?;
+        (kept.seq > self.foreign_through).then(|| kept.digest == digest)
+    }
+
     /// Whether the record says that something is kept of a task.
     pub fn tells_of_kept(&self, task: &TaskSnapshot) -> bool {
         let kept = task.kept.as_ref();

@@ -8,14 +8,16 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::checks::not_found;
-use super::kept_sessions::KeptSessions;
 use crate::adapters::capsules_now::CapsulesNow;
 use crate::core::agent::Agent;
 use crate::core::capsule::{
-    Capsule, CapsuleStatus, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering, StandsNow,
+    Capsule, CapsuleStatus, KeptSays, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering,
+    StandsNow,
 };
 use crate::core::id::{CapsuleId, RuntimeSession};
 use crate::core::redact::Redactor;
@@ -25,8 +27,9 @@ use crate::daemon::owners::Daemon;
 use crate::daemon::reply::ReplySender;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::dirs::ProjectDirs;
+use crate::store::kept_sessions::KeptSessions;
 use crate::store::ledger::Ledger;
-use crate::wire::capsule;
+use crate::wire::capsule::{self, BadCapsule};
 use crate::wire::control::{
     CAPSULES_LISTED_MAX, CapsuleCheck, CapsuleList, CapsuleQuestion, CapsuleRow, CapsuleText,
     ReadCapsulesParams, Refusal, RefusalCode, Reply,
@@ -42,6 +45,7 @@ impl Daemon {
     ) {
         let pair = self.clients.pair(conn, params.runtime_session_id);
         let gates = self.configuration.gates().iter();
+        let user = self.configuration.user();
         let sources = Sources {
             dirs: self.dirs.clone(),
             kept: Capsules::of(&self.dirs),
@@ -49,6 +53,7 @@ impl Daemon {
             ledger: self.recorder.ledger().clone(),
             redactor: Arc::clone(self.recorder.redactor()),
             gates: gates.map(|gate| gate.name.clone()).collect(),
+            looks: user.map(|user| user.looks(&self.dirs.instance_id())),
         };
         self.readers.read(conn, reply, move || {
             let shelf = sources.open();
@@ -75,16 +80,17 @@ struct Sources {
     ledger: Ledger,
     redactor: Arc<Redactor>,
     gates: Vec<String>,
+    /// Where git's looks at the project are kept.
+    looks: Option<PathBuf>,
 }
 
 impl Sources {
     fn open(self) -> CapsuleReading {
-        let ledger = self.ledger;
+        let (ledger, looks) = (self.ledger, self.looks);
         CapsuleReading {
             sessions: KeptSessions::new(
                 self.dirs.clone(),
                 Arc::clone(&self.world),
-                Arc::clone(&self.redactor),
                 ledger.path().to_path_buf(),
             ),
             vouched: RefCell::default(),
@@ -94,7 +100,8 @@ impl Sources {
                 self.gates,
                 Arc::clone(&self.redactor),
                 move |seq| ledger.read(seq),
-            ),
+            )
+            .with_looks(looks),
             kept: self.kept,
             world: self.world,
             redactor: self.redactor,
@@ -136,23 +143,17 @@ impl CapsuleReading {
         }
     }
 
+    /// As `ctxrelay capsule list` has them.
     fn ids(&self) -> Vec<CapsuleId> {
-        let mut tasks: Vec<&TaskSnapshot> = self.world.tasks.values().collect();
-        tasks.sort_by_key(|task| std::cmp::Reverse(task.head));
-        let mut ids: Vec<CapsuleId> = tasks.iter().map(|task| task.id.clone()).collect();
-        for owner in [CapsuleOwner::Project, CapsuleOwner::Foreign] {
-            let others = self.kept.ids(owner).into_iter();
-            let others: Vec<_> = others.filter(|id| !ids.contains(id)).collect();
-            ids.extend(others);
-        }
-        ids
+        let places = self.kept.places(&self.world).into_iter();
+        places.map(|place| place.id).collect()
     }
 
     fn row(&self, id: CapsuleId, is_current: bool) -> CapsuleRow {
         let task = self.world.tasks.get(&id);
         let (kept, fault) = match self.kept(&id) {
             Ok(kept) => (kept, None),
-            Err(refusal) => (None, Some(refusal.message)),
+            Err(fault) => (None, Some(fault.to_string())),
         };
         let title = task.map(|task| &task.title);
         let title = title.or(kept.as_ref().map(|kept| &kept.title));
@@ -172,11 +173,18 @@ impl CapsuleReading {
     }
 
     fn show(&self, id: CapsuleId, asking: Option<Agent>) -> Result<CapsuleText, Refusal> {
-        let capsule = match self.world.tasks.get(&id) {
-            Some(task) => self.of_record(task)?,
-            None => self.kept(&id)?.ok_or_else(|| missing(&id))?,
+        let (capsule, out, remark) = match self.world.tasks.get(&id) {
+            Some(task) => {
+                let (kept, remark) = self.as_recorded(&id)?;
+                let capsule = self.of_record(task, kept.as_ref())?;
+                (capsule, kept.filter(|_| task.is_open()), remark)
+            }
+            None => (self.kept(&id)?.ok_or_else(|| missing(&id))?, None, None),
         };
-        let stands = self.stands(&capsule);
+        let mut stands = self.stands(&capsule);
+        if let Some(out) = out {
+            stands = stands.since_out(self.stands(&out));
+        }
         let is_foreign = self.is_foreign(&id);
         let rendering = Rendering::of(
             &capsule,
@@ -201,13 +209,15 @@ impl CapsuleReading {
             left_out: left
                 .map(|(what, count)| (what.to_owned(), count as u64))
                 .collect(),
+            remark,
         })
     }
 
     fn check(&self, id: CapsuleId) -> Result<CapsuleCheck, Refusal> {
-        let capsule = match (self.kept(&id)?, self.world.tasks.get(&id)) {
+        let (kept, remark) = self.as_recorded(&id)?;
+        let capsule = match (kept, self.world.tasks.get(&id)) {
             (Some(kept), _) => kept,
-            (None, Some(task)) => self.of_record(task)?,
+            (None, Some(task)) => self.of_record(task, None)?,
             (None, None) => return Err(missing(&id)),
         };
         let stands = self.stands(&capsule);
@@ -221,25 +231,38 @@ impl CapsuleReading {
             touched: touched
                 .map(|file| (self.masked(&file.path), file.by))
                 .collect(),
+            remark,
         })
     }
 
-    /// The task as the record tells it. A closed one stands on the work tree on which it was closed.
-    fn of_record(&self, task: &TaskSnapshot) -> Result<Capsule, Refusal> {
-        let (mut capsule, _) = self.now.make(task).map_err(|fault| {
+    /// The task as the record tells it. A closed one stands on the work tree on which it was closed,
+    /// where that was kept.
+    fn of_record(&self, task: &TaskSnapshot, kept: Option<&Capsule>) -> Result<Capsule, Refusal> {
+        let made = match task.is_open() {
+            true => self.now.make(task),
+            false => self.now.make_late(task),
+        };
+        let (mut capsule, _) = made.map_err(|fault| {
             Refusal::new(
                 RefusalCode::LedgerUnreadable,
                 fault.to_string(),
                 "`ctxrelay ledger verify` says more",
             )
         })?;
-        if !task.is_open()
-            && let Some(kept) = self.kept(&task.id)?
-        {
-            capsule.git = kept.git;
-            capsule.touched = kept.touched;
+        if let Some(kept) = kept.filter(|_| !task.is_open()) {
+            capsule.git.clone_from(&kept.git);
+            capsule.touched.clone_from(&kept.touched);
         }
         Ok(capsule)
+    }
+
+    /// What is kept of a task; of one of the record that is not what the record tells, why it is not
+    /// taken.
+    fn as_recorded(&self, id: &CapsuleId) -> Result<(Option<Capsule>, Option<String>), KeptFault> {
+        match self.kept(id) {
+            Err(fault @ KeptFault::NotAsRecorded(_)) => Ok((None, Some(fault.to_string()))),
+            kept => Ok((kept?, None)),
+        }
     }
 
     /// How a capsule stands to the work tree of now.
@@ -250,13 +273,13 @@ impl CapsuleReading {
 
     /// What is kept of a task: its own where the record or a session of the project vouches for that,
     /// else one from elsewhere.
-    fn kept(&self, id: &CapsuleId) -> Result<Option<Capsule>, Refusal> {
+    fn kept(&self, id: &CapsuleId) -> Result<Option<Capsule>, KeptFault> {
         let own = self.kept_of(CapsuleOwner::Project, id);
         if self.world.tasks.contains_key(id) {
             return own;
         }
         if let Ok(Some(kept)) = &own
-            && self.sessions.vouch_for(&self.now, kept)
+            && self.vouches_for(kept)
         {
             self.vouched.borrow_mut().insert(id.clone());
             return own;
@@ -267,40 +290,51 @@ impl CapsuleReading {
         }
     }
 
+    /// Whether a session of the project says what a kept capsule says.
+    fn vouches_for(&self, kept: &Capsule) -> bool {
+        let says = self.sessions.say(kept, |held| {
+            let lines = held.lines.map(|told| move |seq| told.line(seq).cloned());
+            self.now.holds(kept, held.task.as_ref(), lines)
+        });
+        says != KeptSays::Else
+    }
+
     /// Nobody here vouches for what was kept of it. Known once that was read.
     fn is_foreign(&self, id: &CapsuleId) -> bool {
         !self.world.tasks.contains_key(id) && !self.vouched.borrow().contains(id)
     }
 
-    fn kept_of(&self, owner: CapsuleOwner, id: &CapsuleId) -> Result<Option<Capsule>, Refusal> {
-        let bytes = self
-            .kept
-            .read(owner, id)
-            .map_err(|error| unbelieved(format!("what is kept of {id} cannot be read: {error}")))?;
-        let open = self.world.tasks.get(id).filter(|task| task.is_open());
+    fn kept_of(&self, owner: CapsuleOwner, id: &CapsuleId) -> Result<Option<Capsule>, KeptFault> {
+        let bytes = self.kept.read(owner, id);
+        let bytes = bytes.map_err(|error| KeptFault::Unreadable(id.clone(), error))?;
         let is_own = owner == CapsuleOwner::Project;
+        let task = self.world.tasks.get(id).filter(|_| is_own);
+        let open = task.filter(|task| task.is_open());
         let Some(bytes) = bytes else {
-            let is_lost = is_own && open.is_some_and(|task| self.world.tells_of_kept(task));
-            return match is_lost {
-                true => Err(not_as_recorded(id)),
+            return match open.is_some_and(|task| self.world.tells_of_kept(task)) {
+                true => Err(KeptFault::NotAsRecorded(id.clone())),
                 false => Ok(None),
             };
         };
         let read = capsule::read(&bytes);
-        let read = read
-            .map_err(|bad| unbelieved(format!("what is kept of {id} is not what it was: {bad}")))?;
+        let read = read.map_err(|bad| KeptFault::NotIntact(id.clone(), bad))?;
         if read.id != *id {
-            return Err(unbelieved(format!("what is kept as {id} is another task")));
+            return Err(KeptFault::OfAnother(id.clone()));
         }
-        if is_own && open.is_some_and(|task| !self.world.has_kept(task, &read.digest)) {
-            return Err(not_as_recorded(id));
+        let is_as_recorded = task.is_none_or(|task| match task.is_open() {
+            true => self.world.has_kept(task, &read.digest),
+            false => self.world.has_kept_since_close(task, &read.digest) != Some(false),
+        });
+        if !is_as_recorded {
+            return Err(KeptFault::NotAsRecorded(id.clone()));
         }
-        let imported = self.world.imported.get(id);
-        if !is_own && imported.is_some_and(|imported| imported.digest != read.digest) {
-            let what = format!("what is kept of {id} was changed since its import");
-            return Err(unbelieved(what));
+        let imported = self.world.imported.get(id).filter(|_| !is_own);
+        if imported.is_some_and(|imported| imported.digest != read.digest) {
+            return Err(KeptFault::Exchanged(id.clone()));
         }
-        Ok(Some(read))
+        // What went out before the task was closed is only older than the record.
+        let is_its = task.is_none_or(|task| task.is_open() || read.updated_at == task.updated_ms);
+        Ok(is_its.then_some(read))
     }
 
     fn named(&self, id: Option<CapsuleId>, pair: &RuntimeSession) -> Result<CapsuleId, Refusal> {
@@ -332,18 +366,27 @@ fn missing(id: &CapsuleId) -> Refusal {
     not_found(&format!("task {id}"), LISTED)
 }
 
-fn not_as_recorded(id: &CapsuleId) -> Refusal {
-    Refusal::new(
-        RefusalCode::WrongState,
-        format!("what is kept of {id} is not what the record says went out last"),
-        "nothing of it is believed; the operator exports or sends the task anew",
-    )
+/// Why what is kept of a task is not taken.
+#[derive(Debug, thiserror::Error)]
+enum KeptFault {
+    #[error("what is kept of {0} cannot be read: {1}")]
+    Unreadable(CapsuleId, io::Error),
+    #[error("what is kept of {0} is not what it was: {1}")]
+    NotIntact(CapsuleId, BadCapsule),
+    #[error("what is kept as {0} is another task")]
+    OfAnother(CapsuleId),
+    #[error("what is kept of {0} is not what the record says went out last")]
+    NotAsRecorded(CapsuleId),
+    #[error("what is kept of {0} was changed since its import")]
+    Exchanged(CapsuleId),
 }
 
-fn unbelieved(message: String) -> Refusal {
-    Refusal::new(
-        RefusalCode::WrongState,
-        message,
-        "nothing of it is shown; the operator sees to `.contextrelay/capsules`",
-    )
+impl From<KeptFault> for Refusal {
+    fn from(fault: KeptFault) -> Self {
+        Self::new(
+            RefusalCode::WrongState,
+            fault.to_string(),
+            "nothing of it is shown; the operator sees to `.contextrelay/capsules`",
+        )
+    }
 }

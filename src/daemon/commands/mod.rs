@@ -18,7 +18,6 @@ mod decide;
 mod gates;
 mod hook;
 mod inbox;
-mod kept_sessions;
 pub(super) mod ledger;
 mod pending;
 mod policy;

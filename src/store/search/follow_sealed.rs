@@ -4,7 +4,6 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use super::error::SearchError;
@@ -12,6 +11,7 @@ use super::find::{Collector, SearchHits, SearchRequest, TOTAL_MAX};
 use super::index::{Rows, SealedMark, SealedRow, SearchIndex};
 use super::text::Text;
 use crate::dirs::ProjectDirs;
+use crate::file_stamp::FileStamp;
 use crate::ledger::{line_at, read_placed};
 use crate::session;
 use ctxrelay_core::id::{Seq, SessionId};
@@ -30,13 +30,7 @@ pub(super) fn stamp_of(path: &Path) -> Option<String> {
         .symlink_metadata()
         .ok()
         .filter(|found| found.is_file())?;
-    Some(format!(
-        "{} {} {}.{}",
-        found.ino(),
-        found.len(),
-        found.ctime(),
-        found.ctime_nsec()
-    ))
+    Some(FileStamp::from(&found).to_string())
 }
 
 /// Brings the words of all sessions but the current one into the index, youngest first. `between` is

@@ -139,8 +139,8 @@ impl SharedIndexer {
         if !fresh {
             let opened = SearchIndex::open(&self.dirs).and_then(|mut index| {
                 let mark = index.mark()?;
-                // Begun anew and not gone on with: what was sealed before may be deleted by now.
-                if mark.is_none() && !index.sealed()?.is_empty() {
+                // Begun and not gone on with: what is in may be deleted by now.
+                if mark.is_none() && index.is_begun()? {
                     return Ok(None);
                 }
                 if mark.as_ref().is_none_or(|mark| is_of(mark, target)) {

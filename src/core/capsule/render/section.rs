@@ -66,11 +66,14 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
         format!("{} ({} by {}{lines})", file.path, file.op, file.by)
     });
     let changed = terms.stands.changed.iter().map(ChangedFile::to_string);
+    let since_out = terms.stands.changed_since_out.iter();
+    let since_out = since_out.map(ChangedFile::to_string);
     let findings = capsule.findings.iter().map(told_finding);
     let left = capsule.left_out.iter();
     let left = left.map(|left| format!("{} of {}: {}", left.count, left.what, left.how));
     let sections = [
         section("Changed since this was made", 1, changed.collect()),
+        section("Changed since it went out last", 1, since_out.collect()),
         section("Goal", 0, one(&capsule.goal)),
         section("Goal as agents say it", 2, all(&capsule.agent_goals)),
         section("Outcome", 0, one(&capsule.outcome)),

@@ -108,6 +108,7 @@ fn capsule() -> Capsule {
         diff_stat: DiffStat::default(),
         remote: None,
         root: None,
+        late: None,
         more: Map::new(),
     });
     capsule.left_out = vec![CapsuleLeftOut {
@@ -127,6 +128,7 @@ static TOUCHED: LazyLock<StandsNow> = LazyLock::new(|| StandsNow {
         path: "src/login.rs".to_owned(),
         by: Some(Agent::Claude),
     }],
+    changed_since_out: Vec::new(),
 });
 
 fn terms(target: RenderTarget) -> RenderTerms<'static> {
@@ -199,6 +201,7 @@ fn the_state_says_by_how_many_commits_and_which_files_by_whom() {
             freshness,
             distance,
             changed: Vec::new(),
+            changed_since_out: Vec::new(),
         };
         let terms = RenderTerms {
             stands: &stands,

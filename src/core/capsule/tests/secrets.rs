@@ -71,6 +71,7 @@ fn saying(text: &str) -> Capsule {
         diff_stat: DiffStat::default(),
         remote: Some(word()),
         root: None,
+        late: None,
         more: Map::new(),
     });
     full.origin.project = word();
@@ -94,6 +95,7 @@ fn going_out(capsule: &Capsule) -> Vec<(&'static str, String)> {
                 freshness: Freshness::Touched,
                 distance: None,
                 changed: capsule.touched.iter().map(changed).collect(),
+                changed_since_out: Vec::new(),
             },
             is_foreign: false,
             chars_max: usize::MAX,

@@ -175,6 +175,18 @@ fn what_goes_out_leaves_the_task_as_it_was_and_tells_what_is_kept() {
         .step(1, TaskStep::Kept, &kept_words(&two))
         .step(1, TaskStep::Reopened, "");
     assert!(record.world.has_kept(record.task(1), &two));
+    // Of a closed one that alone counts which was told since.
+    record.step(1, TaskStep::Closed, "");
+    let since_close = |record: &Record, digest: &str| {
+        let task = record.world.tasks[&id(1)].clone();
+        record.world.has_kept_since_close(&task, digest)
+    };
+    assert_eq!(since_close(&record, &two), None);
+    record.step(1, TaskStep::Kept, &kept_words(&one));
+    assert_eq!(since_close(&record, &one), Some(true));
+    assert_eq!(since_close(&record, &two), Some(false));
+    record.step(1, TaskStep::Reopened, "");
+    record.step(1, TaskStep::Kept, &kept_words(&two));
     // Before a place where the record was cut anybody can have said so.
     record.world.foreign_through = record.world.seq;
     assert!(!record.world.has_kept(record.task(1), &two));

@@ -151,6 +151,7 @@ fn git() -> impl Strategy<Value = CapsuleGit> {
             diff_stat: DiffStat::default(),
             remote: None,
             root: None,
+            late: None,
             more,
         }
     })

@@ -80,6 +80,9 @@ pub struct CapsuleText {
     pub text: String,
     /// What had no room, by section.
     pub left_out: Vec<(String, u64)>,
+    /// What has to be told of it, a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
 }
 
 /// How a task stands to the work tree of now.
@@ -97,4 +100,7 @@ pub struct CapsuleCheck {
     pub behind: Option<u64>,
     /// Its files that differ from what they were, and who touched them since.
     pub touched: Vec<(String, Option<Agent>)>,
+    /// What has to be told of it, a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension as _, params};
 
 use super::{SearchIndex, number};
 use crate::search::error::SearchError;
@@ -64,6 +64,13 @@ impl SearchIndex {
         read().map_err(|source| self.failed(source))
     }
 
+    /// Whether words of a session or a capsule were ever put in, be they taken out since.
+    pub(in crate::search) fn is_begun(&self) -> Result<bool, SearchError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_sequence WHERE seq > 0)";
+        let begun = self.db.query_row(sql, [], |row| row.get(0));
+        begun.map_err(|source| self.failed(source))
+    }
+
     /// Begins with a session, in the place of what was in of it.
     pub(in crate::search) fn begin_sealed(
         &mut self,
@@ -93,13 +100,18 @@ impl SearchIndex {
     ) -> Result<(), SearchError> {
         self.run(|db| {
             let change = db.transaction()?;
-            change.execute(
-                "DELETE FROM sealed_lines WHERE place / ?1 IN \
-                 (SELECT number FROM sealed WHERE session = ?2)",
-                params![SESSION, session.as_str()],
-            )?;
-            let sql = "DELETE FROM sealed WHERE session = ?1";
-            change.execute(sql, [session.as_str()])?;
+            let sql = "DELETE FROM sealed WHERE session = ?1 RETURNING number";
+            let number: Option<i64> = change
+                .query_row(sql, [session.as_str()], |row| row.get(0))
+                .optional()?;
+            if let Some(number) = number {
+                // By its own lines alone: those of all sessions are millions.
+                let from = number.saturating_mul(SESSION);
+                change.execute(
+                    "DELETE FROM sealed_lines WHERE place >= ?1 AND place < ?2",
+                    params![from, from.saturating_add(SESSION)],
+                )?;
+            }
             change.commit()
         })
     }

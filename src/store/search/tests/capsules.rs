@@ -350,3 +350,33 @@ fn what_cannot_be_believed_is_not_found_and_a_lying_index_is_not_shown() {
     assert_eq!((found.total, found.hits.len()), (1, 1));
     assert_eq!(found.hits[0].hit.id.as_str(), id(0).as_str());
 }
+
+#[test]
+fn of_an_index_that_was_only_begun_no_word_stays_when_what_was_in_it_is_deleted() {
+    let bench = bench();
+    keep(
+        &bench,
+        0,
+        &("Quinces".to_owned(), "quinces are sold".to_owned()),
+    );
+    rebuild(&bench);
+    assert!(holds(&bench, "quinces"));
+    // As a daemon leaves it that was killed once the capsules were in.
+    let index = bench.place.dirs.state_file("index.db");
+    let db = rusqlite::Connection::open(index).unwrap();
+    db.execute_batch("DELETE FROM bound; INSERT INTO words (words) VALUES ('delete-all');")
+        .unwrap();
+    drop(db);
+    // As `ledger clear --discard` does it.
+    let path = bench.ledger.path().to_path_buf();
+    let mut next = bench.next_session();
+    next.note("later");
+    fs::remove_file(path).unwrap();
+    let kept = Capsules::of(&next.place.dirs);
+    kept.remove(CapsuleOwner::Project, &id(0)).unwrap();
+    let search = next.search();
+    assert!(search.wait_for(next.len(), DEADLINE));
+    assert_eq!(search.state().rebuilds, 1);
+    search.close();
+    assert!(!holds(&next, "quinces"));
+}

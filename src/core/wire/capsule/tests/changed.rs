@@ -151,6 +151,7 @@ fn check_taken(bytes: &[u8], mut taken: Capsule) -> Result<(), TestCaseError> {
             freshness: Freshness::Unknown,
             distance: None,
             changed: Vec::new(),
+            changed_since_out: Vec::new(),
         },
         is_foreign: true,
         chars_max: 8_000,

@@ -1,26 +1,26 @@
-//! [`SealedSays`]: what sealed sessions say of capsules, remembered for the life of the process.
+//! [`SaidBefore`]: what sessions said of capsules, remembered for the life of the process.
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use crate::adapters::capsules_now::KeptSays;
-use crate::store::sealed_way::FileStamp;
+use crate::file_stamp::FileStamp;
+use ctxrelay_core::capsule::KeptSays;
 
 /// More than a project keeps capsules; beyond that they are all asked for anew.
 const REMEMBERED_MAX: usize = 10_000;
 
 /// A sealed session is read whole for an answer, and the deck lists its tasks again and again.
-static SAID: LazyLock<Mutex<HashMap<SealedSays, KeptSays>>> = LazyLock::new(Mutex::default);
+static SAID: LazyLock<Mutex<HashMap<SaidBefore, KeptSays>>> = LazyLock::new(Mutex::default);
 
 /// A capsule, and the file of a session as it stands on the disk.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct SealedSays {
+pub(super) struct SaidBefore {
     digest: String,
     file: FileStamp,
 }
 
-impl SealedSays {
+impl SaidBefore {
     /// None where there is no such file.
     pub(super) fn of(digest: &str, file: &Path) -> Option<Self> {
         let found = file.metadata().ok()?;
@@ -66,10 +66,10 @@ mod tests {
     fn a_session_is_asked_once_for_each_capsule_until_its_file_changes() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("session.jsonl");
-        assert_eq!(SealedSays::of("a digest of this test", &file), None);
+        assert_eq!(SaidBefore::of("a digest of this test", &file), None);
         std::fs::write(&file, "1\n").unwrap();
         let says = |digest: &str, says: Option<KeptSays>| {
-            let asked = SealedSays::of(digest, &file).unwrap();
+            let asked = SaidBefore::of(digest, &file).unwrap();
             asked.or_ask(|| says)
         };
         let first = "a digest of this test";

@@ -1,30 +1,54 @@
 //! [`ListPlace`]: where a task stands in the list, latest first.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::core::id::CapsuleId;
+use super::Capsules;
+use ctxrelay_core::id::CapsuleId;
+use ctxrelay_core::snapshot::Snapshot;
 
 /// What stands between the id and the time.
 const AT: char = '@';
 
 /// A place in the list, which nothing that becomes of other tasks changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cli) struct ListPlace {
-    pub(in crate::cli) id: CapsuleId,
+pub struct ListPlace {
+    pub id: CapsuleId,
     /// When something was said for it last, or when the file was written that is kept of it.
-    pub(super) at_ms: i64,
+    pub at_ms: i64,
 }
 
 impl ListPlace {
     /// As a cursor says it.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let (id, at_ms) = text.split_once(AT)?;
         CapsuleId::is_well_formed(id).then_some(())?;
         Some(Self {
             id: CapsuleId::new(id),
             at_ms: at_ms.parse().ok()?,
         })
+    }
+}
+
+impl Capsules {
+    /// All of them in the order of the list: the tasks of the record, and what else is kept.
+    pub fn places(&self, world: &Snapshot) -> Vec<ListPlace> {
+        let tasks = world.tasks.values();
+        let tasks = tasks.map(|task| (&task.id, task.updated_ms));
+        let files = self.files();
+        let files = files.iter().map(|file| (&file.id, file.written_ms));
+        let mut known = BTreeSet::new();
+        let mut places: Vec<_> = tasks
+            .chain(files)
+            .filter(|(id, _)| known.insert(*id))
+            .map(|(id, at_ms)| ListPlace {
+                id: id.clone(),
+                at_ms,
+            })
+            .collect();
+        places.sort();
+        places
     }
 }
 
