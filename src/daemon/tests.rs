@@ -36,7 +36,7 @@ mod resolved;
 mod rig;
 mod rollover;
 mod rules;
-mod running_commands;
+mod running_tools;
 mod silence;
 mod space;
 mod spoken;
