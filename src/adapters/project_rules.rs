@@ -224,6 +224,7 @@ mod tests {
                 freshness: Freshness::Fresh,
                 distance: None,
                 changed: Vec::new(),
+                changed_since_out: Vec::new(),
             },
             is_foreign: false,
             chars_max: RENDER_CHARS_MAX,

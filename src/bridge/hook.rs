@@ -54,6 +54,10 @@ const MONITOR_PROMPT: &str = "<task-notification>";
 /// The longest detail that is reported, in characters.
 const DETAIL_CHARS_MAX: usize = 200;
 
+/// The longest beginning of a prompt or a command that is reported, in characters: more than is
+/// shown, so that a secret that the daemon masks in it is whole.
+const BEGINNING_CHARS_MAX: usize = 2_000;
+
 /// The longest path that is reported, in bytes; what a system takes.
 const PATH_BYTES_MAX: usize = 4_096;
 
@@ -269,16 +273,14 @@ fn params(event: &str, caller: HookCaller, input: &Value) -> HookParams {
         "InstructionsLoaded" => Some(input),
         _ => None,
     };
-    let file = of_file
-        .and_then(|of| of.get("file_path").or_else(|| of.get("notebook_path")))
-        .and_then(Value::as_str)
-        .filter(|path| path.len() <= PATH_BYTES_MAX);
+    let file = of_file.and_then(file_of);
     let text = match event {
         "Stop" => input.get("last_assistant_message"),
         "PostCompact" => input.get("compact_summary"),
         _ => None,
     };
     let text = text.and_then(Value::as_str);
+    let is_of_tool = matches!(event, "PostToolUse" | "PostToolUseFailure");
     HookParams {
         event: event.to_owned(),
         claude_pid: caller.pid,
@@ -290,7 +292,8 @@ fn params(event: &str, caller: HookCaller, input: &Value) -> HookParams {
             .find_map(word),
         stop_hook_active: input.get("stop_hook_active") == Some(&Value::Bool(true)),
         monitor_runs: monitor_runs(input).filter(|_| caller.has_monitors),
-        tool_use: (event == "PostToolUse").then(|| tool_use(input)).flatten(),
+        tool_use: is_of_tool.then(|| tool_use(input)).flatten(),
+        tool_use_id: is_of_tool.then(|| word("tool_use_id")).flatten(),
         transcript: input
             .get("transcript_path")
             .and_then(Value::as_str)
@@ -299,9 +302,27 @@ fn params(event: &str, caller: HookCaller, input: &Value) -> HookParams {
         tool: file.and(word("tool_name")),
         path: file.map(str::to_owned),
         text: text.map(|text| beginning(text, TEXT_BYTES_MAX).to_owned()),
+        prompt: (event == "UserPromptSubmit" && !from_monitor)
+            .then(|| begins(input, "prompt"))
+            .flatten(),
         context: None,
         columns: None,
     }
+}
+
+/// The file that a tool is about.
+fn file_of(input: &Value) -> Option<&str> {
+    let path = input
+        .get("file_path")
+        .or_else(|| input.get("notebook_path"));
+    let path = path.and_then(Value::as_str);
+    path.filter(|path| path.len() <= PATH_BYTES_MAX)
+}
+
+/// How a text of the input begins.
+fn begins(input: &Value, name: &str) -> Option<String> {
+    let text = input.get(name)?.as_str()?;
+    Some(text.chars().take(BEGINNING_CHARS_MAX).collect())
 }
 
 /// A word of the input, cut to what is reported.

@@ -28,7 +28,8 @@
 //! | [`Contexts`](contexts::Contexts) | how full the agents' contexts are | figures, turns, compactions | whether that is new |
 //! | [`Costs`](costs::Costs) | how much of ours each agent's model was given today | texts of ours | their sum |
 //! | [`Silences`](silence::Silences) | turns that run, and since when nothing is heard of them | signs, waits, ends, a look | [`SilenceStep`](silence::SilenceStep) |
-//! | [`ShownTurn`](shown_turn::ShownTurn) | what Codex's turn does right now, has done so far, and plans | commands, what it did, its end | the same, for who looks |
+//! | [`ShownTurn`](shown_turn::ShownTurn) | what Codex's turn does right now, has done so far, and plans | tools, what it did, its end | the same, for who looks |
+//! | [`ShownClaude`](shown_claude::ShownClaude) | how the prompt of Claude's turn begins, and what it runs right now | hooks, the turn's end | the same, for who looks |
 //! | [`Operations`](operations::Operations) | fault, stop, takeover, work beside the loop, since when nobody needs it | each of these, a deadline | whether it goes on, the refusal of what comes too late |
 //! | [`Alarms`](tamper::Alarms) | the watch over the project's files, when `current` is put back | facts of the watch | what is due |
 //! | [`Configuration`](configuration::Configuration) | `config.json` as it counts now | what was read | timeouts |
@@ -187,11 +188,12 @@ mod rules_reading;
 mod rules_watch;
 mod run;
 pub mod running;
-mod running_commands;
+mod running_tools;
 mod sending_again;
 mod settings;
 mod settled;
 mod show;
+mod shown_claude;
 mod shown_turn;
 mod signing;
 mod silence;

@@ -1,17 +1,17 @@
-//! [`ShownTurn`]: what Codex's turn does right now, for who looks: the commands that run, what it has
+//! [`ShownTurn`]: what Codex's turn does right now, for who looks: the tools that run, what it has
 //! done so far, and its plan.
 //!
 //! Knowledge of this process: none of it is in the record. Secrets are masked on the way in.
 
-use super::running_commands::RunningCommands;
+use super::running_tools::RunningTools;
 use crate::core::live_turn::{LiveAct, LiveTurn, PlanStep};
 use crate::core::redact::Redactor;
-use crate::wire::status::CommandStatus;
+use crate::wire::status::{CommandStatus, ToolSort, ToolStatus};
 
 /// Codex's turn, as it is shown.
 #[derive(Debug, Default)]
 pub(super) struct ShownTurn {
-    commands: RunningCommands,
+    tools: RunningTools,
     live: LiveTurn,
 }
 
@@ -23,32 +23,42 @@ impl ShownTurn {
 
     /// It is over; what it did can still be looked at.
     pub(super) fn is_over(&mut self) {
-        self.commands.are_over();
+        self.tools.are_over();
         self.live.is_over();
     }
 
     /// Codex is in another thread, whose turns nobody has seen.
     pub(super) fn forget(&mut self) {
-        self.commands.are_over();
+        self.tools.are_over();
         self.live = LiveTurn::default();
     }
 
-    /// A command begins.
-    pub(super) fn command_began(
+    /// A command, a call or a change of files begins.
+    pub(super) fn tool_began(
         &mut self,
         redactor: &Redactor,
         now_ms: i64,
         item_id: String,
-        command: &str,
+        act: LiveAct,
+        text: &str,
     ) {
-        let (text, _) = redactor.redact_text(command);
-        self.commands.began(item_id, &text, now_ms);
-        self.live.did(now_ms, LiveAct::Ran, &text);
+        let (text, _) = redactor.redact_text(text);
+        let sort = match act {
+            LiveAct::Ran => Some(ToolSort::Command),
+            LiveAct::Changed => Some(ToolSort::Change),
+            LiveAct::Called => Some(ToolSort::Call),
+            LiveAct::Said => None,
+        };
+        // The end of what has no id would be nobody's.
+        if let Some(sort) = sort.filter(|_| !item_id.is_empty()) {
+            self.tools.began(item_id, sort, &text, now_ms);
+        }
+        self.live.did(now_ms, act, &text);
     }
 
-    /// A command ended. Returns whether it was known.
-    pub(super) fn command_ended(&mut self, item_id: &str) -> bool {
-        self.commands.ended(item_id)
+    /// That ended. Returns whether it was known.
+    pub(super) fn tool_ended(&mut self, item_id: &str) -> bool {
+        self.tools.ended(item_id)
     }
 
     /// It did something.
@@ -69,7 +79,12 @@ impl ShownTurn {
 
     /// The command that began last, of those that run.
     pub(super) fn command(&self) -> Option<CommandStatus> {
-        self.commands.latest()
+        self.tools.latest_command()
+    }
+
+    /// The same of all tools.
+    pub(super) fn tool(&self) -> Option<ToolStatus> {
+        self.tools.latest()
     }
 
     /// What it has done so far, and its plan.

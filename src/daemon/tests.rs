@@ -36,7 +36,7 @@ mod resolved;
 mod rig;
 mod rollover;
 mod rules;
-mod running_commands;
+mod running_tools;
 mod sent_again;
 mod silence;
 mod space;

@@ -249,6 +249,7 @@ pub(super) fn attend(agent: Agent, act: Attend) -> (Command, String) {
         agent,
         act,
         turn_id,
+        placed: true,
     };
     (Command::Attend(params), done)
 }

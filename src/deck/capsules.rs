@@ -7,6 +7,7 @@ use ctxrelay_ui::model::{
     AlikeTo, CapsuleAlong, CapsuleReader, CapsuleRows, CapsuleStanding, CapsuleView, FoundSnippet,
     Level, TASK_TITLE_CHARS_MAX,
 };
+use ctxrelay_ui::text::grouped;
 use ctxrelay_ui::{Effect, Msg};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc};
@@ -205,15 +206,21 @@ impl CapsuleAccess {
         .await
     }
 
-    /// Keeps the capsule of a task as it is now, and has the record say so.
+    /// Keeps the capsule of a task as it is now, and has the record say so; which of both failed, in
+    /// the words of `ctxrelay capsule`.
     async fn keep(&self, id: String, when: KeptWhen, operator: &Client) -> Result<(), String> {
         let (keep, name) = (Arc::clone(&self.keep), id.clone());
-        let Some(digest) = beside(move || keep(&name, when)).await? else {
+        let kept = beside(move || keep(&name, when)).await;
+        let kept = kept.map_err(|why| format!("its capsule is not kept: {why}"))?;
+        let Some(digest) = kept else {
             return Ok(());
         };
         let task = CapsuleId::new(id);
-        let kept = TaskChange::Keep { task, digest };
-        self.change(kept, operator).await.map(|_| ())
+        let recorded = self
+            .change(TaskChange::Keep { task, digest }, operator)
+            .await;
+        let recorded = recorded.map(|_| ());
+        recorded.map_err(|why| format!("what is kept of it is not recorded: {why}"))
     }
 
     async fn find_alike(&self, to: AlikeTo) -> Msg {
@@ -245,7 +252,8 @@ impl CapsuleAccess {
             goal: None,
             handoff: None,
         };
-        let task = self.change(open, operator).await?.id;
+        let opened = self.change(open, operator).await?;
+        let task = opened.id;
         if !found.is_empty() {
             let values = found.iter().map(|found| StatedValue {
                 kind: NoteKind::Assumption,
@@ -262,7 +270,8 @@ impl CapsuleAccess {
             })?;
         }
         Ok(format!(
-            "{task} is open; what is recorded from now on belongs to it"
+            "{task} is open; what is recorded from now on belongs to it: entry {}",
+            grouped(opened.seq.0)
         ))
     }
 
@@ -282,15 +291,12 @@ impl CapsuleAccess {
         };
         // What went out is what the task is held against from now on.
         let kept = self.keep(id, KeptWhen::Sent, operator).await;
-        let kept = kept.map_or_else(
-            |why| format!("; its capsule is not kept: {why}"),
-            |()| String::new(),
-        );
+        let kept = kept.map_or_else(|why| format!("; {why}"), |()| String::new());
         let remarks = remarks.iter().map(|remark| format!("; {remark}"));
         Ok(format!(
             "handed to {} as entry {}{kept}{}",
             to.title(),
-            sent.seq,
+            grouped(sent.seq.0),
             remarks.collect::<String>()
         ))
     }
@@ -316,7 +322,7 @@ impl CapsuleAccess {
                 .collect(),
         };
         let seq = self.change(change, operator).await?.seq;
-        Ok(format!("recorded as yours, up to entry {seq}"))
+        Ok(format!("recorded as yours, up to entry {}", grouped(seq.0)))
     }
 
     async fn change(&self, change: TaskChange, operator: &Client) -> Result<TaskChanged, String> {
@@ -342,8 +348,8 @@ impl CapsuleAccess {
         let seq = self.change(change, operator).await?.seq;
         self.keep(id.clone(), KeptWhen::Closed, operator)
             .await
-            .map_err(|why| format!("{id} is closed, and its capsule is not kept: {why}"))?;
-        Ok(format!("{id} is closed by entry {seq}"))
+            .map_err(|why| format!("{id} is closed, and {why}"))?;
+        Ok(format!("{id} is closed by entry {}", grouped(seq.0)))
     }
 }
 

@@ -46,6 +46,7 @@ fn row(id: &FindingId, finding: &FindingSnapshot) -> ui::FindingRow {
         _ => ui::FindingStage::Claimed(ui::Agent::Claude),
     };
     ui::FindingRow {
+        line: Some(finding.seq.0).filter(|line| *line > 0),
         id: id.to_string(),
         severity: match &facts.severity {
             Some(FindingSeverity::Critical) => ui::FindingRank::Critical,

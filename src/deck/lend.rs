@@ -74,8 +74,7 @@ fn wait(
     }
 }
 
-/// Keeps what the screen is told while somebody else has the terminal. Keys were meant for that one,
-/// and hits of a search come again.
+/// Keeps what the screen is told while somebody else has the terminal. Keys were meant for that one.
 pub(super) fn keep(missed: &mut Vec<Msg>, msg: Msg) {
     let is_kept = matches!(
         msg,
@@ -93,9 +92,36 @@ pub(super) fn keep(missed: &mut Vec<Msg>, msg: Msg) {
             | Msg::Alike { .. }
             | Msg::Exported { .. }
             | Msg::CapsuleText(_)
+            | Msg::Found(_)
             | Msg::OwnFiles(_)
     );
     if is_kept && missed.len() < MISSED_MAX {
         missed.push(msg);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctxrelay_ui::Msg;
+    use ctxrelay_ui::model::FoundEntries;
+
+    use super::keep;
+
+    #[test]
+    fn a_page_of_hits_that_comes_while_the_editor_is_open_is_not_lost() {
+        let mut missed = Vec::new();
+        let found = FoundEntries {
+            number: 1,
+            words: "plum".to_owned(),
+            rows: Vec::new(),
+            total: 0,
+            total_is_at_least: false,
+            cursor: None,
+            goes_on: true,
+            behind: 0,
+            fault: None,
+        };
+        keep(&mut missed, Msg::Found(Box::new(found)));
+        assert!(matches!(missed[..], [Msg::Found(_)]));
     }
 }

@@ -367,7 +367,7 @@ fn sent(result: Result<Reply, ClientError>, to: ui::Agent) -> Msg {
             Level::Warn,
             format!(
                 "recorded for {to} as entry {}, but {to} is not installed: it waits until it is",
-                sent.seq,
+                grouped(sent.seq.0),
                 to = to.title()
             ),
         ),
@@ -393,6 +393,10 @@ pub(super) fn notice(result: Result<Reply, ClientError>, done: &str) -> Msg {
         Ok(Reply::Recorded(recorded)) => {
             let entry = grouped(recorded.seq.0);
             Msg::Notice(Level::Info, format!("{done}: entry {entry}"))
+        }
+        Ok(Reply::Review(changed)) => {
+            let entry = changed.seq.map(|seq| format!(": entry {}", grouped(seq.0)));
+            Msg::Notice(Level::Info, format!("{done}{}", entry.unwrap_or_default()))
         }
         Ok(_) => Msg::Notice(Level::Info, done.to_owned()),
         Err(error) => {
@@ -442,7 +446,7 @@ fn coordinator_of(party: &ui::Party) -> Option<Coordinator> {
 
 /// What was set, and which instruction files say so.
 fn coordinator_set(set: &PolicySet) -> Msg {
-    let mut text = format!("recorded as entry {}", set.seq);
+    let mut text = format!("recorded: entry {}", grouped(set.seq.0));
     if !set.rewritten.is_empty() {
         text.push_str(&format!("; {} says so", set.rewritten.join(", ")));
     }

@@ -5,6 +5,7 @@ mod approvals;
 mod blockers;
 mod gates;
 mod missing;
+mod row_words;
 mod rows;
 mod states;
 mod trust;
@@ -13,7 +14,7 @@ use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::clock;
 
 use agents::{claude_card, codex_card};
-use blockers::blocker_text;
+use blockers::blocker_named;
 use missing::missing;
 pub(in crate::deck) use rows::{detail, machine_text, row};
 
@@ -21,7 +22,7 @@ use super::attention;
 use super::model::{DaemonLink, Model, session_name};
 use super::work::handoff_name;
 use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::entry::WorkTree;
+use crate::core::entry::{EntryKind, WorkTree};
 use crate::core::policy::{RuleInForce, SignOffMode};
 use crate::core::snapshot::ProposalSnapshot;
 use crate::wire::status::{ChainState, PolicyStatus};
@@ -227,28 +228,38 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
     let unclear = model.unclear.ids();
     let named = model.world.blockers_with(&claimed.handles, unclear);
     let named = named.take(BLOCKERS_MAX);
-    let mut blockers: Vec<String> = named.map(|blocker| blocker_text(model, &blocker)).collect();
+    let mut blockers: Vec<ui::NamedEntry> = named
+        .map(|blocker| blocker_named(model, &blocker))
+        .collect();
     let open = model
         .world
         .blocker_count(&claimed.handles, model.unclear.count());
     let blockers_more = open.saturating_sub(blockers.len()) as u64;
     let in_force = &model.status.gates.in_force;
     let on = model.in_question(proposal);
-    blockers.extend(model.world.gate_blockers(in_force, &on));
+    let of_gates = model.world.gate_blockers(in_force, &on);
+    blockers.extend(of_gates.into_iter().map(ui::NamedEntry::from));
     let now = model.tree.as_deref();
     let stale_tree = now
         .filter(|now| *now != WorkTree::pin(claimed.tree.as_ref()))
         .map(str::to_owned);
     ui::InboxCard {
         seq: Some(proposal.seq.0),
-        evidence: claimed.evidence.clone(),
+        evidence: claimed
+            .evidence
+            .iter()
+            .map(|claim| evidence(claim, proposal.seq.0))
+            .collect(),
         remaining_risk: claimed.remaining_risk.clone().unwrap_or_default(),
         handles: claimed
             .handles
             .iter()
             .map(|id| match model.world.open_handoffs.get(id) {
-                Some(handoff) => format!("{} {}", handoff_name(handoff), handoff.ask),
-                None => id.short().to_owned(),
+                Some(handoff) => ui::NamedEntry {
+                    text: format!("{} {}", handoff_name(handoff), handoff.ask),
+                    line: Some(handoff.seq.0).filter(|line| *line > 0),
+                },
+                None => id.short().to_owned().into(),
             })
             .collect(),
         replaces: replaced(model, proposal),
@@ -301,15 +312,42 @@ fn sign_off(model: &Model) -> Option<String> {
     })
 }
 
+/// A claim, with the earlier entry that it names where it does: `entry 1204`, or as the deck groups it.
+fn evidence(claim: &str, before: u64) -> ui::NamedEntry {
+    let words = claim.split_once("entry ").map_or("", |(_, rest)| rest);
+    let mut words = words.split(|c: char| !c.is_ascii_alphanumeric());
+    let is_number = |word: &&str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+    let number = words.next().filter(is_number).map(|first| {
+        let groups = words.take_while(|word| word.len() == 3 && is_number(word));
+        groups.fold(first.to_owned(), |number, group| number + group)
+    });
+    let line = number.and_then(|number| number.parse().ok());
+    ui::NamedEntry {
+        text: claim.to_owned(),
+        line: line.filter(|line| (1..before).contains(line)),
+    }
+}
+
 /// The proposals that waited until this one came.
-fn replaced(model: &Model, proposal: &ProposalSnapshot) -> Vec<String> {
+fn replaced(model: &Model, proposal: &ProposalSnapshot) -> Vec<ui::NamedEntry> {
     let earlier = model.world.replaced_by(&proposal.id);
     let shown = earlier.map(|earlier| {
         let summary = earlier.proposal.summary.chars().take(REPLACED_CHARS);
         let summary: String = summary.collect();
-        format!("{} of {}: {summary}", earlier.id.short(), earlier.by)
+        ui::NamedEntry {
+            text: format!("{} of {}: {summary}", earlier.id.short(), earlier.by),
+            line: Some(earlier.seq.0).filter(|line| *line > 0),
+        }
     });
     shown.collect()
+}
+
+fn row_sort(kind: &EntryKind) -> ui::RowSort {
+    match kind {
+        EntryKind::Handoff(_) => ui::RowSort::Handoff,
+        EntryKind::Error { .. } => ui::RowSort::Error,
+        _ => ui::RowSort::Other,
+    }
 }
 
 fn small(count: u64) -> u32 {
@@ -360,5 +398,29 @@ fn state_of(state: AgentState) -> ui::AgentState {
         AgentState::Limited => ui::AgentState::Limited,
         AgentState::Stale => ui::AgentState::Stale,
         AgentState::Offline => ui::AgentState::Offline,
+    }
+}
+
+#[cfg(test)]
+mod evidence_tests {
+    use super::evidence;
+
+    #[test]
+    fn a_claim_leads_to_the_entry_that_it_names_and_to_no_other() {
+        for (claim, line) in [
+            ("all tests, entry 12", Some(12)),
+            ("see entry 1 204: it passed", Some(1_204)),
+            ("entry 1204", Some(1_204)),
+            // Of this proposal's own time, or none.
+            ("entry 2 000", None),
+            ("entry 0", None),
+            ("entry 12th", None),
+            ("the entry point", None),
+            ("entry ", None),
+            ("cargo test", None),
+            ("entry 99999999999999999999999", None),
+        ] {
+            assert_eq!(evidence(claim, 2_000).line, line, "{claim}");
+        }
     }
 }

@@ -39,13 +39,13 @@ impl QueueChanges {
 }
 
 /// Changes them one by one, the oldest first, and tells how many were changed, which entries say so,
-/// and why the first other one was not.
+/// of how many nobody knows, and why the first other one was not.
 pub(super) async fn change_queue(
     operator: Client,
     QueueChanges { ids, change }: QueueChanges,
     answers: mpsc::Sender<Msg>,
 ) {
-    let (mut done, mut left, mut why) = (0, 0_u64, None);
+    let (mut done, mut unanswered, mut left, mut why) = (0, 0_u64, 0_u64, None);
     let mut lines = Vec::new();
     let mut ids = ids.into_iter();
     while let Some(id) = ids.next() {
@@ -62,9 +62,14 @@ pub(super) async fn change_queue(
                 }
             }
             Err(error) => {
-                left += 1;
-                let is_lost =
-                    matches!(error, ClientError::Unreachable(_) | ClientError::Unanswered);
+                // It was asked for: it may be so all the same.
+                let is_unanswered = matches!(error, ClientError::Unanswered);
+                if is_unanswered {
+                    unanswered += 1;
+                } else {
+                    left += 1;
+                }
+                let is_lost = is_unanswered || matches!(error, ClientError::Unreachable(_));
                 why.get_or_insert(error);
                 if is_lost {
                     // Each further one would wait for a daemon as long.
@@ -80,13 +85,21 @@ pub(super) async fn change_queue(
     };
     let recorded = entries(&lines);
     let msg = match (done, why) {
-        (0, Some(error)) => notice(Err(error), ""),
+        (0, Some(error)) if unanswered == 0 || left == 0 => notice(Err(error), ""),
         (1, None) => Msg::Notice(Level::Info, format!("{again}{recorded}")),
         (_, None) => Msg::Notice(Level::Info, format!("{} {again}{recorded}", grouped(done))),
         (_, Some(error)) => {
-            let (done, left) = (grouped(done), grouped(left));
-            let text = format!("{done} {again}{recorded}; {left} {ended}: {error}");
-            Msg::Notice(Level::Warn, text)
+            let mut parts = Vec::new();
+            if done > 0 {
+                parts.push(format!("{} {again}{recorded}", grouped(done)));
+            }
+            if unanswered > 0 {
+                parts.push(format!("unanswered: {}", grouped(unanswered)));
+            }
+            if left > 0 {
+                parts.push(format!("{} {ended}", grouped(left)));
+            }
+            Msg::Notice(Level::Warn, format!("{}: {error}", parts.join("; ")))
         }
     };
     // Nobody waits for it where the deck was left.

@@ -1,11 +1,12 @@
-//! What the deck shows of the real Codex's turn while it runs.
+//! What the deck shows of the real agents' turns while they run.
 
-use crate::pair::{attached_codex, verify};
+use crate::pair::{attached_codex, status, verify};
+use crate::support::claude_home;
 use crate::support::model_request::{says, tool_said};
 use crate::support::pair::Pair;
 use crate::support::panes::wait_for_card;
-use crate::support::pty::Key;
-use crate::support::script::{Reply, ToolCall};
+use crate::support::pty::{Key, Pty};
+use crate::support::script::{Gate, Reply, ToolCall};
 use serde_json::json;
 
 /// Runs until the test says so.
@@ -72,6 +73,48 @@ fn the_deck_follows_what_codexs_turn_says_runs_and_calls() {
         ] {
             assert!(!line.to_string().contains(word), "{line}");
         }
+    }
+    verify(&pair);
+}
+
+#[test]
+fn the_deck_shows_what_claude_was_asked_and_runs_and_no_longer_once_that_failed() {
+    let Some(pair) = Pair::new() else { return };
+    let settings = json!({"permissions": {"allow": ["Bash"]}});
+    std::fs::write(pair.claude_home.settings(), settings.to_string()).unwrap();
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    let thinks = Gate::new("claude thinks about what failed");
+    let fails = format!("{WAITS}; exit 3");
+    pair.messages
+        .when(says("wait for the file"))
+        .once()
+        .reply(Reply::shell(&fails));
+    pair.messages
+        .when(tool_said("went on"))
+        .once()
+        .reply(Reply::held("It ", &thinks, "failed."));
+    let launch = pair.ctxrelay(["claude", "--permission-mode", "default"]);
+    let mut claude = Pty::spawn(&launch).labelled("claude");
+    claude.wait_for_text(claude_home::COMPOSER);
+    wait_for_card(&mut deck, "Claude");
+    claude.submit("wait for the file");
+    deck.wait_for_text("$ while [ ! -e go.txt ]");
+    deck.wait_for_text("turn: wait for the file");
+    std::fs::write(pair.project.root().join("go.txt"), "").unwrap();
+    thinks.wait_arrived();
+    // Its turn goes on, without it.
+    deck.wait_until_gone("$ while [");
+    assert_eq!(status(&pair)["agents"]["claude"]["state"], "busy");
+    thinks.open();
+    claude.wait_for_text("failed.");
+    deck.wait_until_gone("turn: wait for the file");
+    for line in pair.project.ledger() {
+        let line = line.to_string();
+        assert!(
+            !line.contains("go.txt") && !line.contains("wait for the file"),
+            "{line}"
+        );
     }
     verify(&pair);
 }

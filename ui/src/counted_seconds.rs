@@ -41,9 +41,9 @@ impl Deck {
 
 fn of_agent(card: &AgentCard) -> impl Iterator<Item = i64> {
     let state = card.since_ms.filter(|_| counts_seconds(card.state));
-    let command = card.command.as_ref().map(|command| command.since_ms);
+    let tool = card.tool.as_ref().map(|tool| tool.since_ms);
     let silence = card.silence.as_ref().map(|silence| silence.since_ms);
-    [state, command, silence].into_iter().flatten()
+    [state, tool, silence].into_iter().flatten()
 }
 
 /// Whether a state costs time, so that its seconds are counted. A rest says nothing in its first

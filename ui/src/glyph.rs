@@ -96,7 +96,7 @@ impl Glyphs {
         match column {
             TaskColumn::Open => self.pick("○", "-"),
             TaskColumn::Active => self.pick("●", "*"),
-            TaskColumn::Blocked => self.pick("▲", "!"),
+            TaskColumn::Blocked => self.pick("‖", "#"),
             TaskColumn::Stale => self.pick("◌", "~"),
             TaskColumn::Done => self.pick("✓", "v"),
         }

@@ -9,6 +9,10 @@ const NEAR_END: usize = 20;
 /// Hits that are listed. Of more than so many nobody knows how many there are.
 const LISTED_MAX: usize = 10_000;
 
+/// What was asked for and never came may be asked for again after this long, ms: longer than any
+/// answer takes.
+const ASK_AGAIN_MS: i64 = 10_000;
+
 /// Searches that are remembered.
 const HISTORY_MAX: usize = 50;
 
@@ -20,8 +24,8 @@ pub(crate) struct RecordSearch {
     found: Option<FoundEntries>,
     /// What the last question was narrowed to.
     chips: Chips,
-    /// The hits behind those that are listed were asked for.
-    is_more_asked: bool,
+    /// When the hits behind those that are listed were asked for.
+    more_asked_ms: Option<i64>,
     selected: usize,
     /// The latest last.
     history: Vec<String>,
@@ -32,23 +36,23 @@ impl RecordSearch {
     pub(crate) fn ask(&mut self, chips: &Chips) -> u64 {
         self.asked += 1;
         self.chips.clone_from(chips);
-        self.is_more_asked = false;
+        self.more_asked_ms = None;
         self.asked
     }
 
     /// The question for the hits behind those that are listed, once the cursor comes near their end.
-    pub(crate) fn asks_more(&mut self) -> Option<Effect> {
+    pub(crate) fn asks_more(&mut self, now_ms: i64) -> Option<Effect> {
         let found = self.found.as_ref()?;
         // Of another question, or not all of it: asking for more would end what is under way.
         if found.number != self.asked || found.behind > 0 {
             return None;
         }
         let is_near = self.selected + NEAR_END >= found.rows.len();
-        if !is_near || self.is_more_asked || found.rows.len() >= LISTED_MAX {
+        if !is_near || self.waits_for_more(now_ms) || found.rows.len() >= LISTED_MAX {
             return None;
         }
         let after = found.cursor.clone()?;
-        self.is_more_asked = true;
+        self.more_asked_ms = Some(now_ms);
         Some(Effect::Search {
             place: self.place,
             words: found.words.clone(),
@@ -59,8 +63,10 @@ impl RecordSearch {
     }
 
     /// Whether hits behind those that are listed are still to come.
-    pub(crate) fn waits_for_more(&self) -> bool {
-        self.is_more_asked
+    pub(crate) fn waits_for_more(&self, now_ms: i64) -> bool {
+        // Not before its time either: a clock may be put back.
+        let may_come = |asked_ms| (0..ASK_AGAIN_MS).contains(&(now_ms - asked_ms));
+        self.more_asked_ms.is_some_and(may_come)
     }
 
     /// Where.
@@ -77,7 +83,7 @@ impl RecordSearch {
     /// Nothing is searched for.
     pub(crate) fn clear(&mut self) {
         self.asked += 1;
-        self.is_more_asked = false;
+        self.more_asked_ms = None;
         self.found = None;
         self.selected = 0;
     }
@@ -90,7 +96,7 @@ impl RecordSearch {
         if found.goes_on {
             return self.go_on(found);
         }
-        self.is_more_asked = false;
+        self.more_asked_ms = None;
         let hit = self.hit();
         self.selected = hit
             .and_then(|hit| {
@@ -107,8 +113,9 @@ impl RecordSearch {
     /// The hits behind those that are listed have come. Where they cannot be read, they may be asked
     /// for again.
     fn go_on(&mut self, more: FoundEntries) {
-        let listed = self.found.as_mut().filter(|_| self.is_more_asked);
-        self.is_more_asked = false;
+        // Not twice, where it came after all when it had been asked for again.
+        let is_asked = self.more_asked_ms.take().is_some();
+        let listed = self.found.as_mut().filter(|_| is_asked);
         if let (Some(listed), None) = (listed, &more.fault) {
             listed.rows.extend(more.rows);
             listed.cursor = more.cursor;
@@ -163,5 +170,39 @@ impl RecordSearch {
     pub(crate) fn earlier(&self, back: usize) -> Option<&str> {
         let at = self.history.len().checked_sub(back + 1)?;
         Some(&self.history[at])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ASK_AGAIN_MS, RecordSearch};
+    use crate::model::{Chips, FoundEntries};
+
+    fn found(number: u64, goes_on: bool) -> FoundEntries {
+        FoundEntries {
+            number,
+            words: "plum".to_owned(),
+            cursor: Some("next".to_owned()),
+            goes_on,
+            rows: Vec::new(),
+            total: 0,
+            total_is_at_least: false,
+            behind: 0,
+            fault: None,
+        }
+    }
+
+    #[test]
+    fn further_hits_that_never_came_are_asked_for_again() {
+        let mut search = RecordSearch::default();
+        let number = search.ask(&Chips::default());
+        search.take(found(number, false));
+        assert!(search.asks_more(1_000).is_some());
+        assert!(search.asks_more(1_000 + ASK_AGAIN_MS - 1).is_none());
+        assert!(search.waits_for_more(1_000 + ASK_AGAIN_MS - 1));
+        assert!(!search.waits_for_more(1_000 + ASK_AGAIN_MS));
+        assert!(search.asks_more(1_000 + ASK_AGAIN_MS).is_some());
+        search.take(found(number, true));
+        assert!(search.asks_more(1_001 + ASK_AGAIN_MS).is_some(), "it came");
     }
 }

@@ -224,10 +224,11 @@ impl TaskList {
     /// To the next column, or the one before: of the list the first row of it.
     pub(crate) fn step_column(&mut self, tasks: &Tasks, forward: bool) {
         if self.is_board {
-            let to = self
-                .column
-                .saturating_add_signed(if forward { 1 } else { -1 });
-            return self.focus_column(to);
+            let board = TaskColumn::BOARD.map(TaskColumn::index);
+            let at = board.iter().position(|index| *index == self.column);
+            let at = at.unwrap_or(0);
+            let to = at.saturating_add_signed(if forward { 1 } else { -1 });
+            return self.focus_column(board[to.min(board.len() - 1)]);
         }
         let mut begins = Vec::new();
         let mut before = 0;

@@ -152,11 +152,17 @@ pub fn age(now_ms: i64, at_ms: i64) -> String {
     }
 }
 
+/// Whether it was in the last minute.
+pub fn is_now(now_ms: i64, at_ms: i64) -> bool {
+    now_ms.saturating_sub(at_ms) < 60_000
+}
+
 /// [`age`] in a sentence: `now`, `3m ago`.
 pub fn ago(now_ms: i64, at_ms: i64) -> String {
-    match age(now_ms, at_ms) {
-        now if now == "now" => now,
-        age => format!("{age} ago"),
+    let age = age(now_ms, at_ms);
+    match is_now(now_ms, at_ms) {
+        true => age,
+        false => format!("{age} ago"),
     }
 }
 
@@ -261,8 +267,8 @@ pub fn short(id: &str, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        age, clock, day, fill, fit, grouped, pad, running, short, tokens, took, until, width, wrap,
-        wrap_to,
+        age, clock, day, fill, fit, grouped, is_now, pad, running, short, tokens, took, until,
+        width, wrap, wrap_to,
     };
 
     #[test]
@@ -301,6 +307,7 @@ mod tests {
         assert_eq!(grouped(1_000_000), "1 000 000");
         assert_eq!(tokens(98_304), "98k");
         assert_eq!(age(59_999, 0), "now");
+        assert!(is_now(59_999, 0) && !is_now(60_000, 0) && is_now(0, 180_000));
         assert_eq!(age(180_000, 0), "3m");
         assert_eq!(age(0, 180_000), "now");
         assert_eq!(running(41_000, 0), "41s");

@@ -1,8 +1,10 @@
 //! The pages of an agent: read when they are opened, read again when the record grows, harmless
 //! whatever stands in them.
 
-use ctxrelay_ui::model::{Agent, DaemonState, DeckView, PacketFate, WorkLog};
-use ctxrelay_ui::scenes::{codex_rules, codex_work, keys, pair_at_work, terminal};
+use ctxrelay_ui::model::{
+    Agent, AgentState, DaemonState, DeckView, PacketFate, RunningTool, TurnAct, WorkLog,
+};
+use ctxrelay_ui::scenes::{NOW_MS, codex_rules, codex_work, keys, pair_at_work, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
 const WORK: Effect = Effect::ReadWork {
@@ -182,4 +184,38 @@ fn what_is_read_of_the_other_agent_is_not_taken_for_this_ones() {
     keys(&mut deck, "1p");
     update(&mut deck, Msg::Work(Box::new(codex_work())));
     shows(&deck, "reading …");
+}
+
+#[test]
+fn what_an_agent_does_is_said_on_its_card_and_its_sheet_and_what_waits_for_a_yes_has_no_age() {
+    for (act, words) in [
+        (TurnAct::Ran, "$ fetch it"),
+        (TurnAct::Changed, "fetch it"),
+        (TurnAct::Called, "calls fetch it"),
+    ] {
+        let mut view = pair_at_work();
+        let claude = &mut view.agents[0];
+        claude.state = AgentState::Busy;
+        claude.detail = vec!["turn: make it fast".to_owned()];
+        claude.tool = Some(RunningTool {
+            act,
+            text: "fetch it".to_owned(),
+            since_ms: NOW_MS - 37_000,
+        });
+        let mut deck = deck(view.clone());
+        for words in [words, "turn: make it fast", "37s"] {
+            shows(&deck, words);
+        }
+        keys(&mut deck, "1<enter>");
+        for words in [words, "Right now", "for 37s"] {
+            shows(&deck, words);
+        }
+        view.agents[0].state = AgentState::Waiting;
+        update(&mut deck, Msg::View(Box::new(view)));
+        shows(&deck, words);
+        keys(&mut deck, "<esc>");
+        shows(&deck, words);
+        let screen = shown(&deck);
+        assert!(!screen.contains("37s"), "{screen}");
+    }
 }

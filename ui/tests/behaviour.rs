@@ -428,7 +428,7 @@ fn the_last_minute_of_a_limit_is_counted_and_no_other() {
     view.agents[1].state = AgentState::Idle;
     view.agents[0].since_ms = Some(NOW_MS - 3_600_000);
     for agent in &mut view.agents {
-        (agent.command, agent.silence) = (None, None);
+        (agent.tool, agent.silence) = (None, None);
     }
     for rows in &mut view.tasks.columns {
         *rows = rows.map(|row| row.since_ms = NOW_MS - 3_600_000);
@@ -1052,7 +1052,7 @@ fn seconds_are_counted_only_while_something_runs() {
         Some(1_000),
         "its command has just begun"
     );
-    view.agents[1].command = None;
+    view.agents[1].tool = None;
     assert_eq!(
         deck(view.clone()).next_redraw_ms(),
         Some(28_000),
@@ -1307,13 +1307,46 @@ fn stale_and_done_tasks_are_one_line_until_enter_shows_them() {
 }
 
 #[test]
+fn the_board_goes_from_open_to_done_and_its_keys_go_as_it_stands() {
+    let mut deck = deck_at(handed_over(), (200, 50));
+    keys(&mut deck, "4z");
+    let screen = shown(&deck);
+    let line = screen
+        .lines()
+        .find(|line| line.contains("open"))
+        .expect("a heading");
+    let at = |word: &str| line.find(word).unwrap_or_else(|| panic!("{word}: {line}"));
+    let places = ["open", "active", "‖ blocked", "stale", "done"].map(at);
+    assert!(places.is_sorted(), "{line}");
+    // Its keys go through the columns as they stand.
+    let cursor = |deck: &Deck| {
+        let screen = shown(deck);
+        let lines = screen.lines().skip(2);
+        let columns = lines.filter_map(|line| {
+            let bytes = line.find('\u{25b8}')?;
+            Some(line[..bytes].chars().count())
+        });
+        columns
+            .min()
+            .unwrap_or_else(|| panic!("no cursor: {screen}"))
+    };
+    keys(&mut deck, "<left><left><left><left><left>");
+    let mut seen = vec![cursor(&deck)];
+    for _ in 0..4 {
+        keys(&mut deck, "<right>");
+        seen.push(cursor(&deck));
+    }
+    assert!(seen.is_sorted() && seen[0] < seen[4], "{seen:?}");
+}
+
+#[test]
 fn the_board_keeps_the_task_of_the_list_and_both_panes_lead_to_the_same_entry() {
     let mut deck = deck_at(handed_over(), (120, 40));
     keys(&mut deck, "4jjj");
     assert!(shown(&deck).contains("▸   h1085"));
     keys(&mut deck, "z");
     assert!(shown(&deck).contains("▸h1085"), "{}", shown(&deck));
-    keys(&mut deck, "<right><right><right>jj");
+    keys(&mut deck, "<right><right>jj");
     assert!(shown(&deck).contains("▸h966"), "{}", shown(&deck));
     let from_board = keys(&mut deck, "<enter>");
     assert!(matches!(&from_board[..], [Effect::OpenEntry { place }] if place.line == 966));

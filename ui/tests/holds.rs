@@ -130,10 +130,10 @@ fn hostile(text: &str) -> DeckView {
     }
     for card in &mut view.inbox {
         card.summary = text.to_owned();
-        card.evidence = vec![text.to_owned()];
+        card.evidence = vec![text.into()];
         card.remaining_risk = text.to_owned();
-        card.handles = vec![text.to_owned()];
-        card.blockers = vec![text.to_owned()];
+        card.handles = vec![text.into()];
+        card.blockers = vec![text.into()];
         card.commit = Some(text.to_owned());
         card.tree = Some(text.to_owned());
         for gate in &mut card.gates {

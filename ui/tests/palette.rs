@@ -176,7 +176,14 @@ fn the_whole_help_is_seen_at_once_on_a_common_screen() {
         let is_of_sheet = line.chars().nth(3) == Some('│');
         assert!(!is_of_sheet || !inside.contains('…'), "{line}");
     }
-    for words in ["Everywhere", "Whatever is open", "Marks", "unconfirmed"] {
+    for words in [
+        "Everywhere",
+        "Whatever is open",
+        "Marks",
+        "unconfirmed",
+        "tick, or not",
+        "gates, what it names",
+    ] {
         assert!(screen.contains(words), "{words} is not in\n{screen}");
     }
 }

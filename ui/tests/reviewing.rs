@@ -180,3 +180,23 @@ fn the_cursor_stays_on_its_finding_when_others_come_and_go() {
     update(&mut deck, Msg::View(Box::new(world)));
     assert_eq!(keys(&mut deck, "<enter>"), [read("gh:rc:1870")]);
 }
+
+#[test]
+fn the_entry_of_a_finding_is_followed_and_led_back_from() {
+    let mut deck = deck(reviewed());
+    keys(&mut deck, "F<enter>");
+    tell(&mut deck);
+    let before = shown(&deck);
+    assert!(before.contains("entry 1 150"), "{before}");
+    let followed = keys(&mut deck, "<tab><enter>");
+    assert!(
+        matches!(&followed[..], [Effect::OpenEntry { place }] if place.line == 1_150),
+        "{followed:?}"
+    );
+    assert!(shown(&deck).contains("Entry 1 150"), "{}", shown(&deck));
+    keys(&mut deck, "<ctrl-o><tab>");
+    assert_eq!(shown(&deck), before);
+    // Without the cursor on it `enter` closes the sheet, as it opened it.
+    keys(&mut deck, "<enter>");
+    assert!(!shown(&deck).contains("share one request between them"));
+}

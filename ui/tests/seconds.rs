@@ -1,7 +1,9 @@
 //! Whatever is drawn with its seconds goes on in time: between two redraws none of them stands still
 //! that should not.
 
-use ctxrelay_ui::model::{AgentState, DeckView, OutcomeState, RowOutcome, RunningCommand, Tasks};
+use ctxrelay_ui::model::{
+    AgentState, DeckView, OutcomeState, RowOutcome, RunningTool, Tasks, TurnAct,
+};
 use ctxrelay_ui::scenes::{NOW_MS, SCENES, keys, long_session, pair_at_work, quiet, terminal};
 use ctxrelay_ui::{Deck, Msg, Settings, update};
 
@@ -60,7 +62,7 @@ fn calm() -> DeckView {
     let mut view = pair_at_work();
     for card in &mut view.agents {
         card.since_ms = Some(NOW_MS - 600_000);
-        card.command = None;
+        card.tool = None;
         card.silence = None;
     }
     for row in &mut view.timeline {
@@ -74,7 +76,8 @@ fn calm() -> DeckView {
 fn each_place_that_counts_seconds_is_drawn_each_second() {
     assert_eq!(deck(calm()).next_redraw_ms(), Some(28_000), "nothing does");
     let mut command = calm();
-    command.agents[1].command = Some(RunningCommand {
+    command.agents[1].tool = Some(RunningTool {
+        act: TurnAct::Ran,
         text: "cargo test".to_owned(),
         since_ms: NOW_MS - 12_000,
     });
@@ -97,7 +100,7 @@ fn a_message_off_the_screen_that_is_followed_counts_on() {
     let mut deck = deck(quiet());
     for card in &mut view.agents {
         card.since_ms = None;
-        card.command = None;
+        card.tool = None;
     }
     view.tasks = Tasks::default();
     for row in &mut view.timeline {

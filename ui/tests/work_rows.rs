@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ctxrelay_ui::model::{DeckView, HandoffRow, TaskColumn};
+use ctxrelay_ui::model::{DeckView, HandoffRow, HandoffStage, TaskColumn};
 use ctxrelay_ui::scenes::{NOW_MS, handed_over, keys, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
@@ -35,6 +35,7 @@ fn answered(view: &DeckView) -> (DeckView, Arc<HandoffRow>) {
     view.handoffs.remove(row.seq);
     let done = HandoffRow {
         column: TaskColumn::Done,
+        stage: HandoffStage::Closed,
         ..HandoffRow::clone(&row)
     };
     view.tasks.columns[TaskColumn::Done.index()].insert(Arc::new(done));
@@ -112,6 +113,22 @@ fn a_row_that_goes_stays_dimmed_under_the_cursor_for_a_moment() {
             "{pane} {size:?}: {}",
             shown(&deck)
         );
+    }
+}
+
+#[test]
+fn a_row_that_goes_says_no_more_where_it_was_stuck() {
+    for keys_to in ["5", "4z"] {
+        let view = only_open();
+        let (next, row) = answered(&view);
+        let mut deck = deck(&view, (200, 50));
+        keys(&mut deck, keys_to);
+        let stage = |screen: &str| screen.matches("no proof yet").count();
+        let before = stage(&shown(&deck));
+        update(&mut deck, Msg::View(Box::new(next)));
+        let screen = shown(&deck);
+        assert!(screen.contains(&*row.id_short), "{screen}");
+        assert!(stage(&screen) < before, "{before}: {screen}");
     }
 }
 

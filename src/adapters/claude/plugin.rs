@@ -20,12 +20,14 @@ pub const PLUGIN_NAME: &str = "contextrelay";
 pub const ALLOWED_TOOLS: &str = "mcp__plugin_contextrelay_contextrelay";
 
 /// The hook events that are listened to.
-const HOOK_EVENTS: [&str; 13] = [
+const HOOK_EVENTS: [&str; 14] = [
     "SessionStart",
     "InstructionsLoaded",
     "UserPromptSubmit",
     "PreToolUse",
     "PostToolUse",
+    // Without it a tool that failed would be shown as one that runs.
+    "PostToolUseFailure",
     "PermissionRequest",
     "Notification",
     "Stop",

@@ -155,14 +155,17 @@ pub enum CodexFact {
     /// The turn of the visible thread does something, be it nothing else that is told. At most one
     /// a second; what somebody tells the turn is none.
     Sign,
-    /// The turn of the visible thread begins to run a command.
-    CommandBegan {
+    /// The turn of the visible thread begins to run a command, to call a tool or to change files,
+    /// which is worth a line to who looks.
+    ToolBegan {
         item_id: String,
-        /// The command line, at most [`COMMAND_CHARS_MAX`] characters of it; with secrets.
-        command: String,
+        act: LiveAct,
+        /// The command line or what it is about, at most [`COMMAND_CHARS_MAX`] characters of it; with
+        /// secrets.
+        text: String,
     },
-    /// A command of the visible thread ended.
-    CommandEnded { item_id: String },
+    /// That ended.
+    ToolEnded { item_id: String },
     /// The turn of the visible thread did something that is worth a line to who looks.
     TurnDid {
         act: LiveAct,

@@ -1,25 +1,32 @@
 //! [`before_tool`]: the hook that judges a call before Claude runs it (`facts/claude-code.md` §10.6).
 //!
 //! It judges by what the operator trusts, which lies on the disk: a rule holds while no daemon runs,
-//! and where there is none Claude waits for nobody.
+//! and where there is none Claude waits for nobody. A daemon that runs is told what begins, for who
+//! looks, and is not waited for longer than a person notices.
+
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use super::{HOOK_WAIT, HookCaller, connected, read, word};
+use super::{HOOK_WAIT, HookCaller, begins, connected, file_of, read, word};
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::policy::{PolicyRules, PolicyVerdict, ToolUse};
-use crate::wire::control::{Command, HookParams};
+use crate::wire::control::{Command, HookParams, ToolBeginsParams};
 
 /// The event of this hook.
 pub const BEFORE_TOOL: &str = "PreToolUse";
 
+/// How long a call may be held up by telling of it.
+const TELL_WAIT: Duration = Duration::from_millis(150);
+
 /// Judges a call by the rules, and prints what they make of it; prints nothing when they let it
 /// through. Never fails, and takes at most 1.5 s. A call that cannot be read is asked for.
 ///
-/// `client` makes the connection over which a refusal is told to the daemon, for the record.
+/// `client` makes the connection over which the daemon is told: of a refusal for the record, else of
+/// what begins.
 pub async fn before_tool<R, W>(
     rules: &PolicyRules,
     caller: HookCaller,
@@ -30,15 +37,17 @@ pub async fn before_tool<R, W>(
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    if !rules.restricts(Agent::Claude) {
-        return;
-    }
     let work = async {
         let input = timeout(HOOK_WAIT / 2, read(input))
             .await
             .unwrap_or_default();
-        let (decision, why) = match judge(rules, &input) {
-            PolicyVerdict::Allowed => return,
+        let verdict = if rules.restricts(Agent::Claude) {
+            judge(rules, &input)
+        } else {
+            PolicyVerdict::Allowed
+        };
+        let (decision, why) = match verdict {
+            PolicyVerdict::Allowed => return tell(caller, &input, client).await,
             PolicyVerdict::Ask(why) => ("ask", why),
             PolicyVerdict::Denied(why) => ("deny", why),
         };
@@ -50,8 +59,11 @@ pub async fn before_tool<R, W>(
             }
         });
         let printed = output.write_all(format!("{line}\n").as_bytes()).await;
-        if printed.is_err() || output.flush().await.is_err() || decision != "deny" {
+        if printed.is_err() || output.flush().await.is_err() {
             return;
+        }
+        if decision != "deny" {
+            return tell(caller, &input, client).await;
         }
         let client = client();
         if connected(&client).await.is_some() {
@@ -64,6 +76,33 @@ pub async fn before_tool<R, W>(
     if timeout(HOOK_WAIT, work).await.is_err() {
         tracing::debug!("the hook took too long");
     }
+}
+
+/// Tells the daemon what begins. A helper of Claude's own does its work beside Claude's turn.
+async fn tell(caller: HookCaller, input: &Value, client: impl FnOnce() -> Client) {
+    let Some(params) = begun(caller, input).filter(|_| input.get("agent_id").is_none()) else {
+        return;
+    };
+    let client = client();
+    let told = async {
+        connected(&client).await?;
+        client.call(Command::ToolBegins(params)).await.ok()
+    };
+    if !matches!(timeout(TELL_WAIT, told).await, Ok(Some(_))) {
+        tracing::debug!("a tool that begins was not reported");
+    }
+}
+
+fn begun(caller: HookCaller, input: &Value) -> Option<ToolBeginsParams> {
+    let about = input.get("tool_input").unwrap_or(&Value::Null);
+    Some(ToolBeginsParams {
+        claude_pid: caller.pid,
+        is_judged: caller.is_judged,
+        tool_use_id: word(input, "tool_use_id")?,
+        tool: word(input, "tool_name")?,
+        command: begins(about, "command"),
+        path: file_of(about).map(str::to_owned),
+    })
 }
 
 fn judge(rules: &PolicyRules, input: &Value) -> PolicyVerdict {

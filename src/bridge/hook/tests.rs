@@ -272,7 +272,8 @@ mod before {
     }
 
     fn bash(command: &str) -> String {
-        json!({"tool_name": "Bash", "tool_input": {"command": command}}).to_string()
+        json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "toolu_1"})
+            .to_string()
     }
 
     #[tokio::test]
@@ -304,7 +305,7 @@ mod before {
     }
 
     #[tokio::test]
-    async fn a_call_that_no_rule_is_against_costs_no_word_and_no_connection() {
+    async fn a_call_that_no_rule_is_against_is_told_for_who_looks_and_costs_no_word() {
         let place = Place::default();
         let daemon = FakeDaemon::start(&place, context("")).await;
         assert_eq!(
@@ -313,7 +314,47 @@ mod before {
         );
         let none = PolicyRules::default();
         assert_eq!(judged(&none, &place, &bash("git push")).await, "");
+        let edit = json!({"tool_name": "Edit", "tool_input": {"file_path": "/p/a.rs"},
+            "tool_use_id": "toolu_2"});
+        assert_eq!(judged(&none, &place, &edit.to_string()).await, "");
+        let told = daemon.so_far();
+        let told: Vec<_> = told
+            .iter()
+            .map(|command| match command {
+                Command::ToolBegins(it) => (&*it.tool, it.command.as_deref(), it.path.as_deref()),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("Bash", Some("git status"), None),
+                ("Bash", Some("git push"), None),
+                ("Edit", None, Some("/p/a.rs")),
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn what_a_helper_of_claudes_runs_is_not_told_as_its_own() {
+        let place = Place::default();
+        let daemon = FakeDaemon::start(&place, context("")).await;
+        let mut input: Value = serde_json::from_str(&bash("cargo test")).unwrap();
+        input["agent_id"] = json!("a1");
+        let none = PolicyRules::default();
+        assert_eq!(judged(&none, &place, &input.to_string()).await, "");
         assert!(daemon.so_far().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_daemon_that_hangs_holds_no_call_up() {
+        let place = Place::default();
+        let _daemon = FakeDaemon::start(&place, |_| Answering::Never).await;
+        let began = Instant::now();
+        let none = PolicyRules::default();
+        assert_eq!(judged(&none, &place, &bash("cargo test")).await, "");
+        // Far below what any other hook may take, on a machine that has other things to do, too.
+        assert!(began.elapsed() < HOOK_WAIT, "{:?}", began.elapsed());
     }
 
     #[tokio::test]

@@ -25,6 +25,7 @@ pub(super) fn run(context: &CliContext, agent: Agent) -> CliOutcome {
         agent,
         act: Attendance::Compact,
         turn_id: None,
+        placed: false,
     });
     let asked = operator::ask(context, command, WHAT, "compact");
     match runtime()?.block_on(asked)? {

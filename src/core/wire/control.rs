@@ -9,6 +9,7 @@ mod approvals;
 mod capsules;
 mod command;
 mod gates;
+mod hook_params;
 mod message_cursor;
 mod params;
 mod refusal;
@@ -34,12 +35,15 @@ pub use command::Command;
 pub use gates::{
     EndedRun, GateReport, GatesReport, ReleaseToSign, RunGatesParams, SignReleaseParams,
 };
+pub use hook_params::{
+    CODEX_COMPACTED, ContextFigures, HookParams, MONITOR, MONITOR_BEFORE, STATUS_LINE,
+    ToolBeginsParams,
+};
 pub use params::{
-    AcknowledgeParams, ArtifactParams, AttendParams, Attendance, CODEX_COMPACTED, ClearParams,
-    CompactParams, ContextFigures, ContextView, DecideParams, GetMessagesParams, HandOverParams,
-    HandoffParams, HookParams, IdsParams, LedgerListParams, MONITOR, MONITOR_BEFORE, NoteParams,
-    ProposeParams, QueueChange, QueueChangeParams, QueueDrainParams, ReadContextParams,
-    ReportKeyParams, STATUS_LINE, SendParams, StopParams, TrustParams, WaitMessagesParams,
+    AcknowledgeParams, ArtifactParams, AttendParams, Attendance, ClearParams, CompactParams,
+    ContextView, DecideParams, GetMessagesParams, HandOverParams, HandoffParams, IdsParams,
+    LedgerListParams, NoteParams, ProposeParams, QueueChange, QueueChangeParams, QueueDrainParams,
+    ReadContextParams, ReportKeyParams, SendParams, StopParams, TrustParams, WaitMessagesParams,
 };
 pub use refusal::{Refusal, RefusalCode};
 pub use reply::{

@@ -11,7 +11,8 @@ use crate::word::words;
 
 pub use self::agents::{
     AgentsStatus, AppServerStatus, ClaudeStatus, CodexStatus, CommandStatus, ContinuityStatus,
-    CostStatus, DeliveryStatus, HookReview, LimitStatus, PacketStatus, SilenceStatus,
+    CostStatus, DeliveryStatus, HookReview, LimitStatus, PacketStatus, SilenceStatus, ToolSort,
+    ToolStatus,
 };
 
 /// How many decisions a status tells.

@@ -87,7 +87,7 @@ impl Daemon {
     pub(in crate::daemon) fn claude_goes_on(&mut self, event: &str, tool_use: Option<&str>) {
         // It asks for one thing after the other (Claude Code 2.1.330, observed), so that what it
         // asked before is over when it asks again.
-        let is_over = !matches!(event, "PostToolUse" | "Notification");
+        let is_over = !matches!(event, "PostToolUse" | "PostToolUseFailure" | "Notification");
         if event == "Notification" {
             return;
         }

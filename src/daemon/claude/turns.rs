@@ -18,7 +18,10 @@ impl Daemon {
             match step {
                 ClaudeStep::Lives => self.turn_lives(Agent::Claude),
                 ClaudeStep::Waits(waits) => self.turn_waits(Agent::Claude, waits),
-                ClaudeStep::Over => self.turn_is_over(Agent::Claude),
+                ClaudeStep::Over => {
+                    self.shown_claude.is_over();
+                    self.turn_is_over(Agent::Claude);
+                }
                 ClaudeStep::Record { change, has_come } => self.record_claude(change, has_come),
                 ClaudeStep::Worked => self.limit_input(Agent::Claude, LimitInput::Worked),
                 ClaudeStep::Died(ids) => {

@@ -140,14 +140,14 @@ impl Daemon {
                 self.settle_codex_packet(&packet_id, ReloadStep::NotGiven { why });
             }
             CodexFact::Failed => self.operations.fail(DaemonFault::Codex),
-            CodexFact::CommandBegan { item_id, command } => {
+            CodexFact::ToolBegan { item_id, act, text } => {
                 let (redactor, now_ms) = (self.recorder.redactor(), self.clock.now_ms());
                 self.shown_turn
-                    .command_began(redactor, now_ms, item_id, &command);
+                    .tool_began(redactor, now_ms, item_id, act, &text);
                 self.clients.status_changed();
             }
-            CodexFact::CommandEnded { item_id } => {
-                if self.shown_turn.command_ended(&item_id) {
+            CodexFact::ToolEnded { item_id } => {
+                if self.shown_turn.tool_ended(&item_id) {
                     self.clients.status_changed();
                 }
             }

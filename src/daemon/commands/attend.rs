@@ -1,20 +1,26 @@
 //! What the operator does about an agent that is silent, at its usage limit, or nearly full.
 
+use std::time::Duration;
+
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, LimitInput};
 use crate::core::entry::LifecycleEvent;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer, no_adapter};
-use crate::wire::control::{AttendParams, Attendance, Refusal, RefusalCode, Reply};
+use crate::wire::control::{AttendParams, Attendance, Recorded, Refusal, RefusalCode, Reply};
+
+/// How long an answer waits for the disk: a person looks at the key's effect.
+const RECORDED_WAIT: Duration = Duration::from_secs(2);
 
 impl Daemon {
     pub(super) fn attend(&mut self, params: AttendParams, reply: ReplySender) {
         let agent = params.agent;
         let done = match params.act {
             Attendance::Interrupt => return self.interrupt(params, reply),
-            Attendance::Compact => return self.compact_context(agent, reply),
+            Attendance::Compact => return self.compact_context(agent, params.placed, reply),
             Attendance::Requeue => self.requeue(agent),
             Attendance::Wait if self.let_turn_be(agent) => Ok(()),
             Attendance::Wait => Err(Refusal::new(
@@ -88,15 +94,49 @@ impl Daemon {
         let Some(stopped) = self.codex.interrupt(turn.clone()) else {
             return answer(reply, Err(no_adapter()));
         };
-        self.recorder.note_fact(
-            Party::Human,
+        let recorded = self.record_deed(
             LifecycleEvent::TurnInterrupted,
             format!("the operator stopped Codex's turn {turn}"),
         );
         tokio::spawn(async move {
             let stopped = told(stopped, "look again: the turn may have ended").await;
-            answer(reply, stopped.map(|()| Reply::Done));
+            let reply_to = deed_reply(params.placed, recorded).await;
+            answer(reply, stopped.map(|()| reply_to));
         });
+    }
+
+    /// Records what the operator did to an agent; where that is, for who waits for it.
+    pub(super) fn record_deed(
+        &mut self,
+        event: LifecycleEvent,
+        text: impl Into<String>,
+    ) -> oneshot::Receiver<Recorded> {
+        let (told, recorded) = oneshot::channel();
+        let entry = self.recorder.entry(Party::Human, None, event, text, None);
+        self.recorder.record(
+            vec![entry],
+            Box::new(move |_, result| {
+                if let Some(stored) = result.ok().and_then(|stored| stored.first()) {
+                    let _ = told.send(Recorded {
+                        entry_id: stored.entry.id.clone(),
+                        seq: stored.entry.seq,
+                    });
+                }
+            }),
+        );
+        recorded
+    }
+}
+
+/// The answer to what was done, with the entry that says so where that was `placed` and is durable
+/// soon.
+pub(super) async fn deed_reply(placed: bool, recorded: oneshot::Receiver<Recorded>) -> Reply {
+    if !placed {
+        return Reply::Done;
+    }
+    match timeout(RECORDED_WAIT, recorded).await {
+        Ok(Ok(recorded)) => Reply::Recorded(recorded),
+        _ => Reply::Done,
     }
 }
 

@@ -1,16 +1,16 @@
 //! The operator has an agent's context compacted.
 
-use super::attend::told;
-use crate::core::agent::{Agent, AgentState, Party};
+use super::attend::{deed_reply, told};
+use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::CodexInput;
 use crate::core::entry::LifecycleEvent;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::wire::control::{Refusal, RefusalCode, Reply};
+use crate::wire::control::{Refusal, RefusalCode};
 
 impl Daemon {
     /// Compacts Codex's context. Claude's can be compacted in its terminal only.
-    pub(super) fn compact_context(&mut self, agent: Agent, reply: ReplySender) {
+    pub(super) fn compact_context(&mut self, agent: Agent, placed: bool, reply: ReplySender) {
         if let Err(refusal) = self.may_compact(agent) {
             return answer(reply, Err(refusal));
         }
@@ -24,15 +24,15 @@ impl Daemon {
             self.codex_input(CodexInput::CompactionOver { life });
             return answer(reply, Err(no_thread()));
         };
-        self.recorder.note_fact(
-            Party::Human,
+        let recorded = self.record_deed(
             LifecycleEvent::CompactionAsked,
             "the operator had Codex's context compacted",
         );
         self.clients.status_changed();
         tokio::spawn(async move {
             let begun = told(begun, "look again: it may be at work").await;
-            answer(reply, begun.map(|()| Reply::Done));
+            let reply_to = deed_reply(placed, recorded).await;
+            answer(reply, begun.map(|()| reply_to));
         });
     }
 

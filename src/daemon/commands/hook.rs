@@ -1,7 +1,7 @@
 //! Claude's hooks: what it is doing, and bodies handed into the very turn that runs.
 
 use super::status_line::status_line;
-use crate::core::agent::{Agent, Party};
+use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{ClaudeInput, HookPoint, LadderInput};
 use crate::core::entry::{EntryKind, ReloadStep};
 use crate::core::id::RuntimeSession;
@@ -12,7 +12,9 @@ use crate::daemon::claude::receivers_hook::is_receivers_hook;
 use crate::daemon::metering::{meter_claude, meter_status_line};
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::wire::control::{CODEX_COMPACTED, HookParams, HookReply, IdsParams, Reply, STATUS_LINE};
+use crate::wire::control::{
+    CODEX_COMPACTED, HookParams, HookReply, IdsParams, Reply, STATUS_LINE, ToolBeginsParams,
+};
 
 /// The source of a `SessionStart` in the middle of whatever is going on.
 const COMPACT: &str = "compact";
@@ -68,6 +70,30 @@ impl Daemon {
         }
     }
 
+    /// Claude's hook before a tool says what begins.
+    pub(super) fn tool_begins(
+        &mut self,
+        conn: ConnId,
+        params: &ToolBeginsParams,
+        reply: ReplySender,
+    ) {
+        if let Some(pid) = params.claude_pid {
+            self.claude_processes.hook_ran(pid, params.is_judged);
+        }
+        let pair = self.clients.pair(conn, None);
+        if is_receivers_hook(&self.claude, &self.clients, &pair, params.claude_pid) {
+            // One that begins beside an open dialog does not answer that.
+            if self.claude.state().now().state != AgentState::Waiting {
+                self.claude_hears(ClaudeInput::Called);
+            }
+            let (redactor, now_ms) = (self.recorder.redactor(), self.clock.now_ms());
+            self.shown_claude
+                .tool_begins(redactor, &self.dirs.root, now_ms, params);
+            self.clients.status_changed();
+        }
+        answer(reply, Ok(Reply::Done));
+    }
+
     /// The status line, and what Claude says of its context on the way.
     fn status_line_for(&mut self, conn: ConnId, params: &HookParams) -> String {
         let pair = self.clients.pair(conn, None);
@@ -101,6 +127,11 @@ impl Daemon {
             self.monitor_runs(pair, process, runs);
         }
         self.claude_goes_on(&params.event, params.tool_use.as_deref());
+        let is_in_turn = self.claude.state().is_in_turn();
+        let redactor = self.recorder.redactor();
+        if self.shown_claude.hears(redactor, params, is_in_turn) {
+            self.clients.status_changed();
+        }
         let now_ms = self.clock.now_ms();
         if meter_claude(&mut self.contexts, &self.events, now_ms, params) {
             self.clients.status_changed();
@@ -148,6 +179,8 @@ impl Daemon {
                 let give = |daemon: &mut Self, handed| asked.with(daemon, handed);
                 return self.context_for(pair, HookPoint::Tool, give);
             }
+            // No message is carried here: what a failure says is the model's whole attention.
+            "PostToolUseFailure" => self.claude_hears(ClaudeInput::ToolUsed),
             "Stop" if !params.stop_hook_active => return self.stopped(pair, asked),
             "Stop" => self.turn_worked(pair),
             // The hook runs beside the dialog, and says nothing about its answer.

@@ -198,6 +198,7 @@ impl Daemon {
                 );
             }
             Command::Hook(params) => self.hook(conn, &params, reply),
+            Command::ToolBegins(params) => self.tool_begins(conn, &params, reply),
             Command::HookHanded(params) => self.hook_handed(conn, params, reply),
             Command::DoorbellAttach => {
                 self.attach_doorbell(conn);

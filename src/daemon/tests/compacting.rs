@@ -17,6 +17,7 @@ fn compact(agent: Agent) -> Command {
         agent,
         act: Attendance::Compact,
         turn_id: None,
+        placed: false,
     })
 }
 

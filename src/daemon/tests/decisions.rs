@@ -61,9 +61,9 @@ async fn a_handoff_that_was_rejected_can_be_handed_over_again() {
         on_busy: OnBusy::Reject,
         ..HandoffParams::default()
     });
-    rig.status(crate::adapters::codex::fact::ReportedStatus::Active { waiting: false });
+    rig.status(ReportedStatus::Active { waiting: false });
     rig.call(&claude, hand_off.clone()).await.unwrap();
-    rig.status(crate::adapters::codex::fact::ReportedStatus::Idle);
+    rig.status(ReportedStatus::Idle);
     drop(rig.ask(&claude, hand_off));
     rig.settle().await;
     assert_eq!(rig.delivered_ids().len(), 1);

@@ -51,6 +51,7 @@ pub fn attend(agent: Agent, act: Attendance) -> Command {
         agent,
         act,
         turn_id: None,
+        placed: false,
     })
 }
 
@@ -166,6 +167,7 @@ async fn only_the_operator_stops_a_turn_and_only_the_one_that_was_seen() {
             agent: Agent::Codex,
             act: Attendance::Interrupt,
             turn_id: Some(TurnId::new(turn)),
+            placed: true,
         })
     };
     let code = |result: Result<Reply, Refusal>| result.unwrap_err().code;
@@ -178,19 +180,24 @@ async fn only_the_operator_stops_a_turn_and_only_the_one_that_was_seen() {
         RefusalCode::NoSuchTurn
     );
     assert!(rig.requests.try_recv().is_err());
+    let entries = rig.daemon.status().ledger.entries;
     let stopped = rig.ask(&operator, stop("turn-1"));
     let Ok(CodexRequest::Interrupt { turn_id, reply }) = rig.requests.try_recv() else {
         panic!("nothing was asked of the adapter");
     };
     assert_eq!(turn_id, TurnId::new("turn-1"));
     reply.send(Ok(())).unwrap();
-    assert_eq!(stopped.await.unwrap().unwrap(), Reply::Done);
     rig.settle().await;
+    let Ok(Reply::Recorded(recorded)) = stopped.await.unwrap() else {
+        panic!("no entry says so");
+    };
+    assert!(recorded.seq.0 > entries, "{recorded:?}");
 
     let claude = Command::Attend(AttendParams {
         agent: Agent::Claude,
         act: Attendance::Interrupt,
         turn_id: None,
+        placed: false,
     });
     assert_eq!(
         code(rig.call(&operator, claude).await),

@@ -96,6 +96,6 @@ fn the_card_of_a_proposal_names_as_much_as_anybody_reads_and_counts_the_rest() {
         .proposal;
     let all = model.world.blockers(claimed);
     assert_eq!(card.blocker_count(), all.len() as u64);
-    assert!(card.blockers[0].starts_with("handoff h"));
+    assert!(card.blockers[0].text.starts_with("handoff h"));
     assert_eq!(all.len() as u64, OPEN - 1 + OPEN / 2);
 }

@@ -5,12 +5,14 @@ use ctxrelay_ui::model as ui;
 use super::super::attention;
 use super::super::model::{DaemonLink, Model};
 use super::{is_attached, small, state_of};
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, AgentState};
 use crate::core::context_fill::ContextFill;
 use crate::core::delivery::DeliveryWay;
 use crate::core::live_turn::{LiveAct, LiveLine, LiveTurn, PlanStep, StepState};
 use crate::core::snapshot::AgentSnapshot;
-use crate::wire::status::{ClaudeStatus, CodexStatus, LaneStatus};
+use crate::wire::status::{
+    ClaudeStatus, CodexStatus, CommandStatus, LaneStatus, ToolSort, ToolStatus,
+};
 
 /// An agent that was started this long ago and is not there is worth a hint, ms.
 const SLOW_START_MS: i64 = 5_000;
@@ -18,6 +20,9 @@ const SLOW_START_MS: i64 = 5_000;
 pub(super) fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> ui::AgentCard {
     let world = model.world.agent(Agent::Claude);
     let mut detail = Vec::new();
+    if let Some(text) = claude.turn_text.as_deref() {
+        detail.push(format!("turn: {text}"));
+    }
     if let Some(why) = claude.why.as_deref().filter(|why| !why.is_empty()) {
         detail.push(why.to_owned());
     }
@@ -38,7 +43,10 @@ pub(super) fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> 
         limit: attention::limit(claude.limit.as_ref()),
         cut_off: small(claude.cut_off),
         compacting: claude.continuity.compacting,
-        command: None,
+        tool: claude
+            .tool
+            .as_ref()
+            .and_then(|tool| running(claude.state, tool)),
         turn: ui::TurnView::default(),
         turn_id: None,
         hint: slow_start(model, Agent::Claude, now_ms),
@@ -75,16 +83,39 @@ pub(super) fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui:
         limit: attention::limit(codex.limit.as_ref()),
         cut_off: small(codex.cut_off),
         compacting: codex.continuity.compacting,
-        command: codex.command.as_ref().map(|command| ui::RunningCommand {
-            text: of_shell(&command.text).to_owned(),
-            since_ms: command.since,
-        }),
+        tool: codex_tool(codex),
         turn: turn(&model.live_turn),
         turn_id: codex.turn_id.as_ref().map(ToString::to_string),
         hint: slow_start(model, Agent::Codex, now_ms),
         installed: codex.installed,
         start_command: "ctxrelay codex".to_owned(),
     }
+}
+
+/// What Codex's turn runs. A daemon of an earlier build tells of commands only.
+fn codex_tool(codex: &CodexStatus) -> Option<ui::RunningTool> {
+    let of_command = |command: &CommandStatus| ToolStatus {
+        sort: ToolSort::Command,
+        text: command.text.clone(),
+        since: command.since,
+    };
+    let tool = codex.tool.clone();
+    let tool = tool.or_else(|| codex.command.as_ref().map(of_command));
+    running(codex.state, &tool?)
+}
+
+/// What runs, while the agent is known to be in a turn: of one that has fallen silent nobody knows.
+fn running(state: AgentState, tool: &ToolStatus) -> Option<ui::RunningTool> {
+    let (act, text) = match tool.sort {
+        ToolSort::Command => (ui::TurnAct::Ran, of_shell(&tool.text)),
+        ToolSort::Change => (ui::TurnAct::Changed, tool.text.as_str()),
+        ToolSort::Call | ToolSort::Other(_) => (ui::TurnAct::Called, tool.text.as_str()),
+    };
+    matches!(state, AgentState::Busy | AgentState::Waiting).then(|| ui::RunningTool {
+        act,
+        text: text.to_owned(),
+        since_ms: tool.since,
+    })
 }
 
 /// What Codex's turn has done so far, the newest first.

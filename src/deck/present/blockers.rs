@@ -1,5 +1,6 @@
 //! What stands in the way of a proposal, as a person reads it: by short names and places.
 
+use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::grouped;
 
 use super::party_of;
@@ -7,8 +8,24 @@ use crate::core::snapshot::Blocker;
 use crate::deck::model::Model;
 use crate::deck::work::handoff_name;
 
-/// As on its card.
-pub(super) fn blocker_text(model: &Model, blocker: &Blocker<'_>) -> String {
+/// As on its card, with the entry behind it.
+pub(super) fn blocker_named(model: &Model, blocker: &Blocker<'_>) -> ui::NamedEntry {
+    let line = match blocker {
+        Blocker::Note(note) => Some(note.seq),
+        Blocker::Handoff(handoff) => Some(handoff.seq),
+        Blocker::Question(seq, _) => Some(*seq),
+        Blocker::Ambiguous(id) => model.world.unsettled.get(*id).map(|of| of.seq),
+        Blocker::Artifact(claim) => Some(claim.seq),
+        Blocker::Finding(_, finding) => Some(finding.seq),
+        Blocker::MoreFindings(_) => None,
+    };
+    ui::NamedEntry {
+        text: blocker_text(model, blocker),
+        line: line.map(|seq| seq.0).filter(|line| *line > 0),
+    }
+}
+
+fn blocker_text(model: &Model, blocker: &Blocker<'_>) -> String {
     let entry = |seq: u64| format!("entry {}", grouped(seq));
     match blocker {
         Blocker::Note(note) => {
@@ -42,6 +59,7 @@ mod tests {
 
     use serde_json::{Value, json};
 
+    use super::ui;
     use crate::deck::deck_options::DeckAbout;
     use crate::deck::model::{self, DaemonLink, Model};
     use crate::deck::present::present;
@@ -79,15 +97,24 @@ mod tests {
         append(&mut model, 1_007, "finality_proposal", &proposal);
         let inbox = present(&model, 0).inbox;
         let card = inbox.iter().find(|card| card.seq == Some(1_007)).unwrap();
+        let named = |blocker: &ui::NamedEntry| (blocker.text.clone(), blocker.line);
+        let named: Vec<_> = card.blockers.iter().map(named).collect();
         assert_eq!(
-            card.blockers,
+            named,
             [
-                "blocker note, entry 1 002 by Codex: words",
-                "handoff h1001 is open",
-                "question of Codex to Claude, entry 1 003, has no answer: words",
-                "nobody knows whether entry 1 005 arrived",
-                "artifact, entry 1 004 by Codex, is failed: all tests",
+                ("blocker note, entry 1 002 by Codex: words", 1_002),
+                ("handoff h1001 is open", 1_001),
+                (
+                    "question of Codex to Claude, entry 1 003, has no answer: words",
+                    1_003
+                ),
+                ("nobody knows whether entry 1 005 arrived", 1_005),
+                (
+                    "artifact, entry 1 004 by Codex, is failed: all tests",
+                    1_004
+                ),
             ]
+            .map(|(text, line)| (text.to_owned(), Some(line)))
         );
     }
 }

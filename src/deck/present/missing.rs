@@ -17,7 +17,7 @@ pub(super) fn is_attached(status: &Status, agent: Agent) -> bool {
 
 /// What keeps the pair from working, and what is there already; and whatever the daemon has to say.
 pub(super) fn missing(status: &Status) -> Vec<ui::FirstStep> {
-    let mut steps = of_pair(status);
+    let mut steps: Vec<ui::FirstStep> = of_pair(status).into_iter().map(|of| of.step).collect();
     steps.extend(status.notices.iter().map(|notice| ui::FirstStep {
         text: notice.clone(),
         command: command_in(notice).to_owned(),
@@ -27,10 +27,27 @@ pub(super) fn missing(status: &Status) -> Vec<ui::FirstStep> {
     steps
 }
 
+/// What a step of the pair is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PairNeed {
+    /// An agent only has to be started.
+    Start,
+    /// Its program is not there.
+    Install,
+    /// Nothing wakes Claude.
+    Wake,
+}
+
+/// A step of the pair.
+pub(super) struct PairStep {
+    pub(super) need: PairNeed,
+    pub(super) step: ui::FirstStep,
+}
+
 /// Both agents, and what wakes Claude.
-pub(super) fn of_pair(status: &Status) -> Vec<ui::FirstStep> {
+pub(super) fn of_pair(status: &Status) -> Vec<PairStep> {
     let agents = &status.agents;
-    let mut steps: Vec<ui::FirstStep> = Agent::ALL
+    let mut steps: Vec<PairStep> = Agent::ALL
         .into_iter()
         .map(|agent| {
             let (installed, package) = match agent {
@@ -39,19 +56,23 @@ pub(super) fn of_pair(status: &Status) -> Vec<ui::FirstStep> {
             };
             let done = is_attached(status, agent);
             if installed || done {
-                ui::FirstStep {
+                let step = ui::FirstStep {
                     text: format!("Start {} beside this deck", agent.title()),
                     command: format!("ctxrelay {agent}"),
                     act: ui::StepAct::Start(agent_of(agent)),
                     done,
-                }
+                };
+                let need = PairNeed::Start;
+                PairStep { need, step }
             } else {
-                ui::FirstStep {
+                let step = ui::FirstStep {
                     text: format!("{} is not installed", agent.title()),
                     command: format!("npm install -g {package}"),
                     act: ui::StepAct::Copy,
                     done: false,
-                }
+                };
+                let need = PairNeed::Install;
+                PairStep { need, step }
             }
         })
         .collect();
@@ -59,12 +80,14 @@ pub(super) fn of_pair(status: &Status) -> Vec<ui::FirstStep> {
     if is_attached(status, Agent::Claude)
         && matches!(wakes.rung, DeliveryWay::Hook | DeliveryWay::Pull)
     {
-        steps.push(ui::FirstStep {
+        let step = ui::FirstStep {
             text: format!("Nothing wakes Claude Code: {}", wakes.why),
             command: "ctxrelay claude".to_owned(),
             act: ui::StepAct::Copy,
             done: false,
-        });
+        };
+        let need = PairNeed::Wake;
+        steps.push(PairStep { need, step });
     }
     steps
 }

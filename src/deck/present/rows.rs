@@ -7,7 +7,8 @@ use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::{grouped, tokens, took};
 
 use super::party_of;
-use crate::core::agent::{Agent, Party};
+use super::row_words::{of_artifact, vouched, words};
+use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
 use crate::core::entry::{
     ArtifactStatus, CompactionTrigger, ContinuityFact, DeliveryRecord, DeliveryResult, Entry,
@@ -32,6 +33,7 @@ pub(in crate::deck) fn row(model: &Model, entry: &Entry, is_cut: bool) -> ui::Ti
         Some(_) => entry.content.is_empty(),
         None => entry.content.chars().nth(ROW_CHARS_MAX).is_none(),
     };
+    let said = said.or_else(|| of_artifact(entry));
     let text = said.unwrap_or_else(|| entry.content.chars().take(ROW_CHARS_MAX).collect());
     let (kind, mark) = match not_signed(model, entry) {
         Some(_) => ("decision".to_owned(), Some("no effect".to_owned())),
@@ -44,6 +46,7 @@ pub(in crate::deck) fn row(model: &Model, entry: &Entry, is_cut: bool) -> ui::Ti
         from: party_of(&entry.source),
         to: entry.target.as_ref().map(party_of),
         kind,
+        sort: super::row_sort(&entry.kind),
         text_cut: is_cut || !is_whole,
         text,
         verdict: verdict(entry),
@@ -155,68 +158,6 @@ pub(in crate::deck) fn machine_text(run: &MachineRun, news: &str) -> String {
         ),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
-}
-
-pub(super) fn words(model: &Model, entry: &Entry) -> (String, Option<String>) {
-    let word = |kind: &str| (kind.to_owned(), None);
-    match &entry.kind {
-        EntryKind::SessionStarted { .. } => word("session"),
-        EntryKind::Message(message) if message.from_turn.is_some() => word("answer"),
-        EntryKind::Message(_) => word("message"),
-        EntryKind::Handoff(_) => word("handoff"),
-        EntryKind::Note { note, .. } => ("note".to_owned(), Some(note.as_str().replace('_', " "))),
-        EntryKind::Artifact(_) => (
-            "artifact".to_owned(),
-            Some(vouched(model, entry).to_owned()),
-        ),
-        EntryKind::FinalityProposal(_) => word("finality"),
-        EntryKind::FinalityDecision(decision) => (
-            "decision".to_owned(),
-            Some(
-                if decision.approved {
-                    "approved"
-                } else {
-                    "rejected"
-                }
-                .to_owned(),
-            ),
-        ),
-        EntryKind::Delivery(_) => word("delivery"),
-        EntryKind::AgentChanged(_) => word("agent"),
-        EntryKind::Turn(_) => word("turn"),
-        EntryKind::Approval(record) => {
-            ("approval".to_owned(), Some(record.step.as_str().to_owned()))
-        }
-        EntryKind::Continuity(record) => match &record.fact {
-            ContinuityFact::TurnFiles(_) => word("files"),
-            ContinuityFact::Compacted(_) => word("compacted"),
-            ContinuityFact::Reloaded(reload) => (
-                "packet".to_owned(),
-                Some(reload.step.as_str().replace('_', " ")),
-            ),
-            ContinuityFact::RulesChanged(_) => word("rules"),
-            ContinuityFact::Inferred(_) => word("inferred"),
-            ContinuityFact::Forgotten { .. } => word("forgotten"),
-        },
-        EntryKind::Finding(record) => ("finding".to_owned(), Some(record.step.to_string())),
-        EntryKind::Task(record) => ("task".to_owned(), Some(record.step.to_string())),
-        EntryKind::Lifecycle { .. } => word("daemon"),
-        EntryKind::Error { .. } => word("error"),
-        EntryKind::Other { entry_type, .. } => word(entry_type),
-    }
-}
-
-/// Whose word an artifact is. In what stands before a place where the record was cut or brought from
-/// elsewhere anybody can have written what he likes.
-fn vouched(model: &Model, entry: &Entry) -> &'static str {
-    if entry.seq <= model.world.foreign_through {
-        return "claimed";
-    }
-    match (entry.gate_run(), &entry.source) {
-        (Some(_), _) => "run by the daemon",
-        (None, Party::System) => "recorded by the daemon",
-        (None, _) => "claimed",
-    }
 }
 
 fn verdict(entry: &Entry) -> Option<ui::Verdict> {
@@ -491,7 +432,9 @@ pub(super) fn optional(id: Option<&EntryId>) -> String {
 pub(super) fn optional_tree(tree: Option<&WorkTree>) -> String {
     tree.map_or_else(String::new, |tree| {
         let commit = tree.commit.as_deref().unwrap_or("no commit");
-        format!("{} at {commit}, {} changed files", tree.tree, tree.changed)
+        let files = if tree.changed == 1 { "file" } else { "files" };
+        let (tree, changed) = (&tree.tree, tree.changed);
+        format!("{tree} at {commit}, {changed} changed {files}")
     })
 }
 

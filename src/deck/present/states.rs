@@ -3,7 +3,7 @@
 
 use ctxrelay_ui::model as ui;
 
-use super::missing::{command_in, of_pair};
+use super::missing::{PairNeed, PairStep, command_in, of_pair};
 use crate::deck::model::{DaemonLink, Model};
 use crate::wire::status::{ChainState, Status};
 
@@ -99,25 +99,26 @@ fn record_cards(status: &Status, is_told: bool) -> Vec<ui::InboxCard> {
 fn pair_cards(status: &Status) -> Vec<ui::InboxCard> {
     let steps = of_pair(status).into_iter();
     steps
-        .filter(|step| !step.done && !matches!(step.act, ui::StepAct::Start(_)))
-        .map(|step| {
-            let advice: &[&str] = if step.command.starts_with("npm ") {
-                &[
+        .filter(|of| !of.step.done)
+        .filter_map(|PairStep { need, step }| {
+            let advice: &[&str] = match need {
+                PairNeed::Start => return None,
+                PairNeed::Install => &[
                     "Install it, then start the daemon and the deck again: they look for it when \
                      they start.",
                     "Where it is installed and not on the PATH, CONTEXTRELAY_CLAUDE_BIN and \
                      CONTEXTRELAY_CODEX_BIN say where.",
                     "Without it everything else works: record, deck and the other agent.",
-                ]
-            } else {
-                &["Quit it, and start it as part of the pair."]
+                ],
+                PairNeed::Wake => &["Quit it, and start it as part of the pair."],
             };
             let text = match step.command.as_str() {
                 "" => step.text,
                 command => format!("{}: {command}", step.text),
             };
             let id = text.clone();
-            card(ui::InboxKind::Setup, &id, text, advice, step.command)
+            let setup = ui::InboxKind::Setup;
+            Some(card(setup, &id, text, advice, step.command))
         })
         .collect()
 }

@@ -67,6 +67,34 @@ async fn the_entries_that_say_so_are_named() {
 }
 
 #[tokio::test]
+async fn one_of_which_nobody_knows_is_not_counted_as_left() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |command| match command {
+        Command::QueueChange(params) if params.id.as_str() == "e0" => Answering::Reply(Reply::Done),
+        // It was asked for, and the daemon goes away over it.
+        _ => Answering::HangUp,
+    })
+    .await;
+    let operator = place.client(Role::Deck);
+    let mut connection = operator.connection();
+    let is_there = |state: &Connection| matches!(state, Connection::Connected(_));
+    connection.wait_for(is_there).await.unwrap();
+    let ids = (0..4).map(|n| format!("e{n}")).collect();
+    let changes = QueueChanges::of(&Effect::Retry { ids }).unwrap();
+    let (answers, mut answered) = mpsc::channel(1);
+    tokio::spawn(change_queue(operator, changes, answers));
+    let answer = tokio::time::timeout(DEADLINE, answered.recv()).await;
+    let Msg::Notice(_, text) = answer.unwrap().unwrap() else {
+        panic!("something else is told");
+    };
+    assert!(
+        text.starts_with("1 queued again; unanswered: 1; 2 not queued: "),
+        "{text}"
+    );
+    assert_eq!(daemon.so_far().len(), 2);
+}
+
+#[tokio::test]
 async fn all_of_many_are_changed() {
     assert_eq!(told(500, 0, true).await.0, 500);
 }

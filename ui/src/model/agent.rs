@@ -1,7 +1,7 @@
 //! [`AgentCard`] and the words it is made of: [`Agent`], [`Party`], [`AgentState`].
 
 use super::attention::{Silence, UsageLimit};
-use super::live_turn::TurnView;
+use super::live_turn::{TurnAct, TurnView};
 
 /// One of the two coding agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -145,10 +145,12 @@ pub struct WorkedMinute {
     pub entries: u32,
 }
 
-/// A command that an agent runs.
+/// What an agent's turn does with a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunningCommand {
-    /// The command line or its beginning; hostile.
+pub struct RunningTool {
+    /// It runs a command, changes files, or calls another tool.
+    pub act: TurnAct,
+    /// The command line, the files or the tool; hostile.
     pub text: String,
     /// Since when, ms since the epoch.
     pub since_ms: i64,
@@ -189,7 +191,7 @@ pub struct AgentCard {
     /// Its context is being compacted.
     pub compacting: bool,
     /// What its turn runs right now.
-    pub command: Option<RunningCommand>,
+    pub tool: Option<RunningTool>,
     /// What its turn has done so far.
     pub turn: TurnView,
     /// The turn that runs, where it can be named.
@@ -230,7 +232,7 @@ impl AgentCard {
             limit: None,
             cut_off: 0,
             compacting: false,
-            command: None,
+            tool: None,
             turn: TurnView::default(),
             turn_id: None,
             hint: None,

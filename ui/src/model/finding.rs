@@ -70,6 +70,8 @@ impl FindingStage {
 pub struct FindingRow {
     /// By which it is named.
     pub id: String,
+    /// The line of the entry that has its words.
+    pub line: Option<u64>,
     /// How bad it is.
     pub severity: FindingRank,
     /// Where it stands.

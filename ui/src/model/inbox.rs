@@ -115,6 +115,27 @@ pub struct ChangedChecksRow {
     pub note: String,
 }
 
+/// Something that a card names, with the entry behind it where one stands in the record.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NamedEntry {
+    /// Ready to read; hostile.
+    pub text: String,
+    /// Its line.
+    pub line: Option<u64>,
+}
+
+impl From<String> for NamedEntry {
+    fn from(text: String) -> Self {
+        Self { text, line: None }
+    }
+}
+
+impl From<&str> for NamedEntry {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxCard {
     pub kind: InboxKind,
@@ -129,13 +150,13 @@ pub struct InboxCard {
     /// What is claimed or asked, in full.
     pub summary: String,
     /// Claims that should prove it.
-    pub evidence: Vec<String>,
+    pub evidence: Vec<NamedEntry>,
     /// What may still be wrong, as the agent says; empty is "none named".
     pub remaining_risk: String,
     /// Handoffs that it resolves, ready to read: `h7 review refresh.rs`.
-    pub handles: Vec<String>,
+    pub handles: Vec<NamedEntry>,
     /// Earlier proposals that it took the place of, ready to read.
-    pub replaces: Vec<String>,
+    pub replaces: Vec<NamedEntry>,
     /// How it is decided, where that is not by the deck's keys alone.
     pub sign_off: Option<String>,
     /// Gates of the project; empty when the project has none or this version runs none.
@@ -154,7 +175,7 @@ pub struct InboxCard {
     /// typed word.
     pub stale_tree: Option<String>,
     /// What stands against it.
-    pub blockers: Vec<String>,
+    pub blockers: Vec<NamedEntry>,
     /// How much more.
     pub blockers_more: u64,
     /// Messages of which nobody can know whether they arrived, oldest first: the card is a list.

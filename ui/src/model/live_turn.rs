@@ -13,6 +13,17 @@ pub enum TurnAct {
     Called,
 }
 
+impl TurnAct {
+    /// A line about it, as both the pane and the sheet say it.
+    pub(crate) fn in_words(self, text: &str) -> String {
+        match self {
+            Self::Said | Self::Changed => text.to_owned(),
+            Self::Ran => format!("$ {text}"),
+            Self::Called => format!("calls {text}"),
+        }
+    }
+}
+
 /// One thing that it did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnLine {

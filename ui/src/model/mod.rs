@@ -28,7 +28,7 @@ mod trust;
 mod unclear;
 
 pub use agent::{
-    Agent, AgentCard, AgentState, ContextUse, Party, QueueCounts, RunningCommand, WorkedMinute,
+    Agent, AgentCard, AgentState, ContextUse, Party, QueueCounts, RunningTool, WorkedMinute,
 };
 pub use agent_work::{
     PacketFate, PacketView, RuleFate, RulesView, ToldRule, WorkLog, WorkSection, WorkValue,
@@ -50,7 +50,7 @@ pub use handoff_rows::HandoffRows;
 #[cfg(test)]
 pub(crate) use handoff_rows::LOOKED_AT;
 pub use hint::{FirstStep, StepAct};
-pub use inbox::{ChangedChecksRow, GateRow, GateState, InboxCard, InboxKind};
+pub use inbox::{ChangedChecksRow, GateRow, GateState, InboxCard, InboxKind, NamedEntry};
 pub use live_turn::{StepProgress, TurnAct, TurnLine, TurnView};
 pub use local_time::LocalTime;
 pub use policy::PolicyView;
@@ -58,8 +58,8 @@ pub use recovery::{AgentRecovery, RecoveryPart, RecoveryRow, RecoveryView};
 pub use task::{HandoffRow, HandoffStage, TaskColumn, Tasks};
 pub use thread::ThreadView;
 pub use timeline::{
-    BadLines, EntryPlace, EntryRef, Field, FoldedRows, OutcomeState, RowOutcome, SentMessage,
-    TimelineRow, Verdict,
+    BadLines, EntryPlace, EntryRef, Field, FoldedRows, OutcomeState, RowOutcome, RowSort,
+    SentMessage, TimelineRow, Verdict,
 };
 pub use timeline_window::{TimelineGo, TimelineMark, TimelineWindow, TimelineWish};
 pub use trust::{TrustCard, WaitingKey};

@@ -21,10 +21,19 @@ pub enum TaskColumn {
 }
 
 impl TaskColumn {
-    /// In the order of the list and of the board.
+    /// In the order of the list: what goes on comes first.
     pub const ALL: [Self; 5] = [
         Self::Active,
         Self::Open,
+        Self::Blocked,
+        Self::Stale,
+        Self::Done,
+    ];
+
+    /// In the order of the board, as work goes from left to right.
+    pub const BOARD: [Self; 5] = [
+        Self::Open,
+        Self::Active,
         Self::Blocked,
         Self::Stale,
         Self::Done,

@@ -146,6 +146,17 @@ pub struct EntryRef {
     pub row: TimelineRow,
 }
 
+/// Entries of which the screen makes something of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum RowSort {
+    /// A thread begins with it.
+    Handoff,
+    /// Something failed.
+    Error,
+    #[default]
+    Other,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimelineRow {
     /// Line of the session's record, which in its chained part is the `seq`; identifies the row.
@@ -157,8 +168,11 @@ pub struct TimelineRow {
     pub from: Party,
     /// For whom.
     pub to: Option<Party>,
-    /// `message`, `handoff`, `note`, `artifact`, `finality`, `decision`, `session`, `turn`, `record` …
+    /// `message`, `handoff`, `note`, `artifact`, `finality`, `decision`, `session`, `turn`, `record` …;
+    /// for people: foreign entries have words of their own.
     pub kind: String,
+    /// What the screen makes of it.
+    pub sort: RowSort,
     /// The text; raw. May be cut by the caller, then `text_cut` is set.
     pub text: String,
     /// `text` is not all of it; opening the row asks for the rest with
@@ -205,6 +219,11 @@ impl TimelineRow {
         folded.or(bad).unwrap_or(self.seq)
     }
 
+    /// The same, of a sort.
+    pub fn of_sort(self, sort: RowSort) -> Self {
+        Self { sort, ..self }
+    }
+
     /// A row with only the columns.
     pub fn new(
         seq: u64,
@@ -221,6 +240,7 @@ impl TimelineRow {
             from: from.into(),
             to,
             kind: kind.into(),
+            sort: RowSort::default(),
             text: text.into(),
             text_cut: false,
             verdict: None,

@@ -10,9 +10,11 @@ use super::sheet::SheetText;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{
-    Agent, AgentCard, AgentState, InboxKind, OutcomeState, Party, StepProgress, TurnAct, TurnView,
+    Agent, AgentCard, AgentState, InboxKind, OutcomeState, Party, StepProgress, TurnView,
 };
-use crate::panes::{activity, last_note, limit_words, silence_role, silence_words, since, tries};
+use crate::panes::{
+    activity, last_note, limit_words, silence_role, silence_words, since, tool_age, tries,
+};
 use crate::text;
 use crate::theme::ThemeRole;
 use crate::update::applies;
@@ -71,6 +73,7 @@ impl AgentSheet {
             title: Line::from(title),
             mark: Line::default(),
             lines: document.into_lines(),
+            cursor: None,
             footer: Vec::new(),
             keys: KeyFooter::new(deck, &footer),
         }
@@ -125,10 +128,10 @@ fn write(document: &mut Document<'_>, card: &AgentCard) {
     for detail in card.detail.iter().cloned().chain(last_note(deck, card)) {
         document.text(&detail, ThemeRole::Text);
     }
-    if let Some(command) = &card.command {
-        let age = text::running(deck.view.now_ms, command.since_ms);
-        document.heading("It runs", &format!("for {age}"));
-        document.body(&format!("$ {}", command.text), ThemeRole::Text);
+    if let Some(tool) = &card.tool {
+        let age = tool_age(deck, card, tool).map(|age| format!("for {age}"));
+        document.heading("Right now", &age.unwrap_or_default());
+        document.body(&tool.act.in_words(&tool.text), ThemeRole::Text);
     }
     turn(document, &card.turn);
     if let Some(silence) = &card.silence {
@@ -252,12 +255,7 @@ fn turn(document: &mut Document<'_>, turn: &TurnView) {
     let faint = document.style(ThemeRole::TextMuted);
     for line in &turn.lines {
         let time = text::clock_seconds(line.at_ms, deck.view.utc_offset_s(line.at_ms));
-        let words = match line.act {
-            TurnAct::Said => format!("{time}  {}", line.text),
-            TurnAct::Ran => format!("{time}  $ {}", line.text),
-            TurnAct::Changed => format!("{time}  {}", line.text),
-            TurnAct::Called => format!("{time}  calls {}", line.text),
-        };
+        let words = format!("{time}  {}", line.act.in_words(&line.text));
         document.bullet(deck.glyphs.dot(), faint, &words);
     }
     if turn.left_out > 0 {

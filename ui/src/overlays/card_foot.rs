@@ -70,7 +70,7 @@ impl CardSheet {
     /// The keys that do something now. What is typed has a box of its own.
     pub(super) fn keys(&self, deck: &Deck, card: &InboxCard, columns: usize) -> KeyFooter {
         let keys = match &self.stage {
-            CardStage::Reading => reading_keys(card, columns),
+            CardStage::Reading => reading_keys(card, columns, self.at.is_some()),
             CardStage::Approving => vec![(Action::Open, "approve"), (Action::Back, "not yet")],
             CardStage::Retrying => vec![(Action::Open, "try again"), (Action::Back, "not yet")],
             CardStage::Gates => vec![(Action::Open, gates_key(card)), (Action::Back, "not now")],
@@ -99,8 +99,11 @@ impl CardSheet {
     }
 }
 
-fn reading_keys(card: &InboxCard, columns: usize) -> Keys {
+fn reading_keys(card: &InboxCard, columns: usize, is_on_entry: bool) -> Keys {
     let mut keys: Keys = Vec::new();
+    if is_on_entry {
+        keys.push((Action::Open, "go there"));
+    }
     match card.kind {
         InboxKind::Finality if columns < ROOMY => {
             keys.extend([(Action::Approve, "approve"), (Action::Reject, "reject")]);
@@ -139,6 +142,9 @@ fn reading_keys(card: &InboxCard, columns: usize) -> Keys {
     }
     if !card.gates.is_empty() {
         keys.push((Action::Gates, gates_key(card)));
+    }
+    if CardSheet::names_entries(card) {
+        keys.push((Action::NextField, "what it names"));
     }
     keys.push((Action::Back, "later"));
     keys

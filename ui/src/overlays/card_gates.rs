@@ -2,6 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
+use super::card_entries::{CardPart, ShownEntries};
 use super::document::Document;
 use crate::model::{GateRow, GateState, InboxCard};
 use crate::sanitize;
@@ -39,7 +40,7 @@ pub(super) fn gates_question(card: &InboxCard) -> String {
 }
 
 /// What was run, and what stands against it.
-pub(super) fn checks(document: &mut Document<'_>, card: &InboxCard) {
+pub(super) fn checks(document: &mut Document<'_>, card: &InboxCard, entries: &ShownEntries) {
     let deck = document.deck;
     let muted = document.style(ThemeRole::TextMuted);
     if card.gates.is_empty() {
@@ -83,9 +84,7 @@ pub(super) fn checks(document: &mut Document<'_>, card: &InboxCard) {
         document.body("none open", ThemeRole::TextMuted);
     }
     let attention = document.style(ThemeRole::OutcomeAttention);
-    for blocker in &card.blockers {
-        document.bullet(deck.glyphs.wrong(), attention, blocker);
-    }
+    entries.write(document, CardPart::Blockers, deck.glyphs.wrong(), attention);
     if card.blockers_more > 0 {
         let more = format!("and {} more", text::grouped(card.blockers_more));
         document.body(&more, ThemeRole::OutcomeAttention);

@@ -3,6 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use super::asked::asked;
+use super::card_entries::{CardPart, ShownEntries};
 use super::card_gates::checks;
 use super::document::Document;
 use super::key_footer::KeyFooter;
@@ -45,6 +46,10 @@ pub(crate) struct CardSheet {
     pub(crate) id: String,
     pub(crate) stage: CardStage,
     pub(crate) scroll: usize,
+    /// Which of the entries that it names has the cursor.
+    pub(crate) at: Option<usize>,
+    /// The cursor was moved: its row is brought into sight once.
+    pub(crate) has_moved: bool,
 }
 
 impl CardSheet {
@@ -53,6 +58,8 @@ impl CardSheet {
             id,
             stage: CardStage::Reading,
             scroll: 0,
+            at: None,
+            has_moved: false,
         }
     }
 
@@ -111,26 +118,30 @@ impl CardSheet {
             };
         };
         let mut document = Document::new(deck, columns);
-        document.extend(head(deck, card, columns));
+        let entries = ShownEntries::new(card, self.at);
+        document.extend(head(deck, card, &entries, columns));
         document.gap();
         document.text(&card.summary, ThemeRole::TextStrong);
         if let Some(how) = &card.sign_off {
             document.text(how, ThemeRole::Wait);
         }
+        let row;
         if card.kind == InboxKind::Finality && columns >= TWO_COLUMNS {
             let left = (columns - 4) / 2;
             let mut checked = Document::new(deck, left);
-            checks(&mut checked, card);
+            checks(&mut checked, card, &entries);
             let mut claimed = Document::new(deck, columns - 4 - left);
-            claims(&mut claimed, card);
+            claims(&mut claimed, card, &entries);
             document.gap();
+            row = entries.row(document.len());
             let both = beside(checked.into_lines(), claimed.into_lines(), left, 4);
             document.extend(both);
         } else {
             if card.kind == InboxKind::Finality {
-                checks(&mut document, card);
+                checks(&mut document, card, &entries);
             }
-            claims(&mut document, card);
+            claims(&mut document, card, &entries);
+            row = entries.row(0);
         }
         if let Some(card) = &card.asked {
             asked(&mut document, card);
@@ -171,6 +182,7 @@ impl CardSheet {
                 ),
             },
             lines,
+            cursor: row,
             footer: self.asked(deck, card, columns),
             keys: self.keys(deck, card, columns),
         }
@@ -186,12 +198,17 @@ impl CardSheet {
 }
 
 /// By whom, when, on which tree.
-fn head(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
+fn head(
+    deck: &Deck,
+    card: &InboxCard,
+    entries: &ShownEntries,
+    columns: usize,
+) -> Vec<Line<'static>> {
     let theme = &deck.theme;
     let muted = theme.style(ThemeRole::TextMuted);
-    let ago = match text::age(deck.view.now_ms, card.at_ms) {
-        now if now == "now" => "just now".to_owned(),
-        age => format!("{age} ago"),
+    let ago = match text::is_now(deck.view.now_ms, card.at_ms) {
+        true => "just now".to_owned(),
+        false => text::ago(deck.view.now_ms, card.at_ms),
     };
     if card.kind.is_state() {
         return vec![Line::styled("as it is now", muted)];
@@ -209,10 +226,12 @@ fn head(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
         Span::styled(format!("  {ago}"), muted),
     ];
     if let Some(seq) = card.seq {
-        by.push(Span::styled(
-            format!("  entry {}", text::grouped(seq)),
-            muted,
-        ));
+        let style = match entries.is_selected(CardPart::Own, 0) {
+            true => muted.patch(theme.style(ThemeRole::SelectionFocus)),
+            false => muted,
+        };
+        by.push(blank(2));
+        by.push(Span::styled(format!("entry {}", text::grouped(seq)), style));
     }
     let mut tree = Vec::new();
     let mut same = Vec::new();
@@ -270,7 +289,7 @@ fn head(deck: &Deck, card: &InboxCard, columns: usize) -> Vec<Line<'static>> {
 }
 
 /// What the agent says.
-fn claims(document: &mut Document<'_>, card: &InboxCard) {
+fn claims(document: &mut Document<'_>, card: &InboxCard, entries: &ShownEntries) {
     let dot = document.deck.glyphs.dot();
     let muted = document.style(ThemeRole::TextMuted);
     // Risk first: on a small screen the rest is below the fold.
@@ -288,21 +307,15 @@ fn claims(document: &mut Document<'_>, card: &InboxCard) {
         if card.evidence.is_empty() {
             document.body("none given", ThemeRole::OutcomeAttention);
         }
-        for claim in &card.evidence {
-            document.bullet(dot, muted, claim);
-        }
+        entries.write(document, CardPart::Evidence, dot, muted);
     }
     if !card.handles.is_empty() {
         document.heading("Resolves", "");
-        for handle in &card.handles {
-            document.bullet(dot, muted, handle);
-        }
+        entries.write(document, CardPart::Resolves, dot, muted);
     }
     if !card.replaces.is_empty() {
         document.heading("Replaces", "superseded, and decided by nobody");
-        for earlier in &card.replaces {
-            document.bullet(dot, muted, earlier);
-        }
+        entries.write(document, CardPart::Replaces, dot, muted);
     }
 }
 

@@ -8,7 +8,7 @@ use super::key_footer::KeyFooter;
 use super::sheet::{box_inner, draw_box, foot, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{Chip, Chips, ThreadChip};
+use crate::model::{Chip, Chips, RowSort, ThreadChip};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -33,7 +33,7 @@ pub(crate) fn thread_chip(deck: &Deck) -> Option<ThreadChip> {
         return Some(thread.clone());
     }
     let row = deck.timeline.selected(&deck.view.timeline)?;
-    (row.kind == "handoff").then(|| ThreadChip {
+    (row.sort == RowSort::Handoff).then(|| ThreadChip {
         id: row.id.clone(),
         name: format!("h{}", row.seq),
     })

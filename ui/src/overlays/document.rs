@@ -41,6 +41,18 @@ impl<'d> Document<'d> {
         self.deck.theme.style(role)
     }
 
+    /// How many lines there are.
+    pub(super) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// The lines from here on are under the cursor.
+    pub(super) fn select_from(&mut self, first: usize) {
+        let style = self.style(ThemeRole::SelectionFocus);
+        let lines = self.lines.iter_mut().skip(first);
+        lines.for_each(|line| *line = std::mem::take(line).patch_style(style));
+    }
+
     /// A line that is made already.
     pub(super) fn line(&mut self, line: Line<'static>) {
         self.lines.push(line);
@@ -66,7 +78,7 @@ impl<'d> Document<'d> {
         )];
         if !note.is_empty() {
             spans.push(Span::styled(
-                format!("  {note}"),
+                format!("  {}", sanitize::line(note)),
                 self.style(ThemeRole::TextFaint),
             ));
         }
@@ -122,5 +134,24 @@ impl<'d> Document<'d> {
         let wrapped = lines.iter().flat_map(|line| text::wrap(line, room));
         self.lines
             .extend(wrapped.map(|line| Line::from(vec![blank(indent), Span::styled(line, style)])));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Document;
+    use crate::deck::{Deck, Settings};
+
+    #[test]
+    fn no_part_of_a_heading_says_anything_to_a_terminal() {
+        let deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+        let mut document = Document::new(&deck, 80);
+        document.heading("a\u{1b}[2Jb", "c\u{1b}[2Jd\u{202e}");
+        let said: String = document
+            .into_lines()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert!(!said.contains(['\u{1b}', '\u{202e}']), "{said:?}");
     }
 }

@@ -9,7 +9,7 @@ use super::sheet::SheetText;
 use super::typed_line::TypedLine;
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{FindingRank, FindingRow, FindingStage, FindingView, OutcomeState};
+use crate::model::{EntryPlace, FindingRank, FindingRow, FindingStage, FindingView, OutcomeState};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -168,6 +168,8 @@ pub(crate) struct FindingSheet {
     /// How it is ruled on, and the words for that, being typed.
     pub(crate) ruling: Option<(FindingRuling, TextField)>,
     pub(crate) scroll: usize,
+    /// The cursor is on its entry.
+    is_on_entry: bool,
 }
 
 impl FindingSheet {
@@ -177,12 +179,27 @@ impl FindingSheet {
             read: None,
             ruling: None,
             scroll: 0,
+            is_on_entry: false,
         }
     }
 
     /// It was read.
     pub(crate) fn take(&mut self, read: Result<Box<FindingView>, String>) {
         self.read = Some(read);
+    }
+
+    /// The cursor goes to its entry, or away.
+    pub(crate) fn next_entry(&mut self) {
+        self.is_on_entry = !self.is_on_entry;
+        // It stands at its top.
+        self.scroll = 0;
+    }
+
+    /// Where the entry under the cursor stands.
+    pub(crate) fn selected_entry(&self, deck: &Deck) -> Option<EntryPlace> {
+        let mut rows = deck.view.findings.iter();
+        let row = rows.find(|row| row.id == self.id && self.is_on_entry)?;
+        row.line.map(|line| deck.place(line))
     }
 
     /// What it says, once that was read.
@@ -220,6 +237,12 @@ impl FindingSheet {
                 .collect(),
         };
         let mut keys = vec![(Action::NextEntry, "next")];
+        if self.is_on_entry {
+            keys.insert(0, (Action::Open, "go there"));
+        }
+        if row.line.is_some() {
+            keys.push((Action::NextField, "its entry"));
+        }
         if row.state.is_live() {
             keys.extend([
                 (Action::Handoff, "hand to an agent"),
@@ -248,6 +271,16 @@ impl FindingSheet {
         let mut document = Document::new(deck, columns);
         let from = format!("{}  {}  {}", author(row), row.review, row.id);
         document.text(&from, ThemeRole::TextMuted);
+        if let Some(line) = row.line {
+            let first = document.len();
+            document.text(
+                &format!("entry {}", text::grouped(line)),
+                ThemeRole::TextMuted,
+            );
+            if self.is_on_entry {
+                document.select_from(first);
+            }
+        }
         if row.outside {
             document.text("The file is outside of the project.", ThemeRole::Text);
         }

@@ -28,7 +28,7 @@ const COLUMNS_MAX: usize = 3;
 const MARK: usize = 14;
 
 /// What goes two ways stands in one row.
-const PAIRS: [(Action, Action, &str); 26] = [
+const PAIRS: [(Action, Action, &str); 30] = [
     (Action::OtherAgent, Action::WhenBusy, "other agent, if busy"),
     (
         Action::WorkState,
@@ -64,6 +64,10 @@ const PAIRS: [(Action, Action, &str); 26] = [
     ),
     (Action::Copy, Action::CopyId, "copy the text, the id"),
     (Action::Raw, Action::NextField, "JSON, what it names"),
+    (Action::Gates, Action::NextField, "gates, what it names"),
+    (Action::Resolve, Action::NextField, "resolve it, its entry"),
+    (Action::Edit, Action::Thread, "in $EDITOR, its thread"),
+    (Action::Palette, Action::Help, "all commands, all keys"),
     (Action::Theme, Action::Redraw, "theme, draw again"),
     (Action::Approve, Action::Reject, "approve, reject"),
     (Action::Search, Action::Filter, "search, filter"),
@@ -89,8 +93,7 @@ impl HelpSheet {
         let mut document = Document::new(deck, width);
         for context in KeyContext::ALL {
             let rows = rows(deck, context);
-            // Where one ticks, the only key of its own is in sight all the time.
-            if rows.is_empty() || context == KeyContext::Ticks {
+            if rows.is_empty() {
                 continue;
             }
             document.heading(context.title(), "");
@@ -103,6 +106,7 @@ impl HelpSheet {
             title: Line::styled("Keys and marks", deck.theme.style(ThemeRole::TitleFocus)),
             mark: Line::default(),
             lines: side_by_side(document.into_lines(), beside, width),
+            cursor: None,
             footer: Vec::new(),
             keys: KeyFooter::new(
                 deck,

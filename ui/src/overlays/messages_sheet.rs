@@ -188,6 +188,7 @@ impl MessagesSheet {
             ]),
             mark: Line::styled(marked, theme.style(ThemeRole::TextMuted)),
             lines,
+            cursor: None,
             footer: asked.collect(),
             keys: KeyFooter::new(deck, &keys),
         }

@@ -5,6 +5,7 @@ mod agent_sheet;
 mod asked;
 mod begin_line;
 mod capsules_sheet;
+mod card_entries;
 mod card_foot;
 mod card_gates;
 mod card_sheet;

@@ -4,7 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::key_footer::KeyFooter;
-use super::sheet::{SheetText, draw_sheet, sheet_keys, sheet_place, sheet_rows, sheet_scroll_max};
+use super::sheet::{
+    SheetText, draw_sheet, sheet_cursor, sheet_keys, sheet_place, sheet_rows, sheet_scroll_max,
+};
 use super::typed_line::TypedLine;
 use super::{
     AgentSheet, BeginLine, CapsuleAsk, CapsuleSheet, CapsulesSheet, CardSheet, CardStage,
@@ -251,6 +253,15 @@ impl Overlay {
         if let Self::Messages(sheet) = self {
             let card = deck.card(&sheet.id);
             sheet.settle(card);
+        }
+        if let Self::Card(sheet) = &*self
+            && sheet.has_moved
+        {
+            let row = sheet_cursor(screen, |columns| self.sheet(deck, columns));
+            let rows = sheet_rows(screen, |columns| self.sheet(deck, columns));
+            if let Self::Card(sheet) = self {
+                sheet.show_selected(row, rows);
+            }
         }
         if let Self::Findings(sheet) = self {
             sheet.settle(&deck.view.findings);

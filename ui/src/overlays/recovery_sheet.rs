@@ -78,6 +78,7 @@ impl RecoverySheet {
             title: Line::from(title),
             mark: Line::default(),
             lines: document.into_lines(),
+            cursor: None,
             footer: Vec::new(),
             keys: KeyFooter::new(deck, &keys),
         }

@@ -20,7 +20,7 @@ use crate::widgets::{TextField, blank, fit_line};
 /// Columns of an entry's number.
 const NUMBER: usize = 9;
 /// Columns of the kind.
-const KIND: usize = 8;
+const KIND: usize = 9;
 /// Columns of the time.
 const TIME: usize = 8;
 /// From this width on there are times and directions.

@@ -19,6 +19,8 @@ pub(crate) struct SheetText {
     pub(crate) title: Line<'static>,
     pub(crate) mark: Line<'static>,
     pub(crate) lines: Vec<Line<'static>>,
+    /// Which of them has the cursor.
+    pub(crate) cursor: Option<usize>,
     /// What is asked, above the keys.
     pub(crate) footer: Vec<Line<'static>>,
     pub(crate) keys: KeyFooter,
@@ -167,6 +169,14 @@ pub(crate) fn sheet_rows(screen: Rect, text: impl Fn(usize) -> Option<SheetText>
     text(text_columns(screen)).map_or(0, |text| {
         rows_shown(screen, sheet_area(screen, &text), &text)
     })
+}
+
+/// The line of a sheet that has the cursor.
+pub(crate) fn sheet_cursor(
+    screen: Rect,
+    text: impl Fn(usize) -> Option<SheetText>,
+) -> Option<usize> {
+    text(text_columns(screen))?.cursor
 }
 
 pub(crate) fn draw_sheet(

@@ -90,6 +90,7 @@ impl ThreadSheet {
                 muted,
             ),
             lines,
+            cursor: None,
             footer: Vec::new(),
             keys: KeyFooter::new(
                 deck,

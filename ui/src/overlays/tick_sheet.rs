@@ -87,12 +87,11 @@ impl TickSheet {
         }
     }
 
-    /// What is done with what is ticked; nothing before it was looked for.
+    /// What is done with what is ticked; nothing before it was looked for. Where that could not be
+    /// done it goes on with nothing.
     pub(crate) fn done(&self) -> Option<Effect> {
-        let Some(Ok(rows)) = &self.found else {
-            return None;
-        };
-        let ticked = rows.iter().filter(|(_, goes)| *goes);
+        self.found.as_ref()?;
+        let ticked = self.rows().iter().filter(|(_, goes)| *goes);
         let found = ticked.map(|(found, _)| found.clone()).collect();
         Some(match &self.goes {
             TicksGo::Along { id, to } => Effect::HandCapsule {
@@ -110,16 +109,17 @@ impl TickSheet {
     pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
         let theme = &deck.theme;
         let rows = self.rows();
-        let (title, done) = match &self.goes {
+        let (title, done, alone) = match &self.goes {
             TicksGo::Along { to, .. } => {
                 let title = format!("Said before: what goes along to {}?", to.title());
-                (title, "hand it over")
+                (title, "hand it over", "hand it over alone")
             }
             TicksGo::Into { title } => {
                 let title = sanitize::line(title);
                 (
                     format!("Said before: what is so for `{title}`?"),
                     "begin the task",
+                    "begin it with nothing",
                 )
             }
         };
@@ -147,8 +147,10 @@ impl TickSheet {
         if !rows.is_empty() {
             keys.push((Action::Mark, "tick"));
         }
-        if matches!(self.found, Some(Ok(_))) {
-            keys.push((Action::Open, done));
+        match &self.found {
+            Some(Ok(_)) => keys.push((Action::Open, done)),
+            Some(Err(_)) => keys.push((Action::Open, alone)),
+            None => {}
         }
         keys.push((Action::Back, "close"));
         SheetText {
@@ -197,6 +199,20 @@ impl TickSheet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_could_not_be_looked_for_keeps_nobody_from_going_on_without_it() {
+        let id = "cap_00000000000a".to_owned();
+        let mut sheet = TickSheet::for_handing(id.clone(), Agent::Claude);
+        assert_eq!(sheet.done(), None, "it is looked for");
+        sheet.take(Err("the index is being made".to_owned()));
+        let alone = Effect::HandCapsule {
+            id,
+            to: Agent::Claude,
+            found: Vec::new(),
+        };
+        assert_eq!(sheet.done(), Some(alone));
+    }
 
     #[test]
     fn the_answer_of_an_earlier_search_takes_no_tick_off() {

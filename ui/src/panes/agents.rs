@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 use super::attention;
 use crate::counted_seconds::counts_seconds;
 use crate::deck::Deck;
-use crate::model::{AgentCard, AgentState, ContextUse, OutcomeState, WorkedMinute};
+use crate::model::{AgentCard, AgentState, ContextUse, OutcomeState, RunningTool, WorkedMinute};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -84,9 +84,9 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     for detail in details.take(DETAIL_MAX) {
         put(vec![Span::styled(detail, muted)]);
     }
-    if let Some(command) = &card.command {
-        let line = format!("$ {}", sanitize::line(&command.text));
-        let age = text::running(deck.view.now_ms, command.since_ms);
+    if let Some(tool) = &card.tool {
+        let line = tool.act.in_words(&sanitize::line(&tool.text));
+        let age = tool_age(deck, card, tool).unwrap_or_default();
         let line = spread(
             Line::styled(line, theme.style(ThemeRole::Text)),
             Line::styled(age, muted),
@@ -112,19 +112,25 @@ pub(crate) fn since(deck: &Deck, state: AgentState, at_ms: i64) -> Option<String
     let now_ms = deck.view.now_ms;
     match state {
         _ if counts_seconds(state) => Some(text::running(now_ms, at_ms)),
-        AgentState::Idle => Some(text::age(now_ms, at_ms)).filter(|age| age != "now"),
+        AgentState::Idle if text::is_now(now_ms, at_ms) => None,
+        AgentState::Idle => Some(text::age(now_ms, at_ms)),
         _ => None,
     }
 }
 
+/// For how long a tool has run. What waits for a person's yes has not begun.
+pub(crate) fn tool_age(deck: &Deck, card: &AgentCard, tool: &RunningTool) -> Option<String> {
+    let has_begun = card.state != AgentState::Waiting;
+    has_begun.then(|| text::running(deck.view.now_ms, tool.since_ms))
+}
+
 /// When the agent last wrote a note.
 pub(crate) fn last_note(deck: &Deck, card: &AgentCard) -> Option<String> {
-    Some(
-        match text::age(deck.view.now_ms, card.last_note_ms?).as_str() {
-            "now" => "wrote a note just now".to_owned(),
-            age => format!("last note {age} ago"),
-        },
-    )
+    let (now_ms, at_ms) = (deck.view.now_ms, card.last_note_ms?);
+    Some(match text::is_now(now_ms, at_ms) {
+        true => "wrote a note just now".to_owned(),
+        false => format!("last note {}", text::ago(now_ms, at_ms)),
+    })
 }
 
 /// `doorbell ✓`: how messages reach it, and whether that is proved.

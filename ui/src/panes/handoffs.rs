@@ -41,21 +41,22 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         blank(1),
         Span::styled(sanitize::line(&row.ask), theme.style(ThemeRole::Text)),
     ];
-    let stuck = stage_lines(deck, row, columns.saturating_sub(2), 1);
-    let mut stuck = stuck.into_iter().next().unwrap_or_default();
-    stuck.spans.insert(0, blank(2));
     let is_gone = deck.work.is_gone(None, row.seq);
     let age = if is_gone {
         gone(deck, row)
     } else {
         age(deck, row)
     };
-    let mut lines = vec![
-        spread(Line::from(spans), age, columns),
-        fit_line(stuck, columns),
-    ];
+    let mut lines = vec![spread(Line::from(spans), age, columns)];
     if is_gone {
+        // Where it was stuck is not so any more; its room stays, so that nothing jumps.
+        lines.push(Line::default());
         lines.iter_mut().for_each(|line| dim(deck, line));
+    } else {
+        let stuck = stage_lines(deck, row, columns.saturating_sub(2), 1);
+        let mut stuck = stuck.into_iter().next().unwrap_or_default();
+        stuck.spans.insert(0, blank(2));
+        lines.push(fit_line(stuck, columns));
     }
     RowLines::from(lines)
 }

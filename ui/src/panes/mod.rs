@@ -16,7 +16,7 @@ mod task_board;
 mod tasks;
 mod timeline;
 
-pub(crate) use agents::{activity, last_note, since};
+pub(crate) use agents::{activity, last_note, since, tool_age};
 pub(crate) use answers::draw_too_small;
 pub(crate) use attention::{limit_words, silence_role, silence_words, tries};
 pub(crate) use detail::{draw_detail, settle_detail};

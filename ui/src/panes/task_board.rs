@@ -40,6 +40,12 @@ fn columns(area: Rect) -> [Rect; 5] {
     })
 }
 
+/// The columns as they stand, each by its index.
+fn placed(area: Rect) -> impl Iterator<Item = (usize, Rect)> {
+    let indices = TaskColumn::BOARD.map(TaskColumn::index);
+    indices.into_iter().zip(columns(area))
+}
+
 fn inner(column: Rect) -> Rect {
     Rect {
         x: column.x + 1 + MARGIN,
@@ -75,9 +81,13 @@ fn card(deck: &Deck, row: &HandoffRow, columns: usize) -> Vec<Line<'static>> {
         ThemeRole::Text
     });
     lines.extend(words.map(|line| Line::from(Span::styled(line, style))));
-    lines.extend(stage_lines(deck, row, columns, WORDS));
+    let stage = stage_lines(deck, row, columns, WORDS);
     if is_gone {
+        // Where it was stuck is not so any more; its room stays, so that nothing jumps.
+        lines.extend(stage.iter().map(|_| Line::default()));
         lines.iter_mut().for_each(|line| dim(deck, line));
+    } else {
+        lines.extend(stage);
     }
     lines.push(Line::default());
     lines
@@ -90,7 +100,7 @@ fn height(deck: &Deck, column: usize, index: usize, columns: usize) -> usize {
 
 /// Brings each column's selection and scroll into it.
 pub(crate) fn settle_board(deck: &mut Deck, area: Rect) {
-    for (column, area) in columns(area).into_iter().enumerate() {
+    for (column, area) in placed(area) {
         let inner = inner(area);
         let len = deck.work.tasks.columns[column].len();
         let mut state = deck.tasks.board_list(column);
@@ -104,10 +114,7 @@ pub(crate) fn settle_board(deck: &mut Deck, area: Rect) {
 
 /// The column at a place of the screen, and the task there.
 pub(crate) fn board_at(deck: &Deck, area: Rect, at: Position) -> Option<(usize, Option<usize>)> {
-    let (column, area) = columns(area)
-        .into_iter()
-        .enumerate()
-        .find(|(_, column)| column.contains(at))?;
+    let (column, area) = placed(area).find(|(_, column)| column.contains(at))?;
     let inner = inner(area);
     let mut line = match at.y.checked_sub(inner.y) {
         Some(line) if at.y < inner.bottom() => usize::from(line),
@@ -124,7 +131,7 @@ pub(crate) fn board_at(deck: &Deck, area: Rect, at: Position) -> Option<(usize, 
 }
 
 pub(crate) fn draw_board(deck: &Deck, area: Rect, buf: &mut Buffer) {
-    for (index, area) in columns(area).into_iter().enumerate() {
+    for (index, area) in placed(area) {
         draw_column(deck, index, area, buf);
     }
 }

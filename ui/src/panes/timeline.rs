@@ -7,7 +7,7 @@ use super::party::direction;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::marked_words::MarkedWords;
-use crate::model::TimelineRow;
+use crate::model::{RowSort, TimelineRow};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -18,7 +18,7 @@ const ROOMY: usize = 64;
 /// From this width on the columns stand further apart.
 const SPACIOUS: usize = 96;
 /// Columns of the kind.
-const KIND: usize = 8;
+const KIND: usize = 9;
 /// Text of a row that is looked at, bytes. Two lines of the widest screen; the rest of a log file
 /// in a message must not slow down drawing.
 const TEXT_MAX: usize = 2_048;
@@ -153,7 +153,7 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     let mark_columns = verdict_columns + beside(&mark);
     let room_beside = room.saturating_sub(beside(&thread)).max(1);
     let clean = sanitize::line(clip(&row.text));
-    let style = theme.style(if row.kind == "error" || is_bad {
+    let style = theme.style(if row.sort == RowSort::Error || is_bad {
         ThemeRole::OutcomeFailed
     } else {
         ThemeRole::Text

@@ -2,7 +2,7 @@
 
 use super::pieces::ago;
 use crate::model::{
-    Agent, AgentCard, AgentState, ContextUse, QueueCounts, RunningCommand, StepProgress, TurnAct,
+    Agent, AgentCard, AgentState, ContextUse, QueueCounts, RunningTool, StepProgress, TurnAct,
     TurnLine, TurnView, WorkedMinute,
 };
 
@@ -41,7 +41,8 @@ pub(super) fn codex() -> AgentCard {
         why: "Messages join the thread's own queue; each is confirmed when its user message is completed.".to_owned(),
         detail: vec!["turn: review src/auth/refresh.rs".to_owned()],
         activity: minutes("._1.......14"),
-        command: Some(RunningCommand {
+        tool: Some(RunningTool {
+            act: TurnAct::Ran,
             text: "cargo test -p auth -- refresh".to_owned(),
             since_ms: ago(12),
         }),

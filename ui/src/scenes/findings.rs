@@ -17,6 +17,7 @@ fn row(
 ) -> FindingRow {
     FindingRow {
         id: format!("gh:rc:{id}"),
+        line: Some(1_150),
         severity,
         state,
         place: place.to_owned(),
@@ -108,7 +109,7 @@ pub fn reviewed() -> DeckView {
         card.blockers = vec![
             "review finding gh:rc:1857 is open (critical, src/auth/refresh.rs:41), it says: \"Two \
              refreshes run at the same time and the second one invalidates the first\""
-                .to_owned(),
+                .into(),
         ];
     }
     view

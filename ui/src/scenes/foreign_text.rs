@@ -7,9 +7,9 @@ use crate::model::{
     AgentCard, AgentRecovery, AlikeTo, AskedCard, AskedChoice, Banner, CapsuleLine, CapsulePart,
     CapsuleRows, CapsuleView, ChangedChecksRow, DeckView, EntryRef, Field, FindingRow, FindingView,
     FirstStep, FoundEntries, FoundRow, FoundSnippet, FoundTask, GateRow, HandoffRow, HeaderDaemon,
-    InboxCard, PacketView, Party, PolicyView, RecoveryPart, RecoveryRow, RecoveryView, RowOutcome,
-    RulesView, RunningCommand, StepAct, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine,
-    TurnView, UnclearMessage, WaitingKey, WorkLog, WorkSection, WorkValue, WorkView,
+    InboxCard, NamedEntry, PacketView, Party, PolicyView, RecoveryPart, RecoveryRow, RecoveryView,
+    RowOutcome, RulesView, RunningTool, StepAct, ThreadView, TimelineRow, ToldRule, TrustCard,
+    TurnLine, TurnView, UnclearMessage, WaitingKey, WorkLog, WorkSection, WorkValue, WorkView,
 };
 use crate::msg::Msg;
 
@@ -75,7 +75,7 @@ macro_rules! fills {
 
 fills!(Banner { text; ; level });
 fills!(HeaderDaemon { message; ; state });
-fills!(RunningCommand { text; ; since_ms });
+fills!(RunningTool { text; ; act, since_ms });
 fills!(TurnLine { text; ; at_ms, act });
 fills!(GateRow { name, command, result, output; ; isolated, state });
 fills!(ChangedChecksRow { named, note; ; more });
@@ -100,10 +100,11 @@ fills!(FoundRow { kind, task, session, from, to, snippet; ; seq, at_ms, marks })
 fills!(FoundTask { title; id; standing, is_foreign });
 fills!(Field { name, text; ; });
 fills!(EntryRef { label, row; ; });
+fills!(NamedEntry { text; ; line });
 fills!(FindingRow {
     place, title, author, review, url, reason;
     id;
-    severity, state, bot, outdated, blocks, outside
+    line, severity, state, bot, outdated, blocks, outside
 });
 fills!(CapsuleLine {
     title, file, broken;
@@ -118,10 +119,10 @@ fills!(FindingView { text, suggestions, fate, lines; id; line_now, first });
 fills!(TimelineRow {
     from, to, kind, text, mark, thread, outcome;
     id;
-    seq, at_ms, text_cut, verdict, bad_lines, folded
+    seq, at_ms, sort, text_cut, verdict, bad_lines, folded
 });
 fills!(AgentCard {
-    rung, why, detail, command, turn, turn_id, hint, start_command;
+    rung, why, detail, tool, turn, turn_id, hint, start_command;
     ;
     agent, state, since_ms, proven, unread, queue, last_note_ms, activity, context, silence,
     limit, cut_off, compacting, installed
@@ -241,9 +242,10 @@ impl ForeignText for InboxCard {
         for field in [summary, remaining_risk] {
             field.fill(text);
         }
-        for field in [evidence, handles, replaces, blockers, steps] {
+        for field in [evidence, handles, replaces, blockers] {
             field.fill(text);
         }
+        steps.fill(text);
         for field in [sign_off, commit, tree, stale_tree, command] {
             field.fill(text);
         }

@@ -1,6 +1,6 @@
 //! [`SCENES`]: which worlds are shown, and what was typed in them.
 
-use super::pieces::{opened_handoff, thread};
+use super::pieces::{opened_handoff, opened_with_names, thread};
 use super::trouble::{held_messages, tampered, unanswered};
 use super::{
     Scene, agent_work, asked, asked_user, bad_lines, capsules, compacted, disconnected,
@@ -67,6 +67,13 @@ pub const SCENES: &[Scene] = &[
         "2j<enter>",
         Some(opened_handoff),
     ),
+    scene(
+        "entry_names",
+        pair_at_work,
+        "2j<enter>",
+        Some(opened_with_names),
+    ),
+    scene("card_names", pair_at_work, "3<enter><tab><tab>", None),
     scene("agent_open", pair_at_work, "1<enter>", None),
     scene(
         "composer",

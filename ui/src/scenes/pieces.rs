@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::model::{
-    Agent, Chain, ChangedChecksRow, DaemonState, DeckView, EntryPlace, Field, FoldedRows, GateRow,
-    GateState, HandoffRow, HandoffRows, HandoffStage, HeaderDaemon, HeaderLedger, HeaderPorts,
-    InboxCard, InboxKind, OutcomeState, Party, RowOutcome, TaskColumn, Tasks, ThreadView,
-    TimelineRow, Verdict,
+    Agent, Chain, ChangedChecksRow, DaemonState, DeckView, EntryPlace, EntryRef, Field, FoldedRows,
+    GateRow, GateState, HandoffRow, HandoffRows, HandoffStage, HeaderDaemon, HeaderLedger,
+    HeaderPorts, InboxCard, InboxKind, NamedEntry, OutcomeState, Party, RowOutcome, RowSort,
+    TaskColumn, Tasks, ThreadView, TimelineRow, Verdict,
 };
 use crate::msg::Msg;
 
@@ -54,6 +54,11 @@ pub(super) fn row(
 ) -> TimelineRow {
     TimelineRow {
         id: format!("m-{seq:04x}"),
+        sort: match kind {
+            "handoff" => RowSort::Handoff,
+            "error" => RowSort::Error,
+            _ => RowSort::Other,
+        },
         ..TimelineRow::new(seq, ago(seconds), from, to.map(Party::Agent), kind, text)
     }
 }
@@ -104,7 +109,7 @@ pub(super) fn work() -> Vec<TimelineRow> {
         Agent::Codex,
         None,
         "artifact",
-        "test report · failed · 2 of 118\nrefresh_is_single_flight and rotation_forgets_the_old_token",
+        "test report · 2 of 118\nrefresh_is_single_flight and rotation_forgets_the_old_token",
     );
     artifact.verdict = Some(Verdict::Failed);
     artifact.mark = Some("claimed".to_owned());
@@ -224,12 +229,15 @@ pub(super) fn finality() -> InboxCard {
     InboxCard {
         seq: Some(1_198),
         evidence: vec![
-            "118 tests pass; the race is covered by refresh_is_single_flight".to_owned(),
-            "200 runs under the thread sanitizer without a report".to_owned(),
+            "118 tests pass; the race is covered by refresh_is_single_flight".into(),
+            "200 runs under the thread sanitizer without a report".into(),
         ],
         remaining_risk: "Clock skew above 90 s is not handled; the old code did not either."
             .to_owned(),
-        handles: vec!["h1193 Add the tests for rotation and for two refreshes at once".to_owned()],
+        handles: vec![NamedEntry {
+            text: "h1193 Add the tests for rotation and for two refreshes at once".to_owned(),
+            line: Some(1_193),
+        }],
         commit: Some("4c1d2e0b7f".to_owned()),
         changed_files: 3,
         tree: Some("71ab4c0de09f".to_owned()),
@@ -423,6 +431,20 @@ pub(super) fn opened_handoff() -> Msg {
         refs: Vec::new(),
         text,
     }
+}
+
+/// The same, which names two entries before it.
+pub(super) fn opened_with_names() -> Msg {
+    let mut opened = opened_handoff();
+    if let Msg::EntryText { refs, .. } = &mut opened {
+        let rows = work().into_iter();
+        let named = rows.filter(|row| [1_193, 1_196].contains(&row.seq));
+        refs.extend(named.map(|row| EntryRef {
+            label: "handles".to_owned(),
+            row,
+        }));
+    }
+    opened
 }
 
 /// The thread of the handoff in [`work`].

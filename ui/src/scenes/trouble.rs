@@ -7,7 +7,7 @@ use super::pieces::{NOW_MS, ago, gates};
 use super::worlds::pair_at_work;
 use crate::model::{
     Agent, AgentCard, AgentState, Banner, Chain, ContextUse, DeckView, GateState, HeaderLedger,
-    InboxCard, InboxKind, Level, OutcomeState, Party, QueueCounts, RowOutcome, Silence,
+    InboxCard, InboxKind, Level, NamedEntry, OutcomeState, Party, QueueCounts, RowOutcome, Silence,
     SilenceLevel, UnclearMessage, UsageLimit,
 };
 use crate::msg::Msg;
@@ -71,7 +71,7 @@ pub fn trouble() -> DeckView {
         again: 0,
         is_cancelled: false,
     });
-    view.agents[1].command = None;
+    view.agents[1].tool = None;
     view.ledger = HeaderLedger {
         entries: 1_204,
         chain: Chain::Broken { seq: 871 },
@@ -82,7 +82,10 @@ pub fn trouble() -> DeckView {
         text: BROKEN.to_owned(),
     });
     view.inbox[0].tree_still_same = Some(false);
-    view.inbox[0].blockers = vec!["handoff h1201 is open".to_owned()];
+    view.inbox[0].blockers = vec![NamedEntry {
+        text: "handoff h1201 is open".to_owned(),
+        line: Some(1_201),
+    }];
     view.inbox[0].gates = gates();
     view.inbox[0].gates[0].state = GateState::Failed;
     view.inbox.push(ambiguous());

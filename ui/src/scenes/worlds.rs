@@ -148,8 +148,8 @@ pub fn gates_running() -> DeckView {
     gates[1].state = GateState::Missing;
     gates[1].result = "ran on another tree".to_owned();
     view.inbox[0].blockers = vec![
-        "required gate tests has not run".to_owned(),
-        "required gate lint has not run on this tree".to_owned(),
+        "required gate tests has not run".into(),
+        "required gate lint has not run on this tree".into(),
     ];
     view
 }
@@ -228,7 +228,7 @@ pub fn quiet() -> DeckView {
     codex.state = AgentState::Idle;
     codex.since_ms = Some(ago(900));
     codex.detail = vec!["last turn: completed 15m ago".to_owned()];
-    codex.command = None;
+    codex.tool = None;
     let mut timeline = work();
     timeline.truncate(6);
     DeckView {
@@ -295,8 +295,8 @@ pub fn hostile_text() -> DeckView {
     view.window.has_older = false;
     view.project = "acme\x1b[31m\u{202e}ipa".to_owned();
     view.agents[1].detail = vec!["turn: \x1b]8;;http://evil\x07click\r me".to_owned()];
-    let command = view.agents[1].command.as_mut().expect("a command");
-    command.text = "echo \x1b[2J\u{202e}fr- mr\r\n rm -rf /".to_owned();
+    let tool = view.agents[1].tool.as_mut().expect("a command");
+    tool.text = "echo \x1b[2J\u{202e}fr- mr\r\n rm -rf /".to_owned();
     view.inbox[0].summary = "Done.\rNot done.\u{200b} \x1b[8mhidden".to_owned();
     let mut hostile = HandoffRow::clone(view.handoffs.get(0).expect("a handoff"));
     hostile.ask = "review\r\nthis \u{2067}now".into();
@@ -318,7 +318,7 @@ pub fn disconnected() -> DeckView {
     };
     for card in &mut view.agents {
         card.state = AgentState::Stale;
-        card.command = None;
+        card.tool = None;
         card.since_ms = Some(ago(20));
     }
     view.banner = Some(Banner {

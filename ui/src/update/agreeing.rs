@@ -58,6 +58,16 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             deck.overlays.push(chips);
             Vec::new()
         }
+        Overlay::Card(card)
+            if matches!(card.stage, CardStage::Reading) && card.selected_entry(deck).is_some() =>
+        {
+            let selected = card.selected_entry(deck);
+            deck.overlays.push(Overlay::Card(card));
+            if let Some(place) = selected {
+                follow(deck, place);
+            }
+            Vec::new()
+        }
         Overlay::Card(mut card) => {
             let shown = deck.card(&card.id);
             let (waits, decided) = (shown.is_some(), shown.and_then(|shown| card.decide(shown)));
@@ -119,6 +129,16 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
         Overlay::Findings(sheet) => {
             deck.overlays.push(Overlay::Findings(sheet));
             open_finding(deck)
+        }
+        Overlay::Finding(sheet)
+            if sheet.ruling.is_none() && sheet.selected_entry(deck).is_some() =>
+        {
+            let selected = sheet.selected_entry(deck);
+            deck.overlays.push(Overlay::Finding(sheet));
+            if let Some(place) = selected {
+                follow(deck, place);
+            }
+            Vec::new()
         }
         Overlay::Finding(sheet) => rule(deck, sheet),
         Overlay::Capsules(sheet) => {

@@ -34,7 +34,11 @@ pub(super) fn ask_coordinator(deck: &mut Deck) {
             "Claude hands its writes over",
         ),
         (Some(Party::Human), "you", "no agent writes to git"),
-        (None, "nobody", "whoever wants to writes to git"),
+        (
+            None,
+            "nobody",
+            "each agent writes as its own settings allow",
+        ),
     ];
     let now = answers
         .iter()

@@ -420,10 +420,20 @@ fn settle(deck: &mut Deck) -> Option<Effect> {
         }
     }
     if let Some(mut overlay) = deck.overlays.pop() {
+        // The rows that its keys take depend on what is in front.
+        let stands_in = match &overlay {
+            Overlay::Card(card) => Some(Overlay::Card(card.clone())),
+            _ => None,
+        };
+        let has_stand_in = stands_in.is_some();
+        deck.overlays.extend(stands_in);
         overlay.settle(deck, screen);
         let max = overlay.scroll_max(deck, screen);
         if let Some(scroll) = overlay.scroll_mut() {
             *scroll = (*scroll).min(max);
+        }
+        if has_stand_in {
+            deck.overlays.pop();
         }
         deck.overlays.push(overlay);
     }

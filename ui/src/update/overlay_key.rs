@@ -20,7 +20,7 @@ use crate::deck::Deck;
 use crate::drafts::Writing;
 use crate::effect::Effect;
 use crate::model::Level;
-use crate::overlays::{CardStage, Choice, MessagesStage, Overlay, Pick};
+use crate::overlays::{CardSheet, CardStage, Choice, MessagesStage, Overlay, Pick};
 
 /// Does it.
 pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
@@ -46,6 +46,14 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         }
         Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Entry(_))) => {
             next_ref(deck);
+        }
+        Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Finding(_))) => {
+            if let Some(Overlay::Finding(sheet)) = deck.overlays.last_mut() {
+                sheet.next_entry();
+            }
+        }
+        Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Card(_))) => {
+            next_card_entry(deck);
         }
         Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Capsule(_))) => {
             choose_along(deck);
@@ -171,6 +179,18 @@ fn next_ref(deck: &mut Deck) {
         deck.say(Level::Info, "it names no other entry of this record");
     }
     deck.overlays.push(Overlay::Entry(sheet));
+}
+
+/// The same of the card in front.
+fn next_card_entry(deck: &mut Deck) {
+    let Some(Overlay::Card(mut sheet)) = deck.overlays.pop() else {
+        return;
+    };
+    match deck.card(&sheet.id) {
+        Some(card) if CardSheet::names_entries(card) => sheet.next_entry(card),
+        _ => deck.say(Level::Info, "it names no entry of this record"),
+    }
+    deck.overlays.push(Overlay::Card(sheet));
 }
 
 /// Closes the overlay in front, or takes a card one step back.

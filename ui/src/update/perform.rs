@@ -228,14 +228,16 @@ fn search_step(deck: &mut Deck, forward: bool) -> Vec<Effect> {
     if !deck.search.step(if forward { 1 } else { -1 }) {
         let text = match (deck.search.hit(), forward) {
             (None, _) => "nothing was found",
-            (_, true) if deck.search.waits_for_more() => "further hits are being read …",
+            (_, true) if deck.search.waits_for_more(deck.view.now_ms) => {
+                "further hits are being read …"
+            }
             (_, true) => "this is the last hit of those that are listed",
             (_, false) => "this is the first hit",
         };
         deck.say(Level::Info, text);
         return Vec::new();
     }
-    let more = deck.search.asks_more();
+    let more = deck.search.asks_more(deck.view.now_ms);
     let mut effects = go_to_hit(deck);
     effects.extend(more);
     effects

@@ -111,7 +111,11 @@ pub(super) fn move_in_search(deck: &mut Deck, down: bool) -> Vec<Effect> {
             if (is_history && down) || !deck.search.step(step) && !down {
                 return earlier(deck, down);
             }
-            return deck.search.asks_more().into_iter().collect();
+            return deck
+                .search
+                .asks_more(deck.view.now_ms)
+                .into_iter()
+                .collect();
         }
         _ => {}
     }

@@ -95,12 +95,8 @@ impl Session<'_> {
                 if let Some(book) = self.memory.book(&started.thread_id) {
                     book.began(&started.turn_id, &started.item);
                 }
-                if self.memory.is_visible(&started.thread_id)
-                    && let Item::CommandExecution { id, command } = started.item
-                {
-                    let command = command.chars().take(COMMAND_CHARS_MAX).collect();
-                    let item_id = id;
-                    facts.push(CodexFact::CommandBegan { item_id, command });
+                if self.memory.is_visible(&started.thread_id) {
+                    facts.extend(did(&started.item));
                 }
             }
             CodexNotification::CompactionStarted(started) => {
@@ -134,18 +130,23 @@ impl Session<'_> {
                 }
                 if self.memory.is_visible(&completed.thread_id) {
                     match completed.item {
-                        Item::CommandExecution { id, .. } => {
-                            facts.push(CodexFact::CommandEnded { item_id: id });
+                        Item::CommandExecution { id, .. } | Item::McpToolCall { id, .. } => {
+                            facts.push(CodexFact::ToolEnded { item_id: id });
                         }
                         said @ Item::AgentMessage { .. } => facts.extend(did(&said)),
                         Item::FileChange {
-                            changes, status, ..
-                        } if status == "completed" => {
-                            let paths = changes
-                                .into_iter()
-                                .map(|change| change.kind.move_path.unwrap_or(change.path));
-                            let paths = paths.collect();
-                            facts.push(CodexFact::FilesWritten { paths });
+                            id,
+                            changes,
+                            status,
+                        } => {
+                            facts.push(CodexFact::ToolEnded { item_id: id });
+                            if status == "completed" {
+                                let paths = changes
+                                    .into_iter()
+                                    .map(|change| change.kind.move_path.unwrap_or(change.path));
+                                let paths = paths.collect();
+                                facts.push(CodexFact::FilesWritten { paths });
+                            }
                         }
                         _ => {}
                     }
@@ -260,19 +261,29 @@ impl Session<'_> {
     }
 }
 
-/// What an item says of the turn to who looks at it.
+/// What an item that was said or begins tells of the turn to who looks at it.
 fn did(item: &Item) -> Option<CodexFact> {
-    let (act, text) = match item {
-        Item::AgentMessage { text, .. } => (LiveAct::Said, text.clone()),
-        Item::McpToolCall { server, tool } => (LiveAct::Called, format!("{server}.{tool}")),
-        Item::FileChange { changes, .. } => {
+    let cut = |text: &str| -> String { text.chars().take(COMMAND_CHARS_MAX).collect() };
+    let (id, act, text) = match item {
+        Item::AgentMessage { text, .. } => {
+            let (act, text) = (LiveAct::Said, cut(text));
+            return Some(CodexFact::TurnDid { act, text });
+        }
+        Item::CommandExecution { id, command } => (id, LiveAct::Ran, cut(command)),
+        Item::McpToolCall { id, server, tool } => {
+            (id, LiveAct::Called, cut(&format!("{server}.{tool}")))
+        }
+        Item::FileChange { id, changes, .. } => {
             let words: Vec<String> = changes.iter().map(FileUpdate::in_words).collect();
-            (LiveAct::Changed, words.join(", "))
+            (id, LiveAct::Changed, cut(&words.join(", ")))
         }
         _ => return None,
     };
-    let text = text.chars().take(COMMAND_CHARS_MAX).collect();
-    Some(CodexFact::TurnDid { act, text })
+    Some(CodexFact::ToolBegan {
+        item_id: id.clone(),
+        act,
+        text,
+    })
 }
 
 fn planned(step: TurnPlanStep) -> PlanStep {

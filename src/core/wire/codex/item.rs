@@ -49,6 +49,8 @@ pub enum Item {
     /// A tool of an MCP server that it calls, or has called.
     McpToolCall {
         #[serde(default)]
+        id: String,
+        #[serde(default)]
         server: String,
         #[serde(default)]
         tool: String,

@@ -9,7 +9,8 @@ use super::{
     HandOverParams, HandoffParams, HookParams, IdsParams, LedgerListParams, NoteParams,
     ProposeParams, QueueChangeParams, QueueDrainParams, ReadCapsulesParams, ReadContextParams,
     ReadFindingParams, ReportKeyParams, ReviewParams, RunGatesParams, SendParams,
-    SignReleaseParams, StateWorkParams, StopParams, TaskParams, TrustParams, WaitMessagesParams,
+    SignReleaseParams, StateWorkParams, StopParams, TaskParams, ToolBeginsParams, TrustParams,
+    WaitMessagesParams,
 };
 use crate::agent::Agent;
 use crate::policy::PolicyChange;
@@ -113,6 +114,9 @@ pub enum Command {
     /// A Claude hook ran.
     #[serde(rename = "hook/report")]
     Hook(HookParams),
+    /// Claude is about to run a tool, for who looks: none of it is recorded.
+    #[serde(rename = "hook/tool")]
+    ToolBegins(ToolBeginsParams),
     /// The hook's output, with these bodies in it, was taken by Claude.
     #[serde(rename = "hook/handed")]
     HookHanded(IdsParams),
@@ -227,6 +231,7 @@ impl Command {
             Self::Subscribe => "entries/subscribe",
             Self::RegisterAgent => "agent/register",
             Self::Hook(_) => "hook/report",
+            Self::ToolBegins(_) => "hook/tool",
             Self::HookHanded(_) => "hook/handed",
             Self::AskApproval(_) => "approval/ask",
             Self::AskUser(_) => "user/ask",
@@ -279,7 +284,10 @@ impl Command {
             Self::AskUser(params) => speaks_for(params.agent),
             // Only Claude has hooks.
             Self::HookHanded(params) => role == Role::Hook && params.agent == Agent::Claude,
-            Self::Hook(_) | Self::AskApproval(_) | Self::DoorbellAttach => role == Role::Hook,
+            Self::Hook(_)
+            | Self::ToolBegins(_)
+            | Self::AskApproval(_)
+            | Self::DoorbellAttach => role == Role::Hook,
             // It begins a process: for a person's clients, not for what an agent runs.
             Self::EnsureCodex | Self::ReadTurn => matches!(role, Role::Deck | Role::Cli),
             Self::ReadContext(_)

@@ -34,6 +34,12 @@ pub struct ClaudeStatus {
     pub delivery: DeliveryStatus,
     /// Its process.
     pub pid: Option<u32>,
+    /// How the prompt begins that its turn is about, without secrets; hostile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_text: Option<String>,
+    /// What its turn runs right now, of several the one that began last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<ToolStatus>,
     /// Why it is in this state.
     pub why: Option<String>,
     /// The program was found.
@@ -204,6 +210,9 @@ pub struct CodexStatus {
     pub turn_text: Option<String>,
     /// The command that it runs right now, of several the one that began last.
     pub command: Option<CommandStatus>,
+    /// The same, where calls of tools and changes of files count too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<ToolStatus>,
     pub app_server: Option<AppServerStatus>,
     /// The terminal is connected through the proxy.
     pub tui: bool,
@@ -234,6 +243,28 @@ words! {
         Unreviewed = "unreviewed",
         /// Codex runs it.
         Trusted = "trusted",
+    }
+}
+
+/// What an agent's turn does with a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolStatus {
+    pub sort: ToolSort,
+    /// The command's first line, the tool, or the files; without secrets; hostile.
+    pub text: String,
+    /// Since when, ms since the epoch.
+    pub since: i64,
+}
+
+words! {
+    /// What a tool is for.
+    pub enum ToolSort {
+        /// It runs a command.
+        Command = "command",
+        /// It changes files.
+        Change = "change",
+        /// Anything else: the tool's own name says it.
+        Call = "call",
     }
 }
 
