@@ -181,8 +181,9 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                 agent.leave(entry.timestamp_ms);
             }
             // The turns ended with the app-server that ran them, and nobody told.
-            for (id, (_, message)) in std::mem::take(&mut world.in_turn) {
+            for (id, (turn, mut message)) in std::mem::take(&mut world.in_turn) {
                 keep_latest(&mut world.cut_off, |message| message.seq);
+                message.cut_off(&turn);
                 world.cut_off.insert(id, message);
             }
         }
@@ -346,6 +347,7 @@ fn track(world: &mut Snapshot, entry: &Entry) {
                 result: None,
                 rung: None,
                 hash: None,
+                cut_off_in: Vec::new(),
             }),
         );
     }

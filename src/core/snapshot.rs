@@ -10,6 +10,7 @@ mod changed_files;
 mod finding;
 mod gates;
 mod handoff;
+mod message;
 mod proposal;
 mod task;
 
@@ -21,10 +22,8 @@ use serde::{Deserialize, Serialize};
 use super::agent::{Agent, AgentState, Party};
 use super::alarm::AlarmSnapshot;
 use super::continuity::ContinuityState;
-use super::delivery::{Delivery, DeliveryWay, OnBusy};
-use super::entry::{
-    Artifact, DeliveryResult, ErrorCode, NoteKind, Predecessor, TurnRecord, TurnStatus, WorkTree,
-};
+use super::delivery::DeliveryWay;
+use super::entry::{Artifact, ErrorCode, NoteKind, Predecessor, TurnRecord, TurnStatus, WorkTree};
 use super::id::{CapsuleId, EntryId, FindingId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::line_hash::LineHash;
 use super::signing::{ActSignature, SigningState};
@@ -37,6 +36,7 @@ pub use finding::{
 };
 pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding, TreeInQuestion};
 pub use handoff::{HandoffSnapshot, Lane, STALE_AFTER_MS};
+pub use message::MessageSnapshot;
 pub use proposal::{ProposalEnd, ProposalSnapshot};
 pub use task::{
     CurrentTask, IMPORTED_MAX, ImportedCapsule, KeptDigest, TASK_ITEMS_MAX, TASKS_CLOSED_MAX,
@@ -203,60 +203,6 @@ pub struct LimitSnapshot {
     pub since_ms: i64,
     /// When it ends, ms since the epoch, where the vendor has said.
     pub until_ms: Option<i64>,
-}
-
-/// A message that is not settled: not confirmed (Codex), not acknowledged (Claude).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MessageSnapshot {
-    /// Its place in the ledger.
-    pub seq: Seq,
-    /// Who sent it.
-    pub from: Party,
-    /// For whom it is.
-    pub to: Agent,
-    /// When it was recorded.
-    pub at_ms: i64,
-    /// The pair that it belongs to.
-    pub runtime_session: Option<RuntimeSession>,
-    /// What to do when the receiver works.
-    pub on_busy: OnBusy,
-    /// Where it stands; `None` while nothing is known.
-    pub result: Option<DeliveryResult>,
-    /// How it arrived.
-    pub rung: Option<DeliveryWay>,
-    /// The hash on its line when it was recorded; `None` of a record without a chain.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hash: Option<LineHash>,
-}
-
-impl MessageSnapshot {
-    /// Its delivery before any attempt.
-    pub fn delivery(&self, id: EntryId) -> Delivery {
-        Delivery::recorded(
-            id,
-            self.seq,
-            self.to,
-            self.runtime_session.clone().unwrap_or_default(),
-            self.on_busy,
-            self.at_ms,
-        )
-    }
-
-    /// The same, asked for again by the operator.
-    pub(super) fn requeued(self) -> Self {
-        Self {
-            result: Some(DeliveryResult::Requeued),
-            ..self
-        }
-    }
-
-    /// Whether there is proof that the receiver has it.
-    pub fn is_proven(&self) -> bool {
-        matches!(
-            self.result,
-            Some(DeliveryResult::Confirmed | DeliveryResult::Acknowledged)
-        )
-    }
 }
 
 /// A message whose sender waits for an answer.

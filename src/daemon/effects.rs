@@ -53,7 +53,8 @@ impl Daemon {
                     self.record_results(results);
                 }
                 DeliveryEffect::Recover(ids) => {
-                    told_adapter(self.codex.recover(ids));
+                    let messages = ids.iter().map(|id| self.outbox.attempted(id));
+                    told_adapter(self.codex.recover(messages.collect()));
                 }
                 // What comes of it comes as facts.
                 DeliveryEffect::Wake => told_adapter(self.codex.ensure().map(drop)),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use tracing::Span;
 
+use crate::adapters::codex::request::AttemptedMessage;
 use crate::core::agent::Agent;
 use crate::core::delivery::{
     Backlog, Delivery, DeliveryState, Moved, Restored, RowsAhead, RowsDue,
@@ -36,6 +37,9 @@ pub struct Outbox {
     answered: u64,
     /// Rows of messages that are being recorded.
     ahead: RowsAhead,
+    /// Settled, and the writer took no more: their rows are removed before anything else is
+    /// written.
+    unforgotten: Vec<EntryId>,
 }
 
 impl Outbox {
@@ -75,6 +79,7 @@ impl Outbox {
             begun: 0,
             answered: 0,
             ahead: RowsAhead::default(),
+            unforgotten: Vec::new(),
         };
         Ok((outbox, unknowable))
     }
@@ -122,6 +127,15 @@ impl Outbox {
         Some(self.get(id)?.runtime_session.clone())
     }
 
+    /// A message as the Codex adapter gets it.
+    pub fn attempted(&self, id: &EntryId) -> AttemptedMessage {
+        let row = self.get(id);
+        AttemptedMessage {
+            message_id: id.clone(),
+            cut_off_in: row.map_or_else(Vec::new, |row| row.cut_off_in.clone()),
+        }
+    }
+
     /// The attempt at a message's delivery, in the log.
     pub fn following(&self, id: &EntryId) -> Span {
         let row = self.get(id);
@@ -165,9 +179,19 @@ impl Outbox {
     }
 
     fn begin(&mut self, rows: Vec<Delivery>) -> Result<u64, RowsNotTaken> {
+        self.remove_unforgotten()?;
         let token = self.writer.put(rows)?;
         self.begun = token;
         Ok(token)
+    }
+
+    /// Before a row is written: it may be another one of the same message.
+    fn remove_unforgotten(&mut self) -> Result<(), RowsNotTaken> {
+        while let Some(id) = self.unforgotten.last() {
+            self.writer.remove(id.clone())?;
+            self.unforgotten.pop();
+        }
+        Ok(())
     }
 
     /// The writer has answered all up to this token.
@@ -223,10 +247,11 @@ impl Outbox {
     }
 
     /// Removes the row of a message that the ledger has settled.
-    pub fn forget(&self, id: &EntryId) {
-        if let Err(error) = self.writer.remove(id.clone()) {
-            // Harmless: the next start finds a row whose message is settled and drops it.
-            tracing::warn!(%error, "a settled row could not be removed");
+    pub fn forget(&mut self, id: &EntryId) {
+        self.unforgotten.push(id.clone());
+        if let Err(error) = self.remove_unforgotten() {
+            // Until the next write a start finds it, and drops it where its message is settled.
+            tracing::warn!(%error, "a settled row is removed with the next write");
         }
     }
 
@@ -244,6 +269,7 @@ impl Outbox {
     ) -> Result<Option<u64>, RowsNotTaken> {
         let rows: Vec<Delivery> = self.backlog.rows().cloned().collect();
         self.begun = self.writer.rebuild(dirs, rows, high_water)?;
+        self.unforgotten.clear();
         self.ahead.clear();
         Ok(Some(self.begun))
     }
@@ -256,7 +282,9 @@ impl Outbox {
     pub fn erase(&mut self) -> Result<Scrubbing, QueueError> {
         self.backlog = Backlog::default();
         self.ahead.clear();
-        self.writer.erase()
+        let erased = self.writer.erase()?;
+        self.unforgotten.clear();
+        Ok(erased)
     }
 
     /// Has nothing left in the files of the queue of messages that were forgotten.
@@ -334,6 +362,7 @@ mod tests {
             result,
             rung: None,
             hash: None,
+            cut_off_in: Vec::new(),
         };
         Snapshot {
             seq: Seq(4),
@@ -427,5 +456,30 @@ mod tests {
         drop(outbox);
         let (outbox, _) = open(&place, &world(Some(DeliveryResult::Requeued)));
         assert_eq!(state(&outbox), DeliveryState::Queued);
+    }
+
+    #[test]
+    fn a_settled_row_that_the_writer_could_not_take_goes_with_the_next_write() {
+        let place = Place::new();
+        let (go_on, held) = std::sync::mpsc::channel::<()>();
+        let queue = Queue::open(&place.dirs).unwrap();
+        // It answers nothing until it may, and so writes nothing either.
+        let hold = move |_| {
+            let _ = held.recv();
+        };
+        let (mut outbox, _) = Outbox::open(queue, &Snapshot::default(), hold).unwrap();
+        let id = EntryId::new("m");
+        outbox.track(id.clone(), &world(None).unsettled[&id]);
+        let began = DeliveryFact::AttemptBegan(AttemptId::new("a"));
+        assert!(outbox.backlog.apply(&id, began, 1));
+        outbox.store([&id].into_iter(), None).unwrap();
+        while outbox.sync().is_ok() {}
+        outbox.settle(&id);
+        drop(go_on);
+        while outbox.sync().is_err() {
+            std::thread::yield_now();
+        }
+        drop(outbox);
+        assert_eq!(Queue::open(&place.dirs).unwrap().load().unwrap(), []);
     }
 }

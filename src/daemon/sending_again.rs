@@ -21,14 +21,15 @@ impl Daemon {
         }
     }
 
-    /// What is settled for good, or on its way already, cannot.
+    /// What is settled for good, or on its way already, cannot; nor what is being settled.
     pub(super) fn can_be_sent_again(&self, agent: Agent, ids: Vec<EntryId>) -> Vec<EntryId> {
         let can = |id: &EntryId| match agent {
             Agent::Codex => self.recorder.world().cut_off.contains_key(id),
-            Agent::Claude => self
-                .outbox
-                .get(id)
-                .is_some_and(|row| row.state == DeliveryState::Confirmed),
+            Agent::Claude => {
+                let row = self.outbox.get(id);
+                row.is_some_and(|row| row.state == DeliveryState::Confirmed)
+                    && !self.outbox.backlog.is_recording(id)
+            }
         };
         ids.into_iter().filter(can).collect()
     }
@@ -38,9 +39,34 @@ impl Daemon {
         &mut self,
         agent: Agent,
         ids: Vec<EntryId>,
+        why: &'static str,
+        then: impl FnOnce(&mut Self) + Send + 'static,
+    ) {
+        // The row that it had is gone for good before it is to have another one: brought back by a
+        // loss of power, it would tell of the attempt before this one. A failing queue is told, and
+        // the next row cannot be written then either.
+        let given = self.outbox.sync();
+        // A refusal has been said to the operator.
+        let _ = self.rows_given(&[agent], given);
+        let record = move |daemon: &mut Self, _: Result<(), &Refusal>| {
+            // Meanwhile its receiver may have said that it is done with one.
+            let ids = daemon.can_be_sent_again(agent, ids);
+            daemon.record_sent_again(agent, ids, why, then);
+        };
+        self.held.when_stored(agent, Box::new(record));
+    }
+
+    fn record_sent_again(
+        &mut self,
+        agent: Agent,
+        ids: Vec<EntryId>,
         why: &str,
         then: impl FnOnce(&mut Self) + Send + 'static,
     ) {
+        if ids.is_empty() {
+            let then = move |daemon: &mut Self, _: Result<(), &Refusal>| then(daemon);
+            return self.held.go_on(Box::new(then), Ok(()));
+        }
         let entries: Vec<Entry> = ids
             .iter()
             .map(|id| Entry {
@@ -48,12 +74,6 @@ impl Daemon {
                 ..self.delivery_entry(id, agent, DeliveryResult::Requeued, None, None)
             })
             .collect();
-        // The row that it had is gone for good before it is to have another one: brought back by a
-        // loss of power, it would tell of the attempt before this one. A failing queue is told, and
-        // the next row cannot be written then either.
-        let given = self.outbox.sync();
-        // A refusal has been said to the operator.
-        let _ = self.rows_given(&[agent], given);
         let then: Then = Box::new(move |daemon, result| {
             if daemon.operations.fault().is_some() {
                 return;
@@ -70,9 +90,6 @@ impl Daemon {
             then(daemon);
             daemon.later.push(LaterInput::News);
         });
-        let record = move |daemon: &mut Self, _: Result<(), &Refusal>| {
-            daemon.recorder.record_fact(entries, then);
-        };
-        self.held.when_stored(agent, Box::new(record));
+        self.recorder.record_fact(entries, then);
     }
 }

@@ -37,6 +37,7 @@ mod rig;
 mod rollover;
 mod rules;
 mod running_commands;
+mod sent_again;
 mod silence;
 mod space;
 mod spoken;

@@ -358,7 +358,7 @@ fn two_hundred_messages_each_way_are_each_shown_once_and_in_order() {
 /// How often something is killed in one run.
 const KILLS: usize = 6;
 
-fn kill(pid: &Value) {
+pub fn kill(pid: &Value) {
     // There is none while the one that was killed before has no successor yet.
     let Some(pid) = pid.as_i64() else { return };
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();

@@ -13,16 +13,16 @@ use crate::support::pty::Key;
 use crate::support::script::{Gate, Reply};
 use crate::support::wait::{timeout, wait_until};
 
-fn as_claude(pair: &Pair) -> McpClient {
+pub fn as_claude(pair: &Pair) -> McpClient {
     McpClient::start(&pair.ctxrelay(["bridge"]))
 }
 
-fn send(claude: &mut McpClient, text: &str) -> Value {
+pub fn send(claude: &mut McpClient, text: &str) -> Value {
     claude.tool("reply", json!({"text": text}))
 }
 
 #[track_caller]
-fn wait_settled(pair: &Pair) {
+pub fn wait_settled(pair: &Pair) {
     wait_status(pair, "an idle Codex and an empty queue", |status| {
         let queue = &status["queue"]["codex"];
         queue["pending"] == 0
@@ -33,17 +33,17 @@ fn wait_settled(pair: &Pair) {
 
 /// A turn that has ended, so that there is a conversation to go on with.
 #[track_caller]
-fn begun(pair: &Pair, claude: &mut McpClient) {
+pub fn begun(pair: &Pair, claude: &mut McpClient) {
     send(claude, "hello there");
     pair.responses
         .wait_for_request("the first turn", says("hello there"));
     wait_settled(pair);
 }
 
-/// A turn of Codex that is held at the gate, begun by a message; and another message in Codex's own
-/// queue behind it.
+/// A turn of Codex that is held at the gate, begun by a message; and the id of another message in
+/// Codex's own queue behind it.
 #[track_caller]
-fn behind_a_turn(pair: &Pair, claude: &mut McpClient, word: &str) -> Gate {
+pub fn behind_a_turn(pair: &Pair, claude: &mut McpClient, word: &str) -> (Value, Gate) {
     let gate = Gate::new("codex-works");
     pair.responses
         .when(says("work for long"))
@@ -51,21 +51,27 @@ fn behind_a_turn(pair: &Pair, claude: &mut McpClient, word: &str) -> Gate {
         .reply(Reply::held("Working", &gate, "never seen"));
     send(claude, "work for long");
     gate.wait_arrived();
-    send_to_queue(pair, claude, word);
-    gate
+    (send_to_queue(pair, claude, word), gate)
 }
 
 /// Sends what Codex takes into its own queue, for now.
 #[track_caller]
-pub fn send_to_queue(pair: &Pair, claude: &mut McpClient, word: &str) {
+pub fn send_to_queue(pair: &Pair, claude: &mut McpClient, word: &str) -> Value {
     let id = send(claude, word)["message_id"].clone();
+    wait_queued(pair, &id);
+    id
+}
+
+/// Waits until Codex has a message in its own queue.
+#[track_caller]
+pub fn wait_queued(pair: &Pair, id: &Value) {
     wait_until("the row of the message in Codex's queue", timeout(), || {
         let queue = run(&pair.ctxrelay(["queue", "list", "--json"]))
             .expect_success()
             .json();
         let rows = queue["messages"].as_array().unwrap();
         rows.iter()
-            .any(|row| row["id"] == id && row["state"] == "offered")
+            .any(|row| row["id"] == *id && row["state"] == "offered")
             .then_some(())
     });
 }
@@ -85,7 +91,7 @@ fn goes_on(pair: &Pair, word: &str) {
     verify(pair);
 }
 
-fn app_server(pair: &Pair) -> Value {
+pub fn app_server(pair: &Pair) -> Value {
     status(pair)["agents"]["codex"]["appServer"]["pid"].clone()
 }
 
@@ -96,7 +102,7 @@ fn what_waits_behind_a_turn_goes_on_after_the_app_server_was_killed() {
     let _codex = attached_codex(&pair);
     let mut claude = as_claude(&pair);
     begun(&pair, &mut claude);
-    let gate = behind_a_turn(&pair, &mut claude, "the word is killed");
+    let (_, gate) = behind_a_turn(&pair, &mut claude, "the word is killed");
     let before = app_server(&pair);
     let pid = i32::try_from(before.as_i64().unwrap()).unwrap();
     rustix::process::kill_process(
@@ -118,7 +124,7 @@ fn what_waits_behind_a_turn_goes_on_after_the_daemon_was_stopped() {
     let daemon = pair.daemon();
     let mut claude = as_claude(&pair);
     begun(&pair, &mut claude);
-    let gate = behind_a_turn(&pair, &mut claude, "the word is stopped");
+    let (_, gate) = behind_a_turn(&pair, &mut claude, "the word is stopped");
     // No bridge that could start the next one.
     drop(claude);
     daemon.stop();
@@ -133,7 +139,7 @@ fn what_waits_behind_a_turn_goes_on_after_the_daemon_was_killed() {
     let mut daemon = pair.daemon();
     let mut claude = as_claude(&pair);
     begun(&pair, &mut claude);
-    let gate = behind_a_turn(&pair, &mut claude, "the word is crashed");
+    let (_, gate) = behind_a_turn(&pair, &mut claude, "the word is crashed");
     drop(claude);
     daemon.crash();
     gate.open();

@@ -38,6 +38,7 @@ mod reminded;
 mod resume_view;
 mod review;
 mod rules;
+mod sent_again;
 mod status_line;
 #[path = "../support/mod.rs"]
 mod support;

@@ -8,6 +8,16 @@ use crate::core::id::{EntryId, ThreadId, TurnId};
 /// The daemon hands over one at a time; more come only from recovery.
 const INFLIGHT_MAX: usize = 256;
 
+/// A message that is to be handed over.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Outgoing {
+    pub(super) id: EntryId,
+    pub(super) text: String,
+    /// The turns that had it and ended early, before it was asked for once more.
+    #[serde(default)]
+    pub(super) cut_off_in: Vec<TurnId>,
+}
+
 /// A message without proof.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Unproven {
@@ -21,6 +31,18 @@ pub(super) struct Unproven {
     pub(super) steered_into: Option<TurnId>,
     /// Something happened that may have lost it.
     pub(super) doubt: Option<Unconfirmed>,
+    /// The turns that had it and ended early, before it was asked for once more: its id in one of
+    /// them is of an earlier attempt, and Codex takes an id as often as it comes.
+    #[serde(default)]
+    pub(super) cut_off_in: Vec<TurnId>,
+}
+
+impl Unproven {
+    /// Whether its id in this turn proves that it arrived.
+    pub(super) fn is_proven_by(&self, turn_id: &str) -> bool {
+        let mut before = self.cut_off_in.iter();
+        !before.any(|turn| turn.as_str() == turn_id)
+    }
 }
 
 /// The messages without proof, oldest first.
@@ -44,6 +66,13 @@ impl Inflight {
         self.messages
             .iter()
             .any(|message| message.id.as_str() == id)
+    }
+
+    /// Whether it is one of these, and this turn proves that it arrived.
+    pub(super) fn is_proven_by(&self, id: &str, turn_id: &str) -> bool {
+        self.messages
+            .iter()
+            .any(|message| message.id.as_str() == id && message.is_proven_by(turn_id))
     }
 
     /// Takes a message out.

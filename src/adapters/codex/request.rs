@@ -24,12 +24,15 @@ pub enum CodexRequest {
         /// `Steer` joins the running turn when there is one; falls back to the queue on the
         /// precise races.
         on_busy: OnBusy,
+        /// The turns that had it and ended early, before it was asked for once more: what the
+        /// history shows of them is no proof of this attempt.
+        cut_off_in: Vec<TurnId>,
         /// The attempt, in the log.
         following: Span,
     },
     /// After a restart of the daemon: these were attempted before and have no proof. The adapter
     /// answers each with `UserMessage`, `StillQueued` or `NotTaken` by the recovery rule.
-    Recover { message_ids: Vec<EntryId> },
+    Recover { messages: Vec<AttemptedMessage> },
     /// Stop this turn, because the operator says so.
     Interrupt {
         /// The turn; another one is left alone.
@@ -88,4 +91,12 @@ pub enum CodexRequest {
         /// What is left.
         reply: oneshot::Sender<Passed>,
     },
+}
+
+/// A message that an earlier process handed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttemptedMessage {
+    pub message_id: EntryId,
+    /// As with [`CodexRequest::Deliver`].
+    pub cut_off_in: Vec<TurnId>,
 }

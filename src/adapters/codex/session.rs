@@ -233,8 +233,10 @@ impl<'a> Session<'a> {
         for fact in facts {
             if let CodexFact::UserMessage {
                 client_id: Some(id),
+                turn_id,
                 ..
             } = &fact
+                && self.memory.inflight.is_proven_by(id, turn_id.as_str())
             {
                 self.memory.inflight.remove(id);
             }

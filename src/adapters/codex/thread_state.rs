@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::core::id::{EntryId, ThreadId};
+use crate::core::id::ThreadId;
 use crate::wire::codex::approval::CodexQuestion;
 use crate::wire::codex::item::{FileUpdate, Item};
 use crate::wire::codex::limits::RateLimits;
 
-use super::inflight::Inflight;
+use super::inflight::{Inflight, Outgoing};
 use super::packet::PacketInThread;
 use super::turns::TurnBook;
 
@@ -30,7 +30,7 @@ pub(super) struct ThreadState {
     /// Messages without proof.
     pub(super) inflight: Inflight,
     /// Messages that wait for an idle thread, where the app-server has no queue.
-    pub(super) waiting: VecDeque<(EntryId, String)>,
+    pub(super) waiting: VecDeque<Outgoing>,
     /// The operator lets the visible thread's queue go on, and nothing of ours was in it yet. It is
     /// held for what is added to it, too (Codex 0.169.0, observed).
     #[serde(default)]

@@ -84,6 +84,7 @@ impl Backlog {
                 .unwrap_or_else(|| message.delivery(id.clone()));
             // A compaction gives it another place, and may die before the queue hears of it.
             row.seq = message.seq;
+            row.cut_off_in.clone_from(&message.cut_off_in);
             if message.is_proven() {
                 row.state = DeliveryState::Confirmed;
                 row.show(Shown::Whole);
@@ -148,6 +149,12 @@ impl Backlog {
     /// The message's row.
     pub fn get(&self, id: &EntryId) -> Option<&Delivery> {
         self.rows.get(self.by_id.get(id)?)
+    }
+
+    /// Whether a message that is in this turn of Codex is delivered by that: in one that had it
+    /// before it was asked for once more, it is not.
+    pub fn is_proven_by(&self, id: &EntryId, turn: &TurnId) -> bool {
+        self.get(id).is_none_or(|row| row.is_proven_by(turn))
     }
 
     /// Takes a fact in. Returns whether it changed something.

@@ -8,6 +8,7 @@ mod carried;
 mod compaction;
 mod input;
 mod pump;
+mod recovering;
 mod state;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -183,7 +184,7 @@ impl CodexFlow {
         effects: &mut Vec<DeliveryEffect>,
     ) {
         if let Some((life, what)) = input.of_life()
-            && !self.is_current(life, what, effects)
+            && !self.is_current(life, what, at, effects)
         {
             return;
         }
@@ -216,7 +217,11 @@ impl CodexFlow {
                 self.resting_until = None;
             }
             CodexInput::Activity { activity, .. } => {
+                let was_busy = self.state.is_busy();
                 self.state.does(activity);
+                if was_busy && !self.state.is_busy() {
+                    self.can_be_found_out(at);
+                }
                 // Behind a turn that runs it is in its place.
                 self.is_kept &= !self.state.is_busy();
             }
@@ -308,11 +313,12 @@ impl CodexFlow {
         &mut self,
         life: u64,
         what: &'static str,
+        at: &Moment,
         effects: &mut Vec<DeliveryEffect>,
     ) -> bool {
         if life > self.state.life() {
             // The first that is heard of it, whatever it is.
-            self.new_life(life);
+            self.new_life(life, at);
         }
         if life == self.state.life() {
             return true;
@@ -325,7 +331,7 @@ impl CodexFlow {
         false
     }
 
-    fn new_life(&mut self, life: u64) {
+    fn new_life(&mut self, life: u64, at: &Moment) {
         self.state.server_started(life);
         self.is_unavailable = false;
         self.is_kept = false;
@@ -333,23 +339,7 @@ impl CodexFlow {
         self.resting_until = None;
         self.compaction = None;
         self.untried();
-    }
-
-    /// After a start: what was attempted before and has no proof is for the adapter to find out,
-    /// and nothing newer goes out before.
-    fn began(&mut self, backlog: &Backlog, at: &Moment, effects: &mut Vec<DeliveryEffect>) {
-        let ids: Vec<EntryId> = backlog
-            .lane(Agent::Codex)
-            .filter(|row| row.is_on_its_way())
-            .map(|row| row.id.clone())
-            .collect();
-        if ids.is_empty() {
-            return;
-        }
-        let until = at.now_ms + self.terms.recovery_ms;
-        self.in_flight.clone_from(&ids);
-        self.unanswered = ids.iter().map(|id| (id.clone(), until)).collect();
-        effects.push(DeliveryEffect::Recover(ids));
+        self.can_be_found_out(at);
     }
 
     fn tick(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<DeliveryEffect>) {
@@ -378,21 +368,6 @@ impl CodexFlow {
         }
     }
 
-    /// Nobody can find out any more whether Codex has the message.
-    fn give_up_knowing(
-        &mut self,
-        backlog: &mut Backlog,
-        id: &EntryId,
-        effects: &mut Vec<DeliveryEffect>,
-    ) {
-        self.landed(id);
-        self.untried();
-        if !backlog.get(id).is_some_and(super::Delivery::is_on_its_way) {
-            return;
-        }
-        backlog.record(id, DeliveryResult::Ambiguous, None, None, effects);
-    }
-
     /// The app-server's proof that the message is in the conversation.
     fn proven(
         &mut self,
@@ -402,6 +377,9 @@ impl CodexFlow {
         steered: bool,
         effects: &mut Vec<DeliveryEffect>,
     ) {
+        if !backlog.is_proven_by(id, &turn) {
+            return;
+        }
         // Whatever else is known of it, it is no longer on its way.
         self.landed(id);
         self.not_taken = None;
@@ -452,7 +430,7 @@ impl CodexFlow {
             self.limit(false, effects);
         }
         if matches!(status, TurnStatus::Interrupted | TurnStatus::Failed) {
-            for id in ids {
+            for id in ids.iter().filter(|id| backlog.is_proven_by(id, turn)) {
                 let (id, turn) = (id.clone(), turn.clone());
                 effects.push(DeliveryEffect::CutOff { id, turn });
             }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DeliveryState, OnBusy, Shown};
 use crate::agent::Agent;
-use crate::id::{AttemptId, EntryId, RuntimeSession, Seq};
+use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, TurnId};
 
 /// One message on its way to one receiver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +40,10 @@ pub struct Delivery {
     /// ledger.
     #[serde(default)]
     pub in_turn: bool,
+    /// The turns of Codex that had it and ended early, before it was asked for once more: their
+    /// history proves nothing of the attempts since. Known from the ledger.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_off_in: Vec<TurnId>,
 }
 
 /// What can happen to a delivery.
@@ -93,7 +97,14 @@ impl Delivery {
             changed_ms: at_ms,
             shown: Shown::Nothing,
             in_turn: false,
+            cut_off_in: Vec::new(),
         }
+    }
+
+    /// Whether a user message with its id in this turn proves that the receiver has it. Of a turn
+    /// that ended early before it was asked for once more, it does not.
+    pub fn is_proven_by(&self, turn: &TurnId) -> bool {
+        !self.cut_off_in.contains(turn)
     }
 
     /// Whether an attempt began whose end is not known.

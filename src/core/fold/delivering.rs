@@ -50,6 +50,12 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
         keep_latest(&mut world.in_turn, |(_, message)| message.seq);
         world.in_turn.insert(record.message_id.clone(), in_turn);
     }
+    if let (DeliveryResult::Requeued | DeliveryResult::Ambiguous, Some(turn)) =
+        (record.result, &record.turn_id)
+    {
+        // Of a message that a compaction carried on: the turn itself is in the sealed session.
+        Arc::make_mut(message).cut_off(turn);
+    }
     if proven && !message.is_proven() {
         *world.delivered.entry(record.to).or_default() += 1;
     }
@@ -84,9 +90,10 @@ pub(super) fn fold_turn_end(
         return;
     }
     let ended = in_turn.extract_if(.., |_, (had_by, _)| *had_by == turn.turn_id);
-    for (id, (_, message)) in ended {
+    for (id, (_, mut message)) in ended {
         if turn.status != TurnStatus::Completed {
             keep_latest(cut_off, |message| message.seq);
+            message.cut_off(&turn.turn_id);
             cut_off.insert(id, message);
         }
     }

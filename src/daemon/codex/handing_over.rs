@@ -6,7 +6,6 @@ use crate::core::entry::LifecycleEvent;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession};
 use crate::core::instructions::coordinator_note;
 use crate::core::relay_cost::CostSort;
-use crate::core::trace;
 use crate::daemon::bodies::Body;
 use crate::daemon::inbox::{enveloped, whole_text};
 use crate::daemon::owners::Daemon;
@@ -42,11 +41,8 @@ impl Daemon {
         let now_ms = self.clock.now_ms();
         self.costs
             .add(Agent::Codex, CostSort::Envelopes, ours, now_ms);
-        let following = trace::attempt(&id, Some(&attempt));
-        following.in_scope(|| tracing::debug!(?on_busy, repeat, "handed to the Codex adapter"));
-        let asked = self
-            .codex
-            .deliver(id.clone(), attempt, text, on_busy, following);
+        let message = self.outbox.attempted(&id);
+        let asked = self.codex.deliver(message, attempt, text, on_busy);
         if asked.is_err() {
             return self.not_sent(id, "the Codex adapter takes no requests");
         }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use tracing::Span;
 
 use super::CodexLane;
 use crate::adapters::codex::passed::Passed;
-use crate::adapters::codex::request::CodexRequest;
+use crate::adapters::codex::request::{AttemptedMessage, CodexRequest};
 use crate::core::delivery::{Checked, OnBusy};
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
+use crate::core::trace;
 
 /// The adapter's stop has a deadline of its own (interrupt, SIGTERM, 2 s, SIGKILL); this is above.
 const STOP_WAIT: Duration = Duration::from_secs(6);
@@ -23,17 +23,23 @@ impl CodexLane {
     /// Hands a message over, as this attempt.
     pub(in crate::daemon) fn deliver(
         &mut self,
-        message_id: EntryId,
+        message: AttemptedMessage,
         attempt: AttemptId,
         text: String,
         on_busy: OnBusy,
-        following: Span,
     ) -> Result<(), NotAsked> {
+        let AttemptedMessage {
+            message_id,
+            cut_off_in,
+        } = message;
+        let following = trace::attempt(&message_id, Some(&attempt));
+        following.in_scope(|| tracing::debug!(?on_busy, "handed to the Codex adapter"));
         self.attempts.insert(message_id.clone(), attempt);
         self.request(CodexRequest::Deliver {
             message_id,
             text,
             on_busy,
+            cut_off_in,
             following,
         })
     }
@@ -48,8 +54,15 @@ impl CodexLane {
     }
 
     /// Asks what became of messages of an earlier process, or an earlier app-server.
-    pub(in crate::daemon) fn recover(&self, message_ids: Vec<EntryId>) -> Result<(), NotAsked> {
-        self.request(CodexRequest::Recover { message_ids })
+    pub(in crate::daemon) fn recover(
+        &self,
+        messages: Vec<AttemptedMessage>,
+    ) -> Result<(), NotAsked> {
+        for message in &messages {
+            trace::message(&message.message_id)
+                .in_scope(|| tracing::debug!("asked about at the Codex adapter"));
+        }
+        self.request(CodexRequest::Recover { messages })
     }
 
     /// Has go on what the app-server holds since the human stopped a turn.

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::agent::{Agent, Party};
 use crate::core::carried::CarriedEntry;
-use crate::core::delivery::DeliveryWay;
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, Fate, LifecycleEvent, TaskStep};
 use crate::core::id::{EntryId, Seq};
 use crate::core::signing::{ActSignature, OperatorAct};
@@ -113,25 +112,27 @@ impl Daemon {
     /// How far the carried messages have come, so that nothing that is proven is delivered again
     /// and nothing that nobody can know is sent again.
     fn delivery_facts(&self) -> Vec<Entry> {
-        let mut facts: BTreeMap<Seq, (EntryId, Agent, DeliveryResult, Option<DeliveryWay>)> =
-            BTreeMap::new();
+        let mut facts: BTreeMap<Seq, Entry> = BTreeMap::new();
         for (id, message) in &self.recorder.world().unsettled {
             if let Some(result) = message.result {
-                let fact = (id.clone(), message.to, result, message.rung.clone());
+                let rung = message.rung.clone();
+                // Of one that was sent again: what its history shows of that turn proves nothing.
+                let turn = message.cut_off_in.last().cloned();
+                let turn = turn.filter(|_| result != DeliveryResult::Confirmed);
+                let fact = self.delivery_entry(id, message.to, result, rung, turn);
                 facts.insert(message.seq, fact);
             }
         }
         for (id, handoff) in &self.recorder.world().open_handoffs {
             if let (true, Some(to)) = (handoff.delivered, receiver(handoff.to.as_ref())) {
-                facts
-                    .entry(handoff.seq)
-                    .or_insert_with(|| (id.clone(), to, DeliveryResult::Confirmed, None));
+                facts.entry(handoff.seq).or_insert_with(|| {
+                    self.delivery_entry(id, to, DeliveryResult::Confirmed, None, None)
+                });
             }
         }
         facts
             .into_values()
-            .map(|(id, to, result, rung)| {
-                let mut entry = self.delivery_entry(&id, to, result, rung, None);
+            .map(|mut entry| {
                 entry.content = format!("before the compaction: {}", entry.content);
                 entry
             })

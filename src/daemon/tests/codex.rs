@@ -6,7 +6,7 @@ use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
 use crate::core::entry::TurnStatus;
-use crate::core::id::{ThreadId, TurnId};
+use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::store::testing::Place;
 use crate::wire::control::{
     Command, IdsParams, QueueChange, QueueChangeParams, RefusalCode, Reply, Role, SendParams,
@@ -193,10 +193,11 @@ async fn after_a_crash_nothing_newer_goes_out_before_the_older_is_accounted_for(
     drop(rig);
 
     let mut rig = Rig::start(&place).await;
-    let Ok(CodexRequest::Recover { message_ids }) = rig.requests.try_recv() else {
+    let Ok(CodexRequest::Recover { messages }) = rig.requests.try_recv() else {
         panic!("no recovery");
     };
-    assert_eq!(message_ids, std::slice::from_ref(&first));
+    let asked: Vec<EntryId> = messages.into_iter().map(|asked| asked.message_id).collect();
+    assert_eq!(asked, std::slice::from_ref(&first));
     rig.codex_runs().await;
     assert_eq!(rig.delivered_ids(), []);
     rig.fact(CodexFact::NotTaken {

@@ -76,7 +76,7 @@ impl Pair {
         .await
     }
 
-    async fn hook_with(&mut self, params: HookParams) -> HookReply {
+    pub async fn hook_with(&mut self, params: HookParams) -> HookReply {
         let params = HookParams {
             claude_pid: params.claude_pid.or(Some(CLAUDE)),
             ..params
@@ -162,7 +162,7 @@ impl Pair {
         let mut rung = Vec::new();
         let bell = self.bell.as_mut().unwrap();
         while let Ok(notification) = bell.notifications.try_recv() {
-            if let Notification::Ring { line } = notification {
+            if let Notification::Ring { line, .. } = notification {
                 rung.push(line);
             }
         }
@@ -352,7 +352,7 @@ async fn a_second_claude_inherits_with_its_own_doorbell() {
     assert!(heirs_bell.notifications.try_recv().is_err());
     pair.rig.daemon.disconnect(pair.bridge.conn);
     pair.rig.settle().await;
-    let Ok(Notification::Ring { line }) = heirs_bell.notifications.try_recv() else {
+    let Ok(Notification::Ring { line, .. }) = heirs_bell.notifications.try_recv() else {
         panic!("the heir was not told");
     };
     assert!(line.contains(id.as_str()));
@@ -449,7 +449,7 @@ async fn proof_that_came_while_the_disk_refused_is_kept_and_nothing_comes_again(
 }
 
 /// A hook of the beginning or the middle of a turn, that says that it handed over.
-async fn take(pair: &mut Pair, event: &str) -> Vec<EntryId> {
+pub async fn take(pair: &mut Pair, event: &str) -> Vec<EntryId> {
     let reply = pair.hook(event).await;
     assert!(!reply.ids.is_empty(), "{event}: {}", text(&reply));
     pair.handed(reply.ids.clone()).await;

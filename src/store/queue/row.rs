@@ -50,6 +50,7 @@ pub(super) fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
         changed_ms: row.get(8)?,
         shown: word(row, 9)?,
         in_turn: false,
+        cut_off_in: Vec::new(),
     })
 }
 

@@ -20,6 +20,7 @@ fn message(id: &str, seq: u64) -> Delivery {
         changed_ms: 1_795_000_000_000,
         shown: Shown::Nothing,
         in_turn: false,
+        cut_off_in: Vec::new(),
     }
 }
 

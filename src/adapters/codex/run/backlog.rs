@@ -6,9 +6,8 @@ use tokio::sync::mpsc;
 
 use super::{End, Run};
 use crate::adapters::codex::fact::CodexFact;
-use crate::adapters::codex::request::CodexRequest;
+use crate::adapters::codex::request::{AttemptedMessage, CodexRequest};
 use crate::adapters::codex::session::add_doubtful;
-use crate::core::id::EntryId;
 
 /// Requests taken in while a start or an answer is awaited. Full: they stay in their channel.
 const BACKLOG_MAX: usize = 64;
@@ -18,8 +17,8 @@ impl Run {
     pub(super) async fn refuse_backlog(&mut self, why: &str) {
         let mut kept = VecDeque::new();
         let waiting = std::mem::take(&mut self.memory.waiting);
-        for (message_id, _) in waiting {
-            let why = why.to_owned();
+        for message in waiting {
+            let (message_id, why) = (message.id, why.to_owned());
             self.tell(CodexFact::NotTaken { message_id, why }).await;
         }
         while let Some(request) = self.backlog.pop_front() {
@@ -32,7 +31,7 @@ impl Run {
                     self.tell(CodexFact::NotTaken { message_id, why }).await;
                 }
                 // The next app-server will tell.
-                CodexRequest::Recover { message_ids } => self.doubt(message_ids).await,
+                CodexRequest::Recover { messages } => self.doubt(messages).await,
                 CodexRequest::Interrupt { reply, .. }
                 | CodexRequest::Compact { reply }
                 | CodexRequest::AnswerApproval { reply, .. } => {
@@ -59,7 +58,8 @@ impl Run {
 
     /// Nothing was begun of what is left in the backlog, save for what an earlier owner began.
     pub(super) async fn leave_backlog(&mut self) {
-        for (message_id, _) in std::mem::take(&mut self.memory.waiting) {
+        for message in std::mem::take(&mut self.memory.waiting) {
+            let message_id = message.id;
             let why = "another process goes on".to_owned();
             self.tell(CodexFact::NotTaken { message_id, why }).await;
         }
@@ -92,11 +92,11 @@ impl Run {
         }
     }
 
-    async fn doubt(&mut self, message_ids: Vec<EntryId>) {
+    async fn doubt(&mut self, messages: Vec<AttemptedMessage>) {
         match self.memory.thread_id().cloned() {
-            Some(thread_id) => add_doubtful(&mut self.memory, &thread_id, message_ids),
+            Some(thread_id) => add_doubtful(&mut self.memory, &thread_id, messages),
             None => {
-                for message_id in message_ids {
+                for AttemptedMessage { message_id, .. } in messages {
                     self.tell(CodexFact::Unanswered { message_id }).await;
                 }
             }

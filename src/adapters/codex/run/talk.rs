@@ -8,6 +8,7 @@ use tracing::Instrument as _;
 
 use super::backlog::take_end;
 use super::{End, Over};
+use crate::adapters::codex::inflight::Outgoing;
 use crate::adapters::codex::request::CodexRequest;
 use crate::adapters::codex::rpc::Lost;
 use crate::adapters::codex::server::AppServer;
@@ -92,12 +93,18 @@ async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(),
             message_id,
             text,
             on_busy,
+            cut_off_in,
             following,
         } => {
-            let delivering = session.deliver(message_id, text, on_busy);
+            let message = Outgoing {
+                id: message_id,
+                text,
+                cut_off_in,
+            };
+            let delivering = session.deliver(message, on_busy);
             delivering.instrument(following).await
         }
-        CodexRequest::Recover { message_ids } => session.recover(message_ids).await,
+        CodexRequest::Recover { messages } => session.recover(messages).await,
         CodexRequest::Interrupt { turn_id, reply } => {
             let done = session.interrupt(&turn_id).await?;
             let _ = reply.send(done);

@@ -11,7 +11,7 @@ use crate::wire::codex::call::{QueueAdd, QueueStart, TextInput, TurnStart, TurnS
 use crate::wire::codex::frame::RpcError;
 
 use super::super::fact::CodexFact;
-use super::super::inflight::Unproven;
+use super::super::inflight::{Outgoing, Unproven};
 use super::super::rpc::Lost;
 use super::{CallError, PROOF_WAIT, Session};
 
@@ -23,91 +23,75 @@ impl Session<'_> {
     /// Hands over one message. What becomes of it is told by facts.
     pub(in super::super) async fn deliver(
         &mut self,
-        id: EntryId,
-        text: String,
+        message: Outgoing,
         on_busy: OnBusy,
     ) -> Result<(), Lost> {
         let Some(book) = &self.memory.visible else {
-            let why = "there is no thread to deliver it to".to_owned();
-            self.tell(CodexFact::NotTaken {
-                message_id: id,
-                why,
-            })
-            .await;
+            self.not_taken(&message.id, "there is no thread to deliver it to")
+                .await;
             return Ok(());
         };
         let (thread_id, turn_id) = (book.thread_id().clone(), book.open_turn().cloned());
         match way(on_busy, self.is_idle(), turn_id.as_ref(), self.has_queue) {
             Way::Refuse => {
-                let why = "codex is working".to_owned();
-                self.tell(CodexFact::NotTaken {
-                    message_id: id,
-                    why,
-                })
-                .await;
+                self.not_taken(&message.id, "codex is working").await;
                 Ok(())
             }
-            Way::Steer(turn_id) => self.steer(id, text, thread_id, turn_id).await,
-            Way::Enqueue | Way::Start | Way::Wait => self.enqueue(id, text, thread_id).await,
+            Way::Steer(turn_id) => self.steer(message, thread_id, turn_id).await,
+            Way::Enqueue | Way::Start | Way::Wait => self.enqueue(message, thread_id).await,
         }
     }
 
     async fn steer(
         &mut self,
-        id: EntryId,
-        text: String,
+        message: Outgoing,
         thread_id: ThreadId,
         turn_id: TurnId,
     ) -> Result<(), Lost> {
-        if !self
-            .sent(&id, &text, &thread_id, Some(turn_id.clone()))
-            .await
-        {
+        let joins = Some(turn_id.clone());
+        if !self.sent(&message, &thread_id, joins).await {
             return Ok(());
         }
+        let id = message.id.clone();
         let steer = self
             .call(TurnSteer {
                 thread_id: thread_id.to_string(),
                 expected_turn_id: turn_id.to_string(),
                 client_user_message_id: id.to_string(),
-                input: TextInput::message(text.clone()),
+                input: TextInput::message(message.text.clone()),
             })
             .await;
         match steer {
             Err(CallError::Refused(error)) if is_too_late(&error) => {
                 self.memory.inflight.remove(id.as_str());
-                self.enqueue(id, text, thread_id).await
+                self.enqueue(message, thread_id).await
             }
             other => self.answered(id, other.map(|_| ())).await,
         }
     }
 
-    async fn enqueue(
-        &mut self,
-        id: EntryId,
-        text: String,
-        thread_id: ThreadId,
-    ) -> Result<(), Lost> {
+    async fn enqueue(&mut self, message: Outgoing, thread_id: ThreadId) -> Result<(), Lost> {
         if !self.has_queue {
-            return self.wait_for_idle(id, text).await;
+            return self.wait_for_idle(message).await;
         }
-        if !self.sent(&id, &text, &thread_id, None).await {
+        if !self.sent(&message, &thread_id, None).await {
             return Ok(());
         }
+        let id = message.id.clone();
         let mut resubscribed = false;
         loop {
             let added = self
                 .call(QueueAdd {
                     thread_id: thread_id.to_string(),
                     client_user_message_id: id.to_string(),
-                    input: TextInput::message(text.clone()),
+                    input: TextInput::message(message.text.clone()),
                 })
                 .await;
             match added {
                 Err(CallError::Refused(error)) if has_no_queue(&error) => {
                     self.memory.inflight.remove(id.as_str());
                     self.has_queue = false;
-                    return self.wait_for_idle(id, text).await;
+                    return self.wait_for_idle(message).await;
                 }
                 Err(CallError::Refused(error)) if is_unloaded(&error) && !resubscribed => {
                     resubscribed = true;
@@ -115,15 +99,11 @@ impl Session<'_> {
                     self.memory.inflight.remove(id.as_str());
                     let again = self.resubscribe().await;
                     if again.is_err() || self.memory.thread_id() != Some(&thread_id) {
-                        let why = "its conversation cannot be gone on with".to_owned();
-                        self.tell(CodexFact::NotTaken {
-                            message_id: id,
-                            why,
-                        })
-                        .await;
+                        let why = "its conversation cannot be gone on with";
+                        self.not_taken(&id, why).await;
                         return again;
                     }
-                    if !self.sent(&id, &text, &thread_id, None).await {
+                    if !self.sent(&message, &thread_id, None).await {
                         return Ok(());
                     }
                 }
@@ -176,17 +156,13 @@ impl Session<'_> {
 
     /// Without a queue: `turn/start` once the thread is idle. On a busy thread it would silently
     /// be a steer.
-    async fn wait_for_idle(&mut self, id: EntryId, text: String) -> Result<(), Lost> {
+    async fn wait_for_idle(&mut self, message: Outgoing) -> Result<(), Lost> {
         if self.memory.waiting.len() >= WAITING_MAX {
-            let why = "too many messages wait for codex".to_owned();
-            self.tell(CodexFact::NotTaken {
-                message_id: id,
-                why,
-            })
-            .await;
+            self.not_taken(&message.id, "too many messages wait for codex")
+                .await;
             return Ok(());
         }
-        self.memory.waiting.push_back((id, text));
+        self.memory.waiting.push_back(message);
         self.deliver_waiting().await
     }
 
@@ -206,14 +182,20 @@ impl Session<'_> {
             // The one before has not shown up yet; its turn is about to begin.
             return Ok(());
         }
-        let Some((id, text)) = self.memory.waiting.pop_front() else {
+        let Some(message) = self.memory.waiting.pop_front() else {
             return Ok(());
         };
-        let following = trace::message(&id);
-        let sent = self.sent(&id, &text, &thread_id, None);
-        if !sent.instrument(following).await {
+        let following = trace::message(&message.id);
+        self.start_turn(message, thread_id)
+            .instrument(following)
+            .await
+    }
+
+    async fn start_turn(&mut self, message: Outgoing, thread_id: ThreadId) -> Result<(), Lost> {
+        if !self.sent(&message, &thread_id, None).await {
             return Ok(());
         }
+        let Outgoing { id, text, .. } = message;
         let started = self
             .call(TurnStart {
                 thread_id: thread_id.to_string(),
@@ -224,18 +206,42 @@ impl Session<'_> {
         self.answered(id, started.map(|_| ())).await
     }
 
+    /// Tells of a message that the app-server certainly does not have.
+    pub(super) async fn not_taken(&self, id: &EntryId, why: &str) {
+        tracing::debug!(why, "not taken");
+        self.tell(CodexFact::NotTaken {
+            message_id: id.clone(),
+            why: why.to_owned(),
+        })
+        .await;
+    }
+
+    /// Tells of a message of which it cannot be said yet whether the app-server has it.
+    pub(super) async fn unanswered(&self, id: &EntryId) {
+        tracing::debug!("unanswered");
+        self.tell(CodexFact::Unanswered {
+            message_id: id.clone(),
+        })
+        .await;
+    }
+
     /// Notes a message before its first byte leaves. `false`: it must not leave.
     async fn sent(
         &mut self,
-        id: &EntryId,
-        text: &str,
+        message: &Outgoing,
         thread_id: &ThreadId,
         steered_into: Option<TurnId>,
     ) -> bool {
+        let Outgoing {
+            id,
+            text,
+            cut_off_in,
+        } = message;
         if let Some(held) = self.memory.inflight.get_mut(id.as_str()) {
             if held.thread_id == *thread_id {
                 // It is asked for once more, and may be there: what became of it is told first.
                 held.doubt.get_or_insert_default();
+                held.cut_off_in.clone_from(cut_off_in);
                 self.look_by(Instant::now());
                 return false;
             }
@@ -245,19 +251,16 @@ impl Session<'_> {
         let noted = self.memory.inflight.add(Unproven {
             id: id.clone(),
             thread_id: thread_id.clone(),
-            text: Some(text.to_owned()),
+            text: Some(text.clone()),
             steered_into,
             doubt: None,
+            cut_off_in: cut_off_in.clone(),
         });
         if noted {
             tracing::debug!(%thread_id, "offered to codex");
         } else {
-            let why = "too many messages wait for their proof".to_owned();
-            self.tell(CodexFact::NotTaken {
-                message_id: id.clone(),
-                why,
-            })
-            .await;
+            self.not_taken(id, "too many messages wait for their proof")
+                .await;
         }
         noted
     }
@@ -290,16 +293,12 @@ impl Session<'_> {
             Err(CallError::Refused(error)) if !proven => {
                 self.memory.inflight.remove(id.as_str());
                 let why = format!("codex refused it: {}", error.message);
-                self.tell(CodexFact::NotTaken {
-                    message_id: id,
-                    why,
-                })
-                .await;
+                self.not_taken(&id, &why).await;
             }
             Ok(()) | Err(CallError::Refused(_)) => {}
             Err(CallError::Lost(lost)) => {
                 if !proven {
-                    self.tell(CodexFact::Unanswered { message_id: id }).await;
+                    self.unanswered(&id).await;
                 }
                 return Err(lost);
             }

@@ -248,7 +248,8 @@ impl Session<'_> {
             for (age, turn) in turns.iter().enumerate().rev() {
                 let is_cut_off = cut_off.as_ref().is_some_and(|id| id.as_str() == turn.id);
                 let dead = age > 0 || is_cut_off;
-                book.recall(turn, dead, fresh, |id| inflight.holds(id), &mut facts);
+                let wanted = |id: &str| inflight.is_proven_by(id, &turn.id);
+                book.recall(turn, dead, fresh, wanted, &mut facts);
             }
             // Further back than we looked, or not in the history at all.
             if ended && was_open.is_some() && book.open_turn() == was_open.as_ref() {

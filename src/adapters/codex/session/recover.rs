@@ -3,16 +3,19 @@
 use std::collections::HashSet;
 
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use crate::core::delivery::recovery::{RecoveryVerdict, Sight, Unconfirmed, judge};
 use crate::core::entry::TurnStatus;
 use crate::core::id::{EntryId, ThreadId};
+use crate::core::trace;
 use crate::wire::codex::call::{QueueDelete, QueueList, QueuedSubmission, ThreadTurnsList};
 use crate::wire::codex::item::{Item, UserInput};
 use crate::wire::codex::turn::Turn;
 
 use super::super::fact::CodexFact;
 use super::super::inflight::Unproven;
+use super::super::request::AttemptedMessage;
 use super::super::rpc::Lost;
 use super::super::thread_state::ThreadState;
 use super::super::turns::TurnBook;
@@ -50,11 +53,14 @@ fn is_user_message(item: &Item) -> bool {
 
 impl Session<'_> {
     /// Answers for messages that an earlier daemon handed over.
-    pub(in super::super) async fn recover(&mut self, ids: Vec<EntryId>) -> Result<(), Lost> {
+    pub(in super::super) async fn recover(
+        &mut self,
+        messages: Vec<AttemptedMessage>,
+    ) -> Result<(), Lost> {
         let Some(thread_id) = self.memory.thread_id().cloned() else {
             return Ok(());
         };
-        add_doubtful(self.memory, &thread_id, ids);
+        add_doubtful(self.memory, &thread_id, messages);
         self.note_queued(&thread_id).await?;
         self.look().await
     }
@@ -73,6 +79,8 @@ impl Session<'_> {
                 && let Some(doubt) = &mut message.doubt
             {
                 doubt.was_queued = true;
+                trace::message(&message.id)
+                    .in_scope(|| tracing::debug!("waits in codex's own queue"));
             }
         }
         Ok(())
@@ -95,36 +103,47 @@ impl Session<'_> {
         let mut history = self.history(&thread_id, &ids).await?;
         self.tell_history(&thread_id, &history).await;
         for id in ids {
-            let idle = self.is_idle();
-            let Some(message) = self.memory.inflight.get_mut(id.as_str()) else {
-                // Proven meanwhile.
-                continue;
-            };
-            let Some(doubt) = &mut message.doubt else {
-                continue;
-            };
-            let sight = Sight {
-                in_queue: queue
-                    .iter()
-                    .any(|submission| submission.client_user_message_id == id.as_str()),
-                idle,
-            };
-            match judge(doubt, sight) {
-                RecoveryVerdict::StillQueued => {
-                    message.doubt = None;
-                    self.tell(CodexFact::StillQueued { message_id: id }).await;
-                }
-                RecoveryVerdict::NotTaken => {
-                    self.give_back(id, &thread_id, &mut history.empty).await
-                }
-                RecoveryVerdict::LookAgain if idle => {
-                    self.next_look = Some(Instant::now() + LOOK_AGAIN);
-                }
-                // The end of the turn brings it up again.
-                RecoveryVerdict::LookAgain => {}
-            }
+            let in_queue = queue
+                .iter()
+                .any(|submission| submission.client_user_message_id == id.as_str());
+            let following = trace::message(&id);
+            self.look_for(id, in_queue, &thread_id, &mut history.empty)
+                .instrument(following)
+                .await;
         }
         Ok(())
+    }
+
+    /// Judges one message that the history does not show.
+    async fn look_for(
+        &mut self,
+        id: EntryId,
+        in_queue: bool,
+        thread_id: &ThreadId,
+        empty: &mut Vec<String>,
+    ) {
+        let idle = self.is_idle();
+        let Some(message) = self.memory.inflight.get_mut(id.as_str()) else {
+            // Proven meanwhile.
+            return;
+        };
+        let Some(doubt) = &mut message.doubt else {
+            return;
+        };
+        let verdict = judge(doubt, Sight { in_queue, idle });
+        tracing::debug!(?verdict, in_queue, idle, "looked for at codex");
+        match verdict {
+            RecoveryVerdict::StillQueued => {
+                message.doubt = None;
+                self.tell(CodexFact::StillQueued { message_id: id }).await;
+            }
+            RecoveryVerdict::NotTaken => self.give_back(id, thread_id, empty).await,
+            RecoveryVerdict::LookAgain if idle => {
+                self.next_look = Some(Instant::now() + LOOK_AGAIN);
+            }
+            // The end of the turn brings it up again.
+            RecoveryVerdict::LookAgain => {}
+        }
     }
 
     /// Tells of a message that is neither in the history nor in the queue. `empty`: the ended turns
@@ -136,6 +155,9 @@ impl Session<'_> {
         };
         let path = self.rollout.clone().unwrap_or_default();
         for at in (0..empty.len()).rev() {
+            if !message.is_proven_by(&empty[at]) {
+                continue;
+            }
             let Some(hidden) = hidden_message(&path, &empty[at]).await else {
                 continue;
             };
@@ -143,7 +165,7 @@ impl Session<'_> {
                 Some(text) if *text != hidden => {}
                 None if !alone => {
                     // One of several, and nobody can say which.
-                    return self.tell(CodexFact::Unanswered { message_id: id }).await;
+                    return self.unanswered(&id).await;
                 }
                 _ => {
                     let turn = Turn {
@@ -162,12 +184,8 @@ impl Session<'_> {
                 }
             }
         }
-        let why = "it is neither in the conversation nor in its queue".to_owned();
-        self.tell(CodexFact::NotTaken {
-            message_id: id,
-            why,
-        })
-        .await;
+        self.not_taken(&id, "it is neither in the conversation nor in its queue")
+            .await;
     }
 
     /// After a reconnect: settles the messages in threads that are no longer the visible one, and
@@ -184,14 +202,16 @@ impl Session<'_> {
             self.tell_history(&thread_id, &history).await;
             for message_id in self.memory.inflight.on(&thread_id, false) {
                 self.memory.inflight.remove(message_id.as_str());
-                let fact = if fresh {
-                    let why = "it is neither in its conversation nor in the queue of it".to_owned();
-                    CodexFact::NotTaken { message_id, why }
+                let following = trace::message(&message_id);
+                if fresh {
+                    let why = "it is neither in its conversation nor in the queue of it";
+                    let told = self.not_taken(&message_id, why);
+                    told.instrument(following).await;
                 } else {
                     // It may be on its way into a turn there, and nobody watches that thread.
-                    CodexFact::Unanswered { message_id }
-                };
-                self.tell(fact).await;
+                    let told = self.unanswered(&message_id);
+                    told.instrument(following).await;
+                }
             }
         }
         Ok(())
@@ -222,14 +242,14 @@ impl Session<'_> {
             };
             match self.call(delete).await {
                 Ok(_) => {
-                    let why = "the conversation moved on to another thread".to_owned();
+                    let why = "the conversation moved on to another thread";
                     if let Some(message) = self
                         .memory
                         .inflight
                         .remove(&submission.client_user_message_id)
                     {
-                        let message_id = message.id;
-                        self.tell(CodexFact::NotTaken { message_id, why }).await;
+                        let told = self.not_taken(&message.id, why);
+                        told.instrument(trace::message(&message.id)).await;
                     }
                 }
                 // It left the queue by itself.
@@ -251,7 +271,7 @@ impl Session<'_> {
             _ => &mut elsewhere,
         };
         for Found { turn, newest } in &history.found {
-            let wanted = |id: &str| inflight.holds(id);
+            let wanted = |id: &str| inflight.is_proven_by(id, &turn.id);
             book.recall(turn, !newest, self.fresh, wanted, &mut facts);
         }
         self.tell_all(facts).await;
@@ -304,18 +324,21 @@ impl Session<'_> {
             match self.call(list).await {
                 Ok(page) => {
                     for turn in page.data {
-                        let before = missing.len();
+                        let mut is_found = false;
                         for item in &turn.items {
                             if let Item::UserMessage {
                                 client_id: Some(id),
                                 ..
                             } = item
                             {
-                                missing.remove(id.as_str());
+                                // What is older than an earlier attempt is no later one either.
+                                let was_missing = missing.remove(id.as_str());
+                                is_found |=
+                                    was_missing && self.memory.inflight.is_proven_by(id, &turn.id);
                             }
                         }
                         let ended = turn.known_status() != Some(TurnStatus::InProgress);
-                        if missing.len() < before {
+                        if is_found {
                             history.found.push(Found { turn, newest });
                         } else if ended && !turn.items.iter().any(is_user_message) {
                             history.empty.push(turn.id);
@@ -340,15 +363,25 @@ impl Session<'_> {
 pub(in super::super) fn add_doubtful(
     memory: &mut ThreadState,
     thread_id: &ThreadId,
-    ids: Vec<EntryId>,
+    messages: Vec<AttemptedMessage>,
 ) {
-    for id in ids {
+    for message in messages {
+        let AttemptedMessage {
+            message_id: id,
+            cut_off_in,
+        } = message;
+        if let Some(known) = memory.inflight.get_mut(id.as_str()) {
+            // The record knows best, be it that the process before knew nothing of it.
+            known.cut_off_in = cut_off_in;
+            continue;
+        }
         memory.inflight.add(Unproven {
             id,
             thread_id: thread_id.clone(),
             text: None,
             steered_into: None,
             doubt: Some(Unconfirmed::default()),
+            cut_off_in,
         });
     }
 }

@@ -12,6 +12,8 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::adapters::codex::compaction_hook::CompactionHook;
 use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::codex::inflight::Outgoing;
+use crate::adapters::codex::request::AttemptedMessage;
 use crate::adapters::codex::rpc::Lost;
 use crate::adapters::codex::server::Upstream;
 use crate::adapters::codex::session::{CallError, Session, Timeouts};
@@ -25,7 +27,9 @@ const SOON: std::time::Duration = std::time::Duration::from_secs(5);
 /// What a test asks of the session.
 pub(super) enum Ask {
     Deliver(&'static str, OnBusy),
-    Recover(Vec<EntryId>),
+    /// As an attempt after one that these turns had.
+    DeliverAgain(&'static str, &'static [&'static str]),
+    Recover(Vec<AttemptedMessage>),
     Release,
     HookGives(&'static str, &'static str),
     Inject(&'static str, &'static str),
@@ -277,9 +281,12 @@ async fn drive(
                 frame = session.next() => session.take(frame?).await,
                 Some(ask) = asked.recv() => match ask {
                     Ask::Deliver(id, on_busy) => {
-                        session.deliver(id.into(), format!("text of {id}"), on_busy).await?;
+                        session.deliver(outgoing(id, &[]), on_busy).await?;
                     }
-                    Ask::Recover(ids) => session.recover(ids).await?,
+                    Ask::DeliverAgain(id, cut_off_in) => {
+                        session.deliver(outgoing(id, cut_off_in), OnBusy::Queue).await?;
+                    }
+                    Ask::Recover(messages) => session.recover(messages).await?,
                     Ask::Release => session.release_queue().await?,
                     Ask::HookGives(id, text) => {
                         session.inject(EntryId::new(id), text.to_owned(), true).await?;
@@ -302,6 +309,22 @@ async fn drive(
     match run.await {
         Err(error) => error,
         Ok(()) => Lost::Ended("never".to_owned()).into(),
+    }
+}
+
+fn outgoing(id: &str, cut_off_in: &[&str]) -> Outgoing {
+    Outgoing {
+        id: id.into(),
+        text: format!("text of {id}"),
+        cut_off_in: cut_off_in.iter().copied().map(Into::into).collect(),
+    }
+}
+
+/// A message of an earlier daemon, which these turns had before.
+pub(super) fn handed_over(id: &str, cut_off_in: &[&str]) -> AttemptedMessage {
+    AttemptedMessage {
+        message_id: id.into(),
+        cut_off_in: cut_off_in.iter().copied().map(Into::into).collect(),
     }
 }
 

@@ -21,3 +21,4 @@ mod lost_packets;
 mod put_in;
 mod recovering;
 mod running;
+mod sent_again;

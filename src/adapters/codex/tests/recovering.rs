@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::app_server::{Ask, Script, message, thread, user};
+use super::app_server::{Ask, Script, handed_over, message, thread, user};
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::thread_state::ThreadState;
 use crate::core::delivery::OnBusy;
@@ -23,7 +23,7 @@ async fn cut_with_a_message() -> ThreadState {
 }
 
 /// A new app-server: the queue is read before the thread is resumed.
-async fn again(memory: ThreadState, queue: Value, status: &str) -> Script {
+pub(super) async fn again(memory: ThreadState, queue: Value, status: &str) -> Script {
     let mut script = Script::connect(memory, true).await;
     script
         .serve("thread/queue/list", json!({"data": queue}))
@@ -194,8 +194,8 @@ async fn a_turn_that_ended_while_we_were_away_has_its_answer() {
 #[tokio::test]
 async fn the_messages_of_an_earlier_daemon_are_answered_one_by_one() {
     let mut script = Script::idle().await;
-    let ids = ["m1", "m2", "m3"].map(Into::into).to_vec();
-    script.ask(Ask::Recover(ids)).await;
+    let messages = ["m1", "m2", "m3"].map(|id| handed_over(id, &[])).to_vec();
+    script.ask(Ask::Recover(messages)).await;
     script
         .serve("thread/queue/list", json!({"data": [row("m2")]}))
         .await;

@@ -404,3 +404,65 @@ fn a_message_that_was_not_to_leave_any_more_does_not_rest_the_lane() {
     lane.hear(CodexInput::NotSent { id: id(1) });
     assert!(lane.flow.is_resting());
 }
+
+#[test]
+fn a_turn_that_had_a_message_before_it_was_sent_again_proves_nothing_of_that() {
+    let mut lane = Lane::new(CodexTerms::default());
+    let pair = RuntimeSession::default();
+    let row = Delivery::recorded(id(1), Seq(1), Agent::Codex, pair, OnBusy::Queue, 0);
+    lane.backlog.insert_again(Delivery {
+        cut_off_in: vec![TurnId::new("u1")],
+        ..row
+    });
+    let proof = |turn| CodexInput::Proof {
+        id: id(1),
+        turn: TurnId::new(turn),
+        steered: false,
+    };
+    assert_eq!(handed_over(&lane.hear(CodexInput::News)), [(id(1), true)]);
+    // A history that is read anew tells of it once more, and of its end.
+    assert_eq!(lane.hear(proof("u1")), []);
+    let interrupted = TurnStatus::Interrupted;
+    assert_eq!(lane.turn_ended("u1", interrupted, vec![id(1)]), []);
+    assert!(!lane.flow.is_quiet());
+    let effects = lane.hear(proof("u2"));
+    assert!(
+        matches!(
+            &effects[..],
+            [DeliveryEffect::Record { result: DeliveryResult::Confirmed, turn: Some(turn), .. }]
+                if turn.as_str() == "u2"
+        ),
+        "{effects:?}"
+    );
+}
+
+/// `m1` was sent without an answer, and recovery has a moment left.
+fn nearly_given_up() -> Lane {
+    let mut lane = Lane::new(CodexTerms::default());
+    lane.send(1, OnBusy::Queue);
+    lane.answer(1, AdapterAnswer::Unanswered);
+    lane.activity(Activity::Busy { waiting: false });
+    lane.now_ms = lane.flow.next_ms(&lane.backlog).unwrap() - 3;
+    lane
+}
+
+#[test]
+fn when_a_turn_ends_recovery_has_its_whole_time_to_find_out() {
+    let mut lane = nearly_given_up();
+    lane.activity(Activity::Idle);
+    lane.now_ms += 2_500;
+    assert_eq!(lane.hear(CodexInput::Tick), []);
+    // The adapter has looked twice.
+    let effects = lane.answer(1, AdapterAnswer::NotTaken);
+    assert_eq!(handed(&effects), [id(1)]);
+}
+
+#[test]
+fn when_an_app_server_comes_up_recovery_has_its_whole_time_to_find_out() {
+    let mut lane = nearly_given_up();
+    let gave_up = false;
+    lane.hear(CodexInput::ServerLost { life: 1, gave_up });
+    lane.hear(CodexInput::ServerStarted { life: 2 });
+    lane.now_ms += 2_500;
+    assert_eq!(lane.hear(CodexInput::Tick), []);
+}

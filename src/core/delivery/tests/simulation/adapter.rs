@@ -24,6 +24,7 @@ pub enum Order {
         attempt: AttemptId,
         on_busy: OnBusy,
         repeat: bool,
+        cut_off_in: Vec<TurnId>,
     },
     Recover(Vec<EntryId>),
     Wake,
@@ -151,19 +152,21 @@ impl World {
                 .iter()
                 .map(|id| {
                     let row = self.daemon.as_ref().and_then(|d| d.backlog.get(id));
-                    (id.clone(), row.and_then(|row| row.attempt.clone()))
+                    let attempt = row.and_then(|row| row.attempt.clone());
+                    let cut_off_in = row.map(|row| row.cut_off_in.clone());
+                    (id.clone(), attempt, cut_off_in.unwrap_or_default())
                 })
                 .collect();
             let Some(adapter) = self.adapter() else {
                 return;
             };
-            for (id, attempt) in attempts {
+            for (id, attempt, cut_off_in) in attempts {
                 if adapter.inflight.iter().any(|known| known.message.id == id) {
                     // From the process before.
                     continue;
                 }
                 adapter.inflight.push(Unproven {
-                    message: Message::of_before(id),
+                    message: Message::of_before(id, cut_off_in),
                     attempt,
                     steered_into: None,
                     doubt: Some(Unconfirmed::default()),
@@ -222,11 +225,13 @@ impl World {
                 attempt,
                 on_busy,
                 repeat,
+                cut_off_in,
             }) => {
                 let message = Message {
                     id,
                     on_busy,
                     repeat,
+                    cut_off_in,
                 };
                 let turn = adapter.turn.clone();
                 let is_idle = adapter.is_idle();

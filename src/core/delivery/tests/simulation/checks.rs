@@ -37,6 +37,8 @@ pub struct Checks {
     pub excused: BTreeSet<EntryId>,
     /// What each bridge's Claude was told of, by any way.
     pub announced: BTreeSet<(u64, EntryId)>,
+    /// Sent again after their turn ended early, and not shown since.
+    pub owed: BTreeSet<EntryId>,
     /// Of these Claude's context holds the beginning.
     pub begun: BTreeSet<EntryId>,
     /// What left the daemon towards its receiver, ever.
@@ -206,6 +208,7 @@ impl World {
                 self.checks.fail(wrong);
             }
         }
+        self.checks.owed.remove(&showing.id);
         self.checks.show(&showing);
     }
 

@@ -1,6 +1,7 @@
 //! [`Daemon`]: the real machines, and a shell around them that dies between any two effects.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::adapter::{Adapter, Order};
 use super::checks::RUNG;
@@ -96,6 +97,8 @@ pub enum Call {
     Stop(u32, bool),
     /// Whether the next process can go on.
     Leave,
+    /// The operator wants these once more, of which the turns that had them ended early.
+    SendAgain(Vec<EntryId>),
 }
 
 impl World {
@@ -111,7 +114,16 @@ impl World {
     pub fn begin_daemon(&mut self, known: Option<(CarriedFlow, Adapter)>) {
         self.incarnations += 1;
         let rows: Vec<Delivery> = self.disk.rows.values().cloned().collect();
-        let restored = Backlog::restore(rows, &self.disk.world.unsettled, false);
+        let is_new = known.is_none();
+        if is_new {
+            self.disk_hears_of_start();
+        }
+        let unsettled = &self.disk.world.unsettled;
+        let unsettled = unsettled.iter().map(|(id, message)| {
+            let message = self.as_remembered(message.as_ref().clone());
+            (id.clone(), Arc::new(message))
+        });
+        let restored = Backlog::restore(rows, &unsettled.collect(), false);
         let mut flow = CodexFlow::new(CodexTerms {
             rest_ms: 2_000,
             recovery_ms: 6_000,
@@ -131,7 +143,6 @@ impl World {
         let watchdog = Watchdog::new(SILENCE_MS);
         let admissions = Admissions::new(300_000);
         let mutant = Mutant::new(self.fault);
-        let is_new = known.is_none();
         let (carried, adapter) = known.unwrap_or_default();
         if !is_new {
             flow.inherit(mutant.carried(carried), self.server.is_some());
@@ -212,6 +223,8 @@ impl World {
             Call::Page(_) | Call::Hook(..) if is_leaving => {}
             // Nobody hears of its end.
             Call::Stop(..) if is_leaving => self.turn_seems_over(),
+            Call::SendAgain(_) if is_leaving => {}
+            Call::SendAgain(ids) => self.sends_again(ids),
             Call::Leave => self.daemon_may_go(),
             Call::Codex(input) => self.codex(input),
             Call::Ladder(input) => self.ladder(input),
@@ -299,8 +312,15 @@ impl World {
                 }
             }
             CodexInput::TurnStarted { .. } => daemon.watchdog.sign(now),
+            CodexInput::TurnEnded { turn, status, .. } => {
+                let (turn, status) = (turn.clone(), *status);
+                self.append(Write::TurnEnded { turn, status });
+            }
             _ => {}
         }
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
         let (flow, backlog) = (&mut daemon.flow, &mut daemon.backlog);
         let effects = daemon.mutant.codex(flow, backlog, input, &at);
         let _ = self.perform(Agent::Codex, effects);
@@ -394,11 +414,14 @@ impl World {
                 repeat,
             } => {
                 self.check_offer(&id, "handed over");
+                let row = self.daemon.as_ref().and_then(|d| d.backlog.get(&id));
+                let cut_off_in = row.map(|row| row.cut_off_in.clone()).unwrap_or_default();
                 self.adapter_orders(Order::Deliver {
                     id,
                     attempt,
                     on_busy,
                     repeat,
+                    cut_off_in,
                 });
             }
             DeliveryEffect::Recover(ids) => self.adapter_orders(Order::Recover(ids)),
@@ -443,8 +466,12 @@ impl World {
                 }
                 self.checks.accepted.push(id);
             }
+            Write::TurnEnded { .. } => {}
             Write::Result { id, to, result, .. } => match to {
-                Agent::Codex => self.codex(CodexInput::Durable { id, result }),
+                Agent::Codex => {
+                    self.tracks_again(&id, result);
+                    self.codex(CodexInput::Durable { id, result });
+                }
                 Agent::Claude => {
                     self.ladder(LadderInput::Durable {
                         id: id.clone(),

@@ -7,9 +7,12 @@ use serde_json::Map;
 use super::world::{Draft, Event, World};
 use crate::agent::{Agent, Party};
 use crate::delivery::{Delivery, DeliveryWay, OnBusy};
-use crate::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind, Message};
+use crate::entry::{
+    DeliveryRecord, DeliveryResult, Entry, EntryKind, LifecycleEvent, Message, TurnRecord,
+    TurnStatus,
+};
 use crate::fold::fold;
-use crate::id::{EntryId, Seq, SessionId, TurnId};
+use crate::id::{EntryId, Seq, SessionId, ThreadId, TurnId};
 use crate::snapshot::Snapshot;
 
 /// What the ledger says of one message, kept apart from the fold to check it.
@@ -19,11 +22,13 @@ pub struct Fate {
     pub to: Agent,
     pub on_busy: OnBusy,
     pub results: Vec<DeliveryResult>,
+    /// The last of them by which it was asked for once more after proof.
+    pub again: usize,
 }
 
 impl Fate {
     pub fn is_proven(&self) -> bool {
-        self.results.iter().any(|result| {
+        self.results[self.again..].iter().any(|result| {
             matches!(
                 result,
                 DeliveryResult::Confirmed | DeliveryResult::Acknowledged
@@ -80,6 +85,8 @@ pub enum Write {
         rung: Option<DeliveryWay>,
         turn: Option<TurnId>,
     },
+    /// How a turn of Codex ended.
+    TurnEnded { turn: TurnId, status: TurnStatus },
 }
 
 impl World {
@@ -126,6 +133,7 @@ impl World {
                     to: draft.to,
                     on_busy: draft.on_busy,
                     results: Vec::new(),
+                    again: 0,
                 };
                 self.disk.fates.insert(id.clone(), fate);
                 if *rejected {
@@ -141,6 +149,7 @@ impl World {
             } => {
                 self.put_result(id, *to, *result, rung.clone(), turn.clone());
             }
+            Write::TurnEnded { turn, status } => self.put_turn(turn.clone(), *status),
         }
         // The daemon may die between the disk and this.
         let hop = self.rng.i64(0..2);
@@ -165,11 +174,46 @@ impl World {
             turn_id: turn,
             given: None,
         });
-        let entry = EntryId::new(format!("r{}", self.disk.world.seq.0 + 1));
+        let is_again =
+            result == DeliveryResult::Requeued && self.disk.world.cut_off.contains_key(id);
+        let entry = self.entry_id();
         self.put(entry, Party::System, to, record);
         if let Some(fate) = self.disk.fates.get_mut(id) {
+            if is_again {
+                fate.again = fate.results.len();
+            }
             fate.results.push(result);
         }
+        if is_again {
+            self.checks.owed.insert(id.clone());
+        }
+        if result == DeliveryResult::Confirmed && self.checks.owed.contains(id) {
+            let wrong = format!("{id} was sent again, and an earlier turn counts as its proof");
+            self.checks.fail(wrong);
+        }
+    }
+
+    fn put_turn(&mut self, turn_id: TurnId, status: TurnStatus) {
+        let turn = EntryKind::Turn(TurnRecord {
+            thread_id: ThreadId::new("t"),
+            turn_id,
+            status,
+            started_by: Party::Human,
+            stopped_by: None,
+        });
+        let entry = self.entry_id();
+        self.put(entry, Agent::Codex.into(), Agent::Codex, turn);
+    }
+
+    /// The record says that a daemon started.
+    pub fn disk_hears_of_start(&mut self) {
+        let started = LifecycleEvent::DaemonStarted.into();
+        let entry = self.entry_id();
+        self.put(entry, Party::System, Agent::Codex, started);
+    }
+
+    fn entry_id(&self) -> EntryId {
+        EntryId::new(format!("r{}", self.disk.world.seq.0 + 1))
     }
 
     fn put(&mut self, id: EntryId, source: Party, target: Agent, kind: EntryKind) -> Seq {

@@ -38,11 +38,13 @@ pub enum Fault {
     SentBeforeDurable,
     /// A row that was given to the disk before its message was recorded counts as being there.
     RowAheadBelieved,
+    /// A message that is sent again counts as delivered by the turn that had it before.
+    EarlierTurnBelieved,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::BusyStart,
         Self::Glue,
         Self::DedupeBeforeAdmission,
@@ -60,5 +62,6 @@ impl Fault {
         Self::HeldByNobody,
         Self::SentBeforeDurable,
         Self::RowAheadBelieved,
+        Self::EarlierTurnBelieved,
     ];
 }

@@ -31,7 +31,9 @@ impl World {
         let mut again = false;
         for mut message in doubtful {
             let id = message.message.id.clone();
-            if let Some((turn, steered)) = history.get(&id) {
+            let found = history.get(&id);
+            let found = found.filter(|(turn, _)| !message.message.cut_off_in.contains(turn));
+            if let Some((turn, steered)) = found {
                 self.forget(&id);
                 if self.percent(unknowable) {
                     // The history of a thread that was just loaded can be behind.

@@ -6,6 +6,7 @@
 //! - what is recorded is confirmed in the end, or visible as ambiguous, rejected, expired or
 //!   cancelled;
 //! - what is confirmed was shown; shown again it says so; after proof nothing is offered unasked;
+//! - what is sent again after its turn ended early is shown once more, and only that proves it;
 //! - what nobody knows the fate of is not sent again by itself;
 //! - messages of a lane keep their order, a steer aside.
 //!

@@ -2,12 +2,14 @@
 
 use super::daemon::Call;
 use super::disk::Write;
+use super::fault::Fault;
 use super::leaving::RowWrite;
 use super::world::{Draft, Event, World};
 use crate::agent::Agent;
 use crate::delivery::{Admission, CodexInput, DeliveryState, OnBusy};
 use crate::entry::DeliveryResult;
 use crate::id::EntryId;
+use crate::snapshot::MessageSnapshot;
 
 /// How often a sender tries.
 const TRIES_MAX: u32 = 5;
@@ -80,7 +82,7 @@ impl World {
                 self.send_again(draft);
             }
             // What has happened is tried again until it is written.
-            Write::Result { .. } => self.append(write),
+            Write::Result { .. } | Write::TurnEnded { .. } => self.append(write),
         }
     }
 
@@ -93,8 +95,10 @@ impl World {
             .filter(|row| !daemon.backlog.is_recording(&row.id))
             .map(|row| (row.id.clone(), row.to, row.state))
             .collect();
-        if self.rng.u32(..4) == 0 {
-            return self.operator_releases();
+        match self.rng.u32(..4) {
+            0 => return self.operator_releases(),
+            1 if !self.disk.world.cut_off.is_empty() => return self.operator_sends_again(),
+            _ => {}
         }
         if rows.is_empty() {
             return;
@@ -111,6 +115,53 @@ impl World {
         let mut effects = Vec::new();
         daemon.backlog.record(&id, result, None, None, &mut effects);
         let _ = self.perform(to, effects);
+    }
+
+    /// They want once more what was cut off: once the rows that it had are gone for good.
+    fn operator_sends_again(&mut self) {
+        let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) else {
+            return;
+        };
+        let ids = self.disk.world.cut_off.keys().cloned().collect();
+        let rows_until = self.disk.rows_until.max(self.now);
+        let call = Call::SendAgain(ids);
+        self.after(rows_until - self.now, Event::Daemon(incarnation, call));
+        if self.rng.bool() {
+            self.operator_releases();
+        }
+    }
+
+    /// The rows before it are on the disk: what is wanted still is recorded.
+    pub fn sends_again(&mut self, ids: Vec<EntryId>) {
+        for id in ids {
+            if self.disk.world.cut_off.contains_key(&id) {
+                self.append(Write::Result {
+                    id,
+                    to: Agent::Codex,
+                    result: DeliveryResult::Requeued,
+                    rung: None,
+                    turn: None,
+                });
+            }
+        }
+    }
+
+    /// What was cut off is in the backlog again once the record says that it is sent again.
+    pub fn tracks_again(&mut self, id: &EntryId, result: DeliveryResult) {
+        let message = self.disk.world.unsettled.get(id);
+        let message = message.filter(|_| result == DeliveryResult::Requeued);
+        let message = message.map(|message| self.as_remembered(message.as_ref().clone()));
+        if let (Some(message), Some(daemon)) = (message, &mut self.daemon) {
+            daemon.backlog.insert_again(message.delivery(id.clone()));
+        }
+    }
+
+    /// A message as the daemon knows it.
+    pub fn as_remembered(&self, mut message: MessageSnapshot) -> MessageSnapshot {
+        if self.fault == Some(Fault::EarlierTurnBelieved) {
+            message.cut_off_in.clear();
+        }
+        message
     }
 
     pub fn operator_releases(&mut self) {

@@ -20,15 +20,18 @@ pub struct Message {
     pub id: EntryId,
     pub on_busy: OnBusy,
     pub repeat: bool,
+    /// The turns that had it before it was sent again; the adapter's own.
+    pub cut_off_in: Vec<TurnId>,
 }
 
 impl Message {
-    /// One that an earlier daemon handed over: only its id is known.
-    pub fn of_before(id: EntryId) -> Self {
+    /// One that an earlier daemon handed over: only its id is known, and what the record says of it.
+    pub fn of_before(id: EntryId, cut_off_in: Vec<TurnId>) -> Self {
         Self {
             id,
             on_busy: OnBusy::Queue,
             repeat: false,
+            cut_off_in,
         }
     }
 }

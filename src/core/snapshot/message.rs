@@ -1,0 +1,79 @@
+//! [`MessageSnapshot`]: what the ledger says of a message until it is settled.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{Agent, Party};
+use crate::delivery::{Delivery, DeliveryWay, OnBusy};
+use crate::entry::DeliveryResult;
+use crate::id::{EntryId, RuntimeSession, Seq, TurnId};
+use crate::line_hash::LineHash;
+
+/// Turns that are remembered of one message. A search of Codex's history begins with its newest
+/// turn and needs no more than the latest of these.
+const CUT_OFF_IN_MAX: usize = 8;
+
+/// A message that is not settled: not confirmed (Codex), not acknowledged (Claude).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageSnapshot {
+    /// Its place in the ledger.
+    pub seq: Seq,
+    /// Who sent it.
+    pub from: Party,
+    /// For whom it is.
+    pub to: Agent,
+    /// When it was recorded.
+    pub at_ms: i64,
+    /// The pair that it belongs to.
+    pub runtime_session: Option<RuntimeSession>,
+    /// What to do when the receiver works.
+    pub on_busy: OnBusy,
+    /// Where it stands; `None` while nothing is known.
+    pub result: Option<DeliveryResult>,
+    /// How it arrived.
+    pub rung: Option<DeliveryWay>,
+    /// The hash on its line when it was recorded; `None` of a record without a chain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<LineHash>,
+    /// The turns of Codex that had it and ended early, the latest of them, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_off_in: Vec<TurnId>,
+}
+
+impl MessageSnapshot {
+    /// Its delivery before any attempt.
+    pub fn delivery(&self, id: EntryId) -> Delivery {
+        let pair = self.runtime_session.clone().unwrap_or_default();
+        let row = Delivery::recorded(id, self.seq, self.to, pair, self.on_busy, self.at_ms);
+        Delivery {
+            cut_off_in: self.cut_off_in.clone(),
+            ..row
+        }
+    }
+
+    /// This turn had it and ended early.
+    pub(crate) fn cut_off(&mut self, turn: &TurnId) {
+        if self.cut_off_in.contains(turn) {
+            return;
+        }
+        if self.cut_off_in.len() == CUT_OFF_IN_MAX {
+            self.cut_off_in.remove(0);
+        }
+        self.cut_off_in.push(turn.clone());
+    }
+
+    /// The same, asked for again by the operator.
+    pub(crate) fn requeued(self) -> Self {
+        Self {
+            result: Some(DeliveryResult::Requeued),
+            ..self
+        }
+    }
+
+    /// Whether there is proof that the receiver has it.
+    pub fn is_proven(&self) -> bool {
+        matches!(
+            self.result,
+            Some(DeliveryResult::Confirmed | DeliveryResult::Acknowledged)
+        )
+    }
+}

@@ -1,0 +1,182 @@
+//! Messages whose turn ended early and that the operator wants sent again.
+
+use super::ladder::{Pair, take};
+use super::rig::Rig;
+use super::silence::{attend, ended};
+use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::codex::request::{AttemptedMessage, CodexRequest};
+use crate::core::agent::Agent;
+use crate::core::delivery::{DeliveryState, OnBusy};
+use crate::core::entry::{DeliveryResult, EntryKind, TurnStatus};
+use crate::core::id::{EntryId, TurnId};
+use crate::store::testing::Place;
+use crate::wire::control::{Attendance, HookParams, Reply, Role};
+
+/// What the adapter was asked to deliver, or to find out about, since the last look.
+fn handed_over(rig: &mut Rig) -> Vec<AttemptedMessage> {
+    let mut asked = Vec::new();
+    while let Ok(request) = rig.requests.try_recv() {
+        match request {
+            CodexRequest::Deliver {
+                message_id,
+                cut_off_in,
+                ..
+            } => asked.push(AttemptedMessage {
+                message_id,
+                cut_off_in,
+            }),
+            CodexRequest::Recover { messages } => asked.extend(messages),
+            _ => {}
+        }
+    }
+    asked
+}
+
+fn of_attempt(id: &EntryId, turns: &[&str]) -> Vec<AttemptedMessage> {
+    vec![AttemptedMessage {
+        message_id: id.clone(),
+        cut_off_in: turns.iter().copied().map(TurnId::new).collect(),
+    }]
+}
+
+fn state(rig: &Rig, id: &EntryId) -> Option<DeliveryState> {
+    rig.daemon.outbox.get(id).map(|row| row.state)
+}
+
+/// How often this was recorded of a message.
+fn recorded(rig: &Rig, id: &EntryId, result: DeliveryResult) -> usize {
+    let recent = rig.daemon.recorder.recent().iter();
+    let of_it = recent.filter(|stored| {
+        matches!(&stored.entry.kind, EntryKind::Delivery(record)
+            if record.message_id == *id && record.result == result)
+    });
+    of_it.count()
+}
+
+/// A message that `turn-1` had until that failed.
+async fn cut_off(place: &Place) -> (Rig, EntryId) {
+    let mut rig = Rig::with_codex(place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(handed_over(&mut rig), of_attempt(&id, &[]));
+    rig.user_message("turn-1", Some(&id));
+    rig.settle().await;
+    ended(&mut rig, "turn-1", TurnStatus::Failed, &[&id], false).await;
+    (rig, id)
+}
+
+async fn send_again(rig: &mut Rig) {
+    let operator = rig.connect(Role::Deck, None, true);
+    let again = attend(Agent::Codex, Attendance::Requeue);
+    rig.call(&operator, again).await.unwrap();
+}
+
+/// The same, sent again: Codex has it in its queue.
+async fn sent_again(place: &Place) -> (Rig, EntryId) {
+    let (mut rig, id) = cut_off(place).await;
+    send_again(&mut rig).await;
+    assert_eq!(handed_over(&mut rig), of_attempt(&id, &["turn-1"]));
+    rig.fact(CodexFact::Queued {
+        message_id: id.clone(),
+    });
+    rig.settle().await;
+    (rig, id)
+}
+
+#[tokio::test]
+async fn what_is_sent_again_is_delivered_when_another_turn_has_it_and_not_before() {
+    let place = Place::new();
+    let (mut rig, id) = sent_again(&place).await;
+    // The history is read anew, and shows the turn that had it.
+    rig.user_message("turn-1", Some(&id));
+    ended(&mut rig, "turn-1", TurnStatus::Failed, &[&id], false).await;
+    assert_eq!(state(&rig, &id), Some(DeliveryState::Offered));
+    assert_eq!(recorded(&rig, &id, DeliveryResult::Confirmed), 1);
+    rig.user_message("turn-2", Some(&id));
+    rig.settle().await;
+    assert_eq!(state(&rig, &id), None);
+    assert_eq!(recorded(&rig, &id, DeliveryResult::Confirmed), 2);
+    // Cut off once more, both turns are known.
+    ended(&mut rig, "turn-2", TurnStatus::Failed, &[&id], false).await;
+    send_again(&mut rig).await;
+    assert_eq!(
+        handed_over(&mut rig),
+        of_attempt(&id, &["turn-1", "turn-2"])
+    );
+}
+
+#[tokio::test]
+async fn after_a_crash_the_turn_that_had_it_before_is_known() {
+    let place = Place::new();
+    let (rig, id) = sent_again(&place).await;
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    assert_eq!(handed_over(&mut rig), of_attempt(&id, &["turn-1"]));
+    rig.codex_runs().await;
+    rig.user_message("turn-1", Some(&id));
+    rig.settle().await;
+    assert_eq!(state(&rig, &id), Some(DeliveryState::Offered));
+    let why = "it is nowhere".to_owned();
+    rig.fact(CodexFact::NotTaken {
+        message_id: id.clone(),
+        why,
+    });
+    rig.settle().await;
+    assert_eq!(handed_over(&mut rig), of_attempt(&id, &["turn-1"]));
+}
+
+#[tokio::test]
+async fn after_a_compaction_of_the_record_and_a_crash_it_is_known_too() {
+    let place = Place::new();
+    let (mut rig, id) = cut_off(&place).await;
+    rig.fact(CodexFact::ServerLost {
+        why: "it ended".to_owned(),
+        gave_up: true,
+    });
+    send_again(&mut rig).await;
+    assert_eq!(handed_over(&mut rig), []);
+    let operator = rig.connect(Role::Deck, None, true);
+    rig.compact(&operator).await;
+    drop(rig);
+    let mut rig = Rig::with_codex(&place).await;
+    assert_eq!(handed_over(&mut rig), of_attempt(&id, &["turn-1"]));
+}
+
+#[tokio::test]
+async fn the_process_that_goes_on_knows_it() {
+    let place = Place::new();
+    let (rig, id) = sent_again(&place).await;
+    let known = rig.leave().await;
+    let mut rig = Rig::start_after(&place, Some(known)).await;
+    assert_eq!(handed_over(&mut rig), of_attempt(&id, &["turn-1"]));
+    rig.codex_runs().await;
+    rig.user_message("turn-1", Some(&id));
+    ended(&mut rig, "turn-1", TurnStatus::Failed, &[&id], false).await;
+    assert_eq!(state(&rig, &id), Some(DeliveryState::Offered));
+}
+
+#[tokio::test]
+async fn what_claude_is_done_with_meanwhile_is_not_sent_again() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    let id = pair.send("fig").await;
+    let handed = take(&mut pair, "UserPromptSubmit").await;
+    assert_eq!(handed, std::slice::from_ref(&id));
+    let failed = HookParams {
+        event: "StopFailure".to_owned(),
+        detail: Some("server_error".to_owned()),
+        ..HookParams::default()
+    };
+    pair.hook_with(failed).await;
+    assert_eq!(pair.rig.daemon.status().agents.claude.cut_off, 1);
+    let operator = pair.rig.connect(Role::Deck, None, true);
+    let again = attend(Agent::Claude, Attendance::Requeue);
+    // Its row is on its way to the disk.
+    let answer = pair.rig.ask_only(&operator, again);
+    let acked = pair.ack(&id).await;
+    assert_eq!(answer.await.unwrap(), Ok(Reply::Done));
+    assert!(matches!(acked, Reply::Acked(_)), "{acked:?}");
+    assert_eq!(recorded(&pair.rig, &id, DeliveryResult::Acknowledged), 1);
+    assert_eq!(recorded(&pair.rig, &id, DeliveryResult::Requeued), 0);
+    assert!(pair.rig.daemon.recorder.world().unsettled.is_empty());
+}
