@@ -11,6 +11,7 @@ use tokio::sync::broadcast;
 use super::process::Process;
 use super::stdio::signals;
 use crate::client::Client;
+use crate::core::trace;
 use crate::wire::control::Notification;
 
 /// The longest line that Claude Code 2.1.330 takes whole, in characters (observed).
@@ -39,7 +40,12 @@ async fn ring<W: AsyncWrite + Unpin>(client: &Client, mut output: W) {
     let mut open = true;
     loop {
         let line = match notifications.recv().await {
-            Ok(Notification::Ring { line }) => one_line(&line),
+            Ok(Notification::Ring { line, ids }) => {
+                for id in &ids {
+                    trace::message(id).in_scope(|| tracing::debug!("rung for claude"));
+                }
+                one_line(&line)
+            }
             // Something was missed; that it was a ring is likely enough to look.
             Err(broadcast::error::RecvError::Lagged(_)) => {
                 "new messages. Call get_messages.".to_owned()

@@ -15,3 +15,8 @@ pub fn attempt(id: &EntryId, attempt: Option<&AttemptId>) -> Span {
     let attempt = attempt.map(tracing::field::display);
     debug_span!("message", %id, attempt)
 }
+
+/// A way to Claude brought no proof of a message, and the next one is tried.
+pub(crate) fn descends(id: &EntryId, to: &str) {
+    message(id).in_scope(|| tracing::debug!(to, "no proof: the next way to claude"));
+}

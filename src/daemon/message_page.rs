@@ -276,6 +276,9 @@ impl Daemon {
             return;
         }
         for id in expired {
+            self.outbox
+                .following(&id)
+                .in_scope(|| tracing::debug!("nobody said that it arrived"));
             if self
                 .outbox
                 .get(&id)

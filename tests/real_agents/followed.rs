@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+use crate::delivery::kill;
+use crate::held_queue::{app_server, begun, behind_a_turn};
 use crate::pair::{attached_codex, wait_status};
 use crate::support::claude_home;
 use crate::support::daemon::Daemon;
@@ -115,8 +117,55 @@ fn a_message_to_claude_is_followed_through_its_hook() {
     expect_way(
         &pair,
         id,
-        &["handed out", "printed for claude"],
+        &["rung for claude", "handed out", "printed for claude"],
         &["proven", ": settled"],
+    );
+    expect_discreet(&pair);
+}
+
+#[test]
+fn a_message_that_claude_fetches_is_followed_to_its_bridge() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = Daemon::start(&logging(&pair, &["daemon"]));
+    let mut codex = McpClient::start(&logging(&pair, &["codex-mcp", "server"]));
+    let sent = codex.tool("send_to_claude", json!({"text": TEXT}));
+    let id = sent["message_id"].as_str().unwrap();
+    let mut claude = McpClient::start(&logging(&pair, &["bridge"]));
+    let page = claude.tool("get_messages", json!({}));
+    assert_eq!(page["messages"][0]["message_id"], id, "{page}");
+    expect_way(
+        &pair,
+        id,
+        &[": recorded", "handed out", "message_view: fetched"],
+        &["proven"],
+    );
+    expect_discreet(&pair);
+}
+
+#[test]
+fn a_message_is_followed_through_its_recovery_after_a_crash_of_the_app_server() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = Daemon::start(&logging(&pair, &["daemon"]));
+    let mut claude = McpClient::start(&logging(&pair, &["bridge"]));
+    begun(&pair, &mut claude);
+    let (id, gate) = behind_a_turn(&pair, &mut claude, TEXT);
+    let before = app_server(&pair);
+    kill(&before);
+    wait_until("another app-server", timeout(), || {
+        let now = app_server(&pair);
+        (now.is_u64() && now != before).then_some(())
+    });
+    gate.open();
+    expect_way(
+        &pair,
+        id.as_str().unwrap(),
+        &[
+            ": recorded",
+            "offered to codex",
+            "answered by the Codex adapter",
+            "waits in codex's own queue",
+        ],
+        &["shown by codex", ": settled"],
     );
     expect_discreet(&pair);
 }

@@ -6,6 +6,7 @@ use tokio::time::timeout;
 use super::*;
 use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place, hello};
 use crate::client::{WebsocketOptions, connect};
+use crate::core::id::EntryId;
 use crate::wire::control::{Command, Reply, Role};
 
 fn doorbell(place: &Place) -> Client {
@@ -23,7 +24,18 @@ fn done(_: &Command) -> Answering {
 fn ring_with(line: &str) -> Notification {
     Notification::Ring {
         line: line.to_owned(),
+        ids: vec![EntryId::new("m1")],
     }
+}
+
+#[test]
+fn a_ring_of_a_daemon_that_names_no_messages_is_heard() {
+    let told = r#"{"method":"doorbell/ring","params":{"line":"1 message"}}"#;
+    let ring = Notification::Ring {
+        line: "1 message".to_owned(),
+        ids: Vec::new(),
+    };
+    assert_eq!(serde_json::from_str::<Notification>(told).unwrap(), ring);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::core::id::EntryId;
+use crate::core::trace;
 use crate::wire::control::InboxMessage;
 
 /// Messages as a result shows them.
@@ -22,6 +23,9 @@ impl MessageView {
         let ends = messages
             .iter()
             .filter(|message| message.part.is_none_or(|part| part.to == part.total));
+        for message in messages {
+            trace::message(&message.message_id).in_scope(|| tracing::debug!("fetched"));
+        }
         Self {
             messages: messages.iter().map(fields).collect(),
             handed: ends.map(|message| message.message_id.clone()).collect(),

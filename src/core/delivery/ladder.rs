@@ -335,13 +335,13 @@ impl Ladder {
                 .retain(|_, offer| !offer.turn_began && offer.rung < Rung::Hooks);
         }
         let rings_again = self.bell.is_some() && !self.waits_for_a_fetch(backlog);
-        for offer in self.offers.values_mut() {
+        for (id, offer) in &mut self.offers {
             if std::mem::take(&mut offer.turn_began) {
                 self.is_deaf |= offer.rung == Rung::Channel;
                 if rings_again && offer.is_rung_once() {
                     offer.ring_again();
                 } else {
-                    offer.descend(at);
+                    offer.descend(id, at);
                 }
             }
         }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
-use crate::id::{RuntimeSession, SessionId};
+use crate::id::{EntryId, RuntimeSession, SessionId};
 use crate::wire::line::Stored;
 
 pub use approvals::{AnswerApprovalParams, ApprovalAnswer, AskApprovalParams, AskUserParams};
@@ -188,7 +188,12 @@ pub enum Notification {
     Push(Box<InboxMessage>),
     /// The doorbell's line, at most 500 characters, without a body.
     #[serde(rename = "doorbell/ring")]
-    Ring { line: String },
+    Ring {
+        line: String,
+        /// The messages that it is about, for the log.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ids: Vec<EntryId>,
+    },
     /// This bridge gets the deliveries from now on, or no longer.
     #[serde(rename = "bridge/receiver")]
     Receiver {

@@ -9,6 +9,9 @@ use crate::daemon::inbox::enveloped;
 use crate::daemon::owners::Daemon;
 use crate::wire::control::Notification;
 
+/// So many messages a ring names for the log of the doorbell.
+const RUNG_IDS_MAX: usize = 64;
+
 impl Daemon {
     /// One message through the bridge, with its body. Its row is on disk.
     pub(in crate::daemon) fn push_to_claude(
@@ -56,7 +59,10 @@ impl Daemon {
             return;
         }
         let line = ring_line(&waiting, asks || !has_hooks);
-        let rung = self.clients.send(bell, Notification::Ring { line });
+        let about = waiting.iter().take(RUNG_IDS_MAX);
+        let about = about.map(|(_, id)| EntryId::new(*id)).collect();
+        let ring = Notification::Ring { line, ids: about };
+        let rung = self.clients.send(bell, ring);
         for id in &ids {
             self.outbox
                 .following(id)

@@ -82,14 +82,18 @@ impl Daemon {
                 self.answered(message_id, AdapterAnswer::StillQueued);
             }
             CodexFact::NotTaken { message_id, why } => {
-                tracing::info!(%message_id, why, "codex did not take a message");
+                self.outbox
+                    .following(&message_id)
+                    .in_scope(|| tracing::info!(why, "codex did not take a message"));
                 self.answered(message_id, AdapterAnswer::NotTaken);
                 if self.codex.is_resting() {
                     self.codex_trouble(&why);
                 }
             }
             CodexFact::Unanswered { message_id } => {
-                tracing::info!(%message_id, "codex went away before it answered; recovery will tell");
+                self.outbox.following(&message_id).in_scope(|| {
+                    tracing::info!("codex went away before it answered; recovery will tell");
+                });
                 self.answered(message_id, AdapterAnswer::Unanswered);
             }
             CodexFact::Tui { attached, pid } => self.tui(attached, pid),
@@ -207,6 +211,9 @@ impl Daemon {
 
     /// What became of a request. The adapter speaks of one attempt at a time: the last one.
     fn answered(&mut self, id: EntryId, answer: AdapterAnswer) {
+        self.outbox
+            .following(&id)
+            .in_scope(|| tracing::debug!(?answer, "answered by the Codex adapter"));
         let attempt = self.outbox.get(&id).and_then(|row| row.attempt.clone());
         let life = self.codex.life();
         self.codex_input(CodexInput::Answer {

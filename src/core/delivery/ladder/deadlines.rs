@@ -45,12 +45,12 @@ impl Ladder {
         }
         if let Some(since) = self.idle_since.filter(|_| !self.is_limited) {
             let (terms, has_bell) = (self.terms, self.bell.is_some());
-            let told = self.offers.values_mut();
-            for offer in told.filter(|offer| !offer.waits_for_ring()) {
+            let told = self.offers.iter_mut();
+            for (id, offer) in told.filter(|(_, offer)| !offer.waits_for_ring()) {
                 let idle_ms = at.now_ms - offer.at_ms.max(since);
                 if idle_ms >= terms.idle_ms {
                     self.is_deaf |= offer.rung == Rung::Channel;
-                    offer.descend(at);
+                    offer.descend(id, at);
                 } else if idle_ms >= terms.idle_ms / 2 && has_bell && offer.is_rung_once() {
                     offer.ring_again();
                 }

@@ -2,6 +2,8 @@
 
 use super::{LadderMode, Rung};
 use crate::delivery::Moment;
+use crate::id::EntryId;
+use crate::trace;
 
 /// The bridge that gets the deliveries.
 #[derive(Debug, Clone, Copy)]
@@ -57,10 +59,14 @@ impl Offer {
     }
 
     /// This way brought no proof.
-    pub(super) fn descend(&mut self, at: &Moment) {
+    pub(super) fn descend(&mut self, id: &EntryId, at: &Moment) {
+        let rung = self.rung.below();
+        if rung != self.rung {
+            trace::descends(id, rung.as_str());
+        }
         *self = Self {
             was_pushed: self.was_pushed,
-            ..Self::at(self.rung.below(), at)
+            ..Self::at(rung, at)
         };
     }
 }
