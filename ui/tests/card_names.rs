@@ -18,10 +18,11 @@ fn shown(deck: &Deck) -> String {
 /// The line under the card's cursor.
 fn selected(deck: &Deck) -> Option<String> {
     let screen = shown(deck);
-    let lines = screen.lines().filter(|line| line.contains('\u{25b8}'));
+    let mut lines = screen.lines().rev();
     // The header and the list behind have one of their own.
-    let line = lines.filter(|line| line.contains("entry") || line.contains("h1193"));
-    line.last().map(str::to_owned)
+    let is_of_card = |line: &&str| line.contains("entry") || line.contains("h1193");
+    let line = lines.find(|line| line.contains('\u{25b8}') && is_of_card(line));
+    line.map(str::to_owned)
 }
 
 /// The lines of the entries that are asked for.

@@ -28,7 +28,7 @@ const COLUMNS_MAX: usize = 3;
 const MARK: usize = 14;
 
 /// What goes two ways stands in one row.
-const PAIRS: [(Action, Action, &str); 30] = [
+const PAIRS: [(Action, Action, &str); 32] = [
     (Action::OtherAgent, Action::WhenBusy, "other agent, if busy"),
     (
         Action::WorkState,
@@ -66,8 +66,14 @@ const PAIRS: [(Action, Action, &str); 30] = [
     (Action::Raw, Action::NextField, "JSON, what it names"),
     (Action::Gates, Action::NextField, "gates, what it names"),
     (Action::Resolve, Action::NextField, "resolve it, its entry"),
-    (Action::Edit, Action::Thread, "in $EDITOR, its thread"),
-    (Action::Palette, Action::Help, "all commands, all keys"),
+    (Action::Edit, Action::Thread, "$EDITOR, its thread"),
+    (Action::Zoom, Action::Back, "this pane alone, back"),
+    (
+        Action::NextField,
+        Action::OtherPlace,
+        "to the chips, places",
+    ),
+    (Action::NextField, Action::Edit, "next field, $EDITOR"),
     (Action::Theme, Action::Redraw, "theme, draw again"),
     (Action::Approve, Action::Reject, "approve, reject"),
     (Action::Search, Action::Filter, "search, filter"),
