@@ -279,6 +279,14 @@ impl CapsulesNow {
         self.git()?.anchor().put_in(patch)
     }
 
+    /// Nothing more is asked of the repository: what that needed is taken back while other things are
+    /// done.
+    pub fn let_git_go(&mut self) {
+        if let Some(Some(git)) = self.git.take() {
+            self.ahead.set(Some(GitAhead::end(git)));
+        }
+    }
+
     /// The project's repository.
     fn git(&self) -> Option<&GitNow> {
         let ask = || match self.ahead.take() {

@@ -70,8 +70,14 @@ pub struct GitAnchor {
 impl GitAnchor {
     /// The repository of a folder; none where there is none, or `git` is missing.
     pub fn open(root: &Path) -> Option<Self> {
-        let place = GitPlace::of(root)?;
-        let own = empty_repository()?;
+        thread::scope(|scope| {
+            let place = scope.spawn(|| GitPlace::of(root));
+            let own = empty_repository();
+            Self::at(root, said(place)?, own?)
+        })
+    }
+
+    fn at(root: &Path, place: GitPlace, own: TempDir) -> Option<Self> {
         borrow_objects(own.path(), &place.common)?;
         // Where the history of a shallow clone ends: without it git looks for what is not there.
         let _ = std::fs::copy(&place.shallow, own.path().join("shallow"));
@@ -97,9 +103,12 @@ impl GitAnchor {
     /// and a person waits for all of them: what can be asked at once is.
     pub fn open_with_stand(root: &Path, kept: Option<PathBuf>) -> Option<(Self, Option<GitStand>)> {
         thread::scope(|scope| {
+            // The others wait for this one alone.
+            let place = scope.spawn(|| GitPlace::of(root));
             let upstream = scope.spawn(|| beside_upstream(root));
             let remotes = scope.spawn(|| remotes(root));
-            let git = Self::open(root)?.keeping(kept);
+            let own = empty_repository();
+            let git = Self::at(root, said(place)?, own?)?.keeping(kept);
             let (first, look) = thread::scope(|scope| {
                 let first = scope.spawn(|| git.first_commit());
                 let look = git.look_for(true);

@@ -99,6 +99,14 @@ impl GitAhead {
         Self(Some(thread::spawn(move || GitNow::with(&root, kept, need))))
     }
 
+    /// Takes back what asking needed, beside what is done meanwhile.
+    pub(super) fn end(git: GitNow) -> Self {
+        Self(Some(thread::spawn(move || {
+            drop(git);
+            None
+        })))
+    }
+
     /// What was asked.
     pub(super) fn wait(mut self) -> Option<GitNow> {
         self.0.take()?.join().ok().flatten()

@@ -67,4 +67,16 @@ fn git_is_asked_a_few_times_for_a_capsule_and_for_no_more_than_is_shown() {
     };
     let (count, said) = asked(&export);
     assert_eq!(count, 8, "{said}");
+    // What came with a capsule is held against the same look at the repository.
+    project.write("README.md", "changed\n");
+    project.git(&["add", "README.md"]);
+    project.git(&["commit", "-qm", "before"]);
+    project.write("README.md", "changed again\n");
+    done(&project, &["export", &id, "--force", "--patch", "-o", file]);
+    project.write("README.md", "changed\n");
+    let (_, said) = asked(&|| {
+        let told = by_it(&["import", file, "--json"]).expect_success().json();
+        assert_eq!(told["patch"]["applies"], true, "{told}");
+    });
+    assert_eq!(said.matches("rev-parse").count(), 1, "{said}");
 }

@@ -265,6 +265,8 @@ fn of_many_sessions(project: &Project, count: u64) -> CapsuleId {
 #[test]
 fn a_log_goes_back_through_all_sessions_that_the_record_leads_to() {
     let project = Project::new();
+    // It is known as a project of ours then.
+    project.daemon().stop();
     let id = of_many_sessions(&project, 120);
     let log = project.run(["capsule", "log", id.as_str(), "--limit", "1000", "--json"]);
     let log = log.expect_success().json();

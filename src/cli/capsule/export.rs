@@ -28,7 +28,7 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     if let Some(refusal) = operator::own_refusal() {
         return Err(refusal);
     }
-    let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand)?;
+    let mut maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand)?;
     // While git is asked.
     let changing = Changing::open(context)?;
     let plain = maker.named(&args.id)?;
@@ -37,6 +37,7 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
         outputs: args.outputs,
     };
     let made = with_along(&maker, &plain, along)?;
+    maker.now.let_git_go();
     let made = made.as_ref().unwrap_or(&plain);
     let dirs = &context.setting.dirs;
     let path = args.output.clone();
