@@ -92,9 +92,11 @@ pub fn write_plugin(setting: &ProjectContext) -> Result<bool, Failure> {
 /// Why there is no plugin.
 pub fn plugin_failure(setting: &ProjectContext, error: &plugin::PluginError) -> Failure {
     let why = std::error::Error::source(error).map_or_else(String::new, |why| format!(": {why}"));
-    Failure::state(
-        "plugin",
-        format!("{error}{why}"),
-        format!("make {} writable for you", setting.user_dirs.data.display()),
-    )
+    let hint = match error {
+        plugin::PluginError::Path { .. } => "rename that folder, or work in another one".to_owned(),
+        plugin::PluginError::Write { .. } => {
+            format!("make {} writable for you", setting.user_dirs.data.display())
+        }
+    };
+    Failure::state("plugin", format!("{error}{why}"), hint)
 }

@@ -7,6 +7,7 @@ use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::output::{Output, Tone};
 use super::report::{Report, ReportText};
+use super::unbuilt;
 use crate::store::config::{self, Loaded};
 use crate::wire::config::{Config, KEPT_KEYS, schema as config_schema};
 
@@ -19,6 +20,12 @@ pub enum Verb {
     /// What counts now, what is wrong, and what waits for your trust
     #[command(after_help = "Example: ctxrelay config show --json | jq .config.redaction")]
     Show,
+    /// Set a key (not in this version)
+    #[command(hide = true)]
+    Set(unbuilt::Args),
+    /// Take a key away (not in this version)
+    #[command(hide = true)]
+    Unset(unbuilt::Args),
 }
 
 /// Prints the schema. Needs no project.
@@ -77,10 +84,12 @@ fn text(loaded: &Loaded, counts: &Value) -> ReportText {
     let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
     let mut rows = Vec::new();
     leaves(&mut rows, "", counts, &defaults);
+    let names = rows.iter().map(|(key, ..)| key.len());
+    let width = names.max().unwrap_or_default() + 2;
     for (key, value, is_default) in rows {
         let tail = if is_default { "  (default)" } else { "" };
         out.spans(&[
-            (Tone::Plain, &format!("{key:<32}")),
+            (Tone::Plain, &format!("{key:<width$}")),
             (Tone::Strong, &value),
             (Tone::Faint, tail),
         ]);
@@ -92,7 +101,7 @@ fn text(loaded: &Loaded, counts: &Value) -> ReportText {
         } else {
             "not known; kept"
         };
-        out.spans(&[(Tone::Plain, &format!("{key:<32}")), (Tone::Faint, why)]);
+        out.spans(&[(Tone::Plain, &format!("{key:<width$}")), (Tone::Faint, why)]);
     }
     for problem in &loaded.problems {
         out.spans(&[(Tone::Warning, "!  "), (Tone::Plain, &problem.to_string())]);

@@ -226,10 +226,16 @@ pub fn snapshot(setting: &ProjectContext) -> Result<Snapshot, Failure> {
 
 /// A file of ours that cannot be read.
 pub fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    let hint = match error.kind() {
+        io::ErrorKind::NotFound => "name a file that is there",
+        io::ErrorKind::PermissionDenied => "make it readable for you",
+        io::ErrorKind::IsADirectory => "see that it is a file of yours, and no folder",
+        _ => "see that it is a file of yours and no link",
+    };
     Failure::state(
         "unreadable",
         format!("cannot read {}: {error}", path.display()),
-        "see that it is a file of yours and no link",
+        hint,
     )
 }
 

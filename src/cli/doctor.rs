@@ -4,6 +4,7 @@ mod check;
 mod programs;
 mod space;
 
+use std::ffi::OsString;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
@@ -24,16 +25,23 @@ use crate::store::dirs::exists;
 use crate::store::owner::is_held;
 use crate::store::published::Published;
 use crate::store::secrets::{Secret, read_token};
-use crate::store::{head, ledger, sentinel};
+use crate::store::{config, head, ledger, sentinel};
 use crate::wire::status::HookReview;
 
 /// A ledger above this is not verified as a whole here; `ledger verify` is there for it.
 const VERIFY_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
+/// How many problems of `config.json` are told here.
+const PROBLEMS_TOLD_MAX: usize = 5;
+
 /// Arguments of `doctor`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay doctor --json | jq '.checks[] | select(.ok | not)'")]
-pub struct Args {}
+pub struct Args {
+    /// Not in this version
+    #[arg(long, hide = true, num_args = 0.., allow_hyphen_values = true)]
+    pub contract: Option<Vec<OsString>>,
+}
 
 pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
     let setting = &context.setting;
@@ -50,6 +58,7 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         git(setting),
         instructions(setting),
         permissions(setting),
+        config(setting),
         daemon(setting, &found),
         ports(setting, &found),
         tokens(setting),
@@ -68,6 +77,8 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
 
 fn text(checks: &[Check]) -> ReportText {
     let mut out = ReportText::new();
+    let longest = checks.iter().map(|check| check.id.len()).max();
+    let width = longest.unwrap_or_default() + 2;
     for check in checks {
         let (tone, word) = match (check.ok, check.hint.is_empty()) {
             (true, true) => (Tone::Good, "ok    "),
@@ -76,11 +87,14 @@ fn text(checks: &[Check]) -> ReportText {
         };
         out.spans(&[
             (tone, word),
-            (Tone::Faint, &format!("{:<12}", check.id)),
+            (Tone::Faint, &format!("{:<width$}", check.id)),
             (Tone::Plain, &check.message),
         ]);
         if !check.hint.is_empty() {
-            out.spans(&[(Tone::Faint, &format!("{:18}next: {}", "", check.hint))]);
+            out.spans(&[(
+                Tone::Faint,
+                &format!("{:1$}next: {2}", "", 6 + width, check.hint),
+            )]);
         }
     }
     out
@@ -184,8 +198,45 @@ fn permissions(setting: &ProjectContext) -> Check {
                 format!("close it: chmod 700 {name}"),
             );
         }
+        let writable = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        if let Err(error) = rustix::fs::access(dir, writable) {
+            return bad(
+                ID,
+                format!("{name} cannot be written: {error}"),
+                format!("make it writable for you: chmod 700 {name}"),
+            );
+        }
     }
-    good(ID, "the state folder is yours alone")
+    good(ID, "the state folder is yours alone and can be written")
+}
+
+/// What of `config.json` does not count.
+fn config(setting: &ProjectContext) -> Check {
+    const ID: &str = "config";
+    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    let mut problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
+    let told = problems.len().min(PROBLEMS_TOLD_MAX);
+    let more = problems.len() - told;
+    problems.truncate(told);
+    if more > 0 {
+        problems.push(format!("and {more} more"));
+    }
+    if !problems.is_empty() {
+        return bad(
+            ID,
+            problems.join("; "),
+            "mend .contextrelay/config.json; `ctxrelay config show` says what counts",
+        );
+    }
+    let waiting: Vec<&str> = loaded.waiting.iter().map(|one| one.key.as_str()).collect();
+    if waiting.is_empty() {
+        return good(ID, "config.json is as it has to be");
+    }
+    note(
+        ID,
+        format!("{} waits for your trust", waiting.join(", ")),
+        "see it and trust it: `ctxrelay trust`",
+    )
 }
 
 fn daemon(setting: &ProjectContext, found: &DaemonFound) -> Check {
@@ -341,10 +392,9 @@ fn record(setting: &ProjectContext) -> Check {
             "the chain is broken",
             "see where: `ctxrelay ledger verify`",
         ),
-        Err(error) => bad(
-            ID,
-            format!("cannot read {}: {error}", path.display()),
-            "see that it is a file of yours and no link",
-        ),
+        Err(error) => {
+            let failure = disk::unreadable(&path, &error);
+            bad(ID, failure.message, failure.hint)
+        }
     }
 }

@@ -8,10 +8,10 @@ mod look;
 use super::by_id::{Wanted, by_id};
 use super::connect::{Live, runtime, unexpected, world};
 use super::context::CliContext;
-use super::exit::{CliOutcome, Failure};
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Tone;
 use super::report::{Report, ReportText};
-use super::words::{age, now_ms, short};
+use super::words::{age, count, now_ms, short};
 use super::{operator, operator_key};
 use crate::adapters::git::work_tree;
 use crate::core::entry::WorkTree;
@@ -19,7 +19,7 @@ use crate::core::id::EntryId;
 use crate::core::policy::{PolicyChange, SignOffMode};
 use crate::core::signing::DecisionSignature;
 use crate::core::snapshot::{GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, Snapshot};
-use crate::wire::control::{Command, DecideParams, GateReport, Reply};
+use crate::wire::control::{Command, DecideParams, GateReport, RefusalCode, Reply};
 use look::Look;
 
 /// What can be done about sign-off.
@@ -128,7 +128,7 @@ fn proposals(world: &Snapshot) -> Vec<&ProposalSnapshot> {
 }
 
 fn to_json(look: &Look<'_>, proposal: &ProposalSnapshot) -> Value {
-    json!({
+    let mut value = json!({
         "id": proposal.id,
         "seq": proposal.seq,
         "by": proposal.by,
@@ -156,7 +156,25 @@ fn to_json(look: &Look<'_>, proposal: &ProposalSnapshot) -> Value {
             .iter()
             .map(|gate| GateReport::of(gate, look.world))
             .collect::<Vec<_>>(),
-    })
+    });
+    if proposal.is_pending() {
+        value["stale"] = look.stale(proposal).is_some().into();
+        value["treeNow"] = look.stale(proposal).into();
+    }
+    value
+}
+
+/// That the work tree is not what was proposed, below the proposal.
+fn stale(out: &mut ReportText, look: &Look<'_>, proposal: &ProposalSnapshot) {
+    if let Some(now) = look.stale(proposal) {
+        out.spans(&[
+            (Tone::Warning, "  STALE    "),
+            (
+                Tone::Plain,
+                &format!("the work tree is not what was proposed, but {now}"),
+            ),
+        ]);
+    }
 }
 
 fn list(context: &CliContext) -> CliOutcome {
@@ -166,10 +184,11 @@ fn list(context: &CliContext) -> CliOutcome {
     if proposals.is_empty() {
         text.note("no proposals");
     }
+    let look = Look::at_gates(context, &world);
     for proposal in &proposals {
         row(&mut text, proposal);
+        stale(&mut text, &look, proposal);
     }
-    let look = Look::at_gates(context, &world);
     let proposals: Vec<Value> = proposals
         .iter()
         .map(|proposal| to_json(&look, proposal))
@@ -224,6 +243,7 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
 fn card(look: &Look<'_>, proposal: &ProposalSnapshot) -> ReportText {
     let mut out = ReportText::new();
     row(&mut out, proposal);
+    stale(&mut out, look, proposal);
     out.block("  ", &proposal.proposal.summary);
     for evidence in &proposal.proposal.evidence {
         out.spans(&[(Tone::Faint, "  claimed  "), (Tone::Plain, evidence)]);
@@ -252,8 +272,9 @@ fn card(look: &Look<'_>, proposal: &ProposalSnapshot) -> ReportText {
     if let Some(tree) = &proposal.proposal.tree {
         let commit = tree.commit.as_deref().unwrap_or("no commit");
         let text = format!(
-            "  {commit}, tree {}, {} files changed",
-            tree.tree, tree.changed
+            "  {commit}, tree {}, {} changed",
+            tree.tree,
+            count(tree.changed, "file", "files")
         );
         out.spans(&[(Tone::Faint, &text)]);
     }
@@ -309,13 +330,6 @@ fn standing(
     ]);
 }
 
-/// What names the work tree of now, when that is not what was proposed.
-fn stale_tree(context: &CliContext, proposal: &ProposalSnapshot) -> Option<String> {
-    let now = work_tree(&context.setting.dirs.root);
-    let now = WorkTree::pin(now.as_ref());
-    (now != WorkTree::pin(proposal.proposal.tree.as_ref())).then(|| now.to_owned())
-}
-
 /// The proposal of this id, or the only one whose id ends like this.
 fn find<'a>(world: &'a Snapshot, name: &str) -> Result<&'a ProposalSnapshot, Failure> {
     const WANTED: Wanted = Wanted {
@@ -348,11 +362,10 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
         let live = operator::live(context).await?;
         let world = live.snapshot().await?;
         let proposal = find(&world, name)?;
-        context
-            .out
-            .aside(card(&Look::new(context, &world), proposal))?;
+        let look = Look::new(context, &world);
+        context.out.aside(card(&look, proposal))?;
         let what = format!("You are about to {word} this proposal of {}.", proposal.by);
-        let stale = stale_tree(context, proposal).filter(|_| approve);
+        let stale = look.stale(proposal).filter(|_| approve).map(str::to_owned);
         match &stale {
             Some(now) => {
                 let what =
@@ -360,6 +373,9 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
                 operator::confirm(context, &what, "stale")?;
             }
             None => operator::confirm(context, &what, word)?,
+        }
+        if approve {
+            check_gates(&look, proposal)?;
         }
         let signature = sign(context, &live, &world, proposal, approve).await?;
         match live
@@ -373,6 +389,20 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
             other => Err(unexpected(&other)),
         }
     })
+}
+
+/// What the daemon would refuse is refused before anything is signed. It looks again.
+fn check_gates(look: &Look<'_>, proposal: &ProposalSnapshot) -> Result<(), Failure> {
+    let red = look.gate_blockers_now(proposal);
+    if red.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        ExitKind::CheckFailed,
+        &RefusalCode::GatesNotGreen.to_string(),
+        red.join("; "),
+        "run the gates: `ctxrelay gates run`, or `g` on the card; reject what does not pass",
+    ))
 }
 
 /// Has the operator sign, where decisions are signed. What is signed is the work tree of now.

@@ -104,8 +104,17 @@ impl Plan {
                 .any(|name| holds(&folder.join(name)) != Holds::Nothing)
         });
         let mut plan = plan(|name| holds(&root.join(name)), above, fallbacks);
-        // Both names of one file, which is to have the block.
+        // Both names of one file, which has the block once.
         let real = |name: &String| root.join(name).canonicalize().ok();
+        let mut seen = Vec::new();
+        plan.with.retain(|name| match real(name) {
+            Some(file) if seen.contains(&file) => false,
+            Some(file) => {
+                seen.push(file);
+                true
+            }
+            None => true,
+        });
         let kept: Vec<PathBuf> = plan.with.iter().filter_map(real).collect();
         plan.without
             .retain(|name| real(name).is_none_or(|file| !kept.contains(&file)));

@@ -17,7 +17,7 @@ pub(super) fn notification_settings(
         if let Some(value) = keys.get(key)
             && !is_right(value)
         {
-            problems.push(format!("config.json: {key} is to be {wanted}"));
+            problems.push(format!("config.json: {key} has to be {wanted}"));
         }
     };
     let mut settings = NotificationSettings::default();

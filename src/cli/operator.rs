@@ -50,7 +50,20 @@ pub fn own_refusal() -> Option<Failure> {
 ///
 /// When something else is typed, or the input ends.
 pub fn confirm(context: &CliContext, what: &str, word: &str) -> Result<(), Failure> {
+    confirm_lines(context, what, &[], word)
+}
+
+/// As [`confirm`], with lines below what is asked.
+fn confirm_lines(
+    context: &CliContext,
+    what: &str,
+    below: &[String],
+    word: &str,
+) -> Result<(), Failure> {
     context.out.note(what);
+    for line in below {
+        context.out.note(line);
+    }
     let answer = context.out.ask(&format!(
         "Type `{word}` to go on, anything else to leave it:"
     ))?;
@@ -91,12 +104,11 @@ pub async fn ask_signed(
     context: &CliContext,
     subject: SignedSubject<'_>,
     command: impl Fn(Option<ActSignature>) -> Command,
-    what: &str,
-    word: &str,
+    asked: SignedQuestion<'_>,
 ) -> Result<Reply, Failure> {
     check(context, &command(None)).await?;
     let live = live(context).await?;
-    confirm(context, what, word)?;
+    confirm_lines(context, asked.what, &asked.below, asked.word)?;
     let SignedSubject {
         act,
         subject,
@@ -104,6 +116,17 @@ pub async fn ask_signed(
     } = subject;
     let signature = operator_key::sign_act(context, &live, act, subject, "", verdict).await?;
     live.ask(command(signature)).await
+}
+
+/// What the operator is asked before an act is signed.
+#[derive(Debug)]
+pub struct SignedQuestion<'a> {
+    /// What is done.
+    pub what: &'a str,
+    /// What goes with it, a line each.
+    pub below: Vec<String>,
+    /// What has to be typed.
+    pub word: &'a str,
 }
 
 /// What is signed of an act.

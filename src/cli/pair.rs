@@ -9,7 +9,7 @@ use super::context::CliContext;
 use super::deck;
 use super::exit::{CliOutcome, Failure};
 use super::launch::{Launch, capture, missing_claude, missing_codex, show_dry_run};
-use super::pair_tmux::{is_ours, kept, server, socket};
+use super::pair_tmux::{PANES_FORMAT, PairPart, beside, is_ours, kept, parts, server, socket};
 use super::settings::{environment, find_program};
 use super::shell::quoted;
 use crate::host::ProjectContext;
@@ -90,11 +90,13 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     if !inside {
         private_folder(&socket(setting))?;
     }
-    // A second `pair` only attaches.
     if inside || !has_session(setting, &tmux)? {
         for command in &first {
             tmux_run(&tmux, command, &setting.dirs.root)?;
         }
+    } else {
+        // A second `pair` attaches, and opens what has ended meanwhile.
+        open_missing(setting, &tmux)?;
     }
     match last {
         Some(attach) => Err(Launch {
@@ -123,6 +125,26 @@ fn has_session(setting: &ProjectContext, tmux: &Path) -> Result<bool, Failure> {
         .map_err(failed)
 }
 
+/// Opens the panes of the pair that its session has not any more.
+fn open_missing(setting: &ProjectContext, tmux: &Path) -> Result<(), Failure> {
+    let root = &setting.dirs.root;
+    let session = session_name(root, &setting.dirs.instance_id());
+    let env = passed_on(environment);
+    for part in PairPart::ALL {
+        let mut list: Vec<OsString> = server(&socket(setting)).into();
+        list.extend(["list-panes", "-s", "-t", &session, "-F", PANES_FORMAT].map(OsString::from));
+        let there = parts(&tmux_run(tmux, &list, root)?, root);
+        if there.iter().any(|(found, _)| *found == part) {
+            continue;
+        }
+        let (verb, target) = beside(part, &there, &session);
+        let mut open: Vec<OsString> = server(&socket(setting)).into();
+        open.extend(pane(setting, &env, verb, Some(target), part.verb()));
+        tmux_run(tmux, &open, root)?;
+    }
+    Ok(())
+}
+
 /// Nobody else may connect to a server in this folder.
 fn private_folder(socket: &Path) -> Result<(), Failure> {
     operator_socket::make_folder(socket).map_err(|error| {
@@ -142,10 +164,11 @@ fn failed(why: String) -> Failure {
     )
 }
 
-fn tmux_run(tmux: &Path, args: &[OsString], root: &Path) -> Result<(), Failure> {
+/// Returns what it printed.
+fn tmux_run(tmux: &Path, args: &[OsString], root: &Path) -> Result<String, Failure> {
     let said = capture(tmux, args, root, TMUX_WAIT).map_err(failed)?;
     if said.ok {
-        return Ok(());
+        return Ok(said.stdout);
     }
     let why = said.stderr.lines().next().unwrap_or("no reason given");
     Err(failed(format!("`tmux {}` failed: {why}", quoted(args))))
@@ -172,15 +195,9 @@ fn own(setting: &ProjectContext, verb: Option<&str>) -> Vec<OsString> {
     words
 }
 
-/// The tmux commands: two splits beside our own pane, or a session with three panes and, last,
-/// the attach.
-fn commands(
-    setting: &ProjectContext,
-    inside: bool,
-    var: impl Fn(&str) -> Option<OsString>,
-) -> Vec<Vec<OsString>> {
-    let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
-    let env: Vec<OsString> = PASSED_ON
+/// The arguments by which a pane gets our variables.
+fn passed_on(var: impl Fn(&str) -> Option<OsString>) -> Vec<OsString> {
+    PASSED_ON
         .into_iter()
         .filter_map(|name| {
             var(name)
@@ -192,22 +209,44 @@ fn commands(
             pair.push(value);
             ["-e".into(), pair]
         })
-        .collect();
+        .collect()
+}
+
+/// A tmux command that opens a pane with our program in it.
+fn pane(
+    setting: &ProjectContext,
+    env: &[OsString],
+    verb: &[&str],
+    target: Option<&str>,
+    program: Option<&str>,
+) -> Vec<OsString> {
+    let mut words: Vec<OsString> = verb.iter().map(OsString::from).collect();
+    words.extend(
+        target
+            .into_iter()
+            .flat_map(|target| ["-t".into(), target.into()]),
+    );
+    words.extend(["-c".into(), setting.dirs.root.clone().into_os_string()]);
+    words.extend(env.iter().cloned());
+    // Several words are a program and its arguments; tmux gives them to no shell.
+    match program {
+        Some(agent) => words.extend(kept(agent, own(setting, program))),
+        None => words.extend(own(setting, None)),
+    }
+    words
+}
+
+/// The tmux commands: two splits beside our own pane, or a session with three panes and, last,
+/// the attach.
+fn commands(
+    setting: &ProjectContext,
+    inside: bool,
+    var: impl Fn(&str) -> Option<OsString>,
+) -> Vec<Vec<OsString>> {
+    let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
+    let env = passed_on(var);
     let pane = |verb: &[&str], target: Option<&str>, program: Option<&str>| {
-        let mut words: Vec<OsString> = verb.iter().map(OsString::from).collect();
-        words.extend(
-            target
-                .into_iter()
-                .flat_map(|target| ["-t".into(), target.into()]),
-        );
-        words.extend(["-c".into(), setting.dirs.root.clone().into_os_string()]);
-        words.extend(env.clone());
-        // Several words are a program and its arguments; tmux gives them to no shell.
-        match program {
-            Some(agent) => words.extend(kept(agent, own(setting, program))),
-            None => words.extend(own(setting, None)),
-        }
-        words
+        pane(setting, &env, verb, target, program)
     };
     if inside {
         return vec![

@@ -38,6 +38,70 @@ pub fn server(socket: &Path) -> [OsString; 2] {
     ["-S".into(), socket.as_os_str().to_owned()]
 }
 
+/// A part of the pair that has a pane of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PairPart {
+    Deck,
+    Claude,
+    Codex,
+}
+
+impl PairPart {
+    /// In the order in which they are opened.
+    pub const ALL: [Self; 3] = [Self::Deck, Self::Claude, Self::Codex];
+
+    /// What is typed behind `ctxrelay` for it.
+    pub fn verb(self) -> Option<&'static str> {
+        match self {
+            Self::Deck => None,
+            Self::Claude => Some("claude"),
+            Self::Codex => Some("codex"),
+        }
+    }
+}
+
+/// Asks for a line for each pane of a session: its id, and what it was started with.
+pub const PANES_FORMAT: &str = "#{pane_id} #{pane_start_command}";
+
+/// The panes of the pair among those that are there, each with its id.
+pub fn parts(listed: &str, root: &Path) -> Vec<(PairPart, String)> {
+    // Each tmux quotes in its own way.
+    let bare = |text: &str| text.replace(['"', '\'', '\\'], "");
+    let root = bare(&format!("--project {}", root.display()));
+    let part_of = |command: &str| {
+        PairPart::ALL.into_iter().find(|part| match part.verb() {
+            None => command.ends_with(&root),
+            Some(verb) => command.ends_with(&format!("{root} {verb}")),
+        })
+    };
+    let panes = listed.lines().filter_map(|line| {
+        let (id, command) = line.split_once(' ')?;
+        Some((part_of(&bare(command))?, id.to_owned()))
+    });
+    panes.collect()
+}
+
+/// The words of a `tmux` command that opens the pane of a part beside those that are there, up to
+/// its target's name, and that name: the deck at the left, the agents at the right.
+pub fn beside<'a>(
+    part: PairPart,
+    there: &'a [(PairPart, String)],
+    session: &'a str,
+) -> (&'static [&'static str], &'a str) {
+    let of = |wanted| there.iter().find(|(part, _)| *part == wanted);
+    let of = |wanted| of(wanted).map(|(_, id)| id.as_str());
+    let right: &[&str] = &["split-window", "-h", "-d"];
+    let agent = |above: &'static [&'static str], other| match of(other) {
+        Some(other) => (above, other),
+        None => (right, of(PairPart::Deck).unwrap_or(session)),
+    };
+    match part {
+        PairPart::Deck => (&["split-window", "-h", "-b", "-f"], session),
+        PairPart::Claude => agent(&["split-window", "-v", "-b", "-d"], PairPart::Codex),
+        PairPart::Codex => agent(&["split-window", "-v", "-d"], PairPart::Claude),
+    }
+}
+
 /// Whether `TMUX` names this server: `SOCKET,PROCESS,SESSION`.
 pub fn is_ours(setting: &ProjectContext, tmux: Option<&OsStr>) -> bool {
     let socket = socket(setting);

@@ -256,7 +256,8 @@ fn rows(text: &mut ReportText, rules: &[RuleInForce]) {
             "{:<13}{:<8}{:<6}",
             rule.rule,
             rule.agent.title(),
-            rule.comes_to
+            // As text: what is written piece by piece is not padded.
+            rule.comes_to.to_string()
         );
         text.spans(&[
             (tone, &format!("{}  ", rule.mark())),

@@ -2,12 +2,12 @@
 //! goes on. Reads only.
 
 mod contexts;
+mod cut_off;
 mod parts;
 mod prompt;
 mod standing;
 mod tree;
 
-use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -21,17 +21,19 @@ use super::exit::{CliOutcome, Failure};
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::status;
-use super::words::{now_ms, short};
+use super::words::now_ms;
 use crate::core::agent::Agent;
-use crate::core::entry::{DeliveryResult, Entry, EntryKind, TurnStatus};
+use crate::core::entry::DeliveryResult;
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::resume_command::resume_command;
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
 use crate::host::ProjectContext;
 use crate::store::ledger;
+use crate::store::owner::is_held;
 use crate::wire::status::Status;
 use contexts::RecoveredContexts;
+use cut_off::RecoveredTurns;
 use parts::{bounded, parts, show};
 use prompt::ResumePrompts;
 use standing::RecoveredState;
@@ -58,7 +60,7 @@ struct Past {
     world: Snapshot,
     standing: RecoveredState,
     contexts: RecoveredContexts,
-    interrupted: VecDeque<Entry>,
+    turns: RecoveredTurns,
     pair: RuntimeSession,
 }
 
@@ -94,6 +96,7 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
     let path = believed.path();
     // What stands behind its end is not believed, or has come since.
     ledger::read_to(path, believed.stats().bytes, |stored| {
+        past.turns.take(&stored.entry, &past.world);
         fold(&mut past.world, &stored.entry);
         past.world.note_hash(&stored.entry.id, &stored.hash);
         // A task of long ago that was opened again tells nothing of where the work stands.
@@ -101,17 +104,16 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
             past.standing.take(&stored.entry, &past.world);
             past.contexts.take(&stored.entry);
         }
-        if let EntryKind::Turn(turn) = &stored.entry.kind
-            && matches!(turn.status, TurnStatus::Interrupted | TurnStatus::Failed)
-        {
-            if past.interrupted.len() == RECENT_MAX {
-                past.interrupted.pop_front();
-            }
-            past.interrupted.push_back(stored.entry);
-        }
         ControlFlow::Continue(())
     })
     .map_err(|error| disk::unreadable(path, &error))?;
+    if !is_held(&setting.dirs) {
+        past.turns.daemon_ended(&past.world);
+        // The next daemon would say so at its start.
+        let in_turn = std::mem::take(&mut past.world.in_turn);
+        let in_turn = in_turn.into_iter().map(|(id, (_, message))| (id, message));
+        past.world.cut_off.extend(in_turn);
+    }
     Ok(past)
 }
 
@@ -149,19 +151,6 @@ fn to_json(
 ) -> Value {
     let world = &past.world;
     let errors: Vec<_> = world.errors.iter().rev().take(RECENT_MAX).collect();
-    let turns: Vec<Value> = past
-        .interrupted
-        .iter()
-        .rev()
-        .map(|entry| {
-            json!({
-                "seq": entry.seq,
-                "at": entry.timestamp_ms,
-                "by": entry.source,
-                "text": short(&entry.content, TEXT_CHARS),
-            })
-        })
-        .collect();
     let handoffs: Vec<_> = world.open_handoffs.values().collect();
     let undelivered = past.undelivered().map(|(id, message)| {
         json!({
@@ -177,7 +166,6 @@ fn to_json(
         "running": status.running,
         "sessionId": status.session_id,
         "errors": errors,
-        "interruptedTurns": turns,
         "openHandoffs": handoffs,
         "undelivered": undelivered.collect::<Vec<_>>(),
         "pendingProposals": world.pending_proposals.keys().collect::<Vec<_>>(),
@@ -192,6 +180,7 @@ fn to_json(
         },
     });
     let parts = [
+        past.turns.to_json(world),
         past.standing.to_json(world),
         past.contexts.to_json(world, &past.pair),
     ];

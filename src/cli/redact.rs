@@ -15,6 +15,9 @@ use crate::store::config;
 /// The largest file that is looked at, in bytes: more than any message can be.
 const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
 
+/// How many lines one secret may have.
+const LINES_OF_ONE_MAX: usize = 10_000;
+
 /// Arguments of `redact`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay redact --check .env")]
@@ -39,15 +42,23 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         .collect();
     let redactor = Redactor::with(loaded.rules.clone());
     let mut found = Vec::new();
+    let mut by_line = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let (masked, set) = redactor.redact_text(line);
         if set > 0 {
-            found.push((at + 1, masked.into_owned()));
+            found.push((at + 1, masked.clone().into_owned()));
         }
+        by_line.push(masked.into_owned());
     }
     // As a whole: some secrets are longer than a line.
-    let (_, set) = redactor.redact_text(&text);
+    let (whole, set) = redactor.redact_text(&text);
     let marks = u64::from(set);
+    for (line, masked) in longer_than_a_line(&by_line, &whole) {
+        if !found.iter().any(|(known, _)| *known == line) {
+            found.push((line, masked));
+        }
+    }
+    found.sort_by_key(|(line, _)| *line);
     let lines: Vec<_> = found
         .iter()
         .map(|(line, masked)| json!({"line": line, "masked": masked}))
@@ -61,6 +72,34 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let secrets = count(marks, "secret", "secrets");
     text.note(format!("{secrets} would be masked"));
     context.out.report(Report::new(&value, text).checked(ok))
+}
+
+/// The lines of a text masked as a whole that stand for several lines of it, each with the number
+/// of the first of these. `by_line` is the text masked line by line, which is the same elsewhere.
+fn longer_than_a_line(by_line: &[String], whole: &str) -> Vec<(usize, String)> {
+    let whole: Vec<&str> = whole.lines().collect();
+    let mut found = Vec::new();
+    let mut at = 0;
+    for (place, line) in whole.iter().enumerate() {
+        if by_line.get(at).is_some_and(|masked| masked == line) {
+            at += 1;
+            continue;
+        }
+        let behind = by_line.get(at + 1..).unwrap_or_default();
+        let taken = match whole.get(place + 1) {
+            // Both go on alike at the next line.
+            Some(next) => {
+                let mut behind = behind.iter().take(LINES_OF_ONE_MAX);
+                behind.position(|masked| masked == next).unwrap_or(0) + 1
+            }
+            None => behind.len() + 1,
+        };
+        if taken > 1 {
+            found.push((at + 1, (*line).to_owned()));
+        }
+        at += taken;
+    }
+    found
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

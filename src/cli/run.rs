@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
 
 use super::args::{Cli, Verb, command, parse};
@@ -15,7 +15,7 @@ use super::{
     apart, approvals, bridge, capsule, claude, claude_plugin, codex, codex_mcp, completions,
     config, continuity, daemon, deck, demo, doctor, doorbell, finality, gates, hold, hook, init,
     instances, instructions, kill, ledger, man, notify, operator_key, pair, policy, queue, recover,
-    redact, review, search, settings, status, statusline, trust, uninit,
+    redact, review, search, settings, status, statusline, trust, unbuilt, uninit,
 };
 
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
@@ -31,7 +31,10 @@ pub fn run(args: Vec<OsString>) -> ExitKind {
     let cli = match parse(args) {
         Ok(cli) => cli,
         Err(error) if is_hook && error.use_stderr() => return ExitKind::Ok,
-        Err(error) => return refuse(&Output::new(wants_json), &error, &words),
+        Err(mut error) => {
+            suggest_shown_verbs(&mut error);
+            return refuse(&Output::new(wants_json), &error, &words);
+        }
     };
     // A verb that is not built takes all words behind it, `--json` too.
     let out =
@@ -76,6 +79,31 @@ fn refuse(out: &Output, error: &clap::Error, words: &[OsString]) -> ExitKind {
     ExitKind::Usage
 }
 
+/// Takes verbs out of a suggestion that no help shows: they are what the agents run, or not built.
+fn suggest_shown_verbs(error: &mut clap::Error) {
+    let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) else {
+        return;
+    };
+    let command = command();
+    let is_hidden = |name: &String| {
+        command
+            .find_subcommand(name)
+            .is_some_and(clap::Command::is_hide_set)
+    };
+    let shown: Vec<String> = names
+        .iter()
+        .filter(|name| !is_hidden(name))
+        .cloned()
+        .collect();
+    match shown.is_empty() {
+        true => drop(error.remove(ContextKind::SuggestedSubcommand)),
+        false => drop(error.insert(
+            ContextKind::SuggestedSubcommand,
+            ContextValue::Strings(shown),
+        )),
+    }
+}
+
 /// What clap says as one sentence, with the verb whose help has the rest.
 fn usage_failure(error: &clap::Error, words: &[OsString]) -> Failure {
     let (path, verb) = verb_of(words);
@@ -112,6 +140,9 @@ fn verb_of(words: &[OsString]) -> (String, clap::Command) {
 }
 
 fn dispatch(cli: Cli, out: Output) -> CliOutcome {
+    if cli.verb.as_ref().is_some_and(Verb::is_unbuilt) {
+        return unbuilt::refuse();
+    }
     let verb = match cli.verb {
         // These need no project, and must work where none can be found.
         Some(Verb::Completions(args)) => return completions::run(&out, &args),
@@ -120,7 +151,6 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Hold(args)) => return hold::run(args),
         Some(Verb::Apart(args)) => return apart::run(args),
         Some(Verb::DemoCodex(args)) => std::process::exit(crate::demo::codex::main(args.args)),
-        Some(Verb::Viewer(args)) => return args.refuse(),
         Some(Verb::Demo(args)) => return demo::run(&out, &args),
         verb => verb,
     };
@@ -179,7 +209,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Doorbell) => doorbell::run(context),
         Some(Verb::Hook(args)) => hook::run(context, &args),
         Some(Verb::Statusline(args)) => statusline::run(context, &args),
-        // Answered above, before a project was looked for.
+        // Answered above, before a project was looked for; the others are not built.
         Some(
             Verb::Completions(_)
             | Verb::Man(_)
@@ -187,8 +217,28 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
             | Verb::Apart(_)
             | Verb::Demo(_)
             | Verb::DemoCodex(_)
-            | Verb::Config(Later(config::Verb::Schema))
-            | Verb::Viewer(_),
+            | Verb::Config(_),
         ) => Ok(ExitKind::Ok),
+        Some(
+            Verb::Viewer(_)
+            | Verb::Session(_)
+            | Verb::Projects(_)
+            | Verb::Ps(_)
+            | Verb::Attach(_)
+            | Verb::Detach(_)
+            | Verb::Drive(_)
+            | Verb::Open(_)
+            | Verb::KeepAwake(_)
+            | Verb::Metrics(_)
+            | Verb::Autonomy(_)
+            | Verb::Usage(_)
+            | Verb::Headless(_)
+            | Verb::Work(_)
+            | Verb::Guard(_)
+            | Verb::Radar(_)
+            | Verb::Rescue(_)
+            | Verb::Replay(_)
+            | Verb::Debate(_),
+        ) => unbuilt::refuse(),
     }
 }

@@ -59,6 +59,9 @@ pub fn resolve(
         .map_err(|error| Failure::internal("find our own program", error))?;
     let home = var("HOME").map(PathBuf::from);
     let (dirs, begun) = project_dirs(project, named, home.as_deref(), &var)?;
+    for place in [&dirs.root, &dirs.state, &user_dirs.registry, &own_program] {
+        check_text(place)?;
+    }
     Ok(ProjectContext {
         dirs,
         begun,
@@ -72,6 +75,19 @@ pub fn resolve(
         claude_program: program("claude", "CONTEXTRELAY_CLAUDE_BIN", &var),
         own_program,
     })
+}
+
+/// The registry, the record and what the agents are told hold paths as text. One that is none would
+/// be found out halfway.
+fn check_text(path: &Path) -> Result<(), Failure> {
+    if path.to_str().is_some() {
+        return Ok(());
+    }
+    Err(Failure::state(
+        "path_not_utf8",
+        format!("the path {} is not text in UTF-8", path.display()),
+        "rename that folder, or work in another one",
+    ))
 }
 
 /// The environment of this process.

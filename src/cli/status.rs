@@ -23,7 +23,11 @@ const FULL_PERCENT: u64 = 80;
 /// Arguments of `status`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay status --json | jq .agents")]
-pub struct Args {}
+pub struct Args {
+    /// Not in this version
+    #[arg(long, hide = true)]
+    pub all: bool,
+}
 
 pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
     let mut status = read(context)?;
@@ -207,6 +211,15 @@ fn work(out: &mut ReportText, status: &Status) {
         );
         let blocking = format!("{open}, {} of high severity", findings.blocking);
         out.spans(&[(Tone::Faint, "reviews   "), (tone, &blocking)]);
+    }
+    let asked = status.approvals.pending;
+    if asked > 0 {
+        let text = count(asked, "request waits", "requests wait");
+        out.spans(&[
+            (Tone::Faint, "asked     "),
+            (Tone::Warning, &text),
+            (Tone::Faint, " for your answer: `ctxrelay approvals list`"),
+        ]);
     }
     if !status.finality.pending.is_empty() {
         let text = count(

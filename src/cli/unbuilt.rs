@@ -12,13 +12,6 @@ pub struct Args {
     pub rest: Vec<OsString>,
 }
 
-impl Args {
-    /// Says so.
-    pub fn refuse(&self) -> CliOutcome {
-        refuse()
-    }
-}
-
 /// Says so.
 pub fn refuse() -> CliOutcome {
     Err(Failure::state(

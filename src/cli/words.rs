@@ -4,6 +4,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
+/// How much of what an entry is stands on its row, in characters: another product's may be long.
+const WORD_CHARS: usize = 40;
+
 /// Clock time of today, else date and time, in the user's zone.
 pub fn time(ms: i64, now_ms: i64) -> String {
     let zone = TimeZone::system();
@@ -52,6 +55,37 @@ pub fn short(text: &str, chars: usize) -> String {
 /// A text field of an entry as on disk.
 pub fn field<'a>(entry: &'a Value, name: &str) -> &'a str {
     entry.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// What an entry as on disk is, in words: its type, and what happened where the type does not tell.
+pub fn entry_word(entry: &Value) -> String {
+    let told = |group: &str, name: &str| entry[group][name].as_str().unwrap_or_default();
+    let kind = field(entry, "type");
+    let what = match kind {
+        "runtime_event" => match (told("runtimeEvent", "kind"), told("runtimeEvent", "status")) {
+            ("", _) => String::new(),
+            (what, step) => format!("{what} {step}"),
+        },
+        "note" => match entry["noteKind"].as_str() {
+            None | Some("note") => String::new(),
+            Some(sort) => format!("note {sort}"),
+        },
+        "artifact" => match (told("artifact", "step"), told("artifact", "status")) {
+            ("", status) => format!("artifact {status}"),
+            (step, _) => format!("finding {step}"),
+        },
+        "finality_decision" => match entry["finality"]["approved"].as_bool() {
+            Some(true) => "finality approved".to_owned(),
+            Some(false) => "finality rejected".to_owned(),
+            None => String::new(),
+        },
+        _ => String::new(),
+    };
+    let what = what.trim().replace('_', " ");
+    match what.as_str() {
+        "" => kind.to_owned(),
+        what => short(what, WORD_CHARS),
+    }
 }
 
 /// Wall clock, ms since the epoch.

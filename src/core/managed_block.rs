@@ -21,14 +21,22 @@ pub struct Unpaired;
 ///
 /// When a marker has lost its other one.
 pub fn with_block(text: &str, body: &str) -> Result<String, Unpaired> {
-    let block = format!("{BEGIN}\n{}\n{END}\n", body.trim_end());
+    let mut block = format!("{BEGIN}\n{}\n{END}\n", body.trim_end());
+    let is_crlf = text
+        .split_once('\n')
+        .is_some_and(|(first, _)| first.ends_with('\r'));
+    if is_crlf {
+        block = block.replace('\n', "\r\n");
+    }
     if let Some((start, end)) = find(text)? {
         return Ok(format!("{}{block}{}", &text[..start], &text[end..]));
     }
     let gap = match text {
         "" => "",
         text if text.ends_with("\n\n") => "",
+        text if text.ends_with("\r\n") => "\r\n",
         text if text.ends_with('\n') => "\n",
+        _ if is_crlf => "\r\n\r\n",
         _ => "\n\n",
     };
     Ok(format!("{text}{gap}{block}"))
@@ -44,9 +52,11 @@ pub fn without_block(text: &str) -> Result<Option<String>, Unpaired> {
     Ok(find(text)?.map(|(start, end)| {
         let before = &text[..start];
         let rest = &text[end..];
-        let before = match before.strip_suffix("\n\n") {
-            Some(kept) if rest.is_empty() => format!("{kept}\n"),
-            _ => before.to_owned(),
+        let without = |gap: &str| before.strip_suffix(gap).filter(|_| rest.is_empty());
+        let before = match (without("\r\n\r\n"), without("\n\n")) {
+            (Some(kept), _) => format!("{kept}\r\n"),
+            (None, Some(kept)) => format!("{kept}\n"),
+            (None, None) => before.to_owned(),
         };
         format!("{before}{rest}")
     }))
@@ -108,6 +118,20 @@ mod tests {
         let renewed = with_block(&text, "two").unwrap();
         assert_eq!(renewed, text.replace("\none\n", "\ntwo\n"));
         assert_eq!(with_block(&renewed, "two").unwrap(), renewed);
+    }
+
+    #[test]
+    fn a_file_with_the_line_ends_of_windows_keeps_them() {
+        for text in ["# Mine\r\n", "# Mine\r\n\r\n", "a\r\nb\n", "a\nb\r\n"] {
+            let with = with_block(text, "one\ntwo").unwrap();
+            let first = with.find('\n').unwrap();
+            let is_crlf = text[..=first].ends_with("\r\n");
+            let block = &with[with.find(BEGIN).unwrap()..];
+            let ends = block.matches("\r\n").count();
+            assert_eq!(ends, if is_crlf { 4 } else { 0 }, "{with:?}");
+            assert_eq!(with_block(&with, "one\ntwo").unwrap(), with);
+            assert_eq!(without_block(&with).unwrap().unwrap(), text);
+        }
     }
 
     #[test]

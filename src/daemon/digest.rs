@@ -23,6 +23,11 @@ const KINDS: [NoteKind; 4] = [
     NoteKind::NextStep,
 ];
 
+/// `1 entry`, `2 entries`.
+fn count(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// A session in short.
 #[derive(Debug)]
 pub(super) struct Digest<'a> {
@@ -147,13 +152,19 @@ impl<'a> Digest<'a> {
     pub(super) fn to_text(&self) -> String {
         let world = self.world;
         let mut lines = vec![format!(
-            "{} in short: {} entries, {} handoffs closed; {} entries are carried on",
-            self.session, world.entries, world.closed_handoffs_total, self.carried
+            "{} in short: {}, {} closed; {} carried on",
+            self.session,
+            count(world.entries, "entry", "entries"),
+            count(world.closed_handoffs_total, "handoff", "handoffs"),
+            count(self.carried, "entry is", "entries are"),
         )];
         let [sessions, entries, closed] = self.earlier;
         if sessions > 0 {
             lines.push(format!(
-                "before it, in {sessions} compacted sessions: {entries} entries, {closed} handoffs closed"
+                "before it, in {}: {}, {} closed",
+                count(sessions, "compacted session", "compacted sessions"),
+                count(entries, "entry", "entries"),
+                count(closed, "handoff", "handoffs"),
             ));
         }
         let counts: Vec<String> = world

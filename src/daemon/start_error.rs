@@ -77,8 +77,15 @@ impl StartError {
             Self::Owned => "run `ctxrelay` to attach to it, or `ctxrelay status`".to_owned(),
             Self::Killed => "start it with `ctxrelay` or `ctxrelay daemon`".to_owned(),
             Self::Unwritable { path, .. } => {
+                let other = match path
+                    .file_name()
+                    .is_some_and(|name| name == "instances.json")
+                {
+                    true => "CONTEXTRELAY_REGISTRY_DIR",
+                    false => "--project",
+                };
                 format!(
-                    "make {} writable for you, or name another folder with --project",
+                    "make {} writable for you, or name another folder with {other}",
                     path.display()
                 )
             }
@@ -94,6 +101,9 @@ impl StartError {
             Self::Ledger(_) => {
                 "see that the session file under .contextrelay/sessions is a plain file of yours"
                     .to_owned()
+            }
+            Self::Queue(error) if error.is_unwritable() => {
+                "make its folder and its files writable for you".to_owned()
             }
             Self::Queue(_) => {
                 "see that the disk has room; the queue can be rebuilt from the ledger".to_owned()

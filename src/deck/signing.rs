@@ -109,6 +109,11 @@ impl DeckSigning {
         let Some(subject) = Subject::of(&effect, model, signing) else {
             return ToSign::Ready(effect, None);
         };
+        if let Effect::Approve { proposal_id, .. } = &effect
+            && let Some(why) = not_green(model, &EntryId::new(proposal_id.as_str()))
+        {
+            return ToSign::Refused(why);
+        }
         let signer = &signing.notice.signer;
         if self.slot.is_unlocked(signer) {
             let sign = |bytes: &[u8]| {
@@ -227,6 +232,20 @@ impl DeckSigning {
         let effect = self.waits.take()?.effect;
         Some(Ok(ready(effect, done.signed)))
     }
+}
+
+/// What the required gates have against an approval, which the daemon would refuse once it is
+/// signed. Of a tree that is not what was proposed it alone knows what counts.
+fn not_green(model: &Model, id: &EntryId) -> Option<String> {
+    let proposal = model.world.pending_proposals.get(id)?;
+    let now = model.tree.as_deref()?;
+    if now != WorkTree::pin(proposal.proposal.tree.as_ref()) {
+        return None;
+    }
+    let gates = &model.status.gates.in_force;
+    let on = model.in_question(proposal);
+    let red = model.world.gate_blockers(gates, &on);
+    (!red.is_empty()).then(|| format!("{}: run the gates, or reject it", red.join("; ")))
 }
 
 fn ready(effect: Effect, signed: Result<DeckSignature, KeyFault>) -> ToSign {

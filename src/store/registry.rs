@@ -3,6 +3,7 @@
 //! Outside all projects, so that no agent of one project can take the ports of another. The file
 //! is ContextRelay's; fields that are not ours are kept.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
@@ -230,7 +231,8 @@ fn update<T>(
         }
     };
     let value = change(&mut instances)?;
-    let mut text = serde_json::to_vec_pretty(&serde_json::json!({ "instances": instances }))?;
+    // No `json!`: it panics at a path that is no text.
+    let mut text = serde_json::to_vec_pretty(&BTreeMap::from([("instances", instances)]))?;
     text.push(b'\n');
     write_private(&user.instances(), &text)?;
     Ok(value)

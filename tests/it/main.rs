@@ -19,6 +19,7 @@ mod capsule_readme;
 mod capsule_sealed;
 mod capsule_trust;
 mod cli;
+mod cli_says;
 mod config;
 mod contextrelay3;
 mod continuity;

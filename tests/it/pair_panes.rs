@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::support::child::run;
+use crate::support::child::{is_alive, run};
 use crate::support::launch::Launch;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
@@ -100,4 +100,34 @@ fn the_pairs_tmux_is_its_own_unknown_to_the_agents_and_joined_by_a_second_pair()
     second.wait_for_text("claude is up");
     assert_eq!(panes.count("list-panes"), 3);
     assert_eq!(panes.count("list-clients"), 2);
+}
+
+#[test]
+fn a_second_pair_opens_what_has_ended_meanwhile() {
+    let panes = Panes::new("echo claude is up; exec sleep 600");
+    let mut first = panes.pair();
+    first.wait_for_text("claude is up");
+    first.wait_for_text("✓ chain");
+    // The deck at the left, and Claude above at the right.
+    for (place, shows) in [("{left}", "✓ chain"), ("{top-right}", "claude is up")] {
+        let pid = run(&panes.tmux(&["display-message", "-p", "-t", place, "#{pane_pid}"]));
+        let pid = pid.expect_success().stdout.trim().parse().unwrap();
+        run(&panes.tmux(&["kill-pane", "-t", place])).expect_success();
+        // A deck takes its daemon along.
+        wait_until("its end", timeout(), || (!is_alive(pid)).then_some(()));
+        assert_eq!(panes.count("list-panes"), 2);
+        let mut again = panes.pair();
+        again.wait_for_text(shows);
+        again.wait_for_text("codex has ended");
+        assert_eq!(panes.count("list-panes"), 3);
+    }
+    let format = "#{pane_left} #{pane_top} #{pane_start_command}";
+    let listed = run(&panes.tmux(&["list-panes", "-F", format])).expect_success();
+    let at_left: Vec<&str> = listed
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("0 0 "))
+        .collect();
+    assert_eq!(at_left.len(), 1, "{listed:?}");
+    assert!(!at_left[0].contains("ctxrelay claude"), "{listed:?}");
 }

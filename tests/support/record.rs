@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use ctxrelay::core::agent::{Agent, AgentState, Party};
 use ctxrelay::core::delivery::{DeliveryWay, OnBusy, Outcome};
 use ctxrelay::core::entry::{
-    AgentChanged, Artifact, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind,
-    Handoff, Message, NoteKind,
+    AgentChanged, ApprovalKind, ApprovalRequest, ApprovalStep, Artifact, ArtifactStatus,
+    DeliveryRecord, DeliveryResult, Entry, EntryKind, Handoff, Message, NoteKind, TurnRecord,
+    TurnStatus,
 };
-use ctxrelay::core::id::{EntryId, RuntimeSession, Seq, SessionId};
+use ctxrelay::core::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use ctxrelay::store::dirs::ProjectDirs;
 use ctxrelay::wire::line::{GENESIS, seal, serialize};
 use serde_json::Map;
@@ -207,6 +208,52 @@ impl RecordEnd {
         record.outcome = Some(Outcome::Ambiguous);
         self.push(from, Some(to), "", EntryKind::Delivery(record));
         sent
+    }
+
+    /// Codex has a message in this turn.
+    pub fn in_turn(&mut self, of: &EntryId, turn: &str) {
+        let EntryKind::Delivery(mut record) = delivery_of(of.clone(), Agent::Codex) else {
+            unreachable!("it makes deliveries")
+        };
+        record.turn_id = Some(TurnId::new(turn));
+        let kind = EntryKind::Delivery(record);
+        self.push(Agent::Claude, Some(Agent::Codex), "", kind);
+    }
+
+    /// A turn of Codex's begins, or ends.
+    pub fn turn(&mut self, turn: &str, status: TurnStatus, text: &str) {
+        let kind = EntryKind::Turn(TurnRecord {
+            thread_id: ThreadId::new("thread-1"),
+            turn_id: TurnId::new(turn),
+            status,
+            started_by: Party::Human,
+            stopped_by: None,
+        });
+        self.push(Agent::Codex, None, text, kind);
+    }
+
+    /// Codex asks to be allowed a command, and waits.
+    pub fn asks(&mut self, command: &str) -> EntryId {
+        let id = id(self.last + 1);
+        let kind = ApprovalKind::Command;
+        let request = ApprovalRequest::new(kind, "item-1".to_owned(), command.to_owned());
+        let kind = ApprovalStep::Asked(request).of(id.clone(), Agent::Codex);
+        self.push(Agent::Codex, None, "Codex asks", kind);
+        id
+    }
+
+    /// This agent is in another state from now on.
+    pub fn is(&mut self, agent: Agent, state: AgentState) {
+        let kind = EntryKind::AgentChanged(AgentChanged {
+            agent,
+            state,
+            pid: None,
+            thread_id: None,
+            why: None,
+            until_ms: None,
+        });
+        let text = format!("{} {}", agent.title(), state.as_str());
+        self.push(agent, None, &text, kind);
     }
 
     /// This agent has run into its usage limit.

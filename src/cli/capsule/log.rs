@@ -12,7 +12,7 @@ use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::cli::words::{count, now_ms, short, time};
+use crate::cli::words::{count, entry_word, now_ms, short, time};
 use crate::core::entry::Entry;
 use crate::core::id::{CapsuleId, Seq, SessionId};
 use crate::store::ledger::{EntryFilter, Reading, Stored};
@@ -35,10 +35,22 @@ pub(super) fn run(context: &CliContext, args: &LogArgs) -> CliOutcome {
         text.note("nothing was recorded for it here");
     }
     let now_ms = now_ms();
+    let mut session = entries.first().map(|stored| &stored.entry.session_id);
+    let is_mixed = entries
+        .iter()
+        .any(|stored| Some(&stored.entry.session_id) != session);
+    if is_mixed && let Some(first) = session {
+        text.spans(&[(Tone::Faint, &format!("{first}:"))]);
+    }
     for stored in &entries {
         let entry = &stored.entry;
+        // Each session counts its entries anew.
+        if session != Some(&entry.session_id) {
+            session = Some(&entry.session_id);
+            text.spans(&[(Tone::Faint, &format!("{}:", entry.session_id))]);
+        }
         let at = format!("{:>6}  {}  ", entry.seq.0, time(entry.timestamp_ms, now_ms));
-        let what = format!("{:<14}", entry.kind.type_name());
+        let what = format!("{:<20}  ", entry_word(&stored.to_value()));
         let said = format!("{}: {}", entry.source, short(&entry.content, TEXT_CHARS));
         text.spans(&[
             (Tone::Faint, &at),

@@ -64,12 +64,13 @@ impl<'a> ImportedPatch<'a> {
         if !self.applies() {
             return Ok(false);
         }
-        let files = self.files.join("\n  ");
-        let what = format!(
+        context.out.note(
             "Somebody else's changes go into these files of the work tree, where programs will \
-             run them:\n  {files}"
+             run them:",
         );
-        context.out.note(&what);
+        for file in &self.files {
+            context.out.note(&format!("  {file}"));
+        }
         let question = format!("Type `{WORD}` to put them in, anything else to leave them:");
         if context.out.ask(&question)?.as_deref() != Some(WORD) {
             return Ok(false);

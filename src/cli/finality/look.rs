@@ -1,7 +1,8 @@
 //! [`Look`]: what proposals are looked at with.
 
-use crate::adapters::git::TreeReading;
+use crate::adapters::git::{TreeReading, work_tree};
 use crate::cli::context::CliContext;
+use crate::core::entry::WorkTree;
 use crate::core::policy::SignOffMode;
 use crate::core::snapshot::{
     ChangedChecks, ChangedFiles, GateInForce, ProposalSnapshot, Snapshot, TreeInQuestion,
@@ -13,6 +14,8 @@ pub(super) struct Look<'a> {
     pub(super) world: &'a Snapshot,
     pub(super) gates: Vec<GateInForce>,
     changed: Option<ChangedFiles>,
+    /// The work tree of now, looked at only where a proposal waits.
+    now: Option<WorkTree>,
 }
 
 impl<'a> Look<'a> {
@@ -26,6 +29,7 @@ impl<'a> Look<'a> {
             world,
             gates,
             changed,
+            now: tree_now(context, world),
         }
     }
 
@@ -39,7 +43,24 @@ impl<'a> Look<'a> {
             world,
             gates,
             changed: None,
+            now: tree_now(context, world),
         }
+    }
+
+    /// What names the work tree of now, when a proposal waits and it is not what was proposed.
+    pub(super) fn stale(&self, proposal: &ProposalSnapshot) -> Option<&str> {
+        let now = WorkTree::pin(self.now.as_ref());
+        let proposed = WorkTree::pin(proposal.proposal.tree.as_ref());
+        (proposal.is_pending() && now != proposed).then_some(now)
+    }
+
+    /// What the required gates have against an approval, which is of the tree of now.
+    pub(super) fn gate_blockers_now(&self, proposal: &ProposalSnapshot) -> Vec<String> {
+        let on = TreeInQuestion {
+            tree: self.now.as_ref(),
+            ..self.on(proposal)
+        };
+        self.world.gate_blockers(&self.gates, &on)
     }
 
     /// The tests and manifests that changed since the last approval.
@@ -63,6 +84,13 @@ impl<'a> Look<'a> {
         blockers.extend(gates);
         blockers
     }
+}
+
+fn tree_now(context: &CliContext, world: &Snapshot) -> Option<WorkTree> {
+    if world.pending_proposals.is_empty() {
+        return None;
+    }
+    work_tree(&context.setting.dirs.root)
 }
 
 /// The gates that are trusted now.

@@ -154,3 +154,16 @@ fn claudes_file_above_the_project_counts_and_the_homes_own_does_not() {
     let both = ["CLAUDE.md", "AGENTS.md"];
     assert_eq!(Plan::of(&root, &elsewhere).with, both);
 }
+
+#[test]
+fn a_file_of_two_names_has_the_block_once() {
+    let dir = project(&[("CLAUDE.md", "# Mine")]);
+    let root = dir.path().join("project");
+    std::os::unix::fs::symlink("CLAUDE.md", root.join("AGENTS.md")).unwrap();
+    let homes = Homes {
+        home: None,
+        codex: None,
+    };
+    let plan = Plan::of(&root, &homes);
+    assert_eq!((plan.with.len(), plan.without.len()), (1, 0), "{plan:?}");
+}

@@ -2,17 +2,20 @@
 
 use serde_json::json;
 
-use super::open::Open;
+use super::open::{NOTHING, Open};
 use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
-use crate::cli::operator::{self, SignedSubject};
+use crate::cli::operator::{self, SignedQuestion, SignedSubject};
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::entry::Fate;
 use crate::core::id::SessionId;
 use crate::core::signing::OperatorAct;
 use crate::wire::control::{ClearParams, Cleared, Command, Reply};
+
+/// Above what is open.
+const BECOMES: &str = "open in it; messages would be taken back, the rest is not carried on:";
 
 /// How many characters of the session's id have to be typed before it is deleted.
 const TYPED: usize = 4;
@@ -68,11 +71,7 @@ fn dry_run(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
     });
     let text = ReportText::dry_run(&what(open, discard), |text| {
         let lines = open.lines();
-        text.line(if lines.is_empty() {
-            "nothing is open in it"
-        } else {
-            "open in it; messages would be taken back, the rest is not carried on:"
-        });
+        text.line(if lines.is_empty() { NOTHING } else { BECOMES });
         for line in &lines {
             text.line(format!("  {line}"));
         }
@@ -103,8 +102,12 @@ async fn apply(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
     } else {
         "clear".to_owned()
     };
-    let reply =
-        operator::ask_signed(context, subject, command, &what(open, discard), &word).await?;
+    let asked = SignedQuestion {
+        what: &what(open, discard),
+        below: open.asked(BECOMES),
+        word: &word,
+    };
+    let reply = operator::ask_signed(context, subject, command, asked).await?;
     let Reply::Cleared(cleared) = reply else {
         return Err(unexpected(&reply));
     };

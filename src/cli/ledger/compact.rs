@@ -6,12 +6,15 @@ use super::open::Open;
 use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
-use crate::cli::operator::{self, SignedSubject};
+use crate::cli::operator::{self, SignedQuestion, SignedSubject};
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::entry::Fate;
 use crate::core::signing::OperatorAct;
 use crate::wire::control::{Command, CompactParams, Reply};
+
+/// Above what is open.
+const BECOMES: &str = "open in it, and carried on:";
 
 /// Arguments of `ledger compact`.
 #[derive(Debug, clap::Args)]
@@ -45,7 +48,11 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             "open": open.to_json(),
         });
         let text = ReportText::dry_run(&what, |text| {
-            for line in open.lines() {
+            let lines = open.lines();
+            if !lines.is_empty() {
+                text.line(BECOMES);
+            }
+            for line in lines {
                 text.line(format!("  {line}"));
             }
         });
@@ -65,7 +72,12 @@ async fn apply(context: &CliContext, open: &Open, what: &str) -> CliOutcome {
         subject: open.session.as_str(),
         verdict: Fate::Compacted.verdict(),
     };
-    let reply = operator::ask_signed(context, subject, command, what, "compact").await?;
+    let asked = SignedQuestion {
+        what,
+        below: open.asked(BECOMES),
+        word: "compact",
+    };
+    let reply = operator::ask_signed(context, subject, command, asked).await?;
     let Reply::Compacted(compacted) = reply else {
         return Err(unexpected(&reply));
     };

@@ -121,7 +121,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let value = json!({
         "session": session,
         "format": args.format.as_str(),
-        "output": args.output,
+        "output": args.output.to_string_lossy(),
         "entries": entries,
         "bytes": bytes,
         "foreignLines": reach.foreign_lines,

@@ -12,7 +12,7 @@ use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::cli::words::{field, now_ms, short, time};
+use crate::cli::words::{entry_word, field, now_ms, short, time};
 use crate::core::id::RuntimeSession;
 use crate::store::ledger::{EntryFilter, Reading};
 use crate::wire::control::{Command, EntryPage, LedgerListParams, Reply};
@@ -22,6 +22,26 @@ const LIMIT: u32 = 100;
 
 /// The most at once; the daemon's own bound.
 const LIMIT_MAX: u32 = 1000;
+
+/// The types of entries that this version writes.
+const TYPES: [&str; 10] = [
+    "session_started",
+    "message",
+    "handoff",
+    "note",
+    "artifact",
+    "release_gate",
+    "finality_proposal",
+    "finality_decision",
+    "runtime_event",
+    "error",
+];
+
+/// Who writes entries, and for whom they are.
+const PARTIES: [&str; 4] = ["claude", "codex", "human", "system"];
+
+/// How much of a name that is not known is told, in characters.
+const NAME_CHARS: usize = 40;
 
 /// How much of an entry's text fits its line, in characters.
 const TEXT_CHARS: usize = 100;
@@ -107,7 +127,7 @@ async fn page(context: &CliContext, args: Args) -> Result<EntryPage, Failure> {
         Some(session) => Some(session.clone()),
         None => match connect::control(&context.setting).await {
             DaemonFound::Live(live) => {
-                return fill(params, async |params| ask(&live, params).await).await;
+                return known(params, async |params| ask(&live, params).await).await;
             }
             DaemonFound::Nobody | DaemonFound::Unfit(_) => {
                 disk::current(&context.setting)?.map(|(session, _)| session.as_str().to_owned())
@@ -117,7 +137,7 @@ async fn page(context: &CliContext, args: Args) -> Result<EntryPage, Failure> {
     match session {
         Some(session) => {
             let reading = disk::reading(&context.setting, &session)?;
-            fill(params, async |params| from_file(&reading, &params)).await
+            known(params, async |params| from_file(&reading, &params)).await
         }
         None => Ok(EntryPage {
             entries: Vec::new(),
@@ -134,11 +154,71 @@ async fn ask(live: &Live, params: LedgerListParams) -> Result<EntryPage, Failure
     }
 }
 
+/// As [`fill`]. A page that is empty because no entry could have such a type or party is a mistake
+/// of who typed it, and no empty record.
+async fn known(
+    params: LedgerListParams,
+    ask: impl AsyncFn(LedgerListParams) -> Result<EntryPage, Failure>,
+) -> Result<EntryPage, Failure> {
+    let page = fill(params.clone(), &ask).await?;
+    if !page.entries.is_empty() || params.after.is_some() {
+        return Ok(page);
+    }
+    let none = LedgerListParams::default;
+    let asked = [
+        (
+            "type",
+            &TYPES[..],
+            params.entry_type.map(|name| LedgerListParams {
+                entry_type: Some(name),
+                ..none()
+            }),
+        ),
+        (
+            "source",
+            &PARTIES[..],
+            params.source.map(|name| LedgerListParams {
+                source: Some(name),
+                ..none()
+            }),
+        ),
+        (
+            "target",
+            &PARTIES[..],
+            params.target.map(|name| LedgerListParams {
+                target: Some(name),
+                ..none()
+            }),
+        ),
+    ];
+    for (what, names, alone) in asked {
+        let Some(mut alone) = alone else { continue };
+        let filters = [&alone.entry_type, &alone.source, &alone.target];
+        let name = filters.into_iter().flatten().next().cloned();
+        let name = name.unwrap_or_default();
+        if names.contains(&name.as_str()) {
+            continue;
+        }
+        // Another version or product may have names of its own.
+        alone.limit = Some(1);
+        if fill(alone, &ask).await?.entries.is_empty() {
+            return Err(Failure::invalid(
+                format!(
+                    "no entry here has the {what} `{}`",
+                    short(&name, NAME_CHARS)
+                ),
+                format!("one of: {}", names.join(", ")),
+            ));
+        }
+    }
+    Ok(page)
+}
+
 /// Asks until there are as many entries as wanted or no more: one answer may be short, because
 /// much was looked at.
 async fn fill(
     mut params: LedgerListParams,
-    ask: impl AsyncFn(LedgerListParams) -> Result<EntryPage, Failure>,
+    ask: &impl AsyncFn(LedgerListParams) -> Result<EntryPage, Failure>,
 ) -> Result<EntryPage, Failure> {
     let wanted = params.limit.unwrap_or(LIMIT);
     let mut all = EntryPage {
@@ -212,6 +292,7 @@ fn line(out: &mut ReportText, entry: &Value, now_ms: i64) {
         target => format!(" → {target}"),
     };
     let kind = field(entry, "type");
+    let word = entry_word(entry);
     let tone = match kind {
         "error" => Tone::Bad,
         "finality_proposal" | "finality_decision" => Tone::Warning,
@@ -220,7 +301,7 @@ fn line(out: &mut ReportText, entry: &Value, now_ms: i64) {
     };
     out.spans(&[
         (Tone::Faint, &format!("{seq:>6}  {}  ", time(at, now_ms))),
-        (tone, kind),
+        (tone, &word),
         (
             Tone::Plain,
             &format!("  {}{target}  ", field(entry, "source")),

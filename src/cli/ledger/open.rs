@@ -13,6 +13,12 @@ use crate::core::snapshot::Snapshot;
 /// How much of a text stands beside its id, in characters.
 const TEXT_CHARS: usize = 70;
 
+/// How much of what is open is told before the word is asked for, in lines.
+const ASKED_LINES_MAX: usize = 30;
+
+/// What is said where nothing is open.
+pub const NOTHING: &str = "nothing is open in it";
+
 /// The current session and what is open in it.
 #[derive(Debug)]
 pub struct Open {
@@ -53,6 +59,24 @@ impl Open {
             "unsettled": world.unsettled.keys().collect::<Vec<_>>(),
             "questions": questions,
         })
+    }
+
+    /// What is open, to be read before the word is typed; `becomes` says what comes of it.
+    pub fn asked(&self, becomes: &str) -> Vec<String> {
+        let lines = self.lines();
+        let heading = match lines.len() {
+            0 => NOTHING,
+            _ => becomes,
+        };
+        let more = lines.len().saturating_sub(ASKED_LINES_MAX);
+        let more = (more > 0).then(|| format!("  and {more} more: see them without --apply"));
+        let shown = lines.iter().take(ASKED_LINES_MAX);
+        let shown = shown.map(|line| format!("  {line}"));
+        [heading.to_owned()]
+            .into_iter()
+            .chain(shown)
+            .chain(more)
+            .collect()
     }
 
     /// A line for each thing that is open, oldest first.

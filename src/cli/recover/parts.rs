@@ -55,10 +55,7 @@ pub(super) fn parts(past: &Past, tree: &RecoveredTree) -> Vec<RecoveryPart> {
         }
     });
     parts.push(counted("Failures", world.errors.len(), errors.collect()));
-    let turns = past.interrupted.iter().rev();
-    let turns = turns.map(|entry| row(entry.timestamp_ms, "", short(&entry.content, TEXT_CHARS)));
-    let count = past.interrupted.len();
-    parts.push(counted("Interrupted turns", count, turns.collect()));
+    parts.extend(past.turns.parts(world));
     parts.extend(past.contexts.parts(world, &past.pair));
     let handoffs = world.open_handoffs.values().map(|handoff| {
         let to = handoff.to.as_ref().map_or("?", |to| to.as_str());

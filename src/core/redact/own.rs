@@ -66,16 +66,16 @@ pub(super) struct CompiledRule {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadRule {
     /// The name does not fit into a mark.
-    #[error("the name is to be 1 to 40 letters, digits, `_` or `-`")]
+    #[error("the name has to be 1 to 40 letters, digits, `_` or `-`")]
     Name,
     /// Empty, or too long.
-    #[error("the text is to be 1 to {PATTERN_BYTES_MAX} bytes long")]
+    #[error("the text has to be 1 to {PATTERN_BYTES_MAX} bytes long")]
     Length,
     /// It matches the empty text, and so everywhere.
     #[error("the expression matches the empty text")]
     MatchesNothing,
     /// No expression of the syntax of the `regex` crate.
-    #[error("no regular expression: {0}")]
+    #[error("it is no regular expression: {0}")]
     Syntax(String),
     /// It compiles to too much.
     #[error("the expression is too large when compiled")]

@@ -144,10 +144,23 @@ impl ImportedFinding {
 /// The first line of words.
 fn title(clean: &CleanBody) -> String {
     let lines = clean.text.lines();
-    let mut lines = lines.map(|line| line.trim_start_matches(MARKS));
+    let lines = lines.map(|line| line.trim_start_matches(MARKS));
     let is_words = |line: &&str| line.chars().any(char::is_alphanumeric) && !line.starts_with("``");
-    let first = lines.find(is_words).unwrap_or("suggests other code");
-    one_line(&first.replace("**", ""))
+    let mut words = lines.filter(is_words);
+    let first = words.next().unwrap_or("suggests other code");
+    // That line names how severe it is, which is told beside the title.
+    let first = match is_severity(first) {
+        true => words.next().unwrap_or(first),
+        false => first,
+    };
+    one_line(first.replace("**", "").trim_end_matches(['_', '*', ' ']))
+}
+
+/// Whether a line is a label of a severity and nothing else.
+fn is_severity(line: &str) -> bool {
+    let plain = line.replace(['*', '_', '`', ':'], " ").to_lowercase();
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    matches!(words.as_slice(), ["severity" | "priority", _])
 }
 
 fn one_line(text: &str) -> String {
@@ -184,4 +197,28 @@ fn is_address(url: &str) -> bool {
     url.starts_with("https://")
         && url.len() <= PATH_BYTES_MAX
         && url.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_the_first_line_that_says_more_than_how_severe_it_is() {
+        for (body, wanted) in [
+            (
+                "_Severity: medium_\n\nThe old token stays valid.",
+                "The old token stays valid.",
+            ),
+            ("**Severity: High**\nNo bound.", "No bound."),
+            ("Severity: low", "Severity: low"),
+            ("_Nobody closes it_\n\nIt leaks.", "Nobody closes it"),
+            (
+                "Severity of this: nobody knows",
+                "Severity of this: nobody knows",
+            ),
+        ] {
+            assert_eq!(title(&CleanBody::of(body)), wanted, "{body:?}");
+        }
+    }
 }

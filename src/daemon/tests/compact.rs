@@ -290,7 +290,7 @@ async fn what_is_open_goes_on_under_its_ids_and_nothing_is_delivered_again() {
         panic!("no context");
     };
     let texts = serde_json::to_string(&page.entries).unwrap();
-    for text in ["the goal", "the plan", "we use a lock", "1 handoffs closed"] {
+    for text in ["the goal", "the plan", "we use a lock", "1 handoff closed"] {
         assert!(texts.contains(text), "{text}: {texts}");
     }
     assert!(

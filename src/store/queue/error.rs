@@ -54,6 +54,18 @@ pub enum QueueError {
 }
 
 impl QueueError {
+    /// Whether its file, or the folder of it, may not be written by this user.
+    pub fn is_unwritable(&self) -> bool {
+        match self {
+            Self::Sqlite { source, .. } => matches!(
+                source.sqlite_error_code(),
+                Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)
+            ),
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
+            _ => false,
+        }
+    }
+
     /// Whether the file itself is at fault, so that an empty one is of more use.
     pub(super) fn is_damage(&self) -> bool {
         let Self::Sqlite { source, .. } = self else {

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{PASSPHRASE, holding, make_key, state, switch, verify};
+use serde_json::json;
+
+use super::{PASSPHRASE, at_a_terminal, holding, make_key, state, switch, verify};
 use crate::support::gate_scene::Scene;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
@@ -36,6 +38,40 @@ fn wait_for_state(project: &Project, id: &str, wanted: &str) {
     wait_until(wanted, timeout(), || {
         (state(project, id) == wanted).then_some(())
     });
+}
+
+#[test]
+fn a_gate_that_has_not_run_is_told_before_the_passphrase_is_asked_for() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    make_key(&project);
+    let text = json!({
+        "operator": {"signing": "passphrase"},
+        "gates": [{"name": "tests", "cmd": "true"}],
+    });
+    project.write(".contextrelay/config.json", &text.to_string());
+    let answers = [("Type `trust`", "trust"), ("Passphrase of", PASSPHRASE)];
+    let (code, screen) = at_a_terminal(&project, &["trust"], &answers);
+    assert_eq!(code, 0, "{screen}");
+    let id = Scene::new(&project).proposal;
+    let approve = ["finality", "approve", &id];
+    let (code, screen) = at_a_terminal(&project, &approve, &[("to go on", "approve")]);
+    assert_eq!(code, 6, "{screen}");
+    assert!(!screen.contains("Passphrase of"), "{screen}");
+    assert!(
+        screen.contains("required gate tests has not run"),
+        "{screen}"
+    );
+
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40);
+    deck.wait_for_text("✓ chain");
+    open_card(&mut deck);
+    deck.wait_for_text("still the same");
+    deck.press(Key::Char('a'));
+    deck.press(Key::Enter);
+    deck.wait_for_text("run the gates, or reject it");
+    assert!(!deck.shows("Type the passphrase"), "{}", deck.screen());
+    assert_eq!(state(&project, &id), "pending");
 }
 
 #[test]

@@ -94,8 +94,8 @@ fn take(root: &mut Value, path: &[String], value: Value) -> bool {
 
 fn wrong(key: &str) -> Problem {
     let why = match wanted(key) {
-        Some(wanted) => format!("to be {wanted}, so it is ignored"),
-        None => "not a value that `ctxrelay config schema` allows, so it is ignored".to_owned(),
+        Some(wanted) => format!("it has to be {wanted}, so it is ignored"),
+        None => "it is no value that `ctxrelay config schema` allows, so it is ignored".to_owned(),
     };
     Problem {
         key: key.to_owned(),

@@ -1,0 +1,199 @@
+//! [`RecoveredTurns`]: turns that did not come to their end, and what waited in them for an answer
+//! that nobody can give any more.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ctxrelay_ui::model::RecoveryPart;
+use serde_json::{Value, json};
+
+use super::parts::{counted, row};
+use super::{RECENT_MAX, TEXT_CHARS};
+use crate::cli::words::short;
+use crate::core::agent::{Agent, AgentState, Party};
+use crate::core::entry::{AgentChanged, Entry, EntryKind, LifecycleEvent, TurnStatus};
+use crate::core::id::{Seq, TurnId};
+use crate::core::snapshot::{ApprovalSnapshot, Snapshot};
+
+/// How many turns that run are kept: there is one, or few.
+const OPEN_MAX: usize = 16;
+
+/// Why a turn has no end on record.
+const DAEMON_ENDED: &str = "the daemon ended in it";
+const AGENT_LEFT: &str = "its program ended in it";
+
+/// A turn that was stopped, failed, or ended with what it hung on.
+struct InterruptedTurn {
+    seq: Seq,
+    at_ms: i64,
+    by: Party,
+    text: String,
+    /// Where the vendor did not say how it ended.
+    why: Option<&'static str>,
+}
+
+impl InterruptedTurn {
+    fn of(entry: &Entry, by: Party, why: Option<&'static str>) -> Self {
+        Self {
+            seq: entry.seq,
+            at_ms: entry.timestamp_ms,
+            by,
+            text: short(&entry.content, TEXT_CHARS),
+            why,
+        }
+    }
+}
+
+/// The latest of each, oldest first, [`RECENT_MAX`] at most.
+#[derive(Default)]
+pub(super) struct RecoveredTurns {
+    /// Of Codex, which tells of its turns one by one; in their order.
+    open: BTreeMap<TurnId, InterruptedTurn>,
+    interrupted: VecDeque<InterruptedTurn>,
+    lost: VecDeque<ApprovalSnapshot>,
+}
+
+impl RecoveredTurns {
+    /// Takes in an entry before it is folded into `world`.
+    pub(super) fn take(&mut self, entry: &Entry, world: &Snapshot) {
+        match &entry.kind {
+            EntryKind::Turn(turn) => match turn.status {
+                TurnStatus::InProgress => {
+                    if self.open.len() < OPEN_MAX {
+                        let open =
+                            InterruptedTurn::of(entry, entry.source.clone(), Some(DAEMON_ENDED));
+                        // The same one may be told again, from the history.
+                        self.open.entry(turn.turn_id.clone()).or_insert(open);
+                    }
+                }
+                TurnStatus::Interrupted | TurnStatus::Failed => {
+                    self.open.remove(&turn.turn_id);
+                    let ended = InterruptedTurn::of(entry, entry.source.clone(), None);
+                    push(&mut self.interrupted, ended);
+                }
+                TurnStatus::Completed => {
+                    self.open.remove(&turn.turn_id);
+                }
+            },
+            // Claude's program tells when its turn ends; one that goes before that has lost it.
+            EntryKind::AgentChanged(AgentChanged {
+                agent: Agent::Claude,
+                state: AgentState::Offline,
+                ..
+            }) if is_at_work(world) => {
+                let by = Party::Agent(Agent::Claude);
+                let left = InterruptedTurn::of(entry, by, Some(AGENT_LEFT));
+                push(&mut self.interrupted, left);
+            }
+            EntryKind::Lifecycle {
+                event: LifecycleEvent::DaemonStarted,
+            } => self.daemon_ended(world),
+            _ => {}
+        }
+    }
+
+    /// The daemon is gone, or another one begins: what the record has as open then has no end.
+    pub(super) fn daemon_ended(&mut self, world: &Snapshot) {
+        let mut turns: Vec<_> = std::mem::take(&mut self.open).into_values().collect();
+        turns.sort_by_key(|turn| turn.seq);
+        for turn in turns {
+            push(&mut self.interrupted, turn);
+        }
+        // A question of `ask_user` waits on without its daemon.
+        let asked = world.open_approvals.values();
+        let asked = asked.filter(|asked| !asked.request.is_user_question());
+        let mut asked: Vec<_> = asked.cloned().collect();
+        asked.sort_by_key(|asked| asked.seq);
+        for asked in asked {
+            push(&mut self.lost, asked);
+        }
+    }
+
+    /// For a program.
+    pub(super) fn to_json(&self, world: &Snapshot) -> Value {
+        let turns = self.interrupted.iter().rev().map(|turn| {
+            let mut told = json!({
+                "seq": turn.seq,
+                "at": turn.at_ms,
+                "by": turn.by,
+                "text": turn.text,
+            });
+            if let Some(why) = turn.why {
+                told["why"] = why.into();
+            }
+            told
+        });
+        let lost = self.lost.iter().rev().map(|asked| {
+            json!({
+                "id": asked.id,
+                "seq": asked.seq,
+                "at": asked.at_ms,
+                "by": asked.agent,
+                "kind": asked.request.kind,
+                "text": short(&asked.request.subject, TEXT_CHARS),
+            })
+        });
+        let cut_off = world.cut_off.iter().map(|(id, message)| {
+            json!({
+                "id": id,
+                "seq": message.seq,
+                "at": message.at_ms,
+                "from": message.from,
+                "to": message.to,
+            })
+        });
+        json!({
+            "interruptedTurns": turns.collect::<Vec<_>>(),
+            "unansweredApprovals": lost.collect::<Vec<_>>(),
+            "cutOff": cut_off.collect::<Vec<_>>(),
+        })
+    }
+
+    /// For people.
+    pub(super) fn parts(&self, world: &Snapshot) -> [RecoveryPart; 3] {
+        let turns = self.interrupted.iter().rev().map(|turn| {
+            let text = match turn.why {
+                Some(why) => format!("{}: {why}: {}", turn.by.title(), turn.text),
+                None => turn.text.clone(),
+            };
+            row(turn.at_ms, "", text)
+        });
+        let lost = self.lost.iter().rev().map(|asked| {
+            let (by, sought) = (asked.agent.title(), asked.request.kind.sought());
+            let subject = short(&asked.request.subject, TEXT_CHARS);
+            let text = format!("{by} asked {sought}: {subject}");
+            row(asked.at_ms, asked.id.as_str(), text)
+        });
+        let mut messages: Vec<_> = world.cut_off.iter().collect();
+        messages.sort_by_key(|(_, message)| message.seq);
+        let messages = messages.into_iter().map(|(id, message)| {
+            let text = format!(
+                "{} → {}: its turn ended early; send it again from the deck",
+                message.from, message.to
+            );
+            row(message.at_ms, id.as_str(), text)
+        });
+        [
+            counted("Interrupted turns", self.interrupted.len(), turns.collect()),
+            counted("Cut off", world.cut_off.len(), messages.collect()),
+            counted("Asked, and never answered", self.lost.len(), lost.collect()),
+        ]
+    }
+}
+
+/// Whether Claude is in a turn.
+fn is_at_work(world: &Snapshot) -> bool {
+    let claude = world.agents.get(&Agent::Claude);
+    claude.is_some_and(|claude| {
+        matches!(
+            claude.state,
+            AgentState::Busy | AgentState::Waiting | AgentState::Stale
+        )
+    })
+}
+
+fn push<T>(kept: &mut VecDeque<T>, item: T) {
+    if kept.len() == RECENT_MAX {
+        kept.pop_front();
+    }
+    kept.push_back(item);
+}

@@ -1,0 +1,437 @@
+//! What the command line says: whole sentences that name the right thing, before anything is done.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+use ctxrelay::core::agent::{Agent, AgentState};
+use ctxrelay::core::entry::TurnStatus;
+use ctxrelay::store::dirs::ProjectDirs;
+use serde_json::{Value, json};
+
+use crate::support::child::{Finished, run};
+use crate::support::launch::Launch;
+use crate::support::privileged;
+use crate::support::project::{Project, names};
+use crate::support::pty::Pty;
+use crate::support::record::{Record, RecordEnd};
+use crate::support::small_disk::SmallDisk;
+use crate::support::ws::RpcSocket;
+
+/// As an agent that is no parent of this test.
+fn agent(project: &Project, role: &str) -> RpcSocket {
+    let mut socket = project.control_of(role).unwrap();
+    let hello = json!({"protocol": 1, "role": role, "pid": 4_000_000});
+    socket.expect("hello", hello);
+    socket
+}
+
+#[track_caller]
+fn refused(finished: &Finished) -> (i32, String, String) {
+    let error = &finished.json()["error"];
+    let word = |name: &str| error[name].as_str().unwrap().to_owned();
+    (finished.code(), word("code"), word("hint"))
+}
+
+/// Types `word` at the prompt; the exit code and the screen.
+#[track_caller]
+fn typed(launch: &Launch, prompt: &str, word: &str) -> (u32, String) {
+    let mut pty = Pty::spawn(launch);
+    pty.wait_for_text(prompt);
+    pty.type_text(&format!("{word}\r"));
+    (pty.wait_exit(), pty.screen())
+}
+
+#[test]
+fn a_folder_whose_name_is_no_text_is_refused_before_anything_is_made() {
+    let project = Project::without_git();
+    let odd = project.root().join(OsStr::from_bytes(b"bad\xff"));
+    std::fs::create_dir(&odd).unwrap();
+    for args in [
+        &["init", "--yes"][..],
+        &["daemon"],
+        &["daemon", "--detach"],
+        &["status"],
+        &["doctor"],
+        &["recover"],
+        &["capsule", "list"],
+        &["claude", "--dry-run"],
+        &["kill"],
+    ] {
+        let args = ["--json"].iter().chain(args).copied();
+        let launch = project.ctxrelay(args).cwd(&odd);
+        let (code, word, _) = refused(&run(&launch));
+        assert_eq!((code, word.as_str()), (3, "path_not_utf8"), "{launch:?}");
+    }
+    let named = project.ctxrelay(["status", "--project"]).arg(&odd);
+    let named = run(&named);
+    assert_eq!(named.code(), 3);
+    assert!(named.stderr.contains("is not text in UTF-8"), "{named:?}");
+    let mut deck = Pty::spawn(&project.ctxrelay([]).cwd(&odd));
+    assert_eq!(deck.wait_exit(), 3, "{}", deck.screen());
+    assert!(deck.shows("is not text in UTF-8"), "{}", deck.screen());
+    assert_eq!(std::fs::read_dir(&odd).unwrap().count(), 0);
+    assert_eq!(names(&project.registry()), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_may_go_out_under_a_name_that_is_no_text() {
+    let project = Project::new();
+    project.daemon().stop();
+    let out = project.base().join(OsStr::from_bytes(b"out\xff.jsonl"));
+    let export = project.ctxrelay(["ledger", "export", "--json", "-o"]);
+    let told = run(&export.arg(&out)).expect_success().json();
+    assert!(
+        told["output"].as_str().unwrap().contains("out\u{fffd}"),
+        "{told}"
+    );
+    assert!(out.metadata().unwrap().len() > 0);
+}
+
+#[test]
+fn recover_tells_what_a_crash_cut_off() {
+    let project = Project::new();
+    let record = Record::of(64);
+    let mut end = RecordEnd::of(&record, 1_795_000_100_000);
+    end.settle(&record);
+    // One that came to its end, and one that did not, with a message and a request in it.
+    end.turn("turn-1", TurnStatus::InProgress, "look around");
+    end.turn("turn-1", TurnStatus::Completed, "look around");
+    let message = end.message(Agent::Claude, "wait a minute");
+    end.turn("turn-2", TurnStatus::InProgress, "wait for the build");
+    end.in_turn(&message, "turn-2");
+    let asked = end.asks("rm -r build");
+    end.is(Agent::Claude, AgentState::Busy);
+    end.is(Agent::Claude, AgentState::Offline);
+    end.is(Agent::Claude, AgentState::Idle);
+    end.is(Agent::Claude, AgentState::Offline);
+    record.lay_with(&ProjectDirs::new(project.root().to_owned(), None), end);
+
+    let check = |told: &Value| {
+        let turns = told["interruptedTurns"].as_array().unwrap();
+        let mut turns: Vec<(&str, &str)> = turns
+            .iter()
+            .map(|turn| (turn["by"].as_str().unwrap(), turn["why"].as_str().unwrap()))
+            .collect();
+        turns.sort_unstable();
+        let (left, ended) = ("its program ended in it", "the daemon ended in it");
+        assert_eq!(turns, [("claude", left), ("codex", ended)], "{told}");
+        assert_eq!(told["cutOff"][0]["id"], json!(message), "{told}");
+        assert_eq!(told["cutOff"].as_array().unwrap().len(), 1, "{told}");
+        assert_eq!(told["unansweredApprovals"][0]["id"], json!(asked), "{told}");
+    };
+    // From what the crash left, and once another daemon has begun after it.
+    check(&project.run(["recover", "--json"]).expect_success().json());
+    let _daemon = project.daemon();
+    check(&project.run(["recover", "--json"]).expect_success().json());
+    let printed = project.run(["recover"]).expect_success().stdout;
+    for words in [
+        "Interrupted turns  2",
+        "Codex: the daemon ended in it: wait for the build",
+        "Claude: its program ended in it",
+        "Cut off  1",
+        "claude → codex: its turn ended early",
+        "Asked, and never answered  1",
+        "Codex asked to run a command: rm -r build",
+    ] {
+        assert!(printed.contains(words), "no {words:?} in {printed}");
+    }
+}
+
+#[test]
+fn what_is_open_is_told_before_the_word_is_asked_for() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut codex = agent(&project, "codex");
+    for number in 0..40 {
+        let send = json!({"from": "codex", "text": format!("message {number}")});
+        codex.expect("message/send", send);
+    }
+    let ask = "check\nthe parser";
+    let handoff = json!({"from": "codex", "ask": ask, "reason": "it is yours"});
+    codex.expect("handoff/create", handoff);
+    for (args, becomes) in [
+        (
+            &["ledger", "clear", "--apply"][..],
+            "messages would be taken back",
+        ),
+        (
+            &["ledger", "clear", "--discard", "--apply"],
+            "messages would be taken back",
+        ),
+        (&["ledger", "compact", "--apply"], "and carried on"),
+    ] {
+        let mut pty = Pty::spawn_sized(&project.ctxrelay(args.iter().copied()), 200, 50);
+        pty.wait_for_text("to go on, anything else");
+        let screen = pty.screen();
+        assert!(screen.contains(becomes), "{args:?}: {screen}");
+        assert_eq!(
+            screen.matches("codex → claude  pending").count(),
+            30,
+            "{screen}"
+        );
+        assert!(
+            screen.contains("and 12 more: see them without --apply"),
+            "{screen}"
+        );
+        pty.type_text("no\r");
+        assert_eq!(pty.wait_exit(), 5, "{}", pty.screen());
+    }
+}
+
+#[test]
+fn a_proposal_of_another_work_tree_says_so_wherever_it_is_listed() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut codex = agent(&project, "codex");
+    let proposal = json!({"agent": "codex", "summary": "all done", "evidence": ["tests"]});
+    let told = codex.expect("finality/propose", proposal);
+    let id = told["value"]["proposalId"].as_str().unwrap();
+    let list = || project.run(["finality", "list", "--json"]).json()["proposals"][0].clone();
+    assert_eq!(
+        (&list()["stale"], &list()["treeNow"]),
+        (&json!(false), &Value::Null)
+    );
+    project.write("later.txt", "not proposed");
+    let shown = project.run(["finality", "show", id, "--json"]).json();
+    for told in [list(), shown] {
+        assert_eq!(told["stale"], true, "{told}");
+        assert!(told["treeNow"].is_string(), "{told}");
+    }
+    for args in [&["finality", "list"][..], &["finality", "show", id]] {
+        let text = project.run(args.iter().copied()).expect_success().stdout;
+        let said = "STALE    the work tree is not what was proposed, but ";
+        assert!(text.contains(said), "{text}");
+    }
+}
+
+#[test]
+fn the_status_says_that_a_question_waits() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let text = || project.run(["status"]).expect_success().stdout;
+    assert!(!text().contains("asked"), "{}", text());
+    let mut codex = agent(&project, "codex");
+    let ask = json!({"agent": "codex", "question": "Which one?", "choices": ["a", "b"],
+        "timeoutMs": 0});
+    codex.expect("user/ask", ask);
+    let line = "asked     1 request waits for your answer: `ctxrelay approvals list`";
+    assert!(text().contains(line), "{}", text());
+}
+
+#[test]
+fn the_doctor_looks_at_the_configuration_and_its_columns_stay_apart() {
+    let project = Project::new();
+    project.daemon().stop();
+    let check = |id: &str| {
+        let told = project.run(["doctor", "--json"]);
+        let checks = told.json()["checks"].clone();
+        let mut checks = checks.as_array().unwrap().iter();
+        let found = checks.find(|check| check["id"] == id).unwrap().clone();
+        (told.code(), found)
+    };
+    assert_eq!(check("config").1["ok"], true);
+    let text = project.run(["doctor"]).stdout;
+    assert!(text.contains("instructions  no file of ours"), "{text}");
+    for (config, said) in [
+        ("{", "JSON"),
+        (
+            r#"{"idleShutdownSeconds": "x"}"#,
+            "idleShutdownSeconds: it has to be a whole number from 5 to 604800, so it is ignored",
+        ),
+    ] {
+        project.write(".contextrelay/config.json", config);
+        let (code, found) = check("config");
+        assert_eq!((code, &found["ok"]), (6, &json!(false)), "{found}");
+        assert!(found["message"].as_str().unwrap().contains(said), "{found}");
+    }
+    let shown = project.run(["config", "show"]).expect_success().stdout;
+    for line in shown.lines().filter(|line| line.contains("(default)")) {
+        assert!(line.split_whitespace().count() >= 3, "{line}");
+    }
+}
+
+#[test]
+fn the_doctor_says_that_the_state_cannot_be_written() {
+    if !privileged::granted() {
+        return;
+    }
+    let project = Project::new();
+    project.daemon().stop();
+    let folder = project.state().join("state");
+    let disk = SmallDisk::over(&project, &folder, 4096);
+    disk.remount(&project, &folder, "ro");
+    let told = run(&disk.launch(&project.ctxrelay(["doctor", "--json"])));
+    assert_eq!(told.code(), 6, "{told:?}");
+    let checks = told.json()["checks"].clone();
+    let mut checks = checks.as_array().unwrap().iter();
+    let found = checks.find(|check| check["id"] == "permissions").unwrap();
+    assert_eq!(found["ok"], false, "{found}");
+    let message = found["message"].as_str().unwrap();
+    assert!(message.contains("state cannot be written"), "{found}");
+    let daemon = run(&disk.launch(&project.ctxrelay(["daemon", "--json"])));
+    let (code, _, hint) = refused(&daemon);
+    assert_eq!(code, 3, "{daemon:?}");
+    assert!(hint.contains("writable"), "{daemon:?}");
+}
+
+#[test]
+fn what_is_not_built_says_so_and_no_tip_leads_to_what_no_help_shows() {
+    let project = Project::new();
+    for args in [
+        &["session", "new", "x", "--branch", "y"][..],
+        &["projects", "list"],
+        &["ps", "--reap"],
+        &["attach"],
+        &["detach"],
+        &["drive", "claude", "--resume"],
+        &["viewer", "--print"],
+        &["open", "x"],
+        &["keep-awake", "on"],
+        &["metrics"],
+        &["autonomy", "on", "--for", "1h"],
+        &["usage", "--by", "agent"],
+        &["headless", "run", "--agent", "claude", "look"],
+        &["work", "start"],
+        &["guard", "install"],
+        &["radar"],
+        &["rescue", "list"],
+        &["replay", "--at", "7"],
+        &["debate", "why?", "--rounds", "2"],
+        &["config", "set", "theme", "x"],
+        &["config", "unset", "theme"],
+        &["doctor", "--contract", "--agent", "codex"],
+        &["status", "--all"],
+    ] {
+        let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+        let (code, word, _) = refused(&project.run(args.iter().copied()));
+        assert_eq!(
+            (code, word.as_str()),
+            (3, "not_in_this_version"),
+            "{args:?}"
+        );
+    }
+    for (typo, wrong, right) in [
+        ("brige", "bridge", ""),
+        ("apar", "apart", ""),
+        ("statu", "statusline", "'status'"),
+    ] {
+        let said = project.run([typo]);
+        assert_eq!(said.code(), 2, "{said:?}");
+        assert!(!said.stderr.contains(&format!("'{wrong}'")), "{said:?}");
+        assert!(said.stderr.contains(right), "{said:?}");
+    }
+    assert!(!project.state().exists());
+}
+
+#[test]
+fn a_secret_of_several_lines_is_shown_where_it_begins() {
+    let project = Project::new();
+    let key = format!(
+        "-----BEGIN {0}-----\n{1}\n{1}\n-----END {0}-----",
+        "RSA PRIVATE KEY",
+        "MIIEpAIBAAKCAQEA7bq0Q2x8".repeat(2),
+    );
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let text = format!("one\n{key}\ntwo\n{token}\nthree\n{key}\n");
+    let path = project.write("notes.txt", &text);
+    let checked = project.run(["redact", "--check", path.to_str().unwrap(), "--json"]);
+    assert_eq!(checked.code(), 6);
+    let told = checked.json();
+    let lines = told["lines"].as_array().unwrap();
+    let at: Vec<_> = lines
+        .iter()
+        .map(|line| line["line"].as_u64().unwrap())
+        .collect();
+    assert_eq!(
+        (told["marks"].as_u64(), at),
+        (Some(3), vec![2, 7, 9]),
+        "{told}"
+    );
+    assert!(!checked.stdout.contains("MIIEpAIB"), "{told}");
+}
+
+#[test]
+fn a_type_or_party_that_nothing_has_is_no_empty_record() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let check = || {
+        for (args, known) in [
+            (["--type", "messages"], "message, handoff"),
+            (["--source", "nobody"], "claude, codex, human, system"),
+            (["--target", "cladue"], "claude, codex, human, system"),
+        ] {
+            let args = ["ledger", "list", "--json"].iter().chain(&args).copied();
+            let (code, word, hint) = refused(&project.run(args));
+            assert_eq!((code, word.as_str()), (2, "invalid_arguments"));
+            assert!(hint.contains(known), "{hint}");
+        }
+        // There could be one.
+        let none = ["ledger", "list", "--type", "handoff", "--source", "codex"];
+        project.run(none).expect_success();
+    };
+    check();
+    daemon.stop();
+    check();
+}
+
+#[test]
+fn the_rows_of_the_record_say_what_happened() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let new = project.ctxrelay(["capsule", "new", "Fix the login"]);
+    let mut new = Pty::spawn(&new);
+    assert_eq!(new.wait_exit(), 0, "{}", new.screen());
+    let told = project
+        .run(["capsule", "list", "--json"])
+        .expect_success()
+        .json();
+    let id = told["capsules"][0]["id"].as_str().unwrap().to_owned();
+    let log = project.run(["capsule", "log", &id]).expect_success().stdout;
+    let list = project.run(["ledger", "list"]).expect_success().stdout;
+    for text in [&log, &list] {
+        assert!(text.contains("task opened  "), "{text}");
+        assert!(text.contains("task used  "), "{text}");
+    }
+    assert!(list.contains("lifecycle daemon started"), "{list}");
+    assert!(!log.contains("session_"), "of one session alone: {log}");
+    let (code, screen) = typed(
+        &project.ctxrelay(["ledger", "clear", "--apply"]),
+        "to go on, anything else",
+        "clear",
+    );
+    assert_eq!(code, 0, "{screen}");
+    let mut claude = agent(&project, "claude");
+    claude.expect(
+        "note/append",
+        json!({"agent": "claude", "text": "on with it"}),
+    );
+    daemon.stop();
+    let log = project.run(["capsule", "log", &id]).expect_success().stdout;
+    assert_eq!(log.matches("session_").count(), 2, "{log}");
+}
+
+#[test]
+fn a_hint_names_what_is_wrong_with_a_file() {
+    let project = Project::new();
+    let (_, _, hint) = refused(&project.run(["redact", "--check", "nowhere.txt", "--json"]));
+    assert_eq!(hint, "name a file that is there");
+    let (_, _, hint) = refused(&project.run(["redact", "--check", ".", "--json"]));
+    assert_eq!(hint, "see that it is a file of yours, and no folder");
+    std::fs::remove_dir(project.registry()).unwrap();
+    std::fs::write(project.registry(), "no folder").unwrap();
+    let (_, _, hint) = refused(&project.run(["daemon", "--json"]));
+    assert!(hint.ends_with("with CONTEXTRELAY_REGISTRY_DIR"), "{hint}");
+}
+
+#[test]
+fn a_rule_and_what_enforces_it_stand_apart() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let set = project.ctxrelay(["coordinator", "codex"]);
+    let (code, screen) = typed(&set, "to go on, anything else", "yes");
+    assert_eq!(code, 0, "{screen}");
+    let told = project.run(["coordinator"]).expect_success().stdout;
+    let row = told.lines().find(|line| line.contains("Claude")).unwrap();
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(words[1..4], ["coordinator", "Claude", "deny"], "{row}");
+}
