@@ -322,8 +322,9 @@ fn another_key_in_the_place_of_the_one_that_signs_is_an_alarm_once_it_is_asked_f
     fs::remove_file(project.registry().join("operator.key")).unwrap();
     let other = make_key(&project);
     assert_eq!(verify(&project).0, 0);
-    let args = ["finality", "approve", &scene.proposal];
-    let (code, screen) = at_a_terminal(&project, &args, &[("to go on", "approve")]);
+    // For an approval the key is asked for only once the gates are green.
+    let args = ["finality", "reject", &scene.proposal, "--reason", "no"];
+    let (code, screen) = at_a_terminal(&project, &args, &[("to go on", "reject")]);
     assert_eq!(code, 5, "{screen}");
     assert_eq!(state(&project, &scene.proposal), "pending");
     let (code, report) = verify(&project);
