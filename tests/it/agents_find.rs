@@ -218,6 +218,12 @@ fn forged(kept: &str, was: &str, is: &str) -> String {
     format!("{before}\"digest\":\"{hash}\",{after}")
 }
 
+/// A task in a list.
+fn of<'a>(listed: &'a Value, id: &str) -> &'a Value {
+    let mut tasks = listed["capsules"].as_array().unwrap().iter();
+    tasks.find(|task| task["id"] == id).unwrap()
+}
+
 #[test]
 fn what_is_said_for_a_task_comes_from_the_record_and_not_from_a_file_that_agents_can_write() {
     let project = Project::new();
@@ -240,7 +246,7 @@ fn what_is_said_for_a_task_comes_from_the_record_and_not_from_a_file_that_agents
     let text = show(&mut codex, other);
     assert!(text.contains("nobody here vouches for it"), "{text}");
     let listed = codex.tool("capsule", json!({}));
-    assert_eq!(listed["capsules"][1]["foreign"], true);
+    assert_eq!(of(&listed, other)["foreign"], true);
 
     project.write(&path, &kept.replace(said, "tokens live for ever"));
     for action in ["show", "check"] {
@@ -249,7 +255,7 @@ fn what_is_said_for_a_task_comes_from_the_record_and_not_from_a_file_that_agents
         assert_eq!(refused["code"], "wrong_state", "{refused}");
     }
     let listed = codex.tool("capsule", json!({}));
-    let fault = listed["capsules"][0]["fault"].as_str().unwrap();
+    let fault = of(&listed, &id)["fault"].as_str().unwrap();
     assert!(fault.contains("not what it was"), "{fault}");
 }
 

@@ -190,8 +190,11 @@ impl Daemon {
         if agent == Agent::Claude {
             let hook = self.approvals.take_hook(id);
             let was_here = hook.is_some();
-            let sent = hook.map(|hook| hook.send(Ok(Reply::Approval(Some(given)))));
-            if let Some(Ok(())) = sent {
+            let is_sent = hook.is_some_and(|hook| {
+                let given = Reply::Approval(Some(given));
+                hook.send(Ok(given)).is_ok()
+            });
+            if is_sent {
                 return answer(reply, Ok(Reply::Recorded(recorded)));
             }
             // It went away meanwhile, and no hook may come for long that would end the request.

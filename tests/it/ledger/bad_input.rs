@@ -403,7 +403,7 @@ fn a_ledger_that_may_not_be_opened_says_so() {
     refused(
         "may not be opened",
         &listed,
-        &["cannot read", "a file of yours"],
+        &["cannot read", "make it readable for you"],
     );
 }
 
