@@ -168,7 +168,7 @@ fn of(entries: usize, search_ms: f64, table: &mut Table) {
     table.row(
         &name("RSS after that"),
         &format!("+{}", mib(more)),
-        "",
+        &format!("{} before", mib(rss)),
         "<= +10 MiB",
         more <= bound,
     );
