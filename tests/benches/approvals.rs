@@ -105,7 +105,7 @@ pub fn measure(table: &mut Table) {
 
 fn tool_call(command: &str) -> String {
     json!({
-        "session_id": "s", "tool_name": "Bash", "tool_input": {"command": command}, "cwd": "/",
+        "session_id": "s", "tool_name": "Bash", "tool_use_id": "toolu_1", "tool_input": {"command": command}, "cwd": "/",
     })
     .to_string()
 }
