@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::clock::{now_ms, rand_u32};
+use super::continuation::Then;
 use super::deletion::Deletion;
 use super::foreign::open_alarms;
 use super::owners::Daemon;
@@ -28,7 +29,7 @@ use crate::core::id::{EntryId, SessionId, ThreadId};
 use crate::core::signing::ActSignature;
 use crate::core::snapshot::Snapshot;
 use crate::store::erase::KeptTexts;
-use crate::store::ledger::Stored;
+use crate::store::ledger::LedgerError;
 use crate::store::session;
 use crate::wire::control::{Refusal, RefusalCode};
 
@@ -77,8 +78,8 @@ impl Daemon {
         if self.recorder.has_unwritten() {
             return Err(Refusal::new(
                 RefusalCode::LedgerUnwritable,
-                "the disk does not take what has happened already",
-                "nothing was changed; free space or make the project writable, it goes on by itself",
+                "what has happened already is not recorded yet",
+                "nothing was changed; `ctxrelay status` says why",
             ));
         }
         // Bodies that were handed to whoever asked, and of which nobody knows yet whether they
@@ -107,10 +108,22 @@ impl Daemon {
             carried,
             signature,
         } = succession;
-        let stored = self
+        let ending = taken_back(&closing);
+        let stored = match self
             .recorder
-            .append_and_wait(closing, APPEND)
-            .map_err(|error| failed(&error, 0))?;
+            .append_and_wait(closing, APPEND, late(&ending))
+        {
+            Ok(stored) => stored,
+            Err(error) if matches!(error, LedgerError::Late { .. }) => {
+                // Nobody gets them while it may be recorded yet that they are taken back.
+                for id in &ending {
+                    let backlog = &mut self.outbox.backlog;
+                    backlog.record(id, DeliveryResult::Cancelled, None, None, &mut Vec::new());
+                }
+                return Err(failed(&error, ending.len()));
+            }
+            Err(error) => return Err(failed(&error, 0)),
+        };
         self.publish(&stored);
         self.outbox.forget_taken_back(&stored);
 
@@ -131,7 +144,7 @@ impl Daemon {
             Ok(begun) => begun,
             Err(error) => {
                 self.note_not_sealed(&error);
-                return Err(failed(&error, taken_back(&stored)));
+                return Err(failed(&error, ending.len()));
             }
         };
         self.watch_session();
@@ -315,19 +328,37 @@ impl Daemon {
     }
 }
 
-/// How many messages these entries take back.
-fn taken_back(stored: &[Arc<Stored>]) -> usize {
-    let kinds = stored.iter().map(|stored| &stored.entry.kind);
-    let is_end = |kind: &&EntryKind| matches!(kind, EntryKind::Delivery(end) if end.result == DeliveryResult::Cancelled);
-    kinds.filter(is_end).count()
+/// The messages that these entries take back.
+fn taken_back(closing: &[Entry]) -> Vec<EntryId> {
+    let ends = closing.iter().filter_map(|entry| match &entry.kind {
+        EntryKind::Delivery(end) if end.result == DeliveryResult::Cancelled => {
+            Some(end.message_id.clone())
+        }
+        _ => None,
+    });
+    ends.collect()
 }
 
-/// The session goes on, without the messages that were taken back for its end.
+/// What follows where the disk was too late for a session's last entries and has them, or not.
+fn late(ending: &[EntryId]) -> Then {
+    let ending = ending.to_vec();
+    Box::new(move |daemon, result| {
+        for id in &ending {
+            let backlog = &mut daemon.outbox.backlog;
+            backlog.not_recorded(id, DeliveryResult::Cancelled);
+        }
+        if let Ok(stored) = result {
+            daemon.outbox.forget_taken_back(stored);
+        }
+    })
+}
+
+/// The session goes on, without the messages that are taken back for its end.
 fn failed(error: &dyn std::fmt::Display, taken_back: usize) -> Refusal {
     let without = match taken_back {
         0 => String::new(),
-        1 => " without the message that waited, which is taken back".to_owned(),
-        many => format!(" without the {many} messages that waited, which are taken back"),
+        1 => " without the message that waited: it is taken back".to_owned(),
+        many => format!(" without the {many} messages that waited: they are taken back"),
     };
     Refusal::new(
         RefusalCode::ClearFailed,

@@ -15,6 +15,9 @@ const RUNNING_MAX: usize = 16;
 /// The most that is shown of a text, in characters.
 const SHOWN_CHARS_MAX: usize = 200;
 
+/// What is looked at of a text, in characters: a secret in what is shown is whole in it.
+const LOOKED_AT_CHARS_MAX: usize = 2_000;
+
 /// The tools that have begun and not ended, the latest one last.
 #[derive(Debug, Default)]
 pub(super) struct RunningTools {
@@ -82,7 +85,8 @@ fn first_line(text: &str) -> String {
     shown
 }
 
-/// [`first_line`] of a text that may hold secrets.
+/// [`first_line`] of a text that may hold secrets, and may be of any length.
 pub(super) fn first_words(redactor: &Redactor, text: &str) -> String {
-    first_line(&redactor.redact_text(text).0)
+    let beginning: String = text.chars().take(LOOKED_AT_CHARS_MAX).collect();
+    first_line(&redactor.redact_text(&beginning).0)
 }

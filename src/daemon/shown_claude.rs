@@ -13,6 +13,9 @@ use crate::wire::status::{ToolSort, ToolStatus};
 /// Claude's tools that change a file (2.1.330).
 const CHANGING: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
 
+/// The longest name of a tool, or of a use of one, in bytes.
+const NAME_BYTES_MAX: usize = 200;
+
 /// Claude's turn, as it is shown.
 #[derive(Debug, Default)]
 pub(super) struct ShownClaude {
@@ -69,6 +72,9 @@ impl ShownClaude {
         now_ms: i64,
         tool: &ToolBeginsParams,
     ) {
+        if tool.tool_use_id.len() > NAME_BYTES_MAX || tool.tool.len() > NAME_BYTES_MAX {
+            return;
+        }
         let (sort, text) = match (&tool.command, &tool.path) {
             (Some(command), _) => (ToolSort::Command, command.clone()),
             (None, Some(path)) => {
@@ -82,7 +88,7 @@ impl ShownClaude {
             }
             (None, None) => (ToolSort::Call, called(&tool.tool)),
         };
-        let text = redactor.redact_text(&text).0;
+        let text = first_words(redactor, &text);
         self.tools
             .began(tool.tool_use_id.clone(), sort, &text, now_ms);
     }

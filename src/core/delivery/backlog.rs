@@ -253,7 +253,8 @@ impl Backlog {
         let claim = Claim {
             until_ms,
             shown_before,
-            has_left: false,
+            // One that is asked for again may be there already.
+            has_left: self.has_left(id),
         };
         self.claims.insert(id.clone(), claim);
         if self.apply(id, DeliveryFact::HandedOut(attempt.clone(), shown), now_ms) {
@@ -286,6 +287,10 @@ impl Backlog {
 
     /// Its text did not leave after all. Its row may be on disk already and say otherwise.
     pub fn take_back(&mut self, id: &EntryId, effects: &mut Vec<DeliveryEffect>) {
+        if self.has_left(id) {
+            // Another time it did.
+            return;
+        }
         let row = self.by_id.get(id).and_then(|seq| self.rows.get_mut(seq));
         if let (Some(claim), Some(row)) = (self.claims.remove(id), row)
             && row.shown != claim.shown_before

@@ -339,7 +339,7 @@ impl CodexFlow {
         self.resting_until = None;
         self.compaction = None;
         self.untried();
-        self.can_be_found_out(at);
+        self.begins_anew_to_find_out(at);
     }
 
     fn tick(&mut self, backlog: &mut Backlog, at: &Moment, effects: &mut Vec<DeliveryEffect>) {

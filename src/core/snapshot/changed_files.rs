@@ -4,7 +4,7 @@
 use super::{ProposalSnapshot, Snapshot};
 use crate::check_file::CheckFile;
 use crate::entry::WorkTree;
-use crate::id::Seq;
+use crate::id::{EntryId, Seq};
 
 /// The files that differ between two work trees. Somebody who can ask git says it: the record
 /// names trees, and not what is in them.
@@ -87,13 +87,19 @@ fn shown(path: &str) -> String {
 }
 
 impl Snapshot {
-    /// Where the proposal that was approved last stands, and its approval.
+    /// Where the proposal that was approved last stands, and its approval. None where something that
+    /// it closed is open again: read once more it would close that.
     pub fn last_approval(&self) -> Option<[Seq; 2]> {
         let is_approved = |proposal: &&ProposalSnapshot| {
             let decision = proposal.decision.as_ref();
             decision.is_some_and(|(decision, _)| decision.approved)
         };
         let approved = self.decided_proposals.iter().rev().find(is_approved)?;
+        let (decision, _) = approved.decision.as_ref()?;
+        let is_open = |id: &EntryId| self.open_handoffs.contains_key(id);
+        if decision.handles.iter().any(is_open) {
+            return None;
+        }
         (approved.seq < self.approved_through).then_some([approved.seq, self.approved_through])
     }
 

@@ -80,6 +80,8 @@ impl Daemon {
                 asks: matches!(&stored.entry.kind, EntryKind::Message(message)
                     if message.require_reply),
                 starts: is_first && !steered,
+                is_decision: matches!(&stored.entry.kind, EntryKind::Message(message)
+                    if message.decision.is_some()),
             };
             self.codex.relayed_into(&turn_id, relayed);
         }
@@ -205,7 +207,8 @@ impl Daemon {
         let question = match question_of(Party::Agent(Agent::Claude)) {
             Some(_) if self.codex.has_answered_by_tool(&end.turn_id) => return None,
             Some(of_claude) => of_claude,
-            None => question_of(Party::Human)?,
+            // What came into a turn on something else it goes on with, and of a decision it is told.
+            None => question_of(Party::Human).filter(|it| it.starts && !it.is_decision)?,
         };
         let is_answer = question.starts || !question.asks;
         Some(self.recorder.entry(

@@ -18,6 +18,8 @@ pub(in crate::daemon) struct Relayed {
     /// The turn began with it, and not with what somebody typed or sent before.
     #[serde(default = "starts")]
     pub(in crate::daemon) starts: bool,
+    /// It tells of a decision.
+    pub(in crate::daemon) is_decision: bool,
 }
 
 /// What an older process does not tell: nearly all messages start the turn that has them.

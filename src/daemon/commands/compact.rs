@@ -112,26 +112,32 @@ impl Daemon {
     /// How far the carried messages have come, so that nothing that is proven is delivered again
     /// and nothing that nobody can know is sent again.
     fn delivery_facts(&self) -> Vec<Entry> {
-        let mut facts: BTreeMap<Seq, Entry> = BTreeMap::new();
+        let mut facts: BTreeMap<Seq, Vec<Entry>> = BTreeMap::new();
         for (id, message) in &self.recorder.world().unsettled {
             if let Some(result) = message.result {
                 let rung = message.rung.clone();
                 // Of one that was sent again: what its history shows of that turn proves nothing.
-                let turn = message.cut_off_in.last().cloned();
-                let turn = turn.filter(|_| result != DeliveryResult::Confirmed);
-                let fact = self.delivery_entry(id, message.to, result, rung, turn);
-                facts.insert(message.seq, fact);
+                let turns = message.cut_off_in.iter().cloned().map(Some);
+                let mut turns: Vec<_> = turns
+                    .filter(|_| result != DeliveryResult::Confirmed)
+                    .collect();
+                if turns.is_empty() {
+                    turns.push(None);
+                }
+                let fact = |turn| self.delivery_entry(id, message.to, result, rung.clone(), turn);
+                facts.insert(message.seq, turns.into_iter().map(fact).collect());
             }
         }
         for (id, handoff) in &self.recorder.world().open_handoffs {
             if let (true, Some(to)) = (handoff.delivered, receiver(handoff.to.as_ref())) {
                 facts.entry(handoff.seq).or_insert_with(|| {
-                    self.delivery_entry(id, to, DeliveryResult::Confirmed, None, None)
+                    vec![self.delivery_entry(id, to, DeliveryResult::Confirmed, None, None)]
                 });
             }
         }
         facts
             .into_values()
+            .flatten()
             .map(|mut entry| {
                 entry.content = format!("before the compaction: {}", entry.content);
                 entry

@@ -96,9 +96,15 @@ impl Daemon {
             .unsettled
             .values()
             .filter_map(|message| message.runtime_session.as_ref());
+        let handoffs = world.open_handoffs.values();
+        let handoffs = handoffs.filter_map(|handoff| handoff.runtime_session.as_ref());
+        let questions = world.open_questions.values();
+        let questions = questions.filter_map(|question| question.runtime_session.as_ref());
         let known: BTreeSet<RuntimeSession> = of_clients
             .chain(of_states)
             .chain(waiting)
+            .chain(handoffs)
+            .chain(questions)
             .cloned()
             .chain(self.claude.pairs())
             .chain([RuntimeSession::default()])

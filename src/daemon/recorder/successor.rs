@@ -35,11 +35,12 @@ impl<T> Recorder<T> {
     /// # Errors
     ///
     /// When the disk refuses, or is too late; then the entries count as pending until their writer
-    /// says what became of them.
+    /// says what became of them, and `late` goes on with that.
     pub(in crate::daemon) fn append_and_wait(
         &mut self,
         entries: Vec<Entry>,
         at_most: Duration,
+        late: T,
     ) -> Result<Vec<Arc<Stored>>, LedgerError> {
         let token = self.next_token;
         self.next_token += 1;
@@ -47,7 +48,7 @@ impl<T> Recorder<T> {
         match &appended {
             Ok(stored) => self.take_in(stored),
             Err(LedgerError::Late { .. }) => {
-                let (then, fact) = (None, None);
+                let (then, fact) = (Some(late), None);
                 self.pending.insert(token, Pending { then, fact });
             }
             Err(_) => {}

@@ -198,12 +198,15 @@ fn what_the_disk_was_too_late_for_counts_as_pending_until_it_is_there() {
         let entry = written.said("last words");
         let appended = written
             .recorder
-            .append_and_wait(vec![entry], Duration::ZERO);
+            .append_and_wait(vec![entry], Duration::ZERO, "late");
         appended.err()
     });
     assert!(matches!(late, Some(LedgerError::Late { .. })), "{late:?}");
     assert_eq!(written.recorder.pending_count(), 1);
-    assert_eq!(words(&written.next()), ["recorded last words None"]);
+    assert_eq!(
+        words(&written.next()),
+        [r#"recorded last words Some("late")"#]
+    );
     assert_eq!(written.recorder.pending_count(), 0);
 }
 
@@ -319,7 +322,7 @@ fn the_next_session_goes_on_from_the_head_with_its_own_world() {
     let entry = written.said("last words");
     written
         .recorder
-        .append_and_wait(vec![entry], DEADLINE)
+        .append_and_wait(vec![entry], DEADLINE, "late")
         .unwrap();
     assert_eq!(written.texts(), ["last words"]);
     let before = written.recorder.as_predecessor(Fate::Archived);

@@ -3,12 +3,22 @@
 use super::{Agent, Backlog, CodexFlow, DeliveryEffect, DeliveryResult, EntryId, Moment};
 use crate::delivery::Delivery;
 
+/// What all looks behind a turn take, and as much again, ms.
+const LOOKS_MS: i64 = 5_000;
+
 impl CodexFlow {
-    /// The app-server can tell from now on what became of what is on its way: recovery has its whole
-    /// time. What was left of it may be less than its looks take.
-    pub(super) fn can_be_found_out(&mut self, at: &Moment) {
+    /// Another app-server can tell what became of what is on its way: recovery has its whole time.
+    pub(super) fn begins_anew_to_find_out(&mut self, at: &Moment) {
         for until in self.unanswered.values_mut() {
             *until = at.now_ms + self.terms.recovery_ms;
+        }
+    }
+
+    /// A turn is over, behind which it can be looked for what is on its way: there is time for that.
+    /// No more: what nobody looks for any longer must not wait for a person who goes on and on.
+    pub(super) fn can_be_found_out(&mut self, at: &Moment) {
+        for until in self.unanswered.values_mut() {
+            *until = (*until).max(at.now_ms + LOOKS_MS);
         }
     }
 

@@ -447,7 +447,7 @@ fn nearly_given_up() -> Lane {
 }
 
 #[test]
-fn when_a_turn_ends_recovery_has_its_whole_time_to_find_out() {
+fn when_a_turn_ends_recovery_has_the_time_to_find_out_and_no_more() {
     let mut lane = nearly_given_up();
     lane.activity(Activity::Idle);
     lane.now_ms += 2_500;
@@ -455,6 +455,18 @@ fn when_a_turn_ends_recovery_has_its_whole_time_to_find_out() {
     // The adapter has looked twice.
     let effects = lane.answer(1, AdapterAnswer::NotTaken);
     assert_eq!(handed(&effects), [id(1)]);
+
+    // Nobody looks for it any more, and its person goes on and on.
+    let mut lane = nearly_given_up();
+    for _ in 0..3 {
+        lane.activity(Activity::Idle);
+        lane.activity(Activity::Busy { waiting: false });
+    }
+    lane.activity(Activity::Idle);
+    lane.now_ms += 5_000;
+    let effects = lane.hear(CodexInput::Tick);
+    let is_given_up = |effect: &DeliveryEffect| matches!(effect, DeliveryEffect::Record { result, .. } if *result == DeliveryResult::Ambiguous);
+    assert!(effects.iter().any(is_given_up), "{effects:?}");
 }
 
 #[test]
