@@ -61,8 +61,6 @@ pub struct CapsulesNow {
     whole: ReadWhole,
     /// Asked when it is needed: that takes as long as git does.
     git: OnceCell<Option<GitNow>>,
-    /// Where git's looks are kept, outside of the project.
-    looks: Option<PathBuf>,
     ahead: Cell<Option<GitAhead>>,
     host: OnceCell<Option<String>>,
     top: OnceCell<Vec<String>>,
@@ -94,7 +92,6 @@ impl CapsulesNow {
             read: Box::new(read),
             whole: Box::new(|_| None),
             git: OnceCell::new(),
-            looks: None,
             ahead: Cell::new(None),
             host: OnceCell::new(),
             top: OnceCell::new(),
@@ -106,15 +103,6 @@ impl CapsulesNow {
     pub fn with_git(self, ahead: GitAhead) -> Self {
         self.ahead.set(Some(ahead));
         self
-    }
-
-    /// With a folder outside of the project for what git's looks saw: without it each reads all files.
-    #[must_use]
-    pub fn with_looks(self, folder: Option<PathBuf>) -> Self {
-        Self {
-            looks: folder,
-            ..self
-        }
     }
 
     /// With what reads the texts that were too long for their lines; without it none is there.
@@ -291,7 +279,7 @@ impl CapsulesNow {
     fn git(&self) -> Option<&GitNow> {
         let ask = || match self.ahead.take() {
             Some(ahead) => ahead.wait(),
-            None => GitNow::open(&self.root, self.looks.clone()),
+            None => GitNow::open(&self.root),
         };
         self.git.get_or_init(ask).as_ref()
     }

@@ -5,6 +5,8 @@
 //! borrows the objects: nothing of the project's configuration is run, nothing is written into
 //! the project.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::ScopedJoinHandle;
@@ -12,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::git_untracked::{Untracked, put_in_index};
+use super::git_untracked::{Untracked, put_in_index, take_changed};
 use super::program_start::start;
 use crate::core::entry::WorkTree;
 use crate::core::snapshot::ChangedFiles;
@@ -27,6 +29,10 @@ const CONFIG: &str = if cfg!(target_os = "macos") {
 } else {
     "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
 };
+
+/// Where throw-away repositories lie. Not `/tmp`, which sandboxed agents can write: git would run what
+/// they put into the configuration of one.
+const PRIVATE_BASE: &str = "/var/tmp";
 
 /// How long it is not looked at, at most, whether one ended that printed all there is.
 const PAUSE_MAX: Duration = Duration::from_millis(2);
@@ -84,7 +90,7 @@ impl TreeReading {
         let ours = |args: &[&str]| look_through(own.path(), &top, args);
         if let Some(commit) = &commit {
             line_or_empty(&mut ours(&["read-tree", commit]))?;
-            line_or_empty(&mut ours(&["add", "--update"]))?;
+            take_changed(&ours, own.path())?;
         }
         let untracked = Untracked::list(&ours)?;
         put_in_index(&untracked, &ours, own.path(), &top)?;
@@ -213,7 +219,14 @@ pub(super) fn own_repository(root: &Path) -> Option<TempDir> {
 
 /// A throw-away repository, as `git init --bare` leaves it, which waits for the disk.
 pub(super) fn empty_repository() -> Option<TempDir> {
-    let own = tempfile::tempdir().ok()?;
+    let mut private = tempfile::Builder::new();
+    private
+        .prefix("ctxrelay-git-")
+        .permissions(Permissions::from_mode(0o700));
+    let own = private
+        .tempdir_in(PRIVATE_BASE)
+        .or_else(|_| private.tempdir());
+    let own = own.ok()?;
     for folder in ["objects/info", "refs/heads"] {
         std::fs::create_dir_all(own.path().join(folder)).ok()?;
     }

@@ -3,7 +3,6 @@
 //! As in [`work_tree`](super::git::work_tree) the repository is looked at through a throw-away one:
 //! nothing of the project's configuration is run, nothing is fetched, nothing is written.
 
-mod known_index;
 mod patch;
 mod place;
 
@@ -15,13 +14,12 @@ use std::thread;
 
 use tempfile::TempDir;
 
-use self::known_index::{KnownIndex, PLAIN};
 use self::place::GitPlace;
 use super::git::{
     borrow_objects, bytes, bytes_with, empty_repository, git, line, line_or_empty, look_through,
     pin_nested, said, text,
 };
-use super::git_untracked::{Untracked, lines_in, put_in_index};
+use super::git_untracked::{Untracked, lines_in, put_in_index, take_changed};
 use crate::core::capsule::{CapsuleGit, DiffStat};
 pub use patch::{ChangedContent, PatchFit, TrackedChange};
 
@@ -63,8 +61,6 @@ pub struct GitAnchor {
     own: TempDir,
     root: PathBuf,
     place: GitPlace,
-    /// None where each look reads all tracked files.
-    known: Option<KnownIndex>,
 }
 
 impl GitAnchor {
@@ -85,30 +81,19 @@ impl GitAnchor {
             own,
             root: root.to_owned(),
             place,
-            known: None,
         })
-    }
-
-    /// The same, which keeps in a folder outside of the project what it saw of the tracked files, for
-    /// the next one not to read them all.
-    #[must_use]
-    pub fn keeping(self, folder: Option<PathBuf>) -> Self {
-        Self {
-            known: folder.map(KnownIndex::new),
-            ..self
-        }
     }
 
     /// The repository of a folder with where it stands. Each question takes as long as a process does,
     /// and a person waits for all of them: what can be asked at once is.
-    pub fn open_with_stand(root: &Path, kept: Option<PathBuf>) -> Option<(Self, Option<GitStand>)> {
+    pub fn open_with_stand(root: &Path) -> Option<(Self, Option<GitStand>)> {
         thread::scope(|scope| {
             // The others wait for this one alone.
             let place = scope.spawn(|| GitPlace::of(root));
             let upstream = scope.spawn(|| beside_upstream(root));
             let remotes = scope.spawn(|| remotes(root));
             let own = empty_repository();
-            let git = Self::at(root, said(place)?, own?)?.keeping(kept);
+            let git = Self::at(root, said(place)?, own?)?;
             let (first, look) = thread::scope(|scope| {
                 let first = scope.spawn(|| git.first_commit());
                 let look = git.look_for(true);
@@ -195,16 +180,12 @@ impl GitAnchor {
     }
 
     fn look_for(&self, wants_lines: bool) -> Option<GitLook> {
+        match self.commit() {
+            Some(_) => self.take_tracked()?,
+            None => line_or_empty(&mut self.ours(&["read-tree", "--empty"])).map(|_| ())?,
+        }
         let ours = |args: &[&str]| self.ours(args);
-        // Which files the commit has says the index before those that changed are put in it as well.
-        let list = || Untracked::list(&ours);
-        let untracked = match self.commit() {
-            Some(_) => self.take_tracked_beside(list)?,
-            None => {
-                line_or_empty(&mut self.ours(&["read-tree", "--empty"]))?;
-                list()?
-            }
-        };
+        let untracked = Untracked::list(&ours)?;
         let known_lines = || wants_lines.then(|| self.known_lines()).flatten();
         let put_in = || put_in_index(&untracked, &ours, self.own.path(), &self.place.top);
         let write_tree = || line(&mut self.ours(&["write-tree", "--missing-ok"]));
@@ -341,6 +322,7 @@ impl GitAnchor {
             "--left-right",
             "--count",
             &range,
+            "--",
         ]))?)
     }
 
@@ -379,14 +361,15 @@ impl GitAnchor {
     }
 
     fn ours(&self, args: &[&str]) -> std::process::Command {
-        look_through(self.own.path(), &self.place.top, &[&PLAIN, args].concat())
+        look_through(self.own.path(), &self.place.top, args)
     }
 }
 
 /// Commits that the upstream does not have, and those that only it has. None without a branch, a commit
 /// or an upstream that is here.
 fn beside_upstream(root: &Path) -> Option<(u64, u64)> {
-    let counts = ["rev-list", "--left-right", "--count", "HEAD...@{upstream}"];
+    let range = "HEAD...@{upstream}";
+    let counts = ["rev-list", "--left-right", "--count", range, "--"];
     two_counts(&line(git(root).args(counts))?)
 }
 

@@ -25,10 +25,9 @@ pub struct GitNow {
 }
 
 impl GitNow {
-    /// That of a folder; none where there is none, or `git` is missing. `kept`: where outside of the
-    /// project lies what the look before saw of its files.
-    pub fn open(root: &Path, kept: Option<PathBuf>) -> Option<Self> {
-        let anchor = GitAnchor::open(root)?.keeping(kept);
+    /// That of a folder; none where there is none, or `git` is missing.
+    pub fn open(root: &Path) -> Option<Self> {
+        let anchor = GitAnchor::open(root)?;
         Some(Self::of(anchor, OnceCell::new()))
     }
 
@@ -41,15 +40,15 @@ impl GitNow {
         }
     }
 
-    fn with(root: &Path, kept: Option<PathBuf>, need: GitNeed) -> Option<Self> {
+    fn with(root: &Path, need: GitNeed) -> Option<Self> {
         match need {
             GitNeed::Tree => {
-                let now = Self::open(root, kept)?;
+                let now = Self::open(root)?;
                 now.tree()?;
                 Some(now)
             }
             GitNeed::Stand => {
-                let (anchor, stand) = GitAnchor::open_with_stand(root, kept)?;
+                let (anchor, stand) = GitAnchor::open_with_stand(root)?;
                 stand.is_some().then(|| Self::of(anchor, stand.into()))
             }
         }
@@ -95,8 +94,8 @@ pub struct GitAhead(Option<JoinHandle<Option<GitNow>>>);
 
 impl GitAhead {
     /// Begins to ask.
-    pub fn start(root: PathBuf, kept: Option<PathBuf>, need: GitNeed) -> Self {
-        Self(Some(thread::spawn(move || GitNow::with(&root, kept, need))))
+    pub fn start(root: PathBuf, need: GitNeed) -> Self {
+        Self(Some(thread::spawn(move || GitNow::with(&root, need))))
     }
 
     /// Takes back what asking needed, beside what is done meanwhile.

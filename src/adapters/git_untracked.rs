@@ -108,18 +108,52 @@ pub(super) fn put_in_index(
             }
         }
     }
-    let feed = |list: &[u8], how: &[&str]| {
-        if list.is_empty() {
-            return Some(());
-        }
-        let mut file = tempfile::tempfile_in(own).ok()?;
-        file.write_all(list).ok()?;
-        io::Seek::rewind(&mut file).ok()?;
-        let args = [&["update-index", "-z", "--add"], how].concat();
-        bytes_with(&mut ours(&args), Stdio::from(file)).map(|_| ())
-    };
-    feed(&named, &["--remove", "--replace", "--info-only", "--stdin"])?;
-    feed(&large, &["--replace", "--index-info"])
+    feed(
+        ours,
+        own,
+        &named,
+        &["--add", "--remove", "--replace", "--info-only", "--stdin"],
+    )?;
+    feed(ours, own, &large, &["--add", "--replace", "--index-info"])
+}
+
+/// Has the index of the repository at `own` hold its files as they are now, and what changed in them
+/// that repository. `None` where git does not take them.
+///
+/// Not by `git add --update`: in each repository within it runs a `git status`, which runs what the
+/// configuration there names.
+pub(super) fn take_changed(ours: &dyn Fn(&[&str]) -> Command, own: &Path) -> Option<()> {
+    let listed = bytes(&mut ours(&[
+        "diff-files",
+        "--ignore-submodules=dirty",
+        "--no-renames",
+        "--name-status",
+        "-z",
+    ]))?;
+    let (mut gone, mut changed) = (Vec::new(), Vec::new());
+    let mut words = listed.split(|byte| *byte == 0).filter(|it| !it.is_empty());
+    while let (Some(status), Some(path)) = (words.next(), words.next()) {
+        let list = match status {
+            b"D" => &mut gone,
+            _ => &mut changed,
+        };
+        list.extend_from_slice(path);
+        list.push(0);
+    }
+    feed(ours, own, &gone, &["--force-remove", "--stdin"])?;
+    feed(ours, own, &changed, &["--remove", "--stdin"])
+}
+
+/// Gives a list to the index, if there is something in it.
+fn feed(ours: &dyn Fn(&[&str]) -> Command, own: &Path, list: &[u8], how: &[&str]) -> Option<()> {
+    if list.is_empty() {
+        return Some(());
+    }
+    let mut file = tempfile::tempfile_in(own).ok()?;
+    file.write_all(list).ok()?;
+    io::Seek::rewind(&mut file).ok()?;
+    let args = [&["update-index", "-z"], how].concat();
+    bytes_with(&mut ours(&args), Stdio::from(file)).map(|_| ())
 }
 
 /// A file that is too large for git to hash.

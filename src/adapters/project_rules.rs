@@ -108,7 +108,7 @@ impl ProjectRules {
             Err(error) if is_absence(&error) => return,
             Err(error) => return self.unread.push((name, error.to_string())),
         };
-        if is_told_task(&text) {
+        if name.starts_with(CURSOR_FOLDER) && is_told_task(&text) {
             let why = "a task that `capsule handoff` wrote: data, and no rule";
             return self.unread.push((name, why.to_owned()));
         }

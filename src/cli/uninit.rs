@@ -75,8 +75,6 @@ fn record(context: &CliContext, args: &Args) -> Result<InitStep, Failure> {
         Err(failure) => return Err(failure),
     }
     let step = remove(&dirs.relay, name, false)?;
-    let looks = context.setting.user_dirs.looks(&dirs.instance_id());
-    remove(&looks, "what was seen of its files", false)?;
     operator_socket::remove(&context.setting.user_dirs, dirs);
     registry::forget(&context.setting.user_dirs, dirs)
         .map_err(|error| Failure::internal("forget the project in the registry", error))?;

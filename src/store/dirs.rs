@@ -253,11 +253,6 @@ impl UserDirs {
         self.registry.join("inference").join(instance_id)
     }
 
-    /// `looks/<instanceId>`: what was seen of a work tree's files, for the next look not to read them.
-    pub fn looks(&self, instance_id: &str) -> PathBuf {
-        self.registry.join("looks").join(instance_id)
-    }
-
     /// `worktrees/<instanceId>`: work trees that were made for a project.
     pub fn worktrees(&self, instance_id: &str) -> PathBuf {
         self.registry.join("worktrees").join(instance_id)

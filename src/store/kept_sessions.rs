@@ -138,14 +138,16 @@ impl KeptSessions {
         let is_current = std::ptr::eq(record, &self.current);
         // Where git stood the session does not tell: the digest vouches for that.
         let is_told = told.has_kept(kept) != Some(false);
+        let task = told.task(&kept.id, kept.origin.head.seq).cloned();
+        // One that names a later entry would leave behind it what tells of its digest.
+        let is_its_head = task
+            .as_ref()
+            .is_some_and(|task| task.head == kept.origin.head.seq);
         let says = hold(HeldAgainst {
-            task: told.task(&kept.id, kept.origin.head.seq).cloned(),
+            task,
             lines: (!is_current).then_some(told),
         })?;
-        Ok(match says {
-            KeptSays::Same => says.only(is_told),
-            _ => says,
-        })
+        Ok(says.only(is_told && is_its_head))
     }
 
     /// What a session said, or says now where it was not asked for this one, or had no room for it.

@@ -2,10 +2,8 @@
 
 use std::io::{Seek as _, Write as _};
 use std::process::Stdio;
-use std::thread;
 
-use super::known_index::IndexName;
-use super::{GitAnchor, bytes, bytes_with, line_or_empty, said, text};
+use super::{GitAnchor, bytes, bytes_with, line_or_empty, take_changed, text};
 use crate::core::capsule::is_within;
 
 /// The longest file of which a change is told, before or after it, in bytes.
@@ -152,33 +150,9 @@ impl GitAnchor {
     }
 
     /// The index of the throw-away repository holds the tracked files as they are now.
-    fn take_tracked(&self) -> Option<()> {
-        self.take_tracked_beside(|| Some(()))
-    }
-
-    /// The same, with what is asked of the index beside that.
-    pub(super) fn take_tracked_beside<T>(&self, ask: impl Fn() -> Option<T>) -> Option<T> {
-        let (commit, ours) = (self.commit()?, |args: &[&str]| self.ours(args));
-        let take = || {
-            thread::scope(|scope| {
-                let update = || line_or_empty(&mut self.ours(&["add", "--update"]));
-                let updated = scope.spawn(update);
-                let asked = ask();
-                said(updated).and(asked)
-            })
-        };
-        let Some(known) = &self.known else {
-            line_or_empty(&mut self.ours(&["read-tree", commit]))?;
-            return take();
-        };
-        let index = self.own.path().join("index");
-        let name = IndexName::of(commit, &self.place.top);
-        if known.put(&name, &index)
-            && let Some(taken) = take()
-        {
-            return Some(taken);
-        }
-        known.make(&name, &index, &self.place.index, &ours)?;
-        take()
+    pub(super) fn take_tracked(&self) -> Option<()> {
+        let ours = |args: &[&str]| self.ours(args);
+        line_or_empty(&mut ours(&["read-tree", self.commit()?]))?;
+        take_changed(&ours, self.own.path())
     }
 }

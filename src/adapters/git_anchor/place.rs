@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{git, is_hash, text};
 
 /// What one git is asked. On a branch without a commit it says nothing of `HEAD`.
-const QUESTIONS: [&str; 14] = [
+const QUESTIONS: [&str; 12] = [
     "rev-parse",
     "--path-format=absolute",
     "--show-toplevel",
@@ -13,8 +13,6 @@ const QUESTIONS: [&str; 14] = [
     "--git-common-dir",
     "--git-path",
     "shallow",
-    "--git-path",
-    "index",
     "--is-shallow-repository",
     "--revs-only",
     "HEAD",
@@ -32,8 +30,6 @@ pub(super) struct GitPlace {
     pub(super) common: PathBuf,
     /// The file that says where the history of a shallow clone ends.
     pub(super) shallow: PathBuf,
-    /// The project's own index, which agents write.
-    pub(super) index: PathBuf,
     pub(super) is_shallow: bool,
     pub(super) commit: Option<String>,
     /// The whole name of the branch that a commit is on.
@@ -49,17 +45,15 @@ impl GitPlace {
     /// A name with a line break in it cannot be told from two, so that each line is looked at.
     fn read(said: &str) -> Option<Self> {
         let lines: Vec<&str> = said.lines().collect();
-        let (places, head) = lines.split_at_checked(6)?;
-        let [top, prefix, common, shallow, index, is_shallow] = places.try_into().ok()?;
+        let (places, head) = lines.split_at_checked(5)?;
+        let [top, prefix, common, shallow, is_shallow] = places.try_into().ok()?;
         let (commit, branch) = match head {
             [] => (None, None),
             [commit, "HEAD"] => (Some(commit), None),
             [commit, branch] if branch.starts_with("refs/") => (Some(commit), Some(branch)),
             _ => return None,
         };
-        let is_right = [top, common, shallow, index]
-            .iter()
-            .all(|it| it.starts_with('/'))
+        let is_right = [top, common, shallow].iter().all(|it| it.starts_with('/'))
             && ["true", "false"].contains(&is_shallow)
             && commit.is_none_or(|commit| is_hash(commit));
         is_right.then(|| Self {
@@ -67,7 +61,6 @@ impl GitPlace {
             prefix: prefix.to_owned(),
             common: PathBuf::from(common),
             shallow: PathBuf::from(shallow),
-            index: PathBuf::from(index),
             is_shallow: is_shallow == "true",
             commit: commit.map(|commit| (*commit).to_owned()),
             branch: branch.map(|branch| (*branch).to_owned()),
@@ -82,7 +75,7 @@ mod tests {
     #[test]
     fn names_with_line_breaks_are_no_place() {
         let hash = "0123456789012345678901234567890123456789";
-        let places = "/a\nb/\n/a/.git\n/a/.git/shallow\n/a/.git/index\nfalse\n";
+        let places = "/a\nb/\n/a/.git\n/a/.git/shallow\nfalse\n";
         let with = |head: &str| GitPlace::read(&format!("{places}{head}"));
         let head = with(&format!("{hash}\nrefs/heads/main\n"));
         let head = head.map(|place| (place.prefix, place.commit, place.branch));
@@ -98,8 +91,8 @@ mod tests {
         assert!(detached.is_some_and(|place| place.branch.is_none()));
         for said in [
             format!("/a\nb/\n{places}"),
-            "/a\n\n/x\n/.git\n/x\n/.git/shallow\n/x\n/.git/index\nfalse\n".to_owned(),
-            format!("/a\nb\n/\n/a/.git\n/a/.git/shallow\n/a/.git/index\nfalse\n{hash}\nHEAD\n"),
+            "/a\n\n/x\n/.git\n/x\n/.git/shallow\nfalse\n".to_owned(),
+            format!("/a\nb\n/\n/a/.git\n/a/.git/shallow\nfalse\n{hash}\nHEAD\n"),
             format!("{places}{hash}\n"),
             format!("{places}{hash}\n--output=x\n"),
             String::new(),

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 use serde_json::Map;
@@ -62,7 +61,7 @@ fn capsule(root: &Path) -> Capsule {
 }
 
 fn now(capsule: &Capsule, root: &Path) -> TreeNow {
-    tree_now(capsule, root, GitNow::open(root, None).as_ref())
+    tree_now(capsule, root, GitNow::open(root).as_ref())
 }
 
 fn freshness(capsule: &Capsule, root: &Path) -> Freshness {
@@ -101,7 +100,7 @@ fn what_git_does_not_know_is_told_with_its_lines_and_copied_nowhere() {
     write(root, "new/text", "one\n\nthree");
     write(root, "new/empty", "");
     write(root, "new/binary", "one\n\0two\n");
-    std::os::unix::fs::symlink("/dev/zero", root.join("new/link")).unwrap();
+    symlink("/dev/zero", root.join("new/link")).unwrap();
     write(root, "staged \u{1b}\n", "one\n");
     run(root, &["add", "staged \u{1b}\n"]);
     // It takes no room on the disk.
@@ -406,37 +405,25 @@ fn nothing_that_a_capsule_or_a_repository_names_is_run() {
     assert!(!ran.exists() && !root.join("ran").exists());
 }
 
-/// Where a work tree stands, as one tells it that keeps what it saw, and as one that reads all files.
-fn both(root: &Path, kept: &Path) -> GitStand {
-    let mut keeping = GitAnchor::open(root)
-        .unwrap()
-        .keeping(Some(kept.to_owned()));
-    keeping.known.as_mut().unwrap().settled = Duration::ZERO;
-    let seen = keeping.stand().unwrap();
-    assert_eq!(seen, GitAnchor::open(root).unwrap().stand().unwrap());
+/// Where a work tree stands; gates see the same tree.
+fn stands(root: &Path) -> GitStand {
+    let seen = GitAnchor::open(root).unwrap().stand().unwrap();
     assert_eq!(seen.0.tree, work_tree(root).map(|tree| tree.tree));
     seen
 }
 
 #[test]
-fn what_was_seen_before_hides_no_change() {
+fn no_change_is_hidden() {
     let place = tempfile::tempdir().unwrap();
-    let (root, kept) = (&place.path().join("shop"), place.path().join("kept"));
+    let root = &place.path().join("shop");
     repository(root);
     write(root, "run.sh", "true\n");
     write(root, "c.log", "1\n");
     commit(root, "second");
-    let names = || {
-        let found = fs::read_dir(&kept).unwrap();
-        let names = found.map(|it| it.unwrap().file_name().into_string().unwrap());
-        names.collect::<Vec<_>>()
-    };
-    let clean = both(root, &kept);
-    let first = names();
-    assert_eq!(first.len(), 1);
+    let clean = stands(root);
     let mut trees = vec![clean.0.tree.clone()];
     let mut differs = |what: &str| {
-        let now = both(root, &kept).0.tree;
+        let now = stands(root).0.tree;
         assert!(!trees.contains(&now), "{what}");
         trees.push(now);
     };
@@ -467,25 +454,65 @@ fn what_was_seen_before_hides_no_change() {
     differs("how files are read");
     run(root, &["update-index", "--no-assume-unchanged", "b.rs"]);
     commit(root, "third");
-    assert_eq!(both(root, &kept).0.changed, 0);
-    let second = names();
-    assert_eq!(second.len(), 1);
-    assert_ne!(first, second);
-    // One that is broken is none.
-    fs::write(kept.join(&second[0]), "no index").unwrap();
-    write(root, "b.rs", "again\n");
-    assert_eq!(both(root, &kept).0.changed, 1);
-    assert_eq!(names(), second);
+    assert_eq!(stands(root).0.changed, 0);
 }
 
 #[test]
-fn of_files_that_changed_just_now_nothing_is_kept() {
+fn files_folders_and_links_in_each_others_place_are_as_git_adds_them() {
     let place = tempfile::tempdir().unwrap();
-    let (root, kept) = (&place.path().join("shop"), place.path().join("kept"));
+    let root = &place.path().join("shop");
     repository(root);
-    let keeping = GitAnchor::open(root).unwrap().keeping(Some(kept.clone()));
-    assert!(keeping.stand().is_some());
-    assert!(!kept.exists());
+    for path in ["was/file", "gone/a", "gone/b", "kept", "linked/a"] {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "1\n").unwrap();
+    }
+    commit(root, "second");
+    fs::remove_dir_all(root.join("was")).unwrap();
+    write(root, "was", "a file\n");
+    fs::remove_dir_all(root.join("gone")).unwrap();
+    fs::remove_file(root.join("kept")).unwrap();
+    fs::create_dir(root.join("kept")).unwrap();
+    write(root, "kept/now", "in a folder\n");
+    fs::rename(root.join("linked"), place.path().join("elsewhere")).unwrap();
+    symlink(place.path().join("elsewhere"), root.join("linked")).unwrap();
+    let seen = stands(root).0.tree;
+    run(root, &["add", "--all"]);
+    let added = Command::new("git")
+        .arg("-C")
+        .arg(root)
+        .arg("write-tree")
+        .output()
+        .unwrap();
+    assert_eq!(
+        seen.as_deref(),
+        Some(String::from_utf8(added.stdout).unwrap().trim())
+    );
+}
+
+#[test]
+fn nothing_that_a_repository_within_names_is_run() {
+    let place = tempfile::tempdir().unwrap();
+    let (root, inner) = (&place.path().join("shop"), &place.path().join("inner"));
+    repository(root);
+    repository(inner);
+    let from = inner.to_str().unwrap();
+    run(root, &["submodule", "add", "-q", from, "sub"]);
+    commit(root, "with it");
+    let (sub, ran) = (root.join("sub"), place.path().join("ran"));
+    run(
+        &sub,
+        &[
+            "config",
+            "filter.evil.clean",
+            &format!("touch {}; cat", ran.display()),
+        ],
+    );
+    write(&sub, ".gitattributes", "* filter=evil\n");
+    write(&sub, "a.rs", "another\n");
+    let seen = GitAnchor::open(root).unwrap().stand();
+    assert!(seen.is_some() && work_tree(root).is_some());
+    assert!(!ran.exists());
 }
 
 #[test]

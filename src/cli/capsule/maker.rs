@@ -3,7 +3,6 @@
 //! Agents can write where they are kept. Of a task that the record knows a kept file is taken as far
 //! as the record says the same; one from elsewhere only as it was imported.
 
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -58,7 +57,7 @@ impl CapsuleMaker {
     /// As [`Self::open`], for what certainly needs the repository: git is asked while the record is
     /// read.
     pub(super) fn open_ahead(setting: &ProjectContext, need: GitNeed) -> Result<Self, Failure> {
-        let ahead = GitAhead::start(setting.dirs.root.clone(), Some(looks(setting)), need);
+        let ahead = GitAhead::start(setting.dirs.root.clone(), need);
         Self::open_with(setting, Some(ahead))
     }
 
@@ -78,8 +77,7 @@ impl CapsuleMaker {
                 let record = Rc::clone(&record);
                 move |seq| record.read(seq)
             },
-        )
-        .with_looks(Some(looks(setting)));
+        );
         let now = match ahead {
             Some(ahead) => now.with_git(ahead),
             None => now,
@@ -446,11 +444,6 @@ impl CapsuleMaker {
             _ => Err(missing(name)),
         }
     }
-}
-
-/// Where git's looks at this project are kept.
-fn looks(setting: &ProjectContext) -> PathBuf {
-    setting.user_dirs.looks(&setting.dirs.instance_id())
 }
 
 /// Nothing of such a file is shown.

@@ -9,7 +9,6 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::checks::not_found;
@@ -45,7 +44,6 @@ impl Daemon {
     ) {
         let pair = self.clients.pair(conn, params.runtime_session_id);
         let gates = self.configuration.gates().iter();
-        let user = self.configuration.user();
         let sources = Sources {
             dirs: self.dirs.clone(),
             kept: Capsules::of(&self.dirs),
@@ -53,7 +51,6 @@ impl Daemon {
             ledger: self.recorder.ledger().clone(),
             redactor: Arc::clone(self.recorder.redactor()),
             gates: gates.map(|gate| gate.name.clone()).collect(),
-            looks: user.map(|user| user.looks(&self.dirs.instance_id())),
         };
         self.readers.read(conn, reply, move || {
             let shelf = sources.open();
@@ -80,13 +77,11 @@ struct Sources {
     ledger: Ledger,
     redactor: Arc<Redactor>,
     gates: Vec<String>,
-    /// Where git's looks at the project are kept.
-    looks: Option<PathBuf>,
 }
 
 impl Sources {
     fn open(self) -> CapsuleReading {
-        let (ledger, looks) = (self.ledger, self.looks);
+        let ledger = self.ledger;
         CapsuleReading {
             sessions: KeptSessions::new(
                 self.dirs.clone(),
@@ -100,8 +95,7 @@ impl Sources {
                 self.gates,
                 Arc::clone(&self.redactor),
                 move |seq| ledger.read(seq),
-            )
-            .with_looks(looks),
+            ),
             kept: self.kept,
             world: self.world,
             redactor: self.redactor,

@@ -223,6 +223,14 @@ fn another_state_of_the_work_tree_than_the_session_tells_the_digest_of_is_not_be
     };
     assert_eq!(says(&sessions, &project.kept[0]), KeptSays::Same);
     assert_eq!(says(&sessions, &other_tree(0)), KeptSays::Else);
+    // Nor where words of it look as if they were masked elsewhere.
+    let masked = |_| Ok(KeptSays::Masked);
+    assert_eq!(sessions.say(&other_tree(0), masked), KeptSays::Else);
+    // Nor one that says that it was made behind what tells of the digest.
+    let mut later = other_tree(0);
+    later.origin.head.seq.0 += 5;
+    later.digest = capsule::write(&later).unwrap().1;
+    assert_eq!(says(&project.sessions(), &later), KeptSays::Else);
     assert_eq!(says(&sessions, &project.kept[3]), KeptSays::Same);
     assert_eq!(says(&sessions, &other_tree(3)), KeptSays::Same);
 }

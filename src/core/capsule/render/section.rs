@@ -105,10 +105,18 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
     with_items.collect()
 }
 
+/// In how many lines of a telling it is said that all of it is data.
+const HEAD_LINES: usize = 10;
+
 /// What a handoff asks. Of one by which the operator had a task told its text would stand in the
 /// next telling, and that one in the one after it.
 fn asked(handoff: &CapsuleHandoff) -> &str {
-    let is_told = handoff.from == Party::Human.as_str() && handoff.ask.contains(DATA);
+    let is_told = handoff.from == Party::Human.as_str()
+        && handoff
+            .ask
+            .lines()
+            .take(HEAD_LINES)
+            .any(|line| line.contains(DATA));
     match is_told {
         true => "to go on with this task, as it was told then",
         false => &handoff.ask,
