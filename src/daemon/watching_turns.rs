@@ -67,7 +67,8 @@ impl Daemon {
                 self.shown_turn.begin();
                 self.turn_lives(Agent::Codex);
             }
-            CodexFact::Sign => self.turn_lives(Agent::Codex),
+            // A command may outlive its turn.
+            CodexFact::Sign if self.silences.is_on(Agent::Codex) => self.turn_lives(Agent::Codex),
             CodexFact::ThreadAdopted { .. } => self.shown_turn.forget(),
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! What a card names is a row that `enter` follows, and one comes back to the card as it was.
 
-use ctxrelay_ui::model::{DeckView, EntryPlace, NamedEntry};
+use ctxrelay_ui::model::{DeckView, EntryPlace, FoldedRows, NamedEntry};
 use ctxrelay_ui::scenes::{keys, pair_at_work, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
@@ -111,4 +111,21 @@ fn what_was_named_is_gone_with_its_card_and_no_key_decides_by_it() {
     keys(&mut deck, "3<enter><tab>");
     update(&mut deck, Msg::View(Box::new(view)));
     assert_eq!(opened(&keys(&mut deck, "<enter>")), [] as [u64; 0]);
+}
+
+#[test]
+fn an_entry_that_a_folded_row_begins_with_is_opened_itself() {
+    let mut view = naming();
+    let at = view.timeline.iter().position(|row| row.seq == 1_193);
+    let row = &mut view.timeline[at.expect("the handoff")];
+    row.folded = Some(FoldedRows {
+        count: 3,
+        last: 1_195,
+    });
+    let mut deck = deck(view, (120, 40));
+    keys(&mut deck, "3<enter>");
+    keys(&mut deck, &format!("{}<enter>", "<tab>".repeat(4)));
+    let screen = shown(&deck);
+    assert!(screen.contains("Entry 1 193"), "{screen}");
+    assert!(!screen.contains("one by one"), "{screen}");
 }

@@ -65,7 +65,7 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
         text.note(failure.message);
     }
     if args.patch {
-        text.note("files that git does not know yet are in no patch");
+        text.note("files that the commit does not have are in no patch");
     }
     context.out.report(Report::new(&made.capsule, text))
 }
@@ -131,7 +131,7 @@ fn of_patch(capsule: &Capsule) -> Vec<String> {
     let files = patch.and_then(|patch| patch_files(&patch).ok());
     let files = files.unwrap_or_default();
     let mut lines = vec![match files.len() as u64 {
-        0 => "no patch: no tracked file differs that may go along".to_owned(),
+        0 => "no patch: no file of the commit differs that may go along".to_owned(),
         many => format!("with a patch of {}", count(many, "file", "files")),
     }];
     for file in &capsule.redaction.files {

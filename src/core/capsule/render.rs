@@ -102,10 +102,11 @@ fn head(capsule: &Capsule, terms: &RenderTerms<'_>, form: &TargetForm) -> String
             .collect();
         let branch = git.branch.as_deref().unwrap_or("no branch");
         let mut at = String::new();
-        quote(
-            &mut at,
-            &format!("{branch} at {commit}, {} files changed", git.changed),
-        );
+        let files = match git.changed {
+            1 => "1 file".to_owned(),
+            many => format!("{many} files"),
+        };
+        quote(&mut at, &format!("{branch} at {commit}, {files} changed"));
         let _ = writeln!(head, "Made on: {}.", one_line(&at));
     }
     let whose = match terms.is_foreign {

@@ -99,6 +99,10 @@ async fn a_silent_turn_is_shown_in_steps_and_recorded_once() {
     assert_eq!(level(&rig, Agent::Codex), None);
     pass(&mut rig, 3_600).await;
     assert_eq!(told(&rig), 1);
+    // A command that it left running ends.
+    rig.fact(CodexFact::Sign);
+    pass(&mut rig, 3_600).await;
+    assert_eq!((level(&rig, Agent::Codex), told(&rig)), (None, 1));
 }
 
 #[tokio::test]

@@ -29,6 +29,8 @@ pub(crate) struct EntrySheet {
     pub(crate) is_raw: bool,
     /// Which of the entries that it names has the cursor.
     pub(crate) at: Option<usize>,
+    /// It was named: a folded row that begins with it is another matter.
+    is_named: bool,
 }
 
 impl EntrySheet {
@@ -38,6 +40,15 @@ impl EntrySheet {
             scroll: 0,
             is_raw: false,
             at: None,
+            is_named: false,
+        }
+    }
+
+    /// Of an entry that another one names.
+    pub(crate) fn named(place: EntryPlace) -> Self {
+        Self {
+            is_named: true,
+            ..Self::new(place)
         }
     }
 
@@ -51,7 +62,8 @@ impl EntrySheet {
         let rows = &deck.view.timeline;
         let index = (self.is_of_record(deck))
             .then(|| rows.binary_search_by_key(&self.place.line, |row| row.seq))?;
-        rows.get(index.ok()?)
+        let row = rows.get(index.ok()?);
+        row.filter(|row| row.folded.is_none() || !self.is_named)
     }
 
     /// Another record may have begun meanwhile.

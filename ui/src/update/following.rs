@@ -50,7 +50,7 @@ pub(super) fn open_thread(deck: &mut Deck, subject: Option<Subject>) -> Vec<Effe
 
 /// Opens an entry of the thread in front.
 pub(super) fn follow(deck: &mut Deck, place: EntryPlace) {
-    go_to(deck, Overlay::Entry(EntrySheet::new(place)));
+    go_to(deck, Overlay::Entry(EntrySheet::named(place)));
 }
 
 /// A thread was read. Not for one that was left meanwhile.
