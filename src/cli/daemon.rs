@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use super::connect;
 use super::context::CliContext;
 use super::detach;
+use super::end_signals::EndSignals;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::gauge::Gauge;
 use super::hand_over::{HandedOver, hand_over};
@@ -115,7 +115,7 @@ async fn serve(
     args: &Args,
     before: Option<(PreviousDaemon, Takeover)>,
 ) -> CliOutcome {
-    let signals = Signals::new()?;
+    let signals = EndSignals::listen()?;
     let setting = &context.setting;
     let running = match before {
         Some((before, takeover)) => {
@@ -168,7 +168,7 @@ async fn show_reading(reading: ReadProgress) {
 pub(super) async fn attend(
     setting: &ProjectContext,
     running: Running,
-    mut signals: Signals,
+    mut signals: EndSignals,
 ) -> CliOutcome {
     let mut running = running;
     let mut ending = loop {
@@ -244,29 +244,6 @@ fn announce(out: &Output, dirs: &ProjectDirs, ready: &Published) -> CliOutcome {
         dirs.root.display()
     );
     out.report(Report::new(&value, line))
-}
-
-/// The signals that ask us to end.
-pub(super) struct Signals([tokio::signal::unix::Signal; 3]);
-
-impl Signals {
-    pub(super) fn new() -> Result<Self, Failure> {
-        let listen = |kind| signal(kind).map_err(|error| Failure::internal("watch signals", error));
-        Ok(Self([
-            listen(SignalKind::terminate())?,
-            listen(SignalKind::interrupt())?,
-            listen(SignalKind::hangup())?,
-        ]))
-    }
-
-    async fn next(&mut self) {
-        let [terminate, interrupt, hangup] = &mut self.0;
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    }
 }
 
 #[cfg(test)]

@@ -12,9 +12,10 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::context::CliContext;
-use super::daemon::{Signals, attend};
+use super::daemon::attend;
 use super::deck_screen::{DeckScreen, about, options};
 use super::detach;
+use super::end_signals::EndSignals;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::hand_over::{HandedOver, hand_over};
 use super::logging;
@@ -305,7 +306,7 @@ async fn host(
 
 /// Goes on in this process, as a daemon that ends when nobody needs it.
 async fn stay(setting: &ProjectContext, running: Running) -> Result<(), Failure> {
-    let signals = Signals::new()?;
+    let signals = EndSignals::listen()?;
     let running = match running.handle.leave_all().await {
         Err(_) => running,
         Ok(()) => match running.takeover.await {

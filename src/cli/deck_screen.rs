@@ -7,11 +7,12 @@ use std::sync::{Arc, OnceLock};
 use ctxrelay_ui::model::{Level, SearchScope};
 use ctxrelay_ui::{Depth, Msg, OwnFiles, Settings};
 use rustix::process::Signal;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal as UnixSignal, SignalKind, signal};
 use tokio::sync::watch;
 
 use super::capsule::for_deck;
 use super::disk;
+use super::end_signals::EndSignals;
 use super::exit::Failure;
 use super::instructions::rules_of_files;
 use super::ledger::show;
@@ -76,11 +77,13 @@ impl DeckScreen {
             stop_group,
             key_slot: key_slot.clone(),
         };
+        // From the first frame on a signal finds somebody who gives the terminal back.
+        let signals = DeckSignals::listen()?;
         let display = Display::open(settings, host)
             .map_err(|error| Failure::internal("show the deck", error))?;
         let _ = teller.set(display.teller());
         Ok(Self {
-            told_to_end: signals(display.teller())?,
+            told_to_end: signals.heed(display.teller()),
             key_slot,
             _watch: ScreenWatch::start(files, own, display.teller()),
             display,
@@ -260,35 +263,38 @@ fn start_agent(setting: &ProjectContext, agent: Agent) -> Result<String, String>
     }
 }
 
-/// Becomes true when the process is told to end.
-fn signals(screen: DisplayTeller) -> Result<watch::Receiver<bool>, Failure> {
-    let listen =
-        |kind| signal(kind).map_err(|error| Failure::internal("listen for signals", error));
-    let mut continued = listen(SignalKind::from_raw(Signal::CONT.as_raw()))?;
-    let mut resized = listen(SignalKind::window_change())?;
-    tokio::spawn(async move {
-        loop {
-            tokio::select! {
-                Some(()) = continued.recv() => screen.continued(),
-                Some(()) = resized.recv() => screen.resized(),
-                else => break,
-            }
-        }
-    });
-    let (tell, told) = watch::channel(false);
-    for kind in [
-        SignalKind::interrupt(),
-        SignalKind::terminate(),
-        SignalKind::hangup(),
-    ] {
-        let mut stream = listen(kind)?;
-        let tell = tell.clone();
-        tokio::spawn(async move {
-            stream.recv().await;
-            let _ = tell.send(true);
-        });
+/// The signals that a deck heeds. One that comes before [`Self::heed`] is kept.
+struct DeckSignals {
+    to_end: EndSignals,
+    continued: UnixSignal,
+    resized: UnixSignal,
+}
+
+impl DeckSignals {
+    fn listen() -> Result<Self, Failure> {
+        let listen =
+            |kind| signal(kind).map_err(|error| Failure::internal("listen for signals", error));
+        Ok(Self {
+            to_end: EndSignals::listen()?,
+            continued: listen(SignalKind::from_raw(Signal::CONT.as_raw()))?,
+            resized: listen(SignalKind::window_change())?,
+        })
     }
-    Ok(told)
+
+    /// Tells the screen what is its own; becomes true when the process is told to end.
+    fn heed(mut self, screen: DisplayTeller) -> watch::Receiver<bool> {
+        let (tell, told) = watch::channel(false);
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    () = self.to_end.next() => { let _ = tell.send(true); }
+                    Some(()) = self.continued.recv() => screen.continued(),
+                    Some(()) = self.resized.recv() => screen.resized(),
+                }
+            }
+        });
+        told
+    }
 }
 
 /// What a start does, as far as can be told from outside.

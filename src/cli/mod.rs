@@ -35,6 +35,7 @@ mod detach;
 mod disk;
 mod doctor;
 mod doorbell;
+mod end_signals;
 pub mod exit;
 mod finality;
 mod gates;

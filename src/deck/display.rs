@@ -18,7 +18,7 @@ use super::drawing::Drawing;
 use super::input_pause::InputPause;
 use super::key_slot::KeySlot;
 use super::late_reply::LateReply;
-use super::term::{DRAWING_THREAD, Screen, restore, restore_unread};
+use super::term::{DRAWING_THREAD, Screen, is_taking, restore, restore_unread};
 
 /// Inputs that may wait for the drawing thread. A person types slower; a paste is one message.
 const INPUTS_MAX: usize = 256;
@@ -26,8 +26,11 @@ const INPUTS_MAX: usize = 256;
 /// Wishes that may wait; a key press makes at most a few.
 const EFFECTS_MAX: usize = 64;
 
-/// How long the drawing thread may take to end; it hangs where the terminal is blocked.
+/// How long the drawing thread may take to end where the terminal takes nothing: there it hangs.
 const CLOSE_WAIT: Duration = Duration::from_secs(1);
+
+/// How long it may take on a machine that is only slow: without its end nothing is given back.
+const CLOSE_WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// Why the deck could not be shown.
 #[derive(Debug, thiserror::Error)]
@@ -114,7 +117,7 @@ pub struct Display {
 
 impl Drop for Display {
     fn drop(&mut self) {
-        let _ = self.inputs.try_send(Input::End);
+        self.send_end();
         restore();
     }
 }
@@ -189,6 +192,10 @@ impl Display {
         )
     }
 
+    fn send_end(&self) -> bool {
+        self.inputs.try_send(Input::End).is_ok()
+    }
+
     /// The next wish of the person at the screen; `None` when the terminal is gone.
     pub(super) async fn wish(&mut self) -> Option<Effect> {
         self.wishes.recv().await
@@ -199,14 +206,17 @@ impl Display {
         let Some(drawing) = self.drawing.take() else {
             return false;
         };
-        let _ = self.inputs.try_send(Input::End);
-        let deadline = Instant::now() + CLOSE_WAIT;
-        while !drawing.is_finished() && Instant::now() < deadline {
+        let begun = Instant::now();
+        let mut is_told = false;
+        while !drawing.is_finished() {
+            // Its queue may have been full.
+            is_told = is_told || self.send_end();
+            let waited = begun.elapsed();
+            if waited >= CLOSE_WAIT_MAX || (waited >= CLOSE_WAIT && !is_taking()) {
+                restore_unread();
+                return false;
+            }
             sleep(Duration::from_millis(5)).await;
-        }
-        if !drawing.is_finished() {
-            restore_unread();
-            return false;
         }
         restore();
         drawing.join().is_err()

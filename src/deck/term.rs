@@ -21,6 +21,7 @@ use crossterm::{cursor, execute, queue};
 use ctxrelay_ui::{Deck, NotificationWay, view};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use terminal_colorsaurus::{QueryOptions, background_color};
 
 use crate::core::panicked::Panicked;
@@ -222,6 +223,15 @@ pub fn restore() {
         let _ = disable_raw_mode();
         let _ = stdout().flush();
     }
+}
+
+/// Whether the terminal would take something now. One that reads nothing has no room, neither has
+/// one that was stopped (`ctrl-s`).
+pub(super) fn is_taking() -> bool {
+    let out = stdout();
+    let mut asked = [PollFd::new(&out, PollFlags::OUT)];
+    let now = Timespec::default();
+    poll(&mut asked, Some(&now)).is_ok() && asked[0].revents() == PollFlags::OUT
 }
 
 /// Gives back what can be given to a terminal that reads nothing: its modes. Who writes to it waits

@@ -370,7 +370,11 @@ fn deleting_for_good_needs_the_end_of_the_sessions_id_and_leaves_nothing() {
 fn a_signal_gives_the_terminal_back() {
     let project = Project::new();
     let mut deck = deck(&project, 80, 24);
-    deck.wait_for_text("Timeline");
+    // Also one that comes as soon as the terminal is taken.
+    wait_until("the terminal taken", timeout(), || {
+        deck.with_screen(|screen| screen.alternate_screen())
+            .then_some(())
+    });
     deck.signal(Signal::TERM);
     deck.wait_exit();
     assert!(!deck.with_screen(|screen| screen.alternate_screen()));

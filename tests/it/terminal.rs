@@ -7,9 +7,11 @@ use std::process::Stdio;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::support::child::Child;
 use crate::support::hand_over::stay;
 use crate::support::launch::Launch;
 use crate::support::mcp::McpClient;
+use crate::support::privileged;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
@@ -336,6 +338,49 @@ fn a_terminal_that_stops_reading_holds_up_nobody_and_shows_all_later() {
     }
     deck.signal(Signal::TERM);
     wait_until("the deck's end", timeout(), || deck.exit_code());
+}
+
+/// Who draws may be held up by the machine alone: a frame takes two seconds longer here.
+#[test]
+fn a_terminal_is_given_back_also_behind_a_frame_that_takes_long() {
+    if !privileged::granted() {
+        return;
+    }
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut deck = deck(&project, 80, 24);
+    deck.wait_for_text("the daemon started");
+    let drawing = thread_of(deck.pid(), "deck-draw");
+    let strace = project
+        .program("strace")
+        .args(["-qq", "-o", "/dev/null", "-e", "trace=write"])
+        .args(["-e", "inject=write:delay_enter=2000000:when=1", "-p"])
+        .arg(drawing.to_string());
+    let _strace = Child::spawn(&strace);
+    let status = format!("/proc/{drawing}/status");
+    wait_until("strace at the thread", timeout(), || {
+        let status = std::fs::read_to_string(&status).ok()?;
+        (!status.contains("TracerPid:\t0\n")).then_some(())
+    });
+    deck.press(Key::Char('?'));
+    wait_until("a frame that is held up", timeout(), || {
+        let status = std::fs::read_to_string(&status).ok()?;
+        status.contains("State:\tt").then_some(())
+    });
+    deck.signal(Signal::TERM);
+    deck.wait_exit();
+    assert_given_back(&deck);
+}
+
+/// The thread of a process with this name.
+fn thread_of(pid: u32, name: &str) -> u32 {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let named = threads.flatten().find(|thread| {
+        let comm = std::fs::read_to_string(thread.path().join("comm"));
+        comm.is_ok_and(|comm| comm.trim() == name)
+    });
+    let named = named.unwrap().file_name();
+    named.to_str().unwrap().parse().unwrap()
 }
 
 #[test]
