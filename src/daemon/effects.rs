@@ -4,8 +4,11 @@ use super::codex_lane::NotAsked;
 use super::owners::Daemon;
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::DeliveryEffect;
-use crate::core::entry::{AgentChanged, DeliveryResult, Entry, EntryKind, LifecycleEvent};
-use crate::core::id::{EntryId, TurnId};
+use crate::core::entry::{
+    AgentChanged, ApprovalEnd, ApprovalStep, DeliveryResult, Entry, EntryKind, LifecycleEvent,
+    TurnRecord, TurnStatus,
+};
+use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::wire::control::Refusal;
 
 impl Daemon {
@@ -112,9 +115,30 @@ impl Daemon {
 
     /// Tells of the messages that Codex was at work on when the daemon before this one ended, and
     /// the app-server with it. To be called before the record says that this one started, which
-    /// counts them as cut off.
-    pub(super) fn note_unfinished(&mut self) {
-        let unfinished = self.recorder.world().in_turn.clone();
+    /// counts them as cut off. Returns what is to be told behind that: the ends of the turn and of
+    /// what waited for an answer, for which nobody was left.
+    pub(super) fn note_unfinished(&mut self) -> Vec<Entry> {
+        let world = self.recorder.world();
+        let unfinished = world.in_turn.clone();
+        let turns: Vec<TurnRecord> = world
+            .agents
+            .values()
+            .filter_map(|agent| {
+                Some(TurnRecord {
+                    thread_id: agent.thread_id.clone().unwrap_or_else(|| ThreadId::new("")),
+                    turn_id: agent.turn_id.clone()?,
+                    status: TurnStatus::Interrupted,
+                    started_by: Party::System,
+                    stopped_by: None,
+                })
+            })
+            .collect();
+        let asked: Vec<(EntryId, Agent)> = world
+            .open_approvals
+            .iter()
+            .filter(|(_, asked)| asked.given.is_none() && !asked.request.is_user_question())
+            .map(|(id, asked)| (id.clone(), asked.agent))
+            .collect();
         for (id, (turn, _)) in unfinished {
             let event = LifecycleEvent::DeliveryCutOff;
             self.recorder.keep_fact(
@@ -126,6 +150,18 @@ impl Daemon {
                 ),
             );
         }
+        let asked = asked.into_iter().map(|(id, agent)| {
+            let said = format!("what {} asked is gone with the daemon", agent.title());
+            let lost = ApprovalStep::Ended(ApprovalEnd::Lost).of(id, agent);
+            self.recorder.entry(Party::System, None, lost, said, None)
+        });
+        let turns = turns.into_iter().map(|turn| {
+            // Only Codex tells of its turns one by one.
+            let (codex, turn) = (Party::Agent(Agent::Codex), EntryKind::Turn(turn));
+            let said = "the turn died with the daemon";
+            self.recorder.entry(codex, None, turn, said, None)
+        });
+        asked.chain(turns).collect()
     }
 
     fn note_limit(&mut self, limited: bool) {

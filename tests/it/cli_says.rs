@@ -121,8 +121,21 @@ fn recover_tells_what_a_crash_cut_off() {
     };
     // From what the crash left, and once another daemon has begun after it.
     check(&project.run(["recover", "--json"]).expect_success().json());
+    for _ in 0..2 {
+        project.daemon().stop();
+    }
     let _daemon = project.daemon();
     check(&project.run(["recover", "--json"]).expect_success().json());
+    // The record itself says once that both are over.
+    let ends = |key: &str, id: &str| -> Vec<String> {
+        let lines = project.ledger();
+        let events = lines.iter().map(|line| &line["runtimeEvent"]);
+        let its = events.filter(|event| event[key] == *id);
+        let status = its.map(|event| event["status"].as_str().unwrap().to_owned());
+        status.collect()
+    };
+    assert_eq!(ends("turnId", "turn-2"), ["inProgress", "interrupted"]);
+    assert_eq!(ends("approvalId", asked.as_str()), ["asked", "lost"]);
     let printed = project.run(["recover"]).expect_success().stdout;
     for words in [
         "Interrupted turns  2",

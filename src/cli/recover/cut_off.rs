@@ -29,6 +29,8 @@ struct InterruptedTurn {
     text: String,
     /// Where the vendor did not say how it ended.
     why: Option<&'static str>,
+    /// Codex's.
+    turn: Option<TurnId>,
 }
 
 impl InterruptedTurn {
@@ -39,6 +41,10 @@ impl InterruptedTurn {
             by,
             text: short(&entry.content, TEXT_CHARS),
             why,
+            turn: match &entry.kind {
+                EntryKind::Turn(turn) => Some(turn.turn_id.clone()),
+                _ => None,
+            },
         }
     }
 }
@@ -67,8 +73,12 @@ impl RecoveredTurns {
                 }
                 TurnStatus::Interrupted | TurnStatus::Failed => {
                     self.open.remove(&turn.turn_id);
-                    let ended = InterruptedTurn::of(entry, entry.source.clone(), None);
-                    push(&mut self.interrupted, ended);
+                    // The daemon that ended in it did not say so: the next one does.
+                    let mut told = self.interrupted.iter();
+                    if !told.any(|told| told.turn.as_ref() == Some(&turn.turn_id)) {
+                        let ended = InterruptedTurn::of(entry, entry.source.clone(), None);
+                        push(&mut self.interrupted, ended);
+                    }
                 }
                 TurnStatus::Completed => {
                     self.open.remove(&turn.turn_id);

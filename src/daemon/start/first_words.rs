@@ -74,16 +74,17 @@ impl FirstWords {
         if self.queue_was_older {
             daemon.note_older_queue();
         }
-        let (event, said) = if server_runs_on {
-            (
-                LifecycleEvent::DaemonTakenOver,
-                "the daemon goes on in another process",
-            )
+        let (event, said, ends) = if server_runs_on {
+            let said = "the daemon goes on in another process";
+            (LifecycleEvent::DaemonTakenOver, said, Vec::new())
         } else {
-            daemon.note_unfinished();
-            (LifecycleEvent::DaemonStarted, "the daemon started")
+            let ends = daemon.note_unfinished();
+            (LifecycleEvent::DaemonStarted, "the daemon started", ends)
         };
         daemon.recorder.note_fact(Party::System, event, said);
+        for end in ends {
+            daemon.recorder.note(end);
+        }
         if let Some(missing) = &self.missing {
             daemon.recorder.note_fact(
                 Party::System,
