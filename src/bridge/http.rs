@@ -6,7 +6,9 @@
 //! Who may connect at all is checked before this.
 
 use std::collections::{BTreeMap, HashMap};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
@@ -14,12 +16,14 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Json, Response};
+use hyper::body::{Body as HttpBody, Frame as BodyFrame, SizeHint};
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::handed::{Handed, HandedPage};
 use super::server::RelayServer;
 use super::stdio::LINE_BYTES_MAX;
 use crate::client::Client;
@@ -42,7 +46,9 @@ pub fn service(client: Client) -> Router {
         .with_json_response(true)
         .with_sse_keep_alive(None)
         .with_max_request_body_bytes(LINE_BYTES_MAX);
-    let server = RelayServer::new(Agent::Codex, client, CancellationToken::new());
+    // What comes over HTTP has both of its own.
+    let (gone, handed) = (CancellationToken::new(), Handed::default());
+    let server = RelayServer::new(Agent::Codex, client, gone, handed);
     let mcp = StreamableHttpService::new(
         move || Ok(server.clone()),
         Arc::new(NeverSessionManager::default()),
@@ -98,14 +104,21 @@ async fn answer(State(front): State<Front>, request: Request) -> Response {
         _ => {}
     }
 
-    let hangup = Hangup(CancellationToken::new());
+    let call = HttpCall::default();
+    let id = message.get("id");
     // Dropped with this future, which is what happens when the client hangs up.
-    let _running = message
-        .get("id")
-        .map(|id| front.calls.begin(&session, id, hangup.0.clone()));
-    parts.extensions.insert(hangup);
+    let _running = id.map(|id| front.calls.begin(&session, id, call.hangup.clone()));
+    parts.extensions.insert(call.clone());
     accept_both(&mut parts.headers);
-    forward(&front.mcp, parts, body).await
+    let response = forward(&front.mcp, parts, body).await;
+    if call.hangup.is_cancelled() {
+        return response;
+    }
+    let id = id.and_then(|id| serde_json::from_value(id.clone()).ok());
+    match id.and_then(|id| call.handed.take(&id)) {
+        Some(page) => response.map(|body| Body::new(SentBody::new(body, page))),
+        None => response,
+    }
 }
 
 /// The body, unless it is too long; one that says so beforehand is not waited for.
@@ -152,15 +165,60 @@ fn refuse(status: StatusCode, code: i64, message: &str) -> Response {
     (status, Json(frame)).into_response()
 }
 
-/// Cancelled when the client takes its call back or hangs up. Travels with the HTTP request.
-#[derive(Debug, Clone)]
-pub(super) struct Hangup(CancellationToken);
+/// What travels with an HTTP request.
+#[derive(Debug, Clone, Default)]
+pub(super) struct HttpCall {
+    /// Cancelled when the client takes its call back or hangs up.
+    pub(super) hangup: CancellationToken,
+    /// What its answer holds.
+    pub(super) handed: Handed,
+}
 
-impl Hangup {
-    /// That of a call; `None` when the call did not come over HTTP.
-    pub(super) fn of(context: &RequestContext<RoleServer>) -> Option<CancellationToken> {
+impl HttpCall {
+    /// `None` when the call did not come over HTTP.
+    pub(super) fn of(context: &RequestContext<RoleServer>) -> Option<Self> {
         let parts = context.extensions.get::<Parts>()?;
-        Some(parts.extensions.get::<Self>()?.0.clone())
+        parts.extensions.get().cloned()
+    }
+}
+
+/// The body of an answer with messages in it. They are reported once it was taken to be sent.
+struct SentBody {
+    body: Body,
+    page: Option<HandedPage>,
+}
+
+impl SentBody {
+    fn new(body: Body, page: HandedPage) -> Self {
+        let page = Some(page);
+        Self { body, page }
+    }
+}
+
+impl HttpBody for SentBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<BodyFrame<Bytes>, axum::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        if frame.is_ready()
+            && self.body.is_end_stream()
+            && let Some(page) = self.page.take()
+        {
+            tokio::spawn(page.report());
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

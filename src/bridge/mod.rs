@@ -4,6 +4,7 @@
 //! output belongs to the agent on the other side; diagnostics go to `tracing`.
 
 pub mod doorbell;
+mod handed;
 pub mod hook;
 pub mod http;
 mod instructions;

@@ -14,7 +14,8 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::http::Hangup;
+use super::handed::{Handed, HandedPage};
+use super::http::HttpCall;
 use super::instructions::instructions;
 use super::tools::answer::to_result;
 use super::tools::call::ToolCall;
@@ -39,12 +40,24 @@ pub(super) struct RelayServer {
     side: Agent,
     client: Client,
     gone: CancellationToken,
+    handed: Handed,
 }
 
 impl RelayServer {
-    /// `gone` is cancelled when the agent has closed its side.
-    pub(super) fn new(side: Agent, client: Client, gone: CancellationToken) -> Self {
-        Self { side, client, gone }
+    /// `gone` is cancelled when the agent has closed its side. What its answers hold is put into
+    /// `handed` before they leave.
+    pub(super) fn new(
+        side: Agent,
+        client: Client,
+        gone: CancellationToken,
+        handed: Handed,
+    ) -> Self {
+        Self {
+            side,
+            client,
+            gone,
+            handed,
+        }
     }
 }
 
@@ -83,6 +96,12 @@ impl ServerHandler for RelayServer {
             return Err(ErrorData::invalid_params(unknown, None));
         };
         let meta = &context.meta.0.0;
+        let http = HttpCall::of(&context);
+        let (gone, handed) = match &http {
+            Some(call) => (&call.hangup, &call.handed),
+            None => (&self.gone, &self.handed),
+        };
+        handed.take(&context.id);
         let call = ToolCall {
             side: self.side,
             client: self.client.clone(),
@@ -93,9 +112,21 @@ impl ServerHandler for RelayServer {
                 .map(ThreadId::new),
             turn_id: turn_id(meta),
             cancelled: context.ct.clone(),
-            gone: Hangup::of(&context).unwrap_or_else(|| self.gone.clone()),
+            gone: gone.clone(),
         };
-        Ok(to_result(call.run(tool).await).into())
+        let answer = call.run(tool).await;
+        if let Ok(answer) = &answer
+            && !answer.handed.is_empty()
+            && !call.is_cancelled()
+        {
+            let page = HandedPage {
+                client: call.client,
+                side: call.side,
+                ids: answer.handed.clone(),
+            };
+            handed.keep(context.id.clone(), page);
+        }
+        Ok(to_result(answer).into())
     }
 }
 

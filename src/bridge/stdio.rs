@@ -10,7 +10,10 @@ use std::borrow::Cow;
 use std::future::Future;
 use std::time::Duration;
 
-use rmcp::model::{ClientJsonRpcMessage, CustomNotification, ServerNotification};
+use rmcp::model::{
+    ClientJsonRpcMessage, CustomNotification, JsonRpcMessage, JsonRpcResponse, ServerNotification,
+    ServerResult,
+};
 use rmcp::service::{
     Peer, RoleServer, RxJsonRpcMessage, ServerInitializeError, ServiceExt as _, TxJsonRpcMessage,
 };
@@ -20,7 +23,9 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
+use super::handed::{Handed, HandedPage};
 use super::server::RelayServer;
 use crate::client::Client;
 use crate::core::agent::Agent;
@@ -63,11 +68,17 @@ pub async fn serve(side: Agent, client: Client) -> StdioEnded {
     let (input, output) = rmcp::transport::stdio_pipes();
     let end = CancellationToken::new();
     let parent = rustix::process::getppid();
-    tokio::select! {
-        ended = serve_on(side, client, input, output, end.clone()) => ended,
-        () = signals() => { end.cancel(); StdioEnded::Signal }
-        () = orphaned(parent) => { end.cancel(); StdioEnded::Orphaned }
-    }
+    let served = serve_on(side, client, input, output, end.clone());
+    tokio::pin!(served);
+    let ended = tokio::select! {
+        ended = &mut served => return ended,
+        () = signals() => StdioEnded::Signal,
+        () = orphaned(parent) => StdioEnded::Orphaned,
+    };
+    end.cancel();
+    // What was answered still leaves, and is reported.
+    let _ = tokio::time::timeout(FLUSH_WAIT, served).await;
+    ended
 }
 
 /// As [`serve`], over any pair of streams, until `end` is cancelled.
@@ -83,18 +94,21 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let notifications = client.notifications();
-    let gone = CancellationToken::new();
+    let gone = end.child_token();
     let (lines, written) = mpsc::channel(MESSAGES_MAX);
     let (messages, received) = mpsc::channel(MESSAGES_MAX);
-    let writer = tokio::spawn(write(output, written));
+    let reports = TaskTracker::new();
+    let writer = tokio::spawn(write(output, written, reports.clone()));
     let reader = tokio::spawn(read(input, messages, lines.clone(), gone.clone()));
+    let handed = Handed::default();
     let transport = Lines {
         received,
         lines: lines.clone(),
+        handed: handed.clone(),
     };
     drop(lines);
 
-    let server = RelayServer::new(side, client, gone);
+    let server = RelayServer::new(side, client, gone, handed);
     let ended = match server.serve_with_ct(transport, end).await {
         Ok(running) => {
             let push = (side == Agent::Claude)
@@ -117,6 +131,8 @@ where
     reader.abort();
     // Everybody who could add a line is gone; what is queued still leaves.
     let _ = tokio::time::timeout(FLUSH_WAIT, writer).await;
+    reports.close();
+    let _ = tokio::time::timeout(FLUSH_WAIT, reports.wait()).await;
     ended
 }
 
@@ -124,7 +140,7 @@ where
 async fn read<R>(
     input: R,
     messages: mpsc::Sender<ClientJsonRpcMessage>,
-    answers: mpsc::Sender<String>,
+    answers: mpsc::Sender<OutLine>,
     gone: CancellationToken,
 ) where
     R: AsyncRead + Unpin,
@@ -144,7 +160,7 @@ async fn read<R>(
         };
         let sent = match Incoming::of(&line, initialized) {
             Incoming::Nothing => continue,
-            Incoming::Answer(frame) => answers.send(to_line(&frame)).await.is_ok(),
+            Incoming::Answer(frame) => answers.send(OutLine::of(&frame)).await.is_ok(),
             Incoming::Message(message) => {
                 initialized = true;
                 messages.send(*message).await.is_ok()
@@ -262,24 +278,40 @@ impl Incoming {
     }
 }
 
-fn to_line(frame: &Frame) -> String {
-    serde_json::to_string(frame).unwrap_or_default()
+/// A line for the agent, with the messages in it.
+struct OutLine {
+    text: String,
+    handed: Option<HandedPage>,
 }
 
-/// Writes lines out as they come, and ends with the last sender or a closed output.
-async fn write<W>(mut output: W, mut lines: mpsc::Receiver<String>)
+impl OutLine {
+    fn of(frame: &Frame) -> Self {
+        Self {
+            text: serde_json::to_string(frame).unwrap_or_default(),
+            handed: None,
+        }
+    }
+}
+
+/// Writes lines out as they come, and ends with the last sender or a closed output. What they held
+/// is reported behind each.
+async fn write<W>(mut output: W, mut lines: mpsc::Receiver<OutLine>, reports: TaskTracker)
 where
     W: AsyncWrite + Unpin,
 {
-    while let Some(mut line) = lines.recv().await {
-        line.push('\n');
+    while let Some(line) = lines.recv().await {
+        let OutLine { mut text, handed } = line;
+        text.push('\n');
         let written = async {
-            output.write_all(line.as_bytes()).await?;
+            output.write_all(text.as_bytes()).await?;
             output.flush().await
         };
         if let Err(error) = written.await {
             tracing::debug!(%error, "standard output broke");
             return;
+        }
+        if let Some(page) = handed {
+            reports.spawn(page.report());
         }
     }
 }
@@ -287,7 +319,8 @@ where
 /// What rmcp sees: typed messages in, lines out.
 struct Lines {
     received: mpsc::Receiver<ClientJsonRpcMessage>,
-    lines: mpsc::Sender<String>,
+    lines: mpsc::Sender<OutLine>,
+    handed: Handed,
 }
 
 /// The agent does not read any more.
@@ -307,8 +340,17 @@ impl Transport<RoleServer> for Lines {
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let lines = self.lines.clone();
+        let handed = match &message {
+            JsonRpcMessage::Response(JsonRpcResponse {
+                id,
+                result: ServerResult::CallToolResult(_),
+                ..
+            }) => self.handed.take(id),
+            _ => None,
+        };
         async move {
-            let line = serde_json::to_string(&message).map_err(|_| OutputClosed)?;
+            let text = serde_json::to_string(&message).map_err(|_| OutputClosed)?;
+            let line = OutLine { text, handed };
             lines.send(line).await.map_err(|_| OutputClosed)
         }
     }

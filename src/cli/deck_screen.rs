@@ -53,6 +53,8 @@ pub(super) struct DeckScreen {
 impl DeckScreen {
     /// Takes the terminal and draws the first frame.
     pub(super) fn open() -> Result<Self, Failure> {
+        // From the first touch of the terminal on: who is told to end gives it back.
+        let signals = DeckSignals::listen()?;
         let files = ScreenFiles::from_env();
         let own = files
             .read()
@@ -77,8 +79,6 @@ impl DeckScreen {
             stop_group,
             key_slot: key_slot.clone(),
         };
-        // From the first frame on a signal finds somebody who gives the terminal back.
-        let signals = DeckSignals::listen()?;
         let display = Display::open(settings, host)
             .map_err(|error| Failure::internal("show the deck", error))?;
         let _ = teller.set(display.teller());

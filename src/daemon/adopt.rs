@@ -12,7 +12,6 @@ use serde_json::Value;
 use super::outbox::Outbox;
 use super::recorder::Recorder;
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::DeliveryFact;
 use crate::core::entry::{Entry, EntryKind, LifecycleEvent, Message};
 use crate::core::id::RuntimeSession;
 use crate::daemon::clock::now_ms;
@@ -43,9 +42,7 @@ pub(super) fn take_up<T>(recorder: &Recorder<T>, outbox: &mut Outbox, recorded: 
     for stored in recorded {
         let id = &stored.entry.id;
         if let Some(message) = recorder.world().unsettled.get(id) {
-            outbox.track(id.clone(), message);
-            let backlog = &mut outbox.backlog;
-            backlog.apply(id, DeliveryFact::Unknowable, now_ms());
+            outbox.track_unknowable(id.clone(), message, now_ms());
         }
     }
 }

@@ -18,7 +18,7 @@ impl Daemon {
         let Some(to) = self.outbox.get(&id).map(|row| row.to) else {
             return;
         };
-        if self.outbox.backlog.is_recording(&id) {
+        if self.outbox.backlog().is_recording(&id) {
             return;
         }
         let text = format!(
@@ -34,8 +34,7 @@ impl Daemon {
         let alarm = self.recorder.entry(Party::System, None, kind, text, None);
         let mut settled = self.delivery_entry(&id, to, result, None, None);
         "its line was edited: not delivered".clone_into(&mut settled.content);
-        let backlog = &mut self.outbox.backlog;
-        backlog.record(&id, result, None, None, &mut Vec::new());
+        self.outbox.records(&id, result);
         self.recorder.record_fact(
             vec![alarm, settled],
             Box::new(move |daemon, recorded| {

@@ -22,7 +22,7 @@ use crate::core::delivery::{
     AdapterAnswer, Backlog, CodexFlow, CodexInput, DeliveryEffect, Moment, OnBusy, Outcome,
 };
 use crate::core::entry::{ReloadCause, TurnStatus};
-use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
+use crate::core::id::{AttemptId, EntryId, Seq, SessionId, ThreadId, TurnId};
 use crate::wire::status::{AppServerStatus, HookReview};
 
 use hook_packet::HookPacket;
@@ -57,6 +57,8 @@ pub struct CodexLane {
     trouble: Option<String>,
     /// Its conversation is to be told of its work, and why.
     untold: Option<ReloadCause>,
+    /// The change of who writes to git of which it was told last.
+    coordinator_told: Option<(SessionId, Seq)>,
     /// This process has seen it in a conversation.
     has_conversed: bool,
     /// Our hook in the app-server, and what Codex says of it.
@@ -86,6 +88,7 @@ impl CodexLane {
             last_error: None,
             trouble: None,
             untold: None,
+            coordinator_told: None,
             has_conversed: false,
             hook,
             review: None,
@@ -124,6 +127,15 @@ impl CodexLane {
             }
             AdapterAnswer::NotTaken | AdapterAnswer::Unanswered => {}
         }
+    }
+
+    /// It is to be told of this change of who writes to git, by its place in the record; false where
+    /// that is on its way.
+    pub(super) fn begin_to_tell_coordinator(&mut self, change: (SessionId, Seq)) -> bool {
+        let change = Some(change);
+        let is_new = self.coordinator_told != change;
+        self.coordinator_told = change;
+        is_new
     }
 
     /// What was not attempted for this long expires, ms; `None`: never.

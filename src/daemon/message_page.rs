@@ -150,7 +150,7 @@ impl Daemon {
             .filter(|row| {
                 row.runtime_session == *runtime_session
                     && row.state != DeliveryState::Cancelled
-                    && !self.outbox.backlog.is_ending(&row.id)
+                    && !self.outbox.backlog().is_ending(&row.id)
                     && (agent == Agent::Claude || self.is_codex_to_fetch(row, cursor))
             })
             .collect()
@@ -160,7 +160,7 @@ impl Daemon {
     /// the rest.
     fn is_codex_to_fetch(&self, row: &Delivery, cursor: &MessageCursor) -> bool {
         let is_cut = cursor.cut.as_ref().is_some_and(|cut| cut.id == row.id);
-        row.state == DeliveryState::Queued || is_cut && self.outbox.backlog.is_claimed(&row.id)
+        row.state == DeliveryState::Queued || is_cut && self.outbox.backlog().is_claimed(&row.id)
     }
 
     /// The message of a row, if it is one that was asked for.
@@ -215,29 +215,24 @@ impl Daemon {
         }
         let at = self.clock.moment();
         let until = at.now_ms + CLAIM_MS;
-        let mut effects = Vec::new();
         let whole = whole.into_iter().map(|id| (id, Shown::Whole));
         let claims: Vec<(EntryId, Shown)> = whole
             .chain(head.into_iter().map(|id| (id, Shown::Head)))
             .collect();
-        for (id, shown) in &claims {
-            let backlog = &mut self.outbox.backlog;
-            backlog.claim(id, *shown, &at.attempt, until, at.now_ms, &mut effects);
-        }
+        let effects = self.outbox.claim_for_codex(&claims, &at, until);
         let stored = self.perform(agent, effects);
         let ids: Vec<EntryId> = claims.into_iter().map(|(id, _)| id).collect();
         let then: ThenStored = Box::new(move |daemon, stored| {
             let stored = stored.map_err(Clone::clone);
             let stored = stored.and_then(|()| daemon.still_waiting(&ids));
-            let (backlog, mut effects) = (&mut daemon.outbox.backlog, Vec::new());
-            for id in &ids {
-                match &stored {
-                    Ok(()) => backlog.left(id),
-                    Err(_) => backlog.take_back(id, &mut effects),
-                }
+            let outbox = &mut daemon.outbox;
+            if stored.is_ok() {
+                ids.iter().for_each(|id| outbox.has_left(id));
+            } else {
+                let effects = outbox.take_claims_back(&ids);
+                // The first refusal says it all.
+                let _ = daemon.perform(Agent::Codex, effects);
             }
-            // The first refusal says it all.
-            let _ = daemon.perform(Agent::Codex, effects);
             then(daemon, stored.as_ref().copied());
         });
         match stored {
@@ -248,7 +243,7 @@ impl Daemon {
 
     /// Refuses to hand out what somebody took back while its row was written.
     pub(super) fn still_waiting(&self, ids: &[EntryId]) -> Result<(), Refusal> {
-        let backlog = &self.outbox.backlog;
+        let backlog = self.outbox.backlog();
         let waits = |id: &EntryId| backlog.get(id).is_some() && !backlog.is_ending(id);
         if ids.iter().all(waits) {
             return Ok(());
@@ -275,7 +270,7 @@ impl Daemon {
 
     /// Whoever asked went away without taking them.
     pub(super) fn expire_claims(&mut self) {
-        let expired = self.outbox.backlog.expire_claims(self.clock.now_ms());
+        let expired = self.outbox.expire_claims(self.clock.now_ms());
         if expired.is_empty() {
             return;
         }

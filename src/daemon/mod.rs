@@ -51,7 +51,6 @@
 //! | [`Identity`](identity::Identity), `dirs`, [`Clock`](clock::Clock) | what does not change in a daemon's life; the project's folders; the time that the machines of delivery are told | | |
 //! | `events` | the way back into the loop for what is done beside it | | |
 //! | [`Imports`](imports::Imports) | whether findings of a review are on their way to the record | findings | what keeps the next ones away |
-//! | `coordinator_told` | up to which change Codex was told who writes to git | | |
 //!
 //! An owner does not know the loop, nor another owner's fields. A file with `impl Daemon` is a flow
 //! over several owners; a command that needs a few of them is a function over these:

@@ -12,7 +12,8 @@ use tracing::Span;
 use crate::adapters::codex::request::AttemptedMessage;
 use crate::core::agent::Agent;
 use crate::core::delivery::{
-    Backlog, Delivery, DeliveryState, Moved, Restored, RowsAhead, RowsDue,
+    Backlog, Delivery, DeliveryEffect, DeliveryFact, DeliveryState, DeliveryWay, Moment, Moved,
+    Restored, RowsAhead, RowsDue, Shown,
 };
 use crate::core::entry::{DeliveryResult, EntryKind};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
@@ -30,7 +31,7 @@ pub use crate::core::delivery::LANE_MAX;
 #[derive(Debug)]
 pub struct Outbox {
     /// What the machines of delivery decide on.
-    pub(super) backlog: Backlog,
+    backlog: Backlog,
     writer: QueueWriter,
     /// The last write that was begun, and the last that was answered.
     begun: u64,
@@ -99,6 +100,87 @@ impl Outbox {
         drop(queue);
         Queue::set_aside(dirs)?;
         Ok((Queue::open(dirs)?.bound_to(outside).0, true))
+    }
+
+    /// What the machines of delivery decide on.
+    pub(super) fn backlog(&self) -> &Backlog {
+        &self.backlog
+    }
+
+    /// Has the machine of a lane decide; nobody else does.
+    pub(super) fn decide<R>(&mut self, machine: impl FnOnce(&mut Backlog) -> R) -> R {
+        machine(&mut self.backlog)
+    }
+
+    /// This result is being recorded, by somebody else than a machine: nothing is offered meanwhile
+    /// of a message that ends with it.
+    pub(super) fn records(&mut self, id: &EntryId, result: DeliveryResult) {
+        let mut effects = Vec::new();
+        self.backlog.record(id, result, None, None, &mut effects);
+    }
+
+    /// It is not recorded after all, or not waited for.
+    pub(super) fn does_not_record(&mut self, id: &EntryId, result: DeliveryResult) {
+        self.backlog.not_recorded(id, result);
+    }
+
+    /// Codex asked by itself and has these, as far as they are its: its lane did not see it. What
+    /// is to be recorded.
+    pub(super) fn codex_has(
+        &mut self,
+        ids: &[EntryId],
+        result: DeliveryResult,
+        rung: Option<&DeliveryWay>,
+    ) -> Vec<DeliveryEffect> {
+        let mut effects = Vec::new();
+        for id in ids {
+            let is_its = |row: &Delivery| row.to == Agent::Codex && row.can_be_proven();
+            if self.get(id).is_some_and(is_its) {
+                let (backlog, rung) = (&mut self.backlog, rung.cloned());
+                backlog.record(id, result, rung, None, &mut effects);
+            }
+        }
+        effects
+    }
+
+    /// Codex asked for these and gets them now; see [`Backlog::claim`].
+    pub(super) fn claim_for_codex(
+        &mut self,
+        claims: &[(EntryId, Shown)],
+        at: &Moment,
+        until_ms: i64,
+    ) -> Vec<DeliveryEffect> {
+        let mut effects = Vec::new();
+        for (id, shown) in claims {
+            let backlog = &mut self.backlog;
+            backlog.claim(id, *shown, &at.attempt, until_ms, at.now_ms, &mut effects);
+        }
+        effects
+    }
+
+    /// They were not given to Codex after all.
+    pub(super) fn take_claims_back(&mut self, ids: &[EntryId]) -> Vec<DeliveryEffect> {
+        let mut effects = Vec::new();
+        for id in ids {
+            self.backlog.take_back(id, &mut effects);
+        }
+        effects
+    }
+
+    /// What was claimed of it has left.
+    pub(super) fn has_left(&mut self, id: &EntryId) {
+        self.backlog.left(id);
+    }
+
+    /// Whoever asked for these never said that they arrived.
+    pub(super) fn expire_claims(&mut self, now_ms: i64) -> Vec<EntryId> {
+        self.backlog.expire_claims(now_ms)
+    }
+
+    /// Takes a message in that another program has delivered, or not: nobody knows.
+    pub(super) fn track_unknowable(&mut self, id: EntryId, message: &MessageSnapshot, now_ms: i64) {
+        self.track(id.clone(), message);
+        self.backlog.apply(&id, DeliveryFact::Unknowable, now_ms);
     }
 
     /// Takes a message in that was just recorded.
@@ -340,146 +422,4 @@ impl Outbox {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::core::agent::Party;
-    use crate::core::delivery::{DeliveryFact, DeliveryState};
-    use crate::core::entry::DeliveryResult;
-    use crate::core::id::AttemptId;
-    use crate::store::testing::Place;
-
-    fn world(result: Option<DeliveryResult>) -> Snapshot {
-        let message = MessageSnapshot {
-            seq: Seq(3),
-            from: Party::Agent(Agent::Claude),
-            to: Agent::Codex,
-            at_ms: 0,
-            runtime_session: None,
-            on_busy: Default::default(),
-            result,
-            rung: None,
-            hash: None,
-            cut_off_in: Vec::new(),
-        };
-        Snapshot {
-            seq: Seq(4),
-            unsettled: [(EntryId::new("m"), Arc::new(message))].into(),
-            ..Snapshot::default()
-        }
-    }
-
-    fn open(place: &Place, world: &Snapshot) -> (Outbox, Vec<EntryId>) {
-        Outbox::open(Queue::open(&place.dirs).unwrap(), world, |_| {}).unwrap()
-    }
-
-    fn state(outbox: &Outbox) -> DeliveryState {
-        outbox.get(&EntryId::new("m")).unwrap().state
-    }
-
-    #[test]
-    fn without_its_queue_nothing_is_sent_again_by_itself() {
-        for result in [None, Some(DeliveryResult::Requeued)] {
-            let place = Place::new();
-            let (outbox, unknowable) = open(&place, &world(result));
-            assert_eq!(state(&outbox), DeliveryState::Ambiguous);
-            assert_eq!(unknowable.len(), 1);
-            // A crash before the ledger says so.
-            drop(outbox);
-            let (outbox, unknowable) = open(&place, &world(result));
-            assert_eq!(state(&outbox), DeliveryState::Ambiguous, "{result:?}");
-            assert_eq!(unknowable.len(), 1);
-        }
-    }
-
-    #[test]
-    fn an_older_copy_of_the_queue_is_set_aside_and_a_crash_leaves_none() {
-        let place = Place::new();
-        std::fs::create_dir_all(place.user.registry.join("heads")).unwrap();
-        let open = |is_older: bool| {
-            let (queue, was_older) = Outbox::queue_of(&place.dirs, &place.user).unwrap();
-            assert_eq!(was_older, is_older);
-            Outbox::open(queue, &world(None), |_| {}).unwrap()
-        };
-        let (mut outbox, _) = open(false);
-        outbox.rebuild(&place.dirs, Seq(4)).unwrap();
-        drop(outbox);
-        let file = place.dirs.state_file("queue.db");
-        let copy = std::fs::read(&file).unwrap();
-        let outside = place.user.queue_generation(&place.dirs.instance_id());
-        let kept = std::fs::read(&outside).unwrap();
-        let (mut outbox, _) = open(false);
-        outbox.sync().unwrap();
-        drop(outbox);
-        // A crash between the row and the number outside; and one of the machine, which lost that.
-        for lost in [Some(kept), None] {
-            match lost {
-                Some(kept) => std::fs::write(&outside, kept).unwrap(),
-                None => std::fs::remove_file(&outside).unwrap(),
-            }
-            let (mut outbox, _) = open(false);
-            outbox.sync().unwrap();
-        }
-        std::fs::write(&file, copy).unwrap();
-        let (outbox, unknowable) = open(true);
-        assert_eq!(
-            (state(&outbox), unknowable),
-            (DeliveryState::Ambiguous, vec![EntryId::new("m")])
-        );
-        drop(outbox);
-        open(false);
-    }
-
-    #[test]
-    fn a_queue_that_was_made_and_not_filled_counts_as_lost() {
-        let place = Place::new();
-        drop(Queue::open(&place.dirs).unwrap());
-        let (outbox, _) = open(&place, &world(None));
-        assert_eq!(state(&outbox), DeliveryState::Ambiguous);
-    }
-
-    #[test]
-    fn the_operators_wish_for_another_try_outlives_a_crash_before_its_row() {
-        let place = Place::new();
-        let (mut outbox, _) = open(&place, &Snapshot::default());
-        let id = EntryId::new("m");
-        outbox.track(id.clone(), &world(None).unsettled[&id]);
-        for fact in [
-            DeliveryFact::AttemptBegan(AttemptId::new("a")),
-            DeliveryFact::Unknowable,
-        ] {
-            assert!(outbox.backlog.apply(&id, fact, 1));
-            outbox.store([&id].into_iter(), None).unwrap();
-        }
-        drop(outbox);
-        let (outbox, _) = open(&place, &world(Some(DeliveryResult::Requeued)));
-        assert_eq!(state(&outbox), DeliveryState::Queued);
-    }
-
-    #[test]
-    fn a_settled_row_that_the_writer_could_not_take_goes_with_the_next_write() {
-        let place = Place::new();
-        let (go_on, held) = std::sync::mpsc::channel::<()>();
-        let queue = Queue::open(&place.dirs).unwrap();
-        // It answers nothing until it may, and so writes nothing either.
-        let hold = move |_| {
-            let _ = held.recv();
-        };
-        let (mut outbox, _) = Outbox::open(queue, &Snapshot::default(), hold).unwrap();
-        let id = EntryId::new("m");
-        outbox.track(id.clone(), &world(None).unsettled[&id]);
-        let began = DeliveryFact::AttemptBegan(AttemptId::new("a"));
-        assert!(outbox.backlog.apply(&id, began, 1));
-        outbox.store([&id].into_iter(), None).unwrap();
-        while outbox.sync().is_ok() {}
-        outbox.settle(&id);
-        drop(go_on);
-        while outbox.sync().is_err() {
-            std::thread::yield_now();
-        }
-        drop(outbox);
-        assert_eq!(Queue::open(&place.dirs).unwrap().load().unwrap(), []);
-    }
-}
+mod tests;

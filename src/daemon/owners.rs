@@ -43,7 +43,6 @@ use super::touched_files::TouchedFiles;
 use super::tree_commit::TreeCommit;
 use super::work_lane::WorkLane;
 use crate::core::delivery::{HeldEffects, LaterInputs};
-use crate::core::id::Seq;
 use crate::store::dirs::ProjectDirs;
 use crate::store::publisher::Board;
 use crate::wire::control::Refusal;
@@ -82,8 +81,6 @@ pub struct Daemon {
     pub(super) spoken: SpokenTurns,
     pub(super) inferences: Inferences,
     pub(super) recent_writes: RecentWrites,
-    /// The change of the coordinator of which Codex was told last.
-    pub(super) coordinator_told: Seq,
     pub(super) agent_processes: AgentProcesses,
     pub(super) events: mpsc::WeakSender<Event>,
     pub(super) operations: Operations,
@@ -150,7 +147,6 @@ impl Daemon {
             spoken: SpokenTurns::default(),
             inferences: Inferences::default(),
             recent_writes: RecentWrites::default(),
-            coordinator_told: Seq(0),
             agent_processes: AgentProcesses::default(),
             events,
             operations: Operations::default(),

@@ -84,7 +84,7 @@ impl Daemon {
         }
         // Bodies that were handed to whoever asked, and of which nobody knows yet whether they
         // arrived.
-        let is_claimed = self.outbox.backlog.has_claims();
+        let is_claimed = self.outbox.backlog().has_claims();
         let in_flight = !self.codex.is_quiet()
             || self.recorder.pending_count() > 0
             || !self.held.is_empty()
@@ -117,8 +117,7 @@ impl Daemon {
             Err(error) if matches!(error, LedgerError::Late { .. }) => {
                 // Nobody gets them while it may be recorded yet that they are taken back.
                 for id in &ending {
-                    let backlog = &mut self.outbox.backlog;
-                    backlog.record(id, DeliveryResult::Cancelled, None, None, &mut Vec::new());
+                    self.outbox.records(id, DeliveryResult::Cancelled);
                 }
                 return Err(failed(&error, ending.len()));
             }
@@ -344,8 +343,8 @@ fn late(ending: &[EntryId]) -> Then {
     let ending = ending.to_vec();
     Box::new(move |daemon, result| {
         for id in &ending {
-            let backlog = &mut daemon.outbox.backlog;
-            backlog.not_recorded(id, DeliveryResult::Cancelled);
+            let outbox = &mut daemon.outbox;
+            outbox.does_not_record(id, DeliveryResult::Cancelled);
         }
         if let Ok(stored) = result {
             daemon.outbox.forget_taken_back(stored);

@@ -28,7 +28,7 @@ impl Daemon {
             Agent::Claude => {
                 let row = self.outbox.get(id);
                 row.is_some_and(|row| row.state == DeliveryState::Confirmed)
-                    && !self.outbox.backlog.is_recording(id)
+                    && !self.outbox.backlog().is_recording(id)
             }
         };
         ids.into_iter().filter(can).collect()

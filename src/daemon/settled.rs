@@ -18,7 +18,7 @@ impl Daemon {
     /// that it arrived.
     pub(super) fn waits_for_proofs(&self) -> bool {
         let until = self.operations.takeover().proofs_until();
-        until.is_some_and(|until| Instant::now() < until) && self.outbox.backlog.has_claims()
+        until.is_some_and(|until| Instant::now() < until) && self.outbox.backlog().has_claims()
     }
 
     /// Whether nothing more has to be waited for.

@@ -134,7 +134,7 @@ impl Daemon {
             }
             HeldEffect::Leave(effect) => effect,
         };
-        let (backlog, flow) = (&self.outbox.backlog, self.codex.flow());
+        let (backlog, flow) = (self.outbox.backlog(), self.codex.flow());
         let effect = match leaves(effect, backlog, flow, |pair| self.claude.ladder(pair)) {
             Ok(effect) => effect,
             Err(told) => {
@@ -196,7 +196,7 @@ impl Daemon {
 
     /// As [`Self::stay`], of what was not held.
     pub(super) fn does_not_leave(&mut self, effect: &DeliveryEffect) {
-        let told = stays(effect, &self.outbox.backlog);
+        let told = stays(effect, self.outbox.backlog());
         if let Some(LaterInput::Codex(CodexInput::NotSent { .. })) = &told {
             self.codex_trouble("the queue could not be written");
         }

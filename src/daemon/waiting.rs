@@ -231,7 +231,7 @@ impl Daemon {
         let asked = Asked { when, reply };
         let left: BTreeSet<EntryId> = ids
             .iter()
-            .filter(|id| self.outbox.backlog.records(id, result))
+            .filter(|id| self.outbox.backlog().records(id, result))
             .cloned()
             .collect();
         if left.is_empty() {

@@ -200,6 +200,33 @@ async fn a_wait_ends_when_it_is_cancelled_or_the_client_hangs_up() {
 }
 
 #[tokio::test]
+async fn fetched_messages_are_marked_behind_the_answer_that_returns_them() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |command| match command {
+        Command::WaitMessages(_) => {
+            let message = json!({"messageId": "m1", "seq": 4, "from": "claude", "kind": "message",
+                "sentAt": 1, "ageS": 2, "repeat": false, "requireReply": false,
+                "inReplyTo": null, "handles": [], "text": "hi"});
+            let page = json!({"messages": [message], "unread": 1, "cursor": "4-4",
+                "timedOut": false});
+            Answering::Reply(Reply::Messages(serde_json::from_value(page).unwrap()))
+        }
+        // The answer does not wait for the record.
+        _ => Answering::Never,
+    })
+    .await;
+    let port = serve(&place).await;
+    let answer = post(port, "", &call(5, "wait_for_claude", &json!({}))).await;
+    let result = &answer.body["result"]["structuredContent"];
+    assert_eq!(result["messages"][0]["text"], "hi");
+    daemon.seen(|seen| seen.len() == 2).await;
+    let Some(Command::Fetched(fetched)) = daemon.so_far().pop() else {
+        panic!("{:?}", daemon.so_far());
+    };
+    assert_eq!(fetched.ids, [EntryId::new("m1")]);
+}
+
+#[tokio::test]
 async fn of_two_calls_with_one_number_and_no_session_none_is_cancelled_for_the_other() {
     let place = Place::default();
     let daemon = FakeDaemon::start(&place, |_| Answering::Never).await;

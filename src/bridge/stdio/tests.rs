@@ -222,13 +222,15 @@ async fn unknown_methods_and_tools_are_errors_of_the_protocol_and_wrong_types_of
 }
 
 #[tokio::test]
-async fn fetched_messages_are_marked_before_they_are_returned() {
+async fn fetched_messages_are_marked_behind_the_answer_that_returns_them() {
     let place = Place::default();
-    let daemon = FakeDaemon::start(&place, |command| {
-        Answering::Reply(match command {
-            Command::GetMessages(_) => page(vec![message("m1", 4, "hi"), message("m2", 5, "ho")]),
-            _ => Reply::Done,
-        })
+    let daemon = FakeDaemon::start(&place, |command| match command {
+        Command::GetMessages(_) => {
+            let messages = vec![message("m1", 4, "hi"), message("m2", 5, "ho")];
+            Answering::Reply(page(messages))
+        }
+        // The answer does not wait for the record.
+        _ => Answering::Never,
     })
     .await;
     let mut claude = Host::initialized(Agent::Claude, place.client(Role::Claude)).await;
@@ -242,11 +244,40 @@ async fn fetched_messages_are_marked_before_they_are_returned() {
             .unwrap()
             .contains("hi")
     );
+    daemon.seen(|seen| seen.len() == 2).await;
     let Some(Command::Fetched(fetched)) = daemon.so_far().pop() else {
         panic!("{:?}", daemon.so_far());
     };
     assert_eq!(fetched.ids, [EntryId::new("m1"), EntryId::new("m2")]);
     assert_eq!(fetched.rung, Some(DeliveryWay::Pull));
+}
+
+#[tokio::test]
+async fn an_answer_that_could_not_leave_marks_nothing() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |_| Answering::Reply(Reply::Done)).await;
+    let leave = async |output: DuplexStream| {
+        let (lines, written) = mpsc::channel(1);
+        let handed = Some(HandedPage {
+            client: place.client(Role::Claude),
+            side: Agent::Claude,
+            ids: vec![EntryId::new("m1")],
+        });
+        let text = "an answer".to_owned();
+        assert!(lines.send(OutLine { text, handed }).await.is_ok());
+        drop(lines);
+        let reports = TaskTracker::new();
+        write(output, written, reports.clone()).await;
+        reports.close();
+        timeout(DEADLINE, reports.wait()).await.unwrap();
+    };
+    let (output, agent) = duplex(64);
+    drop(agent);
+    leave(output).await;
+    assert!(daemon.so_far().is_empty(), "{:?}", daemon.so_far());
+    let (output, _agent) = duplex(64);
+    leave(output).await;
+    assert_eq!(daemon.so_far().len(), 1);
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ pub(in crate::bridge) struct ToolResult {
     /// The same for a reader of text.
     pub(super) text: String,
     /// Messages whose bodies are in it, whole: with this answer they are delivered.
-    pub(super) handed: Vec<EntryId>,
+    pub(in crate::bridge) handed: Vec<EntryId>,
 }
 
 impl ToolResult {

@@ -1,5 +1,4 @@
-//! [`ToolCall`]: one call of a tool, from arguments to answer. Marks bodies as delivered, and only
-//! when the caller still listens.
+//! [`ToolCall`]: one call of a tool, from arguments to answer.
 
 use std::future::Future;
 
@@ -10,9 +9,8 @@ use super::answer::ToolResult;
 use super::tool::Tool;
 use crate::client::Client;
 use crate::core::agent::Agent;
-use crate::core::delivery::DeliveryWay;
 use crate::core::id::ThreadId;
-use crate::wire::control::{Command, IdsParams, Refusal, RefusalCode, Reply};
+use crate::wire::control::{Command, Refusal, RefusalCode, Reply};
 
 #[derive(Debug)]
 pub(in crate::bridge) struct ToolCall {
@@ -35,19 +33,7 @@ pub(in crate::bridge) struct ToolCall {
 impl ToolCall {
     /// Runs a tool.
     pub(in crate::bridge) async fn run(&self, tool: Tool) -> Result<ToolResult, Refusal> {
-        let answer = self.unless_cancelled(tool.call(self)).await??;
-        if !answer.handed.is_empty() && !self.is_cancelled() {
-            let fetched = Command::Fetched(IdsParams {
-                agent: self.side,
-                ids: answer.handed.clone(),
-                rung: Some(DeliveryWay::Pull),
-            });
-            // Without this record the messages come again, which is better than not at all.
-            if let Err(error) = self.client.call(fetched).await {
-                tracing::warn!(%error, "the delivery of fetched messages is not recorded");
-            }
-        }
-        Ok(answer)
+        self.unless_cancelled(tool.call(self)).await?
     }
 
     /// Asks the daemon.
@@ -58,7 +44,8 @@ impl ToolCall {
             .map_err(|error| error.to_refusal())
     }
 
-    fn is_cancelled(&self) -> bool {
+    /// Nobody waits for the answer.
+    pub(in crate::bridge) fn is_cancelled(&self) -> bool {
         self.cancelled.is_cancelled() || self.gone.is_cancelled()
     }
 

@@ -291,7 +291,7 @@ async fn a_text_over_a_million_characters_is_too_large_and_one_of_a_million_is_n
 #[tokio::test]
 async fn a_page_is_shown_as_it_was_cut_and_a_part_counts_with_its_end() {
     let place = Place::default();
-    let daemon = FakeDaemon::start(&place, |command| match command {
+    let _daemon = FakeDaemon::start(&place, |command| match command {
         Command::GetMessages(params) => {
             let cut = params.after.is_none();
             let part = TextPart {
@@ -335,15 +335,6 @@ async fn a_page_is_shown_as_it_was_cut_and_a_part_counts_with_its_end() {
         .unwrap();
     assert_eq!(second.handed, [EntryId::new("m2")]);
     assert_eq!(second.structured["messages"][0]["part"]["from"], 4);
-    let marked = daemon
-        .so_far()
-        .into_iter()
-        .filter_map(|command| match command {
-            Command::Fetched(params) => Some(params.ids),
-            _ => None,
-        });
-    let marked: Vec<EntryId> = marked.flatten().collect();
-    assert_eq!(marked, ["m1", "m2"].map(EntryId::new));
 }
 
 #[tokio::test]
@@ -399,7 +390,7 @@ async fn a_deliberation_returns_the_answer_and_marks_it_delivered() {
     };
     assert_eq!(params.reply_to, Some(EntryId::new("q1")));
     assert_eq!(params.timeout_ms, 1_000);
-    assert!(matches!(&asked[2], Command::Fetched(params) if params.ids == [EntryId::new("a1")]));
+    assert_eq!(answer.handed, [EntryId::new("a1")]);
 }
 
 #[tokio::test]
@@ -454,7 +445,7 @@ async fn a_question_to_the_person_waits_for_its_answer_and_marks_it_delivered() 
     };
     assert_eq!(params.reply_to, Some(EntryId::new("q1")));
     assert_eq!(params.timeout_ms, 1_000);
-    assert!(matches!(&asked[2], Command::Fetched(params) if params.ids == [EntryId::new("a1")]));
+    assert_eq!(answer.handed, [EntryId::new("a1")]);
 }
 
 #[tokio::test]

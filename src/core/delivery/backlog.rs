@@ -349,6 +349,15 @@ impl Backlog {
             .is_some_and(|(recording, _)| recording == id)
     }
 
+    /// Whether an acknowledgement of it is about the whole message; see
+    /// [`Delivery::can_be_acknowledged`]. Proof that is being recorded counts.
+    pub fn can_be_acknowledged(&self, id: &EntryId) -> bool {
+        let row = self.get(id);
+        row.is_some_and(|row| {
+            row.can_be_acknowledged() || self.records(id, DeliveryResult::Confirmed)
+        })
+    }
+
     /// Whether this is being appended about the message.
     pub fn records(&self, id: &EntryId, result: DeliveryResult) -> bool {
         self.recording.contains(&(id.clone(), result.as_str()))

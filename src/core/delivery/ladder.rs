@@ -263,7 +263,7 @@ impl Ladder {
             LadderInput::Acknowledged { ids } => {
                 let before = effects.len();
                 for id in &ids {
-                    if !backlog.get(id).is_some_and(Delivery::can_be_acknowledged) {
+                    if !backlog.can_be_acknowledged(id) {
                         continue;
                     }
                     self.learn(backlog, id, effects);

@@ -153,7 +153,7 @@ impl Daemon {
             return Ok(None);
         };
         let mut context = HookContext::default();
-        let carried = ladder.carries(&self.outbox.backlog, carrier);
+        let carried = ladder.carries(self.outbox.backlog(), carrier);
         for (at, id) in carried.iter().enumerate() {
             let Some(row) = self.outbox.get(id) else {
                 continue;
@@ -238,7 +238,7 @@ impl Daemon {
                     .following(&id)
                     .in_scope(|| tracing::debug!(is_stored, "handed out"));
                 match is_stored {
-                    true => daemon.outbox.backlog.left(&id),
+                    true => daemon.outbox.has_left(&id),
                     false => daemon.tell_ladder(&pair, LadderInput::NotStored { id }),
                 }
             }

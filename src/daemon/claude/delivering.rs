@@ -22,9 +22,10 @@ impl Daemon {
         input: LadderInput,
     ) -> Result<(), Refusal> {
         let at = self.clock.moment();
+        let claude = &mut self.claude;
         let effects = self
-            .claude
-            .apply(pair, input, &mut self.outbox.backlog, &at);
+            .outbox
+            .decide(|backlog| claude.apply(pair, input, backlog, &at));
         self.perform(Agent::Claude, effects)
     }
 
@@ -35,7 +36,7 @@ impl Daemon {
 
     /// The first pair, and those for which something waits.
     pub(in crate::daemon) fn pairs_of_claude(&self) -> BTreeSet<RuntimeSession> {
-        let waiting = self.outbox.backlog.lane(Agent::Claude);
+        let waiting = self.outbox.lane(Agent::Claude);
         waiting
             .map(|row| row.runtime_session.clone())
             .chain([RuntimeSession::default()])
@@ -70,7 +71,7 @@ impl Daemon {
     }
 
     fn next_ladder_ms(&self) -> Option<i64> {
-        self.claude.next_ms(&self.outbox.backlog)
+        self.claude.next_ms(self.outbox.backlog())
     }
 
     pub(in crate::daemon) fn claude_deadline(&mut self) {

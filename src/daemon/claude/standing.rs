@@ -90,7 +90,7 @@ impl Daemon {
         if let Some(by) = arrived_by.filter(|_| !proven) {
             why = format!("{why}; the last message arrived by {by}");
         }
-        let backlog = &self.outbox.backlog;
+        let backlog = self.outbox.backlog();
         if let Some(worst) = ladder.worst_rung(backlog).filter(|worst| *worst > rung) {
             why = match worst {
                 Rung::Pull => format!("{why}; what had no effect so far waits until Claude asks"),

@@ -12,14 +12,17 @@ impl Daemon {
     /// Hands something to the lane to Codex, and does what it says.
     pub(in crate::daemon) fn codex_input(&mut self, input: CodexInput) {
         let at = self.clock.moment();
-        let effects = self.codex.apply(input, &mut self.outbox.backlog, &at);
+        let codex = &mut self.codex;
+        let effects = self
+            .outbox
+            .decide(|backlog| codex.apply(input, backlog, &at));
         // A refusal has been said to the operator.
         let _ = self.perform(Agent::Codex, effects);
     }
 
     /// When something about deliveries happens by itself.
     pub(in crate::daemon) fn delivery_deadline(&self) -> Option<Instant> {
-        let backlog = &self.outbox.backlog;
+        let backlog = self.outbox.backlog();
         self.codex
             .next_ms(backlog)
             .into_iter()
@@ -29,7 +32,7 @@ impl Daemon {
     }
 
     pub(in crate::daemon) fn codex_deadline(&mut self) {
-        let next = self.codex.next_ms(&self.outbox.backlog);
+        let next = self.codex.next_ms(self.outbox.backlog());
         if next.is_some_and(|at_ms| at_ms <= self.clock.now_ms()) {
             self.codex_input(CodexInput::Tick);
         }

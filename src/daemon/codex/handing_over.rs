@@ -54,12 +54,11 @@ impl Daemon {
     /// What tells Codex, with this message, that the operator changed who writes to git; recorded,
     /// and said once. Codex reads its instruction files when a conversation begins, and not again.
     fn tell_coordinator(&mut self, with: &EntryId) -> Option<String> {
-        let changed = self.recorder.world().untold_coordinator?;
-        if self.coordinator_told >= changed {
-            // Its entry is on its way.
+        let world = self.recorder.world();
+        let change = (world.session_id.clone()?, world.untold_coordinator?);
+        if !self.codex.begin_to_tell_coordinator(change) {
             return None;
         }
-        self.coordinator_told = changed;
         let note = coordinator_note(self.configuration.policy().coordinator);
         let text = format!("Codex is told with message {}: {note}", with.short());
         self.recorder

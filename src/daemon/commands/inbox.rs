@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::core::agent::Agent;
-use crate::core::delivery::{ClaudeInput, Delivery, DeliveryWay, LadderInput};
+use crate::core::delivery::{ClaudeInput, DeliveryWay, LadderInput};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
@@ -89,11 +89,11 @@ impl Daemon {
     /// Records that these were read, as far as they are the agent's and were shown whole.
     fn acknowledge(&mut self, agent: Agent, ids: &[EntryId]) -> AckedPartly {
         let is_its = |id: &&EntryId| self.outbox.get(id).is_some_and(|row| row.to == agent);
-        let (ids, unfinished): (Vec<EntryId>, Vec<EntryId>) =
-            ids.iter().filter(is_its).cloned().partition(|id| {
-                let row = self.outbox.get(id);
-                row.is_some_and(Delivery::can_be_acknowledged)
-            });
+        let (ids, unfinished): (Vec<EntryId>, Vec<EntryId>) = ids
+            .iter()
+            .filter(is_its)
+            .cloned()
+            .partition(|id| self.outbox.backlog().can_be_acknowledged(id));
         for id in &ids {
             self.outbox
                 .following(id)
@@ -124,17 +124,7 @@ impl Daemon {
 
     /// Codex asked by itself, which its lane did not see.
     fn codex_has(&mut self, ids: &[EntryId], result: DeliveryResult, rung: Option<DeliveryWay>) {
-        let mut effects = Vec::new();
-        for id in ids {
-            let is_its = self
-                .outbox
-                .get(id)
-                .is_some_and(|row| row.to == Agent::Codex && row.can_be_proven());
-            if is_its {
-                let backlog = &mut self.outbox.backlog;
-                backlog.record(id, result, rung.clone(), None, &mut effects);
-            }
-        }
+        let effects = self.outbox.codex_has(ids, result, rung.as_ref());
         // Nothing of it leaves or is stored in the queue.
         let _ = self.perform(Agent::Codex, effects);
     }

@@ -73,7 +73,7 @@ impl Daemon {
                 )),
             );
         }
-        if params.change == QueueChange::Remove && self.outbox.backlog.has_left(&params.id) {
+        if params.change == QueueChange::Remove && self.outbox.backlog().has_left(&params.id) {
             return answer(
                 reply,
                 Err(Refusal::new(
@@ -83,7 +83,7 @@ impl Daemon {
                 )),
             );
         }
-        if self.outbox.backlog.is_recording(&params.id) {
+        if self.outbox.backlog().is_recording(&params.id) {
             return answer(
                 reply,
                 Err(Refusal::new(
@@ -96,9 +96,7 @@ impl Daemon {
         let entry = self.delivery_entry(&params.id, to, result, None, None);
         let (id, placed) = (params.id, params.placed);
         // From here on nothing is offered of it. That it is to be recorded is said once, here.
-        self.outbox
-            .backlog
-            .record(&id, result, None, None, &mut Vec::new());
+        self.outbox.records(&id, result);
         self.recorder.record(
             vec![entry],
             Box::new(move |daemon, outcome| match outcome {
@@ -115,7 +113,7 @@ impl Daemon {
                     answer(reply, Ok(recorded.map_or(Reply::Done, Reply::Recorded)));
                 }
                 Err(refusal) => {
-                    daemon.outbox.backlog.not_recorded(&id, result);
+                    daemon.outbox.does_not_record(&id, result);
                     answer(reply, Err(refusal.clone()));
                 }
             }),
@@ -129,8 +127,8 @@ impl Daemon {
             .into_iter()
             .flat_map(|agent| self.outbox.lane(agent))
             .filter(|row| QueueRow::can_be_removed(row.to, row.state))
-            .filter(|row| !self.outbox.backlog.has_left(&row.id))
-            .filter(|row| !self.outbox.backlog.is_recording(&row.id))
+            .filter(|row| !self.outbox.backlog().has_left(&row.id))
+            .filter(|row| !self.outbox.backlog().is_recording(&row.id))
             .map(|row| (row.id.clone(), row.to))
             .collect();
         let then = |daemon: &mut Self, done: ThenStored| done(daemon, Ok(()));
@@ -142,10 +140,10 @@ impl Daemon {
     pub(super) fn rebuild_queue(&mut self, reply: ReplySender) {
         let rows: Vec<(EntryId, Agent)> = self
             .outbox
-            .backlog
+            .backlog()
             .rows()
             .filter(|row| QueueRow::becomes_ambiguous(row.state))
-            .filter(|row| !self.outbox.backlog.is_recording(&row.id))
+            .filter(|row| !self.outbox.backlog().is_recording(&row.id))
             .map(|row| (row.id.clone(), row.to))
             .collect();
         let rebuild = |daemon: &mut Self, done: ThenStored| {
@@ -186,16 +184,14 @@ impl Daemon {
         }
         for id in &ids {
             // From here on nothing is offered of it. It is recorded once, here.
-            self.outbox
-                .backlog
-                .record(id, result, None, None, &mut Vec::new());
+            self.outbox.records(id, result);
         }
         self.recorder.record(
             entries,
             Box::new(move |daemon, outcome| {
                 if let Err(refusal) = outcome {
                     for id in &ids {
-                        daemon.outbox.backlog.not_recorded(id, result);
+                        daemon.outbox.does_not_record(id, result);
                     }
                     return answer(reply, Err(refusal.clone()));
                 }

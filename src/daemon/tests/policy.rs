@@ -12,7 +12,9 @@ use crate::core::managed_block::with_block;
 use crate::core::policy::{Coordinator, Permission, PermissionRule, PolicyChange};
 use crate::store::testing::Place;
 use crate::store::{config, trust};
-use crate::wire::control::{Command, HookParams, PolicySet, RefusalCode, Reply, Role, TrustParams};
+use crate::wire::control::{
+    ClearParams, Command, HookParams, PolicySet, RefusalCode, Reply, Role, TrustParams,
+};
 
 fn coordinator(to: Coordinator) -> Command {
     Command::SetPolicy(PolicyChange::Coordinator { to: Some(to) })
@@ -184,9 +186,30 @@ async fn codex_is_told_of_a_new_coordinator_once_with_its_next_message() {
     rig.completed("turn-2", std::slice::from_ref(&second), "yes");
     rig.status(ReportedStatus::Idle);
     rig.settle().await;
-    let _third = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
-    let third = rig.delivered();
-    assert!(!third.last().unwrap().1.contains("who writes to git"));
+    let third = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let texts = rig.delivered();
+    assert!(!texts.last().unwrap().1.contains("who writes to git"));
+    rig.user_message("turn-3", Some(&third));
+    rig.completed("turn-3", std::slice::from_ref(&third), "yes");
+    rig.status(ReportedStatus::Idle);
+    rig.settle().await;
+
+    // Another session counts its entries anew.
+    let before = rig.daemon.recorder.world().seq;
+    let clear = Command::Clear(ClearParams::default());
+    rig.call(&operator, clear).await.unwrap();
+    set(&mut rig, &operator, coordinator(Coordinator::Codex)).await;
+    assert!(rig.daemon.recorder.world().seq < before);
+    let _fourth = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let texts = rig.delivered();
+    assert!(
+        texts
+            .last()
+            .unwrap()
+            .1
+            .contains("who writes to git: Codex alone"),
+        "{texts:?}"
+    );
 }
 
 #[tokio::test]

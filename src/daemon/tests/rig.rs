@@ -245,9 +245,8 @@ impl Rig {
             now_ms,
             attempt: AttemptId::new("none"),
         };
-        let codex = &mut self.daemon.codex;
-        let backlog = &mut self.daemon.outbox.backlog;
-        let effects = codex.apply(CodexInput::Tick, backlog, &at);
+        let (codex, outbox) = (&mut self.daemon.codex, &mut self.daemon.outbox);
+        let effects = outbox.decide(|backlog| codex.apply(CodexInput::Tick, backlog, &at));
         self.daemon.perform(Agent::Codex, effects).unwrap();
         self.store();
     }

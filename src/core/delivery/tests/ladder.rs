@@ -370,6 +370,21 @@ fn an_acknowledged_or_fetched_head_settles_nothing() {
 }
 
 #[test]
+fn what_was_fetched_to_its_end_can_be_acknowledged_before_that_is_on_the_disk() {
+    let mut way = Way::new(LadderMode::Auto, true);
+    way.send();
+    way.hear(handed(false));
+    way.hear(handed(true));
+    let proven = LadderInput::Proven {
+        ids: vec![id()],
+        rung: DeliveryWay::Pull,
+    };
+    assert_eq!(way.hear(proven).len(), 1);
+    let acknowledged = LadderInput::Acknowledged { ids: vec![id()] };
+    assert_eq!(way.hear(acknowledged).len(), 1);
+}
+
+#[test]
 fn a_text_that_did_not_leave_is_no_repeat() {
     let mut way = Way::new(LadderMode::Auto, true);
     way.send();

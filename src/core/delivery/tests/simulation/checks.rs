@@ -33,8 +33,6 @@ pub struct Checks {
     pub unknown: BTreeSet<EntryId>,
     /// What senders were told is recorded.
     pub accepted: Vec<EntryId>,
-    /// Whoever had them died in the moment in which they were marked as fetched.
-    pub excused: BTreeSet<EntryId>,
     /// What each bridge's Claude was told of, by any way.
     pub announced: BTreeSet<(u64, EntryId)>,
     /// Sent again after their turn ended early, and not shown since.
@@ -277,7 +275,7 @@ impl World {
         }
         let fates = std::mem::take(&mut self.disk.fates);
         for (id, fate) in &fates {
-            let shown = self.checks.shown.contains_key(id) || self.checks.excused.contains(id);
+            let shown = self.checks.shown.contains_key(id);
             if fate.is_proven() && !shown {
                 self.checks
                     .fail(format!("{id} is confirmed and was never shown"));

@@ -6,7 +6,6 @@ use super::checks::Showing;
 use super::daemon::Call;
 use super::world::{Event, World};
 use crate::delivery::{DeliveryWay, HookPoint, LadderInput, Rung};
-use crate::entry::DeliveryResult;
 use crate::id::EntryId;
 
 /// A call is given up after this long, ms.
@@ -61,8 +60,6 @@ pub struct Claude {
     asked_ms: i64,
     /// When its last hook began.
     hook_ms: i64,
-    /// Bodies in the bridge that are being marked as fetched before the call returns.
-    page: Option<Vec<Showing>>,
 }
 
 /// What a client is told by itself.
@@ -83,8 +80,6 @@ pub enum ClaudeStep {
     Told(u64, Told),
     HookReply(HookText),
     Page(Vec<Showing>),
-    /// The call returns though nobody said that the page is marked.
-    PageAnyway,
     Tool(u32),
     End(u32),
 }
@@ -107,7 +102,6 @@ impl World {
             unread: Vec::new(),
             asked_ms: 0,
             hook_ms: 0,
-            page: None,
         });
         self.claude_redials();
         self.tell_ladder(LadderInput::NewContext);
@@ -130,8 +124,6 @@ impl World {
             claude.bridge = None;
             claude.bell = None;
         }
-        // A call that was to mark a page fails with it, and the page is returned all the same.
-        self.page_returns();
     }
 
     pub fn kill_claude(&mut self) {
@@ -139,10 +131,6 @@ impl World {
             return;
         };
         self.note(|| "claude dies".to_owned());
-        for body in claude.page.into_iter().flatten() {
-            // Marked perhaps, and its reader died in the same moment. It is unread still.
-            self.checks.excused.insert(body.id);
-        }
         if let Some(bridge) = claude.bridge {
             self.tell_ladder(LadderInput::Left { bridge });
         }
@@ -160,7 +148,6 @@ impl World {
         };
         let process = claude.process;
         if let Some(bridge) = claude.bridge.take() {
-            self.page_returns();
             self.tell_ladder(LadderInput::Left { bridge });
             let pause = self.rng.i64(20..1_000);
             self.after(pause, Event::Claude(process, ClaudeStep::DialBridge));
@@ -247,7 +234,6 @@ impl World {
             }
             ClaudeStep::HookReply(text) => self.hook_prints(text),
             ClaudeStep::Page(bodies) => self.page_arrives(bodies),
-            ClaudeStep::PageAnyway => self.page_returns(),
             ClaudeStep::Tool(turn) => {
                 if claude.turn == Some(turn) {
                     self.claude_works();
@@ -358,7 +344,7 @@ impl World {
         let Some(claude) = &mut self.claude else {
             return;
         };
-        let is_asking = now - claude.asked_ms < CALL_MS || claude.page.is_some();
+        let is_asking = now - claude.asked_ms < CALL_MS;
         let is_asking = is_asking || now - claude.hook_ms < HOOK_MS;
         if claude.bridge.is_none() || is_asking {
             return;
@@ -372,38 +358,24 @@ impl World {
         }
     }
 
+    /// The bridge gives the page to Claude, and says so behind it: unless it is cut off, or ends.
     fn page_arrives(&mut self, bodies: Vec<Showing>) {
-        let cancelled = !self.is_calm && self.percent(10);
-        let Some(claude) = &mut self.claude else {
-            return;
-        };
-        if claude.bridge.is_none() || claude.page.is_some() || bodies.is_empty() || cancelled {
-            return;
-        }
-        let process = claude.process;
-        let ids = bodies.iter().map(|body| body.id.clone()).collect();
-        claude.page = Some(bodies);
-        let rung = DeliveryWay::Pull;
-        self.tell_ladder(LadderInput::Proven { ids, rung });
-        self.after(800, Event::Claude(process, ClaudeStep::PageAnyway));
-    }
-
-    /// The daemon says that the page counts as fetched: now the call returns.
-    pub fn page_is_marked(&mut self, id: &EntryId, result: DeliveryResult) {
-        let waits = self
+        let is_cancelled = !self.is_calm && self.percent(10);
+        let is_unheard = !self.is_calm && self.percent(4);
+        let is_attached = self
             .claude
             .as_ref()
-            .and_then(|claude| claude.page.as_ref())
-            .is_some_and(|page| page.iter().any(|body| body.id == *id));
-        if waits && result == DeliveryResult::Confirmed {
-            self.page_returns();
+            .is_some_and(|claude| claude.bridge.is_some());
+        if !is_attached || bodies.is_empty() || is_cancelled {
+            return;
         }
-    }
-
-    fn page_returns(&mut self) {
-        let page = self.claude.as_mut().and_then(|claude| claude.page.take());
-        for body in page.into_iter().flatten() {
+        let ids = bodies.iter().map(|body| body.id.clone()).collect();
+        for body in bodies {
             self.sees(body);
+        }
+        if !is_unheard {
+            let rung = DeliveryWay::Pull;
+            self.tell_ladder(LadderInput::Proven { ids, rung });
         }
     }
 

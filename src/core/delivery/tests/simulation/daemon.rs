@@ -472,13 +472,7 @@ impl World {
                     self.tracks_again(&id, result);
                     self.codex(CodexInput::Durable { id, result });
                 }
-                Agent::Claude => {
-                    self.ladder(LadderInput::Durable {
-                        id: id.clone(),
-                        result,
-                    });
-                    self.page_is_marked(&id, result);
-                }
+                Agent::Claude => self.ladder(LadderInput::Durable { id, result }),
             },
         }
         self.tell_later(LaterInput::News);

@@ -16,8 +16,7 @@
 //! CTXRELAY_SEED=4711 cargo test -p ctxrelay-core simulation     one of them, told step by step
 //! ```
 //!
-//! Two things are assumed: a bridge returns a page in the moment in which it hears that the page is
-//! marked as fetched; and a hook and a call of one Claude that are answered within milliseconds of
+//! One thing is assumed: a hook and a call of one Claude that are answered within milliseconds of
 //! each other bring their texts in the order of the answers.
 
 mod adapter;

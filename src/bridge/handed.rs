@@ -1,0 +1,61 @@
+//! [`Handed`]: messages in answers that have not left yet. That an agent has a body is reported once
+//! the answer with it was given to the connection, never before: an answer that does not come so far
+//! is given again, as a repeat, and not counted as read.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::RequestId;
+
+use crate::client::Client;
+use crate::core::agent::Agent;
+use crate::core::delivery::DeliveryWay;
+use crate::core::id::EntryId;
+use crate::wire::control::{Command, IdsParams};
+
+/// What answers hold, by their request: as many as there are open requests, and one more for each
+/// call that was taken back in the very moment in which it was done.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Handed(Arc<Mutex<HashMap<RequestId, HandedPage>>>);
+
+impl Handed {
+    /// The answer of this request will hold a page.
+    pub(super) fn keep(&self, request: RequestId, page: HandedPage) {
+        self.pages().insert(request, page);
+    }
+
+    /// The page in an answer that is about to leave. The answer of a call that was taken back does
+    /// not come by here: whoever begins a call of the same number takes what is left of it.
+    pub(super) fn take(&self, request: &RequestId) -> Option<HandedPage> {
+        self.pages().remove(request)
+    }
+
+    fn pages(&self) -> MutexGuard<'_, HashMap<RequestId, HandedPage>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The messages that one answer holds whole.
+#[derive(Debug)]
+pub(super) struct HandedPage {
+    /// The way to the daemon.
+    pub(super) client: Client,
+    /// Whose they are.
+    pub(super) side: Agent,
+    pub(super) ids: Vec<EntryId>,
+}
+
+impl HandedPage {
+    /// The answer has left.
+    pub(super) async fn report(self) {
+        let fetched = Command::Fetched(IdsParams {
+            agent: self.side,
+            ids: self.ids,
+            rung: Some(DeliveryWay::Pull),
+        });
+        // Without this record the messages come again, which is better than not at all.
+        if let Err(error) = self.client.call(fetched).await {
+            tracing::warn!(%error, "the delivery of fetched messages is not recorded");
+        }
+    }
+}
