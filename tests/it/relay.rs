@@ -1,11 +1,14 @@
 //! A message from one agent's tools to the other's, over the real daemon and the real bridge
 //! processes, without either agent.
 
+use std::io::Write as _;
+use std::process::Stdio;
 use std::time::Duration;
 
+use rustix::pipe::fcntl_setpipe_size;
 use serde_json::{Value, json};
 
-use crate::support::mcp::McpClient;
+use crate::support::mcp::{McpClient, PROTOCOL};
 use crate::support::project::Project;
 use crate::support::wait::{timeout, wait_until};
 
@@ -253,4 +256,44 @@ fn a_proposal_waits_for_the_operator_and_no_agent_can_decide_it() {
     let list = project.run(["finality", "list", "--json"]).expect_success();
     assert_eq!(list.json()["proposals"][0]["id"], id);
     assert!(!kinds(&project).contains(&"finality_decision".to_owned()));
+}
+
+/// The first one's pipe is full, so that the page that it was given cannot leave its bridge.
+#[test]
+fn what_an_agent_asked_for_and_never_got_comes_again() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let sent = claude(&project).tool("reply", json!({"text": "two races in refresh.rs"}));
+    let id = sent["message_id"].as_str().unwrap();
+
+    let mut bridge = project.ctxrelay(["codex-mcp", "server"]).command();
+    let mut deaf = bridge
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    fcntl_setpipe_size(deaf.stdout.as_ref().unwrap(), 4096).unwrap();
+    let requests = [
+        json!({"id": 1, "method": "initialize", "params": {"protocolVersion": PROTOCOL,
+            "capabilities": {}, "clientInfo": {"name": "deaf", "version": "0"}}}),
+        json!({"method": "notifications/initialized"}),
+        json!({"id": 2, "method": "tools/list"}),
+        json!({"id": 3, "method": "tools/call",
+            "params": {"name": "wait_for_claude", "arguments": {"timeout_s": 20}}}),
+    ];
+    for mut request in requests {
+        request["jsonrpc"] = json!("2.0");
+        writeln!(deaf.stdin.as_mut().unwrap(), "{request}").unwrap();
+    }
+    wait_until("the page in the bridge", timeout(), || {
+        let queue = project.run(["queue", "list", "--json"]).json().to_string();
+        (queue.contains(id) && queue.contains("attempted")).then_some(())
+    });
+    deaf.kill().unwrap();
+    deaf.wait().unwrap();
+
+    // Nobody said that it arrived, and the daemon stops believing that somebody will.
+    let again = codex(&project).tool("wait_for_claude", json!({"timeout_s": 50}));
+    assert_eq!(again["messages"][0]["message_id"], id, "{again}");
+    assert_eq!(again["messages"][0]["repeat"], true);
 }
