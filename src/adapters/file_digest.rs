@@ -1,13 +1,11 @@
 //! [`file_digest`]: what a file of the project is now.
 
-use std::fs::OpenOptions;
 use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 
+use super::plain_file::open_plain;
 use crate::core::capsule::is_within;
 use crate::core::hex::hex;
 
@@ -29,14 +27,8 @@ pub fn file_digest(root: &Path, path: &str) -> Option<String> {
     if !folder.starts_with(&root) {
         return None;
     }
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(&path)
-        .ok()?;
-    let found = file.metadata().ok()?;
-    if !found.is_file() || found.len() > FILE_BYTES_MAX {
+    let (file, found) = open_plain(&path).ok()?;
+    if found.len() > FILE_BYTES_MAX {
         return None;
     }
     let mut file = file.take(FILE_BYTES_MAX);

@@ -5,34 +5,19 @@
 //! borrows the objects: nothing of the project's configuration is run, nothing is written into
 //! the project.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
-
-use super::git_untracked::{Untracked, put_in_index, take_changed};
+use super::git_own::OwnRepository;
+use super::git_untracked::{WorkDiff, put_in_index};
 use super::program_start::start;
 use crate::core::entry::WorkTree;
 use crate::core::snapshot::ChangedFiles;
 
 /// How long one `git` may take; a very large tree then simply has no state.
 pub(super) const DEADLINE: Duration = Duration::from_secs(20);
-
-/// What stands in the configuration of a throw-away repository.
-const CONFIG: &str = if cfg!(target_os = "macos") {
-    "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\tignorecase = true\n\t\
-     precomposeunicode = true\n"
-} else {
-    "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
-};
-
-/// Where throw-away repositories lie. Not `/tmp`, which sandboxed agents can write: git would run what
-/// they put into the configuration of one.
-const PRIVATE_BASE: &str = "/var/tmp";
 
 /// How long it is not looked at, at most, whether one ended that printed all there is.
 const PAUSE_MAX: Duration = Duration::from_millis(2);
@@ -86,15 +71,14 @@ impl TreeReading {
     fn at_depth(root: &Path, approved: Option<&WorkTree>, depth: usize) -> Option<Self> {
         let top = PathBuf::from(line(git(root).args(["rev-parse", "--show-toplevel"]))?);
         let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
-        let own = own_repository(root)?;
-        let ours = |args: &[&str]| look_through(own.path(), &top, args);
+        let own = OwnRepository::of(root)?;
+        let ours = |args: &[&str]| own.look_through(&top, args);
         if let Some(commit) = &commit {
             line_or_empty(&mut ours(&["read-tree", commit]))?;
-            take_changed(&ours, own.path())?;
         }
-        let untracked = Untracked::list(&ours)?;
-        put_in_index(&untracked, &ours, own.path(), &top)?;
-        if untracked.has_nested {
+        let diff = WorkDiff::take(&ours, own.path(), &top)?;
+        put_in_index(&diff, &ours, own.path(), &top)?;
+        if diff.has_nested {
             pin_nested(&ours, &top, depth)?;
         }
         let tree = line(&mut ours(&["write-tree", "--missing-ok"]))?;
@@ -207,47 +191,6 @@ fn compare(
 fn names(text: &str) -> Vec<String> {
     let names = text.split('\0').filter(|name| !name.is_empty());
     names.map(str::to_owned).collect()
-}
-
-/// A throw-away repository that borrows the objects of the project's.
-pub(super) fn own_repository(root: &Path) -> Option<TempDir> {
-    let common = line(git(root).args(["rev-parse", "--path-format=absolute", "--git-common-dir"]))?;
-    let own = empty_repository()?;
-    borrow_objects(own.path(), Path::new(&common))?;
-    Some(own)
-}
-
-/// A throw-away repository, as `git init --bare` leaves it, which waits for the disk.
-pub(super) fn empty_repository() -> Option<TempDir> {
-    let mut private = tempfile::Builder::new();
-    private
-        .prefix("ctxrelay-git-")
-        .permissions(Permissions::from_mode(0o700));
-    let own = private
-        .tempdir_in(PRIVATE_BASE)
-        .or_else(|_| private.tempdir());
-    let own = own.ok()?;
-    for folder in ["objects/info", "refs/heads"] {
-        std::fs::create_dir_all(own.path().join(folder)).ok()?;
-    }
-    std::fs::write(own.path().join("HEAD"), "ref: refs/heads/main\n").ok()?;
-    std::fs::write(own.path().join("config"), CONFIG).ok()?;
-    Some(own)
-}
-
-/// Has a repository of ours borrow the objects of another one, whose common folder this is.
-pub(super) fn borrow_objects(own: &Path, common: &Path) -> Option<()> {
-    let info = own.join("objects/info");
-    let objects = format!("{}\n", common.join("objects").display());
-    std::fs::write(info.join("alternates"), objects).ok()
-}
-
-/// `git` with a repository of our own and the project's work tree.
-pub(super) fn look_through(own: &Path, top: &Path, args: &[&str]) -> Command {
-    let mut command = git(top);
-    command.arg("--git-dir").arg(own);
-    command.arg("--work-tree").arg(top).args(args);
-    command
 }
 
 pub(super) fn git(root: &Path) -> Command {
@@ -443,10 +386,10 @@ mod tests {
         std::fs::set_permissions(&path, mode).unwrap();
         assert_ne!(tree().tree, second.tree);
 
-        let own = own_repository(dir.path()).unwrap();
-        let ours = |args: &[&str]| look_through(own.path(), dir.path(), args);
-        let untracked = Untracked::list(&ours).unwrap();
-        put_in_index(&untracked, &ours, own.path(), dir.path()).unwrap();
+        let own = OwnRepository::of(dir.path()).unwrap();
+        let ours = |args: &[&str]| own.look_through(dir.path(), args);
+        let diff = WorkDiff::take(&ours, own.path(), dir.path()).unwrap();
+        put_in_index(&diff, &ours, own.path(), dir.path()).unwrap();
         let index = own.path().join("index").metadata().unwrap().len();
         let objects = text(&mut ours(&["count-objects", "-v"])).unwrap();
         assert!(index < 4096 && objects.contains("size: 0\n"), "{objects}");
@@ -476,6 +419,39 @@ mod tests {
         assert_eq!(now.changed, 4);
         // As git itself has it, once all that is committed.
         run(dir.path(), &["add", "--all"]);
+        run(dir.path(), &["commit", "--quiet", "-m", "b"]);
+        let committed = work_tree(dir.path()).unwrap();
+        assert_eq!((committed.tree, committed.changed), (now.tree, 0));
+    }
+
+    #[test]
+    fn a_folder_that_became_a_link_which_is_ignored_and_a_file_that_became_a_repository_are_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        run(dir.path(), &["init", "--quiet"]);
+        std::fs::create_dir_all(at("folder/deep")).unwrap();
+        for name in ["folder/deep/a", "file", "same"] {
+            std::fs::write(at(name), "1").unwrap();
+        }
+        std::fs::write(at(".gitignore"), "/folder\n/other\n").unwrap();
+        run(dir.path(), &["add", "--force", "."]);
+        run(dir.path(), &["commit", "--quiet", "-m", "a"]);
+        std::fs::rename(at("folder"), at("other")).unwrap();
+        std::os::unix::fs::symlink("other", at("folder")).unwrap();
+        std::fs::remove_file(at("file")).unwrap();
+        std::fs::create_dir(at("file")).unwrap();
+        run(&at("file"), &["init", "--quiet"]);
+        run(
+            &at("file"),
+            &["commit", "--quiet", "--allow-empty", "-m", "a"],
+        );
+        let now = work_tree(dir.path()).unwrap();
+        // Two are gone as files, and the one is a repository now.
+        assert_eq!(now.changed, 2);
+        run(
+            dir.path(),
+            &["-c", "advice.addEmbeddedRepo=false", "add", "--all"],
+        );
         run(dir.path(), &["commit", "--quiet", "-m", "b"]);
         let committed = work_tree(dir.path()).unwrap();
         assert_eq!((committed.tree, committed.changed), (now.tree, 0));

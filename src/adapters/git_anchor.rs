@@ -12,14 +12,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use tempfile::TempDir;
-
 use self::place::GitPlace;
-use super::git::{
-    borrow_objects, bytes, bytes_with, empty_repository, git, line, line_or_empty, look_through,
-    pin_nested, said, text,
-};
-use super::git_untracked::{Untracked, lines_in, put_in_index, take_changed};
+use super::git::{bytes, bytes_with, git, line, line_or_empty, pin_nested, said, text};
+use super::git_own::OwnRepository;
+use super::git_untracked::{WorkDiff, lines_in, put_in_index};
 use crate::core::capsule::{CapsuleGit, DiffStat};
 pub use patch::{ChangedContent, PatchFit, TrackedChange};
 
@@ -41,7 +37,7 @@ pub type GitStand = (CapsuleGit, LinesByFile);
 pub struct GitLook {
     /// Its tree; none where a repository within cannot be read.
     pub tree: Option<String>,
-    untracked: Untracked,
+    diff: WorkDiff,
     /// The lines that differ, where they were asked for.
     lines: Option<LinesByFile>,
 }
@@ -58,7 +54,7 @@ pub struct GitOrigin {
 /// A repository, to be asked.
 #[derive(Debug)]
 pub struct GitAnchor {
-    own: TempDir,
+    own: OwnRepository,
     root: PathBuf,
     place: GitPlace,
 }
@@ -68,13 +64,13 @@ impl GitAnchor {
     pub fn open(root: &Path) -> Option<Self> {
         thread::scope(|scope| {
             let place = scope.spawn(|| GitPlace::of(root));
-            let own = empty_repository();
+            let own = OwnRepository::empty();
             Self::at(root, said(place)?, own?)
         })
     }
 
-    fn at(root: &Path, place: GitPlace, own: TempDir) -> Option<Self> {
-        borrow_objects(own.path(), &place.common)?;
+    fn at(root: &Path, place: GitPlace, own: OwnRepository) -> Option<Self> {
+        own.borrow_objects(&place.common)?;
         // Where the history of a shallow clone ends: without it git looks for what is not there.
         let _ = std::fs::copy(&place.shallow, own.path().join("shallow"));
         Some(Self {
@@ -92,7 +88,7 @@ impl GitAnchor {
             let place = scope.spawn(|| GitPlace::of(root));
             let upstream = scope.spawn(|| beside_upstream(root));
             let remotes = scope.spawn(|| remotes(root));
-            let own = empty_repository();
+            let own = OwnRepository::empty();
             let git = Self::at(root, said(place)?, own?)?;
             let (first, look) = thread::scope(|scope| {
                 let first = scope.spawn(|| git.first_commit());
@@ -122,8 +118,8 @@ impl GitAnchor {
 
     /// As [`Self::stand`], of what was looked at already.
     pub fn stand_at(&self, look: &GitLook) -> Option<GitStand> {
-        let (beside, known) = self.with_beside(|| self.known_lines());
-        let lines = known.map(|known| self.with_new_lines(known, &look.untracked));
+        let (beside, known) = self.with_beside(|| self.known_lines(&look.diff));
+        let lines = known.map(|known| self.with_new_lines(known, &look.diff));
         self.stand_of(look.tree.clone(), lines?, beside?)
     }
 
@@ -180,34 +176,37 @@ impl GitAnchor {
     }
 
     fn look_for(&self, wants_lines: bool) -> Option<GitLook> {
-        match self.commit() {
-            Some(_) => self.take_tracked()?,
-            None => line_or_empty(&mut self.ours(&["read-tree", "--empty"])).map(|_| ())?,
-        }
+        let diff = self.take_tracked()?;
         let ours = |args: &[&str]| self.ours(args);
-        let untracked = Untracked::list(&ours)?;
-        let known_lines = || wants_lines.then(|| self.known_lines()).flatten();
-        let put_in = || put_in_index(&untracked, &ours, self.own.path(), &self.place.top);
+        let known_lines = || wants_lines.then(|| self.known_lines(&diff)).flatten();
+        let put_in = || put_in_index(&diff, &ours, self.own.path(), &self.place.top);
         let write_tree = || line(&mut self.ours(&["write-tree", "--missing-ok"]));
-        let (tree, known) = match (untracked.has_nested, untracked.is_empty()) {
+        let (tree, known) = match &self.place.tree {
+            // It is the one of the commit.
+            Some(tree) if diff.is_empty() => (Some(tree.clone()), known_lines()),
             // What is done in a repository within is a change of one line.
-            (true, _) => {
+            _ if diff.has_nested => {
                 put_in()?;
                 let tree = pin_nested(&ours, &self.place.top, 0).and_then(|_| write_tree());
                 (tree, known_lines())
             }
-            (false, is_known) => thread::scope(|scope| {
+            _ => thread::scope(|scope| {
                 let known = scope.spawn(known_lines);
-                let is_in = is_known || put_in().is_some();
+                let is_in = put_in().is_some();
                 Some((is_in.then(write_tree)?, said(known)))
             })?,
         };
-        let lines = known.map(|known| self.with_new_lines(known, &untracked));
-        Some(GitLook {
-            tree,
-            untracked,
-            lines,
-        })
+        let lines = known.map(|known| self.with_new_lines(known, &diff));
+        Some(GitLook { tree, diff, lines })
+    }
+
+    /// The index of the throw-away repository holds the tracked files as they are now; what else
+    /// differs from the commit.
+    fn take_tracked(&self) -> Option<WorkDiff> {
+        let commit = self.commit().unwrap_or("--empty");
+        line_or_empty(&mut self.ours(&["read-tree", commit]))?;
+        let ours = |args: &[&str]| self.ours(args);
+        WorkDiff::take(&ours, self.own.path(), &self.place.top)
     }
 
     /// Where it comes from. The history is walked for that.
@@ -252,8 +251,9 @@ impl GitAnchor {
     }
 
     /// The lines that differ in the files of the commit; none without one.
-    fn known_lines(&self) -> Option<LinesByFile> {
-        let Some(commit) = self.commit() else {
+    fn known_lines(&self, diff: &WorkDiff) -> Option<LinesByFile> {
+        let may_differ = diff.has_changed || diff.has_nested;
+        let Some(commit) = self.commit().filter(|_| may_differ) else {
             return Some(BTreeMap::new());
         };
         Some(numstat(&text(&mut self.ours(&[
@@ -269,9 +269,9 @@ impl GitAnchor {
 
     /// These, and the lines of the files that the commit does not have: git holds nothing of what is in
     /// them.
-    fn with_new_lines(&self, mut lines: LinesByFile, untracked: &Untracked) -> LinesByFile {
+    fn with_new_lines(&self, mut lines: LinesByFile, diff: &WorkDiff) -> LinesByFile {
         if self.commit().is_some() {
-            lines.extend(untracked.paths().map(|path| {
+            lines.extend(diff.others().map(|path| {
                 let added = lines_in(&self.place.top.join(OsStr::from_bytes(path)));
                 (String::from_utf8_lossy(path).into_owned(), (added, 0))
             }));
@@ -361,7 +361,7 @@ impl GitAnchor {
     }
 
     fn ours(&self, args: &[&str]) -> std::process::Command {
-        look_through(self.own.path(), &self.place.top, args)
+        self.own.look_through(&self.place.top, args)
     }
 }
 

@@ -8,9 +8,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread;
 
-use super::git::{
-    borrow_objects, empty_repository, git, line, line_or_empty, lines_of, look_through, said, text,
-};
+use super::git::{git, line, line_or_empty, lines_of, said, text};
+use super::git_own::OwnRepository;
 use crate::core::continuity::GitFacts;
 
 /// How many changed files are named.
@@ -43,12 +42,12 @@ pub fn git_facts(root: &Path) -> Option<GitFacts> {
         (places, said(branch), said(commit))
     });
     let [top, common, index] = places?;
-    let own = empty_repository()?;
+    let own = OwnRepository::empty()?;
     let top = Path::new(&top);
-    borrow_objects(own.path(), Path::new(&common))?;
+    own.borrow_objects(Path::new(&common))?;
     // A repository without a commit may have none.
     let _ = std::fs::copy(index, own.path().join("index"));
-    let ours = |args: &[&str]| look_through(own.path(), top, args);
+    let ours = |args: &[&str]| own.look_through(top, args);
     let (log, differing, others) = thread::scope(|scope| {
         let log = scope.spawn(|| {
             let format = ["log", COMMITS_MAX, "--no-color", "--format=%h %s"];
@@ -103,7 +102,7 @@ pub fn tracked(root: &Path, files: &[String]) -> Option<BTreeSet<String>> {
     let top = Path::new(&top);
     let below = root.canonicalize().ok()?;
     let below = below.strip_prefix(top).ok()?.to_owned();
-    let own = empty_repository()?;
+    let own = OwnRepository::empty()?;
     std::fs::copy(index, own.path().join("index")).ok()?;
     let named = files.iter().filter_map(|file| {
         let file = below.join(file).to_str()?.to_owned();
@@ -112,7 +111,7 @@ pub fn tracked(root: &Path, files: &[String]) -> Option<BTreeSet<String>> {
     let named: Vec<String> = named.collect();
     let mut args = vec!["ls-files", "-z", "--"];
     args.extend(named.iter().map(String::as_str));
-    let listed = line_or_empty(&mut look_through(own.path(), top, &args))?;
+    let listed = line_or_empty(&mut own.look_through(top, &args))?;
     let listed = listed.split('\0').filter_map(|name| {
         let name = Path::new(name).strip_prefix(&below).ok()?.to_str()?;
         Some(name.to_owned())

@@ -4,12 +4,10 @@
 //! is read here, so that each file is small, ordinary and no link, and nothing but a hash is
 //! taken from it.
 
-use std::fs::OpenOptions;
 use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use super::plain_file::open_plain;
 
 /// The most of a file that is read, in bytes; `packed-refs` is the only one that can be long.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -68,15 +66,8 @@ fn hash(line: &str) -> Option<String> {
 }
 
 fn read(path: &Path) -> Option<String> {
-    // A pipe without a writer would hold its opener for ever.
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path)
-        .ok()?;
-    let meta = file.metadata().ok()?;
-    if !meta.is_file() || meta.len() > FILE_BYTES_MAX {
+    let (file, found) = open_plain(path).ok()?;
+    if found.len() > FILE_BYTES_MAX {
         return None;
     }
     let mut text = String::new();

@@ -1,21 +1,23 @@
-//! [`put_in_index`]: files that git does not know yet, in the index of a throw-away repository.
+//! [`WorkDiff`]: what lies in a work tree otherwise than in the index of a throw-away repository, which
+//! is then to have it.
 //!
-//! By their names and digests alone: what they hold is copied nowhere. A dump of some gigabytes
-//! would fill the disk at each look at a proposal.
+//! Files that git does not know yet by their names and digests alone: what they hold is copied
+//! nowhere. A dump of some gigabytes would fill the disk at each look at a proposal.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 
 use super::git::{DEADLINE, GITLINK, bytes, bytes_with};
+use super::plain_file::open_plain;
 use crate::core::hex::hex;
 
 /// From which size on a file is not hashed as git does it, in bytes: its SHA-1, which looks for
@@ -31,81 +33,148 @@ const TEXT_BYTES: usize = 8000;
 /// A name of an object of git's, in hex digits.
 const OBJECT_DIGITS: usize = 40;
 
-/// What git tags a file with that it does not know.
+/// What git tags a file with that it does not know, that is not there, and that is another one.
 const OTHER: &[u8] = b"? ";
+const GONE: &[u8] = b"R ";
+const CHANGED: &[u8] = b"C ";
 
-/// What lies in a work tree beside what the index of a throw-away repository has.
-#[derive(Debug)]
-pub(super) struct Untracked {
-    /// The names, each ending in a zero byte.
-    names: Vec<u8>,
+/// What lies in a work tree otherwise than in the index of a throw-away repository.
+#[derive(Debug, Default)]
+pub(super) struct WorkDiff {
+    /// The names of what git does not know, each ending in a zero byte.
+    others: Vec<u8>,
+    /// Files of the index are not there, or hold something else.
+    pub(super) has_changed: bool,
     /// There is a repository within the work tree, known or not.
     pub(super) has_nested: bool,
 }
 
-impl Untracked {
-    /// As git lists it.
-    pub(super) fn list(ours: &dyn Fn(&[&str]) -> Command) -> Option<Self> {
-        let listed = bytes(&mut ours(&[
+/// As git lists it: names of files of the index, each ending in a zero byte.
+#[derive(Debug, Default)]
+struct Listed {
+    diff: WorkDiff,
+    gone: Vec<u8>,
+    changed: Vec<u8>,
+    /// A file has become a folder. While the index has the file, a repository there is not listed.
+    hides_others: bool,
+}
+
+impl WorkDiff {
+    /// As git lists it, after an index without what the disk says of its files: what they hold is
+    /// read. What changed in them that index then has. `None` where git does not take it.
+    ///
+    /// Not by `git add --update`: in each repository within it runs a `git status`, which runs what
+    /// the configuration there names.
+    pub(super) fn take(ours: &dyn Fn(&[&str]) -> Command, own: &Path, top: &Path) -> Option<Self> {
+        let listed = Listed::read(ours, top)?;
+        feed(ours, own, &listed.gone, &["--force-remove", "--stdin"])?;
+        feed(ours, own, &listed.changed, &["--remove", "--stdin"])?;
+        let mut diff = listed.diff;
+        diff.has_changed = !(listed.gone.is_empty() && listed.changed.is_empty());
+        if listed.hides_others {
+            let again = Listed::read(ours, top)?.diff;
+            diff.others = again.others;
+            diff.has_nested |= again.has_nested;
+        }
+        Some(diff)
+    }
+
+    /// The paths of what git does not know, in the repository.
+    pub(super) fn others(&self) -> impl Iterator<Item = &[u8]> {
+        let paths = self.others.split(|byte| *byte == 0);
+        paths.filter(|path| !path.is_empty())
+    }
+
+    /// The work tree holds just what the index did.
+    pub(super) fn is_empty(&self) -> bool {
+        self.others.is_empty() && !self.has_changed && !self.has_nested
+    }
+}
+
+impl Listed {
+    fn read(ours: &dyn Fn(&[&str]) -> Command, top: &Path) -> Option<Self> {
+        let rows = bytes(&mut ours(&[
             "ls-files",
             "-t",
             "-z",
             "--stage",
+            "--deleted",
+            "--modified",
             "--others",
             "--exclude-standard",
         ]))?;
-        let (mut names, mut has_nested) = (Vec::new(), false);
-        for row in listed.split(|byte| *byte == 0).filter(|it| !it.is_empty()) {
-            let Some(name) = row.strip_prefix(OTHER) else {
-                // A tag, then what the index says of it.
-                has_nested |= row
-                    .get(2..)
-                    .is_some_and(|row| row.starts_with(GITLINK.as_bytes()));
+        let mut listed = Self::default();
+        let (mut folders, mut last_gone) = (HashMap::new(), None);
+        for row in rows.split(|byte| *byte == 0).filter(|it| !it.is_empty()) {
+            if let Some(name) = row.strip_prefix(OTHER) {
+                // A repository within is listed with a slash behind it.
+                let bare = name.strip_suffix(b"/");
+                listed.diff.has_nested |= bare.is_some();
+                push(&mut listed.diff.others, bare.unwrap_or(name));
                 continue;
-            };
-            // A repository within is listed with a slash behind it.
-            let bare = name.strip_suffix(b"/");
-            has_nested |= bare.is_some();
-            names.extend_from_slice(bare.unwrap_or(name));
-            names.push(0);
+            }
+            // A tag, then what the index says of it.
+            let (tag, entry) = row.split_at_checked(2)?;
+            let is_nested = entry.starts_with(GITLINK.as_bytes());
+            listed.diff.has_nested |= is_nested;
+            let name = &entry[entry.iter().position(|byte| *byte == b'\t')? + 1..];
+            if last_gone == Some(name) {
+                continue;
+            }
+            if tag == GONE || !is_below_folders(top, name, &mut folders) {
+                push(&mut listed.gone, name);
+                last_gone = Some(name);
+            } else if tag == CHANGED {
+                push(&mut listed.changed, name);
+                listed.hides_others |= !is_nested && is_folder(top, name);
+            }
         }
-        Some(Self { names, has_nested })
-    }
-
-    /// Their paths in the repository.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &[u8]> {
-        let paths = self.names.split(|byte| *byte == 0);
-        paths.filter(|path| !path.is_empty())
-    }
-
-    /// Git knows all that lies there.
-    pub(super) fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        Some(listed)
     }
 }
 
-/// Names all of them in the index of the repository at `own`, which the commands of `ours` use.
+fn push(names: &mut Vec<u8>, name: &[u8]) {
+    names.extend_from_slice(name);
+    names.push(0);
+}
+
+/// Whether a file lies where its path says: git looks through a link in the place of a folder.
+fn is_below_folders<'a>(top: &Path, path: &'a [u8], known: &mut HashMap<&'a [u8], bool>) -> bool {
+    let Some(end) = path.iter().rposition(|byte| *byte == b'/') else {
+        return true;
+    };
+    let folder = &path[..end];
+    if let Some(known) = known.get(folder) {
+        return *known;
+    }
+    let is_one = is_below_folders(top, folder, known) && is_folder(top, folder);
+    known.insert(folder, is_one);
+    is_one
+}
+
+fn is_folder(top: &Path, path: &[u8]) -> bool {
+    let found = top.join(OsStr::from_bytes(path)).symlink_metadata();
+    found.is_ok_and(|found| found.is_dir())
+}
+
+/// Names all that git does not know in the index of the repository at `own`, which the commands of `ours` use.
 /// `None` where git takes too long, or one of them cannot be read. Blocks for the disk.
 pub(super) fn put_in_index(
-    untracked: &Untracked,
+    diff: &WorkDiff,
     ours: &dyn Fn(&[&str]) -> Command,
     own: &Path,
     top: &Path,
 ) -> Option<()> {
     let (mut named, mut large) = (Vec::new(), Vec::new());
     let end = Instant::now() + DEADLINE;
-    for path in untracked.paths() {
+    for path in diff.others() {
         match large_file(&top.join(OsStr::from_bytes(path))) {
             Some(file) => {
                 let digest = digest(file.file, end)?;
                 large.extend_from_slice(format!("{} {digest}\t", file.mode).as_bytes());
-                large.extend_from_slice(path);
-                large.push(0);
+                push(&mut large, path);
             }
-            None => {
-                named.extend_from_slice(path);
-                named.push(0);
-            }
+            None => push(&mut named, path),
         }
     }
     feed(
@@ -115,33 +184,6 @@ pub(super) fn put_in_index(
         &["--add", "--remove", "--replace", "--info-only", "--stdin"],
     )?;
     feed(ours, own, &large, &["--add", "--replace", "--index-info"])
-}
-
-/// Has the index of the repository at `own` hold its files as they are now, and what changed in them
-/// that repository. `None` where git does not take them.
-///
-/// Not by `git add --update`: in each repository within it runs a `git status`, which runs what the
-/// configuration there names.
-pub(super) fn take_changed(ours: &dyn Fn(&[&str]) -> Command, own: &Path) -> Option<()> {
-    let listed = bytes(&mut ours(&[
-        "diff-files",
-        "--ignore-submodules=dirty",
-        "--no-renames",
-        "--name-status",
-        "-z",
-    ]))?;
-    let (mut gone, mut changed) = (Vec::new(), Vec::new());
-    let mut words = listed.split(|byte| *byte == 0).filter(|it| !it.is_empty());
-    while let (Some(status), Some(path)) = (words.next(), words.next()) {
-        let list = match status {
-            b"D" => &mut gone,
-            _ => &mut changed,
-        };
-        list.extend_from_slice(path);
-        list.push(0);
-    }
-    feed(ours, own, &gone, &["--force-remove", "--stdin"])?;
-    feed(ours, own, &changed, &["--remove", "--stdin"])
 }
 
 /// Gives a list to the index, if there is something in it.
@@ -176,12 +218,7 @@ fn large_file(path: &Path) -> Option<LargeFile> {
 fn open(path: &Path, is_wanted: impl Fn(u64) -> bool) -> Option<(File, Metadata)> {
     let is_wanted = |found: &Metadata| found.is_file() && is_wanted(found.len());
     path.symlink_metadata().ok().filter(is_wanted)?;
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(flags.bits().cast_signed());
-    let file = options.open(path).ok()?;
-    let found = file.metadata().ok().filter(is_wanted)?;
-    Some((file, found))
+    open_plain(path).ok().filter(|(_, found)| is_wanted(found))
 }
 
 /// How many lines a new file adds, as git counts them: none of what is no text, and none of a file

@@ -17,6 +17,7 @@ pub mod git_anchor;
 pub mod git_facts;
 pub mod git_head;
 pub mod git_now;
+mod git_own;
 mod git_untracked;
 pub mod hold;
 pub mod plain_file;

@@ -1,14 +1,14 @@
 //! [`Destination`]: the file that an export becomes, once it is whole.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::OFlags;
 use tempfile::NamedTempFile;
 
+use crate::adapters::plain_file::open_plain;
 use crate::cli::exit::Failure;
 use crate::store::dirs::{ProjectDirs, exists};
 
@@ -114,13 +114,9 @@ fn sweep_left(folder: &Path) {
 }
 
 fn remove_left(path: &Path) -> io::Result<()> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(flags.bits().cast_signed());
-    let file = options.open(path)?;
-    let found = file.metadata()?;
+    let (file, found) = open_plain(path)?;
     let age = found.modified()?.elapsed().unwrap_or_default();
-    let is_own = found.is_file() && found.uid() == rustix::process::geteuid().as_raw();
+    let is_own = found.uid() == rustix::process::geteuid().as_raw();
     if is_own && age >= BEGUN_FOR && file.try_lock().is_ok() {
         fs::remove_file(path)?;
     }

@@ -9,7 +9,9 @@ use super::context::CliContext;
 use super::deck;
 use super::exit::{CliOutcome, Failure};
 use super::launch::{Launch, capture, missing_claude, missing_codex, show_dry_run};
-use super::pair_tmux::{PANES_FORMAT, PairPart, beside, is_ours, kept, parts, server, socket};
+use super::pair_tmux::{
+    PANES_FORMAT, PairPart, beside, is_ours, kept, panes, server, socket, unmark,
+};
 use super::settings::{environment, find_program};
 use super::shell::quoted;
 use crate::host::ProjectContext;
@@ -125,22 +127,30 @@ fn has_session(setting: &ProjectContext, tmux: &Path) -> Result<bool, Failure> {
         .map_err(failed)
 }
 
-/// Opens the panes of the pair that its session has not any more.
+/// Opens the panes of the pair that its session has not any more, and puts the program again into
+/// those in which it has ended.
 fn open_missing(setting: &ProjectContext, tmux: &Path) -> Result<(), Failure> {
     let root = &setting.dirs.root;
     let session = session_name(root, &setting.dirs.instance_id());
     let env = passed_on(environment);
     for part in PairPart::ALL {
-        let mut list: Vec<OsString> = server(&socket(setting)).into();
-        list.extend(["list-panes", "-s", "-t", &session, "-F", PANES_FORMAT].map(OsString::from));
-        let there = parts(&tmux_run(tmux, &list, root)?, root);
-        if there.iter().any(|(found, _)| *found == part) {
-            continue;
-        }
-        let (verb, target) = beside(part, &there, &session);
-        let mut open: Vec<OsString> = server(&socket(setting)).into();
-        open.extend(pane(setting, &env, verb, Some(target), part.verb()));
-        tmux_run(tmux, &open, root)?;
+        let ours = |command: &[OsString]| {
+            let mut words: Vec<OsString> = server(&socket(setting)).into();
+            words.extend(command.iter().cloned());
+            tmux_run(tmux, &words, root)
+        };
+        let list = ["list-panes", "-s", "-t", &session, "-F", PANES_FORMAT];
+        let there = panes(&ours(&list.map(OsString::from))?, root);
+        let (verb, target) = match there.iter().find(|pane| pane.part == part) {
+            None => beside(part, &there, &session),
+            Some(pane) if pane.has_ended => {
+                // Before it runs again, which may mark it again.
+                ours(&unmark(&pane.id))?;
+                (&["respawn-pane", "-k"][..], &*pane.id)
+            }
+            Some(_) => continue,
+        };
+        ours(&pane(setting, &env, verb, Some(target), part.verb()))?;
     }
     Ok(())
 }

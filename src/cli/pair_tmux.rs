@@ -7,12 +7,17 @@ use std::path::{Path, PathBuf};
 use crate::host::ProjectContext;
 use crate::store::operator_socket;
 
+/// What a pane is marked with in its tmux when its program has ended and it only waits to be closed.
+const ENDED: &str = "@ctxrelay-ended";
+
 /// Runs the words behind it. When they fail, or end within ten seconds, the pane stays with what
-/// they said until somebody presses Enter. The trap keeps Ctrl-C from ending the shell first; what
-/// it runs gets the signal as always.
+/// they said until somebody presses Enter, or a further `pair` puts the program into it again. The
+/// trap keeps Ctrl-C from ending the shell first; what it runs gets the signal as always.
 const KEEP: &str = "name=$1; shift; began=$(date +%s); trap : INT; \"$@\"; code=$?; \
     [ $code -eq 0 ] && [ $(($(date +%s) - began)) -ge 10 ] && exit 0; \
     stty sane 2>/dev/null; \
+    [ -z \"$TMUX_PANE\" ] || \
+    tmux -S \"${TMUX%%,*}\" set-option -p -t \"$TMUX_PANE\" @ctxrelay-ended 1 2>/dev/null; \
     printf '\\n%s has ended (exit code %s): Enter closes this pane\\n' \"$name\" \"$code\"; \
     read -r line; exit $code";
 
@@ -60,11 +65,27 @@ impl PairPart {
     }
 }
 
-/// Asks for a line for each pane of a session: its id, and what it was started with.
-pub const PANES_FORMAT: &str = "#{pane_id} #{pane_start_command}";
+/// Asks for a line for each pane of a session: its id, whether it is marked, and what it was started
+/// with.
+pub const PANES_FORMAT: &str = "#{pane_id} #{?@ctxrelay-ended,ended,runs} #{pane_start_command}";
 
-/// The panes of the pair among those that are there, each with its id.
-pub fn parts(listed: &str, root: &Path) -> Vec<(PairPart, String)> {
+/// A pane of the pair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairPane {
+    pub part: PairPart,
+    /// Its name in tmux.
+    pub id: String,
+    /// Its program has ended, and it waits to be closed.
+    pub has_ended: bool,
+}
+
+/// The arguments that take the mark off a pane.
+pub fn unmark(id: &str) -> [OsString; 5] {
+    ["set-option", "-pu", "-t", id, ENDED].map(OsString::from)
+}
+
+/// The panes of the pair among those that are there.
+pub fn panes(listed: &str, root: &Path) -> Vec<PairPane> {
     // Each tmux quotes in its own way.
     let bare = |text: &str| text.replace(['"', '\'', '\\'], "");
     let root = bare(&format!("--project {}", root.display()));
@@ -75,8 +96,13 @@ pub fn parts(listed: &str, root: &Path) -> Vec<(PairPart, String)> {
         })
     };
     let panes = listed.lines().filter_map(|line| {
-        let (id, command) = line.split_once(' ')?;
-        Some((part_of(&bare(command))?, id.to_owned()))
+        let (id, rest) = line.split_once(' ')?;
+        let (state, command) = rest.split_once(' ')?;
+        Some(PairPane {
+            part: part_of(&bare(command))?,
+            id: id.to_owned(),
+            has_ended: state == "ended",
+        })
     });
     panes.collect()
 }
@@ -85,11 +111,11 @@ pub fn parts(listed: &str, root: &Path) -> Vec<(PairPart, String)> {
 /// its target's name, and that name: the deck at the left, the agents at the right.
 pub fn beside<'a>(
     part: PairPart,
-    there: &'a [(PairPart, String)],
+    there: &'a [PairPane],
     session: &'a str,
 ) -> (&'static [&'static str], &'a str) {
-    let of = |wanted| there.iter().find(|(part, _)| *part == wanted);
-    let of = |wanted| of(wanted).map(|(_, id)| id.as_str());
+    let of = |wanted| there.iter().find(|pane| pane.part == wanted);
+    let of = |wanted| of(wanted).map(|pane| pane.id.as_str());
     let right: &[&str] = &["split-window", "-h", "-d"];
     let agent = |above: &'static [&'static str], other| match of(other) {
         Some(other) => (above, other),

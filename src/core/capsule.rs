@@ -42,7 +42,7 @@ pub use fill::{CapsuleSources, FileNow};
 pub use found::{FOUND_CHARS_MAX, FOUND_MAX, FoundText};
 pub use freshness::{ChangedFile, Freshness, StandsNow, TreeNow};
 pub use git::{CapsuleGit, DiffStat};
-pub use kept_says::KeptSays;
+pub use kept_says::{DIGEST_UNTOLD, KeptSays};
 pub use mask::{CapsuleMask, MadeAt};
 pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, OriginHead};
 pub use passage::CapsulePassage;

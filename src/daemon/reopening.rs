@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::ops::ControlFlow;
-use std::path::Path;
 
 use super::reply::ReplySender;
 use super::under_way::UnderWay;
@@ -13,8 +11,7 @@ use crate::core::entry::{Entry, EntryKind, TaskStep};
 use crate::core::id::{CapsuleId, RuntimeSession, Seq, SessionId};
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::store::dirs::ProjectDirs;
-use crate::store::ledger;
-use crate::store::sealed_way::{tasks_at_close, way_back};
+use crate::store::sealed_way::{ReachedSession, tasks_at_close, way_back};
 
 /// A task to be reopened was looked for.
 #[derive(Debug)]
@@ -49,30 +46,25 @@ impl SealedTask {
         id: &CapsuleId,
     ) -> io::Result<Option<Self>> {
         for reached in way_back(dirs, world).flatten() {
-            let mut closed = tasks_at_close(&reached.path, reached.foreign_through)?;
+            let mut closed = tasks_at_close(&reached)?;
             if let Some(task) = closed.remove(id) {
-                return Self::read(&reached.path, &reached.session_id, task).map(Some);
+                return Self::read(&reached, task).map(Some);
             }
         }
         Ok(None)
     }
 
-    fn read(path: &Path, session: &SessionId, task: TaskSnapshot) -> io::Result<Self> {
+    fn read(session: &ReachedSession, task: TaskSnapshot) -> io::Result<Self> {
         let mut wanted = BTreeSet::from([task.seq, task.named, task.head]);
         wanted.extend(task.stated().map(|said| said.seq));
         wanted.extend(task.files.iter().map(|file| file.seq));
         wanted.extend(task.claims.iter().map(|claim| claim.seq));
         wanted.extend(task.kept.iter().map(|kept| kept.seq));
-        let last = wanted.last().copied().unwrap_or(task.head);
         let mut entries = Vec::new();
-        ledger::read(path, |stored| {
-            let is_last = stored.entry.seq >= last;
+        // To its end, which tells whether it is still the one that was verified.
+        session.read(|stored| {
             if wanted.contains(&stored.entry.seq) {
-                entries.push(carried(stored.entry, session, &task));
-            }
-            match is_last {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+                entries.push(carried(stored.entry, &session.session_id, &task));
             }
         })?;
         Ok(Self {

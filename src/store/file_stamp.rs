@@ -5,7 +5,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 
 /// Tells a file from any other in its place, and from itself once it was written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct FileStamp {
     file: (u64, u64, u64),
     changed: (i64, i64),

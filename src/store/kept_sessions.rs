@@ -17,7 +17,7 @@ use std::sync::Arc;
 use self::said_before::SaidBefore;
 use crate::capsules::{CapsuleOwner, Capsules};
 use crate::dirs::ProjectDirs;
-use crate::sealed_way::{SessionTold, SessionWants, WayBack, file_of};
+use crate::sealed_way::{ReachedSession, SessionTold, SessionWants, WayBack, file_of};
 use ctxrelay_core::capsule::{Capsule, KeptSays};
 use ctxrelay_core::id::{Seq, SessionId};
 use ctxrelay_core::snapshot::{Snapshot, TaskSnapshot};
@@ -31,6 +31,8 @@ pub struct KeptSessions {
     dirs: ProjectDirs,
     world: Arc<Snapshot>,
     way: RefCell<WayBack>,
+    /// Where the record lies.
+    path: PathBuf,
     current: SessionRecord,
     reached: RefCell<BTreeMap<SessionId, Rc<SessionRecord>>>,
     wants: RefCell<BTreeMap<SessionId, SessionWants>>,
@@ -49,11 +51,27 @@ pub struct HeldAgainst {
     pub task: Option<TaskSnapshot>,
 }
 
-/// A session's file, with what it said of what was asked.
-#[derive(Debug)]
+/// How far a kept capsule says what the session says that it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionSays {
+    pub says: KeptSays,
+    /// The session tells the digest of what was kept. Where git stood it tells in no other way.
+    pub has_digest: bool,
+}
+
+impl SessionSays {
+    /// Something else.
+    pub const ELSE: Self = Self {
+        says: KeptSays::Else,
+        has_digest: false,
+    };
+}
+
+/// A session, with what it said of what was asked.
+#[derive(Debug, Default)]
 struct SessionRecord {
-    path: PathBuf,
-    foreign_through: Seq,
+    /// None of the current one.
+    reached: Option<ReachedSession>,
     told: RefCell<Option<Rc<SessionTold>>>,
 }
 
@@ -64,11 +82,8 @@ impl KeptSessions {
             way: RefCell::new(WayBack::new(&dirs, &world)),
             kept: Capsules::of(&dirs),
             has_all_announced: Cell::new(false),
-            current: SessionRecord {
-                path,
-                foreign_through: world.foreign_through,
-                told: RefCell::default(),
-            },
+            path,
+            current: SessionRecord::default(),
             dirs,
             world,
             reached: RefCell::default(),
@@ -93,8 +108,9 @@ impl KeptSessions {
 
     /// Whether the record leads back to an entry of a session, and it is nobody else's word.
     pub fn leads_to(&self, session: &SessionId, seq: Seq) -> bool {
-        self.reach(session)
-            .is_some_and(|record| seq > record.foreign_through)
+        let record = self.reach(session);
+        let reached = record.as_ref().and_then(|record| record.reached.as_ref());
+        reached.is_some_and(|reached| seq > reached.foreign_through)
     }
 
     /// How far a kept capsule says what the session says that it names, as `hold` finds.
@@ -102,11 +118,11 @@ impl KeptSessions {
         &self,
         kept: &Capsule,
         hold: impl Fn(HeldAgainst) -> io::Result<KeptSays>,
-    ) -> KeptSays {
+    ) -> SessionSays {
         let session = &kept.origin.session;
         // An agent's file may name any session: for one that is not there no archive is read.
         if check_lines(kept).is_err() || file_of(&self.dirs, session).is_none() {
-            return KeptSays::Else;
+            return SessionSays::ELSE;
         }
         self.announce(kept);
         if self.world.session_id.as_ref() == Some(session) {
@@ -116,16 +132,14 @@ impl KeptSessions {
                 // What stands before the place that it names stays as it is.
                 Seq(0) => SaidBefore::of_chain(&kept.digest).or_ask(ask),
                 // What was said before the record was touched may not be believed any more.
-                _ => ask().unwrap_or(KeptSays::Else),
+                _ => ask().unwrap_or(SessionSays::ELSE),
             };
         }
         let Some(record) = self.reach(session) else {
-            return KeptSays::Else;
+            return SessionSays::ELSE;
         };
-        let known = SaidBefore::of(&kept.digest, &record.path);
-        known.map_or(KeptSays::Else, |known| {
-            known.or_ask(|| self.hold(&record, kept, &hold).ok())
-        })
+        let head = record.reached.as_ref().map_or("", ReachedSession::head);
+        SaidBefore::of(&kept.digest, head).or_ask(|| self.hold(&record, kept, &hold).ok())
     }
 
     fn hold(
@@ -133,11 +147,11 @@ impl KeptSessions {
         record: &SessionRecord,
         kept: &Capsule,
         hold: impl Fn(HeldAgainst) -> io::Result<KeptSays>,
-    ) -> io::Result<KeptSays> {
+    ) -> io::Result<SessionSays> {
         let told = self.told(record, kept)?;
-        let is_current = std::ptr::eq(record, &self.current);
+        let is_current = record.reached.is_none();
         // Where git stood the session does not tell: the digest vouches for that.
-        let is_told = told.has_kept(kept) != Some(false);
+        let has_kept = told.has_kept(kept);
         let task = told.task(&kept.id, kept.origin.head.seq).cloned();
         // One that names a later entry would leave behind it what tells of its digest.
         let is_its_head = task
@@ -147,7 +161,10 @@ impl KeptSessions {
             task,
             lines: (!is_current).then_some(told),
         })?;
-        Ok(says.only(is_told && is_its_head))
+        Ok(SessionSays {
+            says: says.only(has_kept != Some(false) && is_its_head),
+            has_digest: has_kept.is_some(),
+        })
     }
 
     /// What a session said, or says now where it was not asked for this one, or had no room for it.
@@ -174,7 +191,10 @@ impl KeptSessions {
 
     fn read(&self, record: &SessionRecord, wants: SessionWants) -> io::Result<SessionTold> {
         self.readings.set(self.readings.get() + 1);
-        SessionTold::read(&record.path, record.foreign_through, wants)
+        match &record.reached {
+            Some(reached) => SessionTold::read_sealed(reached, wants),
+            None => SessionTold::read(&self.path, self.world.foreign_through, wants),
+        }
     }
 
     fn announce_all(&self) {
@@ -198,15 +218,14 @@ impl KeptSessions {
             if told.is_some() {
                 self.readings.set(self.readings.get() + 1);
             }
-            let record = SessionRecord {
-                path: reached.path,
-                foreign_through: reached.foreign_through,
+            let found = reached.session_id.clone();
+            let record = Rc::new(SessionRecord {
+                reached: Some(reached),
                 told: RefCell::new(told.map(Rc::new)),
-            };
-            let record = Rc::new(record);
+            });
             let mut all = self.reached.borrow_mut();
-            all.insert(reached.session_id.clone(), Rc::clone(&record));
-            if reached.session_id == *session {
+            all.insert(found.clone(), Rc::clone(&record));
+            if found == *session {
                 return Some(record);
             }
         }

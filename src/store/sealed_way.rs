@@ -5,13 +5,14 @@
 //! vouches for anything. What somebody else said before a record was ours leads nowhere.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::File;
 use std::io;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use crate::dirs::{ProjectDirs, exists};
+use crate::dirs::{ProjectDirs, exists, open_private};
 use crate::file_stamp::FileStamp;
 use crate::ledger::{self, Stored};
 use ctxrelay_core::agent::Party;
@@ -64,6 +65,32 @@ pub struct ReachedSession {
     pub path: PathBuf,
     /// Up to where it was somebody else's word when it was sealed.
     pub foreign_through: Seq,
+    /// The hash of its last entry.
+    head: String,
+}
+
+impl ReachedSession {
+    pub(crate) fn head(&self) -> &str {
+        &self.head
+    }
+
+    /// Reads all of it, and hands every entry to `each`.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, or is another one than was verified: then what was handed over is
+    /// nobody's word.
+    pub fn read(&self, mut each: impl FnMut(Stored)) -> io::Result<()> {
+        let stats = ledger::read(&self.path, |stored| {
+            each(stored);
+            ControlFlow::Continue(())
+        })?;
+        let is_its = stats.head.is_some_and(|(_, hash)| hash == self.head);
+        match is_its && stats.chain_ok {
+            true => Ok(()),
+            false => Err(io::Error::other("the session is not as it was sealed")),
+        }
+    }
 }
 
 /// What is asked of a session, all of it at once: a session is read whole for an answer, and may be
@@ -98,7 +125,7 @@ pub struct SessionTold {
 }
 
 impl SessionTold {
-    /// Reads a ledger up to its end, as far as it is believed after an entry.
+    /// Reads the ledger of the current session up to its end, as far as it is believed after an entry.
     ///
     /// # Errors
     ///
@@ -109,6 +136,17 @@ impl SessionTold {
             telling.hear(stored);
             ControlFlow::Continue(())
         })?;
+        Ok(telling.told)
+    }
+
+    /// Reads a sealed session.
+    ///
+    /// # Errors
+    ///
+    /// As [`ReachedSession::read`].
+    pub fn read_sealed(session: &ReachedSession, wants: SessionWants) -> io::Result<Self> {
+        let mut telling = Telling::new(session.foreign_through, wants);
+        session.read(|stored| telling.hear(stored))?;
         Ok(telling.told)
     }
 
@@ -227,7 +265,7 @@ impl WayBack {
         self.left = self.left.checked_sub(1)?;
         let SealedSession { session_id, head } = self.next.take()?;
         let path = file_of(&self.dirs, &session_id)?;
-        let (verified, told) = verified(&path, head, || wants(&session_id));
+        let (verified, told) = verified(&path, &head, || wants(&session_id));
         let Some(file) = verified else {
             return Some(Err(session_id));
         };
@@ -236,6 +274,7 @@ impl WayBack {
             session_id,
             path,
             foreign_through: file.foreign_through,
+            head,
         };
         Some(Ok((reached, told)))
     }
@@ -260,19 +299,15 @@ pub fn reached(
     way.find(|reached| reached.session_id == *session)
 }
 
-/// The tasks that a session ended with as closed, each as it stood then, of what is believed after
-/// an entry. Reads all of the file.
+/// The tasks that a session ended with as closed, each as it stood then.
 ///
 /// # Errors
 ///
-/// When the file cannot be read.
-pub fn tasks_at_close(
-    path: &Path,
-    foreign_through: Seq,
-) -> io::Result<BTreeMap<CapsuleId, TaskSnapshot>> {
-    let mut world = Snapshot::believing_after(foreign_through);
+/// As [`ReachedSession::read`].
+pub fn tasks_at_close(session: &ReachedSession) -> io::Result<BTreeMap<CapsuleId, TaskSnapshot>> {
+    let mut world = Snapshot::believing_after(session.foreign_through);
     let mut closed = BTreeMap::new();
-    ledger::read(path, |stored| {
+    session.read(|stored| {
         fold(&mut world, &stored.entry);
         if let EntryKind::Task(record) = &stored.entry.kind {
             let task = world.tasks.get(&record.task);
@@ -286,7 +321,6 @@ pub fn tasks_at_close(
                 None => {}
             }
         }
-        ControlFlow::Continue(())
     })?;
     Ok(closed)
 }
@@ -303,34 +337,46 @@ pub(crate) fn file_of(dirs: &ProjectDirs, session: &SessionId) -> Option<PathBuf
 
 fn verified(
     path: &Path,
-    head: String,
+    head: &str,
     wants: impl FnOnce() -> Option<SessionWants>,
 ) -> (Verified, Option<SessionTold>) {
-    let Ok(found) = path.symlink_metadata() else {
+    let stamp = |file: &File| file.metadata().map(|found| FileStamp::from(&found));
+    // What lies at the path may be exchanged meanwhile: the open file is told by its stamp, and read.
+    let file = open_private(path).and_then(|file| Ok((stamp(&file)?, file)));
+    let Ok((before, file)) = file else {
         return (None, None);
     };
-    let file = FileStamp::from(&found);
-    let key = FileWithHead { file, head };
+    let key = FileWithHead {
+        file: before,
+        head: head.to_owned(),
+    };
     let known = || VERIFIED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(verified) = known().get(&key) {
         return (verified.clone(), None);
     }
-    let (verified, told) = verify(path, &key.head, wants());
-    let mut known = known();
-    if known.len() >= REMEMBERED_MAX {
-        known.clear();
+    let (verified, told) = verify(&file, path, head, wants());
+    if stamp(&file).is_ok_and(|after| after == before) {
+        let mut known = known();
+        if known.len() >= REMEMBERED_MAX {
+            known.clear();
+        }
+        known.insert(key, verified.clone());
     }
-    known.insert(key, verified.clone());
     (verified, told)
 }
 
 /// Whether a file is a whole chain, and what it says of what is wanted of it. The second is missing
 /// where a part of it is somebody else's word: that is known only at its end.
-fn verify(path: &Path, head: &str, wants: Option<SessionWants>) -> (Verified, Option<SessionTold>) {
+fn verify(
+    file: &File,
+    path: &Path,
+    head: &str,
+    wants: Option<SessionWants>,
+) -> (Verified, Option<SessionTold>) {
     let mut follows = None;
     let mut foreign_through = Seq(0);
     let mut telling = wants.map(|wants| Telling::new(Seq(0), wants));
-    let report = ledger::verify_with(path, None, |_, entry| {
+    let report = ledger::verify_file(file, path, None, |_, entry| {
         let Some((seq, text)) = entry else {
             return;
         };

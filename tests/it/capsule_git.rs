@@ -1,8 +1,10 @@
-//! How often git is asked for a capsule: a person waits for each of its processes.
+//! How often git is asked for a capsule: a person waits for each of its processes. And what is left of
+//! one that was killed while it asked.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use crate::capsule::{done, login};
 use crate::support::child::run;
@@ -47,17 +49,17 @@ fn git_is_asked_a_few_times_for_a_capsule_and_for_no_more_than_is_shown() {
         assert_eq!(told.expect_success().json()["freshness"], "fresh");
     };
     let (count, said) = asked(&check);
-    assert_eq!(count, 6, "{said}");
+    assert_eq!(count, 3, "{said}");
     assert!(!said.contains("--numstat"), "{said}");
     let (count, said) = asked(&|| drop(by_it(&["import", file, "--json"]).expect_success()));
-    assert_eq!(count, 6, "{said}");
+    assert_eq!(count, 3, "{said}");
     let export = || {
         let words = ["capsule", "export", &id, "-o", file, "--force"];
         let mut pty = Pty::spawn(&project.ctxrelay(words).env("COUNTED", "1"));
         assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
     };
     let (count, said) = asked(&export);
-    assert_eq!(count, 10, "{said}");
+    assert_eq!(count, 6, "{said}");
     // What came with a capsule is held against the same look at the repository.
     project.write("README.md", "changed\n");
     project.git(&["add", "README.md"]);
@@ -70,4 +72,24 @@ fn git_is_asked_a_few_times_for_a_capsule_and_for_no_more_than_is_shown() {
         assert_eq!(told["patch"]["applies"], true, "{told}");
     });
     assert_eq!(said.matches("rev-parse").count(), 1, "{said}");
+}
+
+#[test]
+fn what_a_killed_look_at_git_left_behind_the_next_one_removes() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let check = || run(&project.ctxrelay(["capsule", "check", &id])).expect_success();
+    let left = Path::new("/var/tmp").join(format!("ctxrelay-git-test{}", std::process::id()));
+    fs::DirBuilder::new().mode(0o700).create(&left).unwrap();
+    fs::write(left.join("index"), "what it read").unwrap();
+    let folder = File::open(&left).unwrap();
+    folder.lock().unwrap();
+    let before = SystemTime::now() - Duration::from_secs(120);
+    folder.set_modified(before).unwrap();
+    check();
+    assert!(left.exists(), "it is in use");
+    folder.unlock().unwrap();
+    check();
+    assert!(!left.exists());
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use ctxrelay::core::capsule::DIGEST_UNTOLD;
 use ctxrelay::wire::capsule;
 use serde_json::{Value, json};
 
@@ -224,8 +225,12 @@ fn what_came_of_a_task_is_cited_and_a_file_of_before_is_as_good() {
     let check = read(&project, &["check", &id]);
     assert_eq!(
         (&check["remarks"], &check["intact"], &check["digest"]),
-        (&json!([]), &json!(true), &json!(digest))
+        (&json!([DIGEST_UNTOLD]), &json!(true), &json!(digest))
     );
+    for action in ["show", "check"] {
+        let said = codex(&project).tool("capsule", json!({"action": action, "id": id}));
+        assert_eq!(said["remark"], DIGEST_UNTOLD, "{said}");
+    }
     let out = project.base().join("again.json");
     done(&project, &["export", &id, "-o", out.to_str().unwrap()]);
     assert_eq!(std::fs::read(&out).unwrap(), bytes);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use ctxrelay::core::capsule::Capsule;
+use ctxrelay::core::capsule::{Capsule, DIGEST_UNTOLD};
 use ctxrelay::wire::capsule;
 use ctxrelay::wire::line::seal;
 use serde_json::{Value, json};
@@ -615,8 +615,12 @@ fn a_kept_file_with_an_agents_goal_in_the_place_of_the_operators_is_as_it_was_ke
     fs::write(&file, &then).unwrap();
     assert!(!printed(&project, &id).contains("than the record"));
     assert_eq!(shown(&project, &id)["goal"]["text"], "the login is simple");
+    // Of where git stood nothing else tells.
+    assert!(printed(&project, &id).contains(DIGEST_UNTOLD));
     clear(&project, false);
-    assert!(!printed(&project, &id).contains("vouches"));
+    let said = printed(&project, &id);
+    assert!(!said.contains("vouches"), "{said}");
+    assert!(said.contains(DIGEST_UNTOLD), "{said}");
     fs::write(&file, &changed).unwrap();
     assert!(printed(&project, &id).contains("nobody vouches for it"));
 }

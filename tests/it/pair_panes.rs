@@ -79,6 +79,39 @@ fn the_words_of_an_agent_that_ends_at_once_stay_in_its_pane() {
 }
 
 #[test]
+fn a_second_pair_puts_an_agent_that_failed_into_its_pane_again() {
+    let panes = Panes::new("echo no such account; exit 3");
+    let mut first = panes.pair();
+    first.wait_for_text("claude has ended (exit code 3)");
+    let place = || {
+        let format = "#{pane_id} #{pane_left} #{pane_top}";
+        let args = ["display-message", "-p", "-t", "{top-right}", format];
+        run(&panes.tmux(&args)).expect_success().stdout
+    };
+    let before = place();
+    let claude = panes.project.bin().join("claude");
+    write_program(&claude, "#!/bin/sh\necho claude is up\nexec sleep 600\n");
+    let mut again = panes.pair();
+    again.wait_for_text("claude is up");
+    again.wait_for_text("codex has ended");
+    assert!(
+        !again.screen().contains("no such account"),
+        "{}",
+        again.screen()
+    );
+    assert_eq!((panes.count("list-panes"), place()), (3, before));
+    // What runs is left alone.
+    let pid = || {
+        let args = ["display-message", "-p", "-t", "{top-right}", "#{pane_pid}"];
+        run(&panes.tmux(&args)).expect_success().stdout
+    };
+    let runs = pid();
+    let mut third = panes.pair();
+    third.wait_for_text("claude is up");
+    assert_eq!(pid(), runs);
+}
+
+#[test]
 fn the_pairs_tmux_is_its_own_unknown_to_the_agents_and_joined_by_a_second_pair() {
     let panes = Panes::new("env >../agent-env; echo claude is up; exec sleep 600");
     let mut first = panes.pair();

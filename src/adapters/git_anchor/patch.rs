@@ -3,7 +3,7 @@
 use std::io::{Seek as _, Write as _};
 use std::process::Stdio;
 
-use super::{GitAnchor, bytes, bytes_with, line_or_empty, take_changed, text};
+use super::{GitAnchor, bytes, bytes_with, line_or_empty, text};
 use crate::core::capsule::is_within;
 
 /// The longest file of which a change is told, before or after it, in bytes.
@@ -147,12 +147,5 @@ impl GitAnchor {
         }
         args.extend(how);
         bytes_with(&mut self.ours(&args), Stdio::from(file)).map(|_| ())
-    }
-
-    /// The index of the throw-away repository holds the tracked files as they are now.
-    pub(super) fn take_tracked(&self) -> Option<()> {
-        let ours = |args: &[&str]| self.ours(args);
-        line_or_empty(&mut ours(&["read-tree", self.commit()?]))?;
-        take_changed(&ours, self.own.path())
     }
 }

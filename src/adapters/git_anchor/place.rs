@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{git, is_hash, text};
 
 /// What one git is asked. On a branch without a commit it says nothing of `HEAD`.
-const QUESTIONS: [&str; 12] = [
+const QUESTIONS: [&str; 13] = [
     "rev-parse",
     "--path-format=absolute",
     "--show-toplevel",
@@ -16,6 +16,7 @@ const QUESTIONS: [&str; 12] = [
     "--is-shallow-repository",
     "--revs-only",
     "HEAD",
+    "HEAD^{tree}",
     "--symbolic-full-name",
     "HEAD",
 ];
@@ -32,6 +33,8 @@ pub(super) struct GitPlace {
     pub(super) shallow: PathBuf,
     pub(super) is_shallow: bool,
     pub(super) commit: Option<String>,
+    /// The tree of the commit, where it is here.
+    pub(super) tree: Option<String>,
     /// The whole name of the branch that a commit is on.
     pub(super) branch: Option<String>,
 }
@@ -47,15 +50,17 @@ impl GitPlace {
         let lines: Vec<&str> = said.lines().collect();
         let (places, head) = lines.split_at_checked(5)?;
         let [top, prefix, common, shallow, is_shallow] = places.try_into().ok()?;
-        let (commit, branch) = match head {
-            [] => (None, None),
-            [commit, "HEAD"] => (Some(commit), None),
-            [commit, branch] if branch.starts_with("refs/") => (Some(commit), Some(branch)),
+        let (commit, tree, branch) = match head {
+            [] => (None, None, None),
+            [commit, branch] => (Some(commit), None, Some(branch)),
+            [commit, tree, branch] => (Some(commit), Some(tree), Some(branch)),
             _ => return None,
         };
         let is_right = [top, common, shallow].iter().all(|it| it.starts_with('/'))
             && ["true", "false"].contains(&is_shallow)
-            && commit.is_none_or(|commit| is_hash(commit));
+            && commit.into_iter().chain(tree).all(|hash| is_hash(hash))
+            && branch.is_none_or(|name| *name == "HEAD" || name.starts_with("refs/"));
+        let branch = branch.filter(|name| **name != "HEAD");
         is_right.then(|| Self {
             top: PathBuf::from(top),
             prefix: prefix.to_owned(),
@@ -63,6 +68,7 @@ impl GitPlace {
             shallow: PathBuf::from(shallow),
             is_shallow: is_shallow == "true",
             commit: commit.map(|commit| (*commit).to_owned()),
+            tree: tree.map(|tree| (*tree).to_owned()),
             branch: branch.map(|branch| (*branch).to_owned()),
         })
     }
@@ -77,6 +83,9 @@ mod tests {
         let hash = "0123456789012345678901234567890123456789";
         let places = "/a\nb/\n/a/.git\n/a/.git/shallow\nfalse\n";
         let with = |head: &str| GitPlace::read(&format!("{places}{head}"));
+        let other = hash.replace('0', "a");
+        let whole = with(&format!("{hash}\n{other}\nrefs/heads/main\n"));
+        assert_eq!(whole.and_then(|place| place.tree), Some(other));
         let head = with(&format!("{hash}\nrefs/heads/main\n"));
         let head = head.map(|place| (place.prefix, place.commit, place.branch));
         let expected = ("b/", hash, "refs/heads/main");
@@ -95,6 +104,7 @@ mod tests {
             format!("/a\nb\n/\n/a/.git\n/a/.git/shallow\nfalse\n{hash}\nHEAD\n"),
             format!("{places}{hash}\n"),
             format!("{places}{hash}\n--output=x\n"),
+            format!("{places}{hash}\nrefs/heads/main\nrefs/heads/main\n"),
             String::new(),
         ] {
             assert_eq!(GitPlace::read(&said), None, "{said:?}");

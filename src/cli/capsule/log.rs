@@ -1,7 +1,6 @@
 //! `ctxrelay capsule log`: what was recorded for a task.
 
-use std::collections::HashSet;
-use std::io;
+use std::collections::{HashSet, VecDeque};
 
 use serde_json::{Value, json};
 
@@ -15,7 +14,7 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, entry_word, now_ms, short, time};
 use crate::core::entry::Entry;
 use crate::core::id::{CapsuleId, Seq, SessionId};
-use crate::store::ledger::{EntryFilter, Reading, Stored};
+use crate::store::ledger::{EntryFilter, Stored};
 use crate::store::sealed_way::way_back;
 
 /// How many entries are read at once.
@@ -26,16 +25,14 @@ const TEXT_CHARS: usize = 90;
 
 pub(super) fn run(context: &CliContext, args: &LogArgs) -> CliOutcome {
     let id = CapsuleMaker::open(&context.setting)?.id_of(&args.id)?;
-    let mut entries = entries(context, &id)?;
-    let total = entries.len();
-    let earlier = total.saturating_sub(args.limit as usize);
-    let entries = entries.split_off(earlier);
+    let log = TaskLog::read(context, id, args.limit as usize)?;
+    let (id, total, entries) = (log.id, log.total, log.latest);
     let mut text = ReportText::new();
     if entries.is_empty() {
         text.note("nothing was recorded for it here");
     }
     let now_ms = now_ms();
-    let mut session = entries.first().map(|stored| &stored.entry.session_id);
+    let mut session = entries.front().map(|stored| &stored.entry.session_id);
     let is_mixed = entries
         .iter()
         .any(|stored| Some(&stored.entry.session_id) != session);
@@ -58,7 +55,7 @@ pub(super) fn run(context: &CliContext, args: &LogArgs) -> CliOutcome {
             (Tone::Plain, &said),
         ]);
     }
-    if earlier > 0 {
+    if total > entries.len() {
         let all = count(total as u64, "entry", "entries");
         text.note(format!(
             "the latest {} of {all}: `--limit {total}` shows all",
@@ -70,34 +67,70 @@ pub(super) fn run(context: &CliContext, args: &LogArgs) -> CliOutcome {
     context.out.report(Report::new(&value, text))
 }
 
-/// Oldest first, through the sealed sessions that this one follows; what was carried on counts
-/// where it stood first, or where it was carried to if that session is not reached.
-fn entries(context: &CliContext, id: &CapsuleId) -> Result<Vec<Stored>, Failure> {
-    let of_task = |reading: &Reading| {
-        of_session(reading, id).map_err(|error| disk::unreadable(reading.path(), &error))
-    };
-    let Some(current) = disk::current_reading(&context.setting)? else {
-        return Ok(Vec::new());
-    };
-    let mut sessions = vec![of_task(&current)?];
-    let way = way_back(&context.setting.dirs, current.snapshot());
-    for reached in way {
-        let reached = match reached {
-            Ok(reached) => reached,
-            Err(session) => {
-                context.out.note(&format!(
-                    "the log begins behind {session}: that session is not as it was sealed"
-                ));
-                break;
-            }
+/// What was recorded for a task; of that only the latest entries are held.
+struct TaskLog {
+    id: CapsuleId,
+    limit: usize,
+    /// Oldest first.
+    latest: VecDeque<Stored>,
+    total: usize,
+    /// What was carried on counts where it stood first, or where it was carried to if that session is
+    /// not reached.
+    heard: HashSet<(SessionId, Seq)>,
+}
+
+impl TaskLog {
+    /// Through the sealed sessions that this one follows.
+    fn read(context: &CliContext, id: CapsuleId, limit: usize) -> Result<Self, Failure> {
+        let mut log = Self {
+            id,
+            limit,
+            latest: VecDeque::new(),
+            total: 0,
+            heard: HashSet::new(),
         };
-        let reading = disk::reading(&context.setting, reached.session_id.as_str())?;
-        sessions.push(of_task(&reading)?);
+        let Some(current) = disk::current_reading(&context.setting)? else {
+            return Ok(log);
+        };
+        let mut sessions = Vec::new();
+        for reached in way_back(&context.setting.dirs, current.snapshot()) {
+            match reached {
+                Ok(reached) => sessions.push(reached),
+                Err(session) => {
+                    context.out.note(&format!(
+                        "the log begins behind {session}: that session is not as it was sealed"
+                    ));
+                    break;
+                }
+            }
+        }
+        for session in sessions.iter().rev() {
+            let read = session.read(|stored| log.hear(stored));
+            read.map_err(|error| disk::unreadable(&session.path, &error))?;
+        }
+        let mut from = None;
+        loop {
+            let page = current.page(&EntryFilter::default(), from, true, PAGE);
+            let page = page.map_err(|error| disk::unreadable(current.path(), &error))?;
+            page.entries.into_iter().for_each(|stored| log.hear(stored));
+            from = page.next;
+            if from.is_none() {
+                return Ok(log);
+            }
+        }
     }
-    let mut shown = HashSet::new();
-    let oldest_first = sessions.into_iter().rev().flatten();
-    let once = oldest_first.filter(|stored| shown.insert(first_place(&stored.entry)));
-    Ok(once.collect())
+
+    fn hear(&mut self, stored: Stored) {
+        let entry = &stored.entry;
+        if entry.task().as_ref() != Some(&self.id) || !self.heard.insert(first_place(entry)) {
+            return;
+        }
+        self.total += 1;
+        self.latest.push_back(stored);
+        if self.latest.len() > self.limit {
+            self.latest.pop_front();
+        }
+    }
 }
 
 /// Where an entry stood first, wherever it was carried.
@@ -105,19 +138,5 @@ fn first_place(entry: &Entry) -> (SessionId, Seq) {
     match &entry.carried {
         Some(first) => (first.session_id.clone(), first.seq),
         None => (entry.session_id.clone(), entry.seq),
-    }
-}
-
-fn of_session(reading: &Reading, id: &CapsuleId) -> io::Result<Vec<Stored>> {
-    let mut found = Vec::new();
-    let mut from = None;
-    loop {
-        let page = reading.page(&EntryFilter::default(), from, true, PAGE)?;
-        let of_task = page.entries.into_iter();
-        found.extend(of_task.filter(|stored| stored.entry.task().as_ref() == Some(id)));
-        from = page.next;
-        if from.is_none() {
-            return Ok(found);
-        }
     }
 }

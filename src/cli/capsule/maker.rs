@@ -12,7 +12,9 @@ use crate::adapters::git_now::{GitAhead, GitNeed};
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
 use crate::cli::record_now::RecordNow;
-use crate::core::capsule::{Capsule, CapsuleStatus, Freshness, KeptSays, StandsNow, TreeNow};
+use crate::core::capsule::{
+    Capsule, CapsuleStatus, DIGEST_UNTOLD, Freshness, KeptSays, StandsNow, TreeNow,
+};
 use crate::core::id::CapsuleId;
 use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
@@ -20,7 +22,7 @@ use crate::host::ProjectContext;
 use crate::store::blobs::Blobs;
 use crate::store::capsules::{CapsuleOwner, Capsules, ListPlace};
 use crate::store::config;
-use crate::store::kept_sessions::KeptSessions;
+use crate::store::kept_sessions::{KeptSessions, SessionSays};
 use crate::wire::capsule::{self, BadCapsule, check_lines};
 use crate::wire::search::{FoundHit, FoundIn};
 
@@ -125,7 +127,7 @@ impl CapsuleMaker {
         }
         match says.map_err(|error| disk::unreadable(self.record.path(), &error))? {
             KeptSays::Else => {}
-            says => return self.masked_by_now(kept, says),
+            says => return self.masked_by_now(kept, says, is_recorded.is_some()),
         }
         let mut made = self.make_late(task)?;
         made.is_vouched = false;
@@ -141,8 +143,13 @@ impl CapsuleMaker {
     fn of_no_task(&self, id: &CapsuleId) -> Result<Option<MadeCapsule>, Failure> {
         let own = match self.kept(CapsuleOwner::Project, id) {
             Ok(Some(own)) => match self.session_says(&own.capsule) {
-                KeptSays::Else => Ok(Some(own)),
-                says => return self.masked_by_now(own, says).map(Some),
+                SessionSays {
+                    says: KeptSays::Else,
+                    ..
+                } => Ok(Some(own)),
+                SessionSays { says, has_digest } => {
+                    return self.masked_by_now(own, says, has_digest).map(Some);
+                }
             },
             own => own,
         };
@@ -174,10 +181,10 @@ impl CapsuleMaker {
 
     /// Whether a session of this project has the task, and says what the capsule says.
     pub(super) fn is_of_a_session(&self, capsule: &Capsule) -> bool {
-        self.session_says(capsule) != KeptSays::Else
+        self.session_says(capsule).says != KeptSays::Else
     }
 
-    fn session_says(&self, capsule: &Capsule) -> KeptSays {
+    fn session_says(&self, capsule: &Capsule) -> SessionSays {
         self.sessions.say(capsule, |held| {
             let lines = held.lines.map(|told| move |seq| told.line(seq).cloned());
             self.now.holds(capsule, held.task.as_ref(), lines)
@@ -193,8 +200,16 @@ impl CapsuleMaker {
         }
     }
 
-    /// What was kept may be older than one of the rules.
-    fn masked_by_now(&self, mut kept: MadeCapsule, says: KeptSays) -> Result<MadeCapsule, Failure> {
+    /// What was kept may be older than one of the rules. `has_digest`: the record tells its digest.
+    fn masked_by_now(
+        &self,
+        mut kept: MadeCapsule,
+        says: KeptSays,
+        has_digest: bool,
+    ) -> Result<MadeCapsule, Failure> {
+        if !has_digest {
+            kept.remarks.push(DIGEST_UNTOLD.to_owned());
+        }
         if says == KeptSays::Masked {
             let said = "it was masked under another name or folder than those of now";
             kept.remarks.push(said.to_owned());

@@ -88,9 +88,15 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
     let files = capsule.touched.iter();
     let files = files.map(|file| format!("{} ({} by {})", file.path, file.op, file.by));
     let handoffs = capsule.handoffs.iter().map(|handoff| {
+        let (asked, is_whole) = handoff.asked();
+        // The command's one value is the capsule, with all that it has.
+        let how = match is_whole {
+            true => String::new(),
+            false => format!(" (`ctxrelay capsule show {} --json` has it)", capsule.id),
+        };
         format!(
-            "{} → {}, {}: {}",
-            handoff.from, handoff.to, handoff.state, handoff.ask
+            "{} → {}, {}: {asked}{how}",
+            handoff.from, handoff.to, handoff.state
         )
     });
     let findings = capsule.findings.iter().map(|finding| {

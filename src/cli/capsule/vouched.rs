@@ -11,7 +11,7 @@ use crate::core::id::{Seq, SessionId};
 use crate::core::snapshot::Snapshot;
 use crate::store::head;
 use crate::store::ledger;
-use crate::store::sealed_way::reached;
+use crate::store::sealed_way::{ReachedSession, reached};
 use crate::wire::line;
 
 /// What vouches for the cited lines.
@@ -55,8 +55,8 @@ impl Vouched {
             return Ok(Self::NoLines);
         }
         for (session, lines) in by_session {
-            let (path, foreign_through) = match ledger {
-                Some(path) => (path.to_owned(), Seq(0)),
+            let (place, foreign_through) = match ledger {
+                Some(path) => (CitedPlace::Record(path.to_owned()), Seq(0)),
                 None => match own(context, world, &session) {
                     Ok(own) => own,
                     Err(why) => return Ok(why),
@@ -65,8 +65,8 @@ impl Vouched {
             if lines.iter().any(|(seq, _)| *seq <= foreign_through) {
                 return Ok(Self::Foreign);
             }
-            let has_all = has_all(context, &path, &lines);
-            match has_all.map_err(|error| disk::unreadable(&path, &error))? {
+            let has_all = has_all(context, &place, &lines);
+            match has_all.map_err(|error| disk::unreadable(place.path(), &error))? {
                 true => {}
                 false => return Ok(Self::NotThere),
             }
@@ -93,31 +93,59 @@ impl Vouched {
     }
 }
 
-/// The file of a session of this project's own, and up to where it is somebody else's word.
+/// Where cited lines should stand.
+#[derive(Debug)]
+enum CitedPlace {
+    /// In the record of now, or in one from elsewhere.
+    Record(PathBuf),
+    Sealed(ReachedSession),
+}
+
+impl CitedPlace {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Record(path) => path,
+            Self::Sealed(session) => &session.path,
+        }
+    }
+}
+
+/// The session of this project's own, and up to where it is somebody else's word.
 fn own(
     context: &CliContext,
     world: &Snapshot,
     session: &SessionId,
-) -> Result<(PathBuf, Seq), Vouched> {
+) -> Result<(CitedPlace, Seq), Vouched> {
     let dirs = &context.setting.dirs;
     let file = disk::session_file(dirs, session.as_str());
     let file = file.map_err(|_| Vouched::NoRecord)?;
     if world.session_id.as_ref() == Some(session) {
-        return Ok((file, world.foreign_through));
+        return Ok((CitedPlace::Record(file), world.foreign_through));
     }
     let reached = reached(dirs, world, session).ok_or(Vouched::Apart)?;
-    Ok((reached.path, reached.foreign_through))
+    let foreign_through = reached.foreign_through;
+    Ok((CitedPlace::Sealed(reached), foreign_through))
 }
 
 /// One reading of the whole file: what it does not verify is not looked for in it.
 fn has_all(
     context: &CliContext,
-    path: &Path,
+    place: &CitedPlace,
     lines: &BTreeSet<(Seq, &[u8])>,
 ) -> std::io::Result<bool> {
+    let mut found = 0;
+    let path = match place {
+        CitedPlace::Record(path) => path,
+        CitedPlace::Sealed(session) => {
+            session.read(|stored| {
+                let line = (stored.entry.seq, stored.line.as_bytes());
+                found += usize::from(lines.contains(&line));
+            })?;
+            return Ok(found == lines.len());
+        }
+    };
     let setting = &context.setting;
     let outside = head::read(&setting.user_dirs, &setting.dirs.instance_id()).unwrap_or_default();
-    let mut found = 0;
     let report = ledger::verify_with(path, outside.as_ref(), |_, entry| {
         // No two entries of a file have one number.
         found += usize::from(entry.is_some_and(|entry| lines.contains(&entry)));

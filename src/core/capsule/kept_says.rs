@@ -1,5 +1,9 @@
 //! [`KeptSays`]: how far a kept capsule is believed.
 
+/// Of a kept capsule whose digest no record tells.
+pub const DIGEST_UNTOLD: &str = "the record of an earlier version tells no digest of what was kept: \
+                                 where git stood, and its files, only the kept file says";
+
 /// How far a kept capsule says what the record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeptSays {

@@ -15,8 +15,8 @@ use super::checks::not_found;
 use crate::adapters::capsules_now::CapsulesNow;
 use crate::core::agent::Agent;
 use crate::core::capsule::{
-    Capsule, CapsuleStatus, KeptSays, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering,
-    StandsNow,
+    Capsule, CapsuleStatus, DIGEST_UNTOLD, KeptSays, RENDER_CHARS_MAX, RenderTarget, RenderTerms,
+    Rendering, StandsNow,
 };
 use crate::core::id::{CapsuleId, RuntimeSession};
 use crate::core::redact::Redactor;
@@ -26,7 +26,7 @@ use crate::daemon::owners::Daemon;
 use crate::daemon::reply::ReplySender;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::dirs::ProjectDirs;
-use crate::store::kept_sessions::KeptSessions;
+use crate::store::kept_sessions::{KeptSessions, SessionSays};
 use crate::store::ledger::Ledger;
 use crate::wire::capsule::{self, BadCapsule};
 use crate::wire::control::{
@@ -89,6 +89,7 @@ impl Sources {
                 ledger.path().to_path_buf(),
             ),
             vouched: RefCell::default(),
+            untold: RefCell::default(),
             now: CapsulesNow::new(
                 self.dirs.root,
                 Arc::clone(&self.world),
@@ -112,6 +113,8 @@ struct CapsuleReading {
     sessions: KeptSessions,
     /// Tasks that the record does not hold and that a session of the project vouches for.
     vouched: RefCell<BTreeSet<CapsuleId>>,
+    /// Those of them whose digest it does not tell.
+    untold: RefCell<BTreeSet<CapsuleId>>,
 }
 
 impl CapsuleReading {
@@ -173,7 +176,10 @@ impl CapsuleReading {
                 let capsule = self.of_record(task, kept.as_ref())?;
                 (capsule, kept.filter(|_| task.is_open()), remark)
             }
-            None => (self.kept(&id)?.ok_or_else(|| missing(&id))?, None, None),
+            None => {
+                let (kept, remark) = self.as_recorded(&id)?;
+                (kept.ok_or_else(|| missing(&id))?, None, remark)
+            }
         };
         let mut stands = self.stands(&capsule);
         if let Some(out) = out {
@@ -250,13 +256,22 @@ impl CapsuleReading {
         Ok(capsule)
     }
 
-    /// What is kept of a task; of one of the record that is not what the record tells, why it is not
-    /// taken.
+    /// What is kept of a task, and what has to be said of it; of one of the record that is not what the
+    /// record tells, why it is not taken.
     fn as_recorded(&self, id: &CapsuleId) -> Result<(Option<Capsule>, Option<String>), KeptFault> {
-        match self.kept(id) {
-            Err(fault @ KeptFault::NotAsRecorded(_)) => Ok((None, Some(fault.to_string()))),
-            kept => Ok((kept?, None)),
-        }
+        let kept = match self.kept(id) {
+            Err(fault @ KeptFault::NotAsRecorded(_)) => return Ok((None, Some(fault.to_string()))),
+            kept => kept?,
+        };
+        let closed = self.world.tasks.get(id).filter(|task| !task.is_open());
+        let is_untold = match (&kept, closed) {
+            (Some(kept), Some(task)) => self
+                .world
+                .has_kept_since_close(task, &kept.digest)
+                .is_none(),
+            _ => self.untold.borrow().contains(id),
+        };
+        Ok((kept, is_untold.then(|| DIGEST_UNTOLD.to_owned())))
     }
 
     /// How a capsule stands to the work tree of now.
@@ -272,11 +287,15 @@ impl CapsuleReading {
         if self.world.tasks.contains_key(id) {
             return own;
         }
-        if let Ok(Some(kept)) = &own
-            && self.vouches_for(kept)
-        {
-            self.vouched.borrow_mut().insert(id.clone());
-            return own;
+        if let Ok(Some(kept)) = &own {
+            let session = self.session_says(kept);
+            if session.says != KeptSays::Else {
+                self.vouched.borrow_mut().insert(id.clone());
+                if !session.has_digest {
+                    self.untold.borrow_mut().insert(id.clone());
+                }
+                return own;
+            }
         }
         match self.kept_of(CapsuleOwner::Foreign, id)? {
             Some(foreign) => Ok(Some(foreign)),
@@ -285,12 +304,11 @@ impl CapsuleReading {
     }
 
     /// Whether a session of the project says what a kept capsule says.
-    fn vouches_for(&self, kept: &Capsule) -> bool {
-        let says = self.sessions.say(kept, |held| {
+    fn session_says(&self, kept: &Capsule) -> SessionSays {
+        self.sessions.say(kept, |held| {
             let lines = held.lines.map(|told| move |seq| told.line(seq).cloned());
             self.now.holds(kept, held.task.as_ref(), lines)
-        });
-        says != KeptSays::Else
+        })
     }
 
     /// Nobody here vouches for what was kept of it. Known once that was read.

@@ -19,6 +19,8 @@ struct Sealed {
     dirs: ProjectDirs,
     last: Option<SealedSession>,
     kept: Vec<Capsule>,
+    /// What is decided for each task.
+    decision: &'static str,
 }
 
 impl Sealed {
@@ -31,6 +33,7 @@ impl Sealed {
             dirs,
             last: None,
             kept: Vec::new(),
+            decision: "one hour",
         }
     }
 
@@ -89,7 +92,7 @@ impl Sealed {
                 handles: Vec::new(),
                 withdraws: None,
             };
-            let (world, lines) = record(Party::Human, "one hour", decision, Some(&id));
+            let (world, lines) = record(Party::Human, self.decision, decision, Some(&id));
             self.kept.push(capsule_of(&world, &id, &lines));
         }
         for kept in &self.kept[first..] {
@@ -158,14 +161,16 @@ fn capsule_of(world: &Snapshot, id: &CapsuleId, lines: &[Stored]) -> Capsule {
 
 /// Whether a session has what is cited, and its task the decision.
 fn says(sessions: &KeptSessions, kept: &Capsule) -> KeptSays {
-    sessions.say(kept, |held| {
-        let told = held.lines.unwrap();
-        let mut cited = kept.refs();
-        let has_all = cited.all(|(_, line)| told.line(line.seq).is_some());
-        let task = held.task.unwrap();
-        let is_same = has_all && task.decisions[0].text == kept.decisions[0].text;
-        Ok(KeptSays::Same.only(is_same))
-    })
+    sessions
+        .say(kept, |held| {
+            let told = held.lines.unwrap();
+            let mut cited = kept.refs();
+            let has_all = cited.all(|(_, line)| told.line(line.seq).is_some());
+            let task = held.task.unwrap();
+            let is_same = has_all && task.decisions[0].text == kept.decisions[0].text;
+            Ok(KeptSays::Same.only(is_same))
+        })
+        .says
 }
 
 #[test]
@@ -225,7 +230,7 @@ fn another_state_of_the_work_tree_than_the_session_tells_the_digest_of_is_not_be
     assert_eq!(says(&sessions, &other_tree(0)), KeptSays::Else);
     // Nor where words of it look as if they were masked elsewhere.
     let masked = |_| Ok(KeptSays::Masked);
-    assert_eq!(sessions.say(&other_tree(0), masked), KeptSays::Else);
+    assert_eq!(sessions.say(&other_tree(0), masked).says, KeptSays::Else);
     // Nor one that says that it was made behind what tells of the digest.
     let mut later = other_tree(0);
     later.origin.head.seq.0 += 5;
@@ -233,4 +238,30 @@ fn another_state_of_the_work_tree_than_the_session_tells_the_digest_of_is_not_be
     assert_eq!(says(&project.sessions(), &later), KeptSays::Else);
     assert_eq!(says(&sessions, &project.kept[3]), KeptSays::Same);
     assert_eq!(says(&sessions, &other_tree(3)), KeptSays::Same);
+}
+
+#[test]
+fn a_session_that_was_exchanged_since_it_was_verified_says_nothing() {
+    let (mut project, mut forged) = (Sealed::new(), Sealed::new());
+    forged.decision = "for ever";
+    for one in [&mut project, &mut forged] {
+        one.seal(5);
+    }
+    let file = |one: &Sealed| {
+        let name = format!("{}.jsonl", one.last.as_ref().unwrap().session_id);
+        one.dirs.archives().join(name)
+    };
+    let (true_file, forged_file) = (file(&project), file(&forged));
+    let truth = fs::read(&true_file).unwrap();
+    let sessions = project.sessions();
+    // It is verified, and not read for what it says.
+    let session = &project.kept[0].origin.session;
+    assert!(sessions.leads_to(session, Seq(1)));
+    assert_eq!(sessions.readings.get(), 0);
+    fs::copy(&forged_file, &true_file).unwrap();
+    let says_of = |kept: &Capsule| says(&sessions, kept);
+    assert_eq!(says_of(&forged.kept[0]), KeptSays::Else);
+    fs::write(&true_file, truth).unwrap();
+    assert_eq!(says_of(&forged.kept[0]), KeptSays::Else);
+    assert_eq!(says_of(&project.kept[0]), KeptSays::Same);
 }

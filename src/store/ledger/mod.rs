@@ -56,7 +56,7 @@ pub use read::{has_line, read, read_to};
 pub(crate) use read::{line_at, read_placed};
 pub use reading::Reading;
 pub use seal::seal;
-pub use verify::{AlarmReport, OutsideHead, VerifyReport, verify, verify_with};
+pub use verify::{AlarmReport, OutsideHead, VerifyReport, verify, verify_file, verify_with};
 pub use verify_blobs::{BlobReport, whole_texts};
 pub use verify_signing::{SignedEntry, SignedWhat, SigningCheck};
 pub use writer::WriterEvent;

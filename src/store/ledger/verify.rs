@@ -3,6 +3,7 @@
 //! The chain is not keyed: whoever rewrites the file from some entry to its end, hashes included,
 //! is found only by a head that was kept elsewhere.
 
+use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -116,6 +117,20 @@ pub fn verify(path: &Path, outside: Option<&Kept>) -> io::Result<VerifyReport> {
 pub fn verify_with(
     path: &Path,
     outside: Option<&Kept>,
+    on_line: impl FnMut(u64, Option<(Seq, &[u8])>),
+) -> io::Result<VerifyReport> {
+    verify_file(&open_private(path)?, path, outside, on_line)
+}
+
+/// As [`verify_with`], of a file that is open at its beginning, and lay at `path` then.
+///
+/// # Errors
+///
+/// As [`verify`].
+pub fn verify_file(
+    file: &File,
+    path: &Path,
+    outside: Option<&Kept>,
     mut on_line: impl FnMut(u64, Option<(Seq, &[u8])>),
 ) -> io::Result<VerifyReport> {
     let session = path.file_stem().and_then(|stem| stem.to_str());
@@ -128,8 +143,7 @@ pub fn verify_with(
         Border::new(Some(kept), session, true, path)
     });
     let mut belief = Belief::new(border.as_ref());
-    let file = open_private(path)?;
-    let lines = Lines::new(&file, 0);
+    let lines = Lines::new(file, 0);
     let mut checker = Checker::new();
     let mut blobs = BlobCheck::new(path);
     let mut alarms = Alarms::new(kept);
@@ -167,7 +181,7 @@ pub fn verify_with(
         ControlFlow::Continue(())
     })?;
     if let Some(offset) = foreign_from {
-        let (lines, sha256) = measure(&file, offset, |_| Ok(()))?;
+        let (lines, sha256) = measure(file, offset, |_| Ok(()))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         alarms.standing(Alarm::ForeignLines {
             file: name.into_owned(),

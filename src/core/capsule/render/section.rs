@@ -53,7 +53,7 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
             handoff.from,
             handoff.to,
             handoff.state,
-            asked(handoff)
+            handoff.asked().0
         )
     });
     let files = capsule.touched.iter().rev().map(|file| {
@@ -108,18 +108,16 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
 /// In how many lines of a telling it is said that all of it is data.
 const HEAD_LINES: usize = 10;
 
-/// What a handoff asks. Of one by which the operator had a task told its text would stand in the
-/// next telling, and that one in the one after it.
-fn asked(handoff: &CapsuleHandoff) -> &str {
-    let is_told = handoff.from == Party::Human.as_str()
-        && handoff
-            .ask
-            .lines()
-            .take(HEAD_LINES)
-            .any(|line| line.contains(DATA));
-    match is_told {
-        true => "to go on with this task, as it was told then",
-        false => &handoff.ask,
+impl CapsuleHandoff {
+    /// What it asks, and whether that is all of it: of one by which the operator had a task told its
+    /// text would stand in the next telling, and that one in the one after it.
+    pub fn asked(&self) -> (&str, bool) {
+        let mut head = self.ask.lines().take(HEAD_LINES);
+        let is_told = self.from == Party::Human.as_str() && head.any(|line| line.contains(DATA));
+        match is_told {
+            true => ("to go on with this task, as it was told then", false),
+            false => (&self.ask, true),
+        }
     }
 }
 

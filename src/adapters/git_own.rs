@@ -1,0 +1,220 @@
+//! [`OwnRepository`]: a throw-away repository of our own, through which a project's work tree is
+//! looked at.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+use tempfile::TempDir;
+
+use super::git::{git, line};
+
+/// What stands in its configuration.
+const CONFIG: &str = if cfg!(target_os = "macos") {
+    "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\tignorecase = true\n\t\
+     precomposeunicode = true\n"
+} else {
+    "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
+};
+
+/// Where they lie. Not `/tmp`, which sandboxed agents can write: git would run what they put into the
+/// configuration of one.
+const PRIVATE_BASE: &str = "/var/tmp";
+
+/// How they are named.
+const PREFIX: &str = "ctxrelay-git-";
+
+/// How old one is at least that counts as left behind: a new one has no lock for a moment.
+const LEFT_FOR: Duration = Duration::from_secs(60);
+
+/// How many names are looked at for such ones, and how many of those are removed. A person waits.
+const LOOKED_AT_MAX: usize = 4096;
+const REMOVED_MAX: usize = 16;
+
+/// As `git init --bare` leaves it, which waits for the disk.
+#[derive(Debug)]
+pub(super) struct OwnRepository {
+    /// Removed before the lock is given up.
+    folder: TempDir,
+    /// Locked while the process lives that made it.
+    _in_use: File,
+}
+
+impl OwnRepository {
+    /// One that borrows the objects of the project's.
+    pub(super) fn of(root: &Path) -> Option<Self> {
+        let common = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
+        let common = line(git(root).args(common))?;
+        let own = Self::empty()?;
+        own.borrow_objects(Path::new(&common))?;
+        Some(own)
+    }
+
+    /// One without objects.
+    pub(super) fn empty() -> Option<Self> {
+        let mut private = tempfile::Builder::new();
+        private
+            .prefix(PREFIX)
+            .permissions(Permissions::from_mode(0o700));
+        let folder = match private.tempdir_in(PRIVATE_BASE) {
+            Ok(folder) => {
+                remove_left(Path::new(PRIVATE_BASE));
+                folder
+            }
+            // What is left there an agent may have put there, and the system empties it.
+            Err(_) => private.tempdir().ok()?,
+        };
+        let in_use = open_folder(folder.path()).ok()?;
+        // Where the disk has no locks, none is removed either.
+        let _ = in_use.try_lock();
+        for inner in ["objects", "objects/info", "refs", "refs/heads"] {
+            fs::create_dir(folder.path().join(inner)).ok()?;
+        }
+        fs::write(folder.path().join("HEAD"), "ref: refs/heads/main\n").ok()?;
+        fs::write(folder.path().join("config"), CONFIG).ok()?;
+        Some(Self {
+            folder,
+            _in_use: in_use,
+        })
+    }
+
+    /// Borrows the objects of another one, whose common folder this is.
+    pub(super) fn borrow_objects(&self, common: &Path) -> Option<()> {
+        let objects = format!("{}\n", common.join("objects").display());
+        fs::write(self.path().join("objects/info/alternates"), objects).ok()
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// `git` with it and the project's work tree.
+    pub(super) fn look_through(&self, top: &Path, args: &[&str]) -> Command {
+        let mut command = git(top);
+        command.arg("--git-dir").arg(self.path());
+        command.arg("--work-tree").arg(top).args(args);
+        command
+    }
+}
+
+/// Removes those of this user whose process was killed. What is still there is looked at next time.
+fn remove_left(base: &Path) {
+    let entries = fs::read_dir(base).into_iter().flatten();
+    let entries = entries.take(LOOKED_AT_MAX).flatten();
+    let ours = entries.filter(|it| {
+        let name = it.file_name();
+        name.as_encoded_bytes().starts_with(PREFIX.as_bytes())
+    });
+    let is_removed = |path: &Path| {
+        remove_if_left(path).unwrap_or_else(|error| {
+            tracing::debug!(%error, path = %path.display(), "what a look at git left stays");
+            false
+        })
+    };
+    ours.filter(|it| is_removed(&it.path()))
+        .take(REMOVED_MAX)
+        .for_each(drop);
+}
+
+/// Whether it was one that nobody uses any more.
+fn remove_if_left(path: &Path) -> io::Result<bool> {
+    let folder = open_folder(path)?;
+    let found = folder.metadata()?;
+    let age = found.modified()?.elapsed().unwrap_or_default();
+    let is_own = found.uid() == rustix::process::geteuid().as_raw();
+    if !is_own || age < LEFT_FOR || folder.try_lock().is_err() {
+        return Ok(false);
+    }
+    // Another process may have removed it just now.
+    let now = path.symlink_metadata()?;
+    let is_there = (now.dev(), now.ino()) == (found.dev(), found.ino());
+    if is_there {
+        // Follows no link within.
+        fs::remove_dir_all(path)?;
+    }
+    Ok(is_there)
+}
+
+/// A folder, and no link to one.
+fn open_folder(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags.bits().cast_signed());
+    options.open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
+    use std::time::SystemTime;
+
+    use super::*;
+
+    fn folder(base: &Path, name: &str, age: Duration) -> PathBuf {
+        let path = base.join(name);
+        fs::create_dir_all(path.join("objects/ab")).unwrap();
+        fs::write(path.join("config"), CONFIG).unwrap();
+        let then = SystemTime::now() - age;
+        File::open(&path).unwrap().set_modified(then).unwrap();
+        path
+    }
+
+    #[test]
+    fn what_killed_processes_left_is_removed_and_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        let base = place.path().join("base");
+        let (old, young) = (LEFT_FOR * 2, LEFT_FOR / 2);
+        let elsewhere = folder(place.path(), "elsewhere", old);
+        let left = folder(&base, "ctxrelay-git-left", old);
+        symlink(&elsewhere, left.join("objects/link")).unwrap();
+        File::open(&left)
+            .unwrap()
+            .set_modified(SystemTime::now() - old)
+            .unwrap();
+        let in_use = folder(&base, "ctxrelay-git-used", old);
+        let lock = open_folder(&in_use).unwrap();
+        lock.try_lock().unwrap();
+        let mut stay = vec![
+            elsewhere.join("config"),
+            in_use.clone(),
+            folder(&base, "ctxrelay-git-new", young),
+            folder(&base, "another", old),
+        ];
+        let link = base.join("ctxrelay-git-link");
+        symlink(&elsewhere, &link).unwrap();
+        stay.push(link);
+        let file = base.join("ctxrelay-git-file");
+        fs::write(&file, "").unwrap();
+        stay.push(file);
+        if rustix::process::geteuid().is_root() {
+            let others = folder(&base, "ctxrelay-git-others", old);
+            std::os::unix::fs::chown(&others, Some(1), None).unwrap();
+            stay.push(others);
+        }
+        remove_left(&base);
+        assert!(!left.exists());
+        for path in &stay {
+            assert!(path.symlink_metadata().is_ok(), "{}", path.display());
+        }
+        drop(lock);
+        remove_left(&base);
+        assert!(!in_use.exists());
+    }
+
+    #[test]
+    fn one_that_is_in_use_is_locked_until_it_is_gone() {
+        let own = OwnRepository::empty().unwrap();
+        let path = own.path().to_owned();
+        let then = SystemTime::now() - LEFT_FOR * 2;
+        File::open(&path).unwrap().set_modified(then).unwrap();
+        assert!(!remove_if_left(&path).unwrap());
+        drop(own);
+        assert!(!path.exists());
+    }
+}
