@@ -58,8 +58,13 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         ));
     }
     let inside = outer.is_some();
-    let commands = commands(setting, inside, environment);
+    let mut commands = commands(setting, inside, environment);
     if args.dry_run {
+        if !inside && has_session(setting, &tmux)? {
+            let attach = commands.split_off(commands.len().saturating_sub(1));
+            commands = missing_panes(setting, &tmux)?;
+            commands.extend(attach);
+        }
         let mut lines: Vec<String> = commands
             .iter()
             .map(|command| {
@@ -96,7 +101,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         }
     } else {
         // A second `pair` attaches, and opens what has ended meanwhile.
-        open_missing(setting, &tmux)?;
+        for command in &missing_panes(setting, &tmux)? {
+            tmux_run(&tmux, command, &setting.dirs.root)?;
+        }
     }
     match last {
         Some(attach) => Err(Launch {
@@ -125,24 +132,27 @@ fn has_session(setting: &ProjectContext, tmux: &Path) -> Result<bool, Failure> {
         .map_err(failed)
 }
 
-/// Opens the panes of the pair that its session has not any more.
-fn open_missing(setting: &ProjectContext, tmux: &Path) -> Result<(), Failure> {
+/// The commands that open the panes of the pair that its session has not any more, to be run in their
+/// order. One that is not open yet is named by the corner that it comes to.
+fn missing_panes(setting: &ProjectContext, tmux: &Path) -> Result<Vec<Vec<OsString>>, Failure> {
     let root = &setting.dirs.root;
     let session = session_name(root, &setting.dirs.instance_id());
+    let mut list: Vec<OsString> = server(&socket(setting)).into();
+    list.extend(["list-panes", "-s", "-t", &session, "-F", PANES_FORMAT].map(OsString::from));
+    let mut there = parts(&tmux_run(tmux, &list, root)?, root);
     let env = passed_on(environment);
+    let mut commands = Vec::new();
     for part in PairPart::ALL {
-        let mut list: Vec<OsString> = server(&socket(setting)).into();
-        list.extend(["list-panes", "-s", "-t", &session, "-F", PANES_FORMAT].map(OsString::from));
-        let there = parts(&tmux_run(tmux, &list, root)?, root);
         if there.iter().any(|(found, _)| *found == part) {
             continue;
         }
         let (verb, target) = beside(part, &there, &session);
         let mut open: Vec<OsString> = server(&socket(setting)).into();
         open.extend(pane(setting, &env, verb, Some(target), part.verb()));
-        tmux_run(tmux, &open, root)?;
+        commands.push(open);
+        there.push((part, format!("{session}:.{}", part.corner())));
     }
-    Ok(())
+    Ok(commands)
 }
 
 /// Nobody else may connect to a server in this folder.
