@@ -1,7 +1,7 @@
 //! `ctxrelay config …`: what `config.json` may say, and what of it counts.
 
 use clap::Subcommand;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
@@ -9,7 +9,7 @@ use super::output::{Output, Tone};
 use super::report::{Report, ReportText};
 use super::unbuilt;
 use crate::store::config::{self, Loaded};
-use crate::wire::config::{Config, KEPT_KEYS, schema as config_schema};
+use crate::wire::config::{Config, KEPT_KEYS, schema as config_schema, unknown_keys};
 
 /// What can be done about the configuration.
 #[derive(Debug, Subcommand)]
@@ -70,13 +70,12 @@ fn to_json(context: &CliContext, loaded: &Loaded, counts: Value) -> Value {
 
 /// Keys of the file that this version keeps and does nothing with.
 fn without_effect(loaded: &Loaded) -> Vec<String> {
-    let known = serde_json::to_value(Config::default()).unwrap_or_default();
-    let empty = Map::new();
-    let file = loaded.file.as_ref().unwrap_or(&empty);
-    file.keys()
-        .filter(|key| known.get(key.as_str()).is_none() && key.as_str() != "$schema")
-        .cloned()
-        .collect()
+    let Some(file) = &loaded.file else {
+        return Vec::new();
+    };
+    let kept = KEPT_KEYS.iter().map(|(key, _)| *key);
+    let kept = kept.filter(|key| file.contains_key(*key));
+    kept.map(str::to_owned).chain(unknown_keys(file)).collect()
 }
 
 fn text(loaded: &Loaded, counts: &Value) -> ReportText {

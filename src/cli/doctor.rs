@@ -19,6 +19,7 @@ use super::instruction_files::{Homes, Plan};
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::settings::{environment, find_program};
+use super::words::short;
 use crate::adapters::port_holder::holder;
 use crate::host::ProjectContext;
 use crate::store::dirs::exists;
@@ -26,6 +27,7 @@ use crate::store::owner::is_held;
 use crate::store::published::Published;
 use crate::store::secrets::{Secret, read_token};
 use crate::store::{config, head, ledger, sentinel};
+use crate::wire::config::unknown_keys;
 use crate::wire::status::HookReview;
 
 /// A ledger above this is not verified as a whole here; `ledger verify` is there for it.
@@ -33,6 +35,9 @@ const VERIFY_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// How many problems of `config.json` are told here.
 const PROBLEMS_TOLD_MAX: usize = 5;
+
+/// How much of a key that nobody knows is told, in characters.
+const KEY_CHARS: usize = 120;
 
 /// Arguments of `doctor`.
 #[derive(Debug, clap::Args)]
@@ -85,16 +90,16 @@ fn text(checks: &[Check]) -> ReportText {
             (true, false) => (Tone::Warning, "note  "),
             (false, _) => (Tone::Bad, "fail  "),
         };
-        out.spans(&[
-            (tone, word),
-            (Tone::Faint, &format!("{:<width$}", check.id)),
-            (Tone::Plain, &check.message),
-        ]);
+        let indent = format!("{:1$}", "", 6 + width);
+        for (number, line) in check.message.lines().enumerate() {
+            let (head, id) = match number {
+                0 => (word, format!("{:<width$}", check.id)),
+                _ => ("", indent.clone()),
+            };
+            out.spans(&[(tone, head), (Tone::Faint, &id), (Tone::Plain, line)]);
+        }
         if !check.hint.is_empty() {
-            out.spans(&[(
-                Tone::Faint,
-                &format!("{:1$}next: {2}", "", 6 + width, check.hint),
-            )]);
+            out.spans(&[(Tone::Faint, &format!("{indent}next: {}", check.hint))]);
         }
     }
     out
@@ -214,19 +219,24 @@ fn permissions(setting: &ProjectContext) -> Check {
 fn config(setting: &ProjectContext) -> Check {
     const ID: &str = "config";
     let loaded = config::load(&setting.dirs, &setting.user_dirs);
-    let mut problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
-    let told = problems.len().min(PROBLEMS_TOLD_MAX);
-    let more = problems.len() - told;
-    problems.truncate(told);
+    let unknown = loaded.file.as_ref().map(unknown_keys).unwrap_or_default();
+    let unknown = unknown.iter().map(|key| {
+        let key = short(key, KEY_CHARS);
+        format!("{key}: no such key is known, so it does nothing")
+    });
+    let problems = loaded.problems.iter().map(ToString::to_string);
+    let mut said: Vec<String> = problems.chain(unknown).collect();
+    let more = said.len().saturating_sub(PROBLEMS_TOLD_MAX);
+    said.truncate(PROBLEMS_TOLD_MAX);
     if more > 0 {
-        problems.push(format!("and {more} more"));
+        said.push(format!("and {more} more"));
     }
-    if !problems.is_empty() {
-        return bad(
-            ID,
-            problems.join("; "),
-            "mend .contextrelay/config.json; `ctxrelay config show` says what counts",
-        );
+    if !said.is_empty() {
+        let hint = "mend .contextrelay/config.json; `ctxrelay config show` says what counts";
+        return match loaded.problems.is_empty() {
+            true => note(ID, said.join("\n"), hint),
+            false => bad(ID, said.join("\n"), hint),
+        };
     }
     let waiting: Vec<&str> = loaded.waiting.iter().map(|one| one.key.as_str()).collect();
     if waiting.is_empty() {

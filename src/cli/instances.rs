@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::context::CliContext;
 use super::disk::unreadable;
 use super::exit::CliOutcome;
-use super::output::Tone;
+use super::output::{Output, Tone};
 use super::report::{Report, ReportText};
-use crate::store::dirs::ProjectDirs;
+use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::published::Published;
 use crate::store::registry::{self, Instance};
 
@@ -28,8 +27,8 @@ struct Row {
     live: Option<Published>,
 }
 
-pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
-    let user = &context.setting.user_dirs;
+/// Lists them. Needs no project.
+pub fn run(out: &Output, user: &UserDirs, _args: &Args) -> CliOutcome {
     let rows: Vec<Row> = registry::list(user)
         .map_err(|error| unreadable(&user.instances(), &error))?
         .into_iter()
@@ -62,9 +61,7 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
             (Tone::Plain, &instance.project_root.to_string_lossy()),
         ]);
     }
-    context
-        .out
-        .report(Report::new(&json!({"instances": values}), text))
+    out.report(Report::new(&json!({"instances": values}), text))
 }
 
 fn to_json(row: &Row) -> Value {

@@ -10,7 +10,7 @@ use super::deck;
 use super::exit::{CliOutcome, Failure};
 use super::launch::{Launch, capture, missing_claude, missing_codex, show_dry_run};
 use super::pair_tmux::{
-    PANES_FORMAT, PairPart, beside, is_ours, kept, panes, server, socket, unmark,
+    PANES_FORMAT, PairPane, PairPart, beside, is_ours, kept, panes, server, socket, unmark,
 };
 use super::settings::{environment, find_program};
 use super::shell::quoted;
@@ -60,8 +60,13 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         ));
     }
     let inside = outer.is_some();
-    let commands = commands(setting, inside, environment);
+    let mut commands = commands(setting, inside, environment);
     if args.dry_run {
+        if !inside && has_session(setting, &tmux)? {
+            let attach = commands.split_off(commands.len().saturating_sub(1));
+            commands = missing_panes(setting, &tmux)?;
+            commands.extend(attach);
+        }
         let mut lines: Vec<String> = commands
             .iter()
             .map(|command| {
@@ -98,7 +103,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         }
     } else {
         // A second `pair` attaches, and opens what has ended meanwhile.
-        open_missing(setting, &tmux)?;
+        for command in &missing_panes(setting, &tmux)? {
+            tmux_run(&tmux, command, &setting.dirs.root)?;
+        }
     }
     match last {
         Some(attach) => Err(Launch {
@@ -127,32 +134,43 @@ fn has_session(setting: &ProjectContext, tmux: &Path) -> Result<bool, Failure> {
         .map_err(failed)
 }
 
-/// Opens the panes of the pair that its session has not any more, and puts the program again into
-/// those in which it has ended.
-fn open_missing(setting: &ProjectContext, tmux: &Path) -> Result<(), Failure> {
+/// The commands that open the panes of the pair that its session has not any more, and put the
+/// program again into those in which it has ended, to be run in their order. One that is not open yet
+/// is named by the corner that it comes to.
+fn missing_panes(setting: &ProjectContext, tmux: &Path) -> Result<Vec<Vec<OsString>>, Failure> {
     let root = &setting.dirs.root;
     let session = session_name(root, &setting.dirs.instance_id());
+    let ours = |command: &[OsString]| {
+        let mut words: Vec<OsString> = server(&socket(setting)).into();
+        words.extend(command.iter().cloned());
+        words
+    };
+    let list = ["list-panes", "-s", "-t", &session, "-F", PANES_FORMAT];
+    let listed = tmux_run(tmux, &ours(&list.map(OsString::from)), root)?;
+    let mut there = panes(&listed, root);
     let env = passed_on(environment);
+    let mut commands = Vec::new();
     for part in PairPart::ALL {
-        let ours = |command: &[OsString]| {
-            let mut words: Vec<OsString> = server(&socket(setting)).into();
-            words.extend(command.iter().cloned());
-            tmux_run(tmux, &words, root)
-        };
-        let list = ["list-panes", "-s", "-t", &session, "-F", PANES_FORMAT];
-        let there = panes(&ours(&list.map(OsString::from))?, root);
         let (verb, target) = match there.iter().find(|pane| pane.part == part) {
             None => beside(part, &there, &session),
             Some(pane) if pane.has_ended => {
                 // Before it runs again, which may mark it again.
-                ours(&unmark(&pane.id))?;
+                commands.push(ours(&unmark(&pane.id)));
                 (&["respawn-pane", "-k"][..], &*pane.id)
             }
             Some(_) => continue,
         };
-        ours(&pane(setting, &env, verb, Some(target), part.verb()))?;
+        commands.push(ours(&pane(setting, &env, verb, Some(target), part.verb())));
+        let opened = PairPane {
+            part,
+            id: format!("{session}:.{}", part.corner()),
+            has_ended: false,
+        };
+        if there.iter().all(|pane| pane.part != part) {
+            there.push(opened);
+        }
     }
-    Ok(())
+    Ok(commands)
 }
 
 /// Nobody else may connect to a server in this folder.

@@ -55,6 +55,15 @@ impl PairPart {
     /// In the order in which they are opened.
     pub const ALL: [Self; 3] = [Self::Deck, Self::Claude, Self::Codex];
 
+    /// Where its pane is, as tmux names it.
+    pub fn corner(self) -> &'static str {
+        match self {
+            Self::Deck => "{left}",
+            Self::Claude => "{top-right}",
+            Self::Codex => "{bottom-right}",
+        }
+    }
+
     /// What is typed behind `ctxrelay` for it.
     pub fn verb(self) -> Option<&'static str> {
         match self {

@@ -152,6 +152,10 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Apart(args)) => return apart::run(args),
         Some(Verb::DemoCodex(args)) => std::process::exit(crate::demo::codex::main(args.args)),
         Some(Verb::Demo(args)) => return demo::run(&out, &args),
+        Some(Verb::Instances(args)) => {
+            let user = settings::user_dirs(settings::environment)?;
+            return instances::run(&out, &user, &args);
+        }
         verb => verb,
     };
     let named = match verb {
@@ -198,7 +202,6 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::ClaudePlugin(Later(verb))) => claude_plugin::run(context, verb),
         Some(Verb::CodexMcp(Later(verb))) => codex_mcp::run(context, verb),
         Some(Verb::Doctor(args)) => doctor::run(context, &args),
-        Some(Verb::Instances(args)) => instances::run(context, &args),
         Some(Verb::Kill(args)) => kill::run(context, &args),
         Some(Verb::Notify(args)) => notify::run(context, &args),
         Some(Verb::Redact(args)) => redact::run(context, &args),
@@ -217,6 +220,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
             | Verb::Apart(_)
             | Verb::Demo(_)
             | Verb::DemoCodex(_)
+            | Verb::Instances(_)
             | Verb::Config(_),
         ) => Ok(ExitKind::Ok),
         Some(

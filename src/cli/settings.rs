@@ -48,13 +48,7 @@ pub fn resolve(
 ) -> Result<ProjectContext, Failure> {
     // An empty variable is an unset one: that is how a shell takes one away for one command.
     let var = |name: &str| var(name).filter(|value| !value.is_empty());
-    let user_dirs = UserDirs::from_env(|name| var(name).map(PathBuf::from)).ok_or_else(|| {
-        Failure::state(
-            "no_home",
-            "there is no home folder to keep the registry in",
-            "set HOME, or CONTEXTRELAY_REGISTRY_DIR, to an absolute path",
-        )
-    })?;
+    let user_dirs = user_dirs(var)?;
     let own_program = std::env::current_exe()
         .map_err(|error| Failure::internal("find our own program", error))?;
     let home = var("HOME").map(PathBuf::from);
@@ -74,6 +68,22 @@ pub fn resolve(
         codex_program: program("codex", "CONTEXTRELAY_CODEX_BIN", &var),
         claude_program: program("claude", "CONTEXTRELAY_CLAUDE_BIN", &var),
         own_program,
+    })
+}
+
+/// The user's own folders, for who needs no project.
+///
+/// # Errors
+///
+/// When there is no place for them.
+pub fn user_dirs(var: impl Fn(&str) -> Option<OsString>) -> Result<UserDirs, Failure> {
+    let var = |name: &str| var(name).filter(|value| !value.is_empty());
+    UserDirs::from_env(|name| var(name).map(PathBuf::from)).ok_or_else(|| {
+        Failure::state(
+            "no_home",
+            "there is no home folder to keep the registry in",
+            "set HOME, or CONTEXTRELAY_REGISTRY_DIR, to an absolute path",
+        )
     })
 }
 

@@ -11,9 +11,6 @@ use crate::store::config::{Adopted, Loaded};
 use crate::store::dirs::UserDirs;
 use crate::wire::config::Config;
 
-/// The key of the sentences about `config.json`, one more for each further sentence.
-const NOTICES: [&str; 2] = ["config", "config_trust"];
-
 /// How many changed keys are named in an entry.
 const NAMED_MAX: usize = 20;
 
@@ -91,10 +88,12 @@ impl Daemon {
     }
 
     fn note_configuration(&mut self, loaded: &Loaded) {
-        let mut lines = loaded.notices().into_iter();
         let mut changed = false;
-        for key in NOTICES {
-            changed |= match lines.next() {
+        for (key, line) in [
+            ("config", loaded.problem_notice()),
+            ("config_trust", loaded.trust_notice()),
+        ] {
+            changed |= match line {
                 Some(line) => self.notices.set(key, line),
                 None => self.notices.clear(key),
             };

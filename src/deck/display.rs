@@ -11,7 +11,7 @@ use std::time::Duration;
 use crossterm::event::{Event as TermEvent, KeyEventKind};
 use ctxrelay_ui::model::DeckView;
 use ctxrelay_ui::{Deck, Effect, Msg, Settings};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
 use super::drawing::Drawing;
@@ -111,6 +111,7 @@ pub struct Display {
     slot: ViewSlot,
     is_resized: Arc<AtomicBool>,
     wishes: mpsc::Receiver<Effect>,
+    tells_of_tree: watch::Receiver<bool>,
     /// Until it is waited for.
     drawing: Option<JoinHandle<()>>,
 }
@@ -134,6 +135,7 @@ impl Display {
         let screen = Screen::take()?;
         let (inputs, to_draw) = sync_channel::<Input>(INPUTS_MAX);
         let (wish, wishes) = mpsc::channel(EFFECTS_MAX);
+        let (tells, tells_of_tree) = watch::channel(false);
         let slot = ViewSlot::default();
         let is_resized = Arc::<AtomicBool>::default();
         let keys = inputs.clone();
@@ -149,6 +151,7 @@ impl Display {
             slot: Arc::clone(&slot),
             is_resized: Arc::clone(&is_resized),
             wishes: wish,
+            tells_of_tree: tells,
             host,
             pause,
             effects: Vec::new(),
@@ -162,6 +165,7 @@ impl Display {
             slot,
             is_resized,
             wishes,
+            tells_of_tree,
             drawing: Some(drawing),
         })
     }
@@ -199,6 +203,11 @@ impl Display {
     /// The next wish of the person at the screen; `None` when the terminal is gone.
     pub(super) async fn wish(&mut self) -> Option<Effect> {
         self.wishes.recv().await
+    }
+
+    /// Whether the screen says of the work tree whether it is still the same.
+    pub(super) fn tells_of_tree(&self) -> watch::Receiver<bool> {
+        self.tells_of_tree.clone()
     }
 
     /// Gives the terminal back. Returns whether drawing had failed by a fault of our own.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ctxrelay_ui::model::Level;
 use ctxrelay_ui::{Deck, Effect, Msg, update};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::clock::now_ms;
 use super::display::{DisplayHost, Input, ViewSlot};
@@ -46,6 +46,8 @@ pub(super) struct Drawing {
     /// The terminal has, or had, another size since it was looked at last.
     pub(super) is_resized: Arc<AtomicBool>,
     pub(super) wishes: mpsc::Sender<Effect>,
+    /// See [`Deck::tells_of_tree`].
+    pub(super) tells_of_tree: watch::Sender<bool>,
     pub(super) host: DisplayHost,
     pub(super) pause: InputPause,
     /// What the deck wants and has not got.
@@ -90,6 +92,9 @@ impl Drawing {
         {
             self.update(Msg::Resize(columns, rows));
         }
+        let tells = self.deck.tells_of_tree();
+        self.tells_of_tree
+            .send_if_modified(|told| std::mem::replace(told, tells) != tells);
         self.screen.draw(&self.deck).map_err(|_| Ended)
     }
 

@@ -96,12 +96,13 @@ impl<'a> Following<'a> {
         };
         let (keys, read_tree) = (options.keys.clone(), Arc::clone(&options.read_tree));
         let (answers, answered) = mpsc::channel(1);
+        let trees = TreeLooks::new(Arc::clone(&read_tree), person.tells_of_tree());
         Self {
             person,
             model: Model::new(link, options.about.clone()),
             notifications: options.client.notifications(),
             connection: options.client.connection(),
-            trees: TreeLooks::new(),
+            trees,
             signing: DeckSigning::new(keys, read_tree, options.key_slot.clone()),
             work: BesideWork::default(),
             answers,
@@ -127,6 +128,7 @@ impl<'a> Following<'a> {
             self.take_connection();
             self.read_what_is_stale().await?;
             self.look_at_proposals();
+            self.trees.look_when_due(&self.model);
             self.show_what_is_due()?;
             self.read_status_when_due().await?;
             let Some(wake) = self.next_wake() else {
@@ -144,7 +146,11 @@ impl<'a> Following<'a> {
                 Some(end) = self.signing.ended() => self.on_signing_end(end).await?,
                 () = key_slot.changed() => self.due.view_now(),
                 Some(found) = self.answered.recv() => self.person.tell(found)?,
-                tree = self.trees.done() => self.on_tree(tree),
+                looked = self.trees.next() => {
+                    if let Some(tree) = looked {
+                        self.on_tree(tree);
+                    }
+                }
             }
         }
     }
@@ -188,7 +194,7 @@ impl<'a> Following<'a> {
         let pending: Vec<_> = self.model.world.pending_proposals.keys().cloned().collect();
         if pending != self.proposals {
             self.proposals = pending;
-            self.trees.look(&self.options, &self.model);
+            self.trees.look(&self.model);
         }
     }
 
@@ -251,7 +257,7 @@ impl<'a> Following<'a> {
             read,
             stale_handoff,
         } = self.due;
-        let dues = [view, stale_handoff, status, read, locked];
+        let dues = [view, stale_handoff, status, read, locked, self.trees.due()];
         dues.into_iter().flatten().min().or(Some(now + FAR))
     }
 
@@ -289,7 +295,7 @@ impl<'a> Following<'a> {
         };
         let effect = match effect {
             Effect::LookAtTree => {
-                self.trees.look(&self.options, &self.model);
+                self.trees.look(&self.model);
                 self.look_at_trust().await;
                 self.due.view_soon();
                 return Ok(());
@@ -304,7 +310,7 @@ impl<'a> Following<'a> {
         }
         if matches!(effect, Effect::Approve { .. }) {
             // When it is refused, the card tells why.
-            self.trees.look(&self.options, &self.model);
+            self.trees.look(&self.model);
         }
         self.due.view_now();
         match effect {
@@ -404,10 +410,15 @@ impl<'a> Following<'a> {
 
     fn on_tree(&mut self, tree: Option<TreeOfNow>) {
         let (tree, changed) = tree.unzip();
-        self.model.tree = Some(WorkTree::pin(tree.as_ref()).to_owned());
-        self.model.changed = changed.flatten();
-        self.due.view_soon();
-        self.trees.go_on(&self.options, &self.model);
+        let found = (
+            Some(WorkTree::pin(tree.as_ref()).to_owned()),
+            changed.flatten(),
+        );
+        if found != (self.model.tree.take(), self.model.changed.take()) {
+            self.due.view_soon();
+        }
+        (self.model.tree, self.model.changed) = found;
+        self.trees.go_on(&self.model);
     }
 
     /// Reads again what waits for trust: two small files, whenever the daemon has news.

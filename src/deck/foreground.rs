@@ -57,6 +57,11 @@ impl<'a> Foreground<'a> {
         is_there.then_some(()).ok_or(DeckExit::Gone)
     }
 
+    /// See [`Display::tells_of_tree`].
+    pub(super) fn tells_of_tree(&self) -> watch::Receiver<bool> {
+        self.display.tells_of_tree()
+    }
+
     /// The next wish of the person, in their order. May be dropped while it waits.
     ///
     /// # Errors

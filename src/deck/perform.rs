@@ -218,8 +218,7 @@ pub(super) async fn perform(
         | Effect::Suspend
         | Effect::Restart
         | Effect::SetTheme(_)
-        | Effect::StartAgent(_)
-        | Effect::RunHint(_) => None,
+        | Effect::StartAgent(_) => None,
     }
 }
 

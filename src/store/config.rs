@@ -48,27 +48,34 @@ impl Loaded {
 
     /// Sentences for the operator; empty when all is well.
     pub fn notices(&self) -> Vec<String> {
-        let mut notices = Vec::new();
-        if let Some(first) = self.problems.first() {
-            let more = match self.problems.len() {
-                1 => String::new(),
-                n => format!(" (and {} more: `ctxrelay config show`)", n - 1),
-            };
-            notices.push(format!("config.json: {first}{more}"));
-        }
+        let notices = self.problem_notice().into_iter();
+        notices.chain(self.trust_notice()).collect()
+    }
+
+    /// That something is wrong in it.
+    pub fn problem_notice(&self) -> Option<String> {
+        let first = self.problems.first()?;
+        let more = match self.problems.len() {
+            1 => String::new(),
+            n => format!(" (and {} more: `ctxrelay config show`)", n - 1),
+        };
+        Some(format!("config.json: {first}{more}"))
+    }
+
+    /// That something in it waits for trust.
+    pub fn trust_notice(&self) -> Option<String> {
         let waits: Vec<&str> = self
             .waiting
             .iter()
             .filter(|waiting| waiting.matters_now())
             .map(|waiting| waiting.key.as_str())
             .collect();
-        if !waits.is_empty() {
-            notices.push(format!(
+        (!waits.is_empty()).then(|| {
+            format!(
                 "config.json: {} waits for your trust and is ignored until then: `ctxrelay trust`",
                 waits.join(", ")
-            ));
-        }
-        notices
+            )
+        })
     }
 }
 

@@ -370,6 +370,11 @@ fn only_a_terminal_of_the_operators_decides() {
         .json();
     assert_eq!(decided["proposals"][0]["status"], "approved");
     assert_eq!(decided["proposals"][0]["id"], json!(id));
+    // No reason is needed for a yes: what it was said of stands there.
+    let recovered = project.run(["recover"]).expect_success().stdout;
+    let approved = recovered.lines().find(|line| line.contains(&id));
+    let approved = approved.unwrap_or_else(|| panic!("{recovered}"));
+    assert!(approved.contains("approved claude: all done"), "{approved}");
 }
 
 #[test]
@@ -692,6 +697,7 @@ fn recover_tells_where_the_work_stands() {
     note("plan", "one lock over it all");
     note("decision", "no counter is needed");
     note("next_step", "run it under load");
+    note("question", "is the index made at night?");
     note("blocker", "there is no database");
     // More than a snapshot keeps.
     for number in 0..60 {
@@ -760,6 +766,8 @@ fn recover_tells_where_the_work_stands() {
         "run it under load",
         "codex: the lock is in",
         "codex → claude: may I drop the table?",
+        "Open questions  2\n",
+        "codex: is the index made at night?",
     ] {
         assert!(printed.contains(text), "no {text:?} in {printed}");
     }

@@ -62,6 +62,11 @@ fn a_folder_whose_name_is_no_text_is_refused_before_anything_is_made() {
         let (code, word, _) = refused(&run(&launch));
         assert_eq!((code, word.as_str()), (3, "path_not_utf8"), "{launch:?}");
     }
+    let elsewhere = run(&project.ctxrelay(["instances"]).cwd(&odd)).expect_success();
+    assert!(
+        elsewhere.stderr.contains("no projects yet"),
+        "{elsewhere:?}"
+    );
     let named = project.ctxrelay(["status", "--project"]).arg(&odd);
     let named = run(&named);
     assert_eq!(named.code(), 3);
@@ -258,6 +263,48 @@ fn the_doctor_looks_at_the_configuration_and_its_columns_stay_apart() {
         assert_eq!((code, &found["ok"]), (6, &json!(false)), "{found}");
         assert!(found["message"].as_str().unwrap().contains(said), "{found}");
     }
+    let several = json!({
+        "idleShutdownSecond": 30,
+        "idleShutdownSeconds": "x",
+        "delivery": {"idleSeconds": 0, "retries\u{1b}[2J": 3},
+        "gates": [{"name": "tests", "cmd": "true", "comand": "false"}],
+        "notify": ["bell"],
+    });
+    project.write(".contextrelay/config.json", &several.to_string());
+    let text = project.run(["doctor"]).stdout;
+    let at = text.lines().position(|line| line.contains("config  "));
+    let config: Vec<&str> = text.lines().skip(at.unwrap()).take(6).collect();
+    let words: Vec<&str> = (config[0]
+        .split_once("config")
+        .unwrap()
+        .1
+        .trim_start()
+        .lines())
+    .chain(config[1..].iter().map(|line| line.trim_start()))
+    .collect();
+    assert_eq!(
+        words,
+        [
+            "idleShutdownSeconds: it has to be a whole number from 5 to 604800, so it is ignored",
+            "delivery.idleSeconds: it has to be a whole number from 1 to 3600, so it is ignored",
+            "idleShutdownSecond: no such key is known, so it does nothing",
+            "delivery.retries^[[2J: no such key is known, so it does nothing",
+            "gates[0].comand: no such key is known, so it does nothing",
+            "next: mend .contextrelay/config.json; `ctxrelay config show` says what counts",
+        ],
+        "{text}"
+    );
+    project.write(".contextrelay/config.json", r#"{"idleShutdownSecond": 30}"#);
+    let (code, found) = check("config");
+    assert_eq!((code, &found["ok"]), (0, &json!(true)), "{found}");
+    let message = found["message"].as_str().unwrap();
+    assert!(message.starts_with("idleShutdownSecond: no such key"));
+    let many: serde_json::Map<_, _> = (0..50).map(|n| (format!("k{n}"), json!(n))).collect();
+    project.write(".contextrelay/config.json", &json!(many).to_string());
+    let (_, found) = check("config");
+    let message = found["message"].as_str().unwrap();
+    assert_eq!(message.lines().count(), 6, "{message}");
+    assert!(message.ends_with("and 45 more"), "{message}");
     let shown = project.run(["config", "show"]).expect_success().stdout;
     for line in shown.lines().filter(|line| line.contains("(default)")) {
         assert!(line.split_whitespace().count() >= 3, "{line}");

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::child::Child;
 use crate::support::contextrelay3::{SESSION, fill};
+use crate::support::gate_scene::Scene;
 use crate::support::hand_over::stay;
 use crate::support::mcp::McpClient;
 use crate::support::panes::wait_for_waiting;
@@ -108,6 +109,25 @@ fn what_keeps_the_daemon_from_starting_is_said_on_the_terminal_as_it_was() {
     assert!(!deck.with_screen(|screen| screen.alternate_screen()));
     assert!(deck.shows("cannot write"), "{}", deck.screen());
     assert!(deck.shows("instances"), "{}", deck.screen());
+}
+
+#[test]
+fn a_proposals_card_that_stays_open_tells_of_a_tree_that_changes_and_is_as_before_again() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    Scene::new(&project);
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("1 waits for you");
+    deck.press(Key::Char('3'));
+    deck.press(Key::Enter);
+    deck.wait_for_text("reject with a reason");
+    deck.wait_for_text("still the same");
+    let before = project.read("README.md");
+    project.write("README.md", "# Another one\n");
+    deck.wait_for_text("has changed since");
+    assert!(deck.shows("reject with a reason"), "{}", deck.screen());
+    project.write("README.md", &before);
+    deck.wait_for_text("still the same");
 }
 
 #[test]

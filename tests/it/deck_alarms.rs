@@ -3,9 +3,12 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
+use serde_json::json;
+
 use crate::support::panes::open_row;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
+use crate::support::wait::{timeout, wait_until};
 
 #[test]
 fn a_broken_configuration_is_a_row_until_it_is_mended() {
@@ -22,6 +25,13 @@ fn a_broken_configuration_is_a_row_until_it_is_mended() {
     deck.wait_for_text("This card is gone");
     deck.press(Key::Escape);
     deck.wait_until_gone("config.json");
+    // What only waits for trust is told as that, with its own command.
+    let gates = r#"{"gates": [{"name": "tests", "cmd": "true"}]}"#;
+    project.write(".contextrelay/config.json", gates);
+    wait_until("the notice", timeout(), || {
+        let status = project.run(["status", "--json"]).json();
+        (status["noticeKeys"] == json!(["config_trust"])).then_some(())
+    });
 }
 
 #[test]

@@ -118,18 +118,25 @@ fn a_long_text_is_shown_whole_on_demand_with_and_without_a_daemon() {
 #[test]
 fn what_is_open_is_named_before_and_taken_back_when_the_session_is_cleared() {
     let project = Project::new();
-    let _daemon = project.daemon();
-    let id = send(&project, "please look");
+    let daemon = project.daemon();
+    let id = send(&project, "please\nlook at \u{1b}[2Jthe plums");
     let dry = project
         .run(["ledger", "clear", "--json"])
         .expect_success()
         .json();
     assert_eq!(dry["open"]["unsettled"], json!([id]));
-    let text = project.run(["ledger", "clear"]).expect_success();
-    assert!(text.stdout.contains(&id), "{}", text.stdout);
+    let told = || project.run(["ledger", "clear"]).expect_success().stdout;
+    let line = format!("message   {id}  codex → claude  pending  please look at ^[[2Jthe plums");
+    assert!(told().contains(&line), "{}", told());
+    daemon.stop();
+    assert!(told().contains(&line), "from the record alone: {}", told());
+    let _daemon = project.daemon();
     let old = session(&project);
     let (code, screen) = confirm(&project.ctxrelay(["ledger", "clear", "--apply"]), "clear");
     assert_eq!(code, 0, "{screen}");
+    // Wherever the terminal breaks the line.
+    let bare = |text: &str| text.split_whitespace().collect::<String>();
+    assert!(bare(&screen).contains(&bare(&line)), "{screen}");
     let archive = project.state().join(format!("archives/{old}.jsonl"));
     let archived = fs::read_to_string(archive).unwrap();
     let last: Vec<&str> = archived.lines().rev().take(2).collect();

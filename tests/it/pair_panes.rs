@@ -136,6 +136,49 @@ fn the_pairs_tmux_is_its_own_unknown_to_the_agents_and_joined_by_a_second_pair()
 }
 
 #[test]
+fn a_dry_run_prints_what_is_run_where_the_session_is_there_already() {
+    let panes = Panes::new("echo claude is up; exec sleep 600");
+    let dry_run = || {
+        let said = panes.project.run(["pair", "--dry-run"]).expect_success();
+        let lines: Vec<String> = said.stdout.lines().map(str::to_owned).collect();
+        lines
+    };
+    assert!(dry_run()[0].contains("new-session"));
+    let mut first = panes.pair();
+    first.wait_for_text("claude is up");
+    first.wait_for_text("codex has ended");
+    let said = dry_run();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("attach-session"), "{said:?}");
+    // Both agents' panes go.
+    for left in [2, 1] {
+        run(&panes.tmux(&["kill-pane", "-t", "{right}"])).expect_success();
+        assert_eq!(panes.count("list-panes"), left);
+    }
+    let said = dry_run();
+    let opened: Vec<bool> = (said.iter().map(|line| line.contains("split-window"))).collect();
+    assert_eq!(opened, [true, true, false], "{said:?}");
+    assert!(said[0].ends_with(" claude") && said[1].ends_with(" codex"));
+    assert!(said[2].contains("attach-session"), "{said:?}");
+    assert_eq!(panes.count("list-panes"), 1, "nothing was started");
+    // What is printed opens the same panes: the upper one on the right is Claude's.
+    for line in &said[..2] {
+        let shell = panes.project.program("sh").args(["-c", line]);
+        run(&shell).expect_success();
+    }
+    assert_eq!(panes.count("list-panes"), 3);
+    let claude = [
+        "display-message",
+        "-p",
+        "-t",
+        "{top-right}",
+        "#{pane_start_command}",
+    ];
+    let claude = run(&panes.tmux(&claude)).expect_success().stdout;
+    assert!(claude.contains(" claude"), "{claude}");
+}
+
+#[test]
 fn a_second_pair_opens_what_has_ended_meanwhile() {
     let panes = Panes::new("echo claude is up; exec sleep 600");
     let mut first = panes.pair();

@@ -13,7 +13,8 @@ use crate::glyph::Glyphs;
 use crate::inbox_rows::InboxRows;
 use crate::keymap::{KeyContext, Keymap};
 use crate::model::{
-    AgentCard, DeckView, EntryPlace, HandoffRow, InboxCard, Level, QueueCounts, RowOutcome,
+    AgentCard, DeckView, EntryPlace, HandoffRow, InboxCard, InboxKind, Level, QueueCounts,
+    RowOutcome,
 };
 use crate::notification::NotificationSettings;
 use crate::overlays::Overlay;
@@ -238,6 +239,15 @@ impl Deck {
             next = next.min(until.saturating_sub(now).saturating_add(late).max(1));
         }
         u64::try_from(next).ok()
+    }
+
+    /// Whether a proposal's card is read now, which says whether the work tree is still the same.
+    pub fn tells_of_tree(&self) -> bool {
+        let Some(Overlay::Card(sheet)) = self.overlays.last() else {
+            return false;
+        };
+        let card = self.card(&sheet.id);
+        card.is_some_and(|card| card.kind == InboxKind::Finality)
     }
 
     /// That the daemon owes an answer, where it is thought to be there.

@@ -316,8 +316,6 @@ pub enum Effect {
     },
     /// Give these rows of the timeline with the next view.
     ShowTimeline(TimelineWish),
-    /// Do this step of the first run (the id of [`crate::model::StepAct::Run`]).
-    RunHint(String),
     /// Open this text in the person's editor. Nothing is drawn and no key comes meanwhile. What
     /// stands there then comes by [`crate::Msg::EditorText`], where `is_draft`.
     OpenEditor {

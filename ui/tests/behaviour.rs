@@ -282,6 +282,70 @@ fn what_is_not_as_it_was_proposed_is_approved_by_a_typed_word() {
 }
 
 #[test]
+fn a_tree_that_changes_while_its_card_is_open_is_approved_by_a_typed_word_too() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    assert!(!deck.tells_of_tree());
+    keys(&mut deck, "3<enter>a");
+    assert!(deck.tells_of_tree());
+    let mut changed = pair_at_work();
+    changed.inbox[0].tree_still_same = Some(false);
+    changed.inbox[0].stale_tree = Some("feedface".into());
+    update(&mut deck, Msg::View(Box::new(changed)));
+    assert!(shown(&deck).contains("STALE: the work tree has changed since the proposal"));
+    assert_eq!(keys(&mut deck, "<enter>"), []);
+    assert!(shown(&deck).contains("Approve what was not proposed?"));
+    let approved = Effect::Approve {
+        proposal_id: "p-1198".into(),
+        stale_tree: Some("feedface".into()),
+    };
+    assert_eq!(keys(&mut deck, "stale<enter>"), [approved]);
+    assert!(!deck.tells_of_tree());
+
+    let mut other = deck_at(asked(), NO_DETAIL);
+    keys(&mut other, "3<enter>");
+    assert!(!other.tells_of_tree(), "no other card tells of the tree");
+}
+
+#[test]
+fn that_the_record_does_not_keep_what_a_turn_did_is_a_sentence() {
+    for (is_running, heading) in [(true, "Its turn so far"), (false, "Its last turn")] {
+        let mut view = pair_at_work();
+        for card in &mut view.agents {
+            card.turn.is_running = is_running;
+        }
+        let mut deck = deck_at(view, NO_DETAIL);
+        keys(&mut deck, "1j<enter>");
+        let told = format!("{heading}  the record does not keep its steps");
+        assert!(shown(&deck).contains(&told), "{}", shown(&deck));
+    }
+}
+
+#[test]
+fn a_decision_that_starts_codex_says_so_before_it_is_made() {
+    const STARTS: &str = "Codex is told what you decide; it is not there now, and this starts it.";
+    let with_codex = |change: fn(&mut AgentCard)| {
+        let mut view = pair_at_work();
+        let codex = view.agents.iter_mut();
+        let codex = codex.filter(|card| card.agent == Agent::Codex);
+        codex.for_each(change);
+        let mut deck = deck_at(view, NO_DETAIL);
+        keys(&mut deck, "3<enter>");
+        deck
+    };
+    let mut away = with_codex(|card| *card = AgentCard::offline(Agent::Codex));
+    assert!(shown(&away).contains(STARTS), "{}", shown(&away));
+    keys(&mut away, "a");
+    assert_eq!(shown(&away).matches("Codex is told").count(), 2);
+    let not_installed = with_codex(|card| {
+        *card = AgentCard::offline(Agent::Codex);
+        card.installed = false;
+    });
+    for nobody in [not_installed, with_codex(|_| {})] {
+        assert!(!shown(&nobody).contains("Codex is told"));
+    }
+}
+
+#[test]
 fn a_card_answered_elsewhere_cannot_be_answered_again() {
     let mut deck = deck(pair_at_work());
     keys(&mut deck, "3<enter>a");

@@ -1,9 +1,9 @@
 //! Every word can be read: the contrast of each role on each ground that it is drawn on, in every
 //! theme, with 16, 256 and all colours. Reckoned as WCAG 2 does.
 
-use ctxrelay_ui::scenes::{SCENES, Scene, scene, screen};
+use ctxrelay_ui::scenes::{SCENES, Scene, keys, pair_at_work, scene, screen};
 use ctxrelay_ui::theme::{BUILTIN, ThemeRole};
-use ctxrelay_ui::{Depth, Settings, Theme};
+use ctxrelay_ui::{Deck, Depth, Msg, Settings, Theme, update};
 use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier, Style};
 
@@ -193,6 +193,35 @@ fn a_selection_can_be_seen() {
         let stands_out = contrast(ground(screen), ground(screen.patch(selected))) > 1.1;
         let is_reversed = selected.add_modifier.contains(Modifier::REVERSED);
         assert!(stands_out || is_reversed, "{name} {depth:?}");
+    });
+}
+
+#[test]
+fn the_entry_that_a_card_is_about_is_a_block_of_its_own_under_the_cursor() {
+    const SIZE: (u16, u16) = (120, 40);
+    each_theme(|name, depth, _, terminal| {
+        let settings = Settings {
+            theme: name.to_owned(),
+            depth,
+            ..Settings::new().expect("keymap")
+        };
+        let mut deck = Deck::new(settings).expect("theme");
+        update(&mut deck, Msg::Resize(SIZE.0, SIZE.1));
+        update(&mut deck, Msg::View(Box::new(pair_at_work())));
+        keys(&mut deck, "3<enter><tab>");
+        let buffer = screen(&deck, SIZE);
+        let columns = usize::from(SIZE.0);
+        let words: Vec<&str> = "▸ e n t r y".split(' ').collect();
+        let place = (buffer.content.windows(words.len()))
+            .position(|cells| cells.iter().map(Cell::symbol).eq(words.iter().copied()))
+            .unwrap_or_else(|| panic!("{name}: no cursor"));
+        assert!(place / columns < 10, "above what else the card names");
+        for cell in &buffer.content[place..place + words.len()] {
+            let style = cell.style();
+            let is_block = style.add_modifier.contains(Modifier::REVERSED);
+            let found = terminal.contrast(style);
+            assert!(is_block && found >= READABLE, "{name} {depth:?}: {style:?}");
+        }
     });
 }
 

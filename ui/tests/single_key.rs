@@ -111,7 +111,6 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::Handoff { .. }
         | Effect::AppendNote { .. }
         | Effect::Attend { .. }
-        | Effect::RunHint(_)
         | Effect::StartAgent(_) => false,
     }
 }

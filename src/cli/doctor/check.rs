@@ -7,6 +7,7 @@ use serde::Serialize;
 pub(super) struct Check {
     pub id: &'static str,
     pub ok: bool,
+    /// A line for each thing that was found.
     pub message: String,
     pub hint: String,
 }

@@ -1,20 +1,27 @@
 //! [`Open`]: what is open in the current session, named before it is sealed.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
-use crate::cli::connect;
+use crate::cli::connect::{self, DaemonFound, Live};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::Failure;
-use crate::cli::words::{count, short};
-use crate::core::id::SessionId;
+use crate::cli::words::{count, field, short};
+use crate::core::id::{Seq, SessionId};
 use crate::core::snapshot::Snapshot;
+use crate::store::ledger::Reading;
+use crate::wire::control::{Command, Reply};
 
 /// How much of a text stands beside its id, in characters.
 const TEXT_CHARS: usize = 70;
 
 /// How much of what is open is told before the word is asked for, in lines.
 const ASKED_LINES_MAX: usize = 30;
+
+/// How many messages are told with their first words: each is read by itself.
+const WORDS_MAX: usize = 200;
 
 /// What is said where nothing is open.
 pub const NOTHING: &str = "nothing is open in it";
@@ -25,6 +32,8 @@ pub struct Open {
     pub session: SessionId,
     /// What it folds to.
     pub world: Snapshot,
+    /// How the oldest messages begin.
+    words: BTreeMap<Seq, String>,
 }
 
 impl Open {
@@ -34,14 +43,30 @@ impl Open {
     ///
     /// When there is no session, or it cannot be read.
     pub async fn read(context: &CliContext) -> Result<Self, Failure> {
-        let world = connect::world(&context.setting).await?;
+        let (world, words) = match connect::control(&context.setting).await {
+            DaemonFound::Live(live) => {
+                let world = live.snapshot().await?;
+                let words = words_of_daemon(&live, &world).await;
+                (world, words)
+            }
+            DaemonFound::Nobody | DaemonFound::Unfit(_) => {
+                match disk::current_reading(&context.setting)? {
+                    Some(reading) => (reading.snapshot().clone(), words_on_disk(&reading)),
+                    None => <_>::default(),
+                }
+            }
+        };
         // A daemon that has just started may not have folded its first entry yet.
         let session = match &world.session_id {
             Some(session) => Some(session.clone()),
             None => disk::current(&context.setting)?.map(|(session, _)| session),
         };
         let session = session.ok_or_else(|| Failure::no_session("nothing has to be put away"))?;
-        Ok(Self { session, world })
+        Ok(Self {
+            session,
+            world,
+            words,
+        })
     }
 
     /// `12 entries`.
@@ -85,28 +110,77 @@ impl Open {
         let mut lines = Vec::new();
         for handoff in world.open_handoffs.values() {
             let to = handoff.to.as_ref().map_or("nobody", |to| to.as_str());
-            let ask = short(&handoff.ask, TEXT_CHARS);
+            let ask = one_line(&handoff.ask);
             let text = format!("handoff   {}  {} → {to}  {ask}", handoff.id, handoff.from);
             lines.push((handoff.seq, text));
         }
         for proposal in world.pending_proposals.values() {
-            let summary = short(&proposal.proposal.summary, TEXT_CHARS);
+            let summary = one_line(&proposal.proposal.summary);
             let text = format!("proposal  {}  {}  {summary}", proposal.id, proposal.by);
             lines.push((proposal.seq, text));
         }
         for (id, message) in &world.unsettled {
             let state = message.result.map_or("pending", |result| result.as_str());
-            let text = format!("message   {id}  {} → {}  {state}", message.from, message.to);
+            let mut text = format!("message   {id}  {} → {}  {state}", message.from, message.to);
+            if let Some(words) = self.words.get(&message.seq) {
+                text.push_str("  ");
+                text.push_str(words);
+            }
             lines.push((message.seq, text));
         }
         for (seq, question) in &world.open_questions {
             let text = format!(
-                "question  {}  {} → {}  no answer yet",
-                question.id, question.from, question.to
+                "question  {}  {} → {}  no answer yet  {}",
+                question.id,
+                question.from,
+                question.to,
+                one_line(&question.text)
             );
             lines.push((*seq, text));
         }
         lines.sort_by_key(|(seq, _)| *seq);
         lines.into_iter().map(|(_, text)| text).collect()
     }
+}
+
+/// The places of the messages whose words are told.
+fn told(world: &Snapshot) -> impl Iterator<Item = Seq> {
+    let mut places: Vec<Seq> = world
+        .unsettled
+        .values()
+        .map(|message| message.seq)
+        .collect();
+    places.sort_unstable();
+    places.into_iter().take(WORDS_MAX)
+}
+
+/// Without those that cannot be read: that a message is open is told all the same.
+async fn words_of_daemon(live: &Live, world: &Snapshot) -> BTreeMap<Seq, String> {
+    let mut words = BTreeMap::new();
+    for seq in told(world) {
+        let show = Command::LedgerShow {
+            entry: seq.to_string(),
+            full: false,
+            placed: false,
+        };
+        if let Ok(Reply::Entry(entry)) = live.ask(show).await {
+            words.insert(seq, one_line(field(&entry, "content")));
+        }
+    }
+    words
+}
+
+/// As [`words_of_daemon`].
+fn words_on_disk(reading: &Reading) -> BTreeMap<Seq, String> {
+    let stored = told(reading.snapshot()).filter_map(|seq| {
+        let stored = reading.read(seq).ok().flatten()?;
+        Some((seq, one_line(&stored.entry.content)))
+    });
+    stored.collect()
+}
+
+/// The beginning of a text, on one line.
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    short(&words.join(" "), TEXT_CHARS)
 }

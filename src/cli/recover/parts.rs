@@ -46,7 +46,7 @@ pub(super) fn words(text: String) -> RecoveryRow {
 /// All of it, whether there is anything or not.
 pub(super) fn parts(past: &Past, tree: &RecoveredTree) -> Vec<RecoveryPart> {
     let world = &past.world;
-    let mut parts = past.standing.parts(world);
+    let mut parts = past.standing.parts(world, &past.pair);
     let errors = world.errors.iter().rev().take(RECENT_MAX).map(|error| {
         let text = short(&error.text, TEXT_CHARS);
         RecoveryRow {

@@ -8,10 +8,12 @@ use serde_json::{Value, json};
 use super::TEXT_CHARS;
 use super::parts::{counted, row, words};
 use crate::cli::words::short;
+use crate::core::agent::Agent;
 use crate::core::entry::{Entry, EntryKind, NoteKind};
+use crate::core::id::RuntimeSession;
 use crate::core::policy::SignOffMode;
 use crate::core::snapshot::{NoteSnapshot, Snapshot};
-use crate::wire::status::FinalityStatus;
+use crate::wire::status::{DecidedStatus, FinalityStatus};
 
 /// How many decisions are told, of the agents and of the operator each.
 const DECISIONS_MAX: usize = 5;
@@ -78,7 +80,7 @@ impl RecoveredState {
     }
 
     /// For people: what there is to reach, how, what is decided, what stands in the way.
-    pub(super) fn parts(&self, world: &Snapshot) -> Vec<RecoveryPart> {
+    pub(super) fn parts(&self, world: &Snapshot, pair: &RuntimeSession) -> Vec<RecoveryPart> {
         let mut parts = vec![
             noted("Goal", self.goal.as_ref()),
             noted("Plan", self.plan.as_ref()),
@@ -105,18 +107,45 @@ impl RecoveredState {
         part("Proposals that wait for you", proposals.collect());
         let decided = FinalityStatus::of(world, SignOffMode::default()).decided;
         let decided = decided.iter().map(|decision| {
-            let reason = decision.reason.as_deref().unwrap_or_default();
-            let text = format!("{} {}", decision.verdict, short(reason, TEXT_CHARS));
-            row(decision.at, decision.proposal_id.as_str(), text)
+            row(
+                decision.at,
+                decision.proposal_id.as_str(),
+                verdict(world, decision),
+            )
         });
         part("What you decided last", decided.collect());
-        let questions = world.open_questions.values().map(|question| {
-            let text = format!("{} → {}: {}", question.from, question.to, question.text);
-            row(question.at_ms, question.id.as_str(), text)
-        });
-        part("Open questions", questions.collect());
+        part("Open questions", questions(world, pair));
         parts
     }
+}
+
+/// What was said of which work, and why where that was said too.
+fn verdict(world: &Snapshot, decision: &DecidedStatus) -> String {
+    let mut text = decision.verdict.clone();
+    if let Some(decided) = world.proposal(&decision.proposal_id) {
+        let summary = short(&decided.proposal.summary, TEXT_CHARS);
+        text.push_str(&format!(" {}: {summary}", decided.by));
+    }
+    let reason = decision.reason.as_deref().unwrap_or_default();
+    if !reason.is_empty() {
+        text.push_str(&format!("; why: {}", short(reason, TEXT_CHARS)));
+    }
+    text
+}
+
+/// What was asked of an agent and has no answer, and what the agents note that they do not know.
+fn questions(world: &Snapshot, pair: &RuntimeSession) -> Vec<RecoveryRow> {
+    let asked = world.open_questions.values().map(|question| {
+        let text = format!("{} → {}: {}", question.from, question.to, question.text);
+        row(question.at_ms, question.id.as_str(), text)
+    });
+    let states = Agent::ALL.into_iter();
+    let states = states.filter_map(|agent| world.state_of(agent, pair));
+    let noted = states.flat_map(|state| &state.questions).map(|noted| {
+        let text = format!("{}: {}", noted.by, short(&noted.text, TEXT_CHARS));
+        row(noted.at_ms, noted.id.as_str(), text)
+    });
+    asked.chain(noted).collect()
 }
 
 /// The last note of a sort, whole.

@@ -3,6 +3,7 @@
 use ctxrelay_ui::model as ui;
 
 use super::agent_of;
+use super::states::about;
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
 use crate::wire::status::Status;
@@ -18,11 +19,16 @@ pub(super) fn is_attached(status: &Status, agent: Agent) -> bool {
 /// What keeps the pair from working, and what is there already; and whatever the daemon has to say.
 pub(super) fn missing(status: &Status) -> Vec<ui::FirstStep> {
     let mut steps: Vec<ui::FirstStep> = of_pair(status).into_iter().map(|of| of.step).collect();
-    steps.extend(status.notices.iter().map(|notice| ui::FirstStep {
-        text: notice.clone(),
-        command: command_in(notice).to_owned(),
-        act: ui::StepAct::Copy,
-        done: false,
+    let notices = status.notices.iter().enumerate();
+    steps.extend(notices.map(|(at, notice)| {
+        // A daemon of an earlier build names none.
+        let key = status.notice_keys.get(at).map_or("", String::as_str);
+        ui::FirstStep {
+            text: notice.clone(),
+            command: about(key).command.to_owned(),
+            act: ui::StepAct::Copy,
+            done: false,
+        }
     }));
     steps
 }
@@ -92,15 +98,6 @@ pub(super) fn of_pair(status: &Status) -> Vec<PairStep> {
     steps
 }
 
-/// The last command that a sentence names between backticks; empty when it names none.
-pub(super) fn command_in(text: &str) -> &str {
-    let mut parts = text.rsplit('`');
-    parts
-        .nth(1)
-        .filter(|command| command.starts_with("ctxrelay "))
-        .unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,10 +151,11 @@ mod tests {
         status.agents.claude.delivery.rung = DeliveryWay::Hook;
         status.agents.claude.delivery.why = "no monitor is attached".to_owned();
         status.notices = vec![
-            "config.json: gates waits for your trust and is ignored until then: `ctxrelay trust`"
-                .to_owned(),
-            "the disk is `full`".to_owned(),
+            "config.json: gates waits for your trust".to_owned(),
+            "somebody named a file `ctxrelay kill`".to_owned(),
+            "of an earlier build: `ctxrelay kill`".to_owned(),
         ];
+        status.notice_keys = vec!["config_trust".to_owned(), "disk".to_owned()];
         assert_eq!(
             open(&status),
             [
@@ -167,6 +165,7 @@ mod tests {
                 ),
                 pair(&status.notices[0], "ctxrelay trust"),
                 pair(&status.notices[1], ""),
+                pair(&status.notices[2], ""),
             ]
         );
     }

@@ -3,7 +3,7 @@
 
 use ctxrelay_ui::model as ui;
 
-use super::missing::{PairNeed, PairStep, command_in, of_pair};
+use super::missing::{PairNeed, PairStep, of_pair};
 use crate::deck::model::{DaemonLink, Model};
 use crate::wire::status::{ChainState, Status};
 
@@ -12,6 +12,9 @@ const ALARM: &str = "alarm";
 
 /// The key of its sentence that the file of the record was touched.
 const TOUCHED: &str = "touched";
+
+/// The key of its sentence that a message was edited while it waited.
+const ALTERED: &str = "message_altered";
 
 /// How bad it is that the daemon is away or cannot be read, and a sentence; `None`: neither is so.
 pub(super) fn link_fault(model: &Model) -> Option<(ui::Level, String)> {
@@ -60,10 +63,13 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
         if has_card {
             continue;
         }
-        let (kind, steps) = about(key);
+        let NoticeAbout {
+            kind,
+            steps,
+            command,
+        } = about(key);
         let id = if key.is_empty() { text } else { key };
-        let command = command_in(text).to_owned();
-        cards.push(card(kind, id, text.clone(), steps, command));
+        cards.push(card(kind, id, text.clone(), steps, command.to_owned()));
     }
     let is_told = has_alarms || status.notice_keys.iter().any(|key| key == TOUCHED);
     cards.extend(record_cards(status, is_told));
@@ -79,7 +85,7 @@ fn record_cards(status: &Status, is_told: bool) -> Vec<ui::InboxCard> {
     let mut cards = Vec::new();
     if status.ledger.chain == ChainState::Broken && !is_told {
         let text = "The record is not as it was written: its chain is broken";
-        let (kind, steps) = about(TOUCHED);
+        let NoticeAbout { kind, steps, .. } = about(TOUCHED);
         cards.push(card(kind, "chain", text.to_owned(), steps, verify()));
     }
     let (lines, verb) = match status.ledger.bad_lines {
@@ -137,11 +143,19 @@ fn card(
     }
 }
 
-/// What sort of row a sentence of the daemon is, and what can be done, by its key. What is not
-/// known here has a row all the same: the sentence itself says what to do.
-fn about(key: &str) -> (ui::InboxKind, &'static [&'static str]) {
+/// What a sentence of the daemon is about.
+pub(super) struct NoticeAbout {
+    kind: ui::InboxKind,
+    /// What can be done.
+    steps: &'static [&'static str],
+    /// The command that helps, or shows more; may be empty.
+    pub(super) command: &'static str,
+}
+
+/// By its key. What is not known here has a row all the same: the sentence itself says what to do.
+pub(super) fn about(key: &str) -> NoticeAbout {
     use ui::InboxKind::{Notice, Setup, Trouble};
-    match key {
+    let (kind, steps): (_, &[&str]) = match key {
         ALARM => (
             Trouble,
             &["Look what it is, then acknowledge it on its card."],
@@ -159,7 +173,7 @@ fn about(key: &str) -> (ui::InboxKind, &'static [&'static str]) {
             Trouble,
             &["Ask what else on this machine writes into .contextrelay/: the record goes on."],
         ),
-        "message_altered" => (
+        ALTERED => (
             Trouble,
             &["Nobody was given it. Ask its sender to send it again, if it still counts."],
         ),
@@ -208,6 +222,20 @@ fn about(key: &str) -> (ui::InboxKind, &'static [&'static str]) {
             &["Start Codex's terminal with `ctxrelay codex`, which knows the token."],
         ),
         _ => (Notice, &[]),
+    };
+    let command = match key {
+        ALARM | TOUCHED | ALTERED => "ctxrelay ledger verify",
+        "queue_put_back" => "ctxrelay queue list",
+        "codex" => "ctxrelay doctor",
+        "config" => "ctxrelay config show",
+        WAITING_TRUST => "ctxrelay trust",
+        "proxy" => "ctxrelay codex",
+        _ => "",
+    };
+    NoticeAbout {
+        kind,
+        steps,
+        command,
     }
 }
 
@@ -242,7 +270,7 @@ mod tests {
             ALARM,
             TOUCHED,
             "current",
-            "message_altered",
+            ALTERED,
             "queue_put_back",
             "ledger_unwritable",
             "queue",

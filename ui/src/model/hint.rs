@@ -3,12 +3,10 @@
 use super::agent::Agent;
 
 /// What the key beside a step does.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepAct {
     /// Start this agent beside the deck.
     Start(Agent),
-    /// Anything else the caller can do; comes back as [`crate::Effect::RunHint`].
-    Run(String),
     /// Nothing; the command is to be typed elsewhere (a key copies it).
     Copy,
 }

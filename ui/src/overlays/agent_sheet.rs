@@ -235,9 +235,9 @@ fn turn(document: &mut Document<'_>, turn: &TurnView) {
     }
     let deck = document.deck;
     let (title, note) = if turn.is_running {
-        ("Its turn", "so far; not in the record")
+        ("Its turn so far", "the record does not keep its steps")
     } else {
-        ("Its last turn", "not in the record")
+        ("Its last turn", "the record does not keep its steps")
     };
     document.heading(title, note);
     for (progress, step) in &turn.plan {

@@ -9,7 +9,7 @@ use super::key_footer::KeyFooter;
 use super::typed_line::TypedLine;
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{GateState, InboxCard, InboxKind};
+use crate::model::{Agent, GateState, InboxCard, InboxKind};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -35,7 +35,11 @@ impl CardSheet {
                     }
                     None => String::new(),
                 };
-                format!("Record your approval{on}? It goes into the ledger as your decision.")
+                let starts = starts_codex(deck, card).map(|words| format!(" {words}"));
+                format!(
+                    "Record your approval{on}? It goes into the ledger as your decision.{}",
+                    starts.unwrap_or_default()
+                )
             }
             CardStage::Retrying => {
                 "Try it again? What may have arrived once may arrive twice.".to_owned()
@@ -148,6 +152,14 @@ fn reading_keys(card: &InboxCard, columns: usize, is_on_entry: bool) -> Keys {
     }
     keys.push((Action::Back, "later"));
     keys
+}
+
+/// That an agent is started by a decision, where it is.
+pub(crate) fn starts_codex(deck: &Deck, card: &InboxCard) -> Option<&'static str> {
+    let codex = deck.view.agent(Agent::Codex)?;
+    let is_told = card.kind == InboxKind::Finality && codex.installed;
+    (is_told && !codex.state.is_attached())
+        .then_some("Codex is told what you decide; it is not there now, and this starts it.")
 }
 
 /// What an operator should know before saying yes.

@@ -1,9 +1,11 @@
 //! [`CardSheet`]: a card of the inbox on one screen, and the only place where it is answered.
 
+use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use super::asked::asked;
 use super::card_entries::{CardPart, ShownEntries};
+use super::card_foot::starts_codex;
 use super::card_gates::checks;
 use super::document::Document;
 use super::key_footer::KeyFooter;
@@ -125,6 +127,9 @@ impl CardSheet {
         if let Some(how) = &card.sign_off {
             document.text(how, ThemeRole::Wait);
         }
+        if let Some(starts) = starts_codex(deck, card) {
+            document.text(starts, ThemeRole::TextMuted);
+        }
         let row;
         if card.kind == InboxKind::Finality && columns >= TWO_COLUMNS {
             let left = (columns - 4) / 2;
@@ -226,12 +231,20 @@ fn head(
         Span::styled(format!("  {ago}"), muted),
     ];
     if let Some(seq) = card.seq {
-        let style = match entries.is_selected(CardPart::Own, 0) {
-            true => muted.patch(theme.style(ThemeRole::SelectionFocus)),
-            false => muted,
-        };
-        by.push(blank(2));
-        by.push(Span::styled(format!("entry {}", text::grouped(seq)), style));
+        let entry = format!("entry {}", text::grouped(seq));
+        by.extend(match entries.is_selected(CardPart::Own, 0) {
+            true => {
+                let style = theme.style(ThemeRole::Text);
+                let style = style.patch(theme.style(ThemeRole::SelectionFocus));
+                let style = style.add_modifier(Modifier::REVERSED);
+                let cursor = deck.glyphs.cursor();
+                [
+                    Span::raw(" "),
+                    Span::styled(format!("{cursor}{entry}"), style),
+                ]
+            }
+            false => [blank(2), Span::styled(entry, muted)],
+        });
     }
     let mut tree = Vec::new();
     let mut same = Vec::new();

@@ -8,8 +8,8 @@ use crate::model::{
     CapsuleRows, CapsuleView, ChangedChecksRow, DeckView, EntryRef, Field, FindingRow, FindingView,
     FirstStep, FoundEntries, FoundRow, FoundSnippet, FoundTask, GateRow, HandoffRow, HeaderDaemon,
     InboxCard, NamedEntry, PacketView, Party, PolicyView, RecoveryPart, RecoveryRow, RecoveryView,
-    RowOutcome, RulesView, RunningTool, StepAct, ThreadView, TimelineRow, ToldRule, TrustCard,
-    TurnLine, TurnView, UnclearMessage, WaitingKey, WorkLog, WorkSection, WorkValue, WorkView,
+    RowOutcome, RulesView, RunningTool, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine,
+    TurnView, UnclearMessage, WaitingKey, WorkLog, WorkSection, WorkValue, WorkView,
 };
 use crate::msg::Msg;
 
@@ -180,14 +180,11 @@ impl ForeignText for FirstStep {
         let Self {
             text: words,
             command,
-            act,
+            act: _,
             done: _,
         } = self;
         words.fill(text);
         command.fill(text);
-        if let StepAct::Run(id) = act {
-            id.push_str(text);
-        }
     }
 }
 

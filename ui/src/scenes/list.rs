@@ -73,6 +73,7 @@ pub const SCENES: &[Scene] = &[
         "2j<enter>",
         Some(opened_with_names),
     ),
+    scene("card_entry", pair_at_work, "3<enter><tab>", None),
     scene("card_names", pair_at_work, "3<enter><tab><tab>", None),
     scene("agent_open", pair_at_work, "1<enter>", None),
     scene(

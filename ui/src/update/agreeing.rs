@@ -12,7 +12,8 @@ use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::model::{InboxKind, Level};
 use crate::overlays::{
-    CardStage, MessagesSheet, MessagesStage, Overlay, Palette, Pick, answers, confirm_trust,
+    CardSheet, CardStage, MessagesSheet, MessagesStage, Overlay, Palette, Pick, answers,
+    confirm_trust,
 };
 use crate::widgets::TextField;
 
@@ -66,6 +67,12 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             if let Some(place) = selected {
                 follow(deck, place);
             }
+            Vec::new()
+        }
+        Overlay::Card(mut card) if is_stale_meanwhile(deck, &card) => {
+            card.stage = CardStage::Reading;
+            deck.overlays.push(Overlay::Card(card));
+            approve(deck);
             Vec::new()
         }
         Overlay::Card(mut card) => {
@@ -215,6 +222,13 @@ fn agree_on_messages(deck: &mut Deck, mut sheet: MessagesSheet) -> Vec<Effect> {
         }
         (_, None) => Vec::new(),
     }
+}
+
+/// Whether the work tree has changed since `enter` was asked for.
+fn is_stale_meanwhile(deck: &Deck, sheet: &CardSheet) -> bool {
+    let card = deck.card(&sheet.id);
+    matches!(sheet.stage, CardStage::Approving)
+        && card.is_some_and(|card| card.stale_tree.is_some())
 }
 
 /// What is not as it was proposed any more is approved by a typed word, anything else by `enter`.

@@ -10,7 +10,7 @@ use crate::effect::{Effect, QuitChoice};
 use crate::model::{Agent, AgentState, DaemonState, FirstStep, InboxCard, Level, StepAct};
 use crate::overlays::{
     Choice, ChoiceOption, Composer, Confirm, Overlay, Pick, SearchSheet, Subject, TickSheet,
-    warnings,
+    starts_codex, warnings,
 };
 use crate::pane::Pane;
 use crate::sanitize;
@@ -176,6 +176,7 @@ fn confirm_clear(deck: &mut Deck, discard: bool) {
 /// Asks before what is not as it was proposed is approved nonetheless.
 pub(super) fn confirm_stale(deck: &mut Deck, card: &InboxCard) {
     let mut lines = warnings(card);
+    lines.extend(starts_codex(deck, card).map(str::to_owned));
     lines.push(
         "Look at what changed first. Your approval names the tree that lies there now; it is \
          refused if that changes again."
@@ -239,14 +240,10 @@ pub(super) fn ask_steps(deck: &mut Deck) {
         .filter(|step| !step.command.is_empty())
         .map(|step| {
             let command = sanitize::line(&step.command);
-            let (desc, pick) = match &step.act {
+            let (desc, pick) = match step.act {
                 StepAct::Start(agent) => (
                     format!("starts {} beside the deck", agent.title()),
-                    Pick::Effect(Effect::StartAgent(*agent)),
-                ),
-                StepAct::Run(id) => (
-                    "runs it for you".to_owned(),
-                    Pick::Effect(Effect::RunHint(id.clone())),
+                    Pick::Effect(Effect::StartAgent(agent)),
                 ),
                 StepAct::Copy => (
                     "copies the command".to_owned(),

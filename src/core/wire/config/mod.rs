@@ -30,5 +30,5 @@ pub use policy_keys::{
     trusted_policy,
 };
 pub use power::{Waiting, digest, only_trusted, power, waiting};
-pub use read::{Problem, changed_keys, own_rules, read};
+pub use read::{Problem, changed_keys, own_rules, read, unknown_keys};
 pub use schema::{KEPT_KEYS, schema};

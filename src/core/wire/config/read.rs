@@ -149,6 +149,53 @@ fn resolve<'a>(schema: &'a Value, found: &'a Value) -> &'a Value {
         .unwrap_or(found)
 }
 
+/// The keys that mean nothing here and are not kept for another version either, dotted: most often
+/// ones that are not spelled right.
+pub fn unknown_keys(file: &Map<String, Value>) -> Vec<String> {
+    let schema = schema();
+    let mut unknown = Vec::new();
+    let file = file.iter().filter(|(key, _)| *key != "$schema");
+    for (key, value) in file {
+        match schema["properties"].get(key) {
+            Some(known) => find_unknown(&mut unknown, key, value, known, &schema),
+            None => unknown.push(key.clone()),
+        }
+    }
+    unknown
+}
+
+/// `known`: what the schema says of the value at `path`.
+fn find_unknown(
+    unknown: &mut Vec<String>,
+    path: &str,
+    value: &Value,
+    known: &Value,
+    schema: &Value,
+) {
+    let known = resolve(schema, known);
+    match value {
+        Value::Object(group) => {
+            let Some(properties) = known["properties"].as_object() else {
+                return;
+            };
+            for (key, value) in group {
+                let path = format!("{path}.{key}");
+                match properties.get(key) {
+                    Some(known) => find_unknown(unknown, &path, value, known, schema),
+                    None => unknown.push(path),
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (number, item) in items.iter().enumerate() {
+                let path = format!("{path}[{number}]");
+                find_unknown(unknown, &path, item, &known["items"], schema);
+            }
+        }
+        _ => {}
+    }
+}
+
 /// The rules of a configuration, ready to be used, and what is wrong with them.
 pub fn own_rules(config: &Config) -> (OwnRules, Vec<Problem>) {
     let mut rules = OwnRules::default();
