@@ -135,7 +135,7 @@ fn recover_tells_what_a_crash_cut_off() {
     let ends = |key: &str, id: &str| -> Vec<String> {
         let lines = project.ledger();
         let events = lines.iter().map(|line| &line["runtimeEvent"]);
-        let is_its = |event: &&Value| event[key] == *id && event["type"] != "message_delivery";
+        let is_its = |event: &&Value| event[key] == *id && event["kind"] != "message_delivery";
         let its = events.filter(is_its);
         let status = its.map(|event| event["status"].as_str().unwrap().to_owned());
         status.collect()

@@ -147,9 +147,12 @@ fn a_dry_run_prints_what_is_run_where_the_session_is_there_already() {
     let mut first = panes.pair();
     first.wait_for_text("claude is up");
     first.wait_for_text("codex has ended");
+    // What has failed is put into its pane again, and nothing else is done.
     let said = dry_run();
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].contains("attach-session"), "{said:?}");
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(said[0].contains("set-option"), "{said:?}");
+    assert!(said[1].contains("respawn-pane") && said[1].ends_with(" codex"));
+    assert!(said[2].contains("attach-session"), "{said:?}");
     // Both agents' panes go.
     for left in [2, 1] {
         run(&panes.tmux(&["kill-pane", "-t", "{right}"])).expect_success();

@@ -12,12 +12,17 @@ impl Daemon {
     /// Hands something to the lane to Codex, and does what it says.
     pub(in crate::daemon) fn codex_input(&mut self, input: CodexInput) {
         let at = self.clock.moment();
+        let comes_back = input.comes_back();
         let codex = &mut self.codex;
         let effects = self
             .outbox
             .decide(|backlog| codex.apply(input, backlog, &at));
         // A refusal has been said to the operator.
         let _ = self.perform(Agent::Codex, effects);
+        if comes_back {
+            // Whoever began to wait meanwhile found it on its way.
+            self.answer_waiters();
+        }
     }
 
     /// When something about deliveries happens by itself.

@@ -202,4 +202,13 @@ impl CodexInput {
             _ => None,
         }
     }
+
+    /// Whether a message that was on its way may wait again.
+    pub fn comes_back(&self) -> bool {
+        match self {
+            Self::Answer { answer, .. } => *answer == AdapterAnswer::NotTaken,
+            Self::NotSent { .. } | Self::NotWanted { .. } | Self::ClaimEnded { .. } => true,
+            _ => false,
+        }
+    }
 }
