@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use crate::core::agent::Agent;
-use crate::core::delivery::CodexInput;
+use crate::core::delivery::{CodexInput, LaterInput};
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer, no_adapter};
 use crate::wire::control::{CodexJoin, Refusal, RefusalCode, Reply};
@@ -21,7 +21,7 @@ impl Daemon {
         let _ = self.perform(Agent::Codex, effects);
         if comes_back {
             // Whoever began to wait meanwhile found it on its way.
-            self.answer_waiters();
+            self.later.push(LaterInput::News);
         }
     }
 

@@ -203,11 +203,11 @@ impl CodexInput {
         }
     }
 
-    /// Whether a message that was on its way may wait again.
+    /// Whether a message that was on its way waits again, while the lane rests or is tried once more.
     pub fn comes_back(&self) -> bool {
         match self {
             Self::Answer { answer, .. } => *answer == AdapterAnswer::NotTaken,
-            Self::NotSent { .. } | Self::NotWanted { .. } | Self::ClaimEnded { .. } => true,
+            Self::NotSent { .. } => true,
             _ => false,
         }
     }
