@@ -204,8 +204,9 @@ impl HttpBody for SentBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<BodyFrame<Bytes>, axum::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(context);
+        let is_last = matches!(frame, Poll::Ready(None)) || self.body.is_end_stream();
         if frame.is_ready()
-            && self.body.is_end_stream()
+            && is_last
             && let Some(page) = self.page.take()
         {
             tokio::spawn(page.report());

@@ -21,6 +21,7 @@ use super::foreign::open_alarms;
 use super::owners::Daemon;
 use super::signing::signing_as_it_is;
 use crate::core::agent::Party;
+use crate::core::delivery::LaterInput;
 use crate::core::entry::{
     AgentChanged, ApprovalStep, DeliveryResult, Entry, EntryKind, ErrorCode, Fate, Predecessor,
     TurnRecord, TurnStatus,
@@ -346,8 +347,10 @@ fn late(ending: &[EntryId]) -> Then {
             let outbox = &mut daemon.outbox;
             outbox.does_not_record(id, DeliveryResult::Cancelled);
         }
-        if let Ok(stored) = result {
-            daemon.outbox.forget_taken_back(stored);
+        match result {
+            Ok(stored) => daemon.outbox.forget_taken_back(stored),
+            // They may be given out again.
+            Err(_) => daemon.later.push(LaterInput::News),
         }
     })
 }

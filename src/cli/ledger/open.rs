@@ -163,8 +163,13 @@ async fn words_of_daemon(live: &Live, world: &Snapshot) -> BTreeMap<Seq, String>
             full: false,
             placed: false,
         };
-        if let Ok(Reply::Entry(entry)) = live.ask(show).await {
-            words.insert(seq, one_line(field(&entry, "content")));
+        match live.ask(show).await {
+            Ok(Reply::Entry(entry)) => {
+                words.insert(seq, one_line(field(&entry, "content")));
+            }
+            Ok(_) => {}
+            // Nobody waits for each of them in vain.
+            Err(_) => break,
         }
     }
     words

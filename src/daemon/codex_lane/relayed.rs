@@ -19,10 +19,25 @@ pub(in crate::daemon) struct Relayed {
     #[serde(default = "starts")]
     pub(in crate::daemon) starts: bool,
     /// It tells of a decision.
+    #[serde(default)]
     pub(in crate::daemon) is_decision: bool,
 }
 
 /// What an older process does not tell: nearly all messages start the turn that has them.
 fn starts() -> bool {
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json};
+
+    use super::Relayed;
+
+    #[test]
+    fn what_a_daemon_of_before_leaves_is_taken_on() {
+        let left = json!({"id": "m1", "from": "claude", "runtime_session": null});
+        let relayed: Result<Relayed, _> = from_value(left);
+        assert!(relayed.is_ok_and(|one| one.starts && !one.asks && !one.is_decision));
+    }
 }

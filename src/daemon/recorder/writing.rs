@@ -32,6 +32,11 @@ impl<T> Recorder<T> {
         self.append(vec![entry], None);
     }
 
+    /// As [`Self::note`], of entries that stand together or not at all.
+    pub(in crate::daemon) fn note_together(&mut self, entries: Vec<Entry>) {
+        self.append(entries, None);
+    }
+
     /// As [`Self::note`], of now.
     pub(in crate::daemon) fn note_fact(
         &mut self,

@@ -81,10 +81,11 @@ impl FirstWords {
             let ends = daemon.note_unfinished();
             (LifecycleEvent::DaemonStarted, "the daemon started", ends)
         };
-        daemon.recorder.note_fact(Party::System, event, said);
-        for end in ends {
-            daemon.recorder.note(end);
-        }
+        let began = daemon
+            .recorder
+            .entry(Party::System, None, event, said, None);
+        let began = std::iter::once(began).chain(ends).collect();
+        daemon.recorder.note_together(began);
         if let Some(missing) = &self.missing {
             daemon.recorder.note_fact(
                 Party::System,
