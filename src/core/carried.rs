@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::id::{Seq, SessionId};
+use super::id::{Seq, SessionId, TurnId};
 
 /// Where a carried entry stood, and what of it is over already. The entry keeps its id, so that
 /// whoever holds that goes on using it.
@@ -23,4 +23,11 @@ pub struct CarriedEntry {
     /// a second time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub task_only: bool,
+    /// Codex has it in this turn, whose end is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_turn: Option<TurnId>,
+    /// Of a settled one: the turns of Codex that had it and ended early, so that it can be sent
+    /// again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_off_in: Vec<TurnId>,
 }

@@ -327,29 +327,33 @@ fn open_handoff(world: &mut Snapshot, entry: &Entry, reason: &str) {
 }
 
 fn track(world: &mut Snapshot, entry: &Entry) {
-    if entry
-        .carried
-        .as_ref()
-        .is_some_and(|carried| carried.settled)
-    {
+    let (Some(to), Some(on_busy)) = (entry.receiver(), entry.on_busy()) else {
         return;
-    }
-    if let (Some(to), Some(on_busy)) = (entry.receiver(), entry.on_busy()) {
-        world.unsettled.insert(
-            entry.id.clone(),
-            Arc::new(MessageSnapshot {
-                seq: entry.seq,
-                from: entry.source.clone(),
-                to,
-                at_ms: entry.timestamp_ms,
-                runtime_session: entry.runtime_session.clone(),
-                on_busy,
-                result: None,
-                rung: None,
-                hash: None,
-                cut_off_in: Vec::new(),
-            }),
-        );
+    };
+    let carried = entry.carried.as_ref();
+    let message = MessageSnapshot {
+        seq: entry.seq,
+        from: entry.source.clone(),
+        to,
+        at_ms: entry.timestamp_ms,
+        runtime_session: entry.runtime_session.clone(),
+        on_busy,
+        result: None,
+        rung: None,
+        hash: None,
+        cut_off_in: carried.map_or_else(Vec::new, |carried| carried.cut_off_in.clone()),
+    };
+    let id = entry.id.clone();
+    let Some(carried) = carried.filter(|carried| carried.settled) else {
+        world.unsettled.insert(id, Arc::new(message));
+        return;
+    };
+    if let Some(turn) = &carried.in_turn {
+        keep_latest(&mut world.in_turn, |(_, message)| message.seq);
+        world.in_turn.insert(id, (turn.clone(), message));
+    } else if !message.cut_off_in.is_empty() {
+        keep_latest(&mut world.cut_off, |message| message.seq);
+        world.cut_off.insert(id, message);
     }
 }
 

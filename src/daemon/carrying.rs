@@ -121,10 +121,23 @@ fn resolved_for_now(world: &Snapshot, ledger: &Ledger) -> Vec<Seq> {
     resolved
 }
 
+/// Messages that Codex has and may lose with its turn, or has lost: they can be sent again. A
+/// handoff that was answered must not come back as an open one.
+fn with_their_turns(world: &Snapshot, ledger: &Ledger) -> Vec<Seq> {
+    let in_turn = world.in_turn.values().map(|(_, message)| message.seq);
+    let cut_off = world.cut_off.values().map(|message| message.seq);
+    let is_message = |seq: &Seq| {
+        let stored = ledger.read(*seq).ok().flatten();
+        stored.is_some_and(|stored| matches!(stored.entry.kind, EntryKind::Message(_)))
+    };
+    in_turn.chain(cut_off).filter(is_message).collect()
+}
+
 /// The places of the entries that a compaction carries on. Reads the record for some of them.
 pub(super) fn compaction_wants(world: &Snapshot, ledger: &Ledger) -> BTreeSet<Seq> {
     let mut wanted = wanted(world, |id| ledger.seq_of(id));
     wanted.extend(resolved_for_now(world, ledger));
+    wanted.extend(with_their_turns(world, ledger));
     wanted
 }
 

@@ -88,6 +88,8 @@ fn carried(mut entry: Entry, session: &SessionId, task: &TaskSnapshot) -> Entry 
         settled: entry.receiver().is_some(),
         answered: false,
         task_only: true,
+        in_turn: None,
+        cut_off_in: Vec::new(),
     });
     entry.seq = Seq(0);
     if let EntryKind::Task(record) = &mut entry.kind

@@ -83,6 +83,7 @@ impl Open {
             "proposals": world.pending_proposals.keys().collect::<Vec<_>>(),
             "unsettled": world.unsettled.keys().collect::<Vec<_>>(),
             "questions": questions,
+            "cutOff": world.cut_off.keys().collect::<Vec<_>>(),
         })
     }
 
@@ -126,6 +127,11 @@ impl Open {
                 text.push_str("  ");
                 text.push_str(words);
             }
+            lines.push((message.seq, text));
+        }
+        for (id, message) in &world.cut_off {
+            let (from, to) = (&message.from, message.to);
+            let text = format!("cut off   {id}  {from} → {to}  its turn ended early");
             lines.push((message.seq, text));
         }
         for (seq, question) in &world.open_questions {

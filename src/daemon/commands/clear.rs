@@ -84,18 +84,21 @@ impl Daemon {
             Some(read) => self.entries_of_tasks(read)?,
         };
         let (cancelled, mut closing) = self.take_back_all();
-        let mut word = self.recorder.entry(
-            Party::Human,
-            None,
-            LifecycleEvent::SessionCleared,
-            format!(
-                "the operator {how}: {} messages are taken back, {} handoffs and {} proposals stay open",
-                cancelled.len(),
-                self.recorder.world().open_handoffs.len(),
-                self.recorder.world().pending_proposals.len(),
-            ),
-            None,
+        let world = self.recorder.world();
+        let mut words = format!(
+            "the operator {how}: {} messages are taken back, {} handoffs and {} proposals stay open",
+            cancelled.len(),
+            world.open_handoffs.len(),
+            world.pending_proposals.len(),
         );
+        let cut_off = world.cut_off.len();
+        if cut_off > 0 {
+            words.push_str(&format!(
+                ", {cut_off} whose turn ended early are not sent again"
+            ));
+        }
+        let event = LifecycleEvent::SessionCleared;
+        let mut word = self.recorder.entry(Party::Human, None, event, words, None);
         if let Some(signature) = &signature {
             signature.put_on(&mut word);
         }

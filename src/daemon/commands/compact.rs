@@ -84,6 +84,10 @@ impl Daemon {
         let mut entries = Vec::new();
         for seq in wanted {
             let mut entry = self.carried_entry(seq, read)?;
+            let world = self.recorder.world();
+            let in_turn = world.in_turn.get(&entry.id);
+            let cut_off = world.cut_off.get(&entry.id);
+            let known = in_turn.map(|(_, message)| message).or(cut_off);
             let (session_id, seq, task_only) = match entry.carried.take() {
                 // Carried again, it still stood first where it stood first.
                 Some(first) => (first.session_id, first.seq, first.task_only),
@@ -92,10 +96,11 @@ impl Daemon {
             entry.carried = Some(CarriedEntry {
                 session_id,
                 seq,
-                settled: entry.receiver().is_some()
-                    && !self.recorder.world().unsettled.contains_key(&entry.id),
-                answered: asks(&entry) && !is_open_question(self.recorder.world(), &entry.id),
+                settled: entry.receiver().is_some() && !world.unsettled.contains_key(&entry.id),
+                answered: asks(&entry) && !is_open_question(world, &entry.id),
                 task_only,
+                in_turn: in_turn.map(|(turn, _)| turn.clone()),
+                cut_off_in: known.map_or_else(Vec::new, |message| message.cut_off_in.clone()),
             });
             entry.seq = Seq(0);
             if let EntryKind::Task(record) = &mut entry.kind

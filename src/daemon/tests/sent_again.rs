@@ -1,5 +1,7 @@
 //! Messages whose turn ended early and that the operator wants sent again.
 
+use std::collections::BTreeMap;
+
 use super::ladder::{Pair, take};
 use super::rig::Rig;
 use super::silence::{attend, ended};
@@ -179,4 +181,34 @@ async fn what_claude_is_done_with_meanwhile_is_not_sent_again() {
     assert_eq!(recorded(&pair.rig, &id, DeliveryResult::Acknowledged), 1);
     assert_eq!(recorded(&pair.rig, &id, DeliveryResult::Requeued), 0);
     assert!(pair.rig.daemon.recorder.world().unsettled.is_empty());
+}
+
+#[tokio::test]
+async fn a_compaction_does_not_forget_what_was_cut_off_nor_what_a_running_turn_has() {
+    let place = Place::new();
+    let (mut rig, id) = cut_off(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    rig.compact(&operator).await;
+    send_again(&mut rig).await;
+    assert_eq!(handed_over(&mut rig), of_attempt(&id, &["turn-1"]));
+    rig.user_message("turn-2", Some(&id));
+    rig.settle().await;
+    assert_eq!(state(&rig, &id), None, "turn-2 has it");
+
+    rig.compact(&operator).await;
+    ended(&mut rig, "turn-2", TurnStatus::Failed, &[&id], false).await;
+    let live = (**rig.daemon.recorder.world()).clone();
+    assert_eq!(live.cut_off.keys().collect::<Vec<_>>(), [&id]);
+    send_again(&mut rig).await;
+    assert_eq!(
+        handed_over(&mut rig),
+        of_attempt(&id, &["turn-1", "turn-2"])
+    );
+    drop(rig);
+    let (replayed, _) = Rig::replayed(&place);
+    assert_eq!(replayed.cut_off, BTreeMap::new());
+    assert_eq!(
+        replayed.unsettled[&id].cut_off_in,
+        live.cut_off[&id].cut_off_in
+    );
 }

@@ -70,6 +70,8 @@ fn the_log_tells_nothing_of_a_task_of_long_ago_that_is_opened_again() {
         settled: false,
         answered: false,
         task_only: true,
+        in_turn: None,
+        cut_off_in: Vec::new(),
     });
     fold(&mut record.world, &old);
     entries.push(old);

@@ -415,6 +415,12 @@ fn carried() -> impl Strategy<Value = CarriedEntry> {
             settled,
             answered,
             task_only,
+            in_turn: (settled && answered).then(|| TurnId::new("turn-1")),
+            cut_off_in: if task_only {
+                vec![TurnId::new("turn-2")]
+            } else {
+                Vec::new()
+            },
         }
     })
 }

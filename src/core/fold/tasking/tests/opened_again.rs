@@ -57,6 +57,8 @@ impl Record {
             settled: false,
             answered: false,
             task_only: true,
+            in_turn: None,
+            cut_off_in: Vec::new(),
         });
         entry
     }
@@ -289,6 +291,8 @@ fn a_note_that_a_rollover_carries_still_claims_the_finding_of_an_open_task() {
         settled: false,
         answered: false,
         task_only: false,
+        in_turn: None,
+        cut_off_in: Vec::new(),
     });
     fold(&mut now.record.world, &fixed);
     let state = &now.record.world.findings[&now.finding].state;
