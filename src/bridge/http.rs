@@ -21,6 +21,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::handed::{Handed, HandedPage};
@@ -36,6 +37,10 @@ const SESSION: &str = "mcp-session-id";
 
 /// The longest session id that is taken, in bytes.
 const SESSION_BYTES_MAX: usize = 128;
+
+/// How many requests are handled at once. Codex has a few for each of its threads, and one that asks
+/// the operator takes as long as they do.
+const REQUESTS_MAX: usize = 256;
 
 type Mcp = StreamableHttpService<RelayServer, NeverSessionManager>;
 
@@ -57,6 +62,7 @@ pub fn service(client: Client) -> Router {
     let front = Front {
         mcp,
         calls: Calls::default(),
+        places: Arc::new(Semaphore::new(REQUESTS_MAX)),
     };
     Router::new().fallback(answer).with_state(front)
 }
@@ -65,9 +71,14 @@ pub fn service(client: Client) -> Router {
 struct Front {
     mcp: Mcp,
     calls: Calls,
+    places: Arc<Semaphore>,
 }
 
 async fn answer(State(front): State<Front>, request: Request) -> Response {
+    let Ok(_place) = front.places.try_acquire() else {
+        let text = format!("more than {REQUESTS_MAX} requests at once");
+        return refuse(StatusCode::SERVICE_UNAVAILABLE, code::INTERNAL, &text);
+    };
     let (mut parts, body) = request.into_parts();
     // There is no session that could be ended, and nothing is said unasked.
     if parts.method != Method::POST {

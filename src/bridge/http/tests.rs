@@ -254,3 +254,32 @@ async fn of_two_calls_with_one_number_and_no_session_none_is_cancelled_for_the_o
     };
     assert_eq!(timeout(DEADLINE, cancelled).await.unwrap(), 1);
 }
+
+#[tokio::test]
+async fn so_many_requests_are_handled_at_once_and_the_next_is_refused() {
+    let port = serve(&Place::default()).await;
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
+    let mut unfinished = Vec::new();
+    for _ in 0..REQUESTS_MAX {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        // Its body does not come.
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        unfinished.push(stream);
+    }
+    let refused = loop {
+        let answer = post(port, "", &list).await;
+        if answer.status != 200 {
+            break answer;
+        }
+    };
+    assert_eq!(refused.status, 503);
+    assert_eq!(
+        refused.body["error"]["message"],
+        "more than 256 requests at once"
+    );
+    drop(unfinished);
+    while post(port, "", &list).await.status != 200 {}
+}
