@@ -21,7 +21,7 @@ use crate::core::agent::AgentState;
 use crate::core::delivery::{
     AdapterAnswer, Backlog, CodexFlow, CodexInput, DeliveryEffect, Moment, OnBusy, Outcome,
 };
-use crate::core::entry::{ReloadCause, TurnStatus};
+use crate::core::entry::ReloadCause;
 use crate::core::id::{AttemptId, EntryId, Seq, SessionId, ThreadId, TurnId};
 use crate::wire::status::{AppServerStatus, HookReview};
 
@@ -42,8 +42,6 @@ pub struct CodexLane {
     attempts: BoundedMap<EntryId, AttemptId>,
     relayed: BoundedMap<TurnId, Vec<Relayed>>,
     answered: BoundedMap<TurnId, ()>,
-    /// Ends of turns that were recorded, or are on their way to the record.
-    ends: BoundedMap<(TurnId, TurnStatus), ()>,
     turns_noted: HashSet<TurnId>,
     /// The app-server that runs, or ran last.
     server: Option<(AppServerStatus, Option<u16>)>,
@@ -78,7 +76,6 @@ impl CodexLane {
             attempts: BoundedMap::default(),
             relayed: BoundedMap::default(),
             answered: BoundedMap::default(),
-            ends: BoundedMap::default(),
             turns_noted: HashSet::new(),
             server: None,
             tui: false,

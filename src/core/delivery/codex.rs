@@ -23,8 +23,9 @@ use crate::agent::Agent;
 use crate::entry::{DeliveryResult, TurnStatus};
 use crate::id::{AttemptId, EntryId, TurnId};
 
-/// How many turns that have ended are remembered: more than can be told of twice.
-const ENDED_MAX: usize = 16;
+/// How many turns that have ended are remembered: more than can be told of twice, also by a history
+/// that is read again.
+const ENDED_MAX: usize = 256;
 
 /// How long things may take, ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,6 +145,12 @@ impl CodexFlow {
             && !self.state.is_held()
             && self.resting_until.is_none()
             && !self.is_compacting()
+    }
+
+    /// Whether it is known that the turn ended so.
+    pub fn has_ended(&self, turn: &TurnId, status: TurnStatus) -> bool {
+        let mut ended = self.ended.iter();
+        ended.any(|(of, end)| of == turn && *end == status)
     }
 
     /// Nothing is on its way.
@@ -415,14 +422,13 @@ impl CodexFlow {
         for (at, id) in ids.iter().enumerate() {
             self.proven(backlog, id, turn.clone(), at > 0, effects);
         }
-        let end = (turn.clone(), status);
-        if self.ended.contains(&end) {
+        if self.has_ended(turn, status) {
             return;
         }
         if self.ended.len() == ENDED_MAX {
             self.ended.pop_front();
         }
-        self.ended.push_back(end);
+        self.ended.push_back((turn.clone(), status));
         self.trial = Trial::None;
         if limited {
             self.limit(true, effects);

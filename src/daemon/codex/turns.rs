@@ -101,8 +101,8 @@ impl Daemon {
         final_answer: Option<String>,
         client_ids: &[String],
     ) {
-        if !self.codex.turn_ended(&end.turn_id, end.status) {
-            // What follows from it has followed.
+        if self.codex.flow().has_ended(&end.turn_id, end.status) {
+            // A history that is read again tells it again.
             return;
         }
         let relayed = self.codex.relayed(&end.turn_id).to_vec();

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::CodexLane;
 use super::relayed::Relayed;
 use crate::core::delivery::{CarriedFlow, Outcome};
-use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, TurnId};
 use crate::daemon::bounded_map::BoundedMap;
 use crate::wire::status::AppServerStatus;
@@ -19,8 +18,6 @@ pub(in crate::daemon) struct LaneState {
     attempts: Vec<(EntryId, AttemptId)>,
     relayed: Vec<(TurnId, Vec<Relayed>)>,
     answered: Vec<(TurnId, ())>,
-    #[serde(default)]
-    ends: Vec<((TurnId, TurnStatus), ())>,
     turns_noted: Vec<TurnId>,
     server: Option<AppServerStatus>,
     port: Option<u16>,
@@ -38,7 +35,6 @@ impl CodexLane {
             attempts: self.attempts.to_vec(),
             relayed: self.relayed.to_vec(),
             answered: self.answered.to_vec(),
-            ends: self.ends.to_vec(),
             turns_noted: self.turns_noted.iter().cloned().collect(),
             server: self.server().cloned(),
             port: self.app_server_port(),
@@ -62,7 +58,6 @@ impl CodexLane {
         self.attempts = BoundedMap::from_vec(carried.attempts);
         self.relayed = BoundedMap::from_vec(carried.relayed);
         self.answered = BoundedMap::from_vec(carried.answered);
-        self.ends = BoundedMap::from_vec(carried.ends);
         self.turns_noted = carried.turns_noted.into_iter().collect();
         self.flow.inherit(carried.flow, server_stays);
         if server_stays {

@@ -4,7 +4,6 @@
 use super::CodexLane;
 use super::relayed::Relayed;
 use crate::core::delivery::Outcome;
-use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, TurnId};
 use crate::daemon::bounded_map::REMEMBERED_MAX;
 use crate::wire::status::{AppServerStatus, HookReview};
@@ -109,16 +108,6 @@ impl CodexLane {
     pub(in crate::daemon) fn question_of(&self, turn: &TurnId) -> Option<&Relayed> {
         let first = self.relayed(turn).first()?;
         (first.starts && first.asks).then_some(first)
-    }
-
-    /// A turn ended so. Returns whether that is new: a history that is read again tells it again.
-    pub(in crate::daemon) fn turn_ended(&mut self, turn: &TurnId, status: TurnStatus) -> bool {
-        let end = (turn.clone(), status);
-        let is_new = self.ends.get(&end).is_none();
-        if is_new {
-            self.ends.insert(end, ());
-        }
-        is_new
     }
 
     /// What the turn that ended last died of; the entry about a limit says it.
