@@ -396,7 +396,7 @@ impl Outbox {
         }
     }
 
-    /// An agent's rows, oldest first.
+    /// An agent's rows; see [`Backlog::lane`].
     pub fn lane(&self, agent: Agent) -> impl Iterator<Item = &Delivery> {
         self.backlog.lane(agent)
     }

@@ -60,7 +60,7 @@ impl Daemon {
                     tool: self.shown_claude.tool(),
                     why: tools::gone(&self.clients, &self.claude_processes).or(claude.why),
                     installed: self.identity.claude_program.is_some(),
-                    unread: self.outbox.lane(Agent::Claude).count() as u64,
+                    unread: self.outbox.backlog().count(Agent::Claude) as u64,
                     silence: self.silences.status(Agent::Claude, clock_ms),
                     limit: self.limits.status(Agent::Claude, clock_ms),
                     cut_off: self.cut_off(Agent::Claude).len() as u64,

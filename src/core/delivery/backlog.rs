@@ -1,4 +1,4 @@
-//! [`Backlog`]: every message that is not settled, in the order of the record.
+//! [`Backlog`]: every message that is not settled, each lane in the order of the record.
 //!
 //! What is here the operator can see. A message leaves it in one way only: the ledger says that
 //! it is settled.
@@ -19,12 +19,36 @@ pub const LANE_MAX: usize = 10_000;
 /// The messages that are not settled.
 #[derive(Debug, Default)]
 pub struct Backlog {
-    rows: BTreeMap<Seq, Delivery>,
-    by_id: BTreeMap<EntryId, Seq>,
+    lanes: BTreeMap<Lane, BTreeMap<Seq, Delivery>>,
+    by_id: BTreeMap<EntryId, (Lane, Seq)>,
     /// Texts on their way to an agent.
     claims: BTreeMap<EntryId, Claim>,
     /// What is being appended to the ledger about a message, by its word.
-    recording: BTreeSet<(EntryId, &'static str)>,
+    recording: BTreeMap<EntryId, BTreeSet<&'static str>>,
+}
+
+/// One way to a receiver. What is decided for each entry of the record goes through one lane and
+/// not through all of them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Lane {
+    Codex,
+    Claude(RuntimeSession),
+}
+
+impl Lane {
+    fn of(row: &Delivery) -> Self {
+        match row.to {
+            Agent::Codex => Self::Codex,
+            Agent::Claude => Self::Claude(row.runtime_session.clone()),
+        }
+    }
+
+    fn leads_to(&self, agent: Agent) -> bool {
+        match self {
+            Self::Codex => agent == Agent::Codex,
+            Self::Claude(_) => agent == Agent::Claude,
+        }
+    }
 }
 
 /// A text is on its way to an agent.
@@ -62,8 +86,9 @@ impl Backlog {
     /// Takes a message in. One that is known already stays as it is.
     pub fn insert(&mut self, row: Delivery) {
         if !self.by_id.contains_key(&row.id) {
-            self.by_id.insert(row.id.clone(), row.seq);
-            self.rows.insert(row.seq, row);
+            let lane = Lane::of(&row);
+            self.by_id.insert(row.id.clone(), (lane.clone(), row.seq));
+            self.lanes.entry(lane).or_default().insert(row.seq, row);
         }
     }
 
@@ -120,7 +145,9 @@ impl Backlog {
 
     /// As [`Snapshot::pack`](crate::snapshot::Snapshot::pack).
     fn pack(&mut self) {
-        self.rows = std::mem::take(&mut self.rows).into_iter().collect();
+        for lane in self.lanes.values_mut() {
+            *lane = std::mem::take(lane).into_iter().collect();
+        }
         self.by_id = std::mem::take(&mut self.by_id).into_iter().collect();
     }
 
@@ -135,7 +162,8 @@ impl Backlog {
     pub fn move_to(&mut self, unsettled: &BTreeMap<EntryId, Arc<MessageSnapshot>>) -> Moved {
         let mut moved = Moved::default();
         self.by_id.clear();
-        for (_, mut row) in std::mem::take(&mut self.rows) {
+        let lanes = std::mem::take(&mut self.lanes).into_values();
+        for mut row in lanes.flat_map(BTreeMap::into_values) {
             let Some(message) = unsettled.get(&row.id) else {
                 self.claims.remove(&row.id);
                 moved.gone.push(row.id);
@@ -150,7 +178,13 @@ impl Backlog {
 
     /// The message's row.
     pub fn get(&self, id: &EntryId) -> Option<&Delivery> {
-        self.rows.get(self.by_id.get(id)?)
+        let (lane, seq) = self.by_id.get(id)?;
+        self.lanes.get(lane)?.get(seq)
+    }
+
+    fn get_mut(&mut self, id: &EntryId) -> Option<&mut Delivery> {
+        let (lane, seq) = self.by_id.get(id)?;
+        self.lanes.get_mut(lane)?.get_mut(seq)
     }
 
     /// Whether a message that is in this turn of Codex is delivered by that: in one that had it
@@ -161,15 +195,12 @@ impl Backlog {
 
     /// Takes a fact in. Returns whether it changed something.
     pub fn apply(&mut self, id: &EntryId, fact: DeliveryFact, now_ms: i64) -> bool {
-        self.by_id
-            .get(id)
-            .and_then(|seq| self.rows.get_mut(seq))
-            .is_some_and(|row| row.apply(fact, now_ms))
+        self.get_mut(id).is_some_and(|row| row.apply(fact, now_ms))
     }
 
     /// The attempt that runs has another name.
     pub(super) fn name_attempt(&mut self, id: &EntryId, attempt: AttemptId) {
-        if let Some(row) = self.by_id.get(id).and_then(|seq| self.rows.get_mut(seq)) {
+        if let Some(row) = self.get_mut(id) {
             row.attempt = Some(attempt);
         }
     }
@@ -177,25 +208,56 @@ impl Backlog {
     /// Forgets a message that the ledger has settled.
     pub fn settle(&mut self, id: &EntryId) -> bool {
         self.claims.remove(id);
-        match self.by_id.remove(id) {
-            Some(seq) => self.rows.remove(&seq).is_some(),
-            None => false,
+        let Some((lane, seq)) = self.by_id.remove(id) else {
+            return false;
+        };
+        let Some(rows) = self.lanes.get_mut(&lane) else {
+            return false;
+        };
+        let was_there = rows.remove(&seq).is_some();
+        if rows.is_empty() {
+            self.lanes.remove(&lane);
         }
+        was_there
     }
 
-    /// A receiver's rows, oldest first.
+    fn lanes_to(&self, agent: Agent) -> impl Iterator<Item = &BTreeMap<Seq, Delivery>> {
+        let lanes = self.lanes.iter();
+        lanes.filter_map(move |(lane, rows)| lane.leads_to(agent).then_some(rows))
+    }
+
+    /// A receiver's rows: Codex's oldest first, Claude's pair by pair.
     pub fn lane(&self, to: Agent) -> impl Iterator<Item = &Delivery> {
-        self.rows.values().filter(move |row| row.to == to)
+        self.lanes_to(to).flat_map(BTreeMap::values)
     }
 
-    /// All rows, oldest first.
+    /// The rows for the Claude of a pair, oldest first.
+    pub fn of_pair(&self, pair: &RuntimeSession) -> impl Iterator<Item = &Delivery> {
+        let lane = self.lanes.get(&Lane::Claude(pair.clone()));
+        lane.into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// The pairs for whose Claude there is something.
+    pub fn pairs(&self) -> impl Iterator<Item = &RuntimeSession> {
+        self.lanes.keys().filter_map(|lane| match lane {
+            Lane::Claude(pair) => Some(pair),
+            Lane::Codex => None,
+        })
+    }
+
+    /// How many rows a receiver has.
+    pub fn count(&self, to: Agent) -> usize {
+        self.lanes_to(to).map(BTreeMap::len).sum()
+    }
+
+    /// All rows, lane by lane.
     pub fn rows(&self) -> impl Iterator<Item = &Delivery> {
-        self.rows.values()
+        self.lanes.values().flat_map(BTreeMap::values)
     }
 
     /// Whether a receiver can take one more message.
     pub fn has_room(&self, to: Agent) -> bool {
-        self.lane(to).count() < LANE_MAX
+        self.count(to) < LANE_MAX
     }
 
     /// Whether its body is on its way to somebody who asked.
@@ -264,23 +326,22 @@ impl Backlog {
 
     /// So much of its text turns out to have left.
     pub fn show(&mut self, id: &EntryId, shown: Shown, effects: &mut Vec<DeliveryEffect>) {
-        let row = self.by_id.get(id).and_then(|seq| self.rows.get_mut(seq));
-        if row.is_some_and(|row| row.show(shown)) {
+        if self.get_mut(id).is_some_and(|row| row.show(shown)) {
             effects.push(DeliveryEffect::Store(id.clone()));
         }
     }
 
     /// A hook handed it into a turn, or it came by another way.
     pub(super) fn handed_into_turn(&mut self, id: &EntryId, by_hook: bool) {
-        if let Some(row) = self.by_id.get(id).and_then(|seq| self.rows.get_mut(seq)) {
+        if let Some(row) = self.get_mut(id) {
             row.in_turn = by_hook;
         }
     }
 
     /// What hooks handed into turns of this pair is read by no end of a turn.
     pub(super) fn out_of_turn(&mut self, pair: &RuntimeSession) {
-        let of_pair = |row: &&mut Delivery| row.to == Agent::Claude && row.runtime_session == *pair;
-        for row in self.rows.values_mut().filter(of_pair) {
+        let lane = self.lanes.get_mut(&Lane::Claude(pair.clone()));
+        for row in lane.into_iter().flat_map(BTreeMap::values_mut) {
             row.in_turn = false;
         }
     }
@@ -291,8 +352,8 @@ impl Backlog {
             // Another time it did.
             return;
         }
-        let row = self.by_id.get(id).and_then(|seq| self.rows.get_mut(seq));
-        if let (Some(claim), Some(row)) = (self.claims.remove(id), row)
+        if let Some(claim) = self.claims.remove(id)
+            && let Some(row) = self.get_mut(id)
             && row.shown != claim.shown_before
         {
             row.shown = claim.shown_before;
@@ -330,7 +391,8 @@ impl Backlog {
     ) {
         let Some(row) = self.get(id) else { return };
         let to = row.to;
-        if self.recording.insert((id.clone(), result.as_str())) {
+        let recording = self.recording.entry(id.clone()).or_default();
+        if recording.insert(result.as_str()) {
             effects.push(DeliveryEffect::Record {
                 id: id.clone(),
                 to,
@@ -343,10 +405,7 @@ impl Backlog {
 
     /// Whether something about the message is being appended.
     pub fn is_recording(&self, id: &EntryId) -> bool {
-        self.recording
-            .range((id.clone(), "")..)
-            .next()
-            .is_some_and(|(recording, _)| recording == id)
+        self.recording.contains_key(id)
     }
 
     /// Whether an acknowledgement of it is about the whole message; see
@@ -360,7 +419,8 @@ impl Backlog {
 
     /// Whether this is being appended about the message.
     pub fn records(&self, id: &EntryId, result: DeliveryResult) -> bool {
-        self.recording.contains(&(id.clone(), result.as_str()))
+        let recording = self.recording.get(id);
+        recording.is_some_and(|results| results.contains(result.as_str()))
     }
 
     /// Whether its end is being appended, after which nobody gets it.
@@ -375,7 +435,12 @@ impl Backlog {
 
     /// It could not be appended.
     pub fn not_recorded(&mut self, id: &EntryId, result: DeliveryResult) {
-        self.recording.remove(&(id.clone(), result.as_str()));
+        if let Some(results) = self.recording.get_mut(id) {
+            results.remove(result.as_str());
+            if results.is_empty() {
+                self.recording.remove(id);
+            }
+        }
     }
 
     /// The ledger has it: this and nothing else moves a message to its end.

@@ -177,9 +177,8 @@ impl Ladder {
 
     /// What waits unproven for this pair, oldest first.
     fn waiting<'a>(&'a self, backlog: &'a Backlog) -> impl Iterator<Item = &'a Delivery> {
-        backlog
-            .lane(Agent::Claude)
-            .filter(|row| row.runtime_session == self.pair && backlog.may_be_offered(row))
+        let lane = backlog.of_pair(&self.pair);
+        lane.filter(|row| backlog.may_be_offered(row))
     }
 
     fn take(

@@ -36,10 +36,12 @@ impl Daemon {
 
     /// The first pair, and those for which something waits.
     pub(in crate::daemon) fn pairs_of_claude(&self) -> BTreeSet<RuntimeSession> {
-        let waiting = self.outbox.lane(Agent::Claude);
-        waiting
-            .map(|row| row.runtime_session.clone())
-            .chain([RuntimeSession::default()])
+        let first = RuntimeSession::default();
+        self.outbox
+            .backlog()
+            .pairs()
+            .cloned()
+            .chain([first])
             .collect()
     }
 

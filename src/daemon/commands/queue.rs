@@ -2,7 +2,7 @@
 
 use super::checks::not_found;
 use crate::core::agent::Agent;
-use crate::core::delivery::{CodexInput, DeliveryState};
+use crate::core::delivery::{CodexInput, Delivery, DeliveryState};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
 use crate::daemon::clock::now_ms;
@@ -17,9 +17,9 @@ use crate::wire::control::{
 impl Daemon {
     pub(super) fn queue_rows(&self) -> Vec<QueueRow> {
         let now = now_ms();
-        Agent::ALL
-            .into_iter()
-            .flat_map(|agent| self.outbox.lane(agent))
+        let mut rows: Vec<&Delivery> = self.outbox.backlog().rows().collect();
+        rows.sort_by_key(|row| (row.to, row.seq));
+        rows.into_iter()
             .map(|row| QueueRow {
                 id: row.id.clone(),
                 to: row.to,

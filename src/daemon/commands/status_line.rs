@@ -21,8 +21,8 @@ pub(super) fn status_line(
 ) -> String {
     let line = StatusLine {
         codex: codex.state(),
-        to_codex: outbox.lane(Agent::Codex).count() as u64,
-        to_claude: outbox.lane(Agent::Claude).count() as u64,
+        to_codex: outbox.backlog().count(Agent::Codex) as u64,
+        to_claude: outbox.backlog().count(Agent::Claude) as u64,
         context,
         proposals: world.pending_proposals.len() as u64,
         requests: world.open_approvals.len() as u64,

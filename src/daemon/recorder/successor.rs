@@ -114,6 +114,7 @@ impl<T> Recorder<T> {
         let world = std::mem::take(&mut self.world);
         self.session_id = next;
         self.recent.clear();
+        self.lost_texts.clear();
         self.take_in(&stored);
         Ok((world, stored))
     }

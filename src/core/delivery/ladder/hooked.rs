@@ -1,7 +1,6 @@
 //! What hooks carry into a turn, and what becomes of it at the end of that turn.
 
 use super::{HookPoint, Ladder, Rung};
-use crate::agent::Agent;
 use crate::delivery::{Backlog, DeliveryEffect, DeliveryState, DeliveryWay, OnBusy};
 use crate::entry::DeliveryResult;
 use crate::id::EntryId;
@@ -14,12 +13,8 @@ impl Ladder {
     pub fn carries(&self, backlog: &Backlog, carrier: HookPoint) -> Vec<EntryId> {
         // Whether the rest of it arrives is not known yet: nothing overtakes it meanwhile.
         let under_way = backlog
-            .lane(Agent::Claude)
-            .find(|row| {
-                row.runtime_session == self.pair
-                    && backlog.is_cut_claimed(&row.id)
-                    && !backlog.is_recording(&row.id)
-            })
+            .of_pair(&self.pair)
+            .find(|row| backlog.is_cut_claimed(&row.id) && !backlog.is_recording(&row.id))
             .map(|row| row.seq);
         self.waiting(backlog)
             .filter(|_| !self.is_limited)
@@ -48,10 +43,9 @@ impl Ladder {
 
     /// Whether all that waits does so behind a text that Claude has to fetch.
     pub(super) fn waits_for_a_fetch(&self, backlog: &Backlog) -> bool {
-        let mut lane = backlog.lane(Agent::Claude);
+        let mut lane = backlog.of_pair(&self.pair);
         let first = lane.find(|row| {
-            row.runtime_session == self.pair
-                && (backlog.may_be_offered(row) || backlog.is_claimed(&row.id))
+            (backlog.may_be_offered(row) || backlog.is_claimed(&row.id))
                 && !backlog.is_recording(&row.id)
         });
         self.to_fetch.is_some() && first.map(|row| &row.id) == self.to_fetch.as_ref()
@@ -61,11 +55,11 @@ impl Ladder {
     /// they handed into one that the human stopped before.
     pub(super) fn settle_turn(&self, backlog: &mut Backlog, effects: &mut Vec<DeliveryEffect>) {
         let read: Vec<EntryId> = backlog
-            .lane(Agent::Claude)
+            .of_pair(&self.pair)
             .filter(|row| {
                 let is_proven = row.state == DeliveryState::Confirmed
                     || backlog.records(&row.id, DeliveryResult::Confirmed);
-                row.in_turn && is_proven && row.runtime_session == self.pair
+                row.in_turn && is_proven
             })
             .map(|row| row.id.clone())
             .collect();
