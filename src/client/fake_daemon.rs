@@ -26,7 +26,7 @@ use crate::core::id::{RuntimeSession, SessionId};
 use crate::wire::control::{
     Command, DeliveryMode, Hello, Notification, PROTOCOL, Refusal, Reply, Role, Welcome,
 };
-use crate::wire::jsonrpc::{ErrorObject, Frame, code};
+use crate::wire::jsonrpc::{CANCEL_REQUEST, ErrorObject, Frame, code};
 
 /// Longer than anything here takes, shorter than a person waits for a hung test.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
@@ -233,6 +233,9 @@ fn answer(
     handler: &Handler,
     seen: &watch::Sender<Vec<Command>>,
 ) -> Result<Option<Frame>, Option<CloseFrame>> {
+    if frame.method.as_deref() == Some(CANCEL_REQUEST) {
+        return Ok(None);
+    }
     let id = frame.id.clone().unwrap();
     if frame.method.as_deref() == Some("hello") {
         let welcome = Welcome {

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures::{SinkExt as _, StreamExt as _};
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt as _, SinkExt as _, StreamExt as _};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -27,7 +29,7 @@ use super::{Client, ClientError, Connection, Dial, Dormancy, NOTIFICATIONS_MAX, 
 use crate::wire::control::{Command, Hello, Notification, PROTOCOL, RefusalCode, Reply, Welcome};
 use crate::wire::jsonrpc::Frame;
 use broken::{Broken, SEND_WAIT, next_frame, read_frame, send};
-use frame::{not_read, refusal, request_frame, with_id};
+use frame::{cancel_frame, not_read, refusal, request_frame, with_id};
 
 /// How many calls may wait to be sent. An agent has a handful in flight; more is a loop gone
 /// wild, and the caller is told instead of the queue growing.
@@ -103,6 +105,7 @@ fn connect_within(options: WebsocketOptions, connect_wait: Duration) -> Client {
         notifications: notifications.clone(),
         state,
         pending: HashMap::new(),
+        given_up: FuturesUnordered::new(),
         next_id: 0,
     };
     let ended = dropped.clone();
@@ -142,6 +145,8 @@ struct Call {
     /// whose caller was told "not reachable" is never sent.
     claimed: Arc<AtomicBool>,
     answer: oneshot::Sender<Result<Value, ClientError>>,
+    /// Cancelled once nobody waits for the answer.
+    is_over: CancellationToken,
 }
 
 impl WebSocketHandle {
@@ -176,10 +181,13 @@ impl WebSocketHandle {
 
         let claimed = Arc::new(AtomicBool::new(false));
         let (answer, mut answered) = oneshot::channel();
+        let is_over = CancellationToken::new();
+        let _is_over = is_over.clone().drop_guard();
         let call = Call {
             frame,
             claimed: Arc::clone(&claimed),
             answer,
+            is_over,
         };
         self.calls
             .try_send(call)
@@ -252,6 +260,8 @@ struct Link {
     state: watch::Sender<Connection>,
     /// Calls that were sent and not answered, by id.
     pending: HashMap<u64, oneshot::Sender<Result<Value, ClientError>>>,
+    /// The id of each, once nobody waits for the answer.
+    given_up: FuturesUnordered<BoxFuture<'static, u64>>,
     next_id: u64,
 }
 
@@ -288,8 +298,6 @@ impl Link {
         }
     }
 
-    /// Publishes the state, and only when it is news: the first failed attempt is, however the
-    /// state may have read before it.
     /// The daemon gave a bridge's place to another, or to this one.
     fn receives(&mut self, receiver: bool) {
         self.state.send_if_modified(|state| match state {
@@ -302,6 +310,8 @@ impl Link {
         });
     }
 
+    /// Publishes the state, and only when it is news: the first failed attempt is, however the
+    /// state may have read before it.
     fn tell(&mut self, now: Connection) {
         self.state.send_if_modified(|state| {
             let news = *state != now;
@@ -399,12 +409,15 @@ impl Link {
                         continue;
                     }
                     let id = self.fresh_id();
-                    // Callers that gave up leave their entry behind.
-                    if self.pending.len() >= CALLS_MAX {
-                        self.pending.retain(|_, answer| !answer.is_closed());
-                    }
                     self.pending.insert(id, call.answer);
+                    self.given_up.push(call.is_over.cancelled_owned().map(move |()| id).boxed());
                     send(ws, &with_id(call.frame, id)).await?;
+                }
+                Some(id) = self.given_up.next() => {
+                    // Else it was answered.
+                    if self.pending.remove(&id).is_some() {
+                        send(ws, &cancel_frame(id)).await?;
+                    }
                 }
                 _ = ping.tick() => {
                     timeout(SEND_WAIT, ws.send(Message::Ping(Vec::new().into())))

@@ -1,5 +1,5 @@
 //! How the loop goes on with what it had to wait for: [`Then`] with what was to be recorded,
-//! [`ThenStored`] behind rows, [`ThenReloaded`] with a packet, [`ThenRead`] with bodies.
+//! [`ThenStored`] and [`ThenTaken`] behind rows, [`ThenReloaded`] with a packet, [`ThenRead`] with bodies.
 //!
 //! Each is kept by an owner, which cannot look into it, and is called by the loop with the whole
 //! [`Daemon`], never before the flow that left it is over: what was true when it was made may not be
@@ -19,6 +19,9 @@ pub(super) type Then = Box<dyn FnOnce(&mut Daemon, Result<&[Arc<Stored>], &Refus
 
 /// What happens once the rows before it are on the disk, or were refused.
 pub(super) type ThenStored = Box<dyn FnOnce(&mut Daemon, Result<(), &Refusal>) + Send>;
+
+/// As [`ThenStored`], for texts that leave by it. Whether somebody was there to take them.
+pub(super) type ThenTaken = Box<dyn FnOnce(&mut Daemon, Result<(), &Refusal>) -> bool + Send>;
 
 /// Gets a packet once it is recorded; none where the record knows of no work, and where it could not
 /// be recorded.

@@ -148,6 +148,35 @@ impl DaemonHandle {
     ///
     /// When the daemon refuses, or has ended.
     pub async fn call(&self, conn: ConnId, command: Command) -> Result<Reply, Refusal> {
+        let answer = self.ask(conn, command).await?;
+        answer.await.map_err(|_| self.unanswered())?
+    }
+
+    /// As [`Self::call`], for somebody who may go away: then nobody waits for the answer any more,
+    /// and the daemon can see that. What was asked for is carried out all the same.
+    pub(super) async fn call_until(
+        &self,
+        conn: ConnId,
+        command: Command,
+        is_gone: &CancellationToken,
+    ) -> Option<Result<Reply, Refusal>> {
+        let answer = match self.ask(conn, command).await {
+            Ok(answer) => answer,
+            Err(refusal) => return Some(Err(refusal)),
+        };
+        tokio::select! {
+            biased;
+            answer = answer => Some(answer.unwrap_or_else(|_| Err(self.unanswered()))),
+            () = is_gone.cancelled() => None,
+        }
+    }
+
+    /// Hands a command over. Where its answer comes.
+    async fn ask(
+        &self,
+        conn: ConnId,
+        command: Command,
+    ) -> Result<oneshot::Receiver<Result<Reply, Refusal>>, Refusal> {
         if may_record_message(&command) {
             self.commit.read().await;
         }
@@ -158,7 +187,7 @@ impl DaemonHandle {
             reply,
         })
         .await?;
-        answer.await.map_err(|_| self.unanswered())?
+        Ok(answer)
     }
 
     /// Processes whose descendants are agents' commands: those that live.

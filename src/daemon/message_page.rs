@@ -8,10 +8,10 @@
 use std::collections::VecDeque;
 
 use super::bodies::{BodyOrder, NotRead, ReadBodies};
-use super::continuation::ThenStored;
+use super::continuation::{ThenStored, ThenTaken};
 use super::inbox::{answers, enveloped};
 use super::owners::Daemon;
-use super::reply::{ReplySender, answer};
+use super::reply::{ReplySender, answer, is_answered};
 use crate::core::agent::Agent;
 use crate::core::delivery::{
     CodexInput, CutMessage, Delivery, DeliveryState, LaterInput, MessageCursor, Shown, page_order,
@@ -145,15 +145,18 @@ impl Daemon {
         runtime_session: &RuntimeSession,
         cursor: &MessageCursor,
     ) -> Vec<&Delivery> {
-        self.outbox
-            .lane(agent)
-            .filter(|row| {
-                row.runtime_session == *runtime_session
-                    && row.state != DeliveryState::Cancelled
-                    && !self.outbox.backlog().is_ending(&row.id)
-                    && (agent == Agent::Claude || self.is_codex_to_fetch(row, cursor))
-            })
-            .collect()
+        let backlog = self.outbox.backlog();
+        let waits =
+            |row: &&Delivery| row.state != DeliveryState::Cancelled && !backlog.is_ending(&row.id);
+        match agent {
+            Agent::Claude => backlog.of_pair(runtime_session).filter(waits).collect(),
+            Agent::Codex => backlog
+                .lane(agent)
+                .filter(|row| row.runtime_session == *runtime_session)
+                .filter(|row| self.is_codex_to_fetch(row, cursor))
+                .filter(waits)
+                .collect(),
+        }
     }
 
     /// Whether Codex gets it by asking: it waits, or a page ended in its middle and this asks for
@@ -186,7 +189,7 @@ impl Daemon {
 
     /// These texts are on their way to an agent that asked: they are not offered by another way
     /// until it is known whether they arrived. What is not written must not leave.
-    fn claim(&mut self, page: &MessagePage, agent: Agent, then: ThenStored) {
+    fn claim(&mut self, page: &MessagePage, agent: Agent, then: ThenTaken) {
         for message in &page.messages {
             if message.part.is_none_or(|part| part.from == 0) {
                 self.given.note(message);
@@ -209,7 +212,9 @@ impl Daemon {
                 .find_map(|id| self.outbox.pair_of(id))
             {
                 Some(pair) => self.claim_rows(&pair, whole, head, then),
-                None => self.held.go_on(then, Ok(())),
+                None => {
+                    then(self, Ok(()));
+                }
             }
             return;
         }
@@ -225,15 +230,18 @@ impl Daemon {
         let then: ThenStored = Box::new(move |daemon, stored| {
             let stored = stored.map_err(Clone::clone);
             let stored = stored.and_then(|()| daemon.still_waiting(&ids));
-            let outbox = &mut daemon.outbox;
-            if stored.is_ok() {
-                ids.iter().for_each(|id| outbox.has_left(id));
+            let has_left = then(daemon, stored.as_ref().copied()) && stored.is_ok();
+            if has_left {
+                ids.iter().for_each(|id| daemon.outbox.has_left(id));
             } else {
-                let effects = outbox.take_claims_back(&ids);
+                let effects = daemon.outbox.take_claims_back(&ids);
                 // The first refusal says it all.
                 let _ = daemon.perform(Agent::Codex, effects);
+                for id in ids {
+                    let ended = CodexInput::ClaimEnded { id };
+                    daemon.later.push(LaterInput::Codex(ended));
+                }
             }
-            then(daemon, stored.as_ref().copied());
         });
         match stored {
             Ok(()) => self.held.when_stored(agent, then),
@@ -263,7 +271,7 @@ impl Daemon {
         let messages = page.clone();
         let then = move |_: &mut Self, stored: Result<(), &Refusal>| {
             let stored = stored.map_err(Clone::clone);
-            answer(reply, stored.map(|()| Reply::Messages(page)));
+            is_answered(reply, stored.map(|()| Reply::Messages(page)))
         };
         self.claim(&messages, agent, Box::new(then));
     }

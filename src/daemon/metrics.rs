@@ -51,11 +51,16 @@ pub(super) fn render(daemon: &Daemon) -> String {
         "Proposals that wait for the operator",
         gauge(world.pending_proposals.len() as u64),
     );
+    registry.register(
+        "ctxrelay_calls_waiting",
+        "Calls that wait for messages, or for what becomes of one",
+        gauge(daemon.clients.waiters().count() as u64),
+    );
     for agent in Agent::ALL {
         registry.register(
             format!("ctxrelay_queue_{agent}"),
             format!("Messages for {} that are not settled", agent.title()),
-            gauge(daemon.outbox.lane(agent).count() as u64),
+            gauge(daemon.outbox.backlog().count(agent) as u64),
         );
     }
     for agent in Agent::ALL {

@@ -9,7 +9,12 @@ pub type ReplySender = oneshot::Sender<Result<Reply, Refusal>>;
 
 /// Answers, unless the asker has gone.
 pub(super) fn answer(reply: ReplySender, result: Result<Reply, Refusal>) {
-    let _ = reply.send(result);
+    let _ = is_answered(reply, result);
+}
+
+/// As [`answer`]; whether somebody was there to take it.
+pub(super) fn is_answered(reply: ReplySender, result: Result<Reply, Refusal>) -> bool {
+    reply.send(result).is_ok()
 }
 
 /// Refuses because the daemon ends.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustix::pipe::fcntl_setpipe_size;
 use serde_json::{Value, json};
 
+use crate::support::http;
 use crate::support::mcp::{McpClient, PROTOCOL};
 use crate::support::project::Project;
 use crate::support::wait::{timeout, wait_until};
@@ -110,6 +111,52 @@ fn a_waiting_claude_gets_the_message_at_once() {
     codex.tool("send_to_claude", json!({"text": "now"}));
     let page = claude.tool_result(&waiting).structured;
     assert_eq!(page["messages"].as_array().unwrap().len(), 1);
+}
+
+/// How many calls wait at the daemon.
+fn calls_waiting(project: &Project) -> Option<u64> {
+    let bearer = format!("Bearer {}", project.token());
+    let authorization = [("authorization", bearer.as_str())];
+    let answer = http::get(project.ports.control, "/metrics", &authorization).ok()?;
+    let mut lines = answer.body.lines();
+    let figure = lines.find_map(|line| line.strip_prefix("ctxrelay_calls_waiting "))?;
+    figure.parse().ok()
+}
+
+fn wait_for_calls(project: &Project, wanted: u64) {
+    let what = format!("{wanted} calls that wait");
+    wait_until(&what, timeout(), || {
+        (calls_waiting(project)? == wanted).then_some(())
+    });
+}
+
+#[test]
+fn a_wait_that_was_cancelled_or_whose_agent_was_killed_takes_nothing() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut codex = codex(&project);
+    let mut first = claude(&project);
+    let waits = first.begin_tool("wait_for_messages", json!({"timeout_s": 50}));
+    wait_for_calls(&project, 1);
+    first.notify("notifications/cancelled", json!({"requestId": waits}));
+    wait_for_calls(&project, 0);
+    codex.tool("send_to_claude", json!({"text": "after the Esc"}));
+    let page = first.tool("get_messages", json!({}));
+    assert_eq!(page["messages"][0]["text"], "after the Esc");
+    assert_eq!(page["messages"][0]["repeat"], Value::Null, "nobody had it");
+    first.tool(
+        "ack_messages",
+        json!({"ids": [page["messages"][0]["message_id"]]}),
+    );
+
+    first.begin_tool("wait_for_messages", json!({"timeout_s": 50}));
+    wait_for_calls(&project, 1);
+    first.child().crash();
+    wait_for_calls(&project, 0);
+    codex.tool("send_to_claude", json!({"text": "after the kill"}));
+    let page = claude(&project).tool("get_messages", json!({}));
+    assert_eq!(page["messages"][0]["text"], "after the kill");
+    assert_eq!(page["messages"][0]["repeat"], Value::Null, "nobody had it");
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Commands and refusals as JSON-RPC frames.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::client::ClientError;
 use crate::wire::control::{Command, Refusal, RefusalCode};
-use crate::wire::jsonrpc::{ErrorObject, Frame};
+use crate::wire::jsonrpc::{CANCEL_REQUEST, ErrorObject, Frame};
 
 /// A command as a request without its id.
 pub(super) fn request_frame(command: &Command) -> Result<Frame, ClientError> {
@@ -19,6 +19,16 @@ pub(super) fn with_id(frame: Frame, id: u64) -> Frame {
         jsonrpc: Some("2.0".to_owned()),
         id: Some(Value::from(id)),
         ..frame
+    }
+}
+
+/// Nobody waits for the answer to this request any more.
+pub(super) fn cancel_frame(id: u64) -> Frame {
+    Frame {
+        jsonrpc: Some("2.0".to_owned()),
+        method: Some(CANCEL_REQUEST.to_owned()),
+        params: Some(json!({"id": id})),
+        ..Frame::default()
     }
 }
 

@@ -100,6 +100,17 @@ impl Request {
     }
 }
 
+/// Says that nobody waits for the answer to a request any more; the name is that of the Language
+/// Server Protocol.
+pub const CANCEL_REQUEST: &str = "$/cancelRequest";
+
+/// The id of the request that a text takes back, if that is what it says.
+pub fn cancelled(text: &str) -> Option<Value> {
+    let frame: Frame = serde_json::from_str(text).ok()?;
+    frame.method.filter(|method| method == CANCEL_REQUEST)?;
+    frame.params?.get_mut("id").map(Value::take)
+}
+
 /// The code for a text that could not be read: one that is nested too deeply is JSON all the same.
 pub fn unread(error: &serde_json::Error) -> i64 {
     if error.is_data() || error.to_string().starts_with("recursion limit exceeded") {

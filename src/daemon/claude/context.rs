@@ -6,13 +6,13 @@ use crate::core::delivery::{Fit, HookPoint, LadderInput, Load, OnBusy, Shown};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::core::relay_cost::CostSort;
 use crate::daemon::bodies::{Body, BodyOrder, NotRead, ReadBodies};
-use crate::daemon::continuation::ThenStored;
+use crate::daemon::continuation::{ThenStored, ThenTaken};
 use crate::daemon::inbox::{beginning as beginning_of, enveloped, enveloped_beginning, whole_text};
 use crate::daemon::owners::Daemon;
 use crate::wire::control::{HookReply, InboxMessage, Refusal};
 
-/// Gets what a hook hands over.
-type ThenGiven = Box<dyn FnOnce(&mut Daemon, HookReply) + Send>;
+/// Gets what a hook hands over. Whether the hook was still there.
+type ThenGiven = Box<dyn FnOnce(&mut Daemon, HookReply) -> bool + Send>;
 
 /// What a hook hands over.
 #[derive(Debug, Default)]
@@ -73,12 +73,13 @@ impl HookContext {
 
 impl Daemon {
     /// Hands over what may go into the model's context at this point, once its rows are on disk.
-    /// `then` gets it, or nothing when there is none or they could not be written.
+    /// `then` gets it, or nothing when there is none or they could not be written; it says whether
+    /// the hook was still there to take it.
     pub(in crate::daemon) fn context_for(
         &mut self,
         pair: &RuntimeSession,
         carrier: HookPoint,
-        then: impl FnOnce(&mut Self, HookReply) + Send + 'static,
+        then: impl FnOnce(&mut Self, HookReply) -> bool + Send + 'static,
     ) {
         // A hook may come before its bridge does.
         self.claude.know(pair);
@@ -103,7 +104,9 @@ impl Daemon {
             }
             // What waits goes on waiting.
             Ok(None) | Err(_) => {
-                let nothing: ThenStored = Box::new(|daemon, _| then(daemon, HookReply::default()));
+                let nothing: ThenStored = Box::new(|daemon, _| {
+                    then(daemon, HookReply::default());
+                });
                 return self.held.go_on(nothing, Ok(()));
             }
         };
@@ -133,7 +136,7 @@ impl Daemon {
                 additional_context: Some(context.text.trim_end_matches('\n').to_owned()),
                 ids,
             };
-            then(daemon, reply);
+            then(daemon, reply)
         };
         self.claim_rows(&pair, carried, head, Box::new(given));
     }
@@ -213,17 +216,20 @@ impl Daemon {
 
     /// These texts are on their way to a Claude that reads them at once: all of `whole`, and of
     /// `head` not the last character. They leave by `then`, and only if the rows that say so could
-    /// be written.
+    /// be written. What nobody took by then has not left.
     pub(in crate::daemon) fn claim_rows(
         &mut self,
         pair: &RuntimeSession,
         whole: Vec<EntryId>,
         head: Option<EntryId>,
-        then: ThenStored,
+        then: ThenTaken,
     ) {
         let ids: Vec<EntryId> = whole.iter().chain(&head).cloned().collect();
         if ids.is_empty() {
-            return self.held.go_on(then, Ok(()));
+            let nothing: ThenStored = Box::new(|daemon, stored| {
+                then(daemon, stored);
+            });
+            return self.held.go_on(nothing, Ok(()));
         }
         let handed = LadderInput::HandedOut { whole, head };
         let stored = self.claude_input(pair, handed);
@@ -231,18 +237,17 @@ impl Daemon {
         let then: ThenStored = Box::new(move |daemon, stored| {
             let stored = stored.map_err(Clone::clone);
             let stored = stored.and_then(|()| daemon.still_waiting(&ids));
+            let has_left = then(daemon, stored.as_ref().copied()) && stored.is_ok();
             for id in ids {
-                let is_stored = stored.is_ok();
                 daemon
                     .outbox
                     .following(&id)
-                    .in_scope(|| tracing::debug!(is_stored, "handed out"));
-                match is_stored {
+                    .in_scope(|| tracing::debug!(has_left, "handed out"));
+                match has_left {
                     true => daemon.outbox.has_left(&id),
                     false => daemon.tell_ladder(&pair, LadderInput::NotStored { id }),
                 }
             }
-            then(daemon, stored.as_ref().copied());
         });
         match stored {
             Ok(()) => self.held.when_stored(Agent::Claude, then),

@@ -73,6 +73,12 @@ impl Waiters {
         None
     }
 
+    /// How many somebody still reads.
+    pub fn count(&self) -> usize {
+        let waiting = self.waiting.values();
+        waiting.filter(|known| !known.reply.is_closed()).count()
+    }
+
     /// Forgets those that nobody reads any more.
     pub fn forget_closed(&mut self) {
         self.waiting.retain(|_, known| !known.reply.is_closed());

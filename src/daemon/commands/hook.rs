@@ -11,7 +11,7 @@ use crate::daemon::claude::conversing::conversation;
 use crate::daemon::claude::receivers_hook::is_receivers_hook;
 use crate::daemon::metering::{meter_claude, meter_status_line};
 use crate::daemon::owners::Daemon;
-use crate::daemon::reply::{ReplySender, answer};
+use crate::daemon::reply::{ReplySender, answer, is_answered};
 use crate::wire::control::{
     CODEX_COMPACTED, HookParams, HookReply, IdsParams, Reply, STATUS_LINE, ToolBeginsParams,
 };
@@ -29,9 +29,10 @@ struct AskedHook {
 }
 
 impl AskedHook {
-    fn with(self, daemon: &mut Daemon, handed: HookReply) {
+    /// Answers. Whether somebody was there to take it.
+    fn with(self, daemon: &mut Daemon, handed: HookReply) -> bool {
         daemon.clients.give_bodies(self.conn, &handed.ids);
-        answer(self.reply, Ok(Reply::Hook(handed)));
+        is_answered(self.reply, Ok(Reply::Hook(handed)))
     }
 
     /// Nobody waits for the answer any more.
@@ -153,7 +154,7 @@ impl Daemon {
                         if let Some(more) = more.as_ref().filter(|_| !asked.is_gone()) {
                             daemon.reminders.said(Agent::Claude, &of, more);
                         }
-                        asked.with(daemon, handed.followed_by(more.map(|more| more.text)));
+                        asked.with(daemon, handed.followed_by(more.map(|more| more.text)))
                     };
                     self.context_for(pair, HookPoint::Prompt, give);
                 }
@@ -224,7 +225,8 @@ impl Daemon {
             }
             "PreCompact" => {
                 let handed = HookReply::of_text(self.ids_to_keep(pair));
-                return asked.with(self, handed);
+                asked.with(self, handed);
+                return;
             }
             _ => {}
         }
@@ -236,12 +238,12 @@ impl Daemon {
     fn stopped(&mut self, pair: &RuntimeSession, asked: AskedHook) {
         let of = pair.clone();
         self.context_for(pair, HookPoint::Stop, move |daemon, handed| {
-            if handed.additional_context.is_some() {
+            if handed.additional_context.is_some() && !asked.is_gone() {
                 daemon.claude_hears(ClaudeInput::Called);
             } else {
                 daemon.turn_worked(&of);
             }
-            asked.with(daemon, handed);
+            asked.with(daemon, handed)
         });
     }
 

@@ -3,9 +3,10 @@
 //! A daemon that ends answers every call that it has read and closes with code 1012 behind the last
 //! answer. So a client knows of a call without an answer that it was not carried out.
 
+use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::stream::{SplitSink, SplitStream, StreamExt as _};
@@ -22,6 +23,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, O
 use tokio_tungstenite::tungstenite::protocol::{
     CloseFrame, Message, Role as WsRole, WebSocketConfig,
 };
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::admission::HelloAdmission;
@@ -30,7 +32,7 @@ use crate::daemon::handle::{DaemonHandle, Joined};
 use crate::daemon::peer::Peer;
 use crate::daemon::reply::no_hello;
 use crate::wire::control::{Command, FRAME_BYTES_MAX, Hello, PART_BYTES, Refusal};
-use crate::wire::jsonrpc::{ErrorObject, Frame, Request, code};
+use crate::wire::jsonrpc::{ErrorObject, Frame, Request, cancelled, code};
 
 /// How long a client may take to say hello.
 const HELLO_WAIT: Duration = Duration::from_secs(10);
@@ -60,11 +62,35 @@ const PING_EVERY: Duration = Duration::from_secs(30);
 struct Calls {
     places: Arc<Semaphore>,
     in_work: TaskTracker,
+    /// By the id of the request, as JSON: cancelled when nobody waits for the answer any more.
+    awaited: Mutex<HashMap<String, CancellationToken>>,
     /// An answer was not taken.
     lost: AtomicBool,
 }
 
 impl Calls {
+    /// A call begins that is awaited until `gone`, or until it is taken back.
+    fn begin(&self, id: &Value, gone: &CancellationToken) -> CancellationToken {
+        let awaited = gone.child_token();
+        self.awaited().insert(id.to_string(), awaited.clone());
+        awaited
+    }
+
+    fn end(&self, id: &Value) {
+        self.awaited().remove(&id.to_string());
+    }
+
+    /// The client waits for this answer no more.
+    fn cancel(&self, id: &Value) {
+        if let Some(awaited) = self.awaited().get(&id.to_string()) {
+            awaited.cancel();
+        }
+    }
+
+    fn awaited(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
+        self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits for the answers to what was read. Whether there is one to each.
     async fn finish(&self) -> bool {
         self.in_work.close();
@@ -132,8 +158,12 @@ async fn converse<S>(
     let calls = Arc::new(Calls {
         places: Arc::new(Semaphore::new(CALLS_MAX)),
         in_work: TaskTracker::new(),
+        awaited: Mutex::default(),
         lost: AtomicBool::new(false),
     });
+    // Dropped with this conversation: whatever is still in work then has nobody who waits for it.
+    let gone = CancellationToken::new();
+    let _gone = gone.clone().drop_guard();
     let mut is_complete = false;
     let mut ping = tokio::time::interval(PING_EVERY);
     ping.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -174,7 +204,7 @@ async fn converse<S>(
             // goes on meanwhile, and each answer looks here again.
             message = stream.next(), if calls.places.available_permits() > 0 => match message {
                 Some(Ok(Message::Text(text))) => {
-                    on_text(text.as_str(), &daemon, &joined, &answers, &calls);
+                    on_text(text.as_str(), &daemon, &joined, &answers, &calls, &gone);
                     Ok(())
                 }
                 Some(Ok(Message::Binary(_))) => {
@@ -287,10 +317,14 @@ fn on_text(
     joined: &Joined,
     answers: &mpsc::Sender<Frame>,
     calls: &Arc<Calls>,
+    gone: &CancellationToken,
 ) {
     let Request { id, method, params } = match Request::read(text) {
         Ok(request) => request,
         Err(frame) => {
+            if let Some(id) = cancelled(text) {
+                return calls.cancel(&id);
+            }
             let _ = answers.try_send(*frame);
             return;
         }
@@ -309,9 +343,15 @@ fn on_text(
     let (daemon, conn, answers) = (daemon.clone(), joined.conn, answers.clone());
     let closed = joined.closed.clone();
     let of_client = Arc::clone(calls);
+    let awaited = calls.begin(&id, gone);
     calls.in_work.spawn(async move {
         let answer = async {
-            let frame = match daemon.call(conn, command).await {
+            let called = daemon.call_until(conn, command, &awaited).await;
+            of_client.end(&id);
+            let Some(called) = called else {
+                return true;
+            };
+            let frame = match called {
                 Ok(reply) => match serde_json::to_value(&reply) {
                     Ok(value) => Frame::result(id, value),
                     Err(error) => {

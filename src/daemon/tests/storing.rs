@@ -322,3 +322,68 @@ async fn a_queue_without_a_writer_ends_the_daemon() {
     rig.daemon.on_event(Event::Queue(QueueEvent::Gone));
     assert_eq!(rig.daemon.operations.fault(), Some(DaemonFault::Queue));
 }
+
+#[tokio::test]
+async fn what_a_hook_was_too_late_to_take_comes_as_a_first_copy() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let hooks = rig.connect(Role::Hook, None, false);
+    let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+    let codex = rig.connect(Role::Codex, None, false);
+    rig.settle().await;
+    let id = send(&mut rig, &codex, Agent::Codex).await;
+    rig.store();
+    drop(rig.ask_only(&hooks, hook("UserPromptSubmit")));
+    rig.store();
+    rig.settle().await;
+    let Ok(Reply::Hook(reply)) = rig.call(&hooks, hook("UserPromptSubmit")).await else {
+        panic!("no answer");
+    };
+    assert_eq!(reply.ids, [id]);
+    let context = reply.additional_context.unwrap();
+    assert!(!context.contains("shown before"), "{context}");
+}
+
+#[tokio::test]
+async fn a_page_that_nobody_took_waits_for_codex_as_before() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, Some(CLAUDE), false);
+    let codex = rig.connect(Role::Codex, None, false);
+    rig.settle().await;
+    // The first is on its way as a turn.
+    send(&mut rig, &claude, Agent::Claude).await;
+    let id = send(&mut rig, &claude, Agent::Claude).await;
+    rig.store();
+    drop(rig.ask_only(&codex, get(Agent::Codex)));
+    rig.store();
+    rig.settle().await;
+    let Ok(Reply::Messages(page)) = rig.call(&codex, get(Agent::Codex)).await else {
+        panic!("no page");
+    };
+    let mut messages = page.messages.iter();
+    let again = messages.find(|it| it.message_id == id).unwrap();
+    assert!(!again.repeat);
+}
+
+#[tokio::test]
+async fn what_a_refused_page_held_is_not_stuck() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, Some(CLAUDE), false);
+    let codex = rig.connect(Role::Codex, None, false);
+    rig.settle().await;
+    // The first is on its way as a turn.
+    send(&mut rig, &claude, Agent::Claude).await;
+    let id = send(&mut rig, &claude, Agent::Claude).await;
+    rig.store();
+    let mut page = rig.ask_only(&codex, get(Agent::Codex));
+    rig.fail_rows();
+    assert!(page.try_recv().unwrap().is_err());
+    rig.settle().await;
+    let Ok(Reply::Messages(page)) = rig.call(&codex, get(Agent::Codex)).await else {
+        panic!("no page");
+    };
+    let ids: Vec<&EntryId> = page.messages.iter().map(|it| &it.message_id).collect();
+    assert!(ids.contains(&&id), "{ids:?}");
+}
