@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::CodexLane;
 use super::relayed::Relayed;
 use crate::core::delivery::{CarriedFlow, Outcome};
+use crate::core::entry::TurnStatus;
 use crate::core::id::{AttemptId, EntryId, TurnId};
 use crate::daemon::bounded_map::BoundedMap;
 use crate::wire::status::AppServerStatus;
@@ -18,6 +19,9 @@ pub(in crate::daemon) struct LaneState {
     attempts: Vec<(EntryId, AttemptId)>,
     relayed: Vec<(TurnId, Vec<Relayed>)>,
     answered: Vec<(TurnId, ())>,
+    /// Of a process of before, which kept them here.
+    #[serde(default, skip_serializing)]
+    ends: Vec<((TurnId, TurnStatus), ())>,
     turns_noted: Vec<TurnId>,
     server: Option<AppServerStatus>,
     port: Option<u16>,
@@ -35,6 +39,7 @@ impl CodexLane {
             attempts: self.attempts.to_vec(),
             relayed: self.relayed.to_vec(),
             answered: self.answered.to_vec(),
+            ends: Vec::new(),
             turns_noted: self.turns_noted.iter().cloned().collect(),
             server: self.server().cloned(),
             port: self.app_server_port(),
@@ -59,7 +64,9 @@ impl CodexLane {
         self.relayed = BoundedMap::from_vec(carried.relayed);
         self.answered = BoundedMap::from_vec(carried.answered);
         self.turns_noted = carried.turns_noted.into_iter().collect();
-        self.flow.inherit(carried.flow, server_stays);
+        let ends = carried.ends.into_iter().map(|(end, ())| end);
+        let flow = carried.flow.with_ends(ends.collect());
+        self.flow.inherit(flow, server_stays);
         if server_stays {
             let port = carried.port;
             self.server = carried.server.map(|server| (server, port));

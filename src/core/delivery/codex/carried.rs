@@ -28,6 +28,16 @@ pub struct CarriedFlow {
     pub(super) not_taken: Option<EntryId>,
 }
 
+impl CarriedFlow {
+    /// Takes a longer list of turns that ended, which a process of before kept beside this.
+    pub fn with_ends(mut self, ends: Vec<(TurnId, TurnStatus)>) -> Self {
+        if ends.len() > self.ended.len() {
+            self.ended = ends;
+        }
+        self
+    }
+}
+
 impl CodexFlow {
     /// From here on nothing goes out: another process is to go on, and the adapter takes no more.
     pub fn leave(&mut self) {
