@@ -11,6 +11,7 @@ use super::{
 };
 use crate::agent::Agent;
 use crate::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
+use crate::entry::Entry;
 use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
 use crate::live_turn::LiveTurn;
 use crate::snapshot::Snapshot;
@@ -242,6 +243,16 @@ pub struct Recorded {
     pub entry_id: EntryId,
     /// Its place in the ledger.
     pub seq: Seq,
+}
+
+impl Recorded {
+    /// This entry was.
+    pub fn of(entry: &Entry) -> Self {
+        Self {
+            entry_id: entry.id.clone(),
+            seq: entry.seq,
+        }
+    }
 }
 
 /// A proposal was written.
