@@ -1,8 +1,8 @@
 //! `task_state`: the task board, policy, artifacts and what stands in the way of sign-off.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::answer::ToolResult;
@@ -62,7 +62,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         Reply::Status(status) => status,
         other => return Err(unexpected(&other)),
     };
-    let now_ms = now_ms();
+    let now_ms = Timestamp::now().as_millisecond();
     let [open, active, blocked, stale, done] = snapshot.lanes(now_ms);
     let finality = proposals(&snapshot);
     let decided = decided(&snapshot, now_ms);
@@ -272,12 +272,4 @@ fn blockers(snapshot: &Snapshot, gates: &[GateInForce]) -> Vec<String> {
         blockers.extend(snapshot.gate_blockers(gates, &on));
     }
     at_most(blockers)
-}
-
-fn now_ms() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .ok()
-        .and_then(|since| i64::try_from(since.as_millis()).ok())
-        .unwrap_or_default()
 }
