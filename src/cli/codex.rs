@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::agent::become_agent;
+use super::agent::{AgentArgs, become_agent};
 use super::connect::{self, DaemonFound, runtime, unexpected};
 use super::context::CliContext;
 use super::detach;
@@ -17,23 +17,7 @@ use crate::wire::control::{CodexJoin, Command, Reply};
 /// The variable by which the terminal gets the proxy's token: never in its arguments.
 const TOKEN_VARIABLE: &str = "CONTEXTRELAY_PROXY_TOKEN";
 
-/// Arguments of `codex`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example: ctxrelay codex")]
-pub struct Args {
-    /// Print the command line and start nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Codex's own arguments
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "ARGS"
-    )]
-    pub args: Vec<OsString>,
-}
-
-pub fn run(context: &CliContext, args: Args) -> CliOutcome {
+pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
     let setting = &context.setting;
     if args.dry_run {
         let program = setting
