@@ -11,8 +11,8 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use super::agent::AgentArgs;
 use super::later::Later;
 use super::{
-    apart, approvals, capsule, claude_plugin, codex_mcp, completions, config, continuity, daemon,
-    doctor, finality, gates, hold, hook, init, instances, instructions, kill, ledger, man, notify,
+    approvals, capsule, claude_plugin, codex_mcp, completions, config, continuity, daemon, doctor,
+    finality, gates, hold, hook, init, instances, instructions, kill, ledger, man, notify,
     operator_key, pair, policy, queue, recover, redact, review, search, status, statusline, trust,
     unbuilt, uninit,
 };
@@ -159,7 +159,7 @@ pub enum Verb {
     Hold(hold::Args),
     /// Run a program in a session of its own
     #[command(hide = true)]
-    Apart(apart::Args),
+    Apart(hold::Args),
 
     /// The scripted app-server of the demo
     #[command(
