@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::agent::{AgentArgs, become_agent};
-use super::connect::{self, DaemonFound, runtime, unexpected};
+use super::connect::{self, DaemonFound, runtime};
 use super::context::CliContext;
 use super::detach;
 use super::disk::unreadable;
@@ -57,10 +57,7 @@ async fn known(setting: &ProjectContext) -> (String, String) {
 
 async fn join(setting: &ProjectContext) -> Result<CodexJoin, Failure> {
     let live = connect::needed(connect::control(setting).await)?;
-    match live.ask(Command::EnsureCodex).await? {
-        Reply::Codex(join) => Ok(join),
-        other => Err(unexpected(&other)),
-    }
+    live.ask_for(Command::EnsureCodex).await
 }
 
 fn launch(

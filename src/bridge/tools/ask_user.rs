@@ -5,11 +5,11 @@ use serde_json::json;
 
 use super::answer::ToolResult;
 use super::answer_wait::{ANSWER_WAIT_S_DEFAULT, AnswerWait};
-use super::call::{ToolCall, unexpected};
+use super::call::ToolCall;
 use super::message::wait_tool;
 use super::tool::Definition;
 use super::{argument, schema};
-use crate::wire::control::{AskUserParams, Command, Refusal, Reply};
+use crate::wire::control::{AskUserParams, Command, Recorded, Refusal};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,10 +49,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         timeout_ms,
         runtime_session_id: None,
     });
-    let id = match call.ask(ask).await? {
-        Reply::Recorded(recorded) => recorded.entry_id,
-        other => return Err(unexpected(&other)),
-    };
+    let Recorded { entry_id: id, .. } = call.ask_for(ask).await?;
     let wait = wait_tool(call.side);
     let waiting = AnswerWait {
         call,

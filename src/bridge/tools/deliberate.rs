@@ -5,13 +5,13 @@ use serde_json::json;
 
 use super::answer::ToolResult;
 use super::answer_wait::{ANSWER_WAIT_S_DEFAULT, AnswerWait};
-use super::call::{ToolCall, unexpected};
+use super::call::ToolCall;
 use super::message::wait_tool;
 use super::tool::Definition;
 use super::{argument, schema, send};
 use crate::core::agent::Agent;
 use crate::core::delivery::Outcome;
-use crate::wire::control::{Command, Refusal, Reply, SendParams};
+use crate::wire::control::{Command, Refusal, SendParams, Sent};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -66,10 +66,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         thread_id: call.thread_id.clone(),
         ..SendParams::default()
     });
-    let sent = match call.ask(send).await? {
-        Reply::Sent(sent) => sent,
-        other => return Err(unexpected(&other)),
-    };
+    let sent: Sent = call.ask_for(send).await?;
     let id = &sent.message_id;
     if sent.outcome == Outcome::Rejected {
         return Ok(ToolResult::new(

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::answer::ToolResult;
-use super::call::{ToolCall, unexpected};
+use super::call::ToolCall;
 use super::excerpt::excerpt;
 use super::finality::{at_most, gate_json};
 use super::session::NoArguments;
@@ -14,7 +14,8 @@ use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::policy::RuleInForce;
 use crate::core::snapshot::{GateInForce, HandoffSnapshot, Lane, Snapshot, TreeInQuestion};
-use crate::wire::control::{Command, GateReport, Refusal, Reply};
+use crate::wire::control::{Command, GateReport, Refusal};
+use crate::wire::status::Status;
 
 /// How many handoffs are shown; all of them are in `read_context`.
 const HANDOFFS_MAX: usize = 25;
@@ -54,14 +55,8 @@ pub(super) fn definition() -> Definition {
 
 pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let NoArguments {} = argument::parse(&call.arguments)?;
-    let snapshot = match call.ask(Command::ReadSnapshot).await? {
-        Reply::Snapshot(snapshot) => snapshot,
-        other => return Err(unexpected(&other)),
-    };
-    let status = match call.ask(Command::ReadStatus).await? {
-        Reply::Status(status) => status,
-        other => return Err(unexpected(&other)),
-    };
+    let snapshot: Arc<Snapshot> = call.ask_for(Command::ReadSnapshot).await?;
+    let status: Box<Status> = call.ask_for(Command::ReadStatus).await?;
     let now_ms = Timestamp::now().as_millisecond();
     let [open, active, blocked, stale, done] = snapshot.lanes(now_ms);
     let finality = proposals(&snapshot);

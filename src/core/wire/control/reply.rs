@@ -93,6 +93,49 @@ pub enum Reply {
     PolicySet(PolicySet),
 }
 
+impl Reply {
+    /// The word of its kind, as it is on the wire.
+    pub fn kind(&self) -> String {
+        let written = serde_json::to_value(self).unwrap_or_default();
+        written["kind"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// What a reply carries, by its type. A reply of another kind is handed back.
+macro_rules! carried {
+    ($($kind:ident($carried:ty)),+ $(,)?) => {$(
+        impl TryFrom<Reply> for $carried {
+            type Error = Reply;
+
+            fn try_from(reply: Reply) -> Result<Self, Reply> {
+                match reply {
+                    Reply::$kind(carried) => Ok(carried),
+                    other => Err(other),
+                }
+            }
+        }
+    )+};
+}
+
+carried! {
+    Sent(Sent),
+    Messages(MessagePage),
+    Recorded(Recorded),
+    Proposed(Proposed),
+    Context(ContextPage),
+    Work(WorkText),
+    Snapshot(Arc<Snapshot>),
+    Status(Box<Status>),
+    Entries(EntryPage),
+    Entry(Value),
+    Found(SearchPage),
+    Index(IndexReport),
+    Queue(Vec<QueueRow>),
+    Codex(CodexJoin),
+    Task(TaskChanged),
+    Gates(GatesReport),
+}
+
 /// The rules for the agents were changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
