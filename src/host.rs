@@ -64,18 +64,14 @@ impl ProjectContext {
         }
     }
 
-    /// Starts the daemon in this process, on the current runtime.
+    /// Starts the daemon in this process, on the current runtime. That one was ended on purpose does
+    /// not keep it.
     ///
     /// # Errors
     ///
     /// See [`StartError`].
-    pub async fn start_daemon(
-        &self,
-        detached: bool,
-        clears_kill: bool,
-    ) -> Result<Running, StartError> {
-        let reading = ReadProgress::default();
-        self.start_daemon_watched(detached, clears_kill, reading)
+    pub async fn start_daemon(&self) -> Result<Running, StartError> {
+        self.start_daemon_watched(false, true, ReadProgress::default())
             .await
     }
 

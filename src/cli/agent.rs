@@ -11,6 +11,21 @@ use crate::core::agent::AGENT_VARIABLE;
 use crate::host::ProjectContext;
 use crate::wire::control::Command;
 
+/// Arguments of `claude` and `codex`.
+#[derive(Debug, clap::Args)]
+pub struct AgentArgs {
+    /// Print the command line and start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The agent's own arguments
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGS"
+    )]
+    pub args: Vec<OsString>,
+}
+
 /// Lets an agent take this process's place. Returns only when that fails.
 ///
 /// Before, the daemon knows this process as an agent's, by the kernel's word for who connects. What

@@ -1,22 +1,14 @@
 //! `ctxrelay apart -- CMD` (hidden): a program in a session of its own, which has no terminal to ask
 //! on while the deck has it.
 
-use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use super::exit::{CliOutcome, Failure};
-
-/// Arguments of `apart`.
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// The program and its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
-    pub command: Vec<OsString>,
-}
+use super::hold;
 
 /// Becomes the program.
-pub fn run(args: Args) -> CliOutcome {
+pub fn run(args: hold::Args) -> CliOutcome {
     let mut command = args.command.into_iter();
     let program = command.next().unwrap_or_default();
     // It fails for the leader of a group alone, which has no terminal of its own then either.

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::by_id::{Wanted, by_id};
-use super::connect::{DaemonFound, control, needed, runtime, unexpected};
+use super::connect::{DaemonFound, control, needed, runtime};
 use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, Failure};
@@ -16,7 +16,7 @@ use crate::core::entry::{ApprovalChoice, ApprovalRequest, ChoiceEffect};
 use crate::core::id::EntryId;
 use crate::core::policy::{RuleInForce, risk_hints};
 use crate::core::snapshot::{ApprovalSnapshot, Snapshot};
-use crate::wire::control::{AnswerApprovalParams, Command, Reply};
+use crate::wire::control::{AnswerApprovalParams, Command, Recorded};
 
 /// What can be done about requests for approval.
 #[derive(Debug, Subcommand)]
@@ -273,13 +273,9 @@ fn answer(context: &CliContext, args: AnswerArgs) -> CliOutcome {
         let what = format!("You answer {}: {}.", asked.agent.title(), chosen.label);
         operator::confirm(context, &what, word(chosen.effect))?;
         let command = command(asked.id.clone(), chosen.id.clone());
-        match live.ask(command).await? {
-            Reply::Recorded(recorded) => {
-                let line = format!("recorded as entry {}", recorded.seq);
-                context.out.report(Report::new(&recorded, line))
-            }
-            other => Err(unexpected(&other)),
-        }
+        let recorded: Recorded = live.ask_for(command).await?;
+        let line = format!("recorded as entry {}", recorded.seq);
+        context.out.report(Report::new(&recorded, line))
     })
 }
 

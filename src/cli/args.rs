@@ -8,12 +8,13 @@ use std::path::PathBuf;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use super::agent::AgentArgs;
 use super::later::Later;
 use super::{
-    apart, approvals, capsule, claude, claude_plugin, codex, codex_mcp, completions, config,
-    continuity, daemon, doctor, finality, gates, hold, hook, init, instances, instructions, kill,
-    ledger, man, notify, operator_key, pair, policy, queue, recover, redact, review, search,
-    status, statusline, trust, unbuilt, uninit,
+    approvals, capsule, claude_plugin, codex_mcp, completions, config, continuity, daemon, doctor,
+    finality, gates, hold, hook, init, instances, instructions, kill, ledger, man, notify,
+    operator_key, pair, policy, queue, recover, redact, review, search, status, statusline, trust,
+    unbuilt, uninit,
 };
 use crate::demo::SPEEDS;
 
@@ -49,9 +50,11 @@ pub enum Verb {
     /// Both agents beside the deck, in tmux panes
     Pair(pair::Args),
     /// Claude Code with the plugin
-    Claude(claude::Args),
+    #[command(after_help = "Example: ctxrelay claude --model opus 'read the open handoffs'")]
+    Claude(AgentArgs),
     /// The Codex terminal on the daemon's thread
-    Codex(codex::Args),
+    #[command(after_help = "Example: ctxrelay codex")]
+    Codex(AgentArgs),
     /// The deck on a throw-away project with two scripted agents
     Demo(DemoArgs),
     /// The daemon without a screen
@@ -156,7 +159,7 @@ pub enum Verb {
     Hold(hold::Args),
     /// Run a program in a session of its own
     #[command(hide = true)]
-    Apart(apart::Args),
+    Apart(hold::Args),
 
     /// The scripted app-server of the demo
     #[command(

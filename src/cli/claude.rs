@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::agent::become_agent;
+use super::agent::{AgentArgs, become_agent};
 use super::context::CliContext;
 use super::detach;
 use super::exit::{CliOutcome, Failure};
@@ -11,23 +11,7 @@ use super::launch::{Launch, missing_claude};
 use crate::adapters::claude::plugin::{self, PluginSpec, launch_args};
 use crate::host::ProjectContext;
 
-/// Arguments of `claude`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example: ctxrelay claude --model opus 'read the open handoffs'")]
-pub struct Args {
-    /// Print the command line and start nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Claude's own arguments
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "ARGS"
-    )]
-    pub args: Vec<OsString>,
-}
-
-pub fn run(context: &CliContext, args: Args) -> CliOutcome {
+pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
     let setting = &context.setting;
     let program = setting.claude_program.clone();
     if args.dry_run {

@@ -2,8 +2,7 @@
 
 mod status_line;
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use serde_json::json;
@@ -11,25 +10,23 @@ use serde_json::json;
 use super::claude::plugin_failure;
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
-use super::launch::{Captured, capture, missing_claude};
+use super::launch::missing_claude;
 use super::operator::may_change;
 use super::report::Report;
-use crate::adapters::claude::install::{self, ClaudeArgs, Installed, Marketplace, plugin_id};
-use crate::host::ProjectContext;
+use super::vendor_command::{VendorChangeArgs, changed, vendor_command};
+use crate::adapters::claude::install::{self, Installed, Marketplace, plugin_id};
+use crate::core::agent::Agent;
 use status_line::StatusLineVerb;
-
-/// How long one of Claude's commands may take; they work offline.
-const COMMAND_WAIT: Duration = Duration::from_secs(60);
 
 /// What can be done with the plugin.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Install it for every plain `claude` of yours
     #[command(after_help = "Example: ctxrelay claude-plugin install")]
-    Install(PluginChangeArgs),
+    Install(VendorChangeArgs),
     /// Take it away
     #[command(after_help = "Example: ctxrelay claude-plugin remove --yes")]
-    Remove(PluginChangeArgs),
+    Remove(VendorChangeArgs),
     /// Whether it is installed
     #[command(after_help = "Example: ctxrelay claude-plugin status --json")]
     Status,
@@ -40,14 +37,6 @@ pub enum Verb {
         after_help = "Example: ctxrelay claude-plugin statusline install"
     )]
     StatusLine(StatusLineVerb),
-}
-
-/// Arguments of `install` and `remove`.
-#[derive(Debug, clap::Args)]
-pub struct PluginChangeArgs {
-    /// Do not ask
-    #[arg(long)]
-    pub yes: bool,
 }
 
 pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
@@ -69,7 +58,7 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
 
 fn install(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
     let setting = &context.setting;
-    let what = match installed(setting, &program)? {
+    let what = match installed(context, &program)? {
         Some(Installed::Enabled(version) | Installed::Disabled(version)) => format!(
             "{} {version} is installed already; this renews it in your Claude settings (user scope).",
             plugin_id()
@@ -86,9 +75,9 @@ fn install(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
         .write(setting.own_program.clone(), env!("CARGO_PKG_VERSION"))
         .map_err(|error| plugin_failure(setting, &error))?;
     for args in market.install() {
-        claude(setting, &program, &args)?;
+        vendor_command(Agent::Claude, context, &program, &args)?;
     }
-    done(
+    changed(
         context,
         "installed",
         "installed; it is there at Claude's next start",
@@ -96,9 +85,8 @@ fn install(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
 }
 
 fn remove(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
-    let setting = &context.setting;
-    if installed(setting, &program)? == Some(Installed::No) {
-        return done(context, "absent", "it is not installed");
+    if installed(context, &program)? == Some(Installed::No) {
+        return changed(context, "absent", "it is not installed");
     }
     let what = format!(
         "This takes {} out of your Claude settings (user scope).",
@@ -106,19 +94,13 @@ fn remove(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
     );
     may_change(context, &what, yes)?;
     for args in install::remove() {
-        claude(setting, &program, &args)?;
+        vendor_command(Agent::Claude, context, &program, &args)?;
     }
-    done(context, "removed", "removed")
-}
-
-fn done(context: &CliContext, word: &str, sentence: &str) -> CliOutcome {
-    context
-        .out
-        .report(Report::new(&json!({"result": word}), sentence))
+    changed(context, "removed", "removed")
 }
 
 fn status(context: &CliContext, program: PathBuf) -> CliOutcome {
-    let found = installed(&context.setting, &program)?;
+    let found = installed(context, &program)?;
     let (state, version) = match &found {
         Some(Installed::No) => ("absent", None),
         Some(Installed::Enabled(version)) => ("enabled", Some(version)),
@@ -132,35 +114,7 @@ fn status(context: &CliContext, program: PathBuf) -> CliOutcome {
 }
 
 /// `None` when Claude's answer is not understood.
-fn installed(
-    setting: &ProjectContext,
-    program: &std::path::Path,
-) -> Result<Option<Installed>, Failure> {
-    Ok(Installed::read(
-        &claude(setting, program, &install::list())?.stdout,
-    ))
-}
-
-fn claude(
-    setting: &ProjectContext,
-    program: &std::path::Path,
-    args: &ClaudeArgs,
-) -> Result<Captured, Failure> {
-    let fail = |why: String| {
-        Failure::unavailable(
-            "claude_failed",
-            why,
-            "run the command by yourself to see more, or update Claude Code",
-        )
-    };
-    let said = capture(program, args, &setting.dirs.root, COMMAND_WAIT).map_err(fail)?;
-    if said.ok {
-        return Ok(said);
-    }
-    let line = super::shell::quoted(args);
-    let why = [&said.stderr, &said.stdout]
-        .into_iter()
-        .find_map(|text| text.lines().find(|line| !line.trim().is_empty()))
-        .unwrap_or("no reason given");
-    Err(fail(format!("`claude {line}` failed: {why}")))
+fn installed(context: &CliContext, program: &Path) -> Result<Option<Installed>, Failure> {
+    let said = vendor_command(Agent::Claude, context, program, &install::list())?;
+    Ok(Installed::read(&said.stdout))
 }

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::agent::become_agent;
-use super::connect::{self, DaemonFound, runtime, unexpected};
+use super::agent::{AgentArgs, become_agent};
+use super::connect::{self, DaemonFound, runtime};
 use super::context::CliContext;
 use super::detach;
 use super::disk::unreadable;
@@ -17,23 +17,7 @@ use crate::wire::control::{CodexJoin, Command, Reply};
 /// The variable by which the terminal gets the proxy's token: never in its arguments.
 const TOKEN_VARIABLE: &str = "CONTEXTRELAY_PROXY_TOKEN";
 
-/// Arguments of `codex`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example: ctxrelay codex")]
-pub struct Args {
-    /// Print the command line and start nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Codex's own arguments
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "ARGS"
-    )]
-    pub args: Vec<OsString>,
-}
-
-pub fn run(context: &CliContext, args: Args) -> CliOutcome {
+pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
     let setting = &context.setting;
     if args.dry_run {
         let program = setting
@@ -73,10 +57,7 @@ async fn known(setting: &ProjectContext) -> (String, String) {
 
 async fn join(setting: &ProjectContext) -> Result<CodexJoin, Failure> {
     let live = connect::needed(connect::control(setting).await)?;
-    match live.ask(Command::EnsureCodex).await? {
-        Reply::Codex(join) => Ok(join),
-        other => Err(unexpected(&other)),
-    }
+    live.ask_for(Command::EnsureCodex).await
 }
 
 fn launch(

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
@@ -10,18 +9,16 @@ use serde_json::{Value, json};
 use super::bridge;
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
-use super::launch::{Captured, capture, missing_codex};
+use super::launch::{Captured, missing_codex};
 use super::operator::may_change;
 use super::report::Report;
 use super::shell::quoted;
+use super::vendor_command::{VendorChangeArgs, changed, vendor_command};
 use crate::core::agent::Agent;
 use crate::host::ProjectContext;
 
 /// The key in Codex's configuration.
 const NAME: &str = "contextrelay";
-
-/// How long one of Codex's commands may take; they only read and write its configuration.
-const COMMAND_WAIT: Duration = Duration::from_secs(30);
 
 /// Codex gives its MCP servers a fixed list of variables (0.169.0, observed); without these the
 /// server would look for the daemon in another place than this process does.
@@ -36,24 +33,16 @@ const PASSED_ON: [&str; 3] = [
 pub enum Verb {
     /// Register it for every plain `codex` of yours
     #[command(after_help = "Example: ctxrelay codex-mcp install")]
-    Install(McpChangeArgs),
+    Install(VendorChangeArgs),
     /// Take it away
     #[command(after_help = "Example: ctxrelay codex-mcp remove --yes")]
-    Remove(McpChangeArgs),
+    Remove(VendorChangeArgs),
     /// Whether it is registered
     #[command(after_help = "Example: ctxrelay codex-mcp status --json")]
     Status,
     /// The server itself, which Codex starts
     #[command(after_help = "Example: ctxrelay codex-mcp server")]
     Server,
-}
-
-/// Arguments of `install` and `remove`.
-#[derive(Debug, clap::Args)]
-pub struct McpChangeArgs {
-    /// Do not ask
-    #[arg(long)]
-    pub yes: bool,
 }
 
 pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
@@ -83,7 +72,7 @@ struct Entry {
 
 fn install(context: &CliContext, program: &Path, yes: bool) -> CliOutcome {
     let setting = &context.setting;
-    let found = entry(setting, program)?;
+    let found = entry(context, program)?;
     let args = add_args(setting, |name| std::env::var_os(name));
     let mut what = format!(
         "This registers `{NAME}` in your Codex configuration, for every plain `codex`: it then \
@@ -97,8 +86,8 @@ fn install(context: &CliContext, program: &Path, yes: bool) -> CliOutcome {
         ));
     }
     may_change(context, &what, yes)?;
-    codex(setting, program, &args)?;
-    done(
+    codex(context, program, &args)?;
+    changed(
         context,
         "installed",
         "registered; Codex starts it with its next session",
@@ -123,8 +112,8 @@ fn add_args(setting: &ProjectContext, var: impl Fn(&str) -> Option<OsString>) ->
 }
 
 fn remove(context: &CliContext, program: &Path, yes: bool) -> CliOutcome {
-    let Some(entry) = entry(&context.setting, program)? else {
-        return done(context, "absent", "it is not registered");
+    let Some(entry) = entry(context, program)? else {
+        return changed(context, "absent", "it is not registered");
     };
     let whose = if entry.ours {
         ""
@@ -137,15 +126,15 @@ fn remove(context: &CliContext, program: &Path, yes: bool) -> CliOutcome {
     );
     may_change(context, &what, yes)?;
     codex(
-        &context.setting,
+        context,
         program,
         &["mcp", "remove", NAME].map(OsString::from),
     )?;
-    done(context, "removed", "removed")
+    changed(context, "removed", "removed")
 }
 
 fn status(context: &CliContext, program: &Path) -> CliOutcome {
-    let entry = entry(&context.setting, program)?;
+    let entry = entry(context, program)?;
     let state = match &entry {
         None => "absent",
         Some(entry) if !entry.ours => "foreign",
@@ -159,15 +148,9 @@ fn status(context: &CliContext, program: &Path) -> CliOutcome {
     context.out.report(Report::new(&value, line))
 }
 
-fn done(context: &CliContext, word: &str, sentence: &str) -> CliOutcome {
-    context
-        .out
-        .report(Report::new(&json!({"result": word}), sentence))
-}
-
-fn entry(setting: &ProjectContext, program: &Path) -> Result<Option<Entry>, Failure> {
+fn entry(context: &CliContext, program: &Path) -> Result<Option<Entry>, Failure> {
     let said = codex(
-        setting,
+        context,
         program,
         &["mcp", "list", "--json"].map(OsString::from),
     )?;
@@ -205,24 +188,8 @@ fn read_entry(json: &str) -> Option<Entry> {
     })
 }
 
-fn codex(setting: &ProjectContext, program: &Path, args: &[OsString]) -> Result<Captured, Failure> {
-    let fail = |why: String| {
-        Failure::unavailable(
-            "codex_failed",
-            why,
-            "run the command by yourself to see more, or update Codex",
-        )
-    };
-    let said = capture(program, args, &setting.dirs.root, COMMAND_WAIT).map_err(fail)?;
-    if said.ok {
-        return Ok(said);
-    }
-    let why = said
-        .stderr
-        .lines()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or("no reason given");
-    Err(fail(format!("`codex {}` failed: {why}", quoted(args))))
+fn codex(context: &CliContext, program: &Path, args: &[OsString]) -> Result<Captured, Failure> {
+    vendor_command(Agent::Codex, context, program, args)
 }
 
 #[cfg(test)]

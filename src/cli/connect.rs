@@ -54,16 +54,26 @@ impl Live {
         Ok(self.client.call(command).await?)
     }
 
+    /// What the reply to a command carries.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::ask`]; also when the reply is of another kind.
+    pub async fn ask_for<T: TryFrom<Reply, Error = Reply>>(
+        &self,
+        command: Command,
+    ) -> Result<T, Failure> {
+        T::try_from(self.ask(command).await?).map_err(|other| unexpected(&other))
+    }
+
     /// How it stands.
     ///
     /// # Errors
     ///
     /// As [`Self::ask`].
     pub async fn status(&self) -> Result<Status, Failure> {
-        match self.ask(Command::ReadStatus).await? {
-            Reply::Status(status) => Ok(*status),
-            other => Err(unexpected(&other)),
-        }
+        let status: Box<Status> = self.ask_for(Command::ReadStatus).await?;
+        Ok(*status)
     }
 
     /// The folded world.
@@ -72,26 +82,16 @@ impl Live {
     ///
     /// As [`Self::ask`].
     pub async fn snapshot(&self) -> Result<Snapshot, Failure> {
-        match self.ask(Command::ReadSnapshot).await? {
-            Reply::Snapshot(world) => Ok(Arc::unwrap_or_clone(world)),
-            other => Err(unexpected(&other)),
-        }
+        let world = self.ask_for(Command::ReadSnapshot).await?;
+        Ok(Arc::unwrap_or_clone(world))
     }
 }
 
 /// The answer was of another kind than the question.
 pub fn unexpected(reply: &Reply) -> Failure {
-    let kind = serde_json::to_value(reply)
-        .ok()
-        .and_then(|value| {
-            value
-                .get("kind")
-                .and_then(|kind| kind.as_str().map(str::to_owned))
-        })
-        .unwrap_or_default();
     Failure::unavailable(
         "protocol",
-        format!("the daemon answered `{kind}` to another question"),
+        format!("the daemon answered `{}` to another question", reply.kind()),
         "restart the daemon so that both sides are of one version",
     )
 }

@@ -169,7 +169,7 @@ impl Hosted {
 
     /// Starts it again where it failed, unless somebody else has.
     async fn again(setting: &ProjectContext) -> Result<(Self, Restarted), Failure> {
-        match setting.start_daemon(false, true).await {
+        match setting.start_daemon().await {
             Ok(running) => {
                 let hosted = Self::here(setting, running).await?;
                 let Self::Here { client, .. } = &hosted else {

@@ -58,7 +58,7 @@ async fn demo_on_screen(program: std::path::PathBuf, speed: f64) -> Result<(), F
             return Err(failed(&error));
         }
     };
-    let running = match world.setting.start_daemon(false, true).await {
+    let running = match world.setting.start_daemon().await {
         Ok(running) => running,
         Err(error) => {
             shown.display.close().await;

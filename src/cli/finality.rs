@@ -19,7 +19,7 @@ use crate::core::id::EntryId;
 use crate::core::policy::{PolicyChange, SignOffMode};
 use crate::core::signing::DecisionSignature;
 use crate::core::snapshot::{GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, Snapshot};
-use crate::wire::control::{Command, DecideParams, GateReport, RefusalCode, Reply};
+use crate::wire::control::{Command, DecideParams, GateReport, Recorded, RefusalCode, Reply};
 use look::Look;
 
 /// What can be done about sign-off.
@@ -378,16 +378,10 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
             check_gates(&look, proposal)?;
         }
         let signature = sign(context, &live, &world, proposal, approve).await?;
-        match live
-            .ask(params(proposal.id.clone(), stale, signature))
-            .await?
-        {
-            Reply::Recorded(recorded) => {
-                let line = format!("recorded as entry {}", recorded.seq);
-                context.out.report(Report::new(&recorded, line))
-            }
-            other => Err(unexpected(&other)),
-        }
+        let command = params(proposal.id.clone(), stale, signature);
+        let recorded: Recorded = live.ask_for(command).await?;
+        let line = format!("recorded as entry {}", recorded.seq);
+        context.out.report(Report::new(&recorded, line))
     })
 }
 

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::connect::{self, DaemonFound, Live, runtime, unexpected};
+use super::connect::{self, DaemonFound, Live, runtime};
 use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, Failure};
@@ -21,7 +21,7 @@ use crate::core::signing::OperatorAct;
 use crate::core::snapshot::{GateInForce, Snapshot};
 use crate::store::config;
 use crate::wire::control::{
-    Command, EndedRun, GateReport, GatesReport, ReleaseToSign, Reply, RunGatesParams,
+    Command, EndedRun, GateReport, GatesReport, Recorded, ReleaseToSign, RunGatesParams,
     SignReleaseParams,
 };
 
@@ -202,13 +202,9 @@ async fn sign(
         ));
     };
     let run = ended.run;
-    match live
-        .ask(Command::SignRelease(SignReleaseParams { run, signature }))
-        .await?
-    {
-        Reply::Recorded(recorded) => Ok(recorded.entry_id),
-        other => Err(unexpected(&other)),
-    }
+    let command = Command::SignRelease(SignReleaseParams { run, signature });
+    let recorded: Recorded = live.ask_for(command).await?;
+    Ok(recorded.entry_id)
 }
 
 /// Waits for the end of a run.
@@ -226,10 +222,7 @@ async fn end_of(live: &Live, number: u64) -> Result<(GatesReport, EndedRun), Fai
 }
 
 async fn ask(live: &Live, command: Command) -> Result<GatesReport, Failure> {
-    match live.ask(command).await? {
-        Reply::Gates(report) => Ok(report),
-        other => Err(unexpected(&other)),
-    }
+    live.ask_for(command).await
 }
 
 fn rows(gates: &[GateReport]) -> ReportText {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use super::exit::CliOutcome;
 use crate::adapters;
 
-/// Arguments of `hold`.
+/// Arguments of `hold` and `apart`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The program and its arguments

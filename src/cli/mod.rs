@@ -86,4 +86,5 @@ mod successor;
 mod trust;
 mod unbuilt;
 mod uninit;
+mod vendor_command;
 mod words;

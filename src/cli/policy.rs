@@ -198,10 +198,7 @@ fn title(coordinator: Coordinator) -> &'static str {
 fn policy(context: &CliContext) -> Result<PolicyStatus, Failure> {
     runtime()?.block_on(async {
         match connect::control(&context.setting).await {
-            DaemonFound::Live(live) => match live.ask(Command::ReadStatus).await? {
-                Reply::Status(status) => Ok(status.policy),
-                other => Err(unexpected(&other)),
-            },
+            DaemonFound::Live(live) => Ok(live.status().await?.policy),
             DaemonFound::Nobody | DaemonFound::Unfit(_) => Ok(policy_on_disk(&context.setting)),
         }
     })

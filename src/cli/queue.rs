@@ -1,7 +1,7 @@
 //! `ctxrelay queue …`: the outbox.
 
 use clap::Subcommand;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::agent_word::agent_word;
 use super::by_id::{Wanted, by_id};
@@ -114,10 +114,8 @@ pub(super) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> 
 /// What waits, from the daemon, which alone can change it.
 pub(super) async fn rows(context: &CliContext) -> Result<(Live, Vec<QueueRow>), Failure> {
     let live = connect::needed(connect::control(&context.setting).await)?;
-    match live.ask(Command::QueueList).await? {
-        Reply::Queue(rows) => Ok((live, rows)),
-        other => Err(unexpected(&other)),
-    }
+    let rows = live.ask_for(Command::QueueList).await?;
+    Ok((live, rows))
 }
 
 fn list(context: &CliContext) -> CliOutcome {
@@ -219,10 +217,7 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
             full: false,
             placed: false,
         };
-        let entry = match live.ask(command).await? {
-            Reply::Entry(entry) => entry,
-            other => return Err(unexpected(&other)),
-        };
+        let entry: Value = live.ask_for(command).await?;
         let mut text = ReportText::new();
         table(&mut text, std::slice::from_ref(row));
         text.block("  ", super::words::field(&entry, "content"));

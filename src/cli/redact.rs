@@ -34,12 +34,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     for notice in loaded.notices() {
         context.out.note(&notice);
     }
-    let waiting: Vec<&str> = loaded
-        .waiting
-        .iter()
-        .filter(|waiting| waiting.matters_now())
-        .map(|waiting| waiting.key.as_str())
-        .collect();
+    let waiting = loaded.ignored_keys();
     let redactor = Redactor::with(loaded.rules.clone());
     let mut found = Vec::new();
     let mut by_line = Vec::new();

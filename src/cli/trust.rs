@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::connect::{Live, runtime, unexpected};
+use super::connect::{Live, runtime};
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::output::Tone;
@@ -15,7 +15,7 @@ use crate::core::signing::{
 };
 use crate::store::config::{self, Loaded};
 use crate::wire::config::{SigningMode, signing_mode};
-use crate::wire::control::{Command, Reply, TrustParams};
+use crate::wire::control::{Command, Recorded, TrustParams};
 
 /// Arguments of `trust`.
 #[derive(Debug, clap::Args)]
@@ -54,13 +54,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         let what = "These keys have power: from now on they count as they are shown here.";
         operator::confirm(context, what, "trust")?;
         let (signing, signature) = sign(context, &live, &loaded).await?;
-        match live.ask(command(signing, signature)).await? {
-            Reply::Recorded(recorded) => {
-                let line = format!("trusted, recorded as entry {}", recorded.seq);
-                context.out.report(Report::new(&recorded, line))
-            }
-            other => Err(unexpected(&other)),
-        }
+        let recorded: Recorded = live.ask_for(command(signing, signature)).await?;
+        let line = format!("trusted, recorded as entry {}", recorded.seq);
+        context.out.report(Report::new(&recorded, line))
     })
 }
 

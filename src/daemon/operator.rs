@@ -19,6 +19,7 @@ use super::control::lobby::{InLobby, Lobby};
 use super::control::refusals::Refusals;
 use super::handle::DaemonHandle;
 use super::peer::Peer;
+use crate::store::dirs::remove_if_there;
 use crate::store::operator_socket;
 
 /// Binds the socket, taking the place of one that a dead daemon left.
@@ -26,10 +27,7 @@ use crate::store::operator_socket;
 /// Only for the holder of the project's lock: nobody else may be listening there.
 pub(super) fn bind(path: &Path) -> io::Result<UnixListener> {
     operator_socket::make_folder(path)?;
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    remove_if_there(path)?;
     let listener = UnixListener::bind(path)?;
     std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
     Ok(listener)

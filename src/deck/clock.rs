@@ -1,7 +1,5 @@
 //! The wall clock, for a screen that reads none itself.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use ctxrelay_ui::model::LocalTime;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -14,11 +12,7 @@ const CHANGES_AFTER: usize = 2;
 
 /// Ms since the epoch.
 pub fn now_ms() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| {
-            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-        })
+    Timestamp::now().as_millisecond()
 }
 
 /// When it was, in words, as the command line puts it.

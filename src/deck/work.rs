@@ -42,13 +42,6 @@ pub enum Touched {
 }
 
 impl WorkIndex {
-    /// All of a world.
-    pub fn of(world: &Snapshot, now_ms: i64) -> Self {
-        let mut index = Self::default();
-        index.begin_again(world, now_ms);
-        index
-    }
-
     /// All of a world, in the place of what was known. That goes first: rows of two worlds at once
     /// leave holes in memory that nothing fills.
     pub fn begin_again(&mut self, world: &Snapshot, now_ms: i64) {

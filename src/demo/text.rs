@@ -38,7 +38,7 @@ pub async fn run_as_text(
     print("demo: two scripted agents on a throw-away project; no account, no network.");
     print("The daemon, the bridge and the record are the real ones.");
     print("");
-    let running = world.setting.start_daemon(false, true).await?;
+    let running = world.setting.start_daemon().await?;
     let told = tokio::select! {
         told = tell(&world, &running, &print) => told,
         () = ending() => Err(DemoError::Interrupted),

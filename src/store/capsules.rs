@@ -9,7 +9,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
-use super::dirs::{ProjectDirs, exists, make_private_dir, read_private, write_private};
+use super::dirs::{
+    ProjectDirs, exists, make_private_dir, read_private, remove_if_there, write_private,
+};
 use super::file_lock::wait_for_lock;
 use super::file_stamp::FileStamp;
 use ctxrelay_core::id::{CapsuleId, SessionId};
@@ -115,10 +117,8 @@ impl Capsules {
     ///
     /// When the folder cannot be written.
     pub fn remove(&self, owner: CapsuleOwner, id: &CapsuleId) -> io::Result<()> {
-        match self.path(owner, id).map(std::fs::remove_file) {
-            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        self.path(owner, id)
+            .map_or(Ok(()), |path| remove_if_there(&path))
     }
 
     /// The ids of those that there are, in their order.

@@ -8,7 +8,7 @@ use std::io;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::dirs::{ProjectDirs, read_private, write_private};
+use super::dirs::{ProjectDirs, read_private, remove_if_there, write_private};
 
 /// The largest record that is read, in bytes: one has a few hundred.
 const RECORD_BYTES_MAX: u64 = 16 * 1024;
@@ -36,8 +36,5 @@ pub fn write<T: Serialize>(dirs: &ProjectDirs, record: &T) -> io::Result<()> {
 ///
 /// When the state folder cannot be written.
 pub fn remove(dirs: &ProjectDirs) -> io::Result<()> {
-    match std::fs::remove_file(dirs.state_file(NAME)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    remove_if_there(&dirs.state_file(NAME))
 }

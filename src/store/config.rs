@@ -62,14 +62,18 @@ impl Loaded {
         Some(format!("config.json: {first}{more}"))
     }
 
-    /// That something in it waits for trust.
-    pub fn trust_notice(&self) -> Option<String> {
-        let waits: Vec<&str> = self
-            .waiting
+    /// The keys that are ignored until somebody trusts them.
+    pub fn ignored_keys(&self) -> Vec<&str> {
+        self.waiting
             .iter()
             .filter(|waiting| waiting.matters_now())
             .map(|waiting| waiting.key.as_str())
-            .collect();
+            .collect()
+    }
+
+    /// That something in it waits for trust.
+    pub fn trust_notice(&self) -> Option<String> {
+        let waits = self.ignored_keys();
         (!waits.is_empty()).then(|| {
             format!(
                 "config.json: {} waits for your trust and is ignored until then: `ctxrelay trust`",

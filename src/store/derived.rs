@@ -4,7 +4,7 @@
 use std::fs;
 use std::io;
 
-use super::dirs::ProjectDirs;
+use super::dirs::{ProjectDirs, remove_if_there};
 
 /// The search index, by its file in the state folder.
 pub const INDEX: &str = "index.db";
@@ -34,10 +34,8 @@ pub fn discard_checkpoint(dirs: &ProjectDirs) -> io::Result<Vec<String>> {
         if !name.starts_with(CHECKPOINT) || file.file_type()?.is_dir() {
             continue;
         }
-        match fs::remove_file(file.path()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => removed.push(name),
-        }
+        remove_if_there(&file.path())?;
+        removed.push(name);
     }
     removed.sort();
     Ok(removed)

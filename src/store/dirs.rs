@@ -381,6 +381,18 @@ fn is_wide(dir: &Path, home: Option<&Path>) -> bool {
     dir.parent().is_none() || is_home().is_some()
 }
 
+/// Removes a file. Fine if there is none.
+///
+/// # Errors
+///
+/// When it is there and cannot be removed.
+pub fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Whether a path exists, links not followed.
 pub fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()

@@ -8,7 +8,8 @@
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+
+use jiff::Timestamp;
 
 use super::dirs::{ProjectDirs, exists};
 use super::erase::{Erased, erase, is_there, predecessor_of};
@@ -71,10 +72,8 @@ pub fn mend(dirs: &ProjectDirs, current: &SessionId) -> Mended {
         if !follows_current {
             continue;
         }
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        let aside = path.with_extension(format!("aborted-{}", now.as_millis()));
+        let now = Timestamp::now().as_millisecond();
+        let aside = path.with_extension(format!("aborted-{now}"));
         match fs::rename(&path, &aside) {
             Ok(()) => mended.aborted.push((id, aside)),
             Err(error) => tracing::warn!(%error, %id, "an aborted session could not be set aside"),

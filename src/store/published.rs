@@ -3,13 +3,11 @@
 //! What lies there counts only while somebody owns the project: [`super::owner`]. Written and taken
 //! back by the [`Publisher`](super::publisher::Publisher).
 
-use std::fs;
-use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::dirs::{ProjectDirs, read_private};
+use super::dirs::{ProjectDirs, read_private, remove_if_there};
 use super::owner;
 
 /// Where the daemon is.
@@ -84,11 +82,8 @@ impl Places {
             sessions: [documented, used],
         } = self;
         for path in [ports, pid, status, documented, used] {
-            match fs::remove_file(path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    tracing::warn!(%error, path = %path.display(), "what a daemon published stays");
-                }
-                _ => {}
+            if let Err(error) = remove_if_there(path) {
+                tracing::warn!(%error, path = %path.display(), "what a daemon published stays");
             }
         }
     }

@@ -14,14 +14,15 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
 
 use ctxrelay_core::delivery::Delivery;
 use ctxrelay_core::id::{EntryId, Seq};
 
-use super::dirs::ProjectDirs;
+use super::dirs::{ProjectDirs, remove_if_there};
 
 pub use error::QueueError;
 use error::damage;
@@ -103,10 +104,7 @@ impl Queue {
     /// When a file of it cannot be removed.
     pub fn discard(dirs: &ProjectDirs) -> io::Result<()> {
         for name in ["queue.db", "queue.db-wal", "queue.db-shm"] {
-            match fs::remove_file(dirs.state_file(name)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
+            remove_if_there(&dirs.state_file(name))?;
         }
         Ok(())
     }
@@ -214,29 +212,12 @@ impl Queue {
         read().map_err(|error| self.failed(error))
     }
 
-    /// Writes one delivery, new or changed.
+    /// Writes deliveries, new or changed, and the high water mark in one step, all or nothing. With
+    /// neither, what was done before is on the disk.
     ///
     /// # Errors
     ///
     /// When the disk fails; nothing is changed then.
-    pub fn put(&self, delivery: &Delivery) -> Result<(), QueueError> {
-        self.put_all(std::slice::from_ref(delivery))
-    }
-
-    /// Writes deliveries, all or none.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::put`].
-    pub fn put_all(&self, deliveries: &[Delivery]) -> Result<(), QueueError> {
-        self.record(deliveries, None)
-    }
-
-    /// Writes deliveries and the high water mark in one step, all or nothing.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::put`].
     pub fn record(
         &self,
         deliveries: &[Delivery],
@@ -291,22 +272,14 @@ impl Queue {
     /// Forgets a delivery that is settled. Fine if there is none.
     ///
     /// Not synced: a loss of power may bring the row back, and the next start drops it because the
-    /// ledger has settled its message. See [`Self::sync`].
+    /// ledger has settled its message. It is
+    /// on the disk with the next [`Self::record`].
     ///
     /// # Errors
     ///
-    /// As [`Self::put`].
+    /// As [`Self::record`].
     pub fn remove(&self, id: &EntryId) -> Result<(), QueueError> {
         self.write(&[Change::Remove(id.clone())], None, false)
-    }
-
-    /// Has everything that was done so far on the disk.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::put`].
-    pub fn sync(&self) -> Result<(), QueueError> {
-        self.record(&[], None)
     }
 
     /// Sets whether commits are synced from now on.
@@ -324,7 +297,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// As [`Self::put`]; the log can also be held by somebody else who reads it.
+    /// As [`Self::record`]; the log can also be held by somebody else who reads it.
     pub fn erase(&self) -> Result<(), QueueError> {
         self.sync_commits(true)
             .and_then(|()| self.db.execute("DELETE FROM deliveries", []))
@@ -365,15 +338,6 @@ impl Queue {
                 .query_row("SELECT high_water FROM marks", [], |row| row.get(0));
         read.map(|seq| Seq(u64::try_from(seq).unwrap_or(0)))
             .map_err(|error| self.failed(error))
-    }
-
-    /// Sets the high water mark.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::put`].
-    pub fn set_high_water(&self, seq: Seq) -> Result<(), QueueError> {
-        self.record(&[], Some(seq))
     }
 
     /// The file.
@@ -425,16 +389,14 @@ fn migrate(db: &mut Connection, path: &Path) -> Result<bool, QueueError> {
 
 /// Moves the database and its logs away.
 fn set_aside(path: &Path) -> io::Result<()> {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let now = Timestamp::now().as_millisecond();
     for log in ["", "-wal", "-shm"] {
         let with = |tail: &str| {
             let mut name = path.as_os_str().to_owned();
             name.push(tail);
             PathBuf::from(name)
         };
-        let aside = with(&format!(".bad-{}{log}", now.as_millis()));
+        let aside = with(&format!(".bad-{now}{log}"));
         match fs::rename(with(log), aside) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             renamed => renamed?,

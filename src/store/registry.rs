@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -199,7 +199,7 @@ fn register(instances: &mut Vec<Instance>, user: &UserDirs, dirs: &ProjectDirs, 
         Some(at) => instances.remove(at).rest,
         None => Map::new(),
     };
-    let now = jiff::Timestamp::now().to_string();
+    let now = Timestamp::now().to_string();
     instances.push(Instance {
         instance_id: dirs.instance_id(),
         project_root: dirs.root.clone(),
@@ -265,12 +265,8 @@ fn read(user: &UserDirs) -> io::Result<Option<Vec<Instance>>> {
 }
 
 fn set_aside(user: &UserDirs) -> io::Result<()> {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let aside = user
-        .registry
-        .join(format!("instances.json.bad-{}", now.as_millis()));
+    let now = Timestamp::now().as_millisecond();
+    let aside = user.registry.join(format!("instances.json.bad-{now}"));
     tracing::warn!(path = %aside.display(), "the registry could not be read and was set aside");
     std::fs::rename(user.instances(), aside)
 }

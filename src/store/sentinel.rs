@@ -1,16 +1,12 @@
 //! [`Killed`]: the mark that a project's daemon was ended on purpose and is not to come back by
 //! itself.
 
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::dirs::{ProjectDirs, exists, read_private, write_private};
-
-/// More than any sentinel is long.
-const KILLED_BYTES_MAX: u64 = 64 * 1024;
+use super::dirs::{ProjectDirs, exists, remove_if_there, write_private};
 
 /// What the mark says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,12 +24,6 @@ pub struct Killed {
 /// Whether the daemon was ended on purpose. The file alone says so, whatever is in it.
 pub fn is_killed(dirs: &ProjectDirs) -> bool {
     exists(&path(dirs))
-}
-
-/// What the mark says, when there is one that can be read.
-pub fn read(dirs: &ProjectDirs) -> Option<Killed> {
-    let text = read_private(&path(dirs), KILLED_BYTES_MAX).ok()?;
-    serde_json::from_slice(&text).ok()
 }
 
 /// Sets the mark.
@@ -59,10 +49,7 @@ pub fn write(dirs: &ProjectDirs, now_ms: i64) -> io::Result<()> {
 ///
 /// When the state folder cannot be written.
 pub fn clear(dirs: &ProjectDirs) -> io::Result<()> {
-    match fs::remove_file(path(dirs)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    remove_if_there(&path(dirs))
 }
 
 fn path(dirs: &ProjectDirs) -> PathBuf {
@@ -72,6 +59,8 @@ fn path(dirs: &ProjectDirs) -> PathBuf {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::fs;
+
     use super::*;
     use crate::testing::Place;
 
@@ -82,7 +71,8 @@ mod tests {
         clear(&place.dirs).unwrap();
         write(&place.dirs, 42).unwrap();
         assert!(is_killed(&place.dirs));
-        let killed = read(&place.dirs).unwrap();
+        let text = fs::read(path(&place.dirs)).unwrap();
+        let killed: Killed = serde_json::from_slice(&text).unwrap();
         assert_eq!((killed.killed_at, killed.scope.as_str()), (42, "instance"));
         assert_eq!(killed.instance_id, place.dirs.instance_id());
         clear(&place.dirs).unwrap();
@@ -94,6 +84,5 @@ mod tests {
         let place = Place::new();
         fs::write(place.dirs.state_file("killed"), "?").unwrap();
         assert!(is_killed(&place.dirs));
-        assert_eq!(read(&place.dirs), None);
     }
 }

@@ -6,7 +6,7 @@
 
 use std::io;
 
-use super::dirs::{UserDirs, make_private_dir, read_private, write_private};
+use super::dirs::{UserDirs, make_private_dir, read_private, remove_if_there, write_private};
 use ctxrelay_core::signing::SigningNotice;
 
 /// More than any announcement is long.
@@ -41,10 +41,7 @@ pub fn read(user: &UserDirs, instance_id: &str) -> io::Result<Option<SigningNoti
 pub fn write(user: &UserDirs, instance_id: &str, notice: Option<&SigningNotice>) -> io::Result<()> {
     let path = user.signer(instance_id);
     let Some(notice) = notice else {
-        return match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        };
+        return remove_if_there(&path);
     };
     if let Some(dir) = path.parent() {
         make_private_dir(dir)?;

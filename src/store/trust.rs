@@ -9,7 +9,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::dirs::{UserDirs, make_private_dir, read_private, write_private};
+use super::dirs::{UserDirs, make_private_dir, read_private, remove_if_there, write_private};
 use ctxrelay_core::wire::config::digest;
 
 /// More than any trusted configuration is long.
@@ -76,8 +76,5 @@ pub fn write(
 ///
 /// When the file cannot be removed.
 pub fn forget(user: &UserDirs, instance_id: &str) -> io::Result<()> {
-    match std::fs::remove_file(user.trust(instance_id)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    remove_if_there(&user.trust(instance_id))
 }

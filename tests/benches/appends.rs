@@ -162,7 +162,7 @@ impl Hosted {
             .enable_all()
             .build()
             .unwrap();
-        let running = runtime.block_on(setting.start_daemon(false, true)).unwrap();
+        let running = runtime.block_on(setting.start_daemon()).unwrap();
         Self {
             runtime,
             running,

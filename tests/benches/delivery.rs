@@ -154,7 +154,7 @@ impl Claimed {
         std::fs::create_dir_all(&dirs.state).unwrap();
         let queue = Queue::open(&dirs).unwrap();
         let rows: Vec<Delivery> = (0..rows).map(row).collect();
-        queue.put_all(&rows).unwrap();
+        queue.record(&rows, None).unwrap();
         Self {
             _place: place,
             queue,
@@ -168,7 +168,8 @@ impl Claimed {
         let row = &mut self.rows[place];
         let attempt = DeliveryFact::HandedOut(AttemptId::new(format!("attempt-{n}")), Shown::Whole);
         assert!(row.apply(attempt, n as i64));
-        self.times.time(|| self.queue.put(row).unwrap());
+        self.times
+            .time(|| self.queue.record(std::slice::from_ref(row), None).unwrap());
     }
 }
 

@@ -244,7 +244,7 @@ async fn the_agents_react_to_the_operator() {
         .await
         .unwrap();
     let folder = demo.folder().to_path_buf();
-    let running = demo.setting.start_daemon(false, true).await.unwrap();
+    let running = demo.setting.start_daemon().await.unwrap();
     let hello = demo.setting.hello(Role::Deck, None);
     let deck = Client::in_process(running.handle.clone(), hello, true)
         .await

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use ratatui::text::Span;
+
 use crate::action::Action;
 use crate::detail_state::DetailState;
 use crate::drafts::Drafts;
@@ -25,7 +27,7 @@ use crate::record_search::RecordSearch;
 use crate::source_error::SourceError;
 use crate::task_list::TaskList;
 use crate::text;
-use crate::theme::{BUILTIN, Depth, Theme};
+use crate::theme::{BUILTIN, Depth, Theme, ThemeRole};
 use crate::timeline_state::TimelineState;
 use crate::tracked_list::TrackedList;
 use crate::update::WantedText;
@@ -278,6 +280,16 @@ impl Deck {
             Some(text) => Theme::load(name, &text, find, self.depth),
             None => Theme::builtin(name, self.depth),
         }
+    }
+
+    /// What stands before a row of a sheet.
+    pub(crate) fn row_cursor(&self, is_selected: bool) -> Span<'static> {
+        let cursor = if is_selected {
+            self.glyphs.cursor()
+        } else {
+            " "
+        };
+        Span::styled(cursor, self.theme.style(ThemeRole::Key))
     }
 
     pub(crate) fn theme_names(&self) -> Vec<String> {

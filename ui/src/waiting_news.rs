@@ -52,7 +52,7 @@ impl WaitingNews {
                 all.insert(ENDED.to_owned());
                 all
             }
-            DaemonState::Starting | DaemonState::Reconnecting | DaemonState::ReadOnly => return,
+            DaemonState::Starting | DaemonState::Reconnecting => return,
             DaemonState::Hosting | DaemonState::Attached => {
                 view.inbox.iter().map(|card| card.id.clone()).collect()
             }

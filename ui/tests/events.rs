@@ -135,12 +135,11 @@ fn files(which: u8) -> OwnFiles {
 }
 
 /// How the deck may stand to its daemon.
-const LINKS: [DaemonState; 6] = [
+const LINKS: [DaemonState; 5] = [
     DaemonState::Hosting,
     DaemonState::Attached,
     DaemonState::Attached,
     DaemonState::Reconnecting,
-    DaemonState::ReadOnly,
     DaemonState::Ended,
 ];
 

@@ -45,11 +45,6 @@ impl Marketplace {
         }
     }
 
-    /// Where it lies.
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
     /// Writes it with a plugin that serves whatever project Claude runs in. Says whether
     /// anything had to be written.
     ///

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::entry::TurnStatus;
+use crate::core::entry::{TurnFiles, TurnStatus};
 use crate::core::id::{ThreadId, TurnId};
 use crate::wire::codex::item::{Item, UserInput};
 use crate::wire::codex::turn::{Turn, TurnError};
@@ -165,14 +165,7 @@ impl TurnBook {
                 {
                     open.compactions.push(id.clone());
                     // The packet that follows holds it.
-                    if let Some((files, said)) = open.trace.so_far() {
-                        let is_over = false;
-                        facts.push(CodexFact::TurnTraced {
-                            files,
-                            said,
-                            is_over,
-                        });
-                    }
+                    facts.extend(traced(open.trace.so_far(), false));
                     facts.push(CodexFact::Compacted {
                         turn_id: TurnId::new(turn_id),
                         in_turn: open.has_items,
@@ -353,14 +346,7 @@ impl TurnBook {
         facts: &mut Vec<CodexFact>,
     ) {
         self.closed = Some(turn.id.clone());
-        if let Some((files, said)) = turn.trace.end() {
-            let is_over = true;
-            facts.push(CodexFact::TurnTraced {
-                files,
-                said,
-                is_over,
-            });
-        }
+        facts.extend(traced(turn.trace.end(), true));
         facts.push(CodexFact::TurnCompleted {
             thread_id: self.thread_id.clone(),
             turn_id: turn.id,
@@ -372,6 +358,15 @@ impl TurnBook {
             died: end.died,
         });
     }
+}
+
+/// What a turn touched and said, where that is anything.
+fn traced(found: Option<(TurnFiles, Vec<String>)>, is_over: bool) -> Option<CodexFact> {
+    found.map(|(files, said)| CodexFact::TurnTraced {
+        files,
+        said,
+        is_over,
+    })
 }
 
 /// The first line of a user message that is not empty.

@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::answer::ToolResult;
-use super::call::{ToolCall, unexpected};
+use super::call::ToolCall;
 use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::entry::ArtifactStatus;
-use crate::wire::control::{ArtifactParams, Command, Recorded, Refusal, Reply};
+use crate::wire::control::{ArtifactParams, Command, Recorded, Refusal};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,11 +69,9 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         evidence: arguments.evidence,
         runtime_session_id: None,
     });
-    match call.ask(command).await? {
-        Reply::Recorded(Recorded { entry_id, seq }) => Ok(ToolResult::new(
-            json!({"entry_id": entry_id, "seq": seq, "standing": "claimed"}),
-            format!("recorded as {entry_id} (seq {seq}), claimed"),
-        )),
-        other => Err(unexpected(&other)),
-    }
+    let Recorded { entry_id, seq } = call.ask_for(command).await?;
+    Ok(ToolResult::new(
+        json!({"entry_id": entry_id, "seq": seq, "standing": "claimed"}),
+        format!("recorded as {entry_id} (seq {seq}), claimed"),
+    ))
 }

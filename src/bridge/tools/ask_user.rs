@@ -4,15 +4,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::answer::ToolResult;
-use super::call::{ToolCall, unexpected};
+use super::answer_wait::{ANSWER_WAIT_S_DEFAULT, AnswerWait};
+use super::call::ToolCall;
 use super::message::wait_tool;
-use super::message_view::MessageView;
 use super::tool::Definition;
 use super::{argument, schema};
-use crate::wire::control::{AskUserParams, Command, Refusal, Reply, WaitMessagesParams};
-
-/// How long to wait when the caller does not say, in s.
-const WAIT_S_DEFAULT: u64 = 45;
+use crate::wire::control::{AskUserParams, Command, Recorded, Refusal};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,7 +41,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let arguments: Arguments = argument::parse(&call.arguments)?;
     argument::text("question", &arguments.question)?;
     argument::texts("choices", &arguments.choices)?;
-    let timeout_ms = argument::wait_ms(arguments.timeout_s.unwrap_or(WAIT_S_DEFAULT))?;
+    let timeout_ms = argument::wait_ms(arguments.timeout_s.unwrap_or(ANSWER_WAIT_S_DEFAULT))?;
     let ask = Command::AskUser(AskUserParams {
         agent: call.side,
         question: arguments.question,
@@ -52,63 +49,20 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         timeout_ms,
         runtime_session_id: None,
     });
-    let id = match call.ask(ask).await? {
-        Reply::Recorded(recorded) => recorded.entry_id,
-        other => return Err(unexpected(&other)),
-    };
-    let wait = Command::WaitMessages(WaitMessagesParams {
-        agent: call.side,
-        after: None,
-        reply_to: Some(id.clone()),
-        timeout_ms,
-        runtime_session_id: None,
-    });
-    let waited = call.ask(wait).await;
+    let Recorded { entry_id: id, .. } = call.ask_for(ask).await?;
     let wait = wait_tool(call.side);
-    let still_waiting = |why: &str| {
-        let next = format!(
-            "question {id} is in the operator's Inbox, {why}. Do not ask again: go on, and the \
+    let waiting = AnswerWait {
+        call,
+        question: id.clone(),
+        timeout_ms,
+        facts: json!({"question_id": id}),
+        when_answered: None,
+    };
+    let without = |why: &str| {
+        format!(
+            "question {id} is in the operator's Inbox; {why}. Do not ask again: go on, and the \
              answer will reach you as a message; or call {wait} with handoff_id {id}."
-        );
-        ToolResult::new(
-            json!({
-                "question_id": id,
-                "status": "still_waiting",
-                "wait_on": id,
-                "next": next,
-            }),
-            next,
         )
     };
-    match waited {
-        Ok(Reply::Messages(page)) if page.messages.is_empty() => {
-            Ok(still_waiting("and not answered yet"))
-        }
-        Ok(Reply::Messages(page)) => {
-            let view = MessageView::of(&page.messages);
-            let mut answer = ToolResult::new(
-                json!({
-                    "question_id": id,
-                    "status": "answered",
-                    "answers": view.messages,
-                    "cursor": page.cursor,
-                }),
-                view.text(),
-            );
-            if let (true, Some(cursor)) = (page.more, &page.cursor) {
-                answer.structured["more"] = json!(true);
-                answer.text.push_str(&format!(
-                    "\n\nThere is more: call {wait} with handoff_id {id} and after {cursor}."
-                ));
-            }
-            answer.handed = view.handed;
-            Ok(answer)
-        }
-        Ok(other) => Err(unexpected(&other)),
-        // The question is recorded: an error would make the caller ask again.
-        Err(refusal) => {
-            tracing::warn!(code = %refusal.code, "waiting for the operator's answer failed");
-            Ok(still_waiting("and the wait for the answer failed"))
-        }
-    }
+    waiting.result(without).await
 }

@@ -44,6 +44,14 @@ impl ToolCall {
             .map_err(|error| error.to_refusal())
     }
 
+    /// Asks the daemon for what its reply carries.
+    pub(super) async fn ask_for<T: TryFrom<Reply, Error = Reply>>(
+        &self,
+        command: Command,
+    ) -> Result<T, Refusal> {
+        T::try_from(self.ask(command).await?).map_err(|other| unexpected(&other))
+    }
+
     /// Nobody waits for the answer.
     pub(in crate::bridge) fn is_cancelled(&self) -> bool {
         self.cancelled.is_cancelled() || self.gone.is_cancelled()
@@ -70,10 +78,7 @@ fn cancelled() -> Refusal {
 
 /// The refusal of a reply that does not fit its command.
 pub(super) fn unexpected(reply: &Reply) -> Refusal {
-    let kind = serde_json::to_value(reply)
-        .ok()
-        .and_then(|value| value.get("kind")?.as_str().map(str::to_owned))
-        .unwrap_or_default();
+    let kind = reply.kind();
     Refusal::new(
         RefusalCode::Protocol,
         format!("the daemon answered with `{kind}`"),

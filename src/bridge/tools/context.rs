@@ -9,13 +9,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{PAGE_CHARS_MAX, ToolResult, escaped_chars, escaped_len, json_chars};
-use super::call::{ToolCall, unexpected};
+use super::call::ToolCall;
 use super::excerpt::excerpt;
 use super::tool::Definition;
 use super::{argument, resume, schema};
 use crate::core::id::EntryId;
 use crate::wire::control::{
-    Command, ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode, Reply,
+    Command, ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode,
 };
 
 /// How many entries a call gets when it does not say.
@@ -111,10 +111,7 @@ impl Ask {
             cursor,
             handoff_id: self.handoff_id.clone(),
         });
-        match call.ask(command).await? {
-            Reply::Context(page) => Ok(page),
-            other => Err(unexpected(&other)),
-        }
+        call.ask_for(command).await
     }
 }
 
@@ -256,10 +253,8 @@ async fn part(call: &ToolCall, place: PartPlace) -> Result<ToolResult, Refusal> 
         full: false,
         placed: false,
     };
-    let json = match call.ask(command).await? {
-        Reply::Entry(entry) => entry.to_string(),
-        other => return Err(unexpected(&other)),
-    };
+    let entry: Value = call.ask_for(command).await?;
+    let json = entry.to_string();
     let total = json.chars().count();
     // Twice in the result, and the JSON of the entry is a string in the JSON of the result.
     let mut budget = PAGE_CHARS_MAX / 2 - PART_FIELDS_CHARS;

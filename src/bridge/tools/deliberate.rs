@@ -4,17 +4,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::answer::ToolResult;
-use super::call::{ToolCall, unexpected};
+use super::answer_wait::{ANSWER_WAIT_S_DEFAULT, AnswerWait};
+use super::call::ToolCall;
 use super::message::wait_tool;
-use super::message_view::MessageView;
 use super::tool::Definition;
 use super::{argument, schema, send};
 use crate::core::agent::Agent;
 use crate::core::delivery::Outcome;
-use crate::wire::control::{Command, Refusal, Reply, SendParams, WaitMessagesParams};
-
-/// How long to wait when the caller does not say, in s.
-const WAIT_S_DEFAULT: u64 = 45;
+use crate::wire::control::{Command, Refusal, SendParams, Sent};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,7 +52,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     argument::text("question", &arguments.question)?;
     argument::optional_text("opening_position", arguments.opening_position.as_deref())?;
     argument::texts("context_refs", &arguments.context_refs)?;
-    let timeout_ms = argument::wait_ms(arguments.timeout_s.unwrap_or(WAIT_S_DEFAULT))?;
+    let timeout_ms = argument::wait_ms(arguments.timeout_s.unwrap_or(ANSWER_WAIT_S_DEFAULT))?;
     let text = in_one(&arguments);
     argument::text("question", &text)?;
 
@@ -69,10 +66,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         thread_id: call.thread_id.clone(),
         ..SendParams::default()
     });
-    let sent = match call.ask(send).await? {
-        Reply::Sent(sent) => sent,
-        other => return Err(unexpected(&other)),
-    };
+    let sent: Sent = call.ask_for(send).await?;
     let id = &sent.message_id;
     if sent.outcome == Outcome::Rejected {
         return Ok(ToolResult::new(
@@ -81,69 +75,25 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         ));
     }
 
-    let wait = Command::WaitMessages(WaitMessagesParams {
-        agent: call.side,
-        after: None,
-        reply_to: Some(id.clone()),
-        timeout_ms,
-        runtime_session_id: None,
-    });
-    let waited = call.ask(wait).await;
     let wait = wait_tool(call.side);
     let missing = send::missing(&sent, peer);
-    let still_waiting = |why: &str| {
+    let waiting = AnswerWait {
+        call,
+        question: id.clone(),
+        timeout_ms,
+        facts: json!({"message_id": id, "outcome": sent.outcome}),
+        when_answered: Some(format!(
+            "When it is settled, record it: append_note, kind decision, handles_handoff_id {id}."
+        )),
+    };
+    let without = |why: &str| {
         let why = missing.as_deref().unwrap_or(why);
-        let next = format!(
+        format!(
             "question {id} is recorded, {why}. Do not ask again: call {wait} with handoff_id {id}, \
              or go on; the answer will reach you."
-        );
-        ToolResult::new(
-            json!({
-                "message_id": id,
-                "outcome": sent.outcome,
-                "status": "still_waiting",
-                "wait_on": id,
-                "next": next,
-            }),
-            next,
         )
     };
-    match waited {
-        Ok(Reply::Messages(page)) if page.messages.is_empty() => {
-            Ok(still_waiting("the answer is not there yet"))
-        }
-        Ok(Reply::Messages(page)) => {
-            let view = MessageView::of(&page.messages);
-            let settled = format!(
-                "When it is settled, record it: append_note, kind decision, handles_handoff_id {id}."
-            );
-            let mut answer = ToolResult::new(
-                json!({
-                    "message_id": id,
-                    "outcome": sent.outcome,
-                    "status": "answered",
-                    "answers": view.messages,
-                    "cursor": page.cursor,
-                    "next": settled,
-                }),
-                format!("{}\n\n{settled}", view.text()),
-            );
-            if let (true, Some(cursor)) = (page.more, &page.cursor) {
-                answer.structured["more"] = json!(true);
-                answer.text.push_str(&format!(
-                    "\n\nThere is more: call {wait} with handoff_id {id} and after {cursor}."
-                ));
-            }
-            answer.handed = view.handed;
-            Ok(answer)
-        }
-        Ok(other) => Err(unexpected(&other)),
-        // The question is recorded: an error would make the caller ask again.
-        Err(refusal) => {
-            tracing::warn!(code = %refusal.code, "waiting for an answer failed");
-            Ok(still_waiting("the wait for the answer failed"))
-        }
-    }
+    waiting.result(without).await
 }
 
 /// The message that the peer gets.

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::ToolResult;
-use super::call::{ToolCall, unexpected};
+use super::call::ToolCall;
 use super::tool::Definition;
 use super::{argument, schema};
-use crate::wire::control::{Command, GateReport, ProposeParams, Refusal, Reply};
+use crate::wire::control::{Command, GateReport, ProposeParams, Proposed, Refusal};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,35 +59,31 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         handles: argument::ids("handles_handoff_id", arguments.handles_handoff_id)?,
         runtime_session_id: None,
     });
-    match call.ask(command).await? {
-        Reply::Proposed(proposed) => {
-            let mut text = format!(
-                "proposal {} (seq {}) waits for a decision, which reaches you by itself.",
-                proposed.proposal_id, proposed.seq
-            );
-            for earlier in &proposed.replaces {
-                text.push_str(&format!(
-                    "\nIt replaces proposal {earlier}, which waits no more (superseded)."
-                ));
-            }
-            let blockers = at_most(proposed.blockers);
-            for blocker in &blockers {
-                text.push_str("\nblocker: ");
-                text.push_str(blocker);
-            }
-            Ok(ToolResult::new(
-                json!({
-                    "proposal_id": proposed.proposal_id,
-                    "seq": proposed.seq,
-                    "replaces": proposed.replaces,
-                    "blockers": blockers,
-                    "gates": proposed.gates.iter().map(gate_json).collect::<Vec<_>>(),
-                }),
-                text,
-            ))
-        }
-        other => Err(unexpected(&other)),
+    let proposed: Proposed = call.ask_for(command).await?;
+    let mut text = format!(
+        "proposal {} (seq {}) waits for a decision, which reaches you by itself.",
+        proposed.proposal_id, proposed.seq
+    );
+    for earlier in &proposed.replaces {
+        text.push_str(&format!(
+            "\nIt replaces proposal {earlier}, which waits no more (superseded)."
+        ));
     }
+    let blockers = at_most(proposed.blockers);
+    for blocker in &blockers {
+        text.push_str("\nblocker: ");
+        text.push_str(blocker);
+    }
+    Ok(ToolResult::new(
+        json!({
+            "proposal_id": proposed.proposal_id,
+            "seq": proposed.seq,
+            "replaces": proposed.replaces,
+            "blockers": blockers,
+            "gates": proposed.gates.iter().map(gate_json).collect::<Vec<_>>(),
+        }),
+        text,
+    ))
 }
 
 /// What an agent is told of a gate: not its command, which may be long.

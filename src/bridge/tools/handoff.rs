@@ -4,12 +4,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::answer::ToolResult;
-use super::call::{ToolCall, unexpected};
+use super::call::ToolCall;
 use super::tool::Definition;
 use super::{argument, schema, send};
 use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
-use crate::wire::control::{Command, HandoffParams, Refusal, Reply};
+use crate::wire::control::{Command, HandoffParams, Refusal, Sent};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,30 +70,26 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         turn_id: call.turn_id.clone(),
         thread_id: call.thread_id.clone(),
     };
-    match call.ask(Command::Handoff(params)).await? {
-        Reply::Sent(sent) => {
-            send::follow(&sent);
-            let words = if sent.duplicate {
-                "the same handoff is open already; nothing was sent again".to_owned()
-            } else {
-                send::in_words(&sent, call.side.peer())
-            };
-            let mut structured = json!({
-                "handoff_id": sent.message_id,
-                "message_id": sent.message_id,
-                "delivery_attempt_id": sent.delivery_attempt_id,
-                "outcome": sent.outcome,
-                "duplicate": sent.duplicate,
-                "seq": sent.seq,
-            });
-            let mut text = format!("handoff {} (seq {}): {words}", sent.message_id, sent.seq);
-            if sent.receiver_missing {
-                structured["receiver_installed"] = json!(false);
-            }
-            let missing = send::missing(&sent, call.side.peer());
-            send::note(&mut structured, &mut text, missing.as_slice());
-            Ok(ToolResult::new(structured, text))
-        }
-        other => Err(unexpected(&other)),
+    let sent: Sent = call.ask_for(Command::Handoff(params)).await?;
+    send::follow(&sent);
+    let words = if sent.duplicate {
+        "the same handoff is open already; nothing was sent again".to_owned()
+    } else {
+        send::in_words(&sent, call.side.peer())
+    };
+    let mut structured = json!({
+        "handoff_id": sent.message_id,
+        "message_id": sent.message_id,
+        "delivery_attempt_id": sent.delivery_attempt_id,
+        "outcome": sent.outcome,
+        "duplicate": sent.duplicate,
+        "seq": sent.seq,
+    });
+    let mut text = format!("handoff {} (seq {}): {words}", sent.message_id, sent.seq);
+    if sent.receiver_missing {
+        structured["receiver_installed"] = json!(false);
     }
+    let missing = send::missing(&sent, call.side.peer());
+    send::note(&mut structured, &mut text, missing.as_slice());
+    Ok(ToolResult::new(structured, text))
 }

@@ -125,10 +125,7 @@ pub(super) async fn get(call: &ToolCall) -> Result<ToolResult, Refusal> {
         ack: argument::id_list("ack", arguments.ack)?,
         runtime_session_id: None,
     });
-    match call.ask(command).await? {
-        Reply::Messages(page) => Ok(answer(call, &page)),
-        other => Err(unexpected(&other)),
-    }
+    Ok(answer(call, &call.ask_for(command).await?))
 }
 
 pub(super) async fn wait(call: &ToolCall) -> Result<ToolResult, Refusal> {
@@ -141,10 +138,7 @@ pub(super) async fn wait(call: &ToolCall) -> Result<ToolResult, Refusal> {
         timeout_ms: argument::wait_ms(arguments.timeout_s.unwrap_or(WAIT_S_DEFAULT))?,
         runtime_session_id: None,
     });
-    match call.ask(command).await? {
-        Reply::Messages(page) => Ok(answer(call, &page)),
-        other => Err(unexpected(&other)),
-    }
+    Ok(answer(call, &call.ask_for(command).await?))
 }
 
 pub(super) async fn ack(call: &ToolCall) -> Result<ToolResult, Refusal> {

@@ -4,6 +4,7 @@
 //! [`answer::ToolResult`]. What the arguments mean is decided by the daemon.
 
 pub(super) mod answer;
+mod answer_wait;
 mod argument;
 mod artifact;
 mod ask_user;

@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::answer::ToolResult;
-use super::call::{ToolCall, unexpected};
+use super::call::ToolCall;
 use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::entry::NoteKind;
-use crate::wire::control::{Command, NoteParams, Recorded, Refusal, Reply};
+use crate::wire::control::{Command, NoteParams, Recorded, Refusal};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -82,11 +82,9 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
             .next(),
         runtime_session_id: None,
     });
-    match call.ask(command).await? {
-        Reply::Recorded(Recorded { entry_id, seq }) => Ok(ToolResult::new(
-            json!({"entry_id": entry_id, "seq": seq}),
-            format!("recorded as {entry_id} (seq {seq})"),
-        )),
-        other => Err(unexpected(&other)),
-    }
+    let Recorded { entry_id, seq } = call.ask_for(command).await?;
+    Ok(ToolResult::new(
+        json!({"entry_id": entry_id, "seq": seq}),
+        format!("recorded as {entry_id} (seq {seq})"),
+    ))
 }

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::answer::{PAGE_CHARS_MAX, ToolResult, escaped_len};
 use super::argument;
-use super::call::{ToolCall, unexpected};
+use super::call::ToolCall;
 use crate::core::id::Seq;
-use crate::wire::control::{Command, ContextView, ReadContextParams, Refusal, Reply, WorkText};
+use crate::wire::control::{Command, ContextView, ReadContextParams, Refusal, WorkText};
 
 /// What the fields around the text may take, in characters.
 const FIELDS_CHARS: usize = 1_000;
@@ -56,10 +56,7 @@ pub(super) async fn page(
         view,
         ..ReadContextParams::default()
     });
-    match call.ask(command).await? {
-        Reply::Work(work) => Ok(cut(view, &work, cursor)),
-        other => Err(unexpected(&other)),
-    }
+    Ok(cut(view, &call.ask_for(command).await?, cursor))
 }
 
 /// A page, whole lines where there is one that ends in it.

@@ -4,14 +4,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::ToolResult;
-use super::call::{ToolCall, unexpected};
+use super::call::ToolCall;
 use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::agent::Agent;
 use crate::core::delivery::{OnBusy, Outcome};
 use crate::core::id::RuntimeSession;
 use crate::core::trace;
-use crate::wire::control::{Command, Refusal, Reply, SendParams, Sent};
+use crate::wire::control::{Command, Refusal, SendParams, Sent};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -79,38 +79,34 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         turn_id: call.turn_id.clone(),
         thread_id: call.thread_id.clone(),
     };
-    match call.ask(Command::Send(params)).await? {
-        Reply::Sent(sent) => {
-            follow(&sent);
-            let mut structured = json!({
-                "message_id": sent.message_id,
-                "delivery_attempt_id": sent.delivery_attempt_id,
-                "outcome": sent.outcome,
-                "seq": sent.seq,
-            });
-            let peer = call.side.peer();
-            let mut text = format!(
-                "message {} (seq {}): {}",
-                sent.message_id,
-                sent.seq,
-                in_words(&sent, peer)
-            );
-            let mut notes: Vec<String> = missing(&sent, peer).into_iter().collect();
-            if !sent.unanswered.is_empty() {
-                structured["unanswered"] = json!(sent.unanswered);
-                let ids: Vec<&str> = sent.unanswered.iter().map(|id| id.as_str()).collect();
-                notes.push(format!(
-                    "{} still waits for an answer to {}: if this was meant as one, say it again \
-                     with in_reply_to",
-                    peer.title(),
-                    ids.join(", ")
-                ));
-            }
-            note(&mut structured, &mut text, &notes);
-            Ok(ToolResult::new(structured, text))
-        }
-        other => Err(unexpected(&other)),
+    let sent: Sent = call.ask_for(Command::Send(params)).await?;
+    follow(&sent);
+    let mut structured = json!({
+        "message_id": sent.message_id,
+        "delivery_attempt_id": sent.delivery_attempt_id,
+        "outcome": sent.outcome,
+        "seq": sent.seq,
+    });
+    let peer = call.side.peer();
+    let mut text = format!(
+        "message {} (seq {}): {}",
+        sent.message_id,
+        sent.seq,
+        in_words(&sent, peer)
+    );
+    let mut notes: Vec<String> = missing(&sent, peer).into_iter().collect();
+    if !sent.unanswered.is_empty() {
+        structured["unanswered"] = json!(sent.unanswered);
+        let ids: Vec<&str> = sent.unanswered.iter().map(|id| id.as_str()).collect();
+        notes.push(format!(
+            "{} still waits for an answer to {}: if this was meant as one, say it again \
+             with in_reply_to",
+            peer.title(),
+            ids.join(", ")
+        ));
     }
+    note(&mut structured, &mut text, &notes);
+    Ok(ToolResult::new(structured, text))
 }
 
 /// Has the log say what an agent heard of its message.

@@ -4,12 +4,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::ToolResult;
-use super::call::{ToolCall, unexpected};
+use super::call::ToolCall;
 use super::message::NOT_RECEIVER;
 use super::tool::Definition;
 use super::{argument, schema};
 use crate::client::Connection;
-use crate::wire::control::{Command, Refusal, Reply};
+use crate::wire::control::{Command, Refusal};
+use crate::wire::status::Status;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,10 +26,7 @@ pub(super) fn definition() -> Definition {
 
 pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let NoArguments {} = argument::parse(&call.arguments)?;
-    let status = match call.ask(Command::ReadStatus).await? {
-        Reply::Status(status) => status,
-        other => return Err(unexpected(&other)),
-    };
+    let status: Box<Status> = call.ask_for(Command::ReadStatus).await?;
     let mut text = format!(
         "session {}: claude {}, codex {}; {} entries, chain {}; {} open handoffs, {} proposals wait.",
         status

@@ -1,12 +1,12 @@
 //! `task_state`: the task board, policy, artifacts and what stands in the way of sign-off.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::answer::ToolResult;
-use super::call::{ToolCall, unexpected};
+use super::call::ToolCall;
 use super::excerpt::excerpt;
 use super::finality::{at_most, gate_json};
 use super::session::NoArguments;
@@ -14,7 +14,8 @@ use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::policy::RuleInForce;
 use crate::core::snapshot::{GateInForce, HandoffSnapshot, Lane, Snapshot, TreeInQuestion};
-use crate::wire::control::{Command, GateReport, Refusal, Reply};
+use crate::wire::control::{Command, GateReport, Refusal};
+use crate::wire::status::Status;
 
 /// How many handoffs are shown; all of them are in `read_context`.
 const HANDOFFS_MAX: usize = 25;
@@ -54,15 +55,9 @@ pub(super) fn definition() -> Definition {
 
 pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let NoArguments {} = argument::parse(&call.arguments)?;
-    let snapshot = match call.ask(Command::ReadSnapshot).await? {
-        Reply::Snapshot(snapshot) => snapshot,
-        other => return Err(unexpected(&other)),
-    };
-    let status = match call.ask(Command::ReadStatus).await? {
-        Reply::Status(status) => status,
-        other => return Err(unexpected(&other)),
-    };
-    let now_ms = now_ms();
+    let snapshot: Arc<Snapshot> = call.ask_for(Command::ReadSnapshot).await?;
+    let status: Box<Status> = call.ask_for(Command::ReadStatus).await?;
+    let now_ms = Timestamp::now().as_millisecond();
     let [open, active, blocked, stale, done] = snapshot.lanes(now_ms);
     let finality = proposals(&snapshot);
     let decided = decided(&snapshot, now_ms);
@@ -272,12 +267,4 @@ fn blockers(snapshot: &Snapshot, gates: &[GateInForce]) -> Vec<String> {
         blockers.extend(snapshot.gate_blockers(gates, &on));
     }
     at_most(blockers)
-}
-
-fn now_ms() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .ok()
-        .and_then(|since| i64::try_from(since.as_millis()).ok())
-        .unwrap_or_default()
 }

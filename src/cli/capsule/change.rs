@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 use super::alike::{chosen, goes_into};
 use super::maker::CapsuleMaker;
 use super::{CloseArgs, EditArgs, NewArgs};
-use crate::cli::connect::{Live, runtime, unexpected};
+use crate::cli::connect::{Live, runtime};
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
@@ -20,7 +20,7 @@ use crate::core::snapshot::TASKS_CLOSED_MAX;
 use crate::deck::editor::{self, Edited, Editor};
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::wire::control::{
-    Command, RefusalCode, Reply, StatedValue, TaskChange, TaskChanged, TaskParams,
+    Command, RefusalCode, StatedValue, TaskChange, TaskChanged, TaskParams,
 };
 
 pub(super) fn open(context: &CliContext, args: NewArgs) -> CliOutcome {
@@ -243,10 +243,7 @@ impl<'a> Changing<'a> {
 
     fn ask(self, command: Command) -> Result<TaskChanged, Failure> {
         let live = self.live?;
-        match self.runtime.block_on(live.ask(command))? {
-            Reply::Task(changed) => Ok(changed),
-            other => Err(unexpected(&other)),
-        }
+        self.runtime.block_on(live.ask_for(command))
     }
 }
 

@@ -9,7 +9,7 @@ use super::alike::chosen;
 use super::change::record_kept;
 use super::maker::CapsuleMaker;
 use crate::adapters::git_now::GitNeed;
-use crate::cli::connect::{runtime, unexpected};
+use crate::cli::connect::runtime;
 use crate::cli::context::CliContext;
 use crate::cli::destination::Destination;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -22,7 +22,7 @@ use crate::core::capsule::{
 };
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
-use crate::wire::control::{Command, HandoffParams, Reply, Sent};
+use crate::wire::control::{Command, HandoffParams, Sent};
 use crate::wire::search::{FoundHit, FoundIn};
 
 /// Arguments of `capsule handoff`.
@@ -231,9 +231,6 @@ fn send(
     runtime()?.block_on(async {
         operator::check(context, &command).await?;
         let live = operator::live(context).await?;
-        match live.ask(command).await? {
-            Reply::Sent(sent) => Ok(sent),
-            other => Err(unexpected(&other)),
-        }
+        live.ask_for(command).await
     })
 }

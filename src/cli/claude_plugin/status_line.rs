@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use serde_json::json;
 
-use super::PluginChangeArgs;
 use crate::adapters::claude::status_line::{
     SettingsError, StatusLineFound, find, with_ours, without_ours,
 };
@@ -17,6 +16,7 @@ use crate::cli::operator::may_change;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::settings::environment;
+use crate::cli::vendor_command::{VendorChangeArgs, changed};
 use crate::core::managed_block::diff;
 use crate::store::dirs::read_private;
 use crate::store::user_file::replace;
@@ -29,10 +29,10 @@ const SETTINGS_BYTES_MAX: u64 = 4 * 1024 * 1024;
 pub enum StatusLineVerb {
     /// Show the pair below Claude's composer; a status line of yours goes on beside it
     #[command(after_help = "Example: ctxrelay claude-plugin statusline install")]
-    Install(PluginChangeArgs),
+    Install(VendorChangeArgs),
     /// Take it away; yours is as before
     #[command(after_help = "Example: ctxrelay claude-plugin statusline remove --yes")]
-    Remove(PluginChangeArgs),
+    Remove(VendorChangeArgs),
     /// Whether it is there
     #[command(after_help = "Example: ctxrelay claude-plugin statusline status --json")]
     Status,
@@ -134,12 +134,12 @@ fn install(
         is_current: true, ..
     } = settings.understood(find(settings.text(), program))?
     {
-        return super::done(context, "there", "it is there already");
+        return changed(context, "there", "it is there already");
     }
     let what = "This puts ctxrelay's status line into your Claude settings (user scope); a status \
                 line of yours runs in it.";
     settings.change(context, &after, what, yes)?;
-    super::done(
+    changed(
         context,
         "installed",
         "installed; a Claude that runs shows it in a moment",
@@ -148,11 +148,11 @@ fn install(
 
 fn remove(context: &CliContext, settings: &ClaudeSettings, yes: bool) -> CliOutcome {
     let Some(after) = settings.understood(without_ours(settings.text()))? else {
-        return super::done(context, "absent", "it is not installed");
+        return changed(context, "absent", "it is not installed");
     };
     let what = "This takes ctxrelay's status line out of your Claude settings (user scope).";
     settings.change(context, &after, what, yes)?;
-    super::done(
+    changed(
         context,
         "removed",
         "removed; a status line of yours is as before",

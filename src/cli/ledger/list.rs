@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, civil};
 use serde_json::Value;
 
-use crate::cli::connect::{self, DaemonFound, Live, runtime, unexpected};
+use crate::cli::connect::{self, DaemonFound, Live, runtime};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -15,7 +15,7 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{entry_word, field, now_ms, short, time};
 use crate::core::id::RuntimeSession;
 use crate::store::ledger::{EntryFilter, Reading};
-use crate::wire::control::{Command, EntryPage, LedgerListParams, Reply};
+use crate::wire::control::{Command, EntryPage, LedgerListParams};
 
 /// Entries when nobody names a number.
 const LIMIT: u32 = 100;
@@ -148,10 +148,7 @@ async fn page(context: &CliContext, args: Args) -> Result<EntryPage, Failure> {
 }
 
 async fn ask(live: &Live, params: LedgerListParams) -> Result<EntryPage, Failure> {
-    match live.ask(Command::LedgerList(params)).await? {
-        Reply::Entries(page) => Ok(page),
-        other => Err(unexpected(&other)),
-    }
+    live.ask_for(Command::LedgerList(params)).await
 }
 
 /// As [`fill`]. A page that is empty because no entry could have such a type or party is a mistake

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::cli::alone::{alone, unwritable};
-use crate::cli::connect::{self, DaemonFound, Live, runtime, unexpected};
+use crate::cli::connect::{self, DaemonFound, Live, runtime};
 use crate::cli::context::CliContext;
 use crate::cli::continuity::pack;
 use crate::cli::disk;
@@ -20,7 +20,7 @@ use crate::cli::words::count;
 use crate::core::redact::Redactor;
 use crate::store::derived;
 use crate::store::search::rebuild_file;
-use crate::wire::control::{Command, Reply};
+use crate::wire::control::Command;
 use crate::wire::search::{IndexReport, RebuildParams};
 
 /// How often a daemon is asked how far it is. Its answer costs nothing, and a person watches.
@@ -103,13 +103,8 @@ async fn by_daemon(context: &CliContext) -> Result<Option<Done>, Failure> {
 }
 
 async fn report(live: &Live, begin: bool) -> Result<IndexReport, Failure> {
-    match live
-        .ask(Command::LedgerRebuild(RebuildParams { begin }))
-        .await?
-    {
-        Reply::Index(report) => Ok(report),
-        other => Err(unexpected(&other)),
-    }
+    live.ask_for(Command::LedgerRebuild(RebuildParams { begin }))
+        .await
 }
 
 fn here(context: &CliContext) -> Result<Done, Failure> {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::cli::connect::{self, DaemonFound, runtime, unexpected};
+use crate::cli::connect::{self, DaemonFound, runtime};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -15,7 +15,7 @@ use crate::core::redact::Redactor;
 use crate::host::ProjectContext;
 use crate::store::search::{RequestError, SearchError, SearchRequest, find_indexed, search_file};
 use crate::store::{config, registry, session};
-use crate::wire::control::{Command, Reply};
+use crate::wire::control::Command;
 use crate::wire::search::{SearchHit, SearchPage, SearchParams};
 
 /// Hits when nobody names a number.
@@ -80,10 +80,7 @@ pub(in crate::cli) async fn current(
     params: &SearchParams,
 ) -> Result<SearchPage, Failure> {
     if let DaemonFound::Live(live) = connect::control(setting).await {
-        return match live.ask(Command::LedgerSearch(params.clone())).await? {
-            Reply::Found(page) => Ok(page),
-            other => Err(unexpected(&other)),
-        };
+        return live.ask_for(Command::LedgerSearch(params.clone())).await;
     }
     match disk::current(setting)? {
         Some((session, path)) => from_file(setting, note, &session, &path, params, false),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cli::connect::{self, DaemonFound, runtime, unexpected};
+use crate::cli::connect::{self, DaemonFound, runtime};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -12,7 +12,7 @@ use crate::cli::words::{field, now_ms, time};
 use crate::core::id::{EntryId, Seq};
 use crate::store::blobs::Blobs;
 use crate::store::ledger::Reading;
-use crate::wire::control::{Command, Reply};
+use crate::wire::control::Command;
 
 /// Arguments of `ledger show`.
 #[derive(Debug, clap::Args)]
@@ -43,17 +43,12 @@ async fn find(context: &CliContext, args: &Args) -> Result<Value, Failure> {
         DaemonFound::Live(live) => {
             let entry = args.entry.clone();
             let full = args.full;
-            match live
-                .ask(Command::LedgerShow {
-                    entry,
-                    full,
-                    placed: false,
-                })
-                .await?
-            {
-                Reply::Entry(entry) => Ok(entry),
-                other => Err(unexpected(&other)),
-            }
+            live.ask_for(Command::LedgerShow {
+                entry,
+                full,
+                placed: false,
+            })
+            .await
         }
         DaemonFound::Nobody | DaemonFound::Unfit(_) => match disk::current(&context.setting)? {
             Some((session, _)) => {

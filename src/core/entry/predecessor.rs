@@ -73,13 +73,4 @@ impl Fate {
     fn is_archived(&self) -> bool {
         *self == Self::Archived
     }
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Archived => "archived",
-            Self::Compacted => "compacted",
-            Self::Discarded => "discarded",
-        }
-    }
 }

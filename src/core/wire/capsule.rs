@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 use crate::capsule::Capsule;
 use crate::hex::hex;
 pub use canonical::canonical;
-pub use lines::{check_lines, cited, uncited};
+pub use lines::{check_lines, uncited};
 pub use read::read;
 
 /// The longest file that is read, in bytes: a capsule with everything that may be asked for, in

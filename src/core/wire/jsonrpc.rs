@@ -159,15 +159,6 @@ impl Frame {
         }
     }
 
-    pub fn notification(method: impl Into<String>, params: Value) -> Self {
-        Self {
-            jsonrpc: Some("2.0".to_owned()),
-            method: Some(method.into()),
-            params: Some(params),
-            ..Self::default()
-        }
-    }
-
     /// The answer to a request.
     pub fn result(id: Value, result: Value) -> Self {
         Self {

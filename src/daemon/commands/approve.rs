@@ -55,10 +55,7 @@ impl Daemon {
                     answer(reply, Err(refusal.clone()));
                 }
                 Ok(stored) => {
-                    let recorded = Recorded {
-                        entry_id: stored[0].entry.id.clone(),
-                        seq: stored[0].entry.seq,
-                    };
+                    let recorded = Recorded::of(&stored[0].entry);
                     // First the answer: what is told with it is for the turn that goes on.
                     daemon.send_answer(&id, agent, given, recorded, reply);
                     track_recorded(&daemon.recorder, &mut daemon.outbox, stored);
@@ -82,10 +79,7 @@ impl Daemon {
                 daemon.approvals.failed(&id);
                 let recorded = result.map_err(Clone::clone).map(|stored| {
                     track_recorded(&daemon.recorder, &mut daemon.outbox, stored);
-                    Reply::Recorded(Recorded {
-                        entry_id: stored[0].entry.id.clone(),
-                        seq: stored[0].entry.seq,
-                    })
+                    Reply::Recorded(Recorded::of(&stored[0].entry))
                 });
                 answer(reply, recorded);
                 daemon.clients.status_changed();

@@ -85,17 +85,13 @@ impl Daemon {
         let request = request(&params, key.clone(), self.clock.now_ms());
         let mut entry = self.asked_entry(agent, request, "");
         entry.runtime_session = Some(pair);
-        let entry_id = entry.id.clone();
-        self.approvals.asked(agent, key.clone(), entry_id.clone());
+        self.approvals.asked(agent, key.clone(), entry.id.clone());
         self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 daemon.asked_is_recorded(agent, key, result.is_ok());
-                let recorded = result.map_err(Clone::clone).map(|stored| Recorded {
-                    entry_id,
-                    seq: stored[0].entry.seq,
-                });
-                answer(reply, recorded.map(Reply::Recorded));
+                let recorded = result.map(|stored| Recorded::of(&stored[0].entry));
+                answer(reply, recorded.map(Reply::Recorded).map_err(Clone::clone));
             }),
         );
     }

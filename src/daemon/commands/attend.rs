@@ -117,10 +117,7 @@ impl Daemon {
             vec![entry],
             Box::new(move |_, result| {
                 if let Some(stored) = result.ok().and_then(|stored| stored.first()) {
-                    let _ = told.send(Recorded {
-                        entry_id: stored.entry.id.clone(),
-                        seq: stored.entry.seq,
-                    });
+                    let _ = told.send(Recorded::of(&stored.entry));
                 }
             }),
         );

@@ -143,7 +143,6 @@ impl Daemon {
             content,
             None,
         );
-        let entry_id = entry.id.clone();
         let mut entries = decision_messages(&self.recorder, &self.commit, &entry, proposal, &tells);
         entries.insert(0, entry);
         self.deciding.begin(proposal_id.clone());
@@ -159,17 +158,8 @@ impl Daemon {
                     }
                     return;
                 };
-                answer(
-                    reply,
-                    result
-                        .map(|stored| {
-                            Reply::Recorded(Recorded {
-                                entry_id,
-                                seq: stored[0].entry.seq,
-                            })
-                        })
-                        .map_err(Clone::clone),
-                );
+                let recorded = result.map(|stored| Recorded::of(&stored[0].entry));
+                answer(reply, recorded.map(Reply::Recorded).map_err(Clone::clone));
             }),
         );
     }

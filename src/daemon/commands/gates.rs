@@ -276,16 +276,12 @@ impl Daemon {
         }
         let mut entry = entry.clone();
         signature.put_on(&mut entry);
-        let entry_id = entry.id.clone();
         self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
-                let recorded = result.map(|stored| Recorded {
-                    entry_id: entry_id.clone(),
-                    seq: stored[0].entry.seq,
-                });
-                if recorded.is_ok() {
-                    daemon.gates.signed(entry_id);
+                let recorded = result.map(|stored| Recorded::of(&stored[0].entry));
+                if let Ok(recorded) = &recorded {
+                    daemon.gates.signed(recorded.entry_id.clone());
                 }
                 answer(reply, recorded.map(Reply::Recorded).map_err(Clone::clone));
             }),

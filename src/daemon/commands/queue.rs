@@ -1,5 +1,7 @@
 //! The outbox as the operator sees and changes it.
 
+use std::sync::Arc;
+
 use super::checks::not_found;
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, Delivery, DeliveryState};
@@ -9,6 +11,7 @@ use crate::daemon::clock::now_ms;
 use crate::daemon::continuation::ThenStored;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
+use crate::store::ledger::Stored;
 use crate::wire::control::{
     QueueChange, QueueChangeParams, QueueDrainParams, QueueRow, Recorded, Refusal, RefusalCode,
     Reply,
@@ -93,31 +96,14 @@ impl Daemon {
                 )),
             );
         }
-        let entry = self.delivery_entry(&params.id, to, result, None, None);
-        let (id, placed) = (params.id, params.placed);
-        // From here on nothing is offered of it. That it is to be recorded is said once, here.
-        self.outbox.records(&id, result);
-        self.recorder.record(
-            vec![entry],
-            Box::new(move |daemon, outcome| match outcome {
-                Ok(stored) => {
-                    daemon.result_is_durable(id, result);
-                    let of = stored
-                        .first()
-                        .filter(|_| placed)
-                        .map(|stored| &stored.entry);
-                    let recorded = of.map(|entry| Recorded {
-                        entry_id: entry.id.clone(),
-                        seq: entry.seq,
-                    });
-                    answer(reply, Ok(recorded.map_or(Reply::Done, Reply::Recorded)));
-                }
-                Err(refusal) => {
-                    daemon.outbox.does_not_record(&id, result);
-                    answer(reply, Err(refusal.clone()));
-                }
-            }),
-        );
+        let placed = params.placed;
+        self.end_all(vec![(params.id, to)], result, move |_, _, outcome| {
+            let done = outcome.map(|stored| match stored.first().filter(|_| placed) {
+                Some(stored) => Reply::Recorded(Recorded::of(&stored.entry)),
+                None => Reply::Done,
+            });
+            answer(reply, done.map_err(Clone::clone));
+        });
     }
 
     /// Takes back all that can be taken back. What is on its way to Codex stays.
@@ -131,8 +117,10 @@ impl Daemon {
             .filter(|row| !self.outbox.backlog().is_recording(&row.id))
             .map(|row| (row.id.clone(), row.to))
             .collect();
-        let then = |daemon: &mut Self, done: ThenStored| done(daemon, Ok(()));
-        self.end_all(rows, DeliveryResult::Cancelled, then, reply);
+        self.end_all(rows, DeliveryResult::Cancelled, |_, ids, outcome| {
+            let done = outcome.map(|_| Reply::QueueChanged(ids));
+            answer(reply, done.map_err(Clone::clone));
+        });
     }
 
     /// Makes the queue anew from the record. Whatever has no proof there becomes ambiguous, so
@@ -146,7 +134,14 @@ impl Daemon {
             .filter(|row| !self.outbox.backlog().is_recording(&row.id))
             .map(|row| (row.id.clone(), row.to))
             .collect();
-        let rebuild = |daemon: &mut Self, done: ThenStored| {
+        self.end_all(rows, DeliveryResult::Ambiguous, |daemon, ids, outcome| {
+            if let Err(refusal) = outcome {
+                return answer(reply, Err(refusal.clone()));
+            }
+            let done: ThenStored = Box::new(move |_, stored| {
+                let done = stored.map(|()| Reply::QueueChanged(ids));
+                answer(reply, done.map_err(Clone::clone));
+            });
             let given = daemon
                 .outbox
                 .rebuild(&daemon.dirs, daemon.recorder.world().seq);
@@ -154,51 +149,40 @@ impl Daemon {
                 Ok(()) => daemon.held.when_stored(Agent::Codex, done),
                 Err(refusal) => done(daemon, Err(&refusal)),
             }
-        };
-        self.end_all(rows, DeliveryResult::Ambiguous, rebuild, reply);
+        });
     }
 
-    /// Records the same result of many messages in one batch: all of them, or none.
+    /// Records the same result of these messages in one batch: all of them, or none. Then goes on
+    /// with their ids.
     fn end_all(
         &mut self,
         rows: Vec<(EntryId, Agent)>,
         result: DeliveryResult,
-        then: impl FnOnce(&mut Self, ThenStored) + Send + 'static,
-        reply: ReplySender,
+        then: impl FnOnce(&mut Self, Vec<EntryId>, Result<&[Arc<Stored>], &Refusal>) + Send + 'static,
     ) {
-        let done_with = |ids: Vec<EntryId>, reply: ReplySender| -> ThenStored {
-            Box::new(move |_, stored| {
-                let done = stored.map(|()| Reply::QueueChanged(ids));
-                answer(reply, done.map_err(Clone::clone));
-            })
-        };
         let entries: Vec<_> = rows
             .iter()
             .map(|(id, to)| self.delivery_entry(id, *to, result, None, None))
             .collect();
         let ids: Vec<EntryId> = rows.into_iter().map(|(id, _)| id).collect();
         if entries.is_empty() {
-            let done = done_with(ids, reply);
-            let then: ThenStored = Box::new(move |daemon, _| then(daemon, done));
+            let then: ThenStored = Box::new(move |daemon, _| then(daemon, ids, Ok(&[])));
             return self.held.go_on(then, Ok(()));
         }
         for id in &ids {
-            // From here on nothing is offered of it. It is recorded once, here.
+            // From here on nothing is offered of it. That it is to be recorded is said once, here.
             self.outbox.records(id, result);
         }
         self.recorder.record(
             entries,
             Box::new(move |daemon, outcome| {
-                if let Err(refusal) = outcome {
-                    for id in &ids {
-                        daemon.outbox.does_not_record(id, result);
-                    }
-                    return answer(reply, Err(refusal.clone()));
-                }
                 for id in &ids {
-                    daemon.result_is_durable(id.clone(), result);
+                    match outcome {
+                        Ok(_) => daemon.result_is_durable(id.clone(), result),
+                        Err(_) => daemon.outbox.does_not_record(id, result),
+                    }
                 }
-                then(daemon, done_with(ids, reply));
+                then(daemon, ids, outcome);
             }),
         );
     }

@@ -4,6 +4,7 @@ use std::io;
 
 use super::checks::{ID_CHARS_MAX, check_marker, check_text, not_found, shortened};
 use super::ledger::unreadable;
+use super::to_record::ToRecord;
 use crate::core::agent::Party;
 use crate::core::entry::{
     Entry, EntryKind, NoteKind, TASK, TASK_ONLY, TaskRecord, TaskStep, exported_words,
@@ -41,19 +42,13 @@ impl Daemon {
 
     /// Records a change of a task, and answers with its first step: what is carried on comes before.
     pub(super) fn record_task(&mut self, id: CapsuleId, entries: Vec<Entry>, reply: ReplySender) {
-        self.recorder.record(
-            entries,
-            Box::new(move |daemon, result| {
-                // It says which task is the current one.
-                daemon.clients.status_changed();
-                let changed = result.map(|stored| {
-                    let mut steps = stored.iter().filter(|it| it.entry.carried.is_none());
-                    let seq = steps.next().map_or(Seq(0), |step| step.entry.seq);
-                    Reply::Task(TaskChanged { id, seq })
-                });
-                answer(reply, changed.map_err(Clone::clone));
-            }),
-        );
+        let changed = ToRecord::new(entries, move |stored| {
+            let mut steps = stored.iter().filter(|it| it.entry.carried.is_none());
+            let seq = steps.next().map_or(Seq(0), |step| step.entry.seq);
+            Reply::Task(TaskChanged { id, seq })
+        });
+        // It says which task is the current one.
+        self.record_wish(Ok(changed.for_status(true)), reply);
     }
 
     /// The entries by which a task of a sealed session goes on in this one, which is still the one

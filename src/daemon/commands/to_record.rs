@@ -41,11 +41,7 @@ impl ToRecord {
     /// The caller hears which entry it is.
     pub(super) fn one(entry: Entry) -> Self {
         Self::new(vec![entry], |stored| {
-            let entry = &stored[0].entry;
-            Reply::Recorded(Recorded {
-                entry_id: entry.id.clone(),
-                seq: entry.seq,
-            })
+            Reply::Recorded(Recorded::of(&stored[0].entry))
         })
     }
 

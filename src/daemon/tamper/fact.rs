@@ -45,11 +45,6 @@ pub enum FileVerdict {
 }
 
 impl FileVerdict {
-    /// Whether nothing is wrong with the file.
-    pub fn is_ok(&self) -> bool {
-        matches!(self, Self::Report(report) if report.ok)
-    }
-
     /// Whether every entry in the file is as it was written, and nothing else stands there. Alarms
     /// that the record tells of do not count.
     pub fn is_whole(&self) -> bool {

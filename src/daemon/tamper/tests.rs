@@ -15,7 +15,7 @@ use serde_json::Map;
 use tokio::sync::mpsc;
 
 use super::events;
-use super::fact::{Touch, WatchFact};
+use super::fact::{FileVerdict, Touch, WatchFact};
 use super::inspect::LedgerLook;
 use super::watcher::{TamperWatch, WatchedFiles};
 use crate::core::agent::Party;
@@ -228,7 +228,7 @@ fn what_a_checkpoint_spared_the_start_is_read_afterwards() {
         panic!("no alarm about the ledger")
     };
     assert!(touches.contains(&Touch::Edited));
-    assert!(!verdict.is_ok());
+    assert!(!matches!(&verdict, FileVerdict::Report(report) if report.ok));
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn an_edit_in_place_is_a_suspicion_and_its_content_the_proof() {
         panic!("something else");
     };
     assert_eq!(touches, [Touch::Edited]);
-    assert!(!verdict.is_ok());
+    assert!(!matches!(&verdict, FileVerdict::Report(report) if report.ok));
     assert!(
         verdict.to_string().contains("first bad entry is 2"),
         "{verdict}"

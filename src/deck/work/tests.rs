@@ -12,6 +12,12 @@ use crate::deck::model;
 
 const MINUTE_MS: i64 = 60_000;
 
+fn index_of(world: &Snapshot, now_ms: i64) -> WorkIndex {
+    let mut index = WorkIndex::default();
+    index.begin_again(world, now_ms);
+    index
+}
+
 /// Something that is recorded; the numbers choose among what was handed over before.
 #[derive(Debug, Clone, Copy)]
 enum Step {
@@ -198,7 +204,7 @@ proptest! {
             index.take(&world, touched);
             now_ms = now_ms.max(entry.timestamp_ms) + minutes * MINUTE_MS;
             index.advance(&world, now_ms);
-            let whole = WorkIndex::of(&world, now_ms);
+            let whole = index_of(&world, now_ms);
             prop_assert_eq!(shown(&index, &world), shown(&whole, &world));
             let counts = world.lanes(now_ms);
             for (lane, column) in [
@@ -220,7 +226,7 @@ fn time_alone_makes_a_handoff_stale_and_says_when() {
     let mut record = Record::default();
     let mut world = Snapshot::default();
     fold(&mut world, &record.entry(Step::Handoff { to_codex: true }));
-    let mut index = WorkIndex::of(&world, MINUTE_MS);
+    let mut index = index_of(&world, MINUTE_MS);
     let due_ms = index.next_due_ms().unwrap();
     assert_eq!(due_ms, MINUTE_MS + STALE_AFTER_MS + 1);
     let column = |index: &WorkIndex| index.open().get(0).unwrap().column;
@@ -286,7 +292,7 @@ fn what_stops_a_handoff_is_said_step_by_step() {
     ];
     for (step, stage) in steps {
         fold(&mut world, &record.entry(step));
-        let index = WorkIndex::of(&world, 0);
+        let index = index_of(&world, 0);
         let tasks = index.tasks(&world);
         let row = tasks.columns.iter().find_map(|rows| rows.get(0)).unwrap();
         assert_eq!(row.stage, stage, "{step:?}");

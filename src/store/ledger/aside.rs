@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use ctxrelay_core::hex::hex;
@@ -46,10 +46,7 @@ pub(super) fn copy_aside(
     what: &str,
     offset: u64,
 ) -> io::Result<Aside> {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let mut name = now.as_millis();
+    let mut name = Timestamp::now().as_millisecond();
     let (aside, mut copy) = loop {
         let aside = path.with_extension(format!("{what}-{name}"));
         let copy = fs::OpenOptions::new()

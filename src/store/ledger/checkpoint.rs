@@ -22,7 +22,7 @@ use ctxrelay_core::wire::line::{hash_line, parse_link};
 mod disk;
 mod keeper;
 
-pub use disk::{discard, read};
+pub use disk::read;
 pub use keeper::CheckpointKeeper;
 
 /// The state of a ledger up to some entry.

@@ -1,22 +1,16 @@
 //! [`Ledger`]: the handle to an open ledger.
 
-use std::collections::BTreeSet;
-use std::io;
-use std::path::Path;
+use std::ops::Deref;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ctxrelay_core::entry::Entry;
-use ctxrelay_core::id::{EntryId, Seq};
 use ctxrelay_core::wire::line::Stored;
-use ctxrelay_core::wire::window::{RowQuery, WindowPage, WindowParams};
 
 use super::error::LedgerError;
-use super::page::{self, EntryFilter, Page};
 use super::shared::SharedLedger;
-use super::window;
 use super::writer::Job;
 
 /// Why an append was not taken. Nothing of it was recorded.
@@ -49,7 +43,7 @@ pub struct Stats {
     pub foreign_bytes: u64,
 }
 
-/// An open ledger. Clones are the same ledger.
+/// An open ledger, to be written and, as [`SharedLedger`], read. Clones are the same ledger.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     pub(super) shared: Arc<SharedLedger>,
@@ -142,61 +136,6 @@ impl Ledger {
             })?
     }
 
-    /// One entry by its number.
-    ///
-    /// # Errors
-    ///
-    /// When the file cannot be read, or no longer has the entry where it was.
-    pub fn read(&self, seq: Seq) -> io::Result<Option<Stored>> {
-        self.shared.read(seq)
-    }
-
-    /// The number of the entry with this id; of the first one if there are several, for that is
-    /// the one others refer to. Reads that entry.
-    pub fn seq_of(&self, id: &EntryId) -> Option<Seq> {
-        self.shared.seq_of(id)
-    }
-
-    /// Up to `limit` entries that pass the filter, beginning after the cursor `from` in the
-    /// order asked for; from the end of the file backwards when not `ascending`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::read`].
-    pub fn page(
-        &self,
-        filter: &EntryFilter,
-        from: Option<u64>,
-        ascending: bool,
-        limit: usize,
-    ) -> io::Result<Page> {
-        page::page(&self.shared, filter, from, ascending, limit)
-    }
-
-    /// The rows of a timeline around a place; `waiting` are the lines of what waits for somebody.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::read`].
-    pub fn window(&self, params: &WindowParams, waiting: &BTreeSet<u64>) -> io::Result<WindowPage> {
-        window::window(&self.shared, params, waiting)
-    }
-
-    /// Keeps the lines whose entries a query may want.
-    pub(crate) fn sieve(&self, query: &RowQuery, waiting: &BTreeSet<u64>, lines: &mut Vec<u64>) {
-        window::sieve(&self.shared, query, waiting, lines);
-    }
-
-    /// The figures at this moment.
-    pub fn stats(&self) -> Stats {
-        self.shared.standing().stats()
-    }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.shared.path
-    }
-
     /// Records what still waits, and ends the writer. Later appends through clones are refused.
     ///
     /// Blocks for as long as the disk takes. Not to be called from an event of the writer.
@@ -209,6 +148,14 @@ impl Ledger {
                 tracing::error!("the ledger's writer panicked");
             }
         }
+    }
+}
+
+impl Deref for Ledger {
+    type Target = SharedLedger;
+
+    fn deref(&self) -> &SharedLedger {
+        &self.shared
     }
 }
 

@@ -42,9 +42,7 @@ mod tests;
 
 pub use belief::Border;
 pub use check::{ChainFault, Reason};
-pub use checkpoint::{
-    Checkpoint, CheckpointKeeper, discard as discard_checkpoint, read as read_checkpoint,
-};
+pub use checkpoint::{Checkpoint, CheckpointKeeper, read as read_checkpoint};
 pub use error::LedgerError;
 pub use handle::{Ledger, NotTaken, Stats};
 pub use open::{
@@ -56,6 +54,7 @@ pub use read::{has_line, read, read_to};
 pub(crate) use read::{line_at, read_placed};
 pub use reading::Reading;
 pub use seal::seal;
+pub use shared::SharedLedger;
 pub use verify::{AlarmReport, OutsideHead, VerifyReport, verify, verify_file, verify_with};
 pub use verify_blobs::{BlobReport, whole_texts};
 pub use verify_signing::{SignedEntry, SignedWhat, SigningCheck};

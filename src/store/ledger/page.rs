@@ -106,38 +106,46 @@ impl From<Page> for EntryPage {
     }
 }
 
-/// Reads a page. What the index can tell apart costs no reading.
-pub(super) fn page(
-    shared: &SharedLedger,
-    filter: &EntryFilter,
-    from: Option<u64>,
-    ascending: bool,
-    limit: usize,
-) -> io::Result<Page> {
-    let mut page = Page::default();
-    let mut cursor = from;
-    let mut left_out = 0;
-    loop {
-        let wanted = (limit + 1 - page.entries.len()).min(SLOTS_AT_ONCE);
-        let (slots, next) = shared
-            .index()
-            .select(filter, cursor, ascending, wanted, LOOK_AT_ONCE);
-        for slot in slots {
-            if page.entries.len() == limit || left_out == LEFT_OUT_MAX {
-                page.next = cursor;
-                return Ok(page);
+impl SharedLedger {
+    /// Up to `limit` entries that pass the filter, beginning after the cursor `from` in the
+    /// order asked for; from the end of the file backwards when not `ascending`. What the index can
+    /// tell apart costs no reading.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn page(
+        &self,
+        filter: &EntryFilter,
+        from: Option<u64>,
+        ascending: bool,
+        limit: usize,
+    ) -> io::Result<Page> {
+        let mut page = Page::default();
+        let mut cursor = from;
+        let mut left_out = 0;
+        loop {
+            let wanted = (limit + 1 - page.entries.len()).min(SLOTS_AT_ONCE);
+            let (slots, next) =
+                self.index()
+                    .select(filter, cursor, ascending, wanted, LOOK_AT_ONCE);
+            for slot in slots {
+                if page.entries.len() == limit || left_out == LEFT_OUT_MAX {
+                    page.next = cursor;
+                    return Ok(page);
+                }
+                let stored = self.load(slot)?;
+                if filter.takes(&stored.entry) {
+                    page.entries.push(stored);
+                } else {
+                    left_out += 1;
+                }
+                cursor = Some(slot.seq.into());
             }
-            let stored = shared.load(slot)?;
-            if filter.takes(&stored.entry) {
-                page.entries.push(stored);
-            } else {
-                left_out += 1;
+            match next {
+                Some(next) => cursor = Some(next),
+                None => return Ok(page),
             }
-            cursor = Some(slot.seq.into());
-        }
-        match next {
-            Some(next) => cursor = Some(next),
-            None => return Ok(page),
         }
     }
 }

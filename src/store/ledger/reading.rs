@@ -1,24 +1,19 @@
 //! [`Reading`]: a ledger file at random places, for whoever does not write it.
 
-use std::collections::BTreeSet;
 use std::io;
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
-use super::Stored;
 use super::aside::measure;
 use super::belief::Border;
 use super::checkpoint::Checkpoint;
-use super::handle::Stats;
-use super::page::{self, EntryFilter, Page};
 use super::progress::ReadProgress;
 use super::scan::scan_after;
 use super::shared::{LedgerHealth, SharedLedger};
-use super::window;
 use crate::dirs::open_private;
-use ctxrelay_core::id::{EntryId, Seq, SessionId};
+use ctxrelay_core::id::SessionId;
 use ctxrelay_core::snapshot::Snapshot;
-use ctxrelay_core::wire::window::{WindowPage, WindowParams};
 
 /// A ledger as it was when it was opened. Takes no lock, mends nothing, and does not follow what
 /// is appended later.
@@ -59,49 +54,6 @@ impl Reading {
         })
     }
 
-    /// One entry by its number.
-    ///
-    /// # Errors
-    ///
-    /// When the file cannot be read, or no longer has the entry where it was.
-    pub fn read(&self, seq: Seq) -> io::Result<Option<Stored>> {
-        self.shared.read(seq)
-    }
-
-    /// The number of the first entry with this id.
-    pub fn seq_of(&self, id: &EntryId) -> Option<Seq> {
-        self.shared.seq_of(id)
-    }
-
-    /// As [`super::Ledger::page`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::read`].
-    pub fn page(
-        &self,
-        filter: &EntryFilter,
-        from: Option<u64>,
-        ascending: bool,
-        limit: usize,
-    ) -> io::Result<Page> {
-        page::page(&self.shared, filter, from, ascending, limit)
-    }
-
-    /// The rows of a timeline around a place; `waiting` are the lines of what waits for somebody.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::read`].
-    pub fn window(&self, params: &WindowParams, waiting: &BTreeSet<u64>) -> io::Result<WindowPage> {
-        window::window(&self.shared, params, waiting)
-    }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.shared.path
-    }
-
     /// The fold of all entries.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
@@ -124,9 +76,12 @@ impl Reading {
         let (lines, _) = measure(&self.shared.file(), self.stats().bytes, |_| Ok(()))?;
         Ok(lines)
     }
+}
 
-    /// The figures.
-    pub fn stats(&self) -> Stats {
-        self.shared.standing().stats()
+impl Deref for Reading {
+    type Target = SharedLedger;
+
+    fn deref(&self) -> &SharedLedger {
+        &self.shared
     }
 }

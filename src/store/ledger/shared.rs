@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use super::Stored;
@@ -33,28 +33,43 @@ pub(super) struct LedgerHealth {
 
 /// What the writer and the readers share. The index is locked before the standing.
 #[derive(Debug)]
-pub(super) struct SharedLedger {
-    pub path: PathBuf,
-    pub index: RwLock<EntryIndex>,
-    pub file: RwLock<Arc<File>>,
-    pub standing: Mutex<LedgerHealth>,
-    pub space: Option<Arc<DiskSpace>>,
+pub struct SharedLedger {
+    pub(super) path: PathBuf,
+    pub(super) index: RwLock<EntryIndex>,
+    pub(super) file: RwLock<Arc<File>>,
+    pub(super) standing: Mutex<LedgerHealth>,
+    pub(super) space: Option<Arc<DiskSpace>>,
 }
 
 impl SharedLedger {
     /// One entry by its number.
-    pub(super) fn read(&self, seq: Seq) -> io::Result<Option<Stored>> {
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, or no longer has the entry where it was.
+    pub fn read(&self, seq: Seq) -> io::Result<Option<Stored>> {
         let slot = self.index().get(seq);
         slot.map(|slot| self.load(slot)).transpose()
     }
 
-    /// The number of the first entry with an id.
-    pub(super) fn seq_of(&self, id: &EntryId) -> Option<Seq> {
+    /// The number of the entry with this id; of the first one if there are several, for that is
+    /// the one others refer to. Reads that entry.
+    pub fn seq_of(&self, id: &EntryId) -> Option<Seq> {
         let candidates = self.index().candidates(id);
         candidates.into_iter().find_map(|slot| {
             let stored = self.load(slot).ok()?;
             (stored.entry.id == *id).then_some(stored.entry.seq)
         })
+    }
+
+    /// The figures at this moment.
+    pub fn stats(&self) -> Stats {
+        self.standing().stats()
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     pub(super) fn file(&self) -> Arc<File> {

@@ -29,49 +29,46 @@ const BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Places that are looked at under one lock, so that appends never wait for a reader.
 pub(super) const LOOK_AT_ONCE: usize = 64 * 1024;
 
-/// Reads a page; `waiting` are the lines of what waits for somebody.
-pub(super) fn window(
-    shared: &SharedLedger,
-    params: &WindowParams,
-    waiting: &BTreeSet<u64>,
-) -> io::Result<WindowPage> {
-    let limit = match params.limit {
-        0 => ROWS,
-        limit => limit.min(WINDOW_ROWS_MAX),
-    };
-    let mut reader = WindowReader {
-        shared,
-        query: &params.query,
-        waiting,
-        unfolded: &params.unfolded,
-        left_out: 0,
-        bytes: 0,
-    };
-    // Before the rows: what is appended while they are read is told to whoever follows, and must not
-    // count as known where they do not have it.
-    let head = shared.index().last().map_or(0, |slot| slot.seq.into());
-    let mut page = reader.page(params.place, limit as usize)?;
-    page.steps = WindowSteps::new(shared).of(&page.rows)?;
-    page.head = page.rows.last().map_or(head, |row| row.last().max(head));
-    if params.marks > 0 {
-        page.marks = marks(shared, params.marks.min(MARKS_MAX));
+impl SharedLedger {
+    /// The rows of a timeline around a place; `waiting` are the lines of what waits for somebody.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn window(&self, params: &WindowParams, waiting: &BTreeSet<u64>) -> io::Result<WindowPage> {
+        let limit = match params.limit {
+            0 => ROWS,
+            limit => limit.min(WINDOW_ROWS_MAX),
+        };
+        let mut reader = WindowReader {
+            shared: self,
+            query: &params.query,
+            waiting,
+            unfolded: &params.unfolded,
+            left_out: 0,
+            bytes: 0,
+        };
+        // Before the rows: what is appended while they are read is told to whoever follows, and must not
+        // count as known where they do not have it.
+        let head = self.index().last().map_or(0, |slot| slot.seq.into());
+        let mut page = reader.page(params.place, limit as usize)?;
+        page.steps = WindowSteps::new(self).of(&page.rows)?;
+        page.head = page.rows.last().map_or(head, |row| row.last().max(head));
+        if params.marks > 0 {
+            page.marks = marks(self, params.marks.min(MARKS_MAX));
+        }
+        Ok(page)
     }
-    Ok(page)
-}
 
-/// Keeps the lines whose entries a query may want.
-pub(super) fn sieve(
-    shared: &SharedLedger,
-    query: &RowQuery,
-    waiting: &BTreeSet<u64>,
-    lines: &mut Vec<u64>,
-) {
-    let index = shared.index();
-    let sieve = Sieve::new(query, index.words());
-    lines.retain(|line| {
-        let slot = index.get(Seq(*line));
-        slot.is_some_and(|slot| sieve.takes(&slot, waiting))
-    });
+    /// Keeps the lines whose entries a query may want.
+    pub(crate) fn sieve(&self, query: &RowQuery, waiting: &BTreeSet<u64>, lines: &mut Vec<u64>) {
+        let index = self.index();
+        let sieve = Sieve::new(query, index.words());
+        lines.retain(|line| {
+            let slot = index.get(Seq(*line));
+            slot.is_some_and(|slot| sieve.takes(&slot, waiting))
+        });
+    }
 }
 
 struct WindowReader<'a> {

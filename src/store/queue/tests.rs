@@ -32,10 +32,12 @@ fn what_was_put_is_there_after_opening_again() {
     let mut second = message("m2", 20);
     second.attempt = None;
     second.to = Agent::Claude;
-    queue.put_all(&[second.clone(), message("m1", 10)]).unwrap();
+    queue
+        .record(&[second.clone(), message("m1", 10)], None)
+        .unwrap();
     second.state = DeliveryState::Offered;
-    queue.put(&second).unwrap();
-    queue.set_high_water(Seq(20)).unwrap();
+    queue.record(std::slice::from_ref(&second), None).unwrap();
+    queue.record(&[], Some(Seq(20))).unwrap();
     drop(queue);
 
     let queue = Queue::open(&place.dirs).unwrap();
@@ -65,7 +67,7 @@ fn every_state_survives() {
     for state in states {
         let mut delivery = message("m", 1);
         delivery.state = state;
-        queue.put(&delivery).unwrap();
+        queue.record(std::slice::from_ref(&delivery), None).unwrap();
         assert_eq!(queue.load().unwrap(), [delivery]);
     }
 }
@@ -115,14 +117,14 @@ fn a_settled_row_goes_without_a_sync_and_the_next_row_is_synced() {
     };
     let (normal, full) = (1, 2);
     let steps: [&dyn Fn() -> Result<(), QueueError>; 5] = [
-        &|| queue.put(&message("m2", 2)),
-        &|| queue.set_high_water(Seq(2)),
-        &|| queue.sync(),
+        &|| queue.record(&[message("m2", 2)], None),
+        &|| queue.record(&[], Some(Seq(2))),
+        &|| queue.record(&[], None),
         &|| queue.scrub(),
         &|| queue.erase(),
     ];
     for synced in steps {
-        queue.put(&message("m1", 1)).unwrap();
+        queue.record(&[message("m1", 1)], None).unwrap();
         queue.remove(&EntryId::new("m1")).unwrap();
         assert_eq!(level(), normal);
         // Gone for everybody at once: a crash of the program alone brings nothing back.
@@ -147,7 +149,7 @@ fn a_damaged_file_is_set_aside_and_the_queue_is_new() {
     let half = {
         let queue = Queue::open(&place.dirs).unwrap();
         let many: Vec<_> = (0..500).map(|n| message(&format!("m{n}"), n)).collect();
-        queue.put_all(&many).unwrap();
+        queue.record(&many, None).unwrap();
         drop(queue);
         let mut bytes = fs::read(&path).unwrap();
         let (from, to) = (4096, bytes.len() - 4096);
@@ -234,6 +236,6 @@ fn a_row_of_an_older_version_that_may_have_been_shown_counts_as_shown() {
     assert_eq!(shown, [Shown::Whole, Shown::Nothing]);
     let mut head = queue.load().unwrap().remove(1);
     assert!(head.show(Shown::Head));
-    queue.put(&head).unwrap();
+    queue.record(std::slice::from_ref(&head), None).unwrap();
     assert_eq!(queue.load().unwrap()[1], head);
 }

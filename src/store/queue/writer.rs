@@ -6,7 +6,7 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -194,11 +194,6 @@ impl QueueWriter {
             TrySendError::Full(_) => RowsNotTaken::Full,
             TrySendError::Disconnected(_) => RowsNotTaken::WriterGone,
         })
-    }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Writes what was given, and closes the file. Blocks for as long as the disk takes. Not to be

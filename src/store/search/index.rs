@@ -8,10 +8,10 @@
 mod capsules;
 mod sealed;
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::SearchError;
 use super::query::Query;
-use crate::dirs::{ProjectDirs, exists};
+use crate::dirs::{ProjectDirs, exists, remove_if_there};
 use crate::ledger::Stored;
 use ctxrelay_core::hex::hex;
 use ctxrelay_core::id::SessionId;
@@ -343,14 +343,7 @@ fn path_of(dirs: &ProjectDirs) -> Result<PathBuf, SearchError> {
 /// When a file of it cannot be removed.
 pub fn discard(dirs: &ProjectDirs) -> io::Result<()> {
     for name in BESIDE.into_iter().chain([NAME]) {
-        remove(&dirs.state_file(name))?;
+        remove_if_there(&dirs.state_file(name))?;
     }
     Ok(())
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }

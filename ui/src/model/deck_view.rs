@@ -54,8 +54,6 @@ pub enum DaemonState {
     Hosting,
     /// Another process owns it; we are its client.
     Attached,
-    /// The record can be read, nothing can be changed.
-    ReadOnly,
     /// The connection is gone and being dialled again.
     #[default]
     Reconnecting,
@@ -70,7 +68,6 @@ impl DaemonState {
             Self::Starting => "starting",
             Self::Hosting => "daemon",
             Self::Attached => "attached",
-            Self::ReadOnly => "read only",
             Self::Reconnecting => "reconnecting",
             Self::Ended => "no daemon",
         }

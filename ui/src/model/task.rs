@@ -85,21 +85,6 @@ pub enum HandoffStage {
     Closed,
 }
 
-impl HandoffStage {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Unproven,
-        Self::Ambiguous,
-        Self::Undelivered,
-        Self::InTurn,
-        Self::Delivered,
-        Self::CutOff,
-        Self::Answered,
-        Self::Blocked,
-        Self::Closed,
-    ];
-}
-
 /// One handoff. Tasks and Handoffs show the same ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandoffRow {
@@ -143,12 +128,5 @@ impl Tasks {
             TaskColumn::Done => self.done.max(self.column(column).len() as u64),
             _ => self.column(column).len() as u64,
         }
-    }
-
-    /// Nothing was ever handed over.
-    pub fn is_empty(&self) -> bool {
-        TaskColumn::ALL
-            .into_iter()
-            .all(|column| self.count(column) == 0)
     }
 }

@@ -219,11 +219,6 @@ impl TimelineRow {
         folded.or(bad).unwrap_or(self.seq)
     }
 
-    /// The same, of a sort.
-    pub fn of_sort(self, sort: RowSort) -> Self {
-        Self { sort, ..self }
-    }
-
     /// A row with only the columns.
     pub fn new(
         seq: u64,

@@ -71,11 +71,9 @@ impl AgentSheet {
         };
         SheetText {
             title: Line::from(title),
-            mark: Line::default(),
             lines: document.into_lines(),
-            cursor: None,
-            footer: Vec::new(),
             keys: KeyFooter::new(deck, &footer),
+            ..SheetText::default()
         }
     }
 }

@@ -133,12 +133,7 @@ fn listed(deck: &Deck, row: &CapsuleLine, is_selected: bool, columns: usize) -> 
         true => theme.style(ThemeRole::Text),
         false => muted,
     };
-    let cursor = if is_selected {
-        deck.glyphs.cursor()
-    } else {
-        " "
-    };
-    let mut left = vec![Span::styled(cursor, theme.style(ThemeRole::Key)), blank(1)];
+    let mut left = vec![deck.row_cursor(is_selected), blank(1)];
     let mut figures = Line::default();
     match &row.broken {
         Some(why) => left.extend([

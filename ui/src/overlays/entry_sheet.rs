@@ -192,9 +192,8 @@ impl EntrySheet {
                 Line::styled(sanitize::line(&row.id), theme.style(ThemeRole::TextFaint))
             }),
             lines: document.into_lines(),
-            cursor: None,
-            footer: Vec::new(),
             keys: KeyFooter::new(deck, &keys),
+            ..SheetText::default()
         }
     }
 

@@ -121,13 +121,8 @@ impl FindingsSheet {
             true => theme.style(ThemeRole::Text),
             false => muted,
         };
-        let cursor = if is_selected {
-            deck.glyphs.cursor()
-        } else {
-            " "
-        };
         let left = Line::from(vec![
-            Span::styled(cursor, theme.style(ThemeRole::Key)),
+            deck.row_cursor(is_selected),
             blank(1),
             severity(deck, row),
             blank(2),
@@ -335,14 +330,13 @@ impl FindingSheet {
         let digits = (view.first as usize + view.lines.len()).to_string().len();
         for (number, line) in (view.first..).zip(&view.lines) {
             let is_it = view.line_now == Some(number);
-            let cursor = if is_it { deck.glyphs.cursor() } else { " " };
             let role = if is_it {
                 ThemeRole::Wait
             } else {
                 ThemeRole::Text
             };
             let line = Line::from(vec![
-                Span::styled(cursor, theme.style(ThemeRole::Key)),
+                deck.row_cursor(is_it),
                 Span::styled(
                     format!("{number:>digits$}"),
                     theme.style(ThemeRole::TextMuted),

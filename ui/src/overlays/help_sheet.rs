@@ -110,14 +110,12 @@ impl HelpSheet {
         legend(&mut document);
         SheetText {
             title: Line::styled("Keys and marks", deck.theme.style(ThemeRole::TitleFocus)),
-            mark: Line::default(),
             lines: side_by_side(document.into_lines(), beside, width),
-            cursor: None,
-            footer: Vec::new(),
             keys: KeyFooter::new(
                 deck,
                 &[(Action::MoveDown, "scroll"), (Action::Back, "close")],
             ),
+            ..SheetText::default()
         }
     }
 }

@@ -205,11 +205,6 @@ impl MessagesSheet {
         let theme = &deck.theme;
         let muted = theme.style(ThemeRole::TextMuted);
         let is_selected = at == self.list.selected;
-        let cursor = if is_selected {
-            deck.glyphs.cursor()
-        } else {
-            " "
-        };
         let mark = if self.marked.contains(&message.id) {
             deck.glyphs.marked()
         } else {
@@ -223,7 +218,7 @@ impl MessagesSheet {
             None => Span::styled("reading …", muted),
         };
         let left = Line::from(vec![
-            Span::styled(cursor, theme.style(ThemeRole::Key)),
+            deck.row_cursor(is_selected),
             Span::styled(mark, theme.style(ThemeRole::Wait)),
             blank(1),
             Span::styled(format!("{:>number$}", text::grouped(message.line)), muted),

@@ -17,7 +17,7 @@ use super::{
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::keymap::KeyContext;
-use crate::widgets::TextField;
+use crate::widgets::{ListState, TextField};
 
 #[derive(Debug, Clone)]
 pub(crate) enum Overlay {
@@ -135,6 +135,7 @@ impl Overlay {
         }
     }
 
+    /// Its text, where it is a sheet. All else has a place, a foot and a look of its own.
     fn sheet(&self, deck: &Deck, columns: usize) -> Option<SheetText> {
         match self {
             Self::Help(sheet) => Some(sheet.text(deck, columns)),
@@ -149,6 +150,26 @@ impl Overlay {
             Self::Capsules(sheet) => Some(sheet.text(deck, columns)),
             Self::Capsule(sheet) => Some(sheet.text(deck, columns)),
             Self::Ticks(sheet) => Some(sheet.text(deck, columns)),
+            Self::Begin(_)
+            | Self::Composer(_)
+            | Self::Confirm(_)
+            | Self::Choice(_)
+            | Self::Palette(_)
+            | Self::Search(_)
+            | Self::Place(_)
+            | Self::Chips(_)
+            | Self::Unlock(_) => None,
+        }
+    }
+
+    /// The list, for sheets that have one.
+    fn list_mut(&mut self) -> Option<&mut ListState> {
+        match self {
+            Self::Thread(sheet) => Some(&mut sheet.list),
+            Self::Messages(sheet) => Some(&mut sheet.list),
+            Self::Findings(sheet) => Some(&mut sheet.list),
+            Self::Capsules(sheet) => Some(&mut sheet.list),
+            Self::Ticks(sheet) => Some(&mut sheet.list),
             _ => None,
         }
     }
@@ -188,18 +209,7 @@ impl Overlay {
             Self::Chips(_) => Some(ChipSheet::area(deck, screen)),
             Self::Place(_) => Some(PlaceLine::area(screen)),
             Self::Begin(begin) => Some(begin.typed().area(screen)),
-            Self::Help(_)
-            | Self::Entry(_)
-            | Self::Thread(_)
-            | Self::Agent(_)
-            | Self::Recovery(_)
-            | Self::Card(_)
-            | Self::Messages(_)
-            | Self::Findings(_)
-            | Self::Finding(_)
-            | Self::Capsules(_)
-            | Self::Capsule(_)
-            | Self::Ticks(_) => sheet_place(screen, |columns| self.sheet(deck, columns)),
+            _ => sheet_place(screen, |columns| self.sheet(deck, columns)),
         }
     }
 
@@ -233,18 +243,7 @@ impl Overlay {
             Self::Unlock(unlock) => Some(unlock.keys(deck, screen)),
             Self::Search(search) => Some(search.keys(deck, screen)),
             Self::Chips(_) => Some(ChipSheet::keys(deck, screen)),
-            Self::Help(_)
-            | Self::Entry(_)
-            | Self::Thread(_)
-            | Self::Agent(_)
-            | Self::Recovery(_)
-            | Self::Card(_)
-            | Self::Messages(_)
-            | Self::Findings(_)
-            | Self::Finding(_)
-            | Self::Capsules(_)
-            | Self::Capsule(_)
-            | Self::Ticks(_) => sheet_keys(screen, |columns| self.sheet(deck, columns)),
+            _ => sheet_keys(screen, |columns| self.sheet(deck, columns)),
         }
     }
 
@@ -266,23 +265,11 @@ impl Overlay {
         if let Self::Findings(sheet) = self {
             sheet.settle(&deck.view.findings);
         }
-        if matches!(
-            self,
-            Self::Thread(_)
-                | Self::Messages(_)
-                | Self::Findings(_)
-                | Self::Capsules(_)
-                | Self::Ticks(_)
-        ) {
-            let rows = sheet_rows(screen, |columns| self.sheet(deck, columns));
-            let list = match self {
-                Self::Thread(sheet) => &mut sheet.list,
-                Self::Messages(sheet) => &mut sheet.list,
-                Self::Findings(sheet) => &mut sheet.list,
-                Self::Capsules(sheet) => &mut sheet.list,
-                Self::Ticks(sheet) => &mut sheet.list,
-                _ => return,
-            };
+        if self.list_mut().is_none() {
+            return;
+        }
+        let rows = sheet_rows(screen, |columns| self.sheet(deck, columns));
+        if let Some(list) = self.list_mut() {
             let lowest = (list.selected + 1).saturating_sub(rows.max(1));
             list.top = list.top.clamp(lowest, list.selected.max(lowest));
         }
@@ -300,18 +287,7 @@ impl Overlay {
             Self::Place(place) => place.draw(deck, screen, buf),
             Self::Begin(begin) => begin.typed().draw(deck, screen, buf),
             Self::Chips(chips) => chips.draw(deck, screen, buf),
-            Self::Help(_)
-            | Self::Entry(_)
-            | Self::Thread(_)
-            | Self::Agent(_)
-            | Self::Recovery(_)
-            | Self::Card(_)
-            | Self::Messages(_)
-            | Self::Findings(_)
-            | Self::Finding(_)
-            | Self::Capsules(_)
-            | Self::Capsule(_)
-            | Self::Ticks(_) => {
+            _ => {
                 draw_sheet(deck, screen, buf, self.scroll(), |columns| {
                     self.sheet(deck, columns)
                 });

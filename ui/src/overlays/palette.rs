@@ -182,13 +182,8 @@ fn row_line(deck: &Deck, row: &PaletteRow<'_>, is_selected: bool, width: usize) 
         (None, true) => ThemeRole::TextStrong,
         (None, false) => ThemeRole::Text,
     };
-    let cursor = if is_selected {
-        deck.glyphs.cursor()
-    } else {
-        " "
-    };
     let left = Line::from(vec![
-        Span::styled(cursor, theme.style(ThemeRole::Key)),
+        deck.row_cursor(is_selected),
         blank(1),
         Span::styled(row.binding.desc.clone(), theme.style(words)),
     ]);

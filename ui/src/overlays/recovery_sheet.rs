@@ -76,11 +76,9 @@ impl RecoverySheet {
         keys.push((Action::Back, "close"));
         SheetText {
             title: Line::from(title),
-            mark: Line::default(),
             lines: document.into_lines(),
-            cursor: None,
-            footer: Vec::new(),
             keys: KeyFooter::new(deck, &keys),
+            ..SheetText::default()
         }
     }
 }

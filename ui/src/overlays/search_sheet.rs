@@ -245,11 +245,6 @@ impl SearchSheet {
     fn hit(&self, deck: &Deck, row: &FoundRow, is_selected: bool, columns: usize) -> Line<'static> {
         let theme = &deck.theme;
         let muted = theme.style(ThemeRole::TextMuted);
-        let cursor = if is_selected {
-            deck.glyphs.cursor()
-        } else {
-            " "
-        };
         // That of a task is of a record that may be elsewhere: its card tells.
         let number = match row.task {
             Some(_) => String::new(),
@@ -257,7 +252,7 @@ impl SearchSheet {
         };
         let fill = NUMBER.saturating_sub(text::width(&number));
         let mut spans = vec![
-            Span::styled(cursor, theme.style(ThemeRole::Key)),
+            deck.row_cursor(is_selected),
             blank(fill),
             Span::styled(number, muted),
             blank(2),

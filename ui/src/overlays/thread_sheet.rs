@@ -90,8 +90,6 @@ impl ThreadSheet {
                 muted,
             ),
             lines,
-            cursor: None,
-            footer: Vec::new(),
             keys: KeyFooter::new(
                 deck,
                 &[
@@ -101,6 +99,7 @@ impl ThreadSheet {
                     (Action::Back, "close"),
                 ],
             ),
+            ..SheetText::default()
         }
     }
 
@@ -152,13 +151,8 @@ pub(super) fn row_line(
     } else {
         text::pad(&text::day(row.at_ms, view.utc_offset_s(row.at_ms)), 8)
     };
-    let cursor = if is_selected {
-        deck.glyphs.cursor()
-    } else {
-        " "
-    };
     let mut spans = vec![
-        Span::styled(cursor, theme.style(ThemeRole::Key)),
+        deck.row_cursor(is_selected),
         blank(1),
         Span::styled(format!("{:>number$}", text::grouped(row.seq)), muted),
         blank(2),

@@ -170,14 +170,9 @@ impl TickSheet {
     ) -> Line<'static> {
         let theme = &deck.theme;
         let is_selected = at == self.list.selected;
-        let cursor = if is_selected {
-            deck.glyphs.cursor()
-        } else {
-            " "
-        };
         let tick = if *goes { "[x]" } else { "[ ]" };
         let line = Line::from(vec![
-            Span::styled(cursor, theme.style(ThemeRole::Key)),
+            deck.row_cursor(is_selected),
             blank(1),
             Span::styled(tick, theme.style(ThemeRole::TextStrong)),
             blank(1),

@@ -116,7 +116,6 @@ fn wrong(deck: &Deck) -> Line<'static> {
         }
         _ if deck.unanswered().is_some() => deck.unanswered().map(|word| (Level::Warn, word)),
         (_, Chain::Broken { seq }) => Some((Level::Error, text::broken_chain(seq))),
-        (DaemonState::ReadOnly, _) => Some((Level::Warn, "read only".to_owned())),
         _ if view.ledger.bad_lines > 0 => Some((
             Level::Warn,
             format!("{} bad lines", text::grouped(view.ledger.bad_lines)),

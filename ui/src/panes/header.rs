@@ -29,6 +29,24 @@ struct Part {
     right: bool,
 }
 
+impl Part {
+    fn left(cost: u8, line: Line<'static>) -> Self {
+        Self {
+            line,
+            short: None,
+            cost,
+            right: false,
+        }
+    }
+
+    fn right(cost: u8, line: Line<'static>) -> Self {
+        Self {
+            right: true,
+            ..Self::left(cost, line)
+        }
+    }
+}
+
 pub(crate) fn draw_header(deck: &Deck, area: Rect, buf: &mut Buffer) {
     buf.set_style(area, deck.theme.style(ThemeRole::Header));
     let mut parts = if area.width >= WIDE {
@@ -71,53 +89,29 @@ pub(crate) fn draw_header(deck: &Deck, area: Rect, buf: &mut Buffer) {
 }
 
 fn wide(deck: &Deck) -> Vec<Part> {
-    let left = |cost, line| Part {
-        line,
-        short: None,
-        cost,
-        right: false,
-    };
-    let right = |cost, line| Part {
-        line,
-        short: None,
-        cost,
-        right: true,
-    };
     vec![
-        left(0, project(deck, true)),
-        left(6, coordinator(deck)),
-        left(7, session(deck)),
-        right(8, proxies(deck)),
-        right(1, daemon(deck)),
-        right(2, chain(deck)),
-        right(4, queue(deck)),
-        right(0, clock(deck)),
+        Part::left(0, project(deck, true)),
+        Part::left(6, coordinator(deck)),
+        Part::left(7, session(deck)),
+        Part::right(8, proxies(deck)),
+        Part::right(1, daemon(deck)),
+        Part::right(2, chain(deck)),
+        Part::right(4, queue(deck)),
+        Part::right(0, clock(deck)),
     ]
 }
 
 fn narrow(deck: &Deck) -> Vec<Part> {
     let answers = Answers::of(deck);
-    let left = |cost, line| Part {
-        line,
-        short: None,
-        cost,
-        right: false,
-    };
-    let right = |cost, line| Part {
-        line,
-        short: None,
-        cost,
-        right: true,
-    };
     vec![
-        left(4, project(deck, false)),
+        Part::left(4, project(deck, false)),
         Part {
             short: Some(answers.who_short),
-            ..left(2, answers.who)
+            ..Part::left(2, answers.who)
         },
-        right(1, answers.waits),
-        right(0, answers.wrong),
-        right(3, clock(deck)),
+        Part::right(1, answers.waits),
+        Part::right(0, answers.wrong),
+        Part::right(3, clock(deck)),
     ]
 }
 
@@ -202,10 +196,6 @@ fn daemon(deck: &Deck) -> Line<'static> {
             (deck.glyphs.well(), theme.style(ThemeRole::OutcomeDone))
         }
         DaemonState::Starting => (deck.glyphs.dot(), theme.style(ThemeRole::TextMuted)),
-        DaemonState::ReadOnly => (
-            deck.glyphs.wrong(),
-            theme.style(ThemeRole::OutcomeAttention),
-        ),
         DaemonState::Reconnecting | DaemonState::Ended => {
             (deck.glyphs.wrong(), theme.style(ThemeRole::OutcomeFailed))
         }

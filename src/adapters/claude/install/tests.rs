@@ -13,10 +13,10 @@ fn the_marketplace_names_a_plugin_that_is_there() {
     let program = PathBuf::from("/usr/bin/ctxrelay");
     assert!(market.write(program.clone(), "0.1.0").unwrap());
     assert!(!market.write(program.clone(), "0.1.0").unwrap());
-    let manifest = fs::read(market.dir().join(".claude-plugin/marketplace.json")).unwrap();
+    let manifest = fs::read(market.dir.join(".claude-plugin/marketplace.json")).unwrap();
     let manifest: Value = serde_json::from_slice(&manifest).unwrap();
     let source = manifest["plugins"][0]["source"].as_str().unwrap();
-    let plugin = market.dir().join(source).join(".claude-plugin/plugin.json");
+    let plugin = market.dir.join(source).join(".claude-plugin/plugin.json");
     assert!(plugin.is_file());
     assert!(
         market.write(program, "0.2.0").unwrap(),

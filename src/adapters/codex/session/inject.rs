@@ -94,6 +94,12 @@ impl Session<'_> {
         }
     }
 
+    /// Something begins in a thread, or goes on.
+    pub(super) async fn works(&mut self, thread_id: &str) {
+        self.sign(thread_id).await;
+        self.watch_packet(thread_id, ThreadSign::Work).await;
+    }
+
     /// The visible thread does something, which may prove that the model has the packet.
     pub(super) async fn watch_packet(&mut self, thread_id: &str, sign: ThreadSign) {
         let Some(packet) = &mut self.memory.packet else {

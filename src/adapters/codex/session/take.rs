@@ -72,26 +72,20 @@ impl Session<'_> {
                 self.memory.file_change(started.item);
             }
             CodexNotification::ToolStarted(started) => {
-                self.sign(&started.thread_id).await;
-                self.watch_packet(&started.thread_id, ThreadSign::Work)
-                    .await;
+                self.works(&started.thread_id).await;
                 if self.memory.is_visible(&started.thread_id) {
                     facts.extend(did(&started.item));
                 }
             }
             CodexNotification::PlanUpdated(updated) => {
-                self.sign(&updated.thread_id).await;
-                self.watch_packet(&updated.thread_id, ThreadSign::Work)
-                    .await;
+                self.works(&updated.thread_id).await;
                 if self.memory.is_visible(&updated.thread_id) {
                     let steps = updated.plan.into_iter().map(planned).collect();
                     facts.push(CodexFact::TurnPlanned { steps });
                 }
             }
             CodexNotification::CommandStarted(started) => {
-                self.sign(&started.thread_id).await;
-                self.watch_packet(&started.thread_id, ThreadSign::Work)
-                    .await;
+                self.works(&started.thread_id).await;
                 if let Some(book) = self.memory.book(&started.thread_id) {
                     book.began(&started.turn_id, &started.item);
                 }
@@ -100,9 +94,7 @@ impl Session<'_> {
                 }
             }
             CodexNotification::CompactionStarted(started) => {
-                self.sign(&started.thread_id).await;
-                self.watch_packet(&started.thread_id, ThreadSign::Work)
-                    .await;
+                self.works(&started.thread_id).await;
                 if self.memory.is_visible(&started.thread_id) {
                     facts.push(CodexFact::CompactionBegan);
                     self.todo.push_back(Todo::Hook);
@@ -166,8 +158,7 @@ impl Session<'_> {
             }
             CodexNotification::HookCompleted(completed) => self.hook_ran(&completed).await,
             CodexNotification::Sign(sign) => {
-                self.sign(&sign.thread_id).await;
-                self.watch_packet(&sign.thread_id, ThreadSign::Work).await;
+                self.works(&sign.thread_id).await;
             }
             CodexNotification::RateLimitsUpdated(limits) => self.rate_limits(limits).await,
             CodexNotification::AccountUpdated => self.todo.push_back(Todo::Account),

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::BadCapsule;
 use crate::capsule::{Capsule, LineRef};
 use crate::entry::Entry;
-use crate::id::{Seq, SessionId};
 use crate::wire::line::{hash_line, parse};
 
 /// Every line hashes to what it claims, is cited, and says what the capsule says that it says.
@@ -86,17 +85,6 @@ pub fn uncited(capsule: &Capsule) -> (usize, usize) {
         bare += usize::from(!is_there);
     }
     (bare, all)
-}
-
-/// The places in ledgers that a capsule cites, each once.
-pub fn cited(capsule: &Capsule) -> Vec<(SessionId, Seq)> {
-    let refs = capsule.refs();
-    let mut cited: Vec<_> = refs
-        .map(|(_, line)| (line.session.clone(), line.seq))
-        .collect();
-    cited.sort();
-    cited.dedup();
-    cited
 }
 
 /// The entry of a line and the hash on it, when that is right.

@@ -267,29 +267,46 @@ impl Command {
     }
 
     /// Whether a client of this role may ask this at all; what only the operator may ask is told
-    /// by [`Self::is_operator_only`]. An agent's mail is fetched, proven and acknowledged, and its
-    /// word recorded, by its own bridge and nobody else.
+    /// by [`Self::is_operator_only`].
     pub fn may_come_from(&self, role: Role) -> bool {
-        let speaks_for = |agent: Agent| role == Role::of(agent);
+        match self.askers() {
+            Askers::Everybody | Askers::Operator => true,
+            Askers::Persons => matches!(role, Role::Deck | Role::Cli),
+            Askers::Agent(agent) => role == Role::of(agent),
+            Askers::Hooks => role == Role::Hook,
+            Askers::Nobody => false,
+        }
+    }
+
+    /// Whether only the operator may ask this.
+    pub fn is_operator_only(&self) -> bool {
+        matches!(self.askers(), Askers::Operator)
+    }
+
+    /// An agent's mail is fetched, proven and acknowledged, and its word recorded, by its own
+    /// bridge and nobody else.
+    fn askers(&self) -> Askers {
+        // Without a sender they are the operator's.
+        let speaker = |agent: Option<Agent>| agent.map_or(Askers::Operator, Askers::Agent);
         match self {
-            // Without a sender they are the operator's.
-            Self::Send(params) => params.from.is_none_or(speaks_for),
-            Self::Handoff(params) => params.from.is_none_or(speaks_for),
-            Self::GetMessages(params) => speaks_for(params.agent),
-            Self::WaitMessages(params) => speaks_for(params.agent),
-            Self::Fetched(params) | Self::Ack(params) => speaks_for(params.agent),
-            Self::AppendNote(params) => params.agent.is_none_or(speaks_for),
-            Self::RecordArtifact(params) => speaks_for(params.agent),
-            Self::ProposeFinal(params) => speaks_for(params.agent),
-            Self::AskUser(params) => speaks_for(params.agent),
+            Self::Send(params) => speaker(params.from),
+            Self::Handoff(params) => speaker(params.from),
+            Self::AppendNote(params) => speaker(params.agent),
+            Self::GetMessages(params) => Askers::Agent(params.agent),
+            Self::WaitMessages(params) => Askers::Agent(params.agent),
+            Self::Fetched(params) | Self::Ack(params) => Askers::Agent(params.agent),
+            Self::RecordArtifact(params) => Askers::Agent(params.agent),
+            Self::ProposeFinal(params) => Askers::Agent(params.agent),
+            Self::AskUser(params) => Askers::Agent(params.agent),
             // Only Claude has hooks.
-            Self::HookHanded(params) => role == Role::Hook && params.agent == Agent::Claude,
-            Self::Hook(_)
+            Self::HookHanded(params) if params.agent != Agent::Claude => Askers::Nobody,
+            Self::HookHanded(_)
+            | Self::Hook(_)
             | Self::ToolBegins(_)
             | Self::AskApproval(_)
-            | Self::DoorbellAttach => role == Role::Hook,
+            | Self::DoorbellAttach => Askers::Hooks,
             // It begins a process: for a person's clients, not for what an agent runs.
-            Self::EnsureCodex | Self::ReadTurn => matches!(role, Role::Deck | Role::Cli),
+            Self::EnsureCodex | Self::ReadTurn => Askers::Persons,
             Self::ReadContext(_)
             | Self::ReadSnapshot
             | Self::ReadStatus
@@ -306,7 +323,7 @@ impl Command {
             | Self::ListGates
             | Self::Subscribe
             // It restricts nobody but the process that asks.
-            | Self::RegisterAgent => true,
+            | Self::RegisterAgent => Askers::Everybody,
             Self::Decide(_)
             | Self::AnswerApproval(_)
             | Self::StateWork(_)
@@ -327,40 +344,21 @@ impl Command {
             | Self::SetPolicy(_)
             | Self::Attend(_)
             | Self::ReportKey(_)
-            | Self::AcknowledgeAlarm(_) => true,
+            | Self::AcknowledgeAlarm(_) => Askers::Operator,
         }
     }
+}
 
-    /// Whether only the operator may ask this.
-    pub fn is_operator_only(&self) -> bool {
-        match self {
-            Self::Decide(_)
-            | Self::AnswerApproval(_)
-            | Self::StateWork(_)
-            | Self::ForgetWork(_)
-            | Self::ChangeTask(_)
-            | Self::ChangeReview(_)
-            | Self::RunGates(_)
-            | Self::StopGates
-            | Self::SignRelease(_)
-            | Self::Clear(_)
-            | Self::Compact(_)
-            | Self::Stop(_)
-            | Self::HandOver(_)
-            | Self::QueueChange(_)
-            | Self::QueueDrain(_)
-            | Self::QueueRebuild
-            | Self::Trust(_)
-            | Self::SetPolicy(_)
-            | Self::Attend(_)
-            | Self::ReportKey(_)
-            | Self::AcknowledgeAlarm(_) => true,
-            Self::Send(params) => params.from.is_none(),
-            Self::Handoff(params) => params.from.is_none(),
-            Self::AppendNote(params) => params.agent.is_none(),
-            _ => false,
-        }
-    }
+/// Who may ask a command.
+enum Askers {
+    Everybody,
+    Operator,
+    /// The clients of a person.
+    Persons,
+    /// This agent's bridge.
+    Agent(Agent),
+    Hooks,
+    Nobody,
 }
 
 #[cfg(test)]

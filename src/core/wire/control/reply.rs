@@ -11,6 +11,7 @@ use super::{
 };
 use crate::agent::Agent;
 use crate::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
+use crate::entry::Entry;
 use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
 use crate::live_turn::LiveTurn;
 use crate::snapshot::Snapshot;
@@ -90,6 +91,49 @@ pub enum Reply {
     Gates(GatesReport),
     /// The rules for the agents were changed.
     PolicySet(PolicySet),
+}
+
+impl Reply {
+    /// The word of its kind, as it is on the wire.
+    pub fn kind(&self) -> String {
+        let written = serde_json::to_value(self).unwrap_or_default();
+        written["kind"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// What a reply carries, by its type. A reply of another kind is handed back.
+macro_rules! carried {
+    ($($kind:ident($carried:ty)),+ $(,)?) => {$(
+        impl TryFrom<Reply> for $carried {
+            type Error = Reply;
+
+            fn try_from(reply: Reply) -> Result<Self, Reply> {
+                match reply {
+                    Reply::$kind(carried) => Ok(carried),
+                    other => Err(other),
+                }
+            }
+        }
+    )+};
+}
+
+carried! {
+    Sent(Sent),
+    Messages(MessagePage),
+    Recorded(Recorded),
+    Proposed(Proposed),
+    Context(ContextPage),
+    Work(WorkText),
+    Snapshot(Arc<Snapshot>),
+    Status(Box<Status>),
+    Entries(EntryPage),
+    Entry(Value),
+    Found(SearchPage),
+    Index(IndexReport),
+    Queue(Vec<QueueRow>),
+    Codex(CodexJoin),
+    Task(TaskChanged),
+    Gates(GatesReport),
 }
 
 /// The rules for the agents were changed.
@@ -242,6 +286,16 @@ pub struct Recorded {
     pub entry_id: EntryId,
     /// Its place in the ledger.
     pub seq: Seq,
+}
+
+impl Recorded {
+    /// This entry was.
+    pub fn of(entry: &Entry) -> Self {
+        Self {
+            entry_id: entry.id.clone(),
+            seq: entry.seq,
+        }
+    }
 }
 
 /// A proposal was written.

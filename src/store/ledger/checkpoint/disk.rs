@@ -97,21 +97,6 @@ pub fn read(dirs: &ProjectDirs, user: &UserDirs) -> Option<Checkpoint> {
     }
 }
 
-/// Removes the checkpoint of a project.
-///
-/// # Errors
-///
-/// When the files are there and cannot be removed.
-pub fn discard(dirs: &ProjectDirs) -> io::Result<()> {
-    for name in ["checkpoint", "checkpoint.slots"] {
-        match std::fs::remove_file(dirs.state_file(name)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
 fn try_read(dirs: &ProjectDirs, user: &UserDirs) -> io::Result<Option<Checkpoint>> {
     let text = read_header(dirs, user)?;
     let header: Header<'_> = serde_json::from_slice(&text)?;

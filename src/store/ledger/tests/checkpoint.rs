@@ -8,8 +8,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::support::Project;
+use crate::derived::discard_checkpoint;
 use crate::dirs::UserDirs;
-use crate::ledger::checkpoint::{CheckpointKeeper, discard, read};
+use crate::ledger::checkpoint::{CheckpointKeeper, read};
 use crate::ledger::{Checkpoint, EntryFilter, OpenOptions, Reading, verify};
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::{EntryId, Seq};
@@ -246,8 +247,8 @@ fn another_sessions_checkpoint_is_not_taken_and_discarding_removes_all_of_it() {
     assert!(checkpoint.fits(&project.session, &file));
     let other = ctxrelay_core::id::SessionId::new("session_1795000000001_a1b2c3d4");
     assert!(!checkpoint.fits(&other, &file));
-    discard(&project.dirs).unwrap();
-    discard(&project.dirs).unwrap();
+    discard_checkpoint(&project.dirs).unwrap();
+    discard_checkpoint(&project.dirs).unwrap();
     assert!(project.checkpoint().is_none());
 }
 
