@@ -228,7 +228,7 @@ fn a_secret_in_the_name_of_a_file_of_a_branch_or_of_the_remote_goes_nowhere() {
         let shown = shown.expect_success().json();
         shown["touched"][0]["path"].is_string().then_some(())
     });
-    let (_, bytes, capsule) = exported(&project, &id, &["--patch"]);
+    let (file, bytes, capsule) = exported(&project, &id, &["--patch"]);
     let starts = |value: &Value, start: &str| {
         let text = value.as_str().unwrap();
         assert!(text.starts_with(start), "{text}");
@@ -242,6 +242,28 @@ fn a_secret_in_the_name_of_a_file_of_a_branch_or_of_the_remote_goes_nowhere() {
     starts(&capsule["redaction"]["files"][0], "src/[REDACTED_");
     let patch = from_base64(capsule["patch"]["data"].as_str().unwrap());
     assert!(patch.contains("+# Later"), "{patch}");
+    // What it is called here the project knows, and compares.
+    project.git(&["commit", "-q", "--allow-empty", "-m", "empty"]);
+    let check = || {
+        let check = project.run(["capsule", "check", &id, "--json"]);
+        let check = check.expect_success().json();
+        ["freshness", "touched", "uncompared"].map(|member| check[member].clone())
+    };
+    assert_eq!(check()[..2], [json!("fresh"), json!([])]);
+    project.git(&["checkout", "-q", "README.md"]);
+    assert_eq!(check(), [json!("moved"), json!([]), json!([])]);
+    project.write(&path, "pub fn changed() {}\n");
+    let told = check();
+    assert_eq!(told[0], "touched");
+    starts(&told[1][0]["path"], "src/[REDACTED_");
+    // Elsewhere nobody knows it.
+    let clone = clone_of(&project);
+    let (_, import) = imported(&clone, &[&file]);
+    assert_eq!(
+        (&import["freshness"], &import["touched"]),
+        (&json!("unknown"), &json!([]))
+    );
+    starts(&import["uncompared"][0], "src/[REDACTED_");
     let mut told = vec![String::from_utf8(bytes).unwrap(), patch];
     for target in ["claude", "codex", "cursor", "opencode", "markdown"] {
         let handoff = project.run(["capsule", "handoff", &id, "--to", target]);
