@@ -291,10 +291,15 @@ impl GitAnchor {
             .filter(|path| !path.is_empty())
     }
 
-    /// A file of a commit, by its path in the repository; none unless both are here.
-    pub fn text_at(&self, commit: &str, path: &str) -> Option<String> {
-        self.has(commit).then_some(())?;
-        text(&mut self.ours(&["cat-file", "blob", &format!("{commit}:{path}")]))
+    /// A file of a commit, by its path in the repository; none unless both are here, and of one that is
+    /// longer than so many bytes.
+    pub fn text_at(&self, commit: &str, path: &str, max: u64) -> Option<String> {
+        is_hash(commit).then_some(())?;
+        // A tag or a tree is none.
+        let object = format!("{commit}^{{commit}}:{path}");
+        let size = line(&mut self.ours(&["cat-file", "-s", &object]))?;
+        (size.parse::<u64>().ok()? <= max).then_some(())?;
+        text(&mut self.ours(&["cat-file", "blob", &object]))
     }
 
     /// Whether what was looked at last has something of the project's at this path.
