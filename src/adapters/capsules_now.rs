@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use super::file_digest::{FileState, file_state};
-use super::git_anchor::PatchFit;
+use super::git_anchor::{PatchFit, PutInFault};
 use super::git_head::is_repository;
 use super::git_now::{GitAhead, GitNow};
 use super::tree_now::tree_now;
@@ -29,7 +29,7 @@ use crate::core::redact::{Redactor, mark_names};
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::wire::capsule::{LINES_BYTES_MAX, write};
 use crate::wire::line::Stored;
-pub use along::Along;
+pub use along::{Along, UNKNOWN_FILES};
 pub use kept::Remasked;
 
 /// The longest ledger line that is cited with its text, in bytes.
@@ -302,9 +302,14 @@ impl CapsulesNow {
         Some(self.git()?.anchor().patch_fit(base, patch))
     }
 
-    /// Puts a patch into the work tree; `None` where git does not take it.
-    pub fn put_in(&self, patch: &[u8]) -> Option<()> {
-        self.git()?.anchor().put_in(patch)
+    /// Puts a patch into the work tree.
+    ///
+    /// # Errors
+    ///
+    /// Where git does not take it, or the disk.
+    pub fn put_in(&self, patch: &[u8]) -> Result<(), PutInFault> {
+        let git = self.git().ok_or(PutInFault::Refused)?;
+        git.anchor().put_in(patch)
     }
 
     /// Nothing more is asked of the repository: what that needed is taken back while other things are

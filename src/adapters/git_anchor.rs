@@ -5,6 +5,7 @@
 
 mod patch;
 mod place;
+mod put_in;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -18,6 +19,7 @@ use super::git_own::{OBJECT_FORMAT, OwnRepository};
 use super::git_untracked::{WorkDiff, lines_in, put_in_index};
 use crate::core::capsule::{CapsuleGit, DiffStat};
 pub use patch::{ChangedContent, PatchFit, TrackedChange};
+pub use put_in::PutInFault;
 
 /// The longest name of a branch or address, in characters.
 const CHARS_MAX: usize = 300;

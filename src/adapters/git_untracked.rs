@@ -137,7 +137,7 @@ fn push(names: &mut Vec<u8>, name: &[u8]) {
 }
 
 /// Whether a file lies where its path says: git looks through a link in the place of a folder.
-fn is_below_folders<'a>(
+pub(super) fn is_below_folders<'a>(
     top: &Path,
     path: &'a [u8],
     known: &mut HashMap<&'a [u8], bool>,
@@ -190,7 +190,7 @@ pub(super) fn put_in_index(
 }
 
 /// Gives a list to the index, if there is something in it.
-fn feed(
+pub(super) fn feed(
     ours: &dyn Fn(&[&str]) -> Command,
     own: &Path,
     list: &[u8],

@@ -111,6 +111,57 @@ fn changes_go_along_without_secrets_and_are_put_in_after_a_typed_word() {
 }
 
 #[test]
+fn new_files_and_names_of_every_script_go_along_and_what_git_does_not_know_is_counted() {
+    let (project, id) = at_work();
+    let _daemon = project.daemon();
+    let names = ["src/\u{fc}ber.rs", "\u{4e2d}.txt"];
+    for name in names {
+        project.write(name, "one\n");
+        project.git(&["add", name]);
+    }
+    project.git(&["commit", "-q", "-m", "names", "--", names[0], names[1]]);
+    for name in names {
+        project.write(name, "one\ntwo\n");
+    }
+    project.write("added/deep/new.rs", "pub fn new() {}\n");
+    project.write("added/again.rs", "");
+    project.git(&["add", "added"]);
+    // As it lies there, and not as it was added.
+    project.write("added/deep/new.rs", "pub fn newer() {}\n");
+    fs::remove_file(project.root().join("added/again.rs")).unwrap();
+    let args = ["export", &id, "--patch", "-o", "../said.json"];
+    let (_, screen) = in_terminal(&project, &args);
+    assert!(screen.contains("with a patch of 5 files"), "{screen}");
+    assert!(
+        screen.contains("1 file is left out that git does not know"),
+        "{screen}"
+    );
+    let (file, _, capsule) = exported(&project, &id, &["--patch"]);
+    let left = capsule["leftOut"].as_array().unwrap().iter();
+    let left: Vec<_> = left.filter(|left| left["what"] == "patch").collect();
+    assert_eq!((left.len(), &left[0]["count"]), (1, &json!(1)), "{left:?}");
+
+    let clone = clone_of(&project);
+    let _daemon = clone.daemon();
+    let import = clone.run(["capsule", "import", &file]).expect_success();
+    // That, and the one with a secret.
+    let more = "2 files more of its sender's did not come along";
+    assert!(import.stdout.contains(more), "{}", import.stdout);
+    let mut pty = Pty::spawn(&clone.ctxrelay(["capsule", "import", &file, "--apply"]));
+    pty.wait_for_text("Type `patch`");
+    pty.type_text("patch\r");
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    let all = names
+        .into_iter()
+        .chain(["added/deep/new.rs", "src/login.rs"]);
+    for path in all {
+        assert_eq!(clone.read(path), project.read(path), "{path}");
+    }
+    assert!(!clone.root().join("added/again.rs").exists());
+    assert!(!clone.root().join("new.txt").exists());
+}
+
+#[test]
 fn what_a_gate_printed_goes_along_masked() {
     let (project, id) = at_work();
     let gates = json!([{"name": "test", "cmd": format!("echo red; echo {}; exit 1", secret())}]);
