@@ -73,7 +73,11 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         true => CapsuleMaker::open(&context.setting)?,
         false => CapsuleMaker::open_ahead(&context.setting, GitNeed::Tree)?,
     };
-    let vouched = Vouched::of(context, &maker.world, &capsule, args.ledger.as_deref())?;
+    let vouched = match &args.ledger {
+        // As of an own one: all the rest of a long record need not be read for that.
+        None if maker.has_lines(&capsule) => Vouched::Anchored,
+        ledger => Vouched::of(context, &maker.world, &capsule, ledger.as_deref())?,
+    };
     let before = maker.kept.read(CapsuleOwner::Foreign, &capsule.id).ok();
     let before = before.flatten().filter(|before| before != bytes);
     let applied = args.apply && apply(context, &maker, &capsule, bytes)?;
