@@ -14,8 +14,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
-use super::file_digest::file_digest;
-use super::git_anchor::PatchFit;
+use super::file_digest::{FileState, file_state};
+use super::git_anchor::{PatchFit, PutInFault};
+use super::git_head::is_repository;
 use super::git_now::{GitAhead, GitNow};
 use super::tree_now::tree_now;
 use crate::core::capsule::{
@@ -24,11 +25,11 @@ use crate::core::capsule::{
 };
 use crate::core::entry::Entry;
 use crate::core::id::{CapsuleId, Seq};
-use crate::core::redact::Redactor;
+use crate::core::redact::{Redactor, mark_names};
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::wire::capsule::{LINES_BYTES_MAX, write};
 use crate::wire::line::Stored;
-pub use along::Along;
+pub use along::{Along, UNKNOWN_FILES};
 pub use kept::Remasked;
 
 /// The longest ledger line that is cited with its text, in bytes.
@@ -161,8 +162,14 @@ impl CapsulesNow {
             None => (None, None),
         };
         let files = task.files.iter().map(|file| {
+            let (sha256, is_unread) = match file_state(root, &file.path) {
+                FileState::Plain(digest) => (Some(digest), false),
+                FileState::Gone => (None, false),
+                FileState::Other | FileState::Unread => (None, true),
+            };
             let now = FileNow {
-                sha256: file_digest(root, &file.path),
+                sha256,
+                is_unread,
                 lines: lines.map(|lines| lines.get(&file.path).copied().unwrap_or_default()),
             };
             (file.path.clone(), now)
@@ -253,8 +260,41 @@ impl CapsulesNow {
         let root = &self.root;
         // Git is asked only about what has a place in it.
         let git = capsule.git.as_ref().and_then(|_| self.git());
-        let now = tree_now(capsule, root, git);
+        let own = self.world.tasks.get(&capsule.id);
+        let masked = OnceCell::new();
+        let mut now = tree_now(capsule, root, git, &|path| {
+            if mark_names(path).next().is_none() {
+                return Some(path.to_owned());
+            }
+            let masked = masked.get_or_init(|| self.masked_files(own));
+            let mut named = masked.iter().filter(|(masked, _)| masked == path);
+            match (named.next(), named.next()) {
+                (Some((_, place)), None) => Some(place.clone()),
+                _ => None,
+            }
+        });
+        now.is_ours = own.is_some();
         (capsule.freshness(&now), now)
+    }
+
+    /// The files of a task by how a capsule names them, and where they are.
+    fn masked_files(&self, task: Option<&TaskSnapshot>) -> Vec<(String, String)> {
+        let place = self.place();
+        let mask = place.mask(&self.redactor);
+        let files = task.into_iter().flat_map(|task| &task.files);
+        let named = files.map(|file| {
+            let masked = mask.masked(&file.path);
+            (
+                masked.unwrap_or_else(|| file.path.clone()),
+                file.path.clone(),
+            )
+        });
+        named.collect()
+    }
+
+    /// Whether the project lies in a repository, whether git tells of it or not.
+    pub fn has_repository(&self) -> bool {
+        is_repository(&self.root)
     }
 
     /// Whether a patch on this commit can be put into the work tree; none outside of git.
@@ -262,9 +302,14 @@ impl CapsulesNow {
         Some(self.git()?.anchor().patch_fit(base, patch))
     }
 
-    /// Puts a patch into the work tree; `None` where git does not take it.
-    pub fn put_in(&self, patch: &[u8]) -> Option<()> {
-        self.git()?.anchor().put_in(patch)
+    /// Puts a patch into the work tree.
+    ///
+    /// # Errors
+    ///
+    /// Where git does not take it, or the disk.
+    pub fn put_in(&self, patch: &[u8]) -> Result<(), PutInFault> {
+        let git = self.git().ok_or(PutInFault::Refused)?;
+        git.anchor().put_in(patch)
     }
 
     /// Nothing more is asked of the repository: what that needed is taken back while other things are

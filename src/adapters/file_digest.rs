@@ -1,6 +1,6 @@
-//! [`file_digest`]: what a file of the project is now.
+//! [`file_state`]: what a file of the project is now.
 
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
@@ -15,27 +15,62 @@ const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// How much is read at once, in bytes.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// The SHA-256 of a file below `root`, in lower-case hex. None where it is not there, no plain file,
-/// too long, or somewhere else by a link. Blocks for the disk.
+/// A file of the project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileState {
+    /// It is not there.
+    Gone,
+    /// A plain file, with its SHA-256 in lower-case hex.
+    Plain(String),
+    /// Something else is there: a link, a folder, or a file that is too long.
+    Other,
+    /// Nobody can tell.
+    Unread,
+}
+
+/// What a file below `root` is now. Nothing outside of it is looked at, and no link is followed.
+/// Blocks for the disk.
+pub fn file_state(root: &Path, path: &str) -> FileState {
+    match state(root, path) {
+        Ok(state) => state,
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileState::Gone,
+            _ => FileState::Unread,
+        },
+    }
+}
+
+/// Its SHA-256, where it is a plain file that is not too long.
 pub fn file_digest(root: &Path, path: &str) -> Option<String> {
+    match file_state(root, path) {
+        FileState::Plain(digest) => Some(digest),
+        _ => None,
+    }
+}
+
+fn state(root: &Path, path: &str) -> io::Result<FileState> {
     if !is_within(path) {
-        return None;
+        return Ok(FileState::Unread);
     }
-    let root = root.canonicalize().ok()?;
+    // The project itself is there.
+    let Ok(root) = root.canonicalize() else {
+        return Ok(FileState::Unread);
+    };
     let path = root.join(path);
-    let folder = path.parent()?.canonicalize().ok()?;
+    let folder = path.parent().unwrap_or(&root).canonicalize()?;
     if !folder.starts_with(&root) {
-        return None;
+        return Ok(FileState::Other);
     }
-    let (file, found) = open_plain(&path).ok()?;
-    if found.len() > FILE_BYTES_MAX {
-        return None;
+    let found = path.symlink_metadata()?;
+    if !found.is_file() || found.len() > FILE_BYTES_MAX {
+        return Ok(FileState::Other);
     }
+    let (file, _) = open_plain(&path)?;
     let mut file = file.take(FILE_BYTES_MAX);
     let (mut hasher, mut piece) = (Sha256::new(), vec![0; PIECE_BYTES]);
     loop {
-        match file.read(&mut piece).ok()? {
-            0 => return Some(hex(&hasher.finalize())),
+        match file.read(&mut piece)? {
+            0 => return Ok(FileState::Plain(hex(&hasher.finalize()))),
             bytes => hasher.update(&piece[..bytes]),
         }
     }
@@ -72,6 +107,21 @@ mod tests {
             "/etc/hosts",
         ] {
             assert_eq!(file_digest(&root, path), None, "{path}");
+        }
+        let state = |path: &str| file_state(&root, path);
+        fs::write(root.join("long"), "").unwrap();
+        let long = fs::File::options().write(true).open(root.join("long"));
+        long.unwrap().set_len(FILE_BYTES_MAX + 1).unwrap();
+        for (path, expected) in [
+            ("gone", FileState::Gone),
+            ("src/a/below", FileState::Gone),
+            ("link", FileState::Other),
+            ("src", FileState::Other),
+            ("long", FileState::Other),
+            ("up/outside", FileState::Other),
+            ("../outside", FileState::Unread),
+        ] {
+            assert_eq!(state(path), expected, "{path}");
         }
     }
 }

@@ -80,7 +80,8 @@ impl FindingPlaces {
         };
         let then = facts.commit.as_deref().map(|commit| {
             keep(&self.then, &format!("{commit}:{path}"), || {
-                self.git.as_ref()?.text_at(commit, path)
+                let git = self.git.as_ref()?;
+                git.text_at(commit, path, FILE_BYTES_MAX)
             })
         });
         let Some(then) = then.as_deref().and_then(Option::as_deref) else {

@@ -77,7 +77,7 @@ impl TreeReading {
             line_or_empty(&mut ours(&["read-tree", commit]))?;
         }
         let diff = WorkDiff::take(&ours, own.path(), &top)?;
-        put_in_index(&diff, &ours, own.path(), &top)?;
+        put_in_index(&diff, &ours, &own, &top)?;
         if diff.has_nested {
             pin_nested(&ours, &top, depth)?;
         }
@@ -389,7 +389,7 @@ mod tests {
         let own = OwnRepository::of(dir.path()).unwrap();
         let ours = |args: &[&str]| own.look_through(dir.path(), args);
         let diff = WorkDiff::take(&ours, own.path(), dir.path()).unwrap();
-        put_in_index(&diff, &ours, own.path(), dir.path()).unwrap();
+        put_in_index(&diff, &ours, &own, dir.path()).unwrap();
         let index = own.path().join("index").metadata().unwrap().len();
         let objects = text(&mut ours(&["count-objects", "-v"])).unwrap();
         assert!(index < 4096 && objects.contains("size: 0\n"), "{objects}");

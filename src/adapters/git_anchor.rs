@@ -5,6 +5,7 @@
 
 mod patch;
 mod place;
+mod put_in;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,10 +15,11 @@ use std::thread;
 
 use self::place::GitPlace;
 use super::git::{bytes, bytes_with, git, line, line_or_empty, pin_nested, said, text};
-use super::git_own::OwnRepository;
+use super::git_own::{OBJECT_FORMAT, OwnRepository};
 use super::git_untracked::{WorkDiff, lines_in, put_in_index};
 use crate::core::capsule::{CapsuleGit, DiffStat};
 pub use patch::{ChangedContent, PatchFit, TrackedChange};
+pub use put_in::PutInFault;
 
 /// The longest name of a branch or address, in characters.
 const CHARS_MAX: usize = 300;
@@ -70,6 +72,7 @@ impl GitAnchor {
     }
 
     fn at(root: &Path, place: GitPlace, own: OwnRepository) -> Option<Self> {
+        let own = own.in_format(&place.object_format)?;
         own.borrow_objects(&place.common)?;
         // Where the history of a shallow clone ends: without it git looks for what is not there.
         let _ = std::fs::copy(&place.shallow, own.path().join("shallow"));
@@ -179,7 +182,7 @@ impl GitAnchor {
         let diff = self.take_tracked()?;
         let ours = |args: &[&str]| self.ours(args);
         let known_lines = || wants_lines.then(|| self.known_lines(&diff)).flatten();
-        let put_in = || put_in_index(&diff, &ours, self.own.path(), &self.place.top);
+        let put_in = || put_in_index(&diff, &ours, &self.own, &self.place.top);
         let write_tree = || line(&mut self.ours(&["write-tree", "--missing-ok"]));
         let (tree, known) = match &self.place.tree {
             // It is the one of the commit.
@@ -290,10 +293,22 @@ impl GitAnchor {
             .filter(|path| !path.is_empty())
     }
 
-    /// A file of a commit, by its path in the repository; none unless both are here.
-    pub fn text_at(&self, commit: &str, path: &str) -> Option<String> {
-        self.has(commit).then_some(())?;
-        text(&mut self.ours(&["cat-file", "blob", &format!("{commit}:{path}")]))
+    /// A file of a commit, by its path in the repository; none unless both are here, and of one that is
+    /// longer than so many bytes.
+    pub fn text_at(&self, commit: &str, path: &str, max: u64) -> Option<String> {
+        is_hash(commit).then_some(())?;
+        // A tag or a tree is none.
+        let object = format!("{commit}^{{commit}}:{path}");
+        let size = line(&mut self.ours(&["cat-file", "-s", &object]))?;
+        (size.parse::<u64>().ok()? <= max).then_some(())?;
+        text(&mut self.ours(&["cat-file", "blob", &object]))
+    }
+
+    /// Whether what was looked at last has something of the project's at this path.
+    pub fn has_now(&self, path: &str) -> bool {
+        let path = format!(":(top,literal){}{path}", self.place.prefix);
+        let listed = bytes(&mut self.ours(&["ls-files", "-z", "--", &path]));
+        listed.is_some_and(|listed| !listed.is_empty())
     }
 
     /// The commit; none on a branch without one.
@@ -335,15 +350,23 @@ impl GitAnchor {
     /// [`remotes`] tells.
     fn remote(&self, remotes: Option<&str>) -> Option<String> {
         let (said, branch) = (remotes?, self.branch());
-        let said = said.split('\0').filter_map(|said| said.split_once('\n'));
-        let said: BTreeMap<&str, &str> = said.collect();
+        let pairs = said.split('\0').filter_map(|said| said.split_once('\n'));
+        let (mut said, mut urls) = <(BTreeMap<&str, &str>, BTreeMap<&str, &str>)>::default();
+        for (key, value) in pairs {
+            let name = key.strip_prefix("remote.");
+            match name.and_then(|name| name.strip_suffix(".url")) {
+                // From the first of several it is fetched.
+                Some(name) => _ = urls.entry(name).or_insert(value),
+                None => _ = said.insert(key, value),
+            }
+        }
         let named = branch.and_then(|branch| said.get(&*format!("branch.{branch}.remote")));
-        let names = said.keys().filter_map(|key| key.strip_prefix("remote."));
-        let mut names = names.filter_map(|key| key.strip_suffix(".url"));
-        let first = names.next();
-        let only = first.filter(|first| *first == "origin" || names.next().is_none());
-        let name = named.copied().or(only)?;
-        let url = said.get(&*format!("remote.{name}.url"))?;
+        let url = match named.and_then(|name| urls.get(name)) {
+            Some(url) => url,
+            None => urls
+                .get("origin")
+                .or(urls.values().next().filter(|_| urls.len() == 1))?,
+        };
         Some(short(&without_credentials(url)))
     }
 

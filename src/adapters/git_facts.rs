@@ -9,7 +9,7 @@ use std::path::Path;
 use std::thread;
 
 use super::git::{git, line, line_or_empty, lines_of, said, text};
-use super::git_own::OwnRepository;
+use super::git_own::{OBJECT_FORMAT, OwnRepository};
 use crate::core::continuity::GitFacts;
 
 /// How many changed files are named.
@@ -38,11 +38,11 @@ pub fn git_facts(root: &Path) -> Option<GitFacts> {
         let branch = scope.spawn(move || line(git(root).args(branch)));
         let commit = ["rev-parse", "--verify", "--quiet", "HEAD"];
         let commit = scope.spawn(move || line(git(root).args(commit)));
-        let places = lines_of::<3>(git(root).args(PLACES));
+        let places = lines_of::<4>(git(root).args(PLACES));
         (places, said(branch), said(commit))
     });
-    let [top, common, index] = places?;
-    let own = OwnRepository::empty()?;
+    let [top, common, index, format] = places?;
+    let own = OwnRepository::empty()?.in_format(&format)?;
     let top = Path::new(&top);
     own.borrow_objects(Path::new(&common))?;
     // A repository without a commit may have none.
@@ -87,22 +87,23 @@ pub fn git_facts(root: &Path) -> Option<GitFacts> {
 }
 
 /// Where the work tree, the repository and its index lie.
-const PLACES: [&str; 6] = [
+const PLACES: [&str; 7] = [
     "rev-parse",
     "--path-format=absolute",
     "--show-toplevel",
     "--git-common-dir",
     "--git-path",
     "index",
+    OBJECT_FORMAT,
 ];
 
 /// Those of these files, named from `root`, that git tracks. Blocks, for as long as `git` takes.
 pub fn tracked(root: &Path, files: &[String]) -> Option<BTreeSet<String>> {
-    let [top, _common, index] = lines_of::<3>(git(root).args(PLACES))?;
+    let [top, _common, index, format] = lines_of::<4>(git(root).args(PLACES))?;
     let top = Path::new(&top);
     let below = root.canonicalize().ok()?;
     let below = below.strip_prefix(top).ok()?.to_owned();
-    let own = OwnRepository::empty()?;
+    let own = OwnRepository::empty()?.in_format(&format)?;
     std::fs::copy(index, own.path().join("index")).ok()?;
     let named = files.iter().filter_map(|file| {
         let file = below.join(file).to_str()?.to_owned();

@@ -39,6 +39,11 @@ pub fn head(root: &Path) -> Option<String> {
     }
 }
 
+/// Whether a folder lies in the work tree of a repository, as far as git's files tell.
+pub fn is_repository(root: &Path) -> bool {
+    git_dir(root).is_some_and(|dir| dir.join("HEAD").symlink_metadata().is_ok())
+}
+
 /// The repository of a work tree: its `.git` folder, or where its `.git` file says.
 fn git_dir(root: &Path) -> Option<PathBuf> {
     let (top, git) = root

@@ -21,6 +21,16 @@ const CONFIG: &str = if cfg!(target_os = "macos") {
     "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
 };
 
+/// What stands behind it where objects are named by their SHA-256. The later version counts.
+const CONFIG_SHA256: &str =
+    "\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n";
+
+/// Asks git how objects are named. One of before 2.28 says the question again, and knows SHA-1 alone.
+pub(super) const OBJECT_FORMAT: &str = "--show-object-format";
+
+/// That by SHA-256, as git says it.
+const SHA256: &str = "sha256";
+
 /// Where they lie. Not `/tmp`, which sandboxed agents can write: git would run what they put into the
 /// configuration of one.
 const PRIVATE_BASE: &str = "/var/tmp";
@@ -42,15 +52,18 @@ pub(super) struct OwnRepository {
     folder: TempDir,
     /// Locked while the process lives that made it.
     _in_use: File,
+    /// How many hex digits the name of an object has.
+    object_digits: usize,
 }
 
 impl OwnRepository {
     /// One that borrows the objects of the project's.
     pub(super) fn of(root: &Path) -> Option<Self> {
-        let common = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
-        let common = line(git(root).args(common))?;
-        let own = Self::empty()?;
-        own.borrow_objects(Path::new(&common))?;
+        let common = ["--path-format=absolute", "--git-common-dir", OBJECT_FORMAT];
+        let said = line(git(root).arg("rev-parse").args(common))?;
+        let (common, format) = said.rsplit_once('\n')?;
+        let own = Self::empty()?.in_format(format)?;
+        own.borrow_objects(Path::new(common))?;
         Some(own)
     }
 
@@ -79,7 +92,26 @@ impl OwnRepository {
         Some(Self {
             folder,
             _in_use: in_use,
+            object_digits: 40,
         })
+    }
+
+    /// One whose objects have names as git says it of the project's.
+    pub(super) fn in_format(self, format: &str) -> Option<Self> {
+        if format != SHA256 {
+            return Some(self);
+        }
+        let config = format!("{CONFIG}{CONFIG_SHA256}");
+        fs::write(self.path().join("config"), config).ok()?;
+        Some(Self {
+            object_digits: 64,
+            ..self
+        })
+    }
+
+    /// How many hex digits the name of an object has.
+    pub(super) fn object_digits(&self) -> usize {
+        self.object_digits
     }
 
     /// Borrows the objects of another one, whose common folder this is.

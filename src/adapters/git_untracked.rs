@@ -17,6 +17,7 @@ use std::time::Instant;
 use sha2::{Digest as _, Sha256};
 
 use super::git::{DEADLINE, GITLINK, bytes, bytes_with};
+use super::git_own::OwnRepository;
 use super::plain_file::open_plain;
 use crate::core::hex::hex;
 
@@ -29,9 +30,6 @@ const PIECE_BYTES: usize = 256 * 1024;
 
 /// Where git looks for the byte that is in no text, in bytes.
 const TEXT_BYTES: usize = 8000;
-
-/// A name of an object of git's, in hex digits.
-const OBJECT_DIGITS: usize = 40;
 
 /// What git tags a file with that it does not know, that is not there, and that is another one.
 const OTHER: &[u8] = b"? ";
@@ -139,7 +137,11 @@ fn push(names: &mut Vec<u8>, name: &[u8]) {
 }
 
 /// Whether a file lies where its path says: git looks through a link in the place of a folder.
-fn is_below_folders<'a>(top: &Path, path: &'a [u8], known: &mut HashMap<&'a [u8], bool>) -> bool {
+pub(super) fn is_below_folders<'a>(
+    top: &Path,
+    path: &'a [u8],
+    known: &mut HashMap<&'a [u8], bool>,
+) -> bool {
     let Some(end) = path.iter().rposition(|byte| *byte == b'/') else {
         return true;
     };
@@ -157,20 +159,21 @@ fn is_folder(top: &Path, path: &[u8]) -> bool {
     found.is_ok_and(|found| found.is_dir())
 }
 
-/// Names all that git does not know in the index of the repository at `own`, which the commands of `ours` use.
+/// Names all that git does not know in the index of our repository, which the commands of `ours` use.
 /// `None` where git takes too long, or one of them cannot be read. Blocks for the disk.
 pub(super) fn put_in_index(
     diff: &WorkDiff,
     ours: &dyn Fn(&[&str]) -> Command,
-    own: &Path,
+    repository: &OwnRepository,
     top: &Path,
 ) -> Option<()> {
+    let own = repository.path();
     let (mut named, mut large) = (Vec::new(), Vec::new());
     let end = Instant::now() + DEADLINE;
     for path in diff.others() {
         match large_file(&top.join(OsStr::from_bytes(path))) {
             Some(file) => {
-                let digest = digest(file.file, end)?;
+                let digest = digest(file.file, end, repository.object_digits())?;
                 large.extend_from_slice(format!("{} {digest}\t", file.mode).as_bytes());
                 push(&mut large, path);
             }
@@ -187,7 +190,12 @@ pub(super) fn put_in_index(
 }
 
 /// Gives a list to the index, if there is something in it.
-fn feed(ours: &dyn Fn(&[&str]) -> Command, own: &Path, list: &[u8], how: &[&str]) -> Option<()> {
+pub(super) fn feed(
+    ours: &dyn Fn(&[&str]) -> Command,
+    own: &Path,
+    list: &[u8],
+    how: &[&str],
+) -> Option<()> {
     if list.is_empty() {
         return Some(());
     }
@@ -251,7 +259,7 @@ fn count_lines(file: File) -> io::Result<u64> {
 }
 
 /// Stands for the content as a name of git's would; `None` when it took too long.
-fn digest(mut file: File, end: Instant) -> Option<String> {
+fn digest(mut file: File, end: Instant, digits: usize) -> Option<String> {
     let (mut hasher, mut piece) = (Sha256::new(), vec![0; PIECE_BYTES]);
     loop {
         if Instant::now() > end {
@@ -263,6 +271,6 @@ fn digest(mut file: File, end: Instant) -> Option<String> {
         }
     }
     let mut name = hex(&hasher.finalize());
-    name.truncate(OBJECT_DIGITS);
+    name.truncate(digits);
     Some(name)
 }

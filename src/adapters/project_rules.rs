@@ -220,12 +220,7 @@ mod tests {
         let capsule = Capsule::new(CapsuleId::new("cap_3f9a61c07b2e"), "Fix the login", 0);
         let terms = RenderTerms {
             target: RenderTarget::Cursor,
-            stands: &StandsNow {
-                freshness: Freshness::Fresh,
-                distance: None,
-                changed: Vec::new(),
-                changed_since_out: Vec::new(),
-            },
+            stands: &StandsNow::plain(Freshness::Fresh),
             is_foreign: false,
             chars_max: RENDER_CHARS_MAX,
             found: &[],

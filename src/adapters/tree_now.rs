@@ -2,27 +2,60 @@
 
 use std::path::Path;
 
-use super::file_digest::file_digest;
+use super::file_digest::{FileState, file_state};
+use super::git_head::is_repository;
 use super::git_now::GitNow;
-use crate::core::capsule::{Capsule, TreeNow};
+use crate::core::capsule::{Capsule, CapsuleTouched, DifferingFile, TreeNow};
 
-/// Of a project's folder and its repository. Nothing that the capsule names is run or followed.
-/// Blocks, for as long as git takes.
-pub fn tree_now(capsule: &Capsule, root: &Path, git: Option<&GitNow>) -> TreeNow {
-    let differing = capsule.touched.iter();
-    let differing = differing.filter(|file| file_digest(root, &file.path) != file.sha256);
-    let mut now = TreeNow {
-        differing: differing.map(|file| file.path.clone()).collect(),
-        ..TreeNow::default()
-    };
+/// Whether a file is what it was.
+enum Compared {
+    Same,
+    Differs,
+    /// Nobody can tell.
+    Open,
+}
+
+/// Of a project's folder and its repository. `place`: where a file is by its path in the capsule, which
+/// may be masked; none where nobody knows. Nothing that the capsule names is run or followed. Blocks,
+/// for as long as git takes.
+pub fn tree_now(
+    capsule: &Capsule,
+    root: &Path,
+    git: Option<&GitNow>,
+    place: &dyn Fn(&str) -> Option<String>,
+) -> TreeNow {
+    let mut now = TreeNow::default();
+    // Where those are that cannot be compared; none of one that nobody knows.
+    let mut open = Vec::new();
+    for file in &capsule.touched {
+        let path = file.path.clone();
+        let Some(place) = place(&path) else {
+            open.push(None);
+            now.uncompared.push(path);
+            continue;
+        };
+        match compared(file, file_state(root, &place)) {
+            Compared::Same => {}
+            Compared::Differs => now.differing.push(DifferingFile { path, place }),
+            Compared::Open => {
+                open.push(Some(place));
+                now.uncompared.push(path);
+            }
+        }
+    }
     let Some((git, tree)) = git.and_then(|git| Some((git, git.tree()?))) else {
+        now.has_repository = is_repository(root);
         return now;
     };
     let anchor = git.anchor();
-    now.is_git = true;
+    (now.has_repository, now.is_git) = (true, true);
     now.tree = tree.map(str::to_owned);
     now.is_shallow = anchor.is_shallow();
     let then = capsule.git.as_ref();
+    if now.tree.is_some() && then.and_then(|then| then.tree.as_ref()) == now.tree.as_ref() {
+        let is_in_tree = |place: Option<String>| place.is_some_and(|it| anchor.has_now(&it));
+        now.tree_has_uncompared = open.into_iter().all(is_in_tree);
+    }
     if let Some(commit) = then.and_then(|then| then.commit.as_deref()) {
         let here = anchor.commit();
         now.distance = here.and_then(|here| anchor.between(here, commit));
@@ -38,4 +71,16 @@ pub fn tree_now(capsule: &Capsule, root: &Path, git: Option<&GitNow>) -> TreeNow
     let root = then.and_then(|then| then.root.as_deref());
     now.has_root = root.is_some_and(|root| first == Some(root) || anchor.has(root));
     now
+}
+
+fn compared(then: &CapsuleTouched, now: FileState) -> Compared {
+    match (&then.sha256, now) {
+        (_, FileState::Unread) => Compared::Open,
+        (Some(then), FileState::Plain(now)) if *then == now => Compared::Same,
+        (Some(_), _) => Compared::Differs,
+        (None, FileState::Gone) if then.unread != Some(true) => Compared::Same,
+        (None, FileState::Gone | FileState::Plain(_)) => Compared::Differs,
+        // Of earlier versions it may have been there.
+        (None, FileState::Other) => Compared::Open,
+    }
 }

@@ -13,6 +13,7 @@ mod log;
 pub(super) mod maker;
 mod put_in;
 mod show;
+mod standing;
 mod vouched;
 
 use std::path::PathBuf;

@@ -40,7 +40,7 @@ pub use budget::{CAPSULE_BYTES_MAX, CapsuleBudget};
 pub use draft::{CapsuleDraft, DraftChanges};
 pub use fill::{CapsuleSources, FileNow};
 pub use found::{FOUND_CHARS_MAX, FOUND_MAX, FoundText};
-pub use freshness::{ChangedFile, Freshness, StandsNow, TreeNow};
+pub use freshness::{ChangedFile, DifferingFile, Freshness, StandsNow, TreeNow, WhyUnknown};
 pub use git::{CapsuleGit, DiffStat};
 pub use kept_says::{DIGEST_UNTOLD, KeptSays};
 pub use mask::{CapsuleMask, MadeAt};

@@ -2,6 +2,7 @@
 //! through the daemon of a long record, and opening, exporting, checking and importing one.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::time::Duration;
 
 use ctxrelay::core::capsule::{Capsule, CapsuleStatement, StatementAuthor};
@@ -9,6 +10,8 @@ use ctxrelay::core::id::CapsuleId;
 use ctxrelay::store::capsules::{CapsuleOwner, Capsules};
 use ctxrelay::store::dirs::ProjectDirs;
 use ctxrelay::wire::capsule::write;
+
+use serde_json::json;
 
 use crate::figure::{Series, Table, ms};
 use crate::hook;
@@ -27,6 +30,11 @@ const RUNS: usize = 50;
 
 /// Tasks that are opened and exported.
 const TASKS: usize = 10;
+
+/// What is said for the last of them, and which files are touched for it, so many in a turn.
+const STATED: usize = 30;
+const FILES: usize = 50;
+const TURN_FILES: usize = 10;
 
 /// The daemon reads the whole record first.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -57,6 +65,7 @@ pub fn measure(table: &mut Table) {
     let label = format!("{KEPT} kept, {} entries", short(entries));
     search(table, &project, &label);
     let id = open(table, &project, &label);
+    fill(&project, &id);
     show(table, &project, &id, &label);
     let file = export(table, &project, &id);
     check(table, &project, &id);
@@ -128,6 +137,52 @@ fn open(table: &mut Table, project: &Project, label: &str) -> String {
     row(table, "capsule new", &times, label, OPEN_MS);
     let list = page(&project.ctxrelay(["capsule", "list", "--json"]));
     list["capsules"][0]["id"].as_str().unwrap().to_owned()
+}
+
+/// With as much as a long day of work leaves in it: what was said, each with its line, the files that
+/// were touched, and the run of a gate.
+fn fill(project: &Project, id: &str) {
+    let role = |name: &str| {
+        let mut socket = project.control_of(name).unwrap();
+        let hello = json!({"protocol": 1, "role": name, "pid": 4_000_000});
+        socket.expect("hello", hello);
+        socket
+    };
+    let mut claude = role("claude");
+    for number in 0..STATED {
+        let text = format!("decision {number}: tokens of kind {number} live for one hour");
+        let note = json!({"agent": "claude", "kind": "decision", "text": text});
+        claude.expect("note/append", note);
+    }
+    let mut hook = role("hook");
+    let mut told = |event: &str, path: Option<&Path>| {
+        let params = json!({"event": event, "claudePid": null, "tool": "Write", "path": path});
+        hook.expect("hook/report", params);
+    };
+    for turn in 0..FILES / TURN_FILES {
+        told("UserPromptSubmit", None);
+        for file in 0..TURN_FILES {
+            let path = format!("src/part{turn}/file{file}.rs");
+            let path = project.write(&path, &"pub fn one() {}\n".repeat(200));
+            told("PostToolUse", Some(&path));
+        }
+        told("Stop", None);
+    }
+    let gates = json!({"gates": [{"name": "unit", "cmd": "true"}]});
+    project.write(".contextrelay/config.json", &gates.to_string());
+    let mut trust = Pty::spawn(&project.ctxrelay(["trust"]));
+    trust.wait_for_text("Type `trust`");
+    trust.type_text("trust\r");
+    assert_eq!(trust.wait_exit(), 0, "{}", trust.screen());
+    let mut gates = Pty::spawn(&project.ctxrelay(["gates", "run"]));
+    assert_eq!(gates.wait_exit(), 0, "{}", gates.screen());
+    let show = project.ctxrelay(["capsule", "show", id, "--json"]);
+    wait_until("a filled task", PATIENCE, || {
+        let capsule = page(&show);
+        let count = |member: &str| capsule[member].as_array().unwrap().len();
+        let filled = ["decisions", "touched", "verification"].map(count);
+        (filled == [STATED, FILES, 1]).then_some(())
+    });
 }
 
 /// One made from the record of now.

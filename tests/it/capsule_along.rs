@@ -111,6 +111,57 @@ fn changes_go_along_without_secrets_and_are_put_in_after_a_typed_word() {
 }
 
 #[test]
+fn new_files_and_names_of_every_script_go_along_and_what_git_does_not_know_is_counted() {
+    let (project, id) = at_work();
+    let _daemon = project.daemon();
+    let names = ["src/\u{fc}ber.rs", "\u{4e2d}.txt"];
+    for name in names {
+        project.write(name, "one\n");
+        project.git(&["add", name]);
+    }
+    project.git(&["commit", "-q", "-m", "names", "--", names[0], names[1]]);
+    for name in names {
+        project.write(name, "one\ntwo\n");
+    }
+    project.write("added/deep/new.rs", "pub fn new() {}\n");
+    project.write("added/again.rs", "");
+    project.git(&["add", "added"]);
+    // As it lies there, and not as it was added.
+    project.write("added/deep/new.rs", "pub fn newer() {}\n");
+    fs::remove_file(project.root().join("added/again.rs")).unwrap();
+    let args = ["export", &id, "--patch", "-o", "../said.json"];
+    let (_, screen) = in_terminal(&project, &args);
+    assert!(screen.contains("with a patch of 5 files"), "{screen}");
+    assert!(
+        screen.contains("1 file is left out that git does not know"),
+        "{screen}"
+    );
+    let (file, _, capsule) = exported(&project, &id, &["--patch"]);
+    let left = capsule["leftOut"].as_array().unwrap().iter();
+    let left: Vec<_> = left.filter(|left| left["what"] == "patch").collect();
+    assert_eq!((left.len(), &left[0]["count"]), (1, &json!(1)), "{left:?}");
+
+    let clone = clone_of(&project);
+    let _daemon = clone.daemon();
+    let import = clone.run(["capsule", "import", &file]).expect_success();
+    // That, and the one with a secret.
+    let more = "2 files more of its sender's did not come along";
+    assert!(import.stdout.contains(more), "{}", import.stdout);
+    let mut pty = Pty::spawn(&clone.ctxrelay(["capsule", "import", &file, "--apply"]));
+    pty.wait_for_text("Type `patch`");
+    pty.type_text("patch\r");
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    let all = names
+        .into_iter()
+        .chain(["added/deep/new.rs", "src/login.rs"]);
+    for path in all {
+        assert_eq!(clone.read(path), project.read(path), "{path}");
+    }
+    assert!(!clone.root().join("added/again.rs").exists());
+    assert!(!clone.root().join("new.txt").exists());
+}
+
+#[test]
 fn what_a_gate_printed_goes_along_masked() {
     let (project, id) = at_work();
     let gates = json!([{"name": "test", "cmd": format!("echo red; echo {}; exit 1", secret())}]);
@@ -228,7 +279,7 @@ fn a_secret_in_the_name_of_a_file_of_a_branch_or_of_the_remote_goes_nowhere() {
         let shown = shown.expect_success().json();
         shown["touched"][0]["path"].is_string().then_some(())
     });
-    let (_, bytes, capsule) = exported(&project, &id, &["--patch"]);
+    let (file, bytes, capsule) = exported(&project, &id, &["--patch"]);
     let starts = |value: &Value, start: &str| {
         let text = value.as_str().unwrap();
         assert!(text.starts_with(start), "{text}");
@@ -242,6 +293,28 @@ fn a_secret_in_the_name_of_a_file_of_a_branch_or_of_the_remote_goes_nowhere() {
     starts(&capsule["redaction"]["files"][0], "src/[REDACTED_");
     let patch = from_base64(capsule["patch"]["data"].as_str().unwrap());
     assert!(patch.contains("+# Later"), "{patch}");
+    // What it is called here the project knows, and compares.
+    project.git(&["commit", "-q", "--allow-empty", "-m", "empty"]);
+    let check = || {
+        let check = project.run(["capsule", "check", &id, "--json"]);
+        let check = check.expect_success().json();
+        ["freshness", "touched", "uncompared"].map(|member| check[member].clone())
+    };
+    assert_eq!(check()[..2], [json!("fresh"), json!([])]);
+    project.git(&["checkout", "-q", "README.md"]);
+    assert_eq!(check(), [json!("moved"), json!([]), json!([])]);
+    project.write(&path, "pub fn changed() {}\n");
+    let told = check();
+    assert_eq!(told[0], "touched");
+    starts(&told[1][0]["path"], "src/[REDACTED_");
+    // Elsewhere nobody knows it.
+    let clone = clone_of(&project);
+    let (_, import) = imported(&clone, &[&file]);
+    assert_eq!(
+        (&import["freshness"], &import["touched"]),
+        (&json!("unknown"), &json!([]))
+    );
+    starts(&import["uncompared"][0], "src/[REDACTED_");
     let mut told = vec![String::from_utf8(bytes).unwrap(), patch];
     for target in ["claude", "codex", "cursor", "opencode", "markdown"] {
         let handoff = project.run(["capsule", "handoff", &id, "--to", target]);

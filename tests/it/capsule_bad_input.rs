@@ -25,11 +25,17 @@ fn exported(project: &Project) -> (String, String) {
 /// The same program, whose files may not grow beyond half a KiB: a part of a write goes through, as
 /// on a disk that runs full.
 fn short_of_room(project: &Project, args: &[&str]) -> Launch {
+    with_room(project, 1, args)
+}
+
+/// As that, for so many times half a KiB.
+fn with_room(project: &Project, halves: u32, args: &[&str]) -> Launch {
+    let limited = format!(r#"trap "" XFSZ; ulimit -f {halves}; exec "$0" "$@""#);
     let plain = project.ctxrelay(args.iter().copied());
     let mut launch = project
         .program("sh")
         // The signal that comes with the limit would end it; a full disk sends none.
-        .args(["-c", r#"trap "" XFSZ; ulimit -f 1; exec "$0" "$@""#])
+        .args(["-c", &limited])
         .arg(&plain.program)
         .args(&plain.args);
     launch.env = plain.env;
@@ -115,6 +121,59 @@ fn an_import_without_room_keeps_nothing_and_records_nothing() {
     assert!(listed(&clone).is_empty());
     done(&clone, &apply[1..]);
     assert_eq!((foreign(&clone).len(), imports(&clone).len()), (1, 1));
+}
+
+#[test]
+fn a_patch_without_room_changes_no_file() {
+    let project = Project::new();
+    let long = "a line\n".repeat(2_000);
+    for (path, text) in [
+        ("a.txt", "one\n"),
+        ("deep/b.txt", &*long),
+        ("old.txt", "old\n"),
+    ] {
+        project.write(path, text);
+    }
+    project.git(&["add", "."]);
+    project.git(&["commit", "-qm", "before"]);
+    let daemon = project.daemon();
+    let id = login(&project);
+    let files = ["a.txt", "deep/b.txt", "new/c.txt"];
+    project.write(files[0], "two\n");
+    project.write(files[1], &format!("{long}the end\n"));
+    project.write(files[2], "new\n");
+    project.git(&["add", "new"]);
+    fs::remove_file(project.root().join("old.txt")).unwrap();
+    let file = project.base().join("login.ctxcapsule.json");
+    let file = file.to_str().unwrap();
+    done(&project, &["export", &id, "--patch", "-o", file]);
+    daemon.stop();
+    let clone = clone_of(&project);
+    let _daemon = clone.daemon();
+    let apply = ["capsule", "import", file, "--apply"];
+    let put_in = |launch: &Launch, word: &str| {
+        let mut pty = Pty::spawn_sized(launch, 200, 50);
+        pty.wait_for_text("Type `patch`");
+        pty.type_text(word);
+        (pty.wait_exit(), pty.screen().replace('\n', " "))
+    };
+    // Kept, and left out.
+    assert_eq!(put_in(&clone.ctxrelay(apply), "no\r").0, 0);
+    let (code, said) = put_in(&with_room(&clone, 16, &apply), "patch\r");
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("no file is changed"), "{said}");
+    assert_eq!(clone.read(files[0]), "one\n");
+    assert_eq!(clone.read(files[1]), long);
+    assert_eq!(clone.read("old.txt"), "old\n");
+    assert_eq!(names(&clone.root().join("deep")), ["b.txt"]);
+    assert!(!clone.root().join("new").exists());
+    // With room they are as they were sent.
+    let (code, said) = put_in(&clone.ctxrelay(apply), "patch\r");
+    assert_eq!(code, 0, "{said}");
+    for path in files {
+        assert_eq!(clone.read(path), project.read(path), "{path}");
+    }
+    assert!(!clone.root().join("old.txt").exists());
 }
 
 #[test]

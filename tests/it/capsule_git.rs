@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::capsule::{done, login};
+use crate::capsule::{clone_of, done, imported, in_terminal, login};
 use crate::support::child::run;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
@@ -92,4 +92,40 @@ fn what_a_killed_look_at_git_left_behind_the_next_one_removes() {
     folder.unlock().unwrap();
     check();
     assert!(!left.exists());
+}
+
+#[test]
+fn where_git_does_not_tell_the_export_says_so_and_nothing_counts_as_fresh() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let file = project.base().join("login.ctxcapsule.json");
+    let file = file.to_str().unwrap();
+    let git = project.bin().join("git");
+    fs::write(&git, "#!/bin/sh\nexit 128\n").unwrap();
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    let (code, screen) = in_terminal(&project, &["export", &id, "-o", file]);
+    assert_eq!(code, 0, "{screen}");
+    assert!(screen.contains("git did not tell where"), "{screen}");
+    let told = |args: &[&str]| {
+        let words = ["capsule"].into_iter().chain(args.iter().copied());
+        project.run(words).expect_success()
+    };
+    let check = told(&["check", &id, "--json"]).json();
+    assert_eq!(check["freshness"], "unknown", "{check}");
+    let list = told(&["list"]).stdout;
+    assert!(list.contains("git did not tell where"), "{list}");
+
+    // By now git tells; what went out says nothing of it all the same.
+    fs::remove_file(&git).unwrap();
+    project.write("README.md", "# Later\n");
+    project.git(&["commit", "-qam", "later"]);
+    let check = told(&["check", &id]).stdout;
+    let unknown = "unknown  it does not say where git stood, so nobody can tell";
+    assert!(check.contains(unknown), "{check}");
+    let handoff = told(&["handoff", &id, "--to", "codex"]).stdout;
+    assert!(handoff.contains("State: fresh"), "of now: {handoff}");
+    let clone = clone_of(&project);
+    let (_, import) = imported(&clone, &[file]);
+    assert_eq!(import["freshness"], "unknown", "{import}");
 }

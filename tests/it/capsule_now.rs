@@ -131,6 +131,34 @@ fn every_view_says_which_files_changed_since_and_by_whom() {
     deck.wait_for_text("src/login.rs (by claude)");
 }
 
+#[test]
+fn what_was_done_before_it_went_out_is_not_said_to_have_changed_it_since() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let out = project.base().join("login.ctxcapsule.json");
+    let file = out.to_str().unwrap();
+    let id = exported(&project, file);
+    // For another task, and the first one rests.
+    done(&project, &["new", "Fix the logout"]);
+    let other = listed(&project);
+    let other = other.iter().find(|row| row["id"] != *id).unwrap();
+    writes_again(&project, "src/login.rs");
+    wait_until("the file of the turn", timeout(), || {
+        let shown = read(&project, &["show", other["id"].as_str().unwrap()]);
+        (shown["touched"][0]["path"] == "src/login.rs").then_some(())
+    });
+    done(&project, &["export", &id, "--force", "-o", file]);
+    project.write("src/login.rs", "pub fn login() { /* by hand */ }\n");
+    let check = read(&project, &["check", &id]);
+    let changed = json!([{"path": "src/login.rs", "by": null}]);
+    assert_eq!(check["touched"], changed, "{check}");
+    writes_again(&project, "src/login.rs");
+    let changed = json!([{"path": "src/login.rs", "by": "claude"}]);
+    wait_until("who wrote it", timeout(), || {
+        (read(&project, &["check", &id])["touched"] == changed).then_some(())
+    });
+}
+
 fn keys(value: &Value) -> BTreeSet<&str> {
     value
         .as_object()

@@ -25,10 +25,13 @@ const SHORTENED_MIN: usize = 64;
 /// The longest name of such a file, in bytes.
 const NAME_BYTES_MAX: usize = 200;
 
+/// How files are seen that git does not know.
+pub const UNKNOWN_FILES: &str = "git ls-files --others --exclude-standard";
+
 /// What somebody asked to go along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Along {
-    /// The tracked files that differ from the commit, as a patch.
+    /// The tracked files that differ from the commit, new ones too, as a patch.
     pub patch: bool,
     /// What the latest run of each gate printed, as the record has it.
     pub outputs: bool,
@@ -65,9 +68,8 @@ impl CapsulesNow {
             };
             let [before, after] = &content.sides;
             let is_masked = mask.masks(&change.path)
-                || [before, after, &content.diff]
-                    .iter()
-                    .any(|bytes| mask.masks(&String::from_utf8_lossy(bytes)));
+                || mask.masks(&String::from_utf8_lossy(&content.diff))
+                || [before, after].iter().any(|side| is_masked(mask, side));
             if is_masked {
                 match named.len() < NAMED_MAX && change.path.len() <= NAME_BYTES_MAX {
                     true => named.push(change.path),
@@ -84,11 +86,13 @@ impl CapsulesNow {
         if told.is_none() {
             left += 1;
         }
+        let unknown = told.unwrap_or_default();
         capsule.redaction.files = named;
         if let Some(base) = git.commit().filter(|_| !patch.is_empty()) {
             capsule.patch = Some(CapsulePatch::new(base.to_owned(), &patch));
         }
         count(capsule, "patch", left, "git diff HEAD");
+        count(capsule, "patch", unknown, UNKNOWN_FILES);
     }
 
     fn take_outputs(&self, capsule: &mut Capsule, mask: &CapsuleMask<'_>) -> io::Result<()> {
@@ -124,6 +128,30 @@ impl CapsulesNow {
         count(capsule, "outputs", left, "ctxrelay gates");
         Ok(())
     }
+}
+
+/// Whether anything in a file would be masked. In UTF-16 and UTF-32 each letter of a secret has zero
+/// bytes beside it, and git takes such a file for no text.
+fn is_masked(mask: &CapsuleMask<'_>, bytes: &[u8]) -> bool {
+    if mask.masks(&String::from_utf8_lossy(bytes)) {
+        return true;
+    }
+    if !bytes.contains(&0) {
+        return false;
+    }
+    let bare: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
+    let utf16 = |read: fn([u8; 2]) -> u16| {
+        let pairs = bytes.chunks_exact(2);
+        let units = pairs.map(|pair| read([pair[0], pair[1]]));
+        let letters = char::decode_utf16(units);
+        letters
+            .map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect::<String>()
+    };
+    mask.masks(&String::from_utf8_lossy(&bare))
+        || [u16::from_le_bytes, u16::from_be_bytes]
+            .into_iter()
+            .any(|read| mask.masks(&utf16(read)))
 }
 
 /// A text that is longer than there is room for, in bytes, as its beginning and its end, where it

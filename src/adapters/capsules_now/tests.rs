@@ -197,6 +197,36 @@ fn of_many_files_with_secrets_none_goes_along_and_fifty_are_named() {
 }
 
 #[test]
+fn no_secret_goes_along_in_letters_of_two_or_four_bytes() {
+    let samples = one_of_each();
+    let samples = samples.iter().filter(|it| !masked_secrets(it).is_empty());
+    let samples: Vec<_> = samples.take(40).collect();
+    let spellings: [fn(&str) -> Vec<u8>; 4] = [
+        |text| text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        |text| text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+        |text| {
+            let bytes = text.encode_utf16().flat_map(u16::to_le_bytes);
+            [0xff, 0xfe].into_iter().chain(bytes).collect()
+        },
+        |text| {
+            let letters = text.chars().map(u32::from);
+            letters.flat_map(u32::to_le_bytes).collect()
+        },
+    ];
+    let name = |at: usize| format!("file-{at:02}.txt");
+    let names: Vec<String> = (0..samples.len()).map(name).collect();
+    let folder = repository(&names);
+    for (at, sample) in samples.iter().enumerate() {
+        // Letters that are no ASCII stand right before it.
+        let text = format!("\u{4e2d}\u{6587}\n{}\n", sample.text);
+        fs::write(folder.path().join(name(at)), spellings[at % 4](&text)).unwrap();
+    }
+    let capsule = with_patch(folder.path());
+    assert_eq!(capsule.redaction.files, names);
+    assert_eq!(capsule.patch, None);
+}
+
+#[test]
 fn no_secret_of_the_corpus_is_in_what_a_gate_printed() {
     let samples = one_of_each();
     let printed: Vec<String> = samples.iter().map(|sample| sample.text.clone()).collect();

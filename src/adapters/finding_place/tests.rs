@@ -109,3 +109,16 @@ fn a_commit_that_is_not_here_and_a_file_that_is_none_of_the_project_tell_nothing
         (LineFate::Unknown, vec!["one".to_owned()])
     );
 }
+
+#[test]
+fn a_file_that_was_too_long_then_is_not_read() {
+    let (dir, _) = repository();
+    let path = dir.path().join("src/a.rs");
+    fs::write(&path, "a line\n".repeat(500_000)).unwrap();
+    git(dir.path(), &["commit", "-qam", "long"]);
+    let long = git(dir.path(), &["rev-parse", "HEAD"]);
+    fs::write(&path, numbered(1..=20)).unwrap();
+    let place = FindingPlaces::open(dir.path()).of(&facts("src/a.rs", 12, &long));
+    assert_eq!(place.fate, LineFate::Unknown);
+    assert_eq!(place.lines[8], "line 12");
+}

@@ -1,9 +1,14 @@
 //! What of a work tree no commit has, as a patch, and such a patch in another work tree.
 
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
 use std::io::{Seek as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::process::Stdio;
 
-use super::{GitAnchor, bytes, bytes_with, line_or_empty, text};
+use super::{GitAnchor, bytes, bytes_with, git, line_or_empty, text};
+use crate::adapters::git_untracked::{feed, is_below_folders};
 use crate::core::capsule::is_within;
 
 /// The longest file of which a change is told, before or after it, in bytes.
@@ -46,10 +51,21 @@ pub enum PatchFit {
 
 impl GitAnchor {
     /// The tracked files of the project that differ from the commit, in their order, each handed to
-    /// `look`. `None` where git does not tell. What lies in repositories within is theirs.
-    pub fn tracked_changes(&self, mut look: impl FnMut(TrackedChange)) -> Option<()> {
+    /// `look`, those among them that only the project's index has; and how many files git does not know.
+    /// `None` where it does not tell. What lies in repositories within is theirs.
+    pub fn tracked_changes(&self, mut look: impl FnMut(TrackedChange)) -> Option<u64> {
         let commit = self.commit()?;
-        self.take_tracked()?;
+        let diff = self.take_tracked()?;
+        let prefix = self.place.prefix.as_bytes();
+        let staged = self.staged(commit);
+        for path in self.put_in_staged(&staged) {
+            let path = path.get(prefix.len()..).unwrap_or_default();
+            let path = String::from_utf8_lossy(path).into_owned();
+            let content = None;
+            look(TrackedChange { path, content });
+        }
+        let unknown = diff.others().filter(|path| path.starts_with(prefix));
+        let unknown = unknown.filter(|path| !staged.contains(*path)).count();
         let relative = match self.place.prefix.as_str() {
             "" => "--no-relative".to_owned(),
             prefix => format!("--relative={prefix}"),
@@ -73,7 +89,57 @@ impl GitAnchor {
             let path = path.to_owned();
             look(TrackedChange { path, content });
         }
-        Some(())
+        Some(unknown as u64)
+    }
+
+    /// The files of the project that its index has and the commit has not, by their paths in the
+    /// repository.
+    fn staged(&self, commit: &str) -> BTreeSet<Vec<u8>> {
+        let staged = bytes(git(self.top()).args([
+            "diff-index",
+            "--cached",
+            "--no-renames",
+            "--ignore-submodules=all",
+            "--diff-filter=A",
+            "--name-only",
+            "-z",
+            commit,
+            "--",
+        ]));
+        let staged = staged.unwrap_or_default();
+        let names = staged.split(|byte| *byte == 0).filter(|it| !it.is_empty());
+        let names = names.filter(|name| name.starts_with(self.place.prefix.as_bytes()));
+        names.map(<[u8]>::to_vec).collect()
+    }
+
+    /// Gives these to the index of the throw-away repository as they lie in the work tree; those that
+    /// are there and cannot go along.
+    fn put_in_staged<'a>(&self, staged: &'a BTreeSet<Vec<u8>>) -> Vec<&'a [u8]> {
+        let (mut list, mut taken, mut left) = (Vec::new(), Vec::new(), Vec::new());
+        let mut folders = HashMap::new();
+        for path in staged {
+            let found = self.top().join(Path::new(OsStr::from_bytes(path)));
+            let Ok(found) = found.symlink_metadata() else {
+                // It is gone again.
+                continue;
+            };
+            let may_go = found.is_file()
+                && found.len() <= FILE_BYTES_MAX
+                && taken.len() < FILES_MAX
+                && is_below_folders(self.top(), path, &mut folders);
+            if may_go {
+                list.extend_from_slice(path);
+                list.push(0);
+                taken.push(path.as_slice());
+            } else {
+                left.push(path.as_slice());
+            }
+        }
+        let ours = |args: &[&str]| self.ours(args);
+        if feed(&ours, self.own.path(), &list, &["--add", "--stdin"]).is_none() {
+            left.extend(taken);
+        }
+        left
     }
 
     fn content(&self, commit: &str, path: &str, relative: &str) -> Option<ChangedContent> {
@@ -91,6 +157,8 @@ impl GitAnchor {
         let diff = bytes(&mut self.ours(&[
             "-c",
             "diff.suppressBlankEmpty=false",
+            "-c",
+            "core.quotePath=false",
             "diff-index",
             "--cached",
             "-p",
@@ -126,17 +194,13 @@ impl GitAnchor {
             self.take_tracked().is_some() && line_or_empty(&mut self.ours(&clean)).is_some();
         match is_clean {
             false => PatchFit::Dirty,
-            true if self.apply(&["--check"], patch).is_some() => PatchFit::Applies,
+            true if self.apply(self.top(), &["--check"], patch).is_some() => PatchFit::Applies,
             true => PatchFit::Refused,
         }
     }
 
-    /// Puts a patch into the work tree, and into no index; `None` where git does not take it.
-    pub fn put_in(&self, patch: &[u8]) -> Option<()> {
-        self.apply(&[], patch)
-    }
-
-    fn apply(&self, how: &[&str], patch: &[u8]) -> Option<()> {
+    /// Applies a patch in a work tree, which is that of the repository or lies elsewhere.
+    pub(super) fn apply(&self, top: &Path, how: &[&str], patch: &[u8]) -> Option<()> {
         let mut file = tempfile::tempfile_in(self.own.path()).ok()?;
         file.write_all(patch).ok()?;
         file.rewind().ok()?;
@@ -146,6 +210,6 @@ impl GitAnchor {
             args.push(&directory);
         }
         args.extend(how);
-        bytes_with(&mut self.ours(&args), Stdio::from(file)).map(|_| ())
+        bytes_with(&mut self.own.look_through(top, &args), Stdio::from(file)).map(|_| ())
     }
 }

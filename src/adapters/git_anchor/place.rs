@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{git, is_hash, text};
+use super::{OBJECT_FORMAT, git, is_hash, text};
 
 /// What one git is asked. On a branch without a commit it says nothing of `HEAD`.
-const QUESTIONS: [&str; 13] = [
+const QUESTIONS: [&str; 14] = [
     "rev-parse",
     "--path-format=absolute",
     "--show-toplevel",
@@ -14,6 +14,7 @@ const QUESTIONS: [&str; 13] = [
     "--git-path",
     "shallow",
     "--is-shallow-repository",
+    OBJECT_FORMAT,
     "--revs-only",
     "HEAD",
     "HEAD^{tree}",
@@ -32,6 +33,8 @@ pub(super) struct GitPlace {
     /// The file that says where the history of a shallow clone ends.
     pub(super) shallow: PathBuf,
     pub(super) is_shallow: bool,
+    /// How objects are named.
+    pub(super) object_format: String,
     pub(super) commit: Option<String>,
     /// The tree of the commit, where it is here.
     pub(super) tree: Option<String>,
@@ -48,8 +51,8 @@ impl GitPlace {
     /// A name with a line break in it cannot be told from two, so that each line is looked at.
     fn read(said: &str) -> Option<Self> {
         let lines: Vec<&str> = said.lines().collect();
-        let (places, head) = lines.split_at_checked(5)?;
-        let [top, prefix, common, shallow, is_shallow] = places.try_into().ok()?;
+        let (places, head) = lines.split_at_checked(6)?;
+        let [top, prefix, common, shallow, is_shallow, object_format] = places.try_into().ok()?;
         let (commit, tree, branch) = match head {
             [] => (None, None, None),
             [commit, branch] => (Some(commit), None, Some(branch)),
@@ -58,6 +61,7 @@ impl GitPlace {
         };
         let is_right = [top, common, shallow].iter().all(|it| it.starts_with('/'))
             && ["true", "false"].contains(&is_shallow)
+            && ["sha1", "sha256", OBJECT_FORMAT].contains(&object_format)
             && commit.into_iter().chain(tree).all(|hash| is_hash(hash))
             && branch.is_none_or(|name| *name == "HEAD" || name.starts_with("refs/"));
         let branch = branch.filter(|name| **name != "HEAD");
@@ -67,6 +71,7 @@ impl GitPlace {
             common: PathBuf::from(common),
             shallow: PathBuf::from(shallow),
             is_shallow: is_shallow == "true",
+            object_format: object_format.to_owned(),
             commit: commit.map(|commit| (*commit).to_owned()),
             tree: tree.map(|tree| (*tree).to_owned()),
             branch: branch.map(|branch| (*branch).to_owned()),
@@ -81,7 +86,7 @@ mod tests {
     #[test]
     fn names_with_line_breaks_are_no_place() {
         let hash = "0123456789012345678901234567890123456789";
-        let places = "/a\nb/\n/a/.git\n/a/.git/shallow\nfalse\n";
+        let places = "/a\nb/\n/a/.git\n/a/.git/shallow\nfalse\nsha1\n";
         let with = |head: &str| GitPlace::read(&format!("{places}{head}"));
         let other = hash.replace('0', "a");
         let whole = with(&format!("{hash}\n{other}\nrefs/heads/main\n"));
@@ -100,8 +105,8 @@ mod tests {
         assert!(detached.is_some_and(|place| place.branch.is_none()));
         for said in [
             format!("/a\nb/\n{places}"),
-            "/a\n\n/x\n/.git\n/x\n/.git/shallow\nfalse\n".to_owned(),
-            format!("/a\nb\n/\n/a/.git\n/a/.git/shallow\nfalse\n{hash}\nHEAD\n"),
+            "/a\n\n/x\n/.git\n/x\n/.git/shallow\nfalse\nsha1\n".to_owned(),
+            format!("/a\nb\n/\n/a/.git\n/a/.git/shallow\nfalse\nsha1\n{hash}\nHEAD\n"),
             format!("{places}{hash}\n"),
             format!("{places}{hash}\n--output=x\n"),
             format!("{places}{hash}\nrefs/heads/main\nrefs/heads/main\n"),

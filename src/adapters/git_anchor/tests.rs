@@ -52,6 +52,7 @@ fn capsule(root: &Path) -> Capsule {
         path: "a.rs".to_owned(),
         op: "write".to_owned(),
         sha256: file_digest(root, "a.rs"),
+        unread: None,
         by: "codex".to_owned(),
         added: None,
         removed: None,
@@ -60,8 +61,22 @@ fn capsule(root: &Path) -> Capsule {
     capsule
 }
 
+/// Of one that came from elsewhere.
+fn now_elsewhere(capsule: &Capsule, root: &Path) -> TreeNow {
+    TreeNow {
+        is_ours: false,
+        ..now(capsule, root)
+    }
+}
+
 fn now(capsule: &Capsule, root: &Path) -> TreeNow {
-    tree_now(capsule, root, GitNow::open(root).as_ref())
+    let place = |path: &str| Some(path.to_owned());
+    let git = GitNow::open(root);
+    let is_ours = true;
+    TreeNow {
+        is_ours,
+        ..tree_now(capsule, root, git.as_ref(), &place)
+    }
 }
 
 fn freshness(capsule: &Capsule, root: &Path) -> Freshness {
@@ -350,7 +365,10 @@ fn a_branch_without_a_commit_and_a_folder_without_git_have_their_files() {
     write(plain, "a.rs", "one\n");
     let made = capsule(plain);
     assert_eq!(made.git, None);
-    assert_eq!(freshness(&made, plain), Freshness::Fresh);
+    assert_eq!(freshness(&made, plain), Freshness::Moved);
+    // Its file is there too; that is no word for all the rest.
+    write(unborn, "a.rs", "one\n");
+    assert_eq!(freshness(&made, unborn), Freshness::Unknown);
     fs::remove_file(plain.join("a.rs")).unwrap();
     assert_eq!(freshness(&made, plain), Freshness::Touched);
     // What was made with git is not told by files alone.
@@ -367,6 +385,136 @@ fn another_repository_is_foreign() {
     write(other, "a.rs", "something else\n");
     commit(other, "another first");
     assert_eq!(freshness(&capsule(one), other), Freshness::Foreign);
+    // Nor does one without a commit belong to any repository.
+    let unborn = &place.path().join("unborn");
+    fs::create_dir(unborn).unwrap();
+    run(unborn, &["init", "-q"]);
+    write(unborn, "a.rs", "something else\n");
+    write(unborn, "b.rs", "beside\n");
+    let made = capsule(unborn);
+    let held = |made: &Capsule| made.freshness(&now_elsewhere(made, other));
+    assert_eq!(held(&made), Freshness::Unknown);
+    let url = |root: &Path, url: &str| run(root, &["config", "remote.origin.url", url]);
+    url(unborn, "https://a.example/one");
+    url(other, "https://a.example/other");
+    assert_eq!(held(&capsule(unborn)), Freshness::Foreign);
+    url(other, "https://a.example/one");
+    assert_eq!(held(&capsule(unborn)), Freshness::Moved);
+}
+
+#[test]
+fn the_address_is_that_of_origin_wherever_its_name_stands_among_the_others() {
+    let place = tempfile::tempdir().unwrap();
+    for beside in ["fork", "upstream"] {
+        let root = &place.path().join(beside);
+        repository(root);
+        let remote = || capsule(root).git.unwrap().remote;
+        let add = |name: &str, url: &str| {
+            let key = format!("remote.{name}.url");
+            run(root, &["config", "--add", &key, url]);
+        };
+        add(beside, "https://a.example/beside");
+        assert_eq!(remote().as_deref(), Some("https://a.example/beside"));
+        add("origin", "https://a.example/first");
+        add("origin", "https://a.example/second");
+        assert_eq!(remote().as_deref(), Some("https://a.example/first"));
+        run(root, &["config", "branch.main.remote", beside]);
+        assert_eq!(remote().as_deref(), Some("https://a.example/beside"));
+        run(root, &["config", "branch.main.remote", "."]);
+        assert_eq!(remote().as_deref(), Some("https://a.example/first"));
+        run(root, &["config", "--unset", "branch.main.remote"]);
+        run(root, &["remote", "rename", "origin", "third"]);
+        assert_eq!(remote(), None, "none of several is the one");
+    }
+}
+
+#[test]
+fn a_repository_of_sha_256_is_told_as_any_other() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    fs::create_dir(root).unwrap();
+    run(
+        root,
+        &["init", "-q", "-b", "main", "--object-format=sha256"],
+    );
+    write(root, "a.rs", "one\n");
+    commit(root, "first");
+    // Beyond what git hashes itself.
+    let dump = fs::File::create(root.join("dump")).unwrap();
+    dump.set_len(1 << 26).unwrap();
+    let made = capsule(root);
+    let git = made.git.as_ref().unwrap();
+    assert_eq!(git.commit.as_ref().map(String::len), Some(64));
+    assert_eq!(git.tree, work_tree(root).map(|found| found.tree));
+    assert_eq!(git.changed, 1);
+    assert_eq!(freshness(&made, root), Freshness::Fresh);
+    write(root, "b.rs", "two\n");
+    assert_eq!(freshness(&made, root), Freshness::Moved);
+    write(root, "a.rs", "two\n");
+    assert_eq!(freshness(&made, root), Freshness::Touched);
+}
+
+#[test]
+fn a_repository_of_which_git_does_not_tell_is_not_none() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    let (made, mut bare) = (capsule(root), capsule(root));
+    bare.git = None;
+    // Of a later version than any git knows.
+    run(root, &["config", "core.repositoryFormatVersion", "9"]);
+    let silent = now(&made, root);
+    assert_eq!((silent.has_repository, silent.is_git), (true, false));
+    for made in [&made, &bare] {
+        assert_eq!(freshness(made, root), Freshness::Unknown);
+    }
+    fs::remove_dir_all(root.join(".git")).unwrap();
+    assert!(!now(&made, root).has_repository);
+    assert_eq!(freshness(&made, root), Freshness::Unknown);
+    assert_eq!(freshness(&bare, root), Freshness::Moved);
+}
+
+#[test]
+fn the_same_tree_says_nothing_of_files_that_git_ignores() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    write(root, ".gitignore", "ignored*\n");
+    write(root, "ignored", "one\n");
+    commit(root, "second");
+    let touching = |path: &str| {
+        let mut made = capsule(root);
+        made.touched[0].path = path.to_owned();
+        made.touched[0].sha256 = file_digest(root, path);
+        made
+    };
+    let made = touching("ignored");
+    assert_eq!(freshness(&made, root), Freshness::Fresh);
+    write(root, "ignored", "two\n");
+    assert_eq!(freshness(&made, root), Freshness::Touched);
+    // Too long to be hashed: the tree stands for it only where git knows it.
+    let long = |path: &str| {
+        let file = fs::File::create(root.join(path)).unwrap();
+        file.set_len(1 << 26).unwrap();
+    };
+    for (path, expected) in [
+        ("ignored dump", Freshness::Unknown),
+        ("dump", Freshness::Fresh),
+    ] {
+        long(path);
+        let mut made = touching(path);
+        assert_eq!(freshness(&made, root), expected, "{path}");
+        assert_eq!(now(&made, root).uncompared, [path]);
+        // By now it is gone.
+        fs::remove_file(root.join(path)).unwrap();
+        made.touched[0].unread = Some(true);
+        assert_eq!(freshness(&made, root), Freshness::Touched, "{path}");
+    }
+    long("dump");
+    let made = touching("dump");
+    write(root, "b.rs", "another\n");
+    assert_eq!(freshness(&made, root), Freshness::Unknown);
+    assert_eq!(freshness(&touching("gone"), root), Freshness::Fresh);
 }
 
 #[test]

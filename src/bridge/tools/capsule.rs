@@ -162,6 +162,15 @@ fn checked(check: &CapsuleCheck) -> ToolResult {
             text.push_str(", …");
         }
     }
+    let uncompared = check.uncompared.iter().take(FILES_MAX);
+    let uncompared: Vec<String> = uncompared.map(|path| excerpt(path, LINE_CHARS)).collect();
+    if !uncompared.is_empty() {
+        text.push_str(&format!(
+            "; {} of its files cannot be compared: {}",
+            check.uncompared.len(),
+            uncompared.join(", ")
+        ));
+    }
     if let Some(remark) = &check.remark {
         text.push_str(&format!("; {}", excerpt(remark, LINE_CHARS)));
     }
@@ -174,6 +183,7 @@ fn checked(check: &CapsuleCheck) -> ToolResult {
             "behind": check.behind,
             "touched": files,
             "touched_total": check.touched.len(),
+            "uncompared": uncompared,
             "remark": check.remark,
         }),
         text,

@@ -11,9 +11,12 @@ use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
-use crate::core::capsule::{Freshness, StandsNow};
+use crate::core::capsule::{Freshness, StandsNow, WhyUnknown};
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::capsule::{check_lines, uncited};
+
+/// How many files that cannot be compared stand in the line that says so.
+const NAMED_MAX: usize = 3;
 
 pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
     let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Tree)?;
@@ -26,7 +29,7 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
         false => Vouched::of(context, &maker.world, &made.capsule, None)?,
     };
     // Last of all: git is waited for.
-    let stands = maker.stands(&made.capsule);
+    let stands = maker.stands_of(&made);
     let is_foreign = made.owner == CapsuleOwner::Foreign;
     let patch = ImportedPatch::of(&maker, &made.capsule).filter(|_| is_foreign);
     let uncited = uncited(&made.capsule);
@@ -36,6 +39,7 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
         "ahead": stands.distance.map(|(since, _)| since),
         "behind": stands.distance.map(|(_, before)| before),
         "touched": touched(&stands),
+        "uncompared": stands.uncompared,
         "intact": bad.is_none(),
         "anchored": bad.is_none() && vouched == Vouched::Anchored,
         "uncited": uncited.0,
@@ -87,6 +91,9 @@ pub(super) fn tell_changed(text: &mut ReportText, stands: &StandsNow) {
         let file = file.to_string();
         text.spans(&[(Tone::Warning, "  changed  "), (Tone::Plain, &file)]);
     }
+    for file in &stands.uncompared {
+        text.spans(&[(Tone::Warning, "  not compared  "), (Tone::Plain, file)]);
+    }
 }
 
 /// Whether the cited lines stand in a record that verifies, in the words for it.
@@ -117,18 +124,29 @@ pub(super) fn tell_uncited(text: &mut ReportText, (bare, all): (usize, usize)) {
 /// What the word means here.
 pub(super) fn why(stands: &StandsNow) -> String {
     let commits = |count_of: u64| count(count_of, "commit", "commits");
+    // Of what it does not list nobody can tell.
+    let its = match stands.listed {
+        Some(listed) => format!("the {listed} files that it lists"),
+        None => "its files".to_owned(),
+    };
     match (stands.freshness, stands.distance) {
+        (Freshness::Fresh, _) if stands.listed.is_some() => {
+            "the work tree is the one that it was made on, as far as git knows it".to_owned()
+        }
         (Freshness::Fresh, _) => "the work tree is the one that it was made on".to_owned(),
+        (Freshness::Moved, _) if !stands.has_git => {
+            format!("none of {its} differs, and without git nothing else is compared")
+        }
         (Freshness::Moved, Some((0, before))) if before > 0 => {
-            format!(
-                "{} behind it, and none of its files differs",
-                commits(before)
-            )
+            format!("{} behind it, and none of {its} differs", commits(before))
         }
         (Freshness::Moved, Some((since, _))) if since > 0 => {
-            format!("{} since, and none touches its files", commits(since))
+            format!("{} since, and none touches {its}", commits(since))
         }
-        (Freshness::Moved, _) => "other files changed, and none of its own".to_owned(),
+        (Freshness::Moved, _) => match stands.listed {
+            Some(_) => format!("other files changed, and none of {its}"),
+            None => "other files changed, and none of its own".to_owned(),
+        },
         (Freshness::Touched, _) => {
             let files = count(stands.changed.len() as u64, "of its files", "of its files");
             format!("{files} changed since")
@@ -139,7 +157,17 @@ pub(super) fn why(stands: &StandsNow) -> String {
             commits(before)
         ),
         (Freshness::Diverged, None) => "the histories differ".to_owned(),
-        (Freshness::Unknown, _) => "its commit is not here, so nobody can tell".to_owned(),
+        (Freshness::Unknown, _) => {
+            let mut why = format!("{}, so nobody can tell", stands.why_unknown());
+            if stands.why_unknown == Some(WhyUnknown::Files) {
+                let named = stands.uncompared.iter().take(NAMED_MAX).cloned();
+                why.push_str(&format!(": {}", named.collect::<Vec<_>>().join(", ")));
+                if stands.uncompared.len() > NAMED_MAX {
+                    why.push_str(", …");
+                }
+            }
+            why
+        }
         (Freshness::Foreign, _) => "it is of another repository".to_owned(),
     }
 }
@@ -149,5 +177,54 @@ pub(super) fn tone(freshness: Freshness) -> Tone {
         Freshness::Fresh => Tone::Good,
         Freshness::Moved => Tone::Plain,
         _ => Tone::Warning,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_compared_is_not_said_to_be_the_same() {
+        let of = |freshness: Freshness, distance: Option<(u64, u64)>| StandsNow {
+            listed: Some(50),
+            distance,
+            ..StandsNow::plain(freshness)
+        };
+        for (stands, expected) in [
+            (
+                of(Freshness::Moved, Some((3, 0))),
+                "3 commits since, and none touches the 50 files that it lists",
+            ),
+            (
+                of(Freshness::Moved, Some((0, 1))),
+                "1 commit behind it, and none of the 50 files that it lists differs",
+            ),
+            (
+                of(Freshness::Moved, Some((0, 0))),
+                "other files changed, and none of the 50 files that it lists",
+            ),
+            (
+                of(Freshness::Fresh, Some((0, 0))),
+                "the work tree is the one that it was made on, as far as git knows it",
+            ),
+            (
+                StandsNow {
+                    has_git: false,
+                    ..StandsNow::plain(Freshness::Moved)
+                },
+                "none of its files differs, and without git nothing else is compared",
+            ),
+            (
+                StandsNow {
+                    why_unknown: Some(WhyUnknown::Files),
+                    uncompared: ["a", "b", "c", "d"].map(str::to_owned).to_vec(),
+                    ..StandsNow::plain(Freshness::Unknown)
+                },
+                "some of its files cannot be compared, so nobody can tell: a, b, c, …",
+            ),
+        ] {
+            assert_eq!(why(&stands), expected);
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::ExportArgs;
 use super::change::Changing;
 use super::maker::{CapsuleMaker, MadeCapsule};
-use crate::adapters::capsules_now::Along;
+use crate::adapters::capsules_now::{Along, UNKNOWN_FILES};
 use crate::adapters::git_now::GitNeed;
 use crate::cli::context::CliContext;
 use crate::cli::destination::Destination;
@@ -63,9 +63,6 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     }
     if let Err(failure) = kept {
         text.note(failure.message);
-    }
-    if args.patch {
-        text.note("files that the commit does not have are in no patch");
     }
     context.out.report(Report::new(&made.capsule, text))
 }
@@ -131,18 +128,24 @@ fn of_patch(capsule: &Capsule) -> Vec<String> {
     let files = patch.and_then(|patch| patch_files(&patch).ok());
     let files = files.unwrap_or_default();
     let mut lines = vec![match files.len() as u64 {
-        0 => "no patch: no file of the commit differs that may go along".to_owned(),
+        0 => "no patch: no tracked file differs that may go along".to_owned(),
         many => format!("with a patch of {}", count(many, "file", "files")),
     }];
     for file in &capsule.redaction.files {
         lines.push(format!("left out, something in it would be masked: {file}"));
     }
-    if let Some(left) = capsule.left_out.iter().find(|left| left.what == "patch") {
-        let files = count(left.count, "file", "files");
-        lines.push(format!(
-            "no room for {files} more, or no plain ones: see `{}`",
-            left.how
-        ));
+    for left in capsule.left_out.iter().filter(|left| left.what == "patch") {
+        let (how, many) = (&left.how, left.count);
+        lines.push(match how == UNKNOWN_FILES {
+            true => {
+                let files = count(many, "file is", "files are");
+                format!("{files} left out that git does not know: see `{how}`")
+            }
+            false => {
+                let files = count(many, "file", "files");
+                format!("no room for {files} more, or none of a plain form and name: see `{how}`")
+            }
+        });
     }
     lines
 }

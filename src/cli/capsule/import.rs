@@ -73,7 +73,11 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         true => CapsuleMaker::open(&context.setting)?,
         false => CapsuleMaker::open_ahead(&context.setting, GitNeed::Tree)?,
     };
-    let vouched = Vouched::of(context, &maker.world, &capsule, args.ledger.as_deref())?;
+    let vouched = match &args.ledger {
+        // As of an own one: all the rest of a long record need not be read for that.
+        None if maker.has_lines(&capsule) => Vouched::Anchored,
+        ledger => Vouched::of(context, &maker.world, &capsule, ledger.as_deref())?,
+    };
     let before = maker.kept.read(CapsuleOwner::Foreign, &capsule.id).ok();
     let before = before.flatten().filter(|before| before != bytes);
     let applied = args.apply && apply(context, &maker, &capsule, bytes)?;
@@ -90,6 +94,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         "ahead": stands.distance.map(|(since, _)| since),
         "behind": stands.distance.map(|(_, before)| before),
         "touched": touched(&stands),
+        "uncompared": stands.uncompared,
         "intact": true,
         "anchored": vouched == Vouched::Anchored,
         "uncited": uncited.0,
@@ -147,6 +152,7 @@ fn refused(context: &CliContext, bad: &BadCapsule) -> CliOutcome {
         "ahead": null,
         "behind": null,
         "touched": [],
+        "uncompared": [],
         "intact": false,
         "anchored": false,
         "firstBad": {"path": bad.place, "reason": bad.why},

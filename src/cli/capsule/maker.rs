@@ -6,15 +6,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::keeping::{KEPT_LATE, NOT_KEPT_AT_CLOSE, not_as_recorded};
+use super::keeping::{GIT_SILENT, KEPT_LATE, NOT_KEPT_AT_CLOSE, not_as_recorded};
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow};
 use crate::adapters::git_now::{GitAhead, GitNeed};
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
 use crate::cli::record_now::RecordNow;
-use crate::core::capsule::{
-    Capsule, CapsuleStatus, DIGEST_UNTOLD, Freshness, KeptSays, StandsNow, TreeNow,
-};
+use crate::core::capsule::{Capsule, DIGEST_UNTOLD, Freshness, KeptSays, TreeNow};
 use crate::core::id::CapsuleId;
 use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
@@ -39,6 +37,8 @@ pub(in crate::cli) struct MadeCapsule {
     pub(super) is_vouched: bool,
     /// It is shown otherwise than its file is.
     pub(super) is_masked_here: bool,
+    /// It is an open task as it is now: no file of before.
+    pub(super) is_of_now: bool,
 }
 
 /// What is needed to make capsules and to hold them against the work tree.
@@ -296,38 +296,6 @@ impl CapsuleMaker {
         }
     }
 
-    /// A capsule as it is now, and how what went out of it last stands to the work tree.
-    pub(super) fn standing(&self, id: &CapsuleId) -> Result<(MadeCapsule, Freshness), Failure> {
-        let mut made = self.named(id.as_str())?;
-        let stands = self.compare_last(&mut made);
-        Ok((made, stands.freshness))
-    }
-
-    /// How what went out of a capsule last stands to the work tree; the capsule itself, and a remark,
-    /// where what is kept of an open task is none.
-    pub(super) fn compare_last(&self, made: &mut MadeCapsule) -> StandsNow {
-        let task = self.world.tasks.get(&made.capsule.id);
-        let is_open_task = task.is_some_and(TaskSnapshot::is_open)
-            && made.capsule.status == CapsuleStatus::Open
-            && made.owner == CapsuleOwner::Project;
-        let kept = is_open_task.then(|| self.last_kept(&made.capsule.id));
-        match kept {
-            Some(Ok(kept)) => {
-                made.remarks.extend(kept.remarks);
-                return self.stands(&kept.capsule);
-            }
-            Some(Err(failure)) => made.remarks.push(failure.message),
-            None => {}
-        }
-        self.stands(&made.capsule)
-    }
-
-    /// How a capsule stands to the work tree, with how what went out of an open task last does.
-    pub(super) fn stands_with_last(&self, made: &mut MadeCapsule) -> StandsNow {
-        let last = self.compare_last(made);
-        self.stands(&made.capsule).since_out(last)
-    }
-
     /// The capsule of a task, as things are now.
     pub(super) fn make(&self, task: &TaskSnapshot) -> Result<MadeCapsule, Failure> {
         self.make_with(task, Along::default())
@@ -347,18 +315,27 @@ impl CapsuleMaker {
     ) -> Result<MadeCapsule, Failure> {
         // Before git is waited for.
         self.record.fetch(self.now.may_cite(task).into_iter());
-        self.made(self.now.make_with(task, along))
+        let made = self.made(self.now.make_with(task, along))?;
+        Ok(MadeCapsule {
+            is_of_now: task.is_open(),
+            ..made
+        })
     }
 
     fn made(&self, made: Result<(Capsule, Vec<u8>), CapsuleFault>) -> Result<MadeCapsule, Failure> {
         let (capsule, bytes) = made.map_err(|fault| self.failure(fault))?;
+        let is_untold = capsule.git.is_none() && self.now.has_repository();
         Ok(MadeCapsule {
             capsule,
             bytes,
             owner: CapsuleOwner::Project,
-            remarks: Vec::new(),
+            remarks: is_untold
+                .then(|| GIT_SILENT.to_owned())
+                .into_iter()
+                .collect(),
             is_vouched: true,
             is_masked_here: false,
+            is_of_now: false,
         })
     }
 
@@ -406,6 +383,7 @@ impl CapsuleMaker {
             remarks: Vec::new(),
             is_vouched: true,
             is_masked_here: false,
+            is_of_now: false,
         }))
     }
 
@@ -418,17 +396,6 @@ impl CapsuleMaker {
     pub(super) fn has_lines(&self, capsule: &Capsule) -> bool {
         self.record.fetch(capsule.refs().map(|(_, line)| line.seq));
         self.now.has_lines(capsule).unwrap_or(false)
-    }
-
-    /// As [`Self::compare`], as it is told.
-    pub(super) fn stands(&self, capsule: &Capsule) -> StandsNow {
-        let (freshness, now) = self.compare(capsule);
-        let mut stands = StandsNow::of(capsule, freshness, &now, &self.world);
-        // Names of files are the sender's words too.
-        for file in &mut stands.changed {
-            file.path = self.now.masked(&file.path);
-        }
-        stands
     }
 
     /// All of them in the order of the list: the tasks of the record, and what else is kept.

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::maker::CapsuleMaker;
-use crate::adapters::git_anchor::PatchFit;
+use crate::adapters::git_anchor::{PatchFit, PutInFault};
 use crate::cli::context::CliContext;
 use crate::cli::exit::Failure;
 use crate::cli::report::ReportText;
@@ -23,6 +23,8 @@ pub(super) struct ImportedPatch<'a> {
     files: Vec<String>,
     /// None outside of git.
     fit: Option<PatchFit>,
+    /// How many files of its sender's did not come along.
+    left: u64,
 }
 
 impl<'a> ImportedPatch<'a> {
@@ -32,12 +34,15 @@ impl<'a> ImportedPatch<'a> {
         let bytes = patch.bytes()?;
         let files = patch_files(&bytes).ok()?;
         let fit = maker.now.patch_fit(&patch.base, &bytes);
+        let left = capsule.left_out.iter().filter(|left| left.what == "patch");
+        let masked = capsule.redaction.files.len() as u64;
         Some(Self {
             maker,
             base: patch.base.clone(),
             bytes,
             files: files.iter().map(|file| maker.masked(file)).collect(),
             fit,
+            left: left.fold(masked, |all, left| all.saturating_add(left.count)),
         })
     }
 
@@ -52,6 +57,10 @@ impl<'a> ImportedPatch<'a> {
         text.line(format!("a patch of {files}: {}", self.why()));
         for file in &self.files {
             text.block("  ", file.clone());
+        }
+        if self.left > 0 {
+            let files = count(self.left, "file", "files");
+            text.line(format!("{files} more of its sender's did not come along"));
         }
     }
 
@@ -77,16 +86,26 @@ impl<'a> ImportedPatch<'a> {
         }
         // Meanwhile somebody may have worked there.
         let now = &self.maker.now;
-        let is_put_in = now.patch_fit(&self.base, &self.bytes) == Some(PatchFit::Applies)
-            && now.put_in(&self.bytes).is_some();
-        match is_put_in {
-            true => Ok(true),
-            false => Err(Failure::state(
+        let is_put_in = match now.patch_fit(&self.base, &self.bytes) {
+            Some(PatchFit::Applies) => now.put_in(&self.bytes),
+            _ => Err(PutInFault::Refused),
+        };
+        is_put_in.map(|()| true).map_err(|fault| match fault {
+            PutInFault::Half { changed, error } => {
+                let changed = changed.iter().map(|file| self.maker.masked(file));
+                let changed = changed.collect::<Vec<_>>().join(", ");
+                Failure::state(
+                    "patch_refused",
+                    format!("the patch could not be put in whole ({error}): it changed {changed}"),
+                    "`git diff` shows what is there of it; the capsule itself is kept",
+                )
+            }
+            PutInFault::Refused | PutInFault::Disk(_) => Failure::state(
                 "patch_refused",
-                "the patch could not be put in",
+                "the patch could not be put in, and no file is changed",
                 "see `git status`, and that the disk has room; the capsule itself is kept",
-            )),
-        }
+            ),
+        })
     }
 
     fn applies(&self) -> bool {

@@ -22,6 +22,8 @@ const NO_HASH: &str = "000000000000000000000000000000000000000000000000000000000
 pub struct FileNow {
     /// The SHA-256 of its bytes, in lower-case hex; none where it is not there or is no plain file.
     pub sha256: Option<String>,
+    /// It is there, and has none.
+    pub is_unread: bool,
     /// Lines that were added and removed since the commit, where git tells.
     pub lines: Option<(u64, u64)>,
 }
@@ -158,6 +160,7 @@ impl CapsuleSources<'_> {
             path: file.path.clone(),
             op: if file.is_written { "write" } else { "read" }.to_owned(),
             sha256: now.and_then(|now| now.sha256.clone()),
+            unread: now.and_then(|now| now.is_unread.then_some(true)),
             by: file.by.to_string(),
             added: lines.map(|(added, _)| added),
             removed: lines.map(|(_, removed)| removed),

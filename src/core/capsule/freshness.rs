@@ -6,21 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use super::Capsule;
 use crate::agent::Agent;
+use crate::id::Seq;
 use crate::snapshot::Snapshot;
 
 /// How a capsule stands to the work tree of now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Freshness {
-    /// The same tree.
+    /// The same tree, and each of its files as it was.
     Fresh,
-    /// Another tree, and none of the capsule's files differs.
+    /// Another tree, or no git, and none of the capsule's files differs.
     Moved,
     /// Files of the capsule differ.
     Touched,
     /// Each side has commits that the other one does not have.
     Diverged,
-    /// Its commit is not here, so that nobody can tell.
+    /// Nobody can tell: [`WhyUnknown`] says why.
     Unknown,
     /// It is of another repository.
     Foreign,
@@ -40,13 +41,80 @@ impl Freshness {
     }
 }
 
-/// Who touched a file since a time in ms since the epoch, where the record knows.
-fn changed_by(world: &Snapshot, path: &str, since_ms: i64) -> Option<Agent> {
+/// Why nobody can tell how a capsule stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WhyUnknown {
+    /// Its commit is not here.
+    Commit,
+    /// It is of a repository, and none is here.
+    NoRepository,
+    /// One is here, and git does not tell of it.
+    Git,
+    /// A repository is here, and it does not say where git stood.
+    NoAnchor,
+    /// It does not say where git stood, and names no file.
+    NoFiles,
+    /// Here is a part of the history alone.
+    Shallow,
+    /// It has no commit, and nothing shows that it is of this repository.
+    NoTie,
+    /// Some of its files cannot be compared.
+    Files,
+}
+
+impl WhyUnknown {
+    /// As a fragment.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Commit => "its commit is not here",
+            Self::NoRepository => "it was made in a repository, and here is none",
+            Self::Git => "git does not tell where the work tree stands",
+            Self::NoAnchor => "it does not say where git stood",
+            Self::NoFiles => "it was made without git, and names no file",
+            Self::Shallow => "only a part of the history is here",
+            Self::NoTie => "it has no commit, and nothing shows that it is of this repository",
+            Self::Files => "some of its files cannot be compared",
+        }
+    }
+}
+
+/// Since when what an agent does was not yet so in a capsule.
+#[derive(Debug, Clone, Copy)]
+enum Since {
+    /// The entry of the record that says it was kept, or imported.
+    Entry(Seq),
+    /// Its own latest entry, in ms since the epoch: of this one the record tells no more.
+    Ms(i64),
+}
+
+impl Since {
+    fn of(capsule: &Capsule, world: &Snapshot) -> Self {
+        let kept = world.tasks.get(&capsule.id);
+        let kept = kept.and_then(|task| task.kept.as_ref());
+        let kept = kept.map(|kept| (kept.seq, &kept.digest));
+        let imported = world.imported.get(&capsule.id);
+        let imported = imported.map(|it| (it.seq, &it.digest));
+        let told = kept.or(imported);
+        match told.filter(|(_, digest)| **digest == capsule.digest) {
+            Some((seq, _)) => Self::Entry(seq),
+            None => Self::Ms(capsule.updated_at),
+        }
+    }
+}
+
+/// Who wrote a file since, where the record knows.
+fn changed_by(world: &Snapshot, path: &str, since: Since) -> Option<Agent> {
     let states = world.continuity.iter().flat_map(|(agent, pairs)| {
         let files = pairs.values().flat_map(|state| &state.files);
         files.map(move |file| (*agent, file))
     });
-    let later = states.filter(|(_, file)| file.path == path && file.at_ms > since_ms);
+    let later = states.filter(|(_, file)| {
+        file.path == path
+            && match since {
+                Since::Entry(seq) => file.seq > seq,
+                Since::Ms(ms) => file.at_ms > ms,
+            }
+    });
     let last = later.max_by_key(|(_, file)| file.seq);
     last.map(|(agent, _)| agent)
 }
@@ -74,27 +142,72 @@ impl fmt::Display for ChangedFile {
 pub struct StandsNow {
     /// In one word.
     pub freshness: Freshness,
+    /// Where that is [`Freshness::Unknown`], why.
+    pub why_unknown: Option<WhyUnknown>,
     /// As [`TreeNow::distance`].
     pub distance: Option<(u64, u64)>,
     /// Its files that are not what they were.
     pub changed: Vec<ChangedFile>,
     /// Of an open task those that are not what they were when it went out last.
     pub changed_since_out: Vec<ChangedFile>,
+    /// Its files that cannot be compared.
+    pub uncompared: Vec<String>,
+    /// How many of its files it lists, where it does not list all.
+    pub listed: Option<u64>,
+    /// It says where git stood.
+    pub has_git: bool,
 }
 
 impl StandsNow {
-    /// Of a capsule that was compared; `world` knows who did what since.
-    pub fn of(capsule: &Capsule, freshness: Freshness, now: &TreeNow, world: &Snapshot) -> Self {
-        let changed = now.differing.iter().map(|path| ChangedFile {
-            path: path.clone(),
-            by: changed_by(world, path, capsule.updated_at),
-        });
+    /// This, with nothing beside it.
+    pub fn plain(freshness: Freshness) -> Self {
         Self {
             freshness,
+            why_unknown: None,
+            distance: None,
+            changed: Vec::new(),
+            changed_since_out: Vec::new(),
+            uncompared: Vec::new(),
+            listed: None,
+            has_git: true,
+        }
+    }
+
+    /// Of what was made just now, of the work tree of now.
+    pub fn of_now(capsule: &Capsule) -> Self {
+        let commit = capsule.git.as_ref().and_then(|git| git.commit.as_ref());
+        Self {
+            distance: commit.map(|_| (0, 0)),
+            has_git: capsule.git.is_some(),
+            ..Self::plain(Freshness::Fresh)
+        }
+    }
+
+    /// Of a capsule that was compared; `world` knows who did what since.
+    pub fn of(capsule: &Capsule, now: &TreeNow, world: &Snapshot) -> Self {
+        let since = Since::of(capsule, world);
+        let changed = now.differing.iter().map(|file| ChangedFile {
+            path: file.path.clone(),
+            by: changed_by(world, &file.place, since),
+        });
+        let told = capsule.told(now);
+        let mut left = capsule.left_out.iter();
+        let listed = capsule.touched.len() as u64;
+        Self {
+            freshness: told.unwrap_or(Freshness::Unknown),
+            why_unknown: told.err(),
             distance: now.distance,
             changed: changed.collect(),
             changed_since_out: Vec::new(),
+            uncompared: now.uncompared.clone(),
+            listed: left.any(|left| left.what == TOUCHED).then_some(listed),
+            has_git: capsule.git.is_some(),
         }
+    }
+
+    /// Why nobody can tell, as a fragment.
+    pub fn why_unknown(&self) -> &'static str {
+        self.why_unknown.unwrap_or(WhyUnknown::Commit).as_str()
     }
 
     /// The same of a task that is told as it is now, with how what went out of it last stands.
@@ -110,8 +223,12 @@ impl StandsNow {
 /// The repository of now, as far as it matters for a capsule.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TreeNow {
-    /// There is a repository.
+    /// There is a repository, whether git tells of it or not.
+    pub has_repository: bool,
+    /// Git tells of it.
     pub is_git: bool,
+    /// The record knows the task: the capsule was made here.
+    pub is_ours: bool,
     /// The tree of now.
     pub tree: Option<String>,
     /// Whether the capsule's commit is here.
@@ -127,32 +244,70 @@ pub struct TreeNow {
     pub remote: Option<String>,
     /// Whether the first commit of the capsule's history is here.
     pub has_root: bool,
-    /// The capsule's files that differ from what they were, by path.
-    pub differing: Vec<String>,
+    /// The capsule's files that differ from what they were.
+    pub differing: Vec<DifferingFile>,
+    /// Those that cannot be compared, by path.
+    pub uncompared: Vec<String>,
+    /// For each of these the tree of now stands: what is in them is in it.
+    pub tree_has_uncompared: bool,
 }
+
+/// A file that differs from what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DifferingFile {
+    /// As the capsule has it, masked.
+    pub path: String,
+    /// Where it is, relative to the project.
+    pub place: String,
+}
+
+/// The section of the files.
+const TOUCHED: &str = "touched";
 
 impl Capsule {
     /// How it stands to the work tree of now.
     pub fn freshness(&self, now: &TreeNow) -> Freshness {
-        let by_files = match now.differing.is_empty() {
-            true => Freshness::Moved,
-            false => Freshness::Touched,
+        self.told(now).unwrap_or(Freshness::Unknown)
+    }
+
+    /// As [`Self::freshness`], with the reason where nobody can tell.
+    fn told(&self, now: &TreeNow) -> Result<Freshness, WhyUnknown> {
+        let is_touched = !now.differing.is_empty();
+        let by_files = || match (is_touched, now.uncompared.is_empty()) {
+            (true, _) => Ok(Freshness::Touched),
+            (false, true) => Ok(Freshness::Moved),
+            (false, false) => Err(WhyUnknown::Files),
         };
         let Some(git) = &self.git else {
-            // Without git the files are all that there is.
-            return match now.differing.is_empty() {
-                true => Freshness::Fresh,
-                false => Freshness::Touched,
+            // The files are all that there is.
+            return match (now.has_repository, self.touched.is_empty()) {
+                (true, _) => Err(WhyUnknown::NoAnchor),
+                (false, true) => Err(WhyUnknown::NoFiles),
+                (false, false) => by_files(),
             };
         };
         if !now.is_git {
-            return Freshness::Unknown;
+            return Err(match now.has_repository {
+                true => WhyUnknown::Git,
+                false => WhyUnknown::NoRepository,
+            });
         }
         if git.tree.is_some() && git.tree == now.tree {
-            return Freshness::Fresh;
+            // What git ignores is in no tree.
+            let has_all = now.uncompared.is_empty() || now.tree_has_uncompared;
+            return match (is_touched, has_all) {
+                (true, _) => Ok(Freshness::Touched),
+                (false, true) => Ok(Freshness::Fresh),
+                (false, false) => Err(WhyUnknown::Files),
+            };
         }
         if git.commit.is_none() {
-            return by_files;
+            return match (&git.remote, &now.remote) {
+                _ if now.is_ours => by_files(),
+                (Some(then), Some(here)) if then == here => by_files(),
+                (Some(_), Some(_)) => Ok(Freshness::Foreign),
+                _ => Err(WhyUnknown::NoTie),
+            };
         }
         if !now.has_commit {
             return self.without_commit(now);
@@ -160,36 +315,37 @@ impl Capsule {
         match now.distance {
             Some((since, before)) if since > 0 && before > 0 => match now.is_shallow {
                 // What seems to be two histories may be one whose beginning is missing.
-                true => Freshness::Unknown,
-                false => Freshness::Diverged,
+                true => Err(WhyUnknown::Shallow),
+                false => Ok(Freshness::Diverged),
             },
-            Some(_) => by_files,
-            None => Freshness::Unknown,
+            Some(_) => by_files(),
+            None => Err(WhyUnknown::Git),
         }
     }
 
     /// Its commit is not here: because it was not fetched, or because it never will be.
-    fn without_commit(&self, now: &TreeNow) -> Freshness {
+    fn without_commit(&self, now: &TreeNow) -> Result<Freshness, WhyUnknown> {
         let git = self.git.as_ref();
         let root = git.and_then(|git| git.root.as_ref());
         let remote = git.and_then(|git| git.remote.as_ref());
         if now.has_root {
-            return Freshness::Unknown;
+            return Err(WhyUnknown::Commit);
         }
         match (root, &now.root, remote, &now.remote) {
-            (Some(then), Some(here), ..) if then != here => Freshness::Foreign,
-            (_, _, Some(then), Some(here)) if then != here => Freshness::Foreign,
-            _ => Freshness::Unknown,
+            (Some(then), Some(here), ..) if then != here => Ok(Freshness::Foreign),
+            (_, _, Some(then), Some(here)) if then != here => Ok(Freshness::Foreign),
+            _ => Err(WhyUnknown::Commit),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use serde_json::Map;
 
     use super::*;
-    use crate::capsule::{CapsuleGit, DiffStat};
+    use crate::capsule::{CapsuleGit, CapsuleTouched, DiffStat};
     use crate::id::CapsuleId;
 
     fn anchored() -> Capsule {
@@ -210,8 +366,14 @@ mod tests {
         capsule
     }
 
+    fn differing() -> Vec<DifferingFile> {
+        let (path, place) = ("a".to_owned(), "a".to_owned());
+        vec![DifferingFile { path, place }]
+    }
+
     fn here() -> TreeNow {
         TreeNow {
+            has_repository: true,
             is_git: true,
             tree: Some("other".to_owned()),
             has_commit: true,
@@ -230,7 +392,7 @@ mod tests {
         assert_eq!(capsule.freshness(&same), Freshness::Fresh);
         assert_eq!(capsule.freshness(&here()), Freshness::Moved);
         let touched = TreeNow {
-            differing: vec!["a".to_owned()],
+            differing: differing(),
             ..here()
         };
         assert_eq!(capsule.freshness(&touched), Freshness::Touched);
@@ -269,13 +431,90 @@ mod tests {
     }
 
     #[test]
-    fn without_git_the_files_tell() {
-        let capsule = Capsule::new(CapsuleId::new("cap_0123456789ab"), "t", 1);
-        assert_eq!(capsule.freshness(&TreeNow::default()), Freshness::Fresh);
+    fn the_same_tree_is_not_fresh_where_a_file_that_git_ignores_differs_or_cannot_be_compared() {
+        let capsule = anchored();
+        let same = TreeNow {
+            tree: Some("t".to_owned()),
+            ..here()
+        };
         let touched = TreeNow {
-            differing: vec!["a".to_owned()],
-            ..TreeNow::default()
+            differing: differing(),
+            ..same.clone()
         };
         assert_eq!(capsule.freshness(&touched), Freshness::Touched);
+        let uncompared = |now: TreeNow| TreeNow {
+            uncompared: vec!["b".to_owned()],
+            ..now
+        };
+        let ignored = uncompared(same.clone());
+        assert_eq!(capsule.told(&ignored), Err(WhyUnknown::Files));
+        let known = TreeNow {
+            tree_has_uncompared: true,
+            ..ignored
+        };
+        assert_eq!(capsule.told(&known), Ok(Freshness::Fresh));
+        assert_eq!(
+            capsule.told(&uncompared(here())),
+            Err(WhyUnknown::Files),
+            "it may be one of those that the commits changed"
+        );
+        assert_eq!(capsule.freshness(&uncompared(touched)), Freshness::Touched);
+    }
+
+    #[test]
+    fn a_capsule_without_a_commit_is_of_this_repository_only_where_something_says_so() {
+        let mut capsule = anchored();
+        let git = capsule.git.as_mut().unwrap();
+        (git.commit, git.root) = (None, None);
+        let at = |remote: &str| TreeNow {
+            has_commit: false,
+            distance: None,
+            remote: Some(remote.to_owned()),
+            ..here()
+        };
+        assert_eq!(
+            capsule.told(&at("https://a.example/x")),
+            Ok(Freshness::Moved)
+        );
+        let other = at("https://b.example/y");
+        assert_eq!(capsule.told(&other), Ok(Freshness::Foreign));
+        let none = TreeNow {
+            remote: None,
+            ..other
+        };
+        assert_eq!(capsule.told(&none), Err(WhyUnknown::NoTie));
+        let ours = TreeNow {
+            is_ours: true,
+            ..none
+        };
+        assert_eq!(capsule.told(&ours), Ok(Freshness::Moved));
+    }
+
+    #[test]
+    fn without_git_only_the_files_tell_and_nothing_is_fresh() {
+        let mut capsule = Capsule::new(CapsuleId::new("cap_0123456789ab"), "t", 1);
+        let nowhere = TreeNow::default();
+        assert_eq!(capsule.told(&nowhere), Err(WhyUnknown::NoFiles));
+        capsule.touched.push(CapsuleTouched {
+            path: "a".to_owned(),
+            op: "write".to_owned(),
+            sha256: None,
+            unread: None,
+            by: "codex".to_owned(),
+            added: None,
+            removed: None,
+            more: Map::new(),
+        });
+        assert_eq!(capsule.told(&nowhere), Ok(Freshness::Moved));
+        let touched = TreeNow {
+            differing: differing(),
+            ..nowhere
+        };
+        assert_eq!(capsule.told(&touched), Ok(Freshness::Touched));
+        let elsewhere = TreeNow {
+            has_repository: true,
+            ..touched
+        };
+        assert_eq!(capsule.told(&elsewhere), Err(WhyUnknown::NoAnchor));
     }
 }

@@ -130,6 +130,9 @@ fn state(stands: &StandsNow) -> String {
     };
     match (stands.freshness, stands.distance) {
         (Freshness::Fresh, _) => "the work tree is the one that this was made on".to_owned(),
+        (Freshness::Moved, _) if !stands.has_git => {
+            "none of the files below differs, and without git nothing else is compared".to_owned()
+        }
         (Freshness::Moved, Some((0, before))) if before > 0 => format!(
             "the work tree is {} behind, and none of the files below differs",
             commits(before)
@@ -152,9 +155,7 @@ fn state(stands: &StandsNow) -> String {
         (Freshness::Diverged, None) => {
             "the history here and the one that this was made on went apart".to_owned()
         }
-        (Freshness::Unknown, _) => {
-            "the commit that this was made on is not here: check before you go on".to_owned()
-        }
+        (Freshness::Unknown, _) => format!("{}: check before you go on", stands.why_unknown()),
         (Freshness::Foreign, _) => "this was made in another repository".to_owned(),
     }
 }

@@ -39,6 +39,9 @@ pub struct CapsuleTouched {
     /// The SHA-256 of its bytes then, in lower-case hex; none where it was not there.
     #[serde(deserialize_with = "Option::deserialize")]
     pub sha256: Option<String>,
+    /// It was there, and has none all the same: too long, or no plain file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread: Option<bool>,
     /// Who touched it last.
     pub by: String,
     /// Lines that were added since the commit, where git tells.

@@ -181,7 +181,12 @@ impl CapsuleReading {
                 (kept.ok_or_else(|| missing(&id))?, None, remark)
             }
         };
-        let mut stands = self.stands(&capsule);
+        let is_open = self.world.tasks.get(&id).is_some_and(TaskSnapshot::is_open);
+        let mut stands = match is_open {
+            // It was made just now.
+            true => StandsNow::of_now(&capsule),
+            false => self.stands(&capsule),
+        };
         if let Some(out) = out {
             stands = stands.since_out(self.stands(&out));
         }
@@ -215,13 +220,14 @@ impl CapsuleReading {
 
     fn check(&self, id: CapsuleId) -> Result<CapsuleCheck, Refusal> {
         let (kept, remark) = self.as_recorded(&id)?;
-        let capsule = match (kept, self.world.tasks.get(&id)) {
-            (Some(kept), _) => kept,
-            (None, Some(task)) => self.of_record(task, None)?,
+        let stands = match (kept, self.world.tasks.get(&id)) {
+            (Some(kept), _) => self.stands(&kept),
+            (None, Some(task)) if task.is_open() => StandsNow::of_now(&self.of_record(task, None)?),
+            (None, Some(task)) => self.stands(&self.of_record(task, None)?),
             (None, None) => return Err(missing(&id)),
         };
-        let stands = self.stands(&capsule);
         let touched = stands.changed.into_iter();
+        let uncompared = stands.uncompared.iter();
         Ok(CapsuleCheck {
             is_foreign: self.is_foreign(&id),
             id,
@@ -231,6 +237,7 @@ impl CapsuleReading {
             touched: touched
                 .map(|file| (self.masked(&file.path), file.by))
                 .collect(),
+            uncompared: uncompared.map(|path| self.masked(path)).collect(),
             remark,
         })
     }
@@ -276,8 +283,8 @@ impl CapsuleReading {
 
     /// How a capsule stands to the work tree of now.
     fn stands(&self, capsule: &Capsule) -> StandsNow {
-        let (freshness, now) = self.now.compare(capsule);
-        StandsNow::of(capsule, freshness, &now, &self.world)
+        let (_, now) = self.now.compare(capsule);
+        StandsNow::of(capsule, &now, &self.world)
     }
 
     /// What is kept of a task: its own where the record or a session of the project vouches for that,

@@ -12,7 +12,7 @@ pub enum CapsuleStanding {
     Touched,
     /// Each side has commits that the other one does not have.
     Diverged,
-    /// Its commit is not here.
+    /// Nobody can tell.
     Unknown,
     /// It is of another repository.
     Foreign,

@@ -76,6 +76,7 @@ fn capsule() -> Capsule {
         path: "src/login.rs".to_owned(),
         op: "write".to_owned(),
         sha256: None,
+        unread: None,
         by: "codex".to_owned(),
         added: Some(12),
         removed: Some(3),
@@ -122,13 +123,12 @@ fn capsule() -> Capsule {
 
 /// One file is another one by now, and who did that is known.
 static TOUCHED: LazyLock<StandsNow> = LazyLock::new(|| StandsNow {
-    freshness: Freshness::Touched,
     distance: Some((1, 0)),
     changed: vec![ChangedFile {
         path: "src/login.rs".to_owned(),
         by: Some(Agent::Claude),
     }],
-    changed_since_out: Vec::new(),
+    ..StandsNow::plain(Freshness::Touched)
 });
 
 fn terms(target: RenderTarget) -> RenderTerms<'static> {
@@ -198,10 +198,8 @@ fn the_state_says_by_how_many_commits_and_which_files_by_whom() {
         ),
     ] {
         let stands = StandsNow {
-            freshness,
             distance,
-            changed: Vec::new(),
-            changed_since_out: Vec::new(),
+            ..StandsNow::plain(freshness)
         };
         let terms = RenderTerms {
             stands: &stands,

@@ -32,6 +32,7 @@ fn saying(text: &str) -> Capsule {
         path: word(),
         op: "write".to_owned(),
         sha256: None,
+        unread: None,
         by: word(),
         added: None,
         removed: None,
@@ -92,10 +93,8 @@ fn going_out(capsule: &Capsule) -> Vec<(&'static str, String)> {
         let terms = RenderTerms {
             target,
             stands: &StandsNow {
-                freshness: Freshness::Touched,
-                distance: None,
                 changed: capsule.touched.iter().map(changed).collect(),
-                changed_since_out: Vec::new(),
+                ..StandsNow::plain(Freshness::Touched)
             },
             is_foreign: false,
             chars_max: usize::MAX,

@@ -88,13 +88,15 @@ fn touched() -> impl Strategy<Value = CapsuleTouched> {
         path(),
         "write|read",
         sha256,
+        option::of(any::<bool>()),
         option::of(any::<u64>()),
         more(),
     )
-        .prop_map(|(path, op, sha256, added, more)| CapsuleTouched {
+        .prop_map(|(path, op, sha256, unread, added, more)| CapsuleTouched {
             path,
             op,
             sha256,
+            unread,
             by: "codex".to_owned(),
             added,
             removed: added,

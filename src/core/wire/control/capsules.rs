@@ -100,6 +100,9 @@ pub struct CapsuleCheck {
     pub behind: Option<u64>,
     /// Its files that differ from what they were, and who touched them since.
     pub touched: Vec<(String, Option<Agent>)>,
+    /// Its files that cannot be compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncompared: Vec<String>,
     /// What has to be told of it, a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,

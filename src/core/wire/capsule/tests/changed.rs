@@ -147,12 +147,7 @@ fn check_taken(bytes: &[u8], mut taken: Capsule) -> Result<(), TestCaseError> {
     let _ = check_lines(&taken);
     let terms = RenderTerms {
         target: RenderTarget::Codex,
-        stands: &StandsNow {
-            freshness: Freshness::Unknown,
-            distance: None,
-            changed: Vec::new(),
-            changed_since_out: Vec::new(),
-        },
+        stands: &StandsNow::plain(Freshness::Unknown),
         is_foreign: true,
         chars_max: 8_000,
         found: &[],
