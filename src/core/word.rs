@@ -35,6 +35,13 @@ macro_rules! words {
             }
         }
 
+        /// Nothing is known, which is said with an empty word.
+        impl Default for $name {
+            fn default() -> Self {
+                Self::Other(String::new())
+            }
+        }
+
         impl From<String> for $name {
             fn from(text: String) -> Self {
                 match text.as_str() {
@@ -82,3 +89,22 @@ macro_rules! words {
 }
 
 pub(crate) use words;
+
+/// Each of the words, and one of another version, is in JSON what it is as text, and comes back.
+#[cfg(test)]
+pub(crate) fn assert_words<T>(words: &[T])
+where
+    T: Clone + std::fmt::Debug + std::fmt::Display + PartialEq + From<String>,
+    T: serde::Serialize + serde::de::DeserializeOwned,
+{
+    let later = T::from("a word of a later version".to_owned());
+    for word in words.iter().chain([&later]) {
+        let text = word.to_string();
+        assert_eq!(T::from(text.clone()), *word);
+        assert_eq!(serde_json::to_value(word).ok(), Some(text.clone().into()));
+        assert_eq!(
+            serde_json::from_value(text.into()).ok().as_ref(),
+            Some(word)
+        );
+    }
+}

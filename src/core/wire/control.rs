@@ -36,8 +36,8 @@ pub use gates::{
     EndedRun, GateReport, GatesReport, ReleaseToSign, RunGatesParams, SignReleaseParams,
 };
 pub use hook_params::{
-    CODEX_COMPACTED, ContextFigures, HookParams, MONITOR, MONITOR_BEFORE, STATUS_LINE,
-    ToolBeginsParams,
+    ContextFigures, HookEvent, HookParams, MONITOR, MONITOR_BEFORE, NotificationKind,
+    SessionSource, ToolBeginsParams, TurnFailure,
 };
 pub use params::{
     AcknowledgeParams, ArtifactParams, AttendParams, Attendance, ClearParams, CompactParams,

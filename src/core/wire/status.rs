@@ -115,13 +115,6 @@ words! {
     }
 }
 
-/// Nothing is known, which is said with an empty word.
-impl Default for ChainState {
-    fn default() -> Self {
-        Self::Other(String::new())
-    }
-}
-
 /// The last entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct HeadStatus {
