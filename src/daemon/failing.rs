@@ -19,9 +19,7 @@ use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
 use crate::store::failed;
 use crate::store::queue::QueueWriter;
-
-/// The key of the notice that the daemon before this one failed.
-const DAEMON_FAILED: &str = "daemon_failed";
+use crate::wire::status::NoticeKey;
 
 /// What of a daemon that failed can still be trusted: each has a thread or task of its own.
 struct Sound {
@@ -102,6 +100,6 @@ impl Daemon {
         );
         let kind = ErrorCode::from(what.code());
         self.recorder.note_fact(Party::System, kind, text.clone());
-        self.notices.set(DAEMON_FAILED, text);
+        self.notices.set(NoticeKey::DaemonFailed, text);
     }
 }

@@ -1,6 +1,7 @@
 //! [`Status`]: what `ctxrelay status --json` prints, from a live daemon or from the disk alone.
 
 mod agents;
+mod notice_key;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,7 @@ pub use self::agents::{
     CostStatus, DeliveryStatus, HookReview, LimitStatus, PacketStatus, SilenceStatus, ToolSort,
     ToolStatus,
 };
+pub use self::notice_key::NoticeKey;
 
 /// How many decisions a status tells.
 const DECIDED_MAX: usize = 5;
@@ -76,7 +78,7 @@ pub struct Status {
     /// What each of these is about, one word each, the same for as long as it holds; empty without
     /// a daemon, and of a daemon of an earlier build.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notice_keys: Vec<String>,
+    pub notice_keys: Vec<NoticeKey>,
     /// A detached daemon that ends by itself when nothing is attached.
     pub detached: bool,
 }
