@@ -9,7 +9,7 @@ use super::pair_tmux;
 use super::replace::NO_SUCH_METHOD;
 use crate::core::agent::AGENT_VARIABLE;
 use crate::host::ProjectContext;
-use crate::wire::control::Command;
+use crate::wire::control::{Command, ProgramCode};
 
 /// Lets an agent take this process's place. Returns only when that fails.
 ///
@@ -41,7 +41,7 @@ async fn register(setting: &ProjectContext) -> Result<(), Failure> {
     match live.ask(Command::RegisterAgent).await {
         Ok(_) => Ok(()),
         Err(failure) if failure.is(&NO_SUCH_METHOD) => Err(Failure::unavailable(
-            "daemon_too_old",
+            ProgramCode::DaemonTooOld,
             "the daemon is of a version that cannot tell agents from you",
             "have this version go on in its place: `ctxrelay daemon --replace`",
         )),

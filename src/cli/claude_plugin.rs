@@ -16,6 +16,7 @@ use super::operator::may_change;
 use super::report::Report;
 use crate::adapters::claude::install::{self, ClaudeArgs, Installed, Marketplace, plugin_id};
 use crate::host::ProjectContext;
+use crate::wire::control::ProgramCode;
 use status_line::StatusLineVerb;
 
 /// How long one of Claude's commands may take; they work offline.
@@ -148,7 +149,7 @@ fn claude(
 ) -> Result<Captured, Failure> {
     let fail = |why: String| {
         Failure::unavailable(
-            "claude_failed",
+            ProgramCode::ClaudeFailed,
             why,
             "run the command by yourself to see more, or update Claude Code",
         )

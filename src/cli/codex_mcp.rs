@@ -16,6 +16,7 @@ use super::report::Report;
 use super::shell::quoted;
 use crate::core::agent::Agent;
 use crate::host::ProjectContext;
+use crate::wire::control::ProgramCode;
 
 /// The key in Codex's configuration.
 const NAME: &str = "contextrelay";
@@ -208,7 +209,7 @@ fn read_entry(json: &str) -> Option<Entry> {
 fn codex(setting: &ProjectContext, program: &Path, args: &[OsString]) -> Result<Captured, Failure> {
     let fail = |why: String| {
         Failure::unavailable(
-            "codex_failed",
+            ProgramCode::CodexFailed,
             why,
             "run the command by yourself to see more, or update Codex",
         )

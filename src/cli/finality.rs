@@ -19,7 +19,7 @@ use crate::core::id::EntryId;
 use crate::core::policy::{PolicyChange, SignOffMode};
 use crate::core::signing::DecisionSignature;
 use crate::core::snapshot::{GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, Snapshot};
-use crate::wire::control::{Command, DecideParams, GateReport, RefusalCode, Reply};
+use crate::wire::control::{Command, DecideParams, GateReport, ProgramCode, RefusalCode, Reply};
 use look::Look;
 
 /// What can be done about sign-off.
@@ -399,7 +399,7 @@ fn check_gates(look: &Look<'_>, proposal: &ProposalSnapshot) -> Result<(), Failu
     }
     Err(Failure::new(
         ExitKind::CheckFailed,
-        &RefusalCode::GatesNotGreen.to_string(),
+        RefusalCode::GatesNotGreen,
         red.join("; "),
         "run the gates: `ctxrelay gates run`, or `g` on the card; reject what does not pass",
     ))
@@ -418,7 +418,7 @@ async fn sign(
     };
     let Some(head) = &proposal.hash else {
         return Err(Failure::state(
-            "no_chain",
+            ProgramCode::NoChain,
             "this proposal stands before the chain, and nothing can be signed over it",
             "have it proposed again",
         ));

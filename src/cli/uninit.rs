@@ -12,6 +12,7 @@ use super::instruction_files::{Homes, Plan};
 use super::operator;
 use crate::store::dirs::exists;
 use crate::store::{operator_socket, registry, trust};
+use crate::wire::control::ProgramCode;
 
 /// Arguments of `uninit`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +32,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         && let DaemonFound::Live(_) = runtime()?.block_on(connect::control(setting))
     {
         return Err(Failure::state(
-            "running",
+            ProgramCode::Running,
             "a daemon runs for this project",
             "stop it first, with `ctxrelay kill`",
         ));
@@ -69,7 +70,7 @@ fn record(context: &CliContext, args: &Args) -> Result<InitStep, Failure> {
     );
     match operator::confirm(context, &what, "delete") {
         Ok(()) => {}
-        Err(failure) if failure.code == "not_confirmed" => {
+        Err(failure) if failure.code == ProgramCode::NotConfirmed.into() => {
             return Ok(InitStep::new(name, "left"));
         }
         Err(failure) => return Err(failure),
@@ -92,7 +93,7 @@ fn remove(dir: &Path, what: &str, dry_run: bool) -> Result<InitStep, Failure> {
         Ok(_) => {
             std::fs::remove_dir_all(dir).map_err(|error| {
                 Failure::state(
-                    "unwritable",
+                    ProgramCode::Unwritable,
                     format!("cannot remove {}: {error}", dir.display()),
                     "make it writable for you",
                 )

@@ -58,18 +58,4 @@ impl DemoError {
     pub(super) fn io(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing, source }
     }
-
-    /// A stable word for `--json`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Speed(_) => "usage",
-            Self::Io { .. } => "io",
-            Self::Start(error) => error.code(),
-            Self::Refused(_) | Self::Client(_) => "daemon",
-            Self::Bridge(_) | Self::Tool { .. } | Self::InVain(_) => "demo_stuck",
-            Self::Ended => "daemon_ended",
-            Self::Record(_) => "record",
-            Self::Interrupted => "interrupted",
-        }
-    }
 }

@@ -16,7 +16,7 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::capsule::{Capsule, CapsulePatch, patch_files};
 use crate::store::dirs::ProjectDirs;
-use crate::wire::control::TaskChange;
+use crate::wire::control::{ProgramCode, TaskChange};
 
 /// How a capsule's file is called.
 const ENDING: &str = "ctxcapsule.json";
@@ -83,7 +83,7 @@ pub(super) fn with_along(
     match maker.world.tasks.get(id).filter(|task| task.is_open()) {
         Some(task) => maker.make_with(task, along).map(Some),
         None => Err(Failure::state(
-            "not_open",
+            ProgramCode::NotOpen,
             format!("{id} is no open task of this project, so that it stays as it is"),
             "export it without --patch and --outputs",
         )),

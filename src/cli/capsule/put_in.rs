@@ -10,6 +10,7 @@ use crate::cli::exit::Failure;
 use crate::cli::report::ReportText;
 use crate::cli::words::count;
 use crate::core::capsule::{Capsule, patch_files};
+use crate::wire::control::ProgramCode;
 
 /// What has to be typed before anything is put in.
 const WORD: &str = "patch";
@@ -82,7 +83,7 @@ impl<'a> ImportedPatch<'a> {
         match is_put_in {
             true => Ok(true),
             false => Err(Failure::state(
-                "patch_refused",
+                ProgramCode::PatchRefused,
                 "the patch could not be put in",
                 "see `git status`, and that the disk has room; the capsule itself is kept",
             )),

@@ -8,6 +8,7 @@
 mod approvals;
 mod capsules;
 mod command;
+mod failure_code;
 mod gates;
 mod hook_params;
 mod message_cursor;
@@ -32,6 +33,7 @@ pub use capsules::{
     ReadCapsulesParams,
 };
 pub use command::Command;
+pub use failure_code::{FailureCode, ProgramCode};
 pub use gates::{
     EndedRun, GateReport, GatesReport, ReleaseToSign, RunGatesParams, SignReleaseParams,
 };
