@@ -18,7 +18,9 @@ use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
 use crate::core::policy::{PolicyChange, SignOffMode};
 use crate::core::signing::DecisionSignature;
-use crate::core::snapshot::{GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, Snapshot};
+use crate::core::snapshot::{
+    GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, ProposalState, Snapshot,
+};
 use crate::wire::control::{Command, DecideParams, GateReport, ProgramCode, RefusalCode, Reply};
 use look::Look;
 
@@ -200,9 +202,9 @@ fn list(context: &CliContext) -> CliOutcome {
 fn row(out: &mut ReportText, proposal: &ProposalSnapshot) {
     let word = proposal.state();
     let tone = match word {
-        "pending" => Tone::Warning,
-        "approved" => Tone::Good,
-        "rejected" => Tone::Bad,
+        ProposalState::Pending => Tone::Warning,
+        ProposalState::Approved => Tone::Good,
+        ProposalState::Rejected => Tone::Bad,
         _ => Tone::Faint,
     };
     out.spans(&[
@@ -257,7 +259,7 @@ fn card(look: &Look<'_>, proposal: &ProposalSnapshot) -> ReportText {
         out.spans(&[(Tone::Faint, "  replaces "), (Tone::Plain, &text)]);
     }
     if let Some(end) = &proposal.ended {
-        let text = format!("  {} by entry {}", end.as_str(), end.by());
+        let text = format!("  {} by entry {}", proposal.state(), end.by());
         out.spans(&[(Tone::Faint, &text)]);
     }
     if proposal.is_pending() {

@@ -14,7 +14,9 @@ use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::words::{age, now_ms};
 use crate::core::agent::Agent;
+use crate::core::delivery::DeliveryState;
 use crate::core::entry::DeliveryResult;
+use crate::core::word::OpenWord;
 use crate::wire::control::{Command, QueueChange, QueueChangeParams, QueueRow, Reply};
 
 /// What can be done with messages on their way.
@@ -89,6 +91,12 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     }
 }
 
+/// The record has words that the queue has not.
+fn state_of(result: DeliveryResult) -> OpenWord<DeliveryState> {
+    let word = result.as_str();
+    DeliveryState::parse(word).map_or_else(|| OpenWord::Other(word.to_owned()), OpenWord::Known)
+}
+
 /// What waits, from the record alone: attempts are known to the daemon's queue only.
 pub(super) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> {
     let world = disk::snapshot(&context.setting)?;
@@ -102,8 +110,7 @@ pub(super) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> 
             to: message.to,
             state: message
                 .result
-                .map_or("queued", DeliveryResult::as_str)
-                .to_owned(),
+                .map_or(DeliveryState::Queued.into(), state_of),
             attempts: 0,
             age_ms: (now - message.at_ms).max(0),
             on_busy: message.on_busy,
@@ -160,13 +167,12 @@ pub(super) fn table(out: &mut ReportText, rows: &[QueueRow]) {
             .unwrap_or_default()
     });
     table_line(out, &heads, &widths, [Tone::Faint; 3]);
-    for row in &cells {
-        let state = if row[2] == "ambiguous" {
-            Tone::Bad
-        } else {
-            Tone::Plain
+    for (row, cells) in rows.iter().zip(&cells) {
+        let state = match row.state.known() {
+            Some(DeliveryState::Ambiguous) => Tone::Bad,
+            _ => Tone::Plain,
         };
-        table_line(out, row, &widths, [Tone::Plain, state, Tone::Faint]);
+        table_line(out, cells, &widths, [Tone::Plain, state, Tone::Faint]);
     }
 }
 
@@ -174,7 +180,7 @@ fn cells(row: &QueueRow) -> [String; 6] {
     [
         row.id.to_string(),
         row.to.to_string(),
-        row.state.clone(),
+        row.state.to_string(),
         row.attempts.to_string(),
         age(row.age_ms),
         row.on_busy.as_str().to_owned(),

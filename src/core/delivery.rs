@@ -150,6 +150,12 @@ pub enum DeliveryState {
     Cancelled,
 }
 
+impl std::fmt::Display for DeliveryState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
 impl DeliveryState {
     /// The word on the wire.
     pub fn as_str(self) -> &'static str {

@@ -21,6 +21,7 @@ use super::carried::CarriedEntry;
 use super::delivery::OnBusy;
 use super::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::whole::Whole;
+use super::word::words;
 pub use approval::{
     ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep,
     ChoiceEffect, SUBJECT_CHARS_MAX,
@@ -32,7 +33,7 @@ pub use continuity::{
 pub use delivery::{DeliveryRecord, DeliveryResult};
 pub use error_code::ErrorCode;
 pub use finality::{FinalityDecision, FinalityProposal, WorkTree};
-pub use finding::{FINDING, FindingFacts, FindingRecord, FindingStep, REVIEW_FINDING};
+pub use finding::{FINDING, FindingFacts, FindingRecord, FindingStep};
 pub use gate_run::{GateRun, IsolatedRun};
 pub use lifecycle::LifecycleEvent;
 pub use predecessor::{Fate, Predecessor, SealedSession};
@@ -223,8 +224,7 @@ impl NoteKind {
 /// An artifact's details.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
-    /// One of the ten kinds, or a word of the agent's own.
-    pub kind: String,
+    pub kind: ArtifactKind,
     /// One line.
     pub title: String,
     /// What it says.
@@ -235,6 +235,17 @@ pub struct Artifact {
     pub evidence: Vec<String>,
     /// What the daemon ran itself; without it, it is a claim.
     pub verified: Option<GateRun>,
+}
+
+words! {
+    /// What an artifact is; agents name kinds of their own.
+    pub enum ArtifactKind {
+        /// What all of the required gates came to.
+        ReleaseGate = "release_gate",
+        /// A remark of a review.
+        ReviewFinding = "review_finding",
+        TestReport = "test_report",
+    }
 }
 
 /// Words in the kind of an artifact that tells of something that was run.
@@ -257,7 +268,10 @@ impl Artifact {
     /// Whether it says that something was run; the others are words about the work. Agents name
     /// kinds of their own.
     pub fn is_run(&self) -> bool {
-        let mut words = self.kind.split(|letter: char| !letter.is_alphanumeric());
+        let mut words = self
+            .kind
+            .as_str()
+            .split(|letter: char| !letter.is_alphanumeric());
         words.any(|word| RUN_WORDS.iter().any(|run| word.eq_ignore_ascii_case(run)))
     }
 }
@@ -362,15 +376,22 @@ impl TurnStatus {
     }
 }
 
+impl EntryKind {
+    /// The `type` of the entry in which a compaction says what it left behind.
+    pub const SUMMARY: &str = "summary";
+}
+
 impl Entry {
     /// Whether it speaks for the operator: what is by `human`, every decision, be it one of a rule
     /// that decides by itself, what a gate came to, on which the operator decides, and what the
     /// operator had imported of a review.
     pub fn is_of_operator(&self) -> bool {
         self.source == Party::Human
-            || self.kind.type_name() == "finality_decision"
             || self.gate_run().is_some()
-            || matches!(self.kind, EntryKind::Finding(_))
+            || matches!(
+                self.kind,
+                EntryKind::FinalityDecision(_) | EntryKind::Finding(_)
+            )
     }
 
     /// The run of a gate that the entry tells of. Only the daemon's word counts: an agent's

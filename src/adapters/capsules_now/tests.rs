@@ -120,7 +120,7 @@ fn gate(at: usize, printed: &str) -> Entry {
         content: printed.to_owned(),
         whole: None,
         kind: EntryKind::Artifact(Artifact {
-            kind: "test_report".to_owned(),
+            kind: "test_report".into(),
             title: run.gate.clone(),
             summary: String::new(),
             status: ArtifactStatus::Failed,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::signer::Signer;
 use super::statement::ActStatement;
 use super::{NotSigned, SigningNotice, SigningState};
-use crate::entry::{Entry, EntryKind, Fate, LifecycleEvent, Predecessor};
+use crate::entry::{ArtifactKind, Entry, EntryKind, Fate, LifecycleEvent, Predecessor};
 
 /// The key of an entry's `meta` with the signature of an act.
 pub const ACT_META: &str = "signature";
@@ -37,7 +37,7 @@ impl OperatorAct {
             } => Some(Self::Clear),
             // What an agent says of a release is a claim like any other.
             EntryKind::Artifact(artifact)
-                if artifact.kind == "release_gate" && entry.source.agent().is_none() =>
+                if artifact.kind == ArtifactKind::ReleaseGate && entry.source.agent().is_none() =>
             {
                 Some(Self::Release)
             }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{CapsuleId, EntryId, SessionId};
 use crate::policy::{Coordinator, RuleInForce, SignOffMode};
-use crate::snapshot::{GateInForce, Snapshot};
-use crate::word::words;
+use crate::snapshot::{GateInForce, ProposalState, Snapshot};
+use crate::word::{OpenWord, words};
 
 pub use self::agents::{
     AgentsStatus, AppServerStatus, ClaudeStatus, CodexStatus, CommandStatus, ContinuityStatus,
@@ -190,8 +190,7 @@ pub struct TasksStatus {
 /// Sign-off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct FinalityStatus {
-    /// `manual`: only the operator decides.
-    pub mode: String,
+    pub mode: OpenWord<SignOffMode>,
     /// Proposals that wait.
     pub pending: Vec<EntryId>,
     /// The operator's last decisions, newest first.
@@ -227,8 +226,7 @@ pub struct GateRunning {
 #[serde(rename_all = "camelCase")]
 pub struct DecidedStatus {
     pub proposal_id: EntryId,
-    /// `approved` or `rejected`.
-    pub verdict: String,
+    pub verdict: ProposalState,
     /// Why; its beginning when it is long.
     pub reason: Option<String>,
     /// When, ms since the epoch.
@@ -240,7 +238,7 @@ impl FinalityStatus {
     pub fn of(world: &Snapshot, mode: SignOffMode) -> Self {
         let latest = world.decided_proposals.iter().rev().take(DECIDED_MAX);
         Self {
-            mode: mode.to_string(),
+            mode: mode.into(),
             pending: world.pending_proposals.keys().cloned().collect(),
             decided: latest
                 .filter_map(|proposal| {
@@ -248,7 +246,7 @@ impl FinalityStatus {
                     let reason = decision.reason.as_ref();
                     Some(DecidedStatus {
                         proposal_id: proposal.id.clone(),
-                        verdict: decision.verdict().to_owned(),
+                        verdict: decision.verdict(),
                         reason: reason.map(|text| text.chars().take(REASON_CHARS_MAX).collect()),
                         at: *at_ms,
                     })

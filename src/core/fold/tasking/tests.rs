@@ -103,7 +103,7 @@ fn claim(title: &str, status: ArtifactStatus) -> EntryKind {
 
 fn artifact(kind: &str, title: &str, status: ArtifactStatus) -> EntryKind {
     EntryKind::Artifact(Artifact {
-        kind: kind.to_owned(),
+        kind: kind.into(),
         title: title.to_owned(),
         summary: String::new(),
         status,
