@@ -91,12 +91,6 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     }
 }
 
-/// The record has words that the queue has not.
-fn state_of(result: DeliveryResult) -> OpenWord<DeliveryState> {
-    let word = result.as_str();
-    DeliveryState::parse(word).map_or_else(|| OpenWord::Other(word.to_owned()), OpenWord::Known)
-}
-
 /// What waits, from the record alone: attempts are known to the daemon's queue only.
 pub(super) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> {
     let world = disk::snapshot(&context.setting)?;
@@ -108,9 +102,8 @@ pub(super) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> 
         .map(|(id, message)| QueueRow {
             id: id.clone(),
             to: message.to,
-            state: message
-                .result
-                .map_or(DeliveryState::Queued.into(), state_of),
+            // The record has words that the queue has not.
+            state: OpenWord::of(message.result.map_or("queued", DeliveryResult::as_str)),
             attempts: 0,
             age_ms: (now - message.at_ms).max(0),
             on_busy: message.on_busy,

@@ -293,6 +293,12 @@ pub enum ArtifactStatus {
     TimedOut,
 }
 
+impl std::fmt::Display for ArtifactStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
 impl ArtifactStatus {
     /// All of them.
     pub const ALL: [Self; 6] = [

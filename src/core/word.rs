@@ -1,7 +1,9 @@
 //! Words that stand on the disk and on the wire: as an enum here, as the same text there, and what
 //! another version wrote is kept as it is.
 
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::de::value::{BorrowedStrDeserializer, Error as ValueError};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// An enum of stable words with `Other` for those of another version. It is read from and written
 /// as the text beside each variant; a variant behind `;` is a number after a prefix.
@@ -114,7 +116,7 @@ macro_rules! words {
 pub(crate) use words;
 
 /// A word of a closed enum, where another version may have written one that it has not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum OpenWord<T> {
     Known(T),
@@ -126,6 +128,21 @@ pub enum OpenWord<T> {
 impl<T> Default for OpenWord<T> {
     fn default() -> Self {
         Self::Other(String::new())
+    }
+}
+
+impl<T: DeserializeOwned> OpenWord<T> {
+    /// Of the word as it is written.
+    pub fn of(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let word = T::deserialize(BorrowedStrDeserializer::<ValueError>::new(&text));
+        word.map_or_else(|_| Self::Other(text.clone()), Self::Known)
+    }
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for OpenWord<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::of)
     }
 }
 
@@ -158,7 +175,7 @@ impl<T> From<T> for OpenWord<T> {
 pub(crate) fn assert_words<T>(words: &[T])
 where
     T: Clone + std::fmt::Debug + std::fmt::Display + PartialEq + From<String>,
-    T: Serialize + serde::de::DeserializeOwned,
+    T: Serialize + DeserializeOwned,
 {
     let later = T::from("a word of a later version".to_owned());
     for word in words.iter().chain([&later]) {
@@ -175,7 +192,22 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::SignOffMode;
+    use crate::capsule::{CapsuleSection, HandoffState, TouchOp};
+    use crate::entry::ArtifactKind;
+    use crate::envelope::MessageKind;
+    use crate::policy::{RuleName, SignOffMode};
+    use crate::snapshot::ProposalState;
+
+    #[test]
+    fn words_come_back_as_they_were_written() {
+        assert_words(ArtifactKind::ALL);
+        assert_words(CapsuleSection::ALL);
+        assert_words(HandoffState::ALL);
+        assert_words(MessageKind::ALL);
+        assert_words(ProposalState::ALL);
+        assert_words(RuleName::ALL);
+        assert_words(TouchOp::ALL);
+    }
 
     #[test]
     fn a_word_that_a_closed_enum_has_not_is_kept_as_it_was_written() {
@@ -185,6 +217,7 @@ mod tests {
                 serde_json::from_value(text.into()).ok().as_ref(),
                 Some(&word)
             );
+            assert_eq!(OpenWord::of(text), word);
             assert_eq!(serde_json::to_value(&word).ok(), Some(text.into()));
         }
     }

@@ -14,7 +14,7 @@ use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
-use crate::core::capsule::{Capsule, CapsulePatch, patch_files};
+use crate::core::capsule::{Capsule, CapsulePatch, CapsuleSection, patch_files};
 use crate::store::dirs::ProjectDirs;
 use crate::wire::control::{ProgramCode, TaskChange};
 
@@ -115,7 +115,7 @@ pub(super) fn went_along(capsule: &Capsule, along: Along) -> Vec<String> {
         let gates = count(capsule.outputs.len() as u64, "gate", "gates");
         lines.push(format!("with what {gates} printed"));
         let mut left = capsule.left_out.iter();
-        if let Some(left) = left.find(|left| left.what == "outputs") {
+        if let Some(left) = left.find(|left| left.what == CapsuleSection::Outputs) {
             let outputs = count(left.count, "of them is", "of them are");
             lines.push(format!(
                 "{outputs} not there, or not whole: see `{}`",
@@ -137,7 +137,11 @@ fn of_patch(capsule: &Capsule) -> Vec<String> {
     for file in &capsule.redaction.files {
         lines.push(format!("left out, something in it would be masked: {file}"));
     }
-    if let Some(left) = capsule.left_out.iter().find(|left| left.what == "patch") {
+    if let Some(left) = capsule
+        .left_out
+        .iter()
+        .find(|left| left.what == CapsuleSection::Patch)
+    {
         let files = count(left.count, "file", "files");
         lines.push(format!(
             "no room for {files} more, or no plain ones: see `{}`",

@@ -161,26 +161,25 @@ fn remove(context: &CliContext, settings: &ClaudeSettings, yes: bool) -> CliOutc
 }
 
 fn status(context: &CliContext, settings: &ClaudeSettings, program: &Path) -> CliOutcome {
-    let (state, around) = match settings.understood(find(settings.text(), program))? {
-        StatusLineFound::Absent => ("absent", None),
+    let (state, around, more) = match settings.understood(find(settings.text(), program))? {
+        StatusLineFound::Absent => ("absent", None, ["", ""]),
         StatusLineFound::Ours {
             around,
             is_current: true,
-        } => ("installed", around),
+        } => ("installed", around, ["", ""]),
         StatusLineFound::Ours {
             around,
             is_current: false,
-        } => ("outdated", around),
+        } => {
+            let more = [", as another ctxrelay wrote it", "; `install` renews it"];
+            ("outdated", around, more)
+        }
     };
     let path = settings.path.display().to_string();
     let value = json!({"settings": path, "state": state, "around": around});
     let yours = around.map_or_else(String::new, |around| format!(", around yours: {around}"));
-    let line = match state {
-        "outdated" => {
-            format!("outdated, as another ctxrelay wrote it{yours}; `install` renews it ({path})")
-        }
-        state => format!("{state}{yours} ({path})"),
-    };
+    let [written, renewed] = more;
+    let line = format!("{state}{written}{yours}{renewed} ({path})");
     context.out.report(Report::new(&value, line))
 }
 
