@@ -90,7 +90,8 @@ pub enum EntryKind {
         note: NoteKind,
         /// Handoffs that the note answers.
         handles: Vec<EntryId>,
-        /// The proposal or the question to the person, of its own, that the agent takes back with it.
+        /// The proposal or the question to the person, of its own, that the agent takes back with
+        /// it.
         withdraws: Option<EntryId>,
     },
     /// A piece of evidence or output: a claim of its source, or verified.
@@ -175,49 +176,31 @@ pub struct Handoff {
     pub handles: Vec<EntryId>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
-#[serde(rename_all = "snake_case")]
-pub enum NoteKind {
-    /// What is to be reached.
-    Goal,
-    Plan,
-    /// What was decided.
-    Decision,
-    /// What stands in the way.
-    Blocker,
-    /// What comes next.
-    NextStep,
-    /// What is not known yet.
-    Question,
-    /// What is taken to be the cause, and not shown yet.
-    Hypothesis,
-    /// What must hold.
-    Constraint,
-    /// What is taken to be so.
-    Assumption,
-    /// What is done, as its author says.
-    Done,
-    /// Anything else.
-    #[default]
-    Note,
-}
-
-impl NoteKind {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Goal => "goal",
-            Self::Plan => "plan",
-            Self::Decision => "decision",
-            Self::Blocker => "blocker",
-            Self::NextStep => "next_step",
-            Self::Question => "question",
-            Self::Hypothesis => "hypothesis",
-            Self::Constraint => "constraint",
-            Self::Assumption => "assumption",
-            Self::Done => "done",
-            Self::Note => "note",
-        }
+words! {
+    #[derive(Default)]
+    pub closed enum NoteKind {
+        /// What is to be reached.
+        Goal = "goal",
+        Plan = "plan",
+        /// What was decided.
+        Decision = "decision",
+        /// What stands in the way.
+        Blocker = "blocker",
+        /// What comes next.
+        NextStep = "next_step",
+        /// What is not known yet.
+        Question = "question",
+        /// What is taken to be the cause, and not shown yet.
+        Hypothesis = "hypothesis",
+        /// What must hold.
+        Constraint = "constraint",
+        /// What is taken to be so.
+        Assumption = "assumption",
+        /// What is done, as its author says.
+        Done = "done",
+        /// Anything else.
+        #[default]
+        Note = "note",
     }
 }
 
@@ -276,55 +259,21 @@ impl Artifact {
     }
 }
 
-/// The outcome that an artifact claims.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
-#[serde(rename_all = "snake_case")]
-pub enum ArtifactStatus {
-    Passed,
-    Failed,
-    /// It could not go on.
-    Blocked,
-    /// Nobody said.
-    #[default]
-    Unknown,
-    /// It was left out.
-    Skipped,
-    /// It took too long.
-    TimedOut,
-}
-
-impl std::fmt::Display for ArtifactStatus {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl ArtifactStatus {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Passed,
-        Self::Failed,
-        Self::Blocked,
-        Self::Unknown,
-        Self::Skipped,
-        Self::TimedOut,
-    ];
-
-    /// The status of a word on the wire.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == word)
-    }
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Blocked => "blocked",
-            Self::Unknown => "unknown",
-            Self::Skipped => "skipped",
-            Self::TimedOut => "timed_out",
-        }
+words! {
+    /// The outcome that an artifact claims.
+    #[derive(Default)]
+    pub closed enum ArtifactStatus {
+        Passed = "passed",
+        Failed = "failed",
+        /// It could not go on.
+        Blocked = "blocked",
+        /// Nobody said.
+        #[default]
+        Unknown = "unknown",
+        /// It was left out.
+        Skipped = "skipped",
+        /// It took too long.
+        TimedOut = "timed_out",
     }
 }
 
@@ -356,29 +305,17 @@ pub struct TurnRecord {
     pub stopped_by: Option<Party>,
 }
 
-/// The states of a turn, in Codex's own words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum TurnStatus {
-    /// It runs.
-    InProgress,
-    /// It came to its end.
-    Completed,
-    /// It was stopped, or died with the app-server.
-    Interrupted,
-    /// It ended with an error.
-    Failed,
-}
-
-impl TurnStatus {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::InProgress => "inProgress",
-            Self::Completed => "completed",
-            Self::Interrupted => "interrupted",
-            Self::Failed => "failed",
-        }
+words! {
+    /// The states of a turn, in Codex's own words.
+    pub closed enum TurnStatus {
+        /// It runs.
+        InProgress = "inProgress",
+        /// It came to its end.
+        Completed = "completed",
+        /// It was stopped, or died with the app-server.
+        Interrupted = "interrupted",
+        /// It ended with an error.
+        Failed = "failed",
     }
 }
 

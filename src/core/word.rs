@@ -6,7 +6,8 @@ use serde::de::value::{BorrowedStrDeserializer, Error as ValueError};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// An enum of stable words with `Other` for those of another version. It is read from and written
-/// as the text beside each variant; a variant behind `;` is a number after a prefix.
+/// as the text beside each variant; a variant behind `;` is a number after a prefix. A `closed enum`
+/// has no other words, and is no bigger than their number.
 macro_rules! words {
     (
         $(#[$meta:meta])*
@@ -79,6 +80,39 @@ macro_rules! words {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 <String as serde::Deserialize>::deserialize(deserializer).map(Self::from)
+            }
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        $vis:vis closed enum $name:ident {
+            $( $(#[$doc:meta])* $word:ident = $text:literal, )+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+        $vis enum $name {
+            $( $(#[$doc])* #[serde(rename = $text)] $word, )+
+        }
+
+        impl $name {
+            /// All of them, in the order in which they are shown.
+            pub const ALL: [Self; [$( $text ),+].len()] = [$( Self::$word ),+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $( Self::$word => $text, )+
+                }
+            }
+
+            pub fn parse(text: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|word| word.as_str() == text)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
             }
         }
     };

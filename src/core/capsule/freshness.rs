@@ -2,41 +2,26 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
 use super::Capsule;
 use crate::agent::Agent;
 use crate::snapshot::Snapshot;
+use crate::word::words;
 
-/// How a capsule stands to the work tree of now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Freshness {
-    /// The same tree.
-    Fresh,
-    /// Another tree, and none of the capsule's files differs.
-    Moved,
-    /// Files of the capsule differ.
-    Touched,
-    /// Each side has commits that the other one does not have.
-    Diverged,
-    /// Its commit is not here, so that nobody can tell.
-    Unknown,
-    /// It is of another repository.
-    Foreign,
-}
-
-impl Freshness {
-    /// The word shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Fresh => "fresh",
-            Self::Moved => "moved",
-            Self::Touched => "touched",
-            Self::Diverged => "diverged",
-            Self::Unknown => "unknown",
-            Self::Foreign => "foreign",
-        }
+words! {
+    /// How a capsule stands to the work tree of now.
+    pub closed enum Freshness {
+        /// The same tree.
+        Fresh = "fresh",
+        /// Another tree, and none of the capsule's files differs.
+        Moved = "moved",
+        /// Files of the capsule differ.
+        Touched = "touched",
+        /// Each side has commits that the other one does not have.
+        Diverged = "diverged",
+        /// Its commit is not here, so that nobody can tell.
+        Unknown = "unknown",
+        /// It is of another repository.
+        Foreign = "foreign",
     }
 }
 
