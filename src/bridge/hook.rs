@@ -20,12 +20,12 @@ use crate::core::delivery::DeliveryWay;
 use crate::core::instructions::SHARED_CHARS_MAX;
 use crate::core::trace;
 use crate::wire::control::{
-    AskApprovalParams, CODEX_COMPACTED, Command, HookParams, HookReply, IdsParams, MONITOR,
+    AskApprovalParams, Command, HookEvent, HookParams, HookReply, IdsParams, MONITOR,
     MONITOR_BEFORE, Reply,
 };
 use permission::{PermissionAsk, tool_use};
 
-pub use before_tool::{BEFORE_TOOL, before_tool};
+pub use before_tool::before_tool;
 pub use status_line::status_line;
 
 /// How long a hook may hold Claude up, all in all.
@@ -34,9 +34,6 @@ const HOOK_WAIT: Duration = Duration::from_millis(1_500);
 /// As [`HOOK_WAIT`], where Claude begins anew: what it is given then is read from disk and git, and
 /// nothing else brings it in time. Claude itself gives a hook 5 s.
 const SESSION_START_WAIT: Duration = Duration::from_secs(4);
-
-/// The event at which Claude begins, or begins anew.
-const SESSION_START: &str = "SessionStart";
 
 /// The most input that is read, in bytes. It may hold a whole prompt or tool result.
 const INPUT_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -64,27 +61,16 @@ const PATH_BYTES_MAX: usize = 4_096;
 /// The events whose answer reaches the model, each as `additionalContext`; the others report a
 /// state. A `Stop` that answers prolongs its turn; `decision: "block"` would too, and is shown to
 /// the human as a problem (Claude Code 2.1.330, observed).
-const CARRIERS: [&str; 5] = [
-    SESSION_START,
-    "UserPromptSubmit",
-    "PostToolUse",
-    "Stop",
-    CODEX_COMPACTED,
+const CARRIERS: [HookEvent; 5] = [
+    HookEvent::SessionStart,
+    HookEvent::UserPromptSubmit,
+    HookEvent::PostToolUse,
+    HookEvent::Stop,
+    HookEvent::CodexCompacted,
 ];
-
-/// The event whose answer joins the instructions of a compaction, as plain text. It is shown to the
-/// person too (Claude Code 2.1.330, observed).
-const BEFORE_COMPACTION: &str = "PreCompact";
-
-/// The event at which a helper of Claude's own ends. It is counted, and nothing is printed: what is
-/// printed makes the helper go on (Claude Code 2.1.330, observed).
-const HELPER_STOPS: &str = "SubagentStop";
 
 /// The longest text of Claude's that is reported, in bytes: what is behind it is cut.
 const TEXT_BYTES_MAX: usize = 256 * 1024;
-
-/// The event whose hook waits for a person.
-const PERMISSION: &str = "PermissionRequest";
 
 /// The Claude whose hook runs.
 #[derive(Debug, Clone, Copy)]
@@ -101,18 +87,18 @@ pub struct HookCaller {
 /// Runs the hook of one event. Never fails, and takes at most 1.5 s, at a `SessionStart` 4.
 ///
 /// `client` should be freshly made: when its first attempt to connect fails, nothing is done.
-pub async fn run<R, W>(event: &str, caller: HookCaller, input: R, output: W, client: Client)
+pub async fn run<R, W>(event: &HookEvent, caller: HookCaller, input: R, output: W, client: Client)
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
     let work = hook(event, caller, input, output, client.clone());
     let wait = match event {
-        SESSION_START | CODEX_COMPACTED => SESSION_START_WAIT,
+        HookEvent::SessionStart | HookEvent::CodexCompacted => SESSION_START_WAIT,
         _ => HOOK_WAIT,
     };
     match timeout(wait, work).await {
-        Err(_) => tracing::debug!(event, "the hook took too long"),
+        Err(_) => tracing::debug!(%event, "the hook took too long"),
         Ok(Some(Asked {
             ask,
             tool_use,
@@ -163,7 +149,7 @@ async fn permission<W: AsyncWrite + Unpin>(
 }
 
 async fn hook<R, W>(
-    event: &str,
+    event: &HookEvent,
     caller: HookCaller,
     input: R,
     mut output: W,
@@ -175,8 +161,10 @@ where
 {
     let (input, connected) = tokio::join!(read(input), connected(&client));
     connected?;
-    if input.get("agent_id").is_some() && event != HELPER_STOPS {
-        // A helper of Claude's own: its context is not that of whom the messages are for.
+    if input.get("agent_id").is_some() && *event != HookEvent::SubagentStop {
+        // A helper of Claude's own: its context is not that of whom the messages are for. Its end is
+        // counted, and nothing is printed then: what is printed makes it go on (Claude Code 2.1.330,
+        // observed).
         return None;
     }
     let params = params(event, caller, &input);
@@ -184,11 +172,11 @@ where
         Ok(Reply::Hook(reply)) => reply,
         Ok(_) => return None,
         Err(error) => {
-            tracing::debug!(%error, event, "the hook was not reported");
+            tracing::debug!(%error, %event, "the hook was not reported");
             return None;
         }
     };
-    if event == PERMISSION {
+    if *event == HookEvent::PermissionRequest {
         let key = uuid::Uuid::now_v7().to_string();
         let ask = PermissionAsk::read(&input, key)?;
         let tool_use = tool_use(&input);
@@ -198,13 +186,15 @@ where
             output,
         });
     }
-    if event == BEFORE_COMPACTION {
+    if *event == HookEvent::PreCompact {
+        // It joins the instructions of the compaction, as plain text, and is shown to the person too
+        // (Claude Code 2.1.330, observed).
         let line = reply.additional_context?;
         output.write_all(line.as_bytes()).await.ok()?;
         output.flush().await.ok()?;
         return None;
     }
-    if !CARRIERS.contains(&event) {
+    if !CARRIERS.contains(event) {
         return None;
     }
     let HookReply {
@@ -213,7 +203,7 @@ where
     } = reply;
     let context = additional_context.filter(|context| !context.is_empty())?;
     let (name, chars_max) = match event {
-        CODEX_COMPACTED => (SESSION_START, CODEX_CHARS_MAX),
+        HookEvent::CodexCompacted => (&HookEvent::SessionStart, CODEX_CHARS_MAX),
         _ => (event, CONTEXT_CHARS_MAX),
     };
     if context.chars().count() > chars_max {
@@ -231,7 +221,7 @@ where
     output.write_all(line.as_bytes()).await.ok()?;
     output.flush().await.ok()?;
     for id in &ids {
-        trace::message(id).in_scope(|| tracing::debug!(event, "printed for claude"));
+        trace::message(id).in_scope(|| tracing::debug!(%event, "printed for claude"));
     }
     if !ids.is_empty() {
         let handed = Command::HookHanded(IdsParams {
@@ -262,27 +252,30 @@ async fn read<R: AsyncRead + Unpin>(input: R) -> Value {
     }
 }
 
-fn params(event: &str, caller: HookCaller, input: &Value) -> HookParams {
+fn params(event: &HookEvent, caller: HookCaller, input: &Value) -> HookParams {
     let word = |name: &str| word(input, name);
     let from_monitor = input
         .get("prompt")
         .and_then(Value::as_str)
         .is_some_and(|prompt| prompt.trim_start().starts_with(MONITOR_PROMPT));
     let of_file = match event {
-        "PostToolUse" => input.get("tool_input"),
-        "InstructionsLoaded" => Some(input),
+        HookEvent::PostToolUse => input.get("tool_input"),
+        HookEvent::InstructionsLoaded => Some(input),
         _ => None,
     };
     let file = of_file.and_then(file_of);
     let text = match event {
-        "Stop" => input.get("last_assistant_message"),
-        "PostCompact" => input.get("compact_summary"),
+        HookEvent::Stop => input.get("last_assistant_message"),
+        HookEvent::PostCompact => input.get("compact_summary"),
         _ => None,
     };
     let text = text.and_then(Value::as_str);
-    let is_of_tool = matches!(event, "PostToolUse" | "PostToolUseFailure");
+    let is_of_tool = matches!(
+        event,
+        HookEvent::PostToolUse | HookEvent::PostToolUseFailure
+    );
     HookParams {
-        event: event.to_owned(),
+        event: event.clone(),
         claude_pid: caller.pid,
         is_judged: caller.is_judged,
         claude_session_id: word("session_id"),
@@ -302,7 +295,7 @@ fn params(event: &str, caller: HookCaller, input: &Value) -> HookParams {
         tool: file.and(word("tool_name")),
         path: file.map(str::to_owned),
         text: text.map(|text| beginning(text, TEXT_BYTES_MAX).to_owned()),
-        prompt: (event == "UserPromptSubmit" && !from_monitor)
+        prompt: (*event == HookEvent::UserPromptSubmit && !from_monitor)
             .then(|| begins(input, "prompt"))
             .flatten(),
         context: None,

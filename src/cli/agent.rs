@@ -9,7 +9,7 @@ use super::pair_tmux;
 use super::replace::NO_SUCH_METHOD;
 use crate::core::agent::AGENT_VARIABLE;
 use crate::host::ProjectContext;
-use crate::wire::control::Command;
+use crate::wire::control::{Command, ProgramCode};
 
 /// Arguments of `claude` and `codex`.
 #[derive(Debug, clap::Args)]
@@ -56,7 +56,7 @@ async fn register(setting: &ProjectContext) -> Result<(), Failure> {
     match live.ask(Command::RegisterAgent).await {
         Ok(_) => Ok(()),
         Err(failure) if failure.is(&NO_SUCH_METHOD) => Err(Failure::unavailable(
-            "daemon_too_old",
+            ProgramCode::DaemonTooOld,
             "the daemon is of a version that cannot tell agents from you",
             "have this version go on in its place: `ctxrelay daemon --replace`",
         )),

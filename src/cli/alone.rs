@@ -5,6 +5,7 @@ use std::fmt::Display;
 use super::exit::Failure;
 use crate::store::dirs::ProjectDirs;
 use crate::store::owner::OwnerLock;
+use crate::wire::control::ProgramCode;
 
 /// Takes the owner's lock; the project is this process's until it is dropped.
 ///
@@ -16,7 +17,7 @@ pub fn alone(dirs: &ProjectDirs) -> Result<OwnerLock, Failure> {
         .map_err(|error| unwritable(dirs, error))?
         .ok_or_else(|| {
             Failure::unavailable(
-                "already_running",
+                ProgramCode::AlreadyRunning,
                 "a daemon of this project is just starting or ending, or has another state folder",
                 "run the command again in a moment, with the same CONTEXTRELAY_STATE_DIR as the \
                  daemon",

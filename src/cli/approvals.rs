@@ -16,7 +16,7 @@ use crate::core::entry::{ApprovalChoice, ApprovalRequest, ChoiceEffect};
 use crate::core::id::EntryId;
 use crate::core::policy::{RuleInForce, risk_hints};
 use crate::core::snapshot::{ApprovalSnapshot, Snapshot};
-use crate::wire::control::{AnswerApprovalParams, Command, Recorded};
+use crate::wire::control::{AnswerApprovalParams, Command, ProgramCode, Recorded};
 
 /// What can be done about requests for approval.
 #[derive(Debug, Subcommand)]
@@ -290,7 +290,7 @@ fn chosen<'a>(request: &'a ApprovalRequest, name: &str) -> Result<&'a ApprovalCh
         && named.id != numbered.id
     {
         return Err(Failure::state(
-            "ambiguous_choice",
+            ProgramCode::AmbiguousChoice,
             format!(
                 "`{name}` is the number of one choice and the id of another, `{}`",
                 short(&named.label, 40)
@@ -301,7 +301,7 @@ fn chosen<'a>(request: &'a ApprovalRequest, name: &str) -> Result<&'a ApprovalCh
     named.or(numbered).ok_or_else(|| {
         let ids: Vec<&str> = request.choices.iter().map(|one| &*one.id).collect();
         Failure::state(
-            "no_such_choice",
+            ProgramCode::NoSuchChoice,
             format!("`{}` may not be answered to this", short(name, 40)),
             match ids.as_slice() {
                 [] => "answer it in the agent's own terminal".to_owned(),
@@ -345,12 +345,15 @@ mod tests {
             assert_eq!(chosen(&request, name).unwrap().id, id);
         }
         for name in ["0", "3", "", "-1", "say no"] {
-            assert_eq!(chosen(&request, name).unwrap_err().code, "no_such_choice");
+            assert_eq!(
+                chosen(&request, name).unwrap_err().code,
+                ProgramCode::NoSuchChoice.into()
+            );
         }
         let crossed = asking(&["2", "1", "3"]);
         for name in ["1", "2"] {
             let failure = chosen(&crossed, name).unwrap_err();
-            assert_eq!(failure.code, "ambiguous_choice");
+            assert_eq!(failure.code, ProgramCode::AmbiguousChoice.into());
         }
         assert_eq!(chosen(&crossed, "3").unwrap().id, "3");
     }

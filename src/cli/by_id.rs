@@ -2,6 +2,7 @@
 
 use super::exit::Failure;
 use crate::core::id::EntryId;
+use crate::wire::control::{ProgramCode, RefusalCode};
 
 /// What is looked for, as it is called where it is not found.
 #[derive(Debug)]
@@ -33,12 +34,12 @@ pub fn by_id<T>(
     match (alike.next(), alike.next()) {
         (Some(one), None) if !name.is_empty() => Ok(one),
         (Some(_), Some(_)) => Err(Failure::state(
-            "ambiguous_id",
+            ProgramCode::AmbiguousId,
             format!("more than one {what} ends in `{name}`"),
             format!("give the whole id: `{list}`"),
         )),
         _ => Err(Failure::state(
-            "not_found",
+            RefusalCode::NotFound,
             format!("there is no {what} `{name}`{place}"),
             format!("see `{list}`"),
         )),

@@ -10,6 +10,7 @@ use super::exit::{CliOutcome, Failure};
 use super::launch::{Launch, missing_claude};
 use crate::adapters::claude::plugin::{self, PluginSpec, launch_args};
 use crate::host::ProjectContext;
+use crate::wire::control::ProgramCode;
 
 pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
     let setting = &context.setting;
@@ -82,5 +83,5 @@ pub fn plugin_failure(setting: &ProjectContext, error: &plugin::PluginError) -> 
             format!("make {} writable for you", setting.user_dirs.data.display())
         }
     };
-    Failure::state("plugin", format!("{error}{why}"), hint)
+    Failure::state(ProgramCode::Plugin, format!("{error}{why}"), hint)
 }

@@ -17,7 +17,7 @@ use crate::client::{
 use crate::core::snapshot::Snapshot;
 use crate::host::ProjectContext;
 use crate::store::published::Published;
-use crate::wire::control::{Command, Reply, Role, Welcome};
+use crate::wire::control::{Command, RefusalCode, Reply, Role, Welcome};
 use crate::wire::status::Status;
 
 /// How long a daemon may take to answer `hello` before it counts as stuck. It answers within
@@ -90,7 +90,7 @@ impl Live {
 /// The answer was of another kind than the question.
 pub fn unexpected(reply: &Reply) -> Failure {
     Failure::unavailable(
-        "protocol",
+        RefusalCode::Protocol,
         format!("the daemon answered `{}` to another question", reply.kind()),
         "restart the daemon so that both sides are of one version",
     )
@@ -132,7 +132,7 @@ pub fn needed(found: DaemonFound) -> Result<Live, Failure> {
         DaemonFound::Live(live) => Ok(live),
         DaemonFound::Nobody => Err(Failure::no_daemon()),
         DaemonFound::Unfit(why) => Err(Failure::unavailable(
-            "daemon_unreachable",
+            RefusalCode::DaemonUnreachable,
             format!("the daemon of this project cannot be asked: {why}"),
             "see `ctxrelay doctor`; stop it with `ctxrelay kill` and start it again",
         )),

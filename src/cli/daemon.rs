@@ -24,7 +24,7 @@ use crate::host::{DaemonFault, ProjectContext, Replacement, Running, Takeover};
 use crate::store::dirs::{ProjectDirs, exists};
 use crate::store::ledger::{ReadProgress, ReadSoFar};
 use crate::store::published::Published;
-use crate::wire::control::{Command, HandOverParams, Refusal, Reply};
+use crate::wire::control::{Command, HandOverParams, Refusal, RefusalCode, Reply};
 
 /// How long an orderly end may take: the daemon's own steps together, and a little.
 const END_WAIT: Duration = Duration::from_secs(15);
@@ -63,7 +63,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     if args.unless_killed && !exists(&context.setting.dirs.relay) {
         // It was there a moment ago, for the agent that starts us.
         return Err(Failure::state(
-            "no_project",
+            RefusalCode::NoProject,
             format!(
                 "{} is no ctxrelay project",
                 context.setting.dirs.root.display()
@@ -252,7 +252,11 @@ mod tests {
 
     #[test]
     fn a_daemon_that_ended_over_handing_over_says_so_and_what_to_do() {
-        let why = Failure::unavailable("not_handed_over", "it could not leave", "see the log");
+        let why = Failure::unavailable(
+            RefusalCode::NotHandedOver,
+            "it could not leave",
+            "see the log",
+        );
         let told = nobody_goes_on(why.clone());
         assert_eq!((told.kind, &told.code), (why.kind, &why.code));
         assert!(told.message.starts_with("it could not leave; no other"));

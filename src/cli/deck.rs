@@ -29,7 +29,7 @@ use crate::host::ProjectContext;
 use crate::store::ledger::ReadProgress;
 use crate::store::owner::is_held;
 use crate::store::published::Published;
-use crate::wire::control::{Command, RefusalCode, Reply, Role};
+use crate::wire::control::{Command, ProgramCode, RefusalCode, Reply, Role};
 
 /// How long an orderly end may take: the daemon's own steps together, and a little.
 const END_WAIT: Duration = Duration::from_secs(15);
@@ -44,7 +44,7 @@ pub fn run(context: &CliContext) -> CliOutcome {
     if context.out.is_json() || !has_terminal() {
         return Err(Failure::new(
             ExitKind::Usage,
-            "no_terminal",
+            ProgramCode::NoTerminal,
             "the deck needs a terminal",
             "see `ctxrelay --help`; without a screen there are `ctxrelay daemon` and `ctxrelay status`",
         ));

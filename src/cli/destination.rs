@@ -11,6 +11,7 @@ use tempfile::NamedTempFile;
 use crate::adapters::plain_file::open_plain;
 use crate::cli::exit::Failure;
 use crate::store::dirs::{ProjectDirs, exists};
+use crate::wire::control::ProgramCode;
 
 /// How a file is called that has not its name yet.
 const UNNAMED: &str = ".ctxrelay-export-";
@@ -125,7 +126,7 @@ fn remove_left(path: &Path) -> io::Result<()> {
 
 fn in_the_way(path: &Path) -> Failure {
     Failure::state(
-        "exists",
+        ProgramCode::Exists,
         format!("{} exists already", path.display()),
         "name another file, or add --force",
     )

@@ -18,7 +18,7 @@ use crate::client::{Connection, WebsocketOptions, connect as dial, forget_agent,
 use crate::host::ProjectContext;
 use crate::store::owner::is_held;
 use crate::store::published::Published;
-use crate::wire::control::Role;
+use crate::wire::control::{ProgramCode, RefusalCode, Role};
 
 /// How long a daemon may take to be ready. It takes milliseconds, on a long ledger some more.
 const READY_WAIT: Duration = Duration::from_secs(30);
@@ -68,7 +68,7 @@ enum Heard {
 pub fn start(setting: &ProjectContext, clears_kill: bool) -> Result<Published, Failure> {
     match spawn(setting, clears_kill) {
         Ok(()) => {}
-        Err(failure) if failure.code == "already_running" => {}
+        Err(failure) if failure.code == ProgramCode::AlreadyRunning.into() => {}
         Err(failure) => return Err(failure),
     }
     connect::runtime()?.block_on(answering(setting))?;
@@ -107,7 +107,7 @@ async fn answering(setting: &ProjectContext) -> Result<Live, Failure> {
     match state {
         Connection::Connected(welcome) => Ok(Live { client, welcome }),
         _ => Err(Failure::unavailable(
-            "killed",
+            ProgramCode::Killed,
             "the daemon of this project was killed by the operator",
             "start it with `ctxrelay` or `ctxrelay daemon`",
         )),
@@ -118,7 +118,7 @@ fn holds_and_is_silent(setting: &ProjectContext) -> Failure {
     let pid = kill::owner(&setting.dirs)
         .map_or_else(String::new, |pid| format!(", process {}", pid.as_raw_pid()));
     Failure::unavailable(
-        "daemon_unreachable",
+        RefusalCode::DaemonUnreachable,
         format!("the daemon of this project runs (holds the lock{pid}) but does not answer"),
         "stop it with `ctxrelay kill`, then start it again",
     )
@@ -155,7 +155,7 @@ fn ready(mut child: Child, wait: Duration) -> Result<(), Failure> {
                 let code = child.wait().ok().and_then(|status| status.code());
                 return Err(Failure::new(
                     kind(code),
-                    &error.code,
+                    error.code,
                     error.message,
                     error.hint,
                 ));
@@ -180,7 +180,7 @@ fn ready(mut child: Child, wait: Duration) -> Result<(), Failure> {
 
 fn silent(message: impl Into<String>) -> Failure {
     Failure::unavailable(
-        "daemon_silent",
+        ProgramCode::DaemonSilent,
         message,
         "see .contextrelay/state/contextrelay.log",
     )
@@ -189,7 +189,7 @@ fn silent(message: impl Into<String>) -> Failure {
 /// It ended at once and did not say why: it was killed, or panicked.
 fn died(status: ExitStatus) -> Failure {
     Failure::unavailable(
-        "daemon_died",
+        ProgramCode::DaemonDied,
         format!("the daemon ended before it was ready ({status})"),
         "see .contextrelay/state/contextrelay.log; `ctxrelay daemon` starts it in this terminal",
     )
@@ -271,7 +271,7 @@ mod tests {
     fn a_daemon_that_dies_at_once_is_reported_with_how_it_ended() {
         for (script, how) in [("exit 7", "exit status: 7"), ("kill -9 $$", "signal: 9")] {
             let failure = ready(child(script), LONG).unwrap_err();
-            assert_eq!(failure.code, "daemon_died", "{failure}");
+            assert_eq!(failure.code, ProgramCode::DaemonDied.into(), "{failure}");
             assert_eq!(failure.kind.code(), 4);
             assert!(failure.message.contains(how), "{failure}");
         }
@@ -280,10 +280,10 @@ mod tests {
     #[test]
     fn a_daemon_that_hangs_or_babbles_is_ended() {
         let failure = ready(child("exec sleep 60"), Duration::from_millis(50)).unwrap_err();
-        assert_eq!(failure.code, "daemon_silent");
+        assert_eq!(failure.code, ProgramCode::DaemonSilent.into());
         assert!(failure.message.contains("did not get ready within"));
         let failure = ready(child("echo hello; exec sleep 60"), LONG).unwrap_err();
-        assert_eq!(failure.code, "daemon_silent");
+        assert_eq!(failure.code, ProgramCode::DaemonSilent.into());
         assert!(failure.message.contains("something else"), "{failure}");
     }
 
@@ -294,7 +294,7 @@ mod tests {
         let failure = ready(child(refused), LONG).unwrap_err();
         assert_eq!(
             failure,
-            Failure::new(ExitKind::Unavailable, "killed", "m", "h")
+            Failure::new(ExitKind::Unavailable, ProgramCode::Killed, "m", "h")
         );
     }
 }

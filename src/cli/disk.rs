@@ -21,7 +21,7 @@ use crate::store::head::{self, Kept};
 use crate::store::ledger::{self, Border, Reading};
 use crate::store::{owner, registry, sentinel, session, trust};
 use crate::wire::config::trusted_policy;
-use crate::wire::control::PROTOCOL;
+use crate::wire::control::{DeliveryMode, PROTOCOL, ProgramCode, RefusalCode};
 use crate::wire::line;
 use crate::wire::status::{
     ChainState, ClaudeStatus, CodexStatus, ContinuityStatus, FinalityStatus, FindingsStatus,
@@ -77,7 +77,7 @@ pub fn current(setting: &ProjectContext) -> Result<Option<(SessionId, PathBuf)>,
 pub fn session_file(dirs: &ProjectDirs, session: &str) -> Result<PathBuf, Failure> {
     let missing = || {
         Failure::state(
-            "not_found",
+            RefusalCode::NotFound,
             format!("there is no session `{session}`"),
             "see the names in .contextrelay/sessions and .contextrelay/archives",
         )
@@ -233,7 +233,7 @@ pub fn unreadable(path: &Path, error: &io::Error) -> Failure {
         _ => "see that it is a file of yours and no link",
     };
     Failure::state(
-        "unreadable",
+        ProgramCode::Unreadable,
         format!("cannot read {}: {error}", path.display()),
         hint,
     )
@@ -278,13 +278,13 @@ pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
         installed: setting.claude_program.is_some(),
         ..ClaudeStatus::default()
     };
-    status.agents.claude.delivery.mode = setting.mode.as_str().to_owned();
+    status.agents.claude.delivery.mode = setting.mode.into();
     status.agents.claude.delivery.rung = DeliveryWay::None;
     status.agents.codex = CodexStatus {
         installed: setting.codex_program.is_some(),
         ..CodexStatus::default()
     };
-    status.agents.codex.delivery.mode = "auto".to_owned();
+    status.agents.codex.delivery.mode = DeliveryMode::Auto.into();
     status.agents.codex.delivery.rung = DeliveryWay::None;
     if sentinel::is_killed(dirs) {
         status.notices.push(

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use crate::client::ClientError;
 use crate::host::{DaemonFault, StartError};
-use crate::wire::control::{Refusal, RefusalCode};
+use crate::wire::control::{FailureCode, ProgramCode, Refusal, RefusalCode};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -121,8 +121,7 @@ impl From<ExitKind> for ExitCode {
 pub struct Failure {
     /// The exit code's meaning.
     pub kind: ExitKind,
-    /// A stable word.
-    pub code: String,
+    pub code: FailureCode,
     /// A sentence.
     pub message: String,
     /// The next step; empty when there is none.
@@ -139,54 +138,70 @@ impl Failure {
     /// A failure.
     pub fn new(
         kind: ExitKind,
-        code: &str,
+        code: impl Into<FailureCode>,
         message: impl Into<String>,
         hint: impl Into<String>,
     ) -> Self {
         Self {
             kind,
-            code: code.to_owned(),
+            code: code.into(),
             message: message.into(),
             hint: hint.into(),
         }
     }
 
     /// Bad configuration or state.
-    pub fn state(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn state(
+        code: impl Into<FailureCode>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
         Self::new(ExitKind::State, code, message, hint)
     }
 
     /// Something outside of us is missing.
-    pub fn unavailable(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn unavailable(
+        code: impl Into<FailureCode>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
         Self::new(ExitKind::Unavailable, code, message, hint)
     }
 
     /// The command line makes no sense.
-    pub fn usage(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn usage(
+        code: impl Into<FailureCode>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
         Self::new(ExitKind::Usage, code, message, hint)
     }
 
     /// Arguments that do not go together, or cannot be meant.
     pub fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::usage("invalid_arguments", message, hint)
+        Self::usage(RefusalCode::InvalidArguments, message, hint)
     }
 
     /// Not for this process, or not confirmed.
-    pub fn refused(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn refused(
+        code: impl Into<FailureCode>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
         Self::new(ExitKind::Refused, code, message, hint)
     }
 
     /// A file or folder of the project that cannot be written.
     pub fn unwritable(path: &Path, error: impl fmt::Display, hint: &str) -> Self {
         let message = format!("cannot write {}: {error}", path.display());
-        Self::state("unwritable", message, hint)
+        Self::state(ProgramCode::Unwritable, message, hint)
     }
 
     /// A fault of ours or of the system.
     pub fn internal(doing: &str, error: impl fmt::Display) -> Self {
         Self::new(
             ExitKind::Internal,
-            "internal",
+            RefusalCode::Internal,
             format!("could not {doing}: {error}"),
             "see .contextrelay/state/contextrelay.log",
         )
@@ -203,12 +218,16 @@ impl Failure {
 
     /// The project has no record, which this verb needs.
     pub fn no_session(hint: &str) -> Self {
-        Self::state("no_session", "there is no record in this project yet", hint)
+        Self::state(
+            ProgramCode::NoSession,
+            "there is no record in this project yet",
+            hint,
+        )
     }
 
     /// Whether it is a refusal with this code.
     pub fn is(&self, code: &RefusalCode) -> bool {
-        RefusalCode::from(self.code.as_str()) == *code
+        matches!(&self.code, FailureCode::Refusal(is) if is == code)
     }
 
     /// The reader of our output has gone. No fault, and nobody is there to be told.
@@ -219,7 +238,7 @@ impl Failure {
     /// What writing to standard output came to.
     pub fn from_output(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self::new(ExitKind::Ok, "broken_pipe", "", "");
+            return Self::new(ExitKind::Ok, ProgramCode::BrokenPipe, "", "");
         }
         Self::internal("write the output", error)
     }
@@ -237,7 +256,7 @@ impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         Self {
             kind: ExitKind::of_refusal(&refusal.code),
-            code: refusal.code.to_string(),
+            code: refusal.code.into(),
             message: refusal.message,
             hint: refusal.hint,
         }
@@ -246,7 +265,10 @@ impl From<Refusal> for Failure {
 
 impl From<&Failure> for Refusal {
     fn from(failure: &Failure) -> Self {
-        let code = RefusalCode::from(failure.code.as_str());
+        let code = match &failure.code {
+            FailureCode::Refusal(code) => code.clone(),
+            code => RefusalCode::Other(code.to_string()),
+        };
         Self::new(code, failure.message.clone(), failure.hint.clone())
     }
 }

@@ -18,8 +18,12 @@ use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
 use crate::core::policy::{PolicyChange, SignOffMode};
 use crate::core::signing::DecisionSignature;
-use crate::core::snapshot::{GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, Snapshot};
-use crate::wire::control::{Command, DecideParams, GateReport, Recorded, RefusalCode, Reply};
+use crate::core::snapshot::{
+    GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, ProposalState, Snapshot,
+};
+use crate::wire::control::{
+    Command, DecideParams, GateReport, ProgramCode, Recorded, RefusalCode, Reply,
+};
 use look::Look;
 
 /// What can be done about sign-off.
@@ -200,9 +204,9 @@ fn list(context: &CliContext) -> CliOutcome {
 fn row(out: &mut ReportText, proposal: &ProposalSnapshot) {
     let word = proposal.state();
     let tone = match word {
-        "pending" => Tone::Warning,
-        "approved" => Tone::Good,
-        "rejected" => Tone::Bad,
+        ProposalState::Pending => Tone::Warning,
+        ProposalState::Approved => Tone::Good,
+        ProposalState::Rejected => Tone::Bad,
         _ => Tone::Faint,
     };
     out.spans(&[
@@ -257,7 +261,7 @@ fn card(look: &Look<'_>, proposal: &ProposalSnapshot) -> ReportText {
         out.spans(&[(Tone::Faint, "  replaces "), (Tone::Plain, &text)]);
     }
     if let Some(end) = &proposal.ended {
-        let text = format!("  {} by entry {}", end.as_str(), end.by());
+        let text = format!("  {} by entry {}", proposal.state(), end.by());
         out.spans(&[(Tone::Faint, &text)]);
     }
     if proposal.is_pending() {
@@ -393,7 +397,7 @@ fn check_gates(look: &Look<'_>, proposal: &ProposalSnapshot) -> Result<(), Failu
     }
     Err(Failure::new(
         ExitKind::CheckFailed,
-        &RefusalCode::GatesNotGreen.to_string(),
+        RefusalCode::GatesNotGreen,
         red.join("; "),
         "run the gates: `ctxrelay gates run`, or `g` on the card; reject what does not pass",
     ))
@@ -412,7 +416,7 @@ async fn sign(
     };
     let Some(head) = &proposal.hash else {
         return Err(Failure::state(
-            "no_chain",
+            ProgramCode::NoChain,
             "this proposal stands before the chain, and nothing can be signed over it",
             "have it proposed again",
         ));

@@ -21,8 +21,8 @@ use crate::core::signing::OperatorAct;
 use crate::core::snapshot::{GateInForce, Snapshot};
 use crate::store::config;
 use crate::wire::control::{
-    Command, EndedRun, GateReport, GatesReport, Recorded, ReleaseToSign, RunGatesParams,
-    SignReleaseParams,
+    Command, EndedRun, GateReport, GatesReport, Recorded, RefusalCode, ReleaseToSign,
+    RunGatesParams, SignReleaseParams,
 };
 
 /// How often the daemon is asked whether a run is over; gates take seconds to minutes.
@@ -196,7 +196,7 @@ async fn sign(
     let signature = operator_key::sign_act(context, live, act, subject, tree, verdict).await?;
     let Some(signature) = signature else {
         return Err(Failure::state(
-            "not_signed",
+            RefusalCode::NotSigned,
             "nothing is signed here any more",
             "run it again: `ctxrelay release-gate`",
         ));

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use super::exit::Failure;
 use super::successor::NextDaemon;
 use crate::host::{ProjectContext, Running};
+use crate::wire::control::RefusalCode;
 
 /// How long the daemon may take to come to a halt: its own steps together, and a little.
 const LEAVE_WAIT: Duration = Duration::from_secs(25);
@@ -55,7 +56,7 @@ pub async fn hand_over(
     let Ok(Ok(mut takeover)) = timeout(LEAVE_WAIT, running.takeover).await else {
         successor.dismiss();
         return HandedOver::Ended(Failure::unavailable(
-            "not_handed_over",
+            RefusalCode::NotHandedOver,
             "the daemon could not leave what was under way, and ended",
             "see .contextrelay/state/contextrelay.log",
         ));

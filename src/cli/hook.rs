@@ -6,10 +6,10 @@ use super::context::CliContext;
 use super::doorbell::claude_pid;
 use super::exit::{CliOutcome, ExitKind};
 use super::logging;
-use crate::bridge::hook::{self, BEFORE_TOOL, HookCaller};
+use crate::bridge::hook::{self, HookCaller};
 use crate::store::trust;
 use crate::wire::config::trusted_policy;
-use crate::wire::control::Role;
+use crate::wire::control::{HookEvent, Role};
 
 /// What Claude Code 2.1.330 calls itself in its terminal (observed).
 const IN_ITS_TERMINAL: &str = "cli";
@@ -18,7 +18,7 @@ const IN_ITS_TERMINAL: &str = "cli";
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The event, as Claude names it
-    pub event: String,
+    pub event: HookEvent,
     /// The plugin that runs it has each call of a tool judged before
     #[arg(long, hide = true)]
     pub judged: bool,
@@ -38,7 +38,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             let setting = &context.setting;
             let client = || bridge::client(setting, Role::Hook, caller.pid, Vec::new(), None);
             let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-            if args.event == BEFORE_TOOL {
+            if args.event == HookEvent::PreToolUse {
                 let trusted = trust::read(&setting.user_dirs, &setting.dirs.instance_id());
                 let rules = trusted_policy(&trusted.keys);
                 return hook::before_tool(&rules, caller, input, output, client).await;

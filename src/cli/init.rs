@@ -54,12 +54,38 @@ pub enum Instructions {
 pub struct InitStep {
     /// What.
     pub what: String,
-    /// `made`, `removed`, `there`, `left` or `would`.
-    pub state: &'static str,
+    pub state: InitState,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InitState {
+    Made,
+    Removed,
+    /// It was there, as it has to be.
+    There,
+    /// It stays, though it should not.
+    Left,
+    /// Only said, and not done.
+    Would,
+    Absent,
+}
+
+impl InitState {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Made => "made",
+            Self::Removed => "removed",
+            Self::There => "there",
+            Self::Left => "left",
+            Self::Would => "would",
+            Self::Absent => "absent",
+        }
+    }
 }
 
 impl InitStep {
-    pub(super) fn new(what: impl Into<String>, state: &'static str) -> Self {
+    pub(super) fn new(what: impl Into<String>, state: InitState) -> Self {
         let what = what.into();
         Self { what, state }
     }
@@ -98,7 +124,7 @@ fn instruct(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure>
     for name in &plan.without {
         steps.extend(take_out(context, name, args.yes, args.dry_run)?);
     }
-    steps.extend(plan.left.map(|what| InitStep::new(what, "left")));
+    steps.extend(plan.left.map(|what| InitStep::new(what, InitState::Left)));
     Ok(steps)
 }
 
@@ -116,10 +142,10 @@ pub fn take_out(
 ) -> Result<Option<InitStep>, Failure> {
     let path = context.setting.dirs.root.join(name);
     let mut step = edit(context, &path, yes, dry_run, without_block)?;
-    if step.state == "made" {
-        step.state = "removed";
+    if step.state == InitState::Made {
+        step.state = InitState::Removed;
     }
-    Ok((step.state != "there").then_some(step))
+    Ok((step.state != InitState::There).then_some(step))
 }
 
 /// Prints what was done.
@@ -130,17 +156,17 @@ pub fn take_out(
 pub fn report(context: &CliContext, steps: &[InitStep]) -> CliOutcome {
     let values: Vec<Value> = steps
         .iter()
-        .map(|step| json!({"what": step.what, "state": step.state}))
+        .map(|step| json!({"what": step.what, "state": step.state.as_str()}))
         .collect();
     let mut text = ReportText::new();
     for step in steps {
         let tone = match step.state {
-            "made" | "removed" => Tone::Good,
-            "left" => Tone::Warning,
-            _ => Tone::Faint,
+            InitState::Made | InitState::Removed => Tone::Good,
+            InitState::Left => Tone::Warning,
+            InitState::There | InitState::Would | InitState::Absent => Tone::Faint,
         };
         text.spans(&[
-            (tone, &format!("{:<8}", step.state)),
+            (tone, &format!("{:<8}", step.state.as_str())),
             (Tone::Plain, &step.what),
         ]);
     }
@@ -156,10 +182,10 @@ fn session(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
     let what = "the project's record in .contextrelay/".to_owned();
     let begun = disk::current(setting)?.is_some_and(|(_, path)| exists(&path));
     if begun {
-        return Ok(InitStep::new(what, "there"));
+        return Ok(InitStep::new(what, InitState::There));
     }
     if dry_run {
-        return Ok(InitStep::new(what, "would"));
+        return Ok(InitStep::new(what, InitState::Would));
     }
     runtime()?.block_on(async {
         if let DaemonFound::Live(_) = connect::control(setting).await {
@@ -170,7 +196,7 @@ fn session(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
         let ended = timeout(END_WAIT, running.handle.ended().cancelled()).await;
         ended.map_err(|_| Failure::internal("begin the record", "the daemon did not end in time"))
     })?;
-    Ok(InitStep::new(what, "made"))
+    Ok(InitStep::new(what, InitState::Made))
 }
 
 /// An empty configuration to be filled; an existing one is never touched.
@@ -178,25 +204,32 @@ fn config(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
     let path = context.setting.dirs.config();
     let what = "the configuration .contextrelay/config.json".to_owned();
     if exists(&path) {
-        return Ok(InitStep::new(what, "there"));
+        return Ok(InitStep::new(what, InitState::There));
     }
     if !dry_run {
         write_private(&path, b"{\n  \"version\": 1\n}\n")
             .map_err(|error| unwritable(&path, &error))?;
     }
-    Ok(InitStep::new(what, if dry_run { "would" } else { "made" }))
+    Ok(InitStep::new(
+        what,
+        if dry_run {
+            InitState::Would
+        } else {
+            InitState::Made
+        },
+    ))
 }
 
 fn plugin(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
     let setting = &context.setting;
     let dir = plugin_dir(setting);
     let state = if plugin_spec(setting).is_current(&dir) {
-        "there"
+        InitState::There
     } else if dry_run {
-        "would"
+        InitState::Would
     } else {
         write_plugin(setting)?;
-        "made"
+        InitState::Made
     };
     Ok(InitStep::new(
         format!("the Claude plugin in {}", dir.display()),
@@ -227,12 +260,12 @@ pub fn edit(
     // A link is followed to a file of the project: AGENTS.md is often one to CLAUDE.md.
     let real = match behind(&context.setting.dirs.root, path) {
         Ok(real) => real,
-        Err(why) => return step(format!("{name}: {why}"), "left"),
+        Err(why) => return step(format!("{name}: {why}"), InitState::Left),
     };
     let before = match read_private(&real, FILE_BYTES_MAX) {
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => Some(text),
-            Err(_) => return step(format!("{name}: it is not text in UTF-8"), "left"),
+            Err(_) => return step(format!("{name}: it is not text in UTF-8"), InitState::Left),
         },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => return Err(unreadable(&real, &error)),
@@ -240,25 +273,28 @@ pub fn edit(
     let text = before.as_deref().unwrap_or_default();
     let after = match change(text) {
         Ok(Some(after)) if after != text => after,
-        Ok(_) => return step(format!("the instructions in {name}"), "there"),
-        Err(why) => return step(format!("{name}: {why}; mend them by hand"), "left"),
+        Ok(_) => return step(format!("the instructions in {name}"), InitState::There),
+        Err(why) => return step(format!("{name}: {why}; mend them by hand"), InitState::Left),
     };
     let mut shown = ReportText::new();
     shown.spans(&[(Tone::Strong, &name)]);
     shown.diff(diff(text, &after));
     context.out.aside(shown)?;
     if dry_run {
-        return step(format!("the instructions in {name}"), "would");
+        return step(format!("the instructions in {name}"), InitState::Would);
     }
     if !yes && !agrees(context, &name)? {
-        return step(format!("{name} as it was; change it with --yes"), "left");
+        return step(
+            format!("{name} as it was; change it with --yes"),
+            InitState::Left,
+        );
     }
     if after.trim().is_empty() {
         std::fs::remove_file(&real).map_err(|error| unwritable(&real, &error))?;
     } else {
         replace(&real, &after, before.is_some()).map_err(|error| unwritable(&real, &error))?;
     }
-    step(format!("the instructions in {name}"), "made")
+    step(format!("the instructions in {name}"), InitState::Made)
 }
 
 fn agrees(context: &CliContext, name: &str) -> Result<bool, Failure> {

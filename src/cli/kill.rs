@@ -24,7 +24,7 @@ use crate::store::dirs::{ProjectDirs, exists, make_private_dir, open_private, re
 use crate::store::owner::{is_free, is_owned};
 use crate::store::published::Published;
 use crate::store::{registry, sentinel};
-use crate::wire::control::{Command, StopParams};
+use crate::wire::control::{Command, ProgramCode, StopParams};
 
 /// How long an owner that cannot be asked may take to go by itself: a daemon that is just ending,
 /// or a command that has the project to itself for a moment.
@@ -201,7 +201,7 @@ async fn end_owner(
             |pid| format!("process {} may be it: look, and end it", pid.as_raw_pid()),
         );
         return Err(Failure::unavailable(
-            "owner_unknown",
+            ProgramCode::OwnerUnknown,
             format!(
                 "a process that cannot be asked has {}, and which one is not certain",
                 lock.display()
@@ -214,7 +214,7 @@ async fn end_owner(
         && error != rustix::io::Errno::SRCH
     {
         return Err(Failure::unavailable(
-            "still_running",
+            ProgramCode::StillRunning,
             format!("process {raw} does not answer and takes no signal of yours: {error}"),
             format!("end process {raw} as the user who started it"),
         ));
@@ -225,7 +225,7 @@ async fn end_owner(
         return Ok(Was::Stuck(pid));
     }
     Err(Failure::unavailable(
-        "still_running",
+        ProgramCode::StillRunning,
         format!(
             "process {raw} does not answer, was told to end, and did not within {} s",
             end_wait.as_secs()

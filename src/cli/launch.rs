@@ -15,6 +15,8 @@ use super::output::Output;
 use super::report::{Report, ReportText};
 use super::shell::{quote, quoted};
 use crate::adapters::program_start::start;
+use crate::core::agent::Agent;
+use crate::wire::control::ProgramCode;
 
 /// How often it is looked whether a program has ended.
 const LOOK: Duration = Duration::from_millis(10);
@@ -80,7 +82,7 @@ impl Launch {
         }
         let error = command.exec();
         Failure::unavailable(
-            "not_startable",
+            ProgramCode::NotStartable,
             format!("cannot start {}: {error}", self.program.display()),
             "see that it can be run by itself",
         )
@@ -182,9 +184,12 @@ fn reader(from: impl std::io::Read + Send + 'static) -> std::thread::JoinHandle<
 }
 
 /// An agent's program that is not there.
-pub fn missing(agent: &str, variable: &str, get: &str) -> Failure {
+pub fn missing(agent: Agent, variable: &str, get: &str) -> Failure {
     Failure::unavailable(
-        &format!("no_{agent}"),
+        match agent {
+            Agent::Claude => ProgramCode::NoClaude,
+            Agent::Codex => ProgramCode::NoCodex,
+        },
         format!("the `{agent}` program is not found"),
         format!("install it ({get}), or name it with {variable}"),
     )
@@ -193,7 +198,7 @@ pub fn missing(agent: &str, variable: &str, get: &str) -> Failure {
 /// Codex's program that is not there.
 pub fn missing_codex() -> Failure {
     missing(
-        "codex",
+        Agent::Codex,
         "CONTEXTRELAY_CODEX_BIN",
         "npm install -g @openai/codex",
     )
@@ -202,7 +207,7 @@ pub fn missing_codex() -> Failure {
 /// Claude's program that is not there.
 pub fn missing_claude() -> Failure {
     missing(
-        "claude",
+        Agent::Claude,
         "CONTEXTRELAY_CLAUDE_BIN",
         "npm install -g @anthropic-ai/claude-code",
     )

@@ -1,23 +1,28 @@
 //! [`notification_settings`]: how the user wants to be told that something waits, as they wrote it
 //! in their own `config.json`. No project sets these keys: one of them names a program.
 
-use ctxrelay_ui::{NotificationSettings, NotificationWay, QuietHours};
+use ctxrelay_ui::{FileProblem, NotificationSettings, NotificationWay, QuietHours};
 use serde_json::{Map, Value};
+
+use super::screen_files::CONFIG;
 
 /// Most words of a command.
 const WORDS_MAX: usize = 64;
 
 /// Reads `notify`, `notifyCommand` and `quietHours`. What is wrong counts as not set and is among
-/// the problems, a sentence each.
+/// the problems.
 pub(super) fn notification_settings(
     keys: &Map<String, Value>,
-    problems: &mut Vec<String>,
+    problems: &mut Vec<FileProblem>,
 ) -> NotificationSettings {
     let mut read = |key: &str, wanted: &str, is_right: &mut dyn FnMut(&Value) -> bool| {
         if let Some(value) = keys.get(key)
             && !is_right(value)
         {
-            problems.push(format!("config.json: {key} has to be {wanted}"));
+            problems.push(FileProblem::new(
+                CONFIG,
+                format!("{key} has to be {wanted}"),
+            ));
         }
     };
     let mut settings = NotificationSettings::default();
@@ -73,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    fn read(keys: &Value) -> (NotificationSettings, Vec<String>) {
+    fn read(keys: &Value) -> (NotificationSettings, Vec<FileProblem>) {
         let mut problems = Vec::new();
         let settings = notification_settings(keys.as_object().unwrap(), &mut problems);
         (settings, problems)
@@ -94,7 +99,7 @@ mod tests {
             "notifyCommand": ["notify-send", "-u", "low"],
             "quietHours": "22:00-07:00",
         }));
-        assert_eq!(problems, [""; 0]);
+        assert_eq!(problems, []);
         assert_eq!(
             settings.ways,
             [NotificationWay::Bell, NotificationWay::Osc9]

@@ -7,7 +7,7 @@ use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::notify_command::NotifyCommand;
 use super::report::{Report, ReportText};
-use super::screen_files::ScreenFiles;
+use super::screen_files::{CONFIG, ScreenFiles};
 use crate::deck::term::notification;
 
 /// Arguments of `notify`.
@@ -39,10 +39,11 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     } else {
         Ok(())
     };
-    let problems: Vec<&String> = own
+    let problems: Vec<String> = own
         .problems
         .iter()
-        .filter(|problem| problem.starts_with("config.json"))
+        .filter(|problem| problem.file == CONFIG)
+        .map(ToString::to_string)
         .collect();
     let ways: Vec<&str> = settings.ways.iter().map(|way| way.as_str()).collect();
     let value = json!({

@@ -13,13 +13,13 @@ use super::exit::Failure;
 use super::operator_key;
 use crate::core::agent::is_agents_variable;
 use crate::core::signing::{ActSignature, OperatorAct};
-use crate::wire::control::{Command, Reply};
+use crate::wire::control::{Command, ProgramCode, RefusalCode, Reply};
 
 /// Why this process is not the operator's, if it is not.
 pub fn refusal(mut names: impl Iterator<Item = OsString>, has_terminal: bool) -> Option<Failure> {
     let refuse = |why: String| {
         Failure::refused(
-            "operator_only",
+            RefusalCode::OperatorOnly,
             why,
             "use the deck, or run the command yourself in a terminal of your own",
         )
@@ -71,7 +71,7 @@ fn confirm_lines(
         return Ok(());
     }
     Err(Failure::refused(
-        "not_confirmed",
+        ProgramCode::NotConfirmed,
         "not confirmed: nothing was changed",
         "run the command again",
     ))
@@ -166,7 +166,7 @@ pub async fn live(context: &CliContext) -> Result<Live, Failure> {
         return Ok(live);
     }
     Err(Failure::refused(
-        "operator_only",
+        RefusalCode::OperatorOnly,
         "only the operator may do this, and the daemon sees that this process runs below an agent \
          or has no terminal of its own",
         "use the deck, or run the command yourself in a terminal of your own",
@@ -186,7 +186,7 @@ pub fn may_change(context: &CliContext, what: &str, yes: bool) -> Result<(), Fai
     }
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         return Err(Failure::refused(
-            "not_confirmed",
+            ProgramCode::NotConfirmed,
             "nothing was changed: there is no terminal to ask on",
             "add --yes if this is what you want",
         ));
@@ -194,7 +194,7 @@ pub fn may_change(context: &CliContext, what: &str, yes: bool) -> Result<(), Fai
     match context.out.ask("Go on? [y/N]")?.as_deref() {
         Some("y" | "Y" | "yes") => Ok(()),
         _ => Err(Failure::refused(
-            "not_confirmed",
+            ProgramCode::NotConfirmed,
             "nothing was changed",
             "run the command again when you have decided",
         )),

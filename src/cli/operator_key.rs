@@ -19,7 +19,7 @@ use crate::host::ProjectContext;
 use crate::store::config;
 use crate::store::dirs::UserDirs;
 use crate::store::operator_key::{self, KeyError, OperatorKey, PASSPHRASE_CHARS_MIN};
-use crate::wire::control::{Command, ReportKeyParams};
+use crate::wire::control::{Command, ProgramCode, RefusalCode, ReportKeyParams};
 
 /// What belongs to the operator.
 #[derive(Debug, Subcommand)]
@@ -75,7 +75,7 @@ fn new(context: &CliContext) -> CliOutcome {
     let first = passphrase::ask("New passphrase:")?;
     if first.chars().count() < PASSPHRASE_CHARS_MIN {
         return Err(Failure::refused(
-            "too_short",
+            ProgramCode::TooShort,
             format!("a passphrase has at least {PASSPHRASE_CHARS_MIN} characters"),
             "nothing was made; run the command again",
         ));
@@ -83,7 +83,7 @@ fn new(context: &CliContext) -> CliOutcome {
     let again = passphrase::ask("The same again:")?;
     if *first != *again {
         return Err(Failure::refused(
-            "not_confirmed",
+            ProgramCode::NotConfirmed,
             "these were two passphrases",
             "nothing was made; run the command again",
         ));
@@ -176,7 +176,7 @@ impl OperatorSigner {
                 let signed = ssh_sign(signer, public_key, bytes, Asking::Terminal, &|| false);
                 signed.map_err(|why| {
                     let next = "nothing was recorded; run the command again";
-                    Failure::refused("not_signed", why, next)
+                    Failure::refused(RefusalCode::NotSigned, why, next)
                 })
             }
         }
@@ -214,7 +214,7 @@ pub fn find(context: &CliContext, wanted: Option<&Signer>) -> Result<OperatorSig
     let found = operator_key::read(user).map_err(|error| failed(context, &error))?;
     if let Some(wanted) = wanted.filter(|wanted| **wanted != found) {
         return Err(Failure::refused(
-            "other_key",
+            ProgramCode::OtherKey,
             format!("the key here is {found}, and decisions are signed by {wanted}"),
             "the key file was replaced, or decisions are signed by a key that is elsewhere",
         ));
@@ -336,7 +336,7 @@ fn failed(context: &CliContext, error: &KeyError) -> Failure {
         KeyError::Unreadable | KeyError::Io(_) => format!("see {}", path.display()),
     };
     match error {
-        KeyError::Wrong => Failure::refused("wrong_passphrase", error.to_string(), hint),
-        _ => Failure::state("no_key", error.to_string(), hint),
+        KeyError::Wrong => Failure::refused(ProgramCode::WrongPassphrase, error.to_string(), hint),
+        _ => Failure::state(ProgramCode::NoKey, error.to_string(), hint),
     }
 }

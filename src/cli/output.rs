@@ -16,6 +16,7 @@ use serde_json::json;
 use super::exit::{CliOutcome, Failure};
 use super::report::{Report, ReportPart, ReportText};
 use crate::core::hidden::is_hidden;
+use crate::wire::control::ProgramCode;
 
 /// What a piece of a line means; what it looks like is decided here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,7 +217,7 @@ impl Output {
             tty.and_then(|mut tty| execute!(tty, CopyToClipboard::to_clipboard_from(text)));
         copied.map_err(|error| {
             Failure::state(
-                "no_terminal",
+                ProgramCode::NoTerminal,
                 format!("no terminal takes it on its clipboard: {error}"),
                 "name a file with -o, or pipe the text to a program that copies",
             )

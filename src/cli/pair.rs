@@ -16,6 +16,7 @@ use super::settings::{environment, find_program};
 use super::shell::quoted;
 use crate::host::ProjectContext;
 use crate::store::operator_socket;
+use crate::wire::control::ProgramCode;
 
 /// How long one tmux command may take.
 const TMUX_WAIT: Duration = Duration::from_secs(10);
@@ -54,7 +55,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let outer = environment("TMUX").filter(|tmux| !tmux.is_empty());
     if is_ours(setting, outer.as_deref()) {
         return Err(Failure::usage(
-            "in_the_pair",
+            ProgramCode::InThePair,
             "this is the pair's own tmux already",
             "start one agent with `ctxrelay claude` or `ctxrelay codex`",
         ));
@@ -82,7 +83,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     }
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
         return Err(Failure::usage(
-            "no_terminal",
+            ProgramCode::NoTerminal,
             "the panes need a terminal",
             "see the commands with `ctxrelay pair --dry-run`",
         ));
@@ -177,7 +178,7 @@ fn missing_panes(setting: &ProjectContext, tmux: &Path) -> Result<Vec<Vec<OsStri
 fn private_folder(socket: &Path) -> Result<(), Failure> {
     operator_socket::make_folder(socket).map_err(|error| {
         Failure::state(
-            "unwritable",
+            ProgramCode::Unwritable,
             format!("no folder for {}: {error}", socket.display()),
             "make it yours alone, or remove it",
         )
@@ -186,7 +187,7 @@ fn private_folder(socket: &Path) -> Result<(), Failure> {
 
 fn failed(why: String) -> Failure {
     Failure::unavailable(
-        "tmux_failed",
+        ProgramCode::TmuxFailed,
         why,
         "run the commands by yourself: `ctxrelay pair --dry-run`",
     )

@@ -7,6 +7,7 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 use zeroize::Zeroizing;
 
 use super::exit::Failure;
+use crate::wire::control::ProgramCode;
 
 /// The longest that is taken, in bytes.
 const BYTES_MAX: usize = 1024;
@@ -75,7 +76,7 @@ pub fn ask(question: &str) -> Result<Zeroizing<String>, Failure> {
 
 fn left() -> Failure {
     Failure::refused(
-        "not_confirmed",
+        ProgramCode::NotConfirmed,
         "no passphrase: nothing was changed",
         "run the command again",
     )

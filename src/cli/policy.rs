@@ -13,7 +13,9 @@ use super::operator;
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use crate::core::agent::Agent;
-use crate::core::policy::{Coordinator, Permission, PermissionRule, PolicyChange, RuleInForce};
+use crate::core::policy::{
+    Coordinator, Permission, PermissionRule, PolicyChange, RuleInForce, RuleName,
+};
 use crate::wire::control::{Command, PolicySet, Reply};
 use crate::wire::status::PolicyStatus;
 
@@ -214,7 +216,7 @@ fn show_coordinator(context: &CliContext) -> CliOutcome {
     let of_git: Vec<RuleInForce> = policy
         .rules
         .iter()
-        .filter(|rule| rule.rule == "coordinator")
+        .filter(|rule| rule.rule == RuleName::Coordinator)
         .cloned()
         .collect();
     rows(&mut text, &of_git);

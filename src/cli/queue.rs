@@ -14,7 +14,9 @@ use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::words::{age, now_ms};
 use crate::core::agent::Agent;
+use crate::core::delivery::DeliveryState;
 use crate::core::entry::DeliveryResult;
+use crate::core::word::OpenWord;
 use crate::wire::control::{Command, QueueChange, QueueChangeParams, QueueRow, Reply};
 
 /// What can be done with messages on their way.
@@ -100,10 +102,8 @@ pub(super) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> 
         .map(|(id, message)| QueueRow {
             id: id.clone(),
             to: message.to,
-            state: message
-                .result
-                .map_or("queued", DeliveryResult::as_str)
-                .to_owned(),
+            // The record has words that the queue has not.
+            state: OpenWord::of(message.result.map_or("queued", DeliveryResult::as_str)),
             attempts: 0,
             age_ms: (now - message.at_ms).max(0),
             on_busy: message.on_busy,
@@ -158,13 +158,12 @@ pub(super) fn table(out: &mut ReportText, rows: &[QueueRow]) {
             .unwrap_or_default()
     });
     table_line(out, &heads, &widths, [Tone::Faint; 3]);
-    for row in &cells {
-        let state = if row[2] == "ambiguous" {
-            Tone::Bad
-        } else {
-            Tone::Plain
+    for (row, cells) in rows.iter().zip(&cells) {
+        let state = match row.state.known() {
+            Some(DeliveryState::Ambiguous) => Tone::Bad,
+            _ => Tone::Plain,
         };
-        table_line(out, row, &widths, [Tone::Plain, state, Tone::Faint]);
+        table_line(out, cells, &widths, [Tone::Plain, state, Tone::Faint]);
     }
 }
 
@@ -172,7 +171,7 @@ fn cells(row: &QueueRow) -> [String; 6] {
     [
         row.id.to_string(),
         row.to.to_string(),
-        row.state.clone(),
+        row.state.to_string(),
         row.attempts.to_string(),
         age(row.age_ms),
         row.on_busy.as_str().to_owned(),

@@ -10,7 +10,6 @@ use super::operator;
 use super::queue::{DrainArgs, RebuildArgs, from_disk, rows, table};
 use super::report::{Report, ReportText};
 use super::words::count;
-use crate::core::delivery::DeliveryState;
 use crate::core::id::EntryId;
 use crate::store::queue::Queue;
 use crate::wire::control::{Command, QueueDrainParams, QueueRow, Reply};
@@ -24,7 +23,8 @@ pub fn drain(context: &CliContext, args: &DrainArgs) -> CliOutcome {
             .into_iter()
             .filter(|row| to.is_none_or(|to| row.to == to))
             .partition(|row| {
-                state(row).is_some_and(|state| QueueRow::can_be_removed(row.to, state))
+                let state = row.state.known();
+                state.is_some_and(|state| QueueRow::can_be_removed(row.to, *state))
             });
         let what = format!(
             "{} taken back and never sent{}",
@@ -59,7 +59,12 @@ pub fn rebuild(context: &CliContext, args: &RebuildArgs) -> CliOutcome {
         None => from_disk(context)?,
     }
     .into_iter()
-    .filter(|row| state(row).is_none_or(QueueRow::becomes_ambiguous))
+    .filter(|row| {
+        row.state
+            .known()
+            .copied()
+            .is_none_or(QueueRow::becomes_ambiguous)
+    })
     .collect();
     let what = format!(
         "the queue is made anew from the record; {} ambiguous by it: none of them is sent again \
@@ -91,10 +96,6 @@ fn here(context: &CliContext) -> Result<(), Failure> {
     let dirs = &context.setting.dirs;
     let _lock = alone(dirs)?;
     Queue::set_aside(dirs).map_err(|error| unwritable(dirs, error))
-}
-
-fn state(row: &QueueRow) -> Option<DeliveryState> {
-    DeliveryState::parse(&row.state)
 }
 
 fn are(number: usize) -> String {

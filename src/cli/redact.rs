@@ -11,6 +11,7 @@ use super::report::{Report, ReportText};
 use super::words::count;
 use crate::core::redact::Redactor;
 use crate::store::config;
+use crate::wire::control::RefusalCode;
 
 /// The largest file that is looked at, in bytes: more than any message can be.
 const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
@@ -104,7 +105,7 @@ fn read(path: &Path) -> Result<String, Failure> {
         .map_err(|error| super::disk::unreadable(path, &error))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(Failure::state(
-            "too_large",
+            RefusalCode::TooLarge,
             format!("{} is larger than {FILE_BYTES_MAX} bytes", path.display()),
             "check a part of it",
         ));

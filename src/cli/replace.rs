@@ -50,7 +50,7 @@ pub fn replace(context: &CliContext, runtime: &Runtime) -> Result<Published, Fai
     runtime.block_on(async {
         if is_working(&live.status().await?) {
             return Err(Failure::unavailable(
-                "busy",
+                RefusalCode::Busy,
                 "the daemon is of a version that has to be stopped, and an agent works",
                 "try again when both agents are idle",
             ));
@@ -104,13 +104,13 @@ async fn hand_over(setting: &ProjectContext, live: &Live) -> Result<Option<Publi
 fn not_replaced(answers: bool) -> Failure {
     if answers {
         return Failure::unavailable(
-            "successor_failed",
+            RefusalCode::SuccessorFailed,
             "the next daemon did not come up; the one before goes on",
             "see .contextrelay/state/contextrelay.log",
         );
     }
     Failure::unavailable(
-        "successor_failed",
+        RefusalCode::SuccessorFailed,
         "the next daemon did not come up, and the one before does not answer",
         "see .contextrelay/state/contextrelay.log; end it with `ctxrelay kill`, then start it with \
          `ctxrelay daemon`",

@@ -17,6 +17,7 @@ use super::{
     instances, instructions, kill, ledger, man, notify, operator_key, pair, policy, queue, recover,
     redact, review, search, settings, status, statusline, trust, unbuilt, uninit,
 };
+use crate::wire::control::ProgramCode;
 
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
 pub fn run(args: Vec<OsString>) -> ExitKind {
@@ -121,7 +122,7 @@ fn usage_failure(error: &clap::Error, words: &[OsString]) -> Failure {
         let first = first.strip_prefix("error: ").unwrap_or(first);
         first.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    Failure::usage("usage", message, format!("see `{path} --help`"))
+    Failure::usage(ProgramCode::Usage, message, format!("see `{path} --help`"))
 }
 
 /// The verb that was meant, as far as the words name one.

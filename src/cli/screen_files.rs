@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ctxrelay_ui::{Keymap, NotificationSettings, OwnFiles, SourceError};
+use ctxrelay_ui::{FileProblem, Keymap, NotificationSettings, OwnFiles, SourceError};
 use serde_json::Value;
 
 use super::notification_keys::notification_settings;
@@ -10,6 +10,9 @@ use crate::store::user_config::{UserConfig, read_user_file};
 
 /// The key of `config.json` that names the theme.
 const THEME_KEY: &str = "theme";
+
+/// The file of the keys, as its problems name it.
+pub(super) const CONFIG: &str = "config.json";
 
 /// Where they lie.
 #[derive(Debug, Clone)]
@@ -54,7 +57,8 @@ impl ScreenFiles {
         if let Some(text) = read(&config.keymap(), "keymap.toml", &mut own.problems) {
             let (keymap, wrong) = own.keymap.overlaid(&text);
             own.keymap = keymap;
-            let wrong = wrong.iter().map(|error| format!("keymap.toml: {error}"));
+            let wrong = wrong.iter();
+            let wrong = wrong.map(|error| FileProblem::new("keymap.toml", error));
             own.problems.extend(wrong);
         }
         for (name, path) in UserConfig::toml_files(&config.themes()) {
@@ -63,14 +67,15 @@ impl ScreenFiles {
             own.themes.extend(text.map(|text| (name, text)));
         }
         match config.keys() {
-            Err(error) => own.problems.push(format!("config.json: {error}")),
+            Err(error) => own.problems.push(FileProblem::new(CONFIG, error)),
             Ok(keys) => {
                 match keys.get(THEME_KEY) {
                     None => {}
                     Some(Value::String(name)) => own.theme = Some(name.clone()),
-                    Some(_) => own
-                        .problems
-                        .push("config.json: theme is to be the name of one".to_owned()),
+                    Some(_) => {
+                        let why = "theme is to be the name of one";
+                        own.problems.push(FileProblem::new(CONFIG, why));
+                    }
                 }
                 own.notification = notification_settings(&keys, &mut own.problems);
             }
@@ -90,9 +95,9 @@ impl ScreenFiles {
     }
 }
 
-fn read(path: &Path, name: &str, problems: &mut Vec<String>) -> Option<String> {
+fn read(path: &Path, name: &str, problems: &mut Vec<FileProblem>) -> Option<String> {
     read_user_file(path).unwrap_or_else(|error| {
-        problems.push(format!("{name}: {error}"));
+        problems.push(FileProblem::new(name, error));
         None
     })
 }

@@ -11,7 +11,7 @@ use crate::core::id::RuntimeSession;
 use crate::host::ProjectContext;
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::registry::Ports;
-use crate::wire::control::DeliveryMode;
+use crate::wire::control::{DeliveryMode, ProgramCode, RefusalCode};
 
 /// The first port of the first project.
 const PORT_BASE: u16 = 4500;
@@ -80,7 +80,7 @@ pub fn user_dirs(var: impl Fn(&str) -> Option<OsString>) -> Result<UserDirs, Fai
     let var = |name: &str| var(name).filter(|value| !value.is_empty());
     UserDirs::from_env(|name| var(name).map(PathBuf::from)).ok_or_else(|| {
         Failure::state(
-            "no_home",
+            ProgramCode::NoHome,
             "there is no home folder to keep the registry in",
             "set HOME, or CONTEXTRELAY_REGISTRY_DIR, to an absolute path",
         )
@@ -94,7 +94,7 @@ fn check_text(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::state(
-        "path_not_utf8",
+        ProgramCode::PathNotUtf8,
         format!("the path {} is not text in UTF-8", path.display()),
         "rename that folder, or work in another one",
     ))
@@ -107,7 +107,7 @@ pub fn environment(name: &str) -> Option<OsString> {
 
 fn bad(name: &str, value: &str, wants: &str) -> Failure {
     Failure::state(
-        "bad_environment",
+        ProgramCode::BadEnvironment,
         format!("{name} is `{value}`, which is not {wants}"),
         format!("set {name} to {wants}, or unset it"),
     )
@@ -152,7 +152,7 @@ fn project_dirs(
             .filter(|root| root.is_dir())
             .ok_or_else(|| {
                 Failure::state(
-                    "no_project",
+                    RefusalCode::NoProject,
                     format!("{name} names {}, which is no folder", dir.display()),
                     format!("make the folder, or name another one with {name}"),
                 )
@@ -170,7 +170,7 @@ fn project_dirs(
     let here = std::env::current_dir().and_then(|here| ProjectDirs::discover(&here, home, state));
     let dirs = here.map_err(|error| {
         Failure::state(
-            "no_project",
+            RefusalCode::NoProject,
             format!("the current folder cannot be read: {error}"),
             "go to a folder that exists, or name a project with --project",
         )
@@ -212,7 +212,7 @@ fn ports(var: &impl Fn(&str) -> Option<OsString>) -> Result<Option<Ports>, Failu
             }))
         }
         [_, _, _] => Err(Failure::state(
-            "bad_environment",
+            ProgramCode::BadEnvironment,
             format!(
                 "{} must be three different ports",
                 PORT_VARIABLES.join(", ")
@@ -220,7 +220,7 @@ fn ports(var: &impl Fn(&str) -> Option<OsString>) -> Result<Option<Ports>, Failu
             "give each its own port, or unset all three",
         )),
         _ => Err(Failure::state(
-            "partial_ports",
+            ProgramCode::PartialPorts,
             format!(
                 "{} is not set, but others of the three ports are",
                 missing.join(" and ")

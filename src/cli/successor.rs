@@ -33,7 +33,7 @@ use crate::client::forget_agent;
 use crate::daemon::start::StartError;
 use crate::daemon::takeover::FORMAT;
 use crate::host::{ProjectContext, Takeover};
-use crate::wire::control::{Refusal, RefusalCode};
+use crate::wire::control::{ProgramCode, Refusal, RefusalCode};
 
 /// From a successor's start to its greeting. It takes milliseconds.
 const GREET_WAIT: Duration = Duration::from_secs(10);
@@ -151,7 +151,7 @@ impl NextDaemon {
         // Two must never write the same files.
         self.end();
         let failure = Failure::unavailable(
-            "successor_failed",
+            RefusalCode::SuccessorFailed,
             format!("the next daemon did not come up: {why}"),
             "see .contextrelay/state/contextrelay.log",
         );
@@ -194,7 +194,7 @@ impl PreviousDaemon {
     pub fn takeover(setting: &ProjectContext) -> Result<(Self, Takeover), Failure> {
         let nobody = |error: io::Error| {
             Failure::usage(
-                "nothing_to_take_over",
+                ProgramCode::NothingToTakeOver,
                 format!("there is no daemon on standard input: {error}"),
                 "this is how one daemon starts the next; use `ctxrelay daemon`",
             )
@@ -255,7 +255,7 @@ impl PreviousDaemon {
     /// Says that our daemon cannot run. One that has died meanwhile needs no answer.
     pub fn refuse(&self, error: &StartError) {
         let word = Word::Failed {
-            code: error.code().to_owned(),
+            code: error.code().to_string(),
             message: error.to_string(),
         };
         if let Err(error) = say(&self.socket, &word) {

@@ -15,7 +15,7 @@ use crate::core::signing::{
 };
 use crate::store::config::{self, Loaded};
 use crate::wire::config::{SigningMode, signing_mode};
-use crate::wire::control::{Command, Recorded, TrustParams};
+use crate::wire::control::{Command, ProgramCode, Recorded, TrustParams};
 
 /// Arguments of `trust`.
 #[derive(Debug, clap::Args)]
@@ -32,7 +32,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     if loaded.file.is_none() {
         let why = loaded.problems.first().map(ToString::to_string);
         return Err(Failure::state(
-            "bad_config",
+            ProgramCode::BadConfig,
             format!("config.json: {}", why.unwrap_or_default()),
             "mend it; until then nothing in it can be trusted",
         ));
@@ -83,7 +83,7 @@ async fn sign(
     let mode = signing_mode(&loaded.power());
     if is_wanted && key.signer().is_ssh() != (mode == SigningMode::Ssh) {
         return Err(Failure::state(
-            "other_key",
+            ProgramCode::OtherKey,
             format!("the key here, {}, is of another sort", key.signer()),
             "`operator.signing` is `ssh` for an SSH key, and `passphrase` for one of ours",
         ));

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use super::exit::{CliOutcome, Failure};
+use crate::wire::control::ProgramCode;
 
 /// Whatever stands behind such a verb.
 #[derive(Debug, clap::Args)]
@@ -15,7 +16,7 @@ pub struct Args {
 /// Says so.
 pub fn refuse() -> CliOutcome {
     Err(Failure::state(
-        "not_in_this_version",
+        ProgramCode::NotInThisVersion,
         "not in this version",
         "see `ctxrelay --help` for what there is",
     ))

@@ -7,11 +7,12 @@ use super::claude::plugin_dir;
 use super::connect::{self, DaemonFound, runtime};
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
-use super::init::{InitStep, report, take_out};
+use super::init::{InitState, InitStep, report, take_out};
 use super::instruction_files::{Homes, Plan};
 use super::operator;
 use crate::store::dirs::exists;
 use crate::store::{operator_socket, registry, trust};
+use crate::wire::control::ProgramCode;
 
 /// Arguments of `uninit`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +32,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         && let DaemonFound::Live(_) = runtime()?.block_on(connect::control(setting))
     {
         return Err(Failure::state(
-            "running",
+            ProgramCode::Running,
             "a daemon runs for this project",
             "stop it first, with `ctxrelay kill`",
         ));
@@ -52,15 +53,15 @@ fn record(context: &CliContext, args: &Args) -> Result<InitStep, Failure> {
     let dirs = &context.setting.dirs;
     let name = ".contextrelay/ with the whole record";
     if !exists(&dirs.relay) {
-        return Ok(InitStep::new(name, "absent"));
+        return Ok(InitStep::new(name, InitState::Absent));
     }
     if args.dry_run {
-        return Ok(InitStep::new(name, "would"));
+        return Ok(InitStep::new(name, InitState::Would));
     }
     if operator::own_refusal().is_some() {
         return Ok(InitStep::new(
             format!("{name}; it goes only from a terminal of your own"),
-            "left",
+            InitState::Left,
         ));
     }
     let what = format!(
@@ -69,8 +70,8 @@ fn record(context: &CliContext, args: &Args) -> Result<InitStep, Failure> {
     );
     match operator::confirm(context, &what, "delete") {
         Ok(()) => {}
-        Err(failure) if failure.code == "not_confirmed" => {
-            return Ok(InitStep::new(name, "left"));
+        Err(failure) if failure.code == ProgramCode::NotConfirmed.into() => {
+            return Ok(InitStep::new(name, InitState::Left));
         }
         Err(failure) => return Err(failure),
     }
@@ -86,18 +87,18 @@ fn record(context: &CliContext, args: &Args) -> Result<InitStep, Failure> {
 fn remove(dir: &Path, what: &str, dry_run: bool) -> Result<InitStep, Failure> {
     let step = |state| Ok(InitStep::new(what, state));
     match dir.symlink_metadata() {
-        Err(_) => step("absent"),
-        Ok(_) if dry_run => step("would"),
-        Ok(found) if !found.is_dir() => step("left"),
+        Err(_) => step(InitState::Absent),
+        Ok(_) if dry_run => step(InitState::Would),
+        Ok(found) if !found.is_dir() => step(InitState::Left),
         Ok(_) => {
             std::fs::remove_dir_all(dir).map_err(|error| {
                 Failure::state(
-                    "unwritable",
+                    ProgramCode::Unwritable,
                     format!("cannot remove {}: {error}", dir.display()),
                     "make it writable for you",
                 )
             })?;
-            step("removed")
+            step(InitState::Removed)
         }
     }
 }

@@ -13,6 +13,7 @@ use super::launch::{Captured, capture};
 use super::report::Report;
 use super::shell::quoted;
 use crate::core::agent::Agent;
+use crate::wire::control::ProgramCode;
 
 /// How long one may take: it works offline, on a few files.
 const COMMAND_WAIT: Duration = Duration::from_secs(60);
@@ -36,9 +37,13 @@ pub fn vendor_command(
     program: &Path,
     args: &[OsString],
 ) -> Result<Captured, Failure> {
+    let code = match agent {
+        Agent::Claude => ProgramCode::ClaudeFailed,
+        Agent::Codex => ProgramCode::CodexFailed,
+    };
     let fail = |why: String| {
         Failure::unavailable(
-            &format!("{agent}_failed"),
+            code.clone(),
             why,
             format!(
                 "run the command by yourself to see more, or update {}",

@@ -4,32 +4,24 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// One of the two coding agents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Agent {
-    /// Claude Code.
-    Claude,
-    Codex,
+use crate::word::words;
+
+words! {
+    /// One of the two coding agents.
+    #[derive(PartialOrd, Ord)]
+    pub closed enum Agent {
+        /// Claude Code.
+        Claude = "claude",
+        Codex = "codex",
+    }
 }
 
 impl Agent {
-    /// Both, in the order in which they are shown.
-    pub const ALL: [Self; 2] = [Self::Claude, Self::Codex];
-
     /// The other one.
     pub fn peer(self) -> Self {
         match self {
             Self::Claude => Self::Codex,
             Self::Codex => Self::Claude,
-        }
-    }
-
-    /// The lower-case name used on the wire and on disk.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
         }
     }
 
@@ -39,12 +31,6 @@ impl Agent {
             Self::Claude => "Claude",
             Self::Codex => "Codex",
         }
-    }
-}
-
-impl fmt::Display for Agent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -119,38 +105,27 @@ impl fmt::Display for Party {
     }
 }
 
-/// What an agent is doing, as its own events say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-pub enum AgentState {
-    /// Connected, no turn running.
-    Idle,
-    /// A turn is running.
-    Busy,
-    /// A turn waits for the human (an approval or a question).
-    Waiting,
-    /// The vendor refuses work until a limit resets.
-    Limited,
-    /// Connected once, not heard of for too long.
-    Stale,
-    /// Not connected.
-    #[default]
-    Offline,
+words! {
+    /// What an agent is doing, as its own events say.
+    #[derive(Default)]
+    pub closed enum AgentState {
+        /// Connected, no turn running.
+        Idle = "idle",
+        /// A turn is running.
+        Busy = "busy",
+        /// A turn waits for the human (an approval or a question).
+        Waiting = "waiting",
+        /// The vendor refuses work until a limit resets.
+        Limited = "limited",
+        /// Connected once, not heard of for too long.
+        Stale = "stale",
+        /// Not connected.
+        #[default]
+        Offline = "offline",
+    }
 }
 
 impl AgentState {
-    /// The word shown beside the glyph.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Busy => "busy",
-            Self::Waiting => "waiting",
-            Self::Limited => "limited",
-            Self::Stale => "stale",
-            Self::Offline => "offline",
-        }
-    }
-
     /// Whether the agent's process is there to receive something.
     pub fn is_attached(self) -> bool {
         !matches!(self, Self::Offline | Self::Stale)

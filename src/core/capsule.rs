@@ -44,7 +44,7 @@ pub use freshness::{ChangedFile, DifferingFile, Freshness, StandsNow, TreeNow, W
 pub use git::{CapsuleGit, DiffStat};
 pub use kept_says::{DIGEST_UNTOLD, KeptSays};
 pub use mask::{CapsuleMask, MadeAt};
-pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, OriginHead};
+pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, CapsuleSection, OriginHead};
 pub use passage::CapsulePassage;
 pub use patch::patch_files;
 pub use render::{
@@ -53,14 +53,11 @@ pub use render::{
 pub use statement::{CapsuleStatement, LineRef, StatementAuthor};
 pub use work::{
     CapsuleFinding, CapsuleHandoff, CapsuleOutput, CapsulePatch, CapsuleRun, CapsuleTouched,
+    HandoffState, TouchOp,
 };
 
 /// The value of `schema` in every capsule of this version.
 pub const CAPSULE_SCHEMA: &str = "ctxrelay.capsule/v1";
-
-/// The name of the section that is only there where the operator and agents say what is to be
-/// reached.
-const AGENT_GOALS: &str = "agentGoals";
 
 words! {
     /// Whether a task goes on.
@@ -195,7 +192,7 @@ impl Capsule {
             .into_iter()
             .filter_map(|(kind, name, said)| Some((kind, name.to_owned(), said.as_ref()?)));
         let listed = [
-            (NoteKind::Goal, AGENT_GOALS, &self.agent_goals),
+            (NoteKind::Goal, "agentGoals", &self.agent_goals),
             (NoteKind::Constraint, "constraints", &self.constraints),
             (NoteKind::Decision, "decisions", &self.decisions),
             (NoteKind::Assumption, "assumptions", &self.assumptions),

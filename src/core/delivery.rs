@@ -70,117 +70,63 @@ pub use shown::Shown;
 pub use watchdog::{Watchdog, Watched};
 pub use way::{Way, way};
 
-use serde::{Deserialize, Serialize};
+use crate::word::words;
 
-/// What the sender wants when the receiver is working.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-pub enum OnBusy {
-    /// Wait for the receiver's next turn.
-    #[default]
-    Queue,
-    /// Join the turn that runs.
-    Steer,
-    /// Do not send.
-    Reject,
-}
-
-impl OnBusy {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queue => "queue",
-            Self::Steer => "steer",
-            Self::Reject => "reject",
-        }
+words! {
+    /// What the sender wants when the receiver is working.
+    #[derive(Default)]
+    pub closed enum OnBusy {
+        /// Wait for the receiver's next turn.
+        #[default]
+        Queue = "queue",
+        /// Join the turn that runs.
+        Steer = "steer",
+        /// Do not send.
+        Reject = "reject",
     }
 }
 
-/// What a sender is told about its message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It is in the turn that runs.
-    JoinedActiveWork,
-    /// A turn began with it.
-    StartedNewTurn,
-    /// The receiver fetched it before the sender was answered.
-    DeliveredLive,
-    /// It is recorded and will be delivered.
-    QueuedForNextTurn,
-    /// It was refused and will not be delivered.
-    Rejected,
-    /// It may or may not have arrived.
-    Ambiguous,
-}
-
-impl Outcome {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::JoinedActiveWork => "joined_active_work",
-            Self::StartedNewTurn => "started_new_turn",
-            Self::DeliveredLive => "delivered_live",
-            Self::QueuedForNextTurn => "queued_for_next_turn",
-            Self::Rejected => "rejected",
-            Self::Ambiguous => "ambiguous",
-        }
+words! {
+    /// What a sender is told about its message.
+    pub closed enum Outcome {
+        /// It is in the turn that runs.
+        JoinedActiveWork = "joined_active_work",
+        /// A turn began with it.
+        StartedNewTurn = "started_new_turn",
+        /// The receiver fetched it before the sender was answered.
+        DeliveredLive = "delivered_live",
+        /// It is recorded and will be delivered.
+        QueuedForNextTurn = "queued_for_next_turn",
+        /// It was refused and will not be delivered.
+        Rejected = "rejected",
+        /// It may or may not have arrived.
+        Ambiguous = "ambiguous",
     }
 }
 
-/// Where a message stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DeliveryState {
-    /// Waits for its receiver.
-    Queued,
-    /// An attempt began; whether it reached the receiver is not known yet.
-    Attempted,
-    /// The receiver's side took it, without proof that the model has it.
-    Offered,
-    /// Proven.
-    Confirmed,
-    /// Refused.
-    Rejected,
-    /// Waited too long.
-    Expired,
-    /// Unknown for good.
-    Ambiguous,
-    /// Taken back by the operator.
-    Cancelled,
+words! {
+    /// Where a message stands.
+    pub closed enum DeliveryState {
+        /// Waits for its receiver.
+        Queued = "queued",
+        /// An attempt began; whether it reached the receiver is not known yet.
+        Attempted = "attempted",
+        /// The receiver's side took it, without proof that the model has it.
+        Offered = "offered",
+        /// Proven.
+        Confirmed = "confirmed",
+        /// Refused.
+        Rejected = "rejected",
+        /// Waited too long.
+        Expired = "expired",
+        /// Unknown for good.
+        Ambiguous = "ambiguous",
+        /// Taken back by the operator.
+        Cancelled = "cancelled",
+    }
 }
 
 impl DeliveryState {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Attempted => "attempted",
-            Self::Offered => "offered",
-            Self::Confirmed => "confirmed",
-            Self::Rejected => "rejected",
-            Self::Expired => "expired",
-            Self::Ambiguous => "ambiguous",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    /// The state with this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        [
-            Self::Queued,
-            Self::Attempted,
-            Self::Offered,
-            Self::Confirmed,
-            Self::Rejected,
-            Self::Expired,
-            Self::Ambiguous,
-            Self::Cancelled,
-        ]
-        .into_iter()
-        .find(|state| state.as_str() == word)
-    }
-
     /// Whether nothing more happens by itself.
     pub fn is_final(self) -> bool {
         matches!(

@@ -21,6 +21,7 @@ use super::carried::CarriedEntry;
 use super::delivery::OnBusy;
 use super::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::whole::Whole;
+use super::word::words;
 pub use approval::{
     ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep,
     ChoiceEffect, SUBJECT_CHARS_MAX,
@@ -32,7 +33,7 @@ pub use continuity::{
 pub use delivery::{DeliveryRecord, DeliveryResult};
 pub use error_code::ErrorCode;
 pub use finality::{FinalityDecision, FinalityProposal, WorkTree};
-pub use finding::{FINDING, FindingFacts, FindingRecord, FindingStep, REVIEW_FINDING};
+pub use finding::{FINDING, FindingFacts, FindingRecord, FindingStep};
 pub use gate_run::{GateRun, IsolatedRun};
 pub use lifecycle::LifecycleEvent;
 pub use predecessor::{Fate, Predecessor, SealedSession};
@@ -89,7 +90,8 @@ pub enum EntryKind {
         note: NoteKind,
         /// Handoffs that the note answers.
         handles: Vec<EntryId>,
-        /// The proposal or the question to the person, of its own, that the agent takes back with it.
+        /// The proposal or the question to the person, of its own, that the agent takes back with
+        /// it.
         withdraws: Option<EntryId>,
     },
     /// A piece of evidence or output: a claim of its source, or verified.
@@ -174,57 +176,38 @@ pub struct Handoff {
     pub handles: Vec<EntryId>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
-#[serde(rename_all = "snake_case")]
-pub enum NoteKind {
-    /// What is to be reached.
-    Goal,
-    Plan,
-    /// What was decided.
-    Decision,
-    /// What stands in the way.
-    Blocker,
-    /// What comes next.
-    NextStep,
-    /// What is not known yet.
-    Question,
-    /// What is taken to be the cause, and not shown yet.
-    Hypothesis,
-    /// What must hold.
-    Constraint,
-    /// What is taken to be so.
-    Assumption,
-    /// What is done, as its author says.
-    Done,
-    /// Anything else.
-    #[default]
-    Note,
-}
-
-impl NoteKind {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Goal => "goal",
-            Self::Plan => "plan",
-            Self::Decision => "decision",
-            Self::Blocker => "blocker",
-            Self::NextStep => "next_step",
-            Self::Question => "question",
-            Self::Hypothesis => "hypothesis",
-            Self::Constraint => "constraint",
-            Self::Assumption => "assumption",
-            Self::Done => "done",
-            Self::Note => "note",
-        }
+words! {
+    #[derive(Default)]
+    pub closed enum NoteKind {
+        /// What is to be reached.
+        Goal = "goal",
+        Plan = "plan",
+        /// What was decided.
+        Decision = "decision",
+        /// What stands in the way.
+        Blocker = "blocker",
+        /// What comes next.
+        NextStep = "next_step",
+        /// What is not known yet.
+        Question = "question",
+        /// What is taken to be the cause, and not shown yet.
+        Hypothesis = "hypothesis",
+        /// What must hold.
+        Constraint = "constraint",
+        /// What is taken to be so.
+        Assumption = "assumption",
+        /// What is done, as its author says.
+        Done = "done",
+        /// Anything else.
+        #[default]
+        Note = "note",
     }
 }
 
 /// An artifact's details.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
-    /// One of the ten kinds, or a word of the agent's own.
-    pub kind: String,
+    pub kind: ArtifactKind,
     /// One line.
     pub title: String,
     /// What it says.
@@ -235,6 +218,17 @@ pub struct Artifact {
     pub evidence: Vec<String>,
     /// What the daemon ran itself; without it, it is a claim.
     pub verified: Option<GateRun>,
+}
+
+words! {
+    /// What an artifact is; agents name kinds of their own.
+    pub enum ArtifactKind {
+        /// What all of the required gates came to.
+        ReleaseGate = "release_gate",
+        /// A remark of a review.
+        ReviewFinding = "review_finding",
+        TestReport = "test_report",
+    }
 }
 
 /// Words in the kind of an artifact that tells of something that was run.
@@ -257,54 +251,29 @@ impl Artifact {
     /// Whether it says that something was run; the others are words about the work. Agents name
     /// kinds of their own.
     pub fn is_run(&self) -> bool {
-        let mut words = self.kind.split(|letter: char| !letter.is_alphanumeric());
+        let mut words = self
+            .kind
+            .as_str()
+            .split(|letter: char| !letter.is_alphanumeric());
         words.any(|word| RUN_WORDS.iter().any(|run| word.eq_ignore_ascii_case(run)))
     }
 }
 
-/// The outcome that an artifact claims.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
-#[serde(rename_all = "snake_case")]
-pub enum ArtifactStatus {
-    Passed,
-    Failed,
-    /// It could not go on.
-    Blocked,
-    /// Nobody said.
-    #[default]
-    Unknown,
-    /// It was left out.
-    Skipped,
-    /// It took too long.
-    TimedOut,
-}
-
-impl ArtifactStatus {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Passed,
-        Self::Failed,
-        Self::Blocked,
-        Self::Unknown,
-        Self::Skipped,
-        Self::TimedOut,
-    ];
-
-    /// The status of a word on the wire.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == word)
-    }
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Blocked => "blocked",
-            Self::Unknown => "unknown",
-            Self::Skipped => "skipped",
-            Self::TimedOut => "timed_out",
-        }
+words! {
+    /// The outcome that an artifact claims.
+    #[derive(Default)]
+    pub closed enum ArtifactStatus {
+        Passed = "passed",
+        Failed = "failed",
+        /// It could not go on.
+        Blocked = "blocked",
+        /// Nobody said.
+        #[default]
+        Unknown = "unknown",
+        /// It was left out.
+        Skipped = "skipped",
+        /// It took too long.
+        TimedOut = "timed_out",
     }
 }
 
@@ -336,30 +305,23 @@ pub struct TurnRecord {
     pub stopped_by: Option<Party>,
 }
 
-/// The states of a turn, in Codex's own words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum TurnStatus {
-    /// It runs.
-    InProgress,
-    /// It came to its end.
-    Completed,
-    /// It was stopped, or died with the app-server.
-    Interrupted,
-    /// It ended with an error.
-    Failed,
+words! {
+    /// The states of a turn, in Codex's own words.
+    pub closed enum TurnStatus {
+        /// It runs.
+        InProgress = "inProgress",
+        /// It came to its end.
+        Completed = "completed",
+        /// It was stopped, or died with the app-server.
+        Interrupted = "interrupted",
+        /// It ended with an error.
+        Failed = "failed",
+    }
 }
 
-impl TurnStatus {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::InProgress => "inProgress",
-            Self::Completed => "completed",
-            Self::Interrupted => "interrupted",
-            Self::Failed => "failed",
-        }
-    }
+impl EntryKind {
+    /// The `type` of the entry in which a compaction says what it left behind.
+    pub const SUMMARY: &str = "summary";
 }
 
 impl Entry {
@@ -368,9 +330,11 @@ impl Entry {
     /// operator had imported of a review.
     pub fn is_of_operator(&self) -> bool {
         self.source == Party::Human
-            || self.kind.type_name() == "finality_decision"
             || self.gate_run().is_some()
-            || matches!(self.kind, EntryKind::Finding(_))
+            || matches!(
+                self.kind,
+                EntryKind::FinalityDecision(_) | EntryKind::Finding(_)
+            )
     }
 
     /// The run of a gate that the entry tells of. Only the daemon's word counts: an agent's

@@ -7,6 +7,21 @@ use unicode_security::skeleton;
 
 use super::agent::Party;
 use super::id::EntryId;
+use super::word::words;
+
+words! {
+    /// What a message is to its receiver.
+    pub enum MessageKind {
+        Message = "message",
+        Handoff = "handoff",
+        /// It answers a message.
+        Reply = "reply",
+        /// What an agent said at the end of a turn.
+        Answer = "answer",
+        /// The operator's on a proposal.
+        Decision = "decision",
+    }
+}
 
 /// What an envelope says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,8 +30,7 @@ pub struct Envelope<'a> {
     pub id: &'a EntryId,
     /// Who sent it.
     pub from: &'a Party,
-    /// `message`, `handoff`, `reply`, `answer` or `decision`.
-    pub kind: &'a str,
+    pub kind: &'a MessageKind,
     /// How old it is, in s.
     pub age_s: i64,
     /// The work tree stands on another commit than when it was sent.
@@ -224,7 +238,7 @@ mod tests {
         Envelope {
             id,
             from,
-            kind: "message",
+            kind: &MessageKind::Message,
             age_s: 0,
             head_moved: false,
             repeat: false,

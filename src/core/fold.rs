@@ -15,8 +15,8 @@ use std::sync::Arc;
 use super::agent::{Agent, AgentState};
 use super::alarm::{Alarm, AlarmSnapshot, acknowledged_by};
 use super::entry::{
-    AgentChanged, Artifact, Entry, EntryKind, FinalityProposal, LifecycleEvent, NoteKind,
-    TurnStatus,
+    AgentChanged, Artifact, ArtifactKind, Entry, EntryKind, FinalityProposal, LifecycleEvent,
+    NoteKind, TurnStatus,
 };
 use super::id::{EntryId, Seq};
 use super::signing::ActSignature;
@@ -254,7 +254,9 @@ impl EntryKind {
             Self::Message(_) => "message",
             Self::Handoff(_) => "handoff",
             Self::Note { .. } => "note",
-            Self::Artifact(artifact) if artifact.kind == "release_gate" => "release_gate",
+            Self::Artifact(artifact) if artifact.kind == ArtifactKind::ReleaseGate => {
+                "release_gate"
+            }
             Self::Artifact(_) | Self::Finding(_) => "artifact",
             Self::FinalityProposal(_) => "finality_proposal",
             Self::FinalityDecision(_) => "finality_decision",
@@ -408,7 +410,7 @@ fn fold_artifact(world: &mut Snapshot, entry: &Entry, artifact: &Artifact) {
             by: entry.source.clone(),
             at_ms: entry.timestamp_ms,
             artifact: Artifact {
-                kind: cut(&artifact.kind),
+                kind: cut(artifact.kind.as_str()).into(),
                 title: cut(&artifact.title),
                 summary: cut(&artifact.summary),
                 status: artifact.status,

@@ -39,4 +39,4 @@ pub mod status_line;
 pub mod trace;
 pub mod whole;
 pub mod wire;
-mod word;
+pub mod word;

@@ -44,6 +44,6 @@ pub use policy_change::PolicyChange;
 pub use policy_rules::{PermissionRules, PolicyRules};
 pub use policy_verdict::PolicyVerdict;
 pub use risk_hints::risk_hints;
-pub use rule_in_force::RuleInForce;
+pub use rule_in_force::{RuleInForce, RuleName};
 pub use secret_paths::is_secret_path;
 pub use sign_off_mode::SignOffMode;

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{AgentState, Party};
 use crate::entry::{
-    ArtifactStatus, ContinuityFact, DeliveryResult, Entry, EntryKind, FindingStep, NoteKind,
-    ReloadStep, TurnStatus,
+    ArtifactKind, ArtifactStatus, ContinuityFact, DeliveryResult, Entry, EntryKind, FindingStep,
+    NoteKind, ReloadStep, TurnStatus,
 };
 
 /// The sorts of rows that a person chooses from.
@@ -127,7 +127,7 @@ impl RowClass {
     pub fn word(kind: &EntryKind) -> &str {
         match kind {
             EntryKind::Artifact(artifact) => {
-                let is_gate = kind.type_name() == "release_gate";
+                let is_gate = artifact.kind == ArtifactKind::ReleaseGate;
                 match artifact.status {
                     ArtifactStatus::Passed if is_gate => GATE_PASSED,
                     ArtifactStatus::Passed => ARTIFACT_PASSED,

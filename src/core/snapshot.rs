@@ -37,7 +37,7 @@ pub use finding::{
 pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding, TreeInQuestion};
 pub use handoff::{HandoffSnapshot, Lane, STALE_AFTER_MS};
 pub use message::MessageSnapshot;
-pub use proposal::{ProposalEnd, ProposalSnapshot};
+pub use proposal::{ProposalEnd, ProposalSnapshot, ProposalState};
 pub use task::{
     CurrentTask, IMPORTED_MAX, ImportedCapsule, KeptDigest, TASK_ITEMS_MAX, TASKS_CLOSED_MAX,
     TASKS_OPEN_MAX, TaskClaim, TaskEnd, TaskFile, TaskHandoff, TaskSnapshot,

@@ -5,12 +5,7 @@ use super::owners::Daemon;
 use crate::core::agent::Party;
 use crate::core::entry::{DeliveryResult, ErrorCode};
 use crate::core::id::EntryId;
-
-/// The key of the notice about altered lines.
-const ALTERED: &str = "message_altered";
-
-/// The key of the notice about an older queue.
-const OLDER_QUEUE: &str = "queue_put_back";
+use crate::wire::status::NoticeKey;
 
 impl Daemon {
     /// The message is settled as what it is: given to nobody.
@@ -27,8 +22,10 @@ impl Daemon {
             to.title()
         );
         tracing::error!(text, "alarm");
-        self.notices
-            .set(ALTERED, format!("{text} (`ctxrelay ledger verify`)"));
+        self.notices.set(
+            NoticeKey::MessageAltered,
+            format!("{text} (`ctxrelay ledger verify`)"),
+        );
         let result = DeliveryResult::Rejected;
         let kind = ErrorCode::MessageAltered;
         let alarm = self.recorder.entry(Party::System, None, kind, text, None);
@@ -53,7 +50,7 @@ impl Daemon {
                     aside, and what had no proof in the record is ambiguous: nothing is sent again \
                     by itself";
         tracing::error!(text, "alarm");
-        self.notices.set(OLDER_QUEUE, text.to_owned());
+        self.notices.set(NoticeKey::QueuePutBack, text.to_owned());
         let kind = ErrorCode::QueuePutBack;
         self.recorder.keep_fact(Party::System, kind, text);
     }

@@ -52,7 +52,7 @@ impl Daemon {
 
     /// Work of a kind was done: what was told of one that failed before is over.
     pub(super) fn work_done(&mut self, what: &WorkBeside) {
-        if self.notices.clear(what.key()) {
+        if self.notices.clear(&what.key()) {
             self.clients.status_changed();
         }
     }

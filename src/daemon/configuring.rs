@@ -10,6 +10,7 @@ use crate::core::entry::{ErrorCode, LifecycleEvent};
 use crate::store::config::{Adopted, Loaded};
 use crate::store::dirs::UserDirs;
 use crate::wire::config::Config;
+use crate::wire::status::NoticeKey;
 
 /// How many changed keys are named in an entry.
 const NAMED_MAX: usize = 20;
@@ -90,12 +91,12 @@ impl Daemon {
     fn note_configuration(&mut self, loaded: &Loaded) {
         let mut changed = false;
         for (key, line) in [
-            ("config", loaded.problem_notice()),
-            ("config_trust", loaded.trust_notice()),
+            (NoticeKey::Config, loaded.problem_notice()),
+            (NoticeKey::ConfigTrust, loaded.trust_notice()),
         ] {
             changed |= match line {
                 Some(line) => self.notices.set(key, line),
-                None => self.notices.clear(key),
+                None => self.notices.clear(&key),
             };
         }
         if changed {

@@ -59,9 +59,9 @@ impl DigestBeginning {
             from_ms: first.entries.first().map(|it| it.entry.timestamp_ms),
             before: None,
         };
-        if world.counts.contains_key("summary") {
+        if world.counts.contains_key(EntryKind::SUMMARY) {
             let filter = EntryFilter {
-                entry_type: Some("summary".to_owned()),
+                entry_type: Some(EntryKind::SUMMARY.to_owned()),
                 ..EntryFilter::default()
             };
             let page = ledger.page(&filter, None, true, 1)?;

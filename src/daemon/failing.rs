@@ -16,12 +16,9 @@ use super::owners::Daemon;
 use super::recorder::{CloseHow, ClosingRecord};
 use super::stop::STEP;
 use crate::core::agent::Party;
-use crate::core::entry::ErrorCode;
 use crate::store::failed;
 use crate::store::queue::QueueWriter;
-
-/// The key of the notice that the daemon before this one failed.
-const DAEMON_FAILED: &str = "daemon_failed";
+use crate::wire::status::NoticeKey;
 
 /// What of a daemon that failed can still be trusted: each has a thread or task of its own.
 struct Sound {
@@ -39,7 +36,7 @@ impl Daemon {
         mut events: mpsc::Receiver<Event>,
     ) -> DaemonFault {
         self.operations.fail(fault);
-        tracing::error!(code = fault.code(), "{fault}: it ends");
+        tracing::error!(code = %fault.code(), "{fault}: it ends");
         let Sound {
             record,
             rows,
@@ -76,7 +73,7 @@ impl Daemon {
     /// Takes out what is sound, and drops the rest with everything that somebody waits for.
     fn dismantle(self, fault: DaemonFault) -> Sound {
         if !self.recorder.is_disowned()
-            && let Err(error) = failed::write(&self.dirs, fault.code())
+            && let Err(error) = failed::write(&self.dirs, &fault.code().to_string())
         {
             tracing::warn!(%error, "the next start will not know that this daemon failed");
         }
@@ -95,13 +92,13 @@ impl Daemon {
         let Some(fault) = failed::take(&self.dirs) else {
             return;
         };
-        let what = DaemonFault::of_code(&fault).unwrap_or(DaemonFault::Loop);
+        let what = DaemonFault::of_code(&fault.into()).unwrap_or(DaemonFault::Loop);
         let text = format!(
             "before this start {what}; what was acknowledged is here, and \
              .contextrelay/state/contextrelay.log says where it was"
         );
-        let kind = ErrorCode::from(what.code());
-        self.recorder.note_fact(Party::System, kind, text.clone());
-        self.notices.set(DAEMON_FAILED, text);
+        self.recorder
+            .note_fact(Party::System, what.code(), text.clone());
+        self.notices.set(NoticeKey::DaemonFailed, text);
     }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::takeover::LoopState;
+use crate::core::entry::ErrorCode;
 
 /// A failure of our own after which the daemon cannot go on. Told without what the panic said,
 /// which may quote what was being handled; where it happened stands in the log.
@@ -42,19 +43,19 @@ impl DaemonFault {
                             what .contextrelay/state/contextrelay.log says of the panic";
 
     /// The stable word.
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> ErrorCode {
         match self {
-            Self::Loop => "daemon_failed",
-            Self::Writer => "writer_gone",
-            Self::Queue => "queue_writer_gone",
-            Self::Codex => "adapter_failed",
-            Self::Service => "service_failed",
+            Self::Loop => ErrorCode::DaemonFailed,
+            Self::Writer => ErrorCode::WriterGone,
+            Self::Queue => ErrorCode::QueueWriterGone,
+            Self::Codex => ErrorCode::AdapterFailed,
+            Self::Service => ErrorCode::ServiceFailed,
         }
     }
 
     /// The fault of a word.
-    pub(super) fn of_code(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|fault| fault.code() == code)
+    pub(super) fn of_code(code: &ErrorCode) -> Option<Self> {
+        Self::ALL.into_iter().find(|fault| fault.code() == *code)
     }
 }
 

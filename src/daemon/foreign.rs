@@ -12,9 +12,7 @@ use crate::core::alarm::{Alarm, META};
 use crate::core::entry::{Entry, LifecycleEvent};
 use crate::store::ledger::Stored;
 use crate::wire::control::{AcknowledgeParams, Refusal};
-
-/// The key of the sentence about alarms.
-const ALARM: &str = "alarm";
+use crate::wire::status::NoticeKey;
 
 /// The entries of the alarms that nobody has acknowledged, for the record of a next session.
 pub(super) fn open_alarms<T>(recorder: &Recorder<T>) -> Vec<Entry> {
@@ -56,14 +54,14 @@ pub(super) fn told_of_alarms<T>(
 pub(super) fn say_alarms<T>(recorder: &Recorder<T>, notices: &mut Notices) -> bool {
     let open: Vec<_> = recorder.world().open_alarms().collect();
     let Some(first) = open.first() else {
-        return notices.clear(ALARM);
+        return notices.clear(&NoticeKey::Alarm);
     };
     let mut text = first.alarm.text();
     if open.len() > 1 {
         text.push_str(&format!(" (and {} more)", open.len() - 1));
     }
     text.push_str(": look (`ctxrelay ledger verify`), then acknowledge it in the deck's Inbox");
-    notices.set(ALARM, text)
+    notices.set(NoticeKey::Alarm, text)
 }
 
 /// The operator has seen an alarm. Nothing of what it is about becomes true by that.

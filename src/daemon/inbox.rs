@@ -7,7 +7,7 @@ use super::tree_commit::TreeCommit;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::BEGINNING_CHARS;
 use crate::core::entry::{Entry, EntryKind};
-use crate::core::envelope::{Envelope, wrap};
+use crate::core::envelope::{Envelope, MessageKind, wrap};
 use crate::core::id::EntryId;
 use crate::wire::control::InboxMessage;
 use serde_json::Value;
@@ -39,13 +39,13 @@ fn enveloped_text(identity: &Identity, body: &Body, repeat: bool, text: &str) ->
             None,
             Vec::new(),
             if message.decision.is_some() {
-                "decision"
+                MessageKind::Decision
             } else if message.from_turn.is_some() {
-                "answer"
+                MessageKind::Answer
             } else if message.in_reply_to.is_some() {
-                "reply"
+                MessageKind::Reply
             } else {
-                "message"
+                MessageKind::Message
             },
         ),
         EntryKind::Handoff(handoff) => (
@@ -53,16 +53,16 @@ fn enveloped_text(identity: &Identity, body: &Body, repeat: bool, text: &str) ->
             None,
             Some(handoff.reason.clone()),
             handoff.context_refs.clone(),
-            "handoff",
+            MessageKind::Handoff,
         ),
-        _ => (false, None, None, Vec::new(), "message"),
+        _ => (false, None, None, Vec::new(), MessageKind::Message),
     };
     let age_s = age_s(entry);
     let text = wrap(
         &Envelope {
             id: &entry.id,
             from: &entry.source,
-            kind,
+            kind: &kind,
             age_s,
             head_moved: head_moved(identity, body),
             repeat,
@@ -76,7 +76,7 @@ fn enveloped_text(identity: &Identity, body: &Body, repeat: bool, text: &str) ->
         message_id: entry.id.clone(),
         seq: entry.seq,
         from: entry.source.as_str().to_owned(),
-        kind: kind.to_owned(),
+        kind,
         sent_at: entry.timestamp_ms,
         age_s,
         repeat,

@@ -14,7 +14,7 @@ use crate::core::agent::Agent;
 use crate::core::context_fill::ContextSource;
 use crate::core::context_meter::ContextReading;
 use crate::wire::claude::transcript::TranscriptEnd;
-use crate::wire::control::HookParams;
+use crate::wire::control::{HookEvent, HookParams, SessionSource};
 
 /// The way back into the loop.
 type Events = mpsc::WeakSender<Event>;
@@ -26,9 +26,6 @@ const AT_ONCE: &[Duration] = &[Duration::ZERO];
 /// At a turn's end its last answer is not there yet (2.1.330, observed): soon after, and once more
 /// in case the disk was slow.
 const AFTER_TURN: &[Duration] = &[Duration::from_millis(250), Duration::from_millis(1_750)];
-
-/// The source of a `SessionStart` after a compaction.
-const COMPACT: &str = "compact";
 
 /// Codex's turns, as far as they say how its context grows.
 pub(super) fn meter_codex(contexts: &mut Contexts, fact: &CodexFact) {
@@ -76,18 +73,24 @@ pub(super) fn meter_claude(
         return false;
     };
     contexts.converses(Agent::Claude, &path.to_string_lossy());
-    match (params.event.as_str(), params.detail.as_deref()) {
-        ("UserPromptSubmit", _) => contexts.turn_began(Agent::Claude),
-        ("Stop" | "StopFailure", _) => {
+    match (&params.event, params.source()) {
+        (HookEvent::UserPromptSubmit, _) => contexts.turn_began(Agent::Claude),
+        (HookEvent::Stop | HookEvent::StopFailure, _) => {
             contexts.turn_ended(Agent::Claude);
             look_at_transcript(contexts, events, AFTER_TURN);
         }
-        ("SessionStart", Some(COMPACT)) => {
+        (HookEvent::SessionStart, Some(SessionSource::Compact)) => {
             contexts.compacted(Agent::Claude, None, now_ms);
             look_at_transcript(contexts, events, AFTER_TURN);
             return true;
         }
-        ("SessionStart" | "PostToolUse" | "PreCompact" | "PostCompact", _) => {
+        (
+            HookEvent::SessionStart
+            | HookEvent::PostToolUse
+            | HookEvent::PreCompact
+            | HookEvent::PostCompact,
+            _,
+        ) => {
             look_at_transcript(contexts, events, AT_ONCE);
         }
         _ => {}

@@ -5,6 +5,7 @@ use tokio::time::Instant;
 use super::clients::Clients;
 use super::notices::Notices;
 use crate::wire::control::Role;
+use crate::wire::status::NoticeKey;
 
 /// One was refused just now.
 pub(super) fn came_outdated(clients: &mut Clients, notices: &mut Notices, role: Role) {
@@ -33,26 +34,26 @@ pub(super) fn outdated_deadline(clients: &mut Clients, notices: &mut Notices) {
 }
 
 fn forget(clients: &Clients, notices: &mut Notices, role: Role) {
-    if notice(role).is_some_and(|(key, _)| notices.clear(key)) {
+    if notice(role).is_some_and(|(key, _)| notices.clear(&key)) {
         clients.status_changed();
     }
 }
 
 /// The key and the words of an agent's notice; `None` for what is none.
-fn notice(role: Role) -> Option<(&'static str, &'static str)> {
+fn notice(role: Role) -> Option<(NoticeKey, &'static str)> {
     match role {
         Role::Claude => Some((
-            "outdated_claude",
+            NoticeKey::OutdatedClaude,
             "Claude runs a bridge from before the update and gets no messages: in Claude type \
              /mcp, choose contextrelay, then Reconnect",
         )),
         Role::Hook => Some((
-            "outdated_doorbell",
+            NoticeKey::OutdatedDoorbell,
             "Claude runs a monitor from before the update, which cannot wake it: quit Claude and \
              start it again",
         )),
         Role::Codex => Some((
-            "outdated_codex",
+            NoticeKey::OutdatedCodex,
             "Codex runs an MCP server from before the update, which may no longer speak for it: \
              quit Codex and start it again",
         )),

@@ -28,7 +28,6 @@ pub(super) use action::RecorderAction;
 pub(super) use close::{CloseHow, ClosingRecord};
 pub(super) use refusals::space_refused;
 pub(super) use successor::WriterEvents;
-pub(super) use writing::LEDGER_UNWRITABLE;
 
 use super::clock::now_ms;
 use crate::core::alarm::Alarm;

@@ -8,11 +8,12 @@ use super::continuation::Then;
 use super::fault::DaemonFault;
 use super::foreign::{raise_alarm, told_of_alarms};
 use super::owners::Daemon;
-use super::recorder::{LEDGER_UNWRITABLE, RecorderAction};
+use super::recorder::RecorderAction;
 use super::space::space_changed;
 use crate::core::delivery::{ClaudeInput, LaterInput};
 use crate::store::ledger::Stored;
 use crate::wire::control::Notification;
+use crate::wire::status::NoticeKey;
 
 impl Daemon {
     /// Does what the recorder wants.
@@ -34,12 +35,12 @@ impl Daemon {
                 is_kept,
             } => self.fact_refused(&entries, &refusal, is_kept),
             RecorderAction::Unwritable(why) => {
-                if self.notices.set(LEDGER_UNWRITABLE, why) {
+                if self.notices.set(NoticeKey::LedgerUnwritable, why) {
                     self.clients.status_changed();
                 }
             }
             RecorderAction::Writable => {
-                if self.notices.clear(LEDGER_UNWRITABLE) {
+                if self.notices.clear(&NoticeKey::LedgerUnwritable) {
                     self.clients.status_changed();
                 }
                 self.later.push(LaterInput::Claude(ClaudeInput::Recordable));

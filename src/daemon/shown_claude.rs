@@ -7,7 +7,7 @@ use std::path::Path;
 use super::running_tools::{RunningTools, first_words};
 use crate::adapters::claude::plugin::ALLOWED_TOOLS;
 use crate::core::redact::Redactor;
-use crate::wire::control::{HookParams, ToolBeginsParams};
+use crate::wire::control::{HookEvent, HookParams, ToolBeginsParams};
 use crate::wire::status::{ToolSort, ToolStatus};
 
 /// Claude's tools that change a file (2.1.330).
@@ -31,8 +31,8 @@ impl ShownClaude {
         params: &HookParams,
         is_in_turn: bool,
     ) -> bool {
-        match params.event.as_str() {
-            "UserPromptSubmit" => {
+        match &params.event {
+            HookEvent::UserPromptSubmit => {
                 // What joins a turn comes when no tool of it runs, and a prompt may follow one that
                 // was stopped, of which nothing tells (Claude Code 2.1.330, observed).
                 let was_running = self.tools.are_over();
@@ -46,12 +46,12 @@ impl ShownClaude {
                 }
                 was_running | (std::mem::replace(&mut self.words, words.clone()) != words)
             }
-            "PostToolUse" | "PostToolUseFailure" => match &params.tool_use_id {
+            HookEvent::PostToolUse | HookEvent::PostToolUseFailure => match &params.tool_use_id {
                 Some(id) => self.tools.ended(id),
                 None => self.tools.are_over(),
             },
-            "Stop" => self.tools.are_over(),
-            "SessionEnd" => {
+            HookEvent::Stop => self.tools.are_over(),
+            HookEvent::SessionEnd => {
                 self.is_over();
                 true
             }

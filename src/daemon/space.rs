@@ -6,12 +6,7 @@ use super::notices::Notices;
 use super::recorder::space_refused;
 use crate::store::disk_space::DiskSpace;
 use crate::wire::control::{Command, Refusal};
-
-/// The key of the sentence about the disk.
-const DISK: &str = "disk";
-
-/// The key of the sentence about the long texts.
-const LONG_TEXTS: &str = "long_texts";
+use crate::wire::status::NoticeKey;
 
 /// Whether the record has room for what a command would add. What the operator decides, and
 /// whatever brings work to an end, is never refused here.
@@ -37,14 +32,14 @@ pub(super) fn space_changed(space: &DiskSpace, notices: &mut Notices, clients: &
     // First, so that what changes meanwhile is found by the next measure.
     space.say_now();
     let said = [
-        (DISK, space.disk_notice()),
-        (LONG_TEXTS, space.blobs_notice()),
+        (NoticeKey::Disk, space.disk_notice()),
+        (NoticeKey::LongTexts, space.blobs_notice()),
     ];
     let mut is_news = false;
     for (key, notice) in said {
         is_news |= match notice {
             Some(text) => notices.set(key, text),
-            None => notices.clear(key),
+            None => notices.clear(&key),
         };
     }
     if is_news {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::adapters::port_holder::Holder;
 use crate::store::ledger::LedgerError;
 use crate::store::queue::QueueError;
+use crate::wire::control::ProgramCode;
 
 /// Why a daemon did not start.
 #[derive(Debug, thiserror::Error)]
@@ -58,16 +59,16 @@ pub enum StartError {
 
 impl StartError {
     /// A stable word for `--json`.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ProgramCode {
         match self {
-            Self::Owned => "already_running",
-            Self::Killed => "killed",
-            Self::Unwritable { .. } => "unwritable",
-            Self::PortTaken { .. } | Self::NoPorts { .. } => "port_taken",
-            Self::Ledger(_) => "ledger",
-            Self::Queue(_) => "queue",
-            Self::NotYielded => "not_yielded",
-            Self::Socket { .. } => "socket",
+            Self::Owned => ProgramCode::AlreadyRunning,
+            Self::Killed => ProgramCode::Killed,
+            Self::Unwritable { .. } => ProgramCode::Unwritable,
+            Self::PortTaken { .. } | Self::NoPorts { .. } => ProgramCode::PortTaken,
+            Self::Ledger(_) => ProgramCode::Ledger,
+            Self::Queue(_) => ProgramCode::Queue,
+            Self::NotYielded => ProgramCode::NotYielded,
+            Self::Socket { .. } => ProgramCode::Socket,
         }
     }
 

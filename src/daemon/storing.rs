@@ -15,9 +15,7 @@ use crate::core::delivery::{
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::store::queue::{QueueEvent, RowsNotTaken};
 use crate::wire::control::{Refusal, RefusalCode};
-
-/// The key of the sentence that rows cannot be written.
-const QUEUE_UNWRITABLE: &str = "queue";
+use crate::wire::status::NoticeKey;
 
 impl Daemon {
     /// Has the rows written that effects are about: in one write, however many.
@@ -96,7 +94,7 @@ impl Daemon {
         match event {
             QueueEvent::Durable { upto } => {
                 self.outbox.answered(upto);
-                if self.notices.clear(QUEUE_UNWRITABLE) {
+                if self.notices.clear(&NoticeKey::Queue) {
                     self.clients.status_changed();
                 }
                 while let Some((agent, effect)) = self.held.next_durable(upto) {
@@ -210,7 +208,7 @@ impl Daemon {
             format!("the queue could not be written: {why}"),
             "nothing was sent; free space or make the project writable, it goes on by itself",
         );
-        if self.notices.set(QUEUE_UNWRITABLE, refusal.message.clone()) {
+        if self.notices.set(NoticeKey::Queue, refusal.message.clone()) {
             self.clients.status_changed();
         }
         refusal

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
+use crate::wire::status::NoticeKey;
 
 /// Keeps the daemon from ending of its own accord for as long as it is there: until the loop has
 /// heard of the end of what it stands for, or that has failed.
@@ -74,19 +75,19 @@ impl WorkBeside {
     }
 
     /// The key of the notice that it failed.
-    pub fn key(&self) -> &'static str {
+    pub fn key(&self) -> NoticeKey {
         match self {
-            Self::Rendering => "rendering_failed",
-            Self::RulesLook => "rules_look_failed",
-            Self::SpokenWords => "spoken_words_failed",
-            Self::Settings => "settings_failed",
-            Self::ManagedBlocks => "managed_blocks_failed",
-            Self::Carrying => "carrying_failed",
-            Self::SealedTask => "sealed_task_failed",
-            Self::KeptTexts => "kept_texts_failed",
-            Self::Deletion => "deletion_failed",
-            Self::Gate => "gate_failed",
-            Self::Inference { .. } => "inference_failed",
+            Self::Rendering => NoticeKey::RenderingFailed,
+            Self::RulesLook => NoticeKey::RulesLookFailed,
+            Self::SpokenWords => NoticeKey::SpokenWordsFailed,
+            Self::Settings => NoticeKey::SettingsFailed,
+            Self::ManagedBlocks => NoticeKey::ManagedBlocksFailed,
+            Self::Carrying => NoticeKey::CarryingFailed,
+            Self::SealedTask => NoticeKey::SealedTaskFailed,
+            Self::KeptTexts => NoticeKey::KeptTextsFailed,
+            Self::Deletion => NoticeKey::DeletionFailed,
+            Self::Gate => NoticeKey::GateFailed,
+            Self::Inference { .. } => NoticeKey::InferenceFailed,
         }
     }
 

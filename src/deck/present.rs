@@ -304,7 +304,7 @@ fn sign_off(model: &Model) -> Option<String> {
             "Decisions are signed here, by the key {signer}. {locked}"
         ));
     }
-    let is_auto = model.status.finality.mode == SignOffMode::Auto.as_str();
+    let is_auto = model.status.finality.mode == SignOffMode::Auto.into();
     is_auto.then(|| {
         "Mode auto: the gates approve it where all that it needs, at least one, are green on its \
          very work tree and nothing else stands in the way. Else it waits for you."

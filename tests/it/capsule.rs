@@ -263,7 +263,7 @@ fn an_export_is_canonical_for_its_user_alone_and_holds_no_secret() {
     assert_eq!(capsule.redaction.rules["PATH"], 1);
     // What a rule would mask today is no cited line.
     let left = &capsule.left_out;
-    assert_eq!((&*left[0].what, left[0].count), ("origin.lines", 1));
+    assert_eq!((left[0].what.as_str(), left[0].count), ("origin.lines", 1));
     // The same once more, and no file is taken away unasked.
     let (code, screen) = in_terminal(&project, &["export", &id, "-o", name]);
     assert_eq!(code, 3, "{screen}");

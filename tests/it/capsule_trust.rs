@@ -472,7 +472,9 @@ fn what_had_no_room_when_a_task_was_closed_is_no_lie() {
         capsule.origin.version.push_str(&"x".repeat(one.len() + 1));
         capsule.origin.lines.clear();
         let mut left = capsule.left_out.iter_mut();
-        left.find(|left| left.what == "assumptions").unwrap().count += 1;
+        left.find(|left| left.what.as_str() == "assumptions")
+            .unwrap()
+            .count += 1;
     });
     let said = printed(&project, &id);
     assert!(!said.contains("than the record"), "{said}");

@@ -393,7 +393,7 @@ fn answer(to: usize) -> EntryKind {
 
 fn artifact() -> EntryKind {
     EntryKind::Artifact(Artifact {
-        kind: "test_report".to_owned(),
+        kind: "test_report".into(),
         title: "cargo test".to_owned(),
         summary: "118 passed".to_owned(),
         status: ArtifactStatus::Passed,

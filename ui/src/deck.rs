@@ -20,7 +20,7 @@ use crate::model::{
 };
 use crate::notification::NotificationSettings;
 use crate::overlays::Overlay;
-use crate::own_files::put_theme_problem;
+use crate::own_files::{FileProblem, put_theme_problem};
 use crate::pane::Pane;
 use crate::receipt::Receipt;
 use crate::record_search::RecordSearch;
@@ -57,7 +57,7 @@ pub struct Settings {
     /// How the person is told that something waits.
     pub notification: NotificationSettings,
     /// What is wrong in the user's own files, a sentence each; said from the first frame on.
-    pub problems: Vec<String>,
+    pub problems: Vec<FileProblem>,
 }
 
 impl Settings {
@@ -122,7 +122,7 @@ pub struct Deck {
     /// The pane in focus has the whole screen.
     pub(crate) is_zoomed: bool,
     /// What is wrong in the user's own files.
-    pub(crate) problems: Vec<String>,
+    pub(crate) problems: Vec<FileProblem>,
     pub(crate) notification: NotificationSettings,
     pub(crate) news: WaitingNews,
     /// Lines of messages whose words were asked for.
@@ -355,7 +355,7 @@ impl Deck {
     pub(crate) fn problems_text(&self) -> Option<String> {
         let (first, more) = self.problems.split_first()?;
         Some(match more.len() {
-            0 => first.clone(),
+            0 => first.to_string(),
             n => format!("{first} (and {n} more)"),
         })
     }

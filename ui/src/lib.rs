@@ -66,7 +66,7 @@ pub use glyph::Glyphs;
 pub use keymap::Keymap;
 pub use msg::Msg;
 pub use notification::{NotificationSettings, NotificationWay, QuietHours};
-pub use own_files::OwnFiles;
+pub use own_files::{FileProblem, OwnFiles};
 pub use pane::Pane;
 pub use passphrase::Passphrase;
 pub use source_error::SourceError;

@@ -1,5 +1,7 @@
 //! [`OwnFiles`]: what a person has written for the deck: keys, themes, and which of them is used.
 
+use std::fmt;
+
 use crate::keymap::Keymap;
 use crate::notification::NotificationSettings;
 use crate::source_error::SourceError;
@@ -15,19 +17,40 @@ pub struct OwnFiles {
     pub theme: Option<String>,
     /// How they want to be told that something waits.
     pub notification: NotificationSettings,
-    /// What could not be read or was wrong, a sentence each, with file, line and column. Of a file
-    /// that could not be read it begins with its name and a colon.
-    pub problems: Vec<String>,
+    /// What could not be read or was wrong.
+    pub problems: Vec<FileProblem>,
+}
+
+/// What is wrong in a file of the user's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileProblem {
+    /// By the name under which they know it.
+    pub file: String,
+    /// With line and column, where it could be read.
+    pub why: String,
+}
+
+impl FileProblem {
+    pub fn new(file: impl Into<String>, why: impl fmt::Display) -> Self {
+        let (file, why) = (file.into(), why.to_string());
+        Self { file, why }
+    }
+}
+
+impl fmt::Display for FileProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file, self.why)
+    }
 }
 
 /// Puts first why a theme cannot be used: one whose file could not be read is not among the themes,
 /// and that there is none of its name would be said of a file that is there.
-pub(crate) fn put_theme_problem(problems: &mut Vec<String>, name: &str, error: &SourceError) {
-    let file = format!("themes/{name}.toml: ");
-    let unread = problems.iter().position(|known| known.starts_with(&file));
+pub(crate) fn put_theme_problem(problems: &mut Vec<FileProblem>, name: &str, error: &SourceError) {
+    let file = format!("themes/{name}.toml");
+    let unread = problems.iter().position(|known| known.file == file);
     let problem = match unread {
         Some(place) => problems.remove(place),
-        None => format!("theme {name}: {error}"),
+        None => FileProblem::new(format!("theme {name}"), error),
     };
     problems.insert(0, problem);
 }

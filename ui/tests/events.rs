@@ -14,7 +14,7 @@ use ctxrelay_ui::scenes::{
     held_up, hostile_text, long_session, painted_outside, pair_at_work, screen, trouble,
 };
 use ctxrelay_ui::{
-    Deck, Effect, Keymap, Msg, NotificationSettings, OwnFiles, Settings, update, view,
+    Deck, Effect, FileProblem, Keymap, Msg, NotificationSettings, OwnFiles, Settings, update, view,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -130,7 +130,10 @@ fn files(which: u8) -> OwnFiles {
         keymap,
         themes: vec![("mine".to_owned(), mine.to_owned())],
         theme: (which == 1).then(|| "mine".to_owned()),
-        problems: wrong.iter().map(ToString::to_string).collect(),
+        problems: (wrong
+            .iter()
+            .map(|error| FileProblem::new("keymap.toml", error)))
+        .collect(),
     }
 }
 

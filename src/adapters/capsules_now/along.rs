@@ -7,7 +7,7 @@ use std::io;
 
 use super::CapsulesNow;
 use crate::core::capsule::{
-    Capsule, CapsuleLeftOut, CapsuleMask, CapsuleOutput, CapsulePatch, patch_files,
+    Capsule, CapsuleLeftOut, CapsuleMask, CapsuleOutput, CapsulePatch, CapsuleSection, patch_files,
 };
 use crate::core::redact::mark_names;
 use crate::wire::capsule::{OUTPUTS_BYTES_MAX, PATCH_BYTES_MAX};
@@ -91,8 +91,8 @@ impl CapsulesNow {
         if let Some(base) = git.commit().filter(|_| !patch.is_empty()) {
             capsule.patch = Some(CapsulePatch::new(base.to_owned(), &patch));
         }
-        count(capsule, "patch", left, "git diff HEAD");
-        count(capsule, "patch", unknown, UNKNOWN_FILES);
+        count(capsule, CapsuleSection::Patch, left, "git diff HEAD");
+        count(capsule, CapsuleSection::Patch, unknown, UNKNOWN_FILES);
     }
 
     fn take_outputs(&self, capsule: &mut Capsule, mask: &CapsuleMask<'_>) -> io::Result<()> {
@@ -125,7 +125,7 @@ impl CapsulesNow {
             let name = masked(&gate.run.gate);
             capsule.outputs.push(CapsuleOutput::new(name, &shown));
         }
-        count(capsule, "outputs", left, "ctxrelay gates");
+        count(capsule, CapsuleSection::Outputs, left, "ctxrelay gates");
         Ok(())
     }
 }
@@ -183,10 +183,10 @@ pub(super) fn count_marks(capsule: &mut Capsule) {
     }
 }
 
-fn count(capsule: &mut Capsule, what: &str, count: u64, how: &str) {
+fn count(capsule: &mut Capsule, what: CapsuleSection, count: u64, how: &str) {
     if count > 0 {
         capsule.left_out.push(CapsuleLeftOut {
-            what: what.to_owned(),
+            what,
             count,
             how: how.to_owned(),
             more: serde_json::Map::new(),

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::masked_elsewhere::KeptWords;
 use super::{CapsuleFault, CapsulesNow, budget, how};
 use crate::core::capsule::{
-    Capsule, CapsuleMask, CapsuleOrigin, CapsuleRun, CapsuleStatement, KeptSays, LineRef,
+    Capsule, CapsuleMask, CapsuleOrigin, CapsuleRun, CapsuleSection, CapsuleStatement, KeptSays,
+    LineRef,
 };
 use crate::core::entry::Entry;
 use crate::core::id::Seq;
@@ -310,7 +311,7 @@ impl CapsulesNow {
 fn asked(words: &KeptWords<'_>, raw: &Capsule, kept: &Capsule) -> KeptSays {
     let count = |capsule: &Capsule| {
         let left = capsule.left_out.iter();
-        let left = left.filter(|left| left.what == "handoffs");
+        let left = left.filter(|left| left.what == CapsuleSection::Handoffs);
         let there = u64::try_from(capsule.handoffs.len()).unwrap_or(u64::MAX);
         left.fold(there, |all, left| all.saturating_add(left.count))
     };

@@ -120,7 +120,7 @@ fn gate(at: usize, printed: &str) -> Entry {
         content: printed.to_owned(),
         whole: None,
         kind: EntryKind::Artifact(Artifact {
-            kind: "test_report".to_owned(),
+            kind: "test_report".into(),
             title: run.gate.clone(),
             summary: String::new(),
             status: ArtifactStatus::Failed,
@@ -135,7 +135,7 @@ fn gate(at: usize, printed: &str) -> Entry {
 
 fn left_out(capsule: &Capsule, what: &str) -> u64 {
     let mut left = capsule.left_out.iter();
-    left.find(|left| left.what == what)
+    left.find(|left| left.what.as_str() == what)
         .map_or(0, |left| left.count)
 }
 

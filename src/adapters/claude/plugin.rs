@@ -11,32 +11,13 @@ use serde_json::{Value, json};
 
 use super::files::{Tree, is_current, write_tree};
 use super::shell::Quoted;
-use crate::wire::control::MONITOR;
+use crate::wire::control::{HookEvent, MONITOR};
 
 /// The plugin's name, and its MCP server's.
 pub const PLUGIN_NAME: &str = "contextrelay";
 
 /// Claude's name for the plugin's server; in the list of allowed tools it means all of them.
 pub const ALLOWED_TOOLS: &str = "mcp__plugin_contextrelay_contextrelay";
-
-/// The hook events that are listened to.
-const HOOK_EVENTS: [&str; 14] = [
-    "SessionStart",
-    "InstructionsLoaded",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PostToolUse",
-    // Without it a tool that failed would be shown as one that runs.
-    "PostToolUseFailure",
-    "PermissionRequest",
-    "Notification",
-    "Stop",
-    "StopFailure",
-    "SubagentStop",
-    "PreCompact",
-    "PostCompact",
-    "SessionEnd",
-];
 
 /// After how long Claude gives a hook up, in s. The hook itself ends far earlier.
 const HOOK_TIMEOUT_S: u64 = 5;
@@ -162,18 +143,19 @@ impl PluginSpec {
 fn hooks(program: &Quoted, project: Option<&Quoted>) -> Value {
     // A hook runs wherever Claude has gone to; its environment names the project.
     let project = project.map_or_else(|| "\"$CLAUDE_PROJECT_DIR\"".to_owned(), Quoted::to_string);
-    let events = HOOK_EVENTS
-        .into_iter()
+    let events = HookEvent::ALL
+        .iter()
+        .filter(|event| event.is_claudes())
         .map(|event| {
             let command = format!(
                 "[ ! -x {program} ] || exec {program} hook {event} --judged --project {project}"
             );
             let timeout = match event {
-                "PermissionRequest" => PERSON_TIMEOUT_S,
+                HookEvent::PermissionRequest => PERSON_TIMEOUT_S,
                 _ => HOOK_TIMEOUT_S,
             };
             let hook = json!({"type": "command", "command": command, "timeout": timeout});
-            (event.to_owned(), json!([{"hooks": [hook]}]))
+            (event.to_string(), json!([{"hooks": [hook]}]))
         })
         .collect();
     json!({"hooks": Value::Object(events)})

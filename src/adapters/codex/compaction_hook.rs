@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::adapters::claude::shell::word;
-use crate::wire::control::CODEX_COMPACTED;
+use crate::wire::control::HookEvent;
 
 /// How long Codex waits for it, s. It gives up by itself before.
 const WAIT_S: u32 = 5;
@@ -29,7 +29,7 @@ impl CompactionHook {
         let program = word(&program.to_string_lossy());
         Self {
             is_wanted: Arc::default(),
-            command: format!("{program} hook {CODEX_COMPACTED}"),
+            command: format!("{program} hook {}", HookEvent::CodexCompacted),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::adapters::file_digest::file_digest;
 use crate::adapters::git::work_tree;
 use crate::adapters::git_now::GitNow;
 use crate::adapters::tree_now::tree_now;
-use crate::core::capsule::{Capsule, CapsuleTouched, Freshness, TreeNow};
+use crate::core::capsule::{Capsule, CapsuleTouched, Freshness, TouchOp, TreeNow};
 use crate::core::id::CapsuleId;
 
 fn run(root: &Path, args: &[&str]) {
@@ -50,7 +50,7 @@ fn capsule(root: &Path) -> Capsule {
     capsule.git = GitAnchor::open(root).and_then(|git| Some(git.stand()?.0));
     capsule.touched = vec![CapsuleTouched {
         path: "a.rs".to_owned(),
-        op: "write".to_owned(),
+        op: TouchOp::Write,
         sha256: file_digest(root, "a.rs"),
         unread: None,
         by: "codex".to_owned(),

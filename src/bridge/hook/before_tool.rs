@@ -14,10 +14,7 @@ use super::{HOOK_WAIT, HookCaller, begins, connected, file_of, read, word};
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::policy::{PolicyRules, PolicyVerdict, ToolUse};
-use crate::wire::control::{Command, HookParams, ToolBeginsParams};
-
-/// The event of this hook.
-pub const BEFORE_TOOL: &str = "PreToolUse";
+use crate::wire::control::{Command, HookEvent, HookParams, ToolBeginsParams};
 
 /// How long a call may be held up by telling of it.
 const TELL_WAIT: Duration = Duration::from_millis(150);
@@ -53,7 +50,7 @@ pub async fn before_tool<R, W>(
         };
         let line = json!({
             "hookSpecificOutput": {
-                "hookEventName": BEFORE_TOOL,
+                "hookEventName": HookEvent::PreToolUse,
                 "permissionDecision": decision,
                 "permissionDecisionReason": why,
             }
@@ -116,7 +113,7 @@ fn judge(rules: &PolicyRules, input: &Value) -> PolicyVerdict {
 
 fn refused(caller: HookCaller, input: &Value, why: String) -> HookParams {
     HookParams {
-        event: BEFORE_TOOL.to_owned(),
+        event: HookEvent::PreToolUse,
         claude_pid: caller.pid,
         is_judged: true,
         claude_session_id: word(input, "session_id"),

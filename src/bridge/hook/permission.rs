@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::core::entry::{
     ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, SUBJECT_CHARS_MAX,
 };
+use crate::wire::control::HookEvent;
 
 /// The most that is kept of a change or of a tool's arguments, in characters.
 const DETAILS_CHARS_MAX: usize = 200_000;
@@ -111,7 +112,7 @@ impl PermissionAsk {
                 json!({"behavior": "allow", "updatedPermissions": [rule]})
             }
         };
-        let event = "PermissionRequest";
+        let event = HookEvent::PermissionRequest;
         let output = json!({"hookSpecificOutput": {"hookEventName": event, "decision": decision}});
         Some(format!("{output}\n"))
     }

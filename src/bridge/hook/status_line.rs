@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::{HookCaller, PATH_BYTES_MAX, connected, word};
 use crate::client::Client;
-use crate::wire::control::{Command, ContextFigures, HookParams, Reply, STATUS_LINE};
+use crate::wire::control::{Command, ContextFigures, HookEvent, HookParams, Reply};
 
 /// How long the daemon may take. Claude shows the line when all of it is there.
 const LINE_WAIT: Duration = Duration::from_millis(500);
@@ -38,7 +38,7 @@ pub async fn status_line(
 fn params(input: &Value, caller: HookCaller, columns: u16) -> HookParams {
     let transcript = input.get("transcript_path").and_then(Value::as_str);
     HookParams {
-        event: STATUS_LINE.to_owned(),
+        event: HookEvent::StatusLine,
         claude_pid: caller.pid,
         claude_session_id: word(input, "session_id"),
         transcript: transcript
@@ -111,7 +111,7 @@ mod tests {
             caller,
             80,
         );
-        assert_eq!(params.event, STATUS_LINE);
+        assert_eq!(params.event, HookEvent::StatusLine);
         assert_eq!((params.columns, params.claude_pid), (Some(80), Some(7)));
         assert_eq!(params.transcript.as_deref(), Some("/t"));
     }

@@ -29,7 +29,8 @@ async fn run_hook(place: &Place, event: &str, input: &str) -> String {
         has_monitors: true,
         is_judged: true,
     };
-    let work = run(event, caller, input.as_bytes(), &mut output, client);
+    let event = event.into();
+    let work = run(&event, caller, input.as_bytes(), &mut output, client);
     timeout(DEADLINE, work).await.unwrap();
     String::from_utf8(output).unwrap()
 }
@@ -84,7 +85,7 @@ async fn other_events_report_their_state_and_print_nothing() {
         let seen = daemon.so_far();
         assert!(
             matches!(&seen[..], [Command::Hook(params)]
-                if params.event == event && params.detail.as_deref() == detail),
+                if params.event == HookEvent::from(event) && params.detail.as_deref() == detail),
             "{seen:?}"
         );
     }
@@ -175,7 +176,7 @@ async fn that_a_helper_of_claude_ends_is_told_without_its_words() {
     let seen = daemon.so_far();
     assert!(
         matches!(&seen[..], [Command::Hook(params)]
-            if params.event == "SubagentStop" && params.text.is_none()),
+            if params.event == HookEvent::SubagentStop && params.text.is_none()),
         "{seen:?}"
     );
 }
@@ -211,7 +212,7 @@ async fn a_stop_tells_whether_it_is_prolonged_and_whether_our_monitor_runs() {
         has_monitors: false,
         is_judged: true,
     };
-    let told = params("Stop", headless, &json!({"background_tasks": []}));
+    let told = params(&HookEvent::Stop, headless, &json!({"background_tasks": []}));
     assert_eq!(told.monitor_runs, None);
 }
 
@@ -291,7 +292,7 @@ mod before {
         let [Command::Hook(params)] = &seen[..] else {
             panic!("{seen:?}");
         };
-        assert_eq!(params.event, "PreToolUse");
+        assert_eq!(params.event, HookEvent::PreToolUse);
         assert_eq!(params.text.as_deref(), Some(why));
     }
 

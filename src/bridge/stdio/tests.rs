@@ -6,6 +6,7 @@ use tokio::time::timeout;
 use super::*;
 use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place};
 use crate::core::delivery::DeliveryWay;
+use crate::core::envelope::MessageKind;
 use crate::core::id::{EntryId, Seq};
 use crate::wire::control::{Command, MessagePage, Recorded, Reply, Role};
 
@@ -83,7 +84,7 @@ fn message(id: &str, seq: u64, text: &str) -> InboxMessage {
         message_id: EntryId::new(id),
         seq: Seq(seq),
         from: "codex".to_owned(),
-        kind: "message".to_owned(),
+        kind: MessageKind::Message,
         sent_at: 1,
         age_s: 2,
         repeat: false,

@@ -187,7 +187,7 @@ fn artifacts(snapshot: &Snapshot) -> Vec<Value> {
             json!({
                 "entry_id": artifact.id,
                 "by": artifact.by,
-                "kind": excerpt(&artifact.artifact.kind, EXCERPT_CHARS),
+                "kind": excerpt(artifact.artifact.kind.as_str(), EXCERPT_CHARS),
                 "title": excerpt(&artifact.artifact.title, EXCERPT_CHARS),
                 "status": artifact.artifact.status.as_str(),
                 "standing": "claimed",

@@ -12,6 +12,7 @@ use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
 use crate::core::agent::Agent;
 use crate::core::delivery::Outcome;
 use crate::core::entry::{Artifact, ArtifactStatus};
+use crate::core::envelope::MessageKind;
 use crate::core::id::{AttemptId, EntryId, Seq};
 use crate::core::snapshot::{ArtifactSnapshot, HandoffSnapshot, Snapshot};
 use crate::wire::control::{
@@ -72,7 +73,7 @@ fn message(id: &str, seq: u64, text: String) -> InboxMessage {
         message_id: EntryId::new(id),
         seq: Seq(seq),
         from: "codex".to_owned(),
-        kind: "reply".to_owned(),
+        kind: MessageKind::Reply,
         sent_at: 0,
         age_s: 1,
         repeat: false,
@@ -597,7 +598,7 @@ async fn the_task_board_stays_small_however_much_is_open() {
             by: Agent::Claude.into(),
             at_ms: 0,
             artifact: Artifact {
-                kind: "test_run".to_owned(),
+                kind: "test_run".into(),
                 title: "t".repeat(1_000),
                 summary: String::new(),
                 status: ArtifactStatus::Passed,

@@ -20,7 +20,7 @@ use crate::core::snapshot::TASKS_CLOSED_MAX;
 use crate::deck::editor::{self, Edited, Editor};
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::wire::control::{
-    Command, RefusalCode, StatedValue, TaskChange, TaskChanged, TaskParams,
+    Command, ProgramCode, RefusalCode, StatedValue, TaskChange, TaskChanged, TaskParams,
 };
 
 pub(super) fn open(context: &CliContext, args: NewArgs) -> CliOutcome {
@@ -153,7 +153,7 @@ fn of_sealed(context: &CliContext, task: &CapsuleId, failure: Failure) -> Failur
         false => "no sealed session that the record leads back to ended with it closed".to_owned(),
     };
     Failure::state(
-        "sealed_task",
+        ProgramCode::SealedTask,
         format!("{task} stays as it is: {why}"),
         "begin a new one: `ctxrelay capsule new TITLE --like WORDS` takes along what was said in it",
     )

@@ -14,9 +14,9 @@ use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
-use crate::core::capsule::{Capsule, CapsulePatch, patch_files};
+use crate::core::capsule::{Capsule, CapsuleLeftOut, CapsulePatch, CapsuleSection, patch_files};
 use crate::store::dirs::ProjectDirs;
-use crate::wire::control::TaskChange;
+use crate::wire::control::{ProgramCode, TaskChange};
 
 /// How a capsule's file is called.
 const ENDING: &str = "ctxcapsule.json";
@@ -80,7 +80,7 @@ pub(super) fn with_along(
     match maker.world.tasks.get(id).filter(|task| task.is_open()) {
         Some(task) => maker.make_with(task, along).map(Some),
         None => Err(Failure::state(
-            "not_open",
+            ProgramCode::NotOpen,
             format!("{id} is no open task of this project, so that it stays as it is"),
             "export it without --patch and --outputs",
         )),
@@ -112,7 +112,7 @@ pub(super) fn went_along(capsule: &Capsule, along: Along) -> Vec<String> {
         let gates = count(capsule.outputs.len() as u64, "gate", "gates");
         lines.push(format!("with what {gates} printed"));
         let mut left = capsule.left_out.iter();
-        if let Some(left) = left.find(|left| left.what == "outputs") {
+        if let Some(left) = left.find(|left| left.what == CapsuleSection::Outputs) {
             let outputs = count(left.count, "of them is", "of them are");
             lines.push(format!(
                 "{outputs} not there, or not whole: see `{}`",
@@ -134,7 +134,8 @@ fn of_patch(capsule: &Capsule) -> Vec<String> {
     for file in &capsule.redaction.files {
         lines.push(format!("left out, something in it would be masked: {file}"));
     }
-    for left in capsule.left_out.iter().filter(|left| left.what == "patch") {
+    let of_patch = |left: &&CapsuleLeftOut| left.what == CapsuleSection::Patch;
+    for left in capsule.left_out.iter().filter(of_patch) {
         let (how, many) = (&left.how, left.count);
         lines.push(match how == UNKNOWN_FILES {
             true => {

@@ -23,7 +23,7 @@ use crate::core::capsule::{
 use crate::deck::capsules::{CapsuleAccess, KeptWhen, standing};
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
-use crate::wire::control::{HandoffParams, TaskChange};
+use crate::wire::control::{HandoffParams, ProgramCode, TaskChange};
 
 /// Of this project.
 pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
@@ -141,7 +141,7 @@ fn exported(
     write(&setting.dirs, made, &file_path, false, || {
         record(export).map_err(|why| {
             let message = format!("the export cannot be recorded, and nothing went out: {why}");
-            Failure::unavailable("not_recorded", message, "see `ctxrelay doctor`")
+            Failure::unavailable(ProgramCode::NotRecorded, message, "see `ctxrelay doctor`")
         })?;
         // Its own copy says how the task stands; a patch of a moment is no part of that.
         kept = maker.keep(&plain);

@@ -23,7 +23,7 @@ use crate::cli::report::{Report, ReportText};
 use crate::core::capsule::Capsule;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::capsule::{self, BadCapsule, FILE_BYTES_MAX, check_lines, uncited};
-use crate::wire::control::{Command, Reply, TaskChange, TaskParams};
+use crate::wire::control::{Command, ProgramCode, Reply, TaskChange, TaskParams};
 
 /// Arguments of `capsule import`.
 #[derive(Debug, clap::Args)]
@@ -193,7 +193,7 @@ fn apply(
         let world = live.snapshot().await?;
         if is_own || world.tasks.contains_key(id) {
             return Err(Failure::state(
-                "own_task",
+                ProgramCode::OwnTask,
                 format!("{id} is a task of this project itself"),
                 "see `ctxrelay capsule show`; nothing was kept",
             ));

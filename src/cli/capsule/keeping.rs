@@ -6,6 +6,7 @@ use crate::cli::exit::Failure;
 use crate::core::capsule::Capsule;
 use crate::core::id::{CapsuleId, Seq};
 use crate::store::capsules::CapsuleOwner;
+use crate::wire::control::ProgramCode;
 use crate::wire::search::{FoundHit, FoundIn};
 
 impl CapsuleMaker {
@@ -47,7 +48,7 @@ impl CapsuleMaker {
         let kept = self.kept.write(made.owner, id, &made.bytes);
         kept.map(|()| self.to_record(id, digest)).map_err(|error| {
             Failure::state(
-                "unwritable",
+                ProgramCode::Unwritable,
                 format!("the capsule of {id} could not be kept: {error}"),
                 "see that the disk has room; the task stands in the record, and is shown on the work \
                  tree of now",

@@ -22,6 +22,7 @@ use crate::store::capsules::{CapsuleOwner, Capsules, ListPlace};
 use crate::store::config;
 use crate::store::kept_sessions::{KeptSessions, SessionSays};
 use crate::wire::capsule::{self, BadCapsule, check_lines};
+use crate::wire::control::{ProgramCode, RefusalCode};
 use crate::wire::search::{FoundHit, FoundIn};
 
 /// A capsule with its bytes.
@@ -348,7 +349,7 @@ impl CapsuleMaker {
     ) -> Result<Option<MadeCapsule>, Failure> {
         let found = self.kept.read(owner, id).map_err(|error| {
             Failure::state(
-                "unreadable",
+                ProgramCode::Unreadable,
                 format!("the capsule {id} cannot be read: {error}"),
                 "see .contextrelay/capsules",
             )
@@ -367,7 +368,7 @@ impl CapsuleMaker {
         {
             return Err(Failure::new(
                 ExitKind::CheckFailed,
-                "not_intact",
+                ProgramCode::NotIntact,
                 format!(
                     "the capsule {id} was changed since its import: what is kept has the digest {}, \
                      imported was {}",
@@ -419,7 +420,7 @@ impl CapsuleMaker {
         match (alike.next(), alike.next()) {
             (Some(one), None) if !name.is_empty() => Ok(one.clone()),
             (Some(_), Some(_)) => Err(Failure::state(
-                "ambiguous_id",
+                ProgramCode::AmbiguousId,
                 format!("more than one task ends in `{name}`"),
                 "give the whole id: `ctxrelay capsule list`",
             )),
@@ -432,7 +433,7 @@ impl CapsuleMaker {
 pub(super) fn not_intact(bad: &BadCapsule) -> Failure {
     Failure::new(
         ExitKind::CheckFailed,
-        "not_intact",
+        ProgramCode::NotIntact,
         format!("the capsule is not what it was: {bad}"),
         "ask for it again where it was made, and compare the digest",
     )
@@ -447,7 +448,7 @@ fn bad(place: &str, why: String) -> BadCapsule {
 
 fn missing(name: &str) -> Failure {
     Failure::state(
-        "not_found",
+        RefusalCode::NotFound,
         format!("there is no task `{name}`"),
         "see `ctxrelay capsule list`",
     )

@@ -9,7 +9,8 @@ use crate::cli::context::CliContext;
 use crate::cli::exit::Failure;
 use crate::cli::report::ReportText;
 use crate::cli::words::count;
-use crate::core::capsule::{Capsule, patch_files};
+use crate::core::capsule::{Capsule, CapsuleSection, patch_files};
+use crate::wire::control::ProgramCode;
 
 /// What has to be typed before anything is put in.
 const WORD: &str = "patch";
@@ -34,7 +35,10 @@ impl<'a> ImportedPatch<'a> {
         let bytes = patch.bytes()?;
         let files = patch_files(&bytes).ok()?;
         let fit = maker.now.patch_fit(&patch.base, &bytes);
-        let left = capsule.left_out.iter().filter(|left| left.what == "patch");
+        let left = capsule
+            .left_out
+            .iter()
+            .filter(|left| left.what == CapsuleSection::Patch);
         let masked = capsule.redaction.files.len() as u64;
         Some(Self {
             maker,
@@ -95,13 +99,13 @@ impl<'a> ImportedPatch<'a> {
                 let changed = changed.iter().map(|file| self.maker.masked(file));
                 let changed = changed.collect::<Vec<_>>().join(", ");
                 Failure::state(
-                    "patch_refused",
+                    ProgramCode::PatchRefused,
                     format!("the patch could not be put in whole ({error}): it changed {changed}"),
                     "`git diff` shows what is there of it; the capsule itself is kept",
                 )
             }
             PutInFault::Refused | PutInFault::Disk(_) => Failure::state(
-                "patch_refused",
+                ProgramCode::PatchRefused,
                 "the patch could not be put in, and no file is changed",
                 "see `git status`, and that the disk has room; the capsule itself is kept",
             ),

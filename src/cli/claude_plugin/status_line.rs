@@ -20,6 +20,7 @@ use crate::cli::vendor_command::{VendorChangeArgs, changed};
 use crate::core::managed_block::diff;
 use crate::store::dirs::read_private;
 use crate::store::user_file::replace;
+use crate::wire::control::ProgramCode;
 
 /// More than any settings are long, in bytes.
 const SETTINGS_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -52,7 +53,7 @@ impl ClaudeSettings {
         let home = || Some(dir("HOME")?.join(".claude"));
         let folder = dir("CLAUDE_CONFIG_DIR").or_else(home).ok_or_else(|| {
             Failure::state(
-                "no_home",
+                ProgramCode::NoHome,
                 "it is not known where your Claude settings are",
                 "set HOME or CLAUDE_CONFIG_DIR",
             )
@@ -94,7 +95,7 @@ impl ClaudeSettings {
         // Claude writes them too, and the person took their time.
         if Self::read()?.text != self.text {
             return Err(Failure::state(
-                "settings_changed",
+                ProgramCode::SettingsChanged,
                 "your Claude settings were changed meanwhile, and stay as they are now",
                 "run the command again",
             ));
@@ -160,32 +161,31 @@ fn remove(context: &CliContext, settings: &ClaudeSettings, yes: bool) -> CliOutc
 }
 
 fn status(context: &CliContext, settings: &ClaudeSettings, program: &Path) -> CliOutcome {
-    let (state, around) = match settings.understood(find(settings.text(), program))? {
-        StatusLineFound::Absent => ("absent", None),
+    let (state, around, more) = match settings.understood(find(settings.text(), program))? {
+        StatusLineFound::Absent => ("absent", None, ["", ""]),
         StatusLineFound::Ours {
             around,
             is_current: true,
-        } => ("installed", around),
+        } => ("installed", around, ["", ""]),
         StatusLineFound::Ours {
             around,
             is_current: false,
-        } => ("outdated", around),
+        } => {
+            let more = [", as another ctxrelay wrote it", "; `install` renews it"];
+            ("outdated", around, more)
+        }
     };
     let path = settings.path.display().to_string();
     let value = json!({"settings": path, "state": state, "around": around});
     let yours = around.map_or_else(String::new, |around| format!(", around yours: {around}"));
-    let line = match state {
-        "outdated" => {
-            format!("outdated, as another ctxrelay wrote it{yours}; `install` renews it ({path})")
-        }
-        state => format!("{state}{yours} ({path})"),
-    };
+    let [written, renewed] = more;
+    let line = format!("{state}{written}{yours}{renewed} ({path})");
     context.out.report(Report::new(&value, line))
 }
 
 fn not_understood(path: &Path, why: &str) -> Failure {
     Failure::state(
-        "settings_not_understood",
+        ProgramCode::SettingsNotUnderstood,
         format!(
             "your Claude settings in {} stay as they are: {why}",
             path.display()

@@ -8,7 +8,7 @@ use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::Report;
 use crate::core::agent::Agent;
-use crate::wire::control::{AttendParams, Attendance, Command, Reply};
+use crate::wire::control::{AttendParams, Attendance, Command, RefusalCode, Reply};
 
 const WHAT: &str = "Codex's model sums its conversation up and forgets the rest: that costs a \
     request, and cannot be taken back. Then Codex is told again what the record holds of its work.";
@@ -16,7 +16,7 @@ const WHAT: &str = "Codex's model sums its conversation up and forgets the rest:
 pub(super) fn run(context: &CliContext, agent: Agent) -> CliOutcome {
     if agent == Agent::Claude {
         return Err(Failure::refused(
-            "not_from_here",
+            RefusalCode::NotFromHere,
             "Claude's context can only be compacted in its own terminal",
             "type /compact there",
         ));

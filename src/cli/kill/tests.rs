@@ -7,6 +7,7 @@ use std::process::{Child, Command as Process, Stdio};
 use super::*;
 use crate::store::owner::OwnerLock;
 use crate::store::testing::Place;
+use crate::wire::control::ProgramCode;
 
 /// Nobody goes by itself here.
 const GOES: Duration = Duration::from_millis(50);
@@ -99,7 +100,7 @@ async fn a_process_that_only_the_file_names_gets_no_signal() {
     assert_eq!(owner(&place.dirs), None);
     let failure = end_owner(&place.dirs, GOES, GOES).await.unwrap_err();
     assert_eq!(failure.kind, ExitKind::Unavailable);
-    assert_eq!(failure.code, "owner_unknown");
+    assert_eq!(failure.code, ProgramCode::OwnerUnknown.into());
     let named = innocent.pid().as_raw_pid().to_string();
     assert!(failure.hint.contains(&named), "{failure:?}");
     assert!(innocent.lives());
@@ -154,7 +155,7 @@ async fn a_process_that_does_not_end_is_named() {
     let mut stuck = Sleeper::with_lock(&place, "trap '' TERM");
     let failure = end_owner(&place.dirs, GOES, GOES).await.unwrap_err();
     assert_eq!(failure.kind.code(), 4);
-    assert_eq!(failure.code, "still_running");
+    assert_eq!(failure.code, ProgramCode::StillRunning.into());
     let named = format!("process {} ", stuck.pid().as_raw_pid());
     assert!(failure.message.contains(&named), "{failure}");
     assert!(stuck.lives() && is_owned(&place.dirs));

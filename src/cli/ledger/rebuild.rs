@@ -20,7 +20,7 @@ use crate::cli::words::count;
 use crate::core::redact::Redactor;
 use crate::store::derived;
 use crate::store::search::rebuild_file;
-use crate::wire::control::Command;
+use crate::wire::control::{Command, RefusalCode};
 use crate::wire::search::{IndexReport, RebuildParams};
 
 /// How often a daemon is asked how far it is. Its answer costs nothing, and a person watches.
@@ -92,7 +92,7 @@ async fn by_daemon(context: &CliContext) -> Result<Option<Done>, Failure> {
         }
         if let Some(fault) = now.fault {
             return Err(Failure::state(
-                "rebuild_failed",
+                RefusalCode::RebuildFailed,
                 format!("the search index does not go on: {fault}"),
                 "the daemon tries again by itself; see that the disk has room",
             ));
@@ -132,7 +132,7 @@ fn here(context: &CliContext) -> Result<Done, Failure> {
     )
     .map_err(|error| {
         Failure::state(
-            "rebuild_failed",
+            RefusalCode::RebuildFailed,
             error.to_string(),
             "see that the record is a file of yours and the disk has room; searching works without",
         )

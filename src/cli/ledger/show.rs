@@ -12,7 +12,7 @@ use crate::cli::words::{field, now_ms, time};
 use crate::core::id::{EntryId, Seq};
 use crate::store::blobs::Blobs;
 use crate::store::ledger::Reading;
-use crate::wire::control::Command;
+use crate::wire::control::{Command, RefusalCode};
 
 /// Arguments of `ledger show`.
 #[derive(Debug, clap::Args)]
@@ -75,7 +75,7 @@ pub(in crate::cli) fn from_file(reading: &Reading, args: &Args) -> Result<Value,
         let blobs = Blobs::of_ledger(reading.path());
         let text = blobs.get(&whole.sha256).map_err(|error| {
             Failure::state(
-                &error.code().to_string(),
+                error.code(),
                 format!(
                     "all of the text of entry {name} was kept in a file of its own, and {error}"
                 ),
@@ -89,7 +89,7 @@ pub(in crate::cli) fn from_file(reading: &Reading, args: &Args) -> Result<Value,
 
 fn missing(name: &str) -> Failure {
     Failure::state(
-        "not_found",
+        RefusalCode::NotFound,
         format!("there is no entry {name}"),
         "see `ctxrelay ledger list`",
     )

@@ -121,7 +121,7 @@ impl RecoveredState {
 
 /// What was said of which work, and why where that was said too.
 fn verdict(world: &Snapshot, decision: &DecidedStatus) -> String {
-    let mut text = decision.verdict.clone();
+    let mut text = decision.verdict.to_string();
     if let Some(decided) = world.proposal(&decision.proposal_id) {
         let summary = short(&decided.proposal.summary, TEXT_CHARS);
         text.push_str(&format!(" {}: {summary}", decided.by));

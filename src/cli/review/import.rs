@@ -22,7 +22,9 @@ use crate::core::review::{ImportedFinding, ReviewComment};
 use crate::core::snapshot::FINDINGS_MAX;
 use crate::host::ProjectContext;
 use crate::store::config;
-use crate::wire::control::{IMPORT_BATCH_MAX, ReadReview, ReviewChange, ReviewChanged};
+use crate::wire::control::{
+    IMPORT_BATCH_MAX, ProgramCode, ReadReview, ReviewChange, ReviewChanged,
+};
 
 /// So much of comments goes in one batch, in bytes; a single comment may be longer.
 const BATCH_BYTES: usize = 1024 * 1024;
@@ -231,5 +233,9 @@ fn told(context: &CliContext, read: &ReadSource, total: &ReviewChanged) -> CliOu
 
 /// Arguments that do not go together.
 pub(super) fn usage(message: &str) -> Failure {
-    Failure::usage("usage", message, "see `ctxrelay review import --help`")
+    Failure::usage(
+        ProgramCode::Usage,
+        message,
+        "see `ctxrelay review import --help`",
+    )
 }

@@ -11,6 +11,7 @@ use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::core::redact::Redactor;
 use crate::host::ProjectContext;
+use crate::wire::control::{FailureCode, ProgramCode, RefusalCode};
 use crate::wire::github::{PullRequest, ReadComments};
 
 /// A few made-up findings, to see what there is to see without a pull request.
@@ -84,7 +85,7 @@ fn of_file(file: &Path, pull: Option<NamedPull>) -> Result<ReadSource, Failure> 
         read_plain(file, GH_BYTES_MAX as u64).map_err(|error| disk::unreadable(file, &error))?;
     let read = ReadComments::of_file(&text).map_err(|why| {
         Failure::state(
-            "not_a_review",
+            ProgramCode::NotAReview,
             format!("{} is no review: {why}", file.display()),
             "see `ctxrelay review import --help` for what it may hold",
         )
@@ -125,32 +126,51 @@ fn mock() -> Result<ReadSource, Failure> {
 
 /// Each cause with its way out; what `gh` says in its own words is masked.
 fn refused(fault: &GhFault) -> Failure {
-    let (code, hint) = match fault {
+    let (code, hint): (FailureCode, _) = match fault {
         GhFault::Missing => (
-            "gh_missing",
+            ProgramCode::GhMissing.into(),
             "install it from cli.github.com, or import a file with `--from file`",
         ),
-        GhFault::LoggedOut => ("gh_logged_out", "run `gh auth login`, then this again"),
+        GhFault::LoggedOut => (
+            ProgramCode::GhLoggedOut.into(),
+            "run `gh auth login`, then this again",
+        ),
         GhFault::NoPull => (
-            "no_pull_request",
+            ProgramCode::NoPullRequest.into(),
             "name one by its number or its address: `ctxrelay review import 12`",
         ),
         GhFault::RateLimit => (
-            "rate_limit",
+            ProgramCode::RateLimit.into(),
             "try again in an hour; `gh api rate_limit` says when",
         ),
-        GhFault::Hidden => ("not_visible", "see which login it is with `gh auth status`"),
+        GhFault::Hidden => (
+            ProgramCode::NotVisible.into(),
+            "see which login it is with `gh auth status`",
+        ),
         GhFault::NoRemote => (
-            "no_remote",
+            ProgramCode::NoRemote.into(),
             "run it in a clone of the repository, or import a file with `--from file`",
         ),
-        GhFault::Elsewhere(_) => ("other_repository", "run it in a clone of that repository"),
-        GhFault::Hung => ("gh_hung", "see what `gh pr view` does in this folder"),
-        GhFault::TooMuch => ("too_large", "import a part of it with `--from file`"),
-        GhFault::Unreadable(_) => ("gh_unreadable", "see whether `gh --version` is 2.x"),
-        GhFault::Failed(_) | GhFault::Unstarted(_) => {
-            ("gh_failed", "see what `gh pr view` says in this folder")
-        }
+        GhFault::Elsewhere(_) => (
+            ProgramCode::OtherRepository.into(),
+            "run it in a clone of that repository",
+        ),
+        GhFault::Hung => (
+            ProgramCode::GhHung.into(),
+            "see what `gh pr view` does in this folder",
+        ),
+        GhFault::TooMuch => (
+            RefusalCode::TooLarge.into(),
+            "import a part of it with `--from file`",
+        ),
+        GhFault::Unreadable(_) => (
+            ProgramCode::GhUnreadable.into(),
+            "see whether `gh --version` is 2.x",
+        ),
+        GhFault::Failed(_) | GhFault::Unstarted(_) => (
+            ProgramCode::GhFailed.into(),
+            "see what `gh pr view` says in this folder",
+        ),
     };
     let said = fault.to_string();
     let said = Redactor::new().redact_text(&said).0.into_owned();

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
+use crate::wire::control::ProgramCode;
 
 fn with(pairs: &[(&str, &str)]) -> Result<ProjectContext, Failure> {
     let dir = tempfile::tempdir().unwrap();
@@ -18,7 +19,7 @@ fn with(pairs: &[(&str, &str)]) -> Result<ProjectContext, Failure> {
 }
 
 fn code(pairs: &[(&str, &str)]) -> String {
-    with(pairs).unwrap_err().code
+    with(pairs).unwrap_err().code.to_string()
 }
 
 #[test]
@@ -36,7 +37,7 @@ fn all_three_ports_or_none() {
     assert!(with(&[]).unwrap().ports.is_none());
     for count in 1..3 {
         let failure = with(&all[..count]).unwrap_err();
-        assert_eq!(failure.code, "partial_ports");
+        assert_eq!(failure.code, ProgramCode::PartialPorts.into());
         assert_eq!(failure.kind.code(), 3);
         assert!(failure.message.contains("CONTEXTRELAY_CONTROL_PORT"));
     }
@@ -119,7 +120,7 @@ fn a_project_that_is_no_folder_is_refused() {
     })
     .unwrap_err();
     assert_eq!(
-        (failure.kind.code(), failure.code.as_str()),
+        (failure.kind.code(), &*failure.code.to_string()),
         (3, "no_project")
     );
 }

@@ -4,16 +4,13 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use super::{AGENT_GOALS, Capsule, CapsuleLeftOut};
+use super::{Capsule, CapsuleLeftOut, CapsuleSection, HandoffState, TouchOp};
 
 /// The most of a capsule without its patch, its outputs and its cited lines, in bytes.
 pub const CAPSULE_BYTES_MAX: usize = 32_000;
 
 /// What `"digest":"<64 hex>",` and the newline at the end take, in bytes.
 const DIGEST_BYTES: usize = 78;
-
-/// The section of the cited lines, which have a budget of their own and are counted later.
-pub(super) const CITED_LINES: &str = "origin.lines";
 
 /// Fills a capsule by the weight of its sections. A part is whole or absent.
 #[derive(Debug, Clone, Copy)]
@@ -52,29 +49,34 @@ impl CapsuleBudget<'_> {
             ..
         } = &mut fitted;
         let room = &mut room;
-        left.push(("goal", keep_one(goal, room)));
-        left.push((AGENT_GOALS, keep(agent_goals, room, |_| 0)));
-        left.push(("constraints", keep(constraints, room, |_| 0)));
+        left.push((CapsuleSection::Goal, keep_one(goal, room)));
+        left.push((CapsuleSection::AgentGoals, keep(agent_goals, room, |_| 0)));
+        left.push((CapsuleSection::Constraints, keep(constraints, room, |_| 0)));
         let rank = |passed| u8::from(passed);
         left.push((
-            "verification",
-            keep(verification, room, |run| rank(run.status == "passed")),
+            CapsuleSection::Verification,
+            keep(verification, room, |run| rank(run.passed())),
         ));
-        left.push(("decisions", keep(decisions, room, |_| 0)));
-        left.push(("next", keep(next, room, |_| 0)));
-        left.push(("questions", keep(questions, room, |_| 0)));
-        left.push(("hypothesis", keep_one(hypothesis, room)));
+        left.push((CapsuleSection::Decisions, keep(decisions, room, |_| 0)));
+        left.push((CapsuleSection::Next, keep(next, room, |_| 0)));
+        left.push((CapsuleSection::Questions, keep(questions, room, |_| 0)));
+        left.push((CapsuleSection::Hypothesis, keep_one(hypothesis, room)));
         left.push((
-            "touched",
-            keep(touched, room, |file| rank(file.op == "read")),
+            CapsuleSection::Touched,
+            keep(touched, room, |file| rank(file.op == TouchOp::Read)),
         ));
         left.push((
-            "handoffs",
-            keep(handoffs, room, |handoff| rank(handoff.state == "answered")),
+            CapsuleSection::Handoffs,
+            keep(handoffs, room, |handoff| {
+                rank(handoff.state == HandoffState::Answered)
+            }),
         ));
-        left.push(("findings", keep_in_order(findings, room, |at, _| at)));
-        left.push(("assumptions", keep(assumptions, room, |_| 0)));
-        left.push(("notRun", keep(not_run, room, |_| 0)));
+        left.push((
+            CapsuleSection::Findings,
+            keep_in_order(findings, room, |at, _| at),
+        ));
+        left.push((CapsuleSection::Assumptions, keep(assumptions, room, |_| 0)));
+        left.push((CapsuleSection::NotRun, keep(not_run, room, |_| 0)));
         for (what, count) in left {
             self.count(&mut fitted, what, count);
         }
@@ -82,7 +84,7 @@ impl CapsuleBudget<'_> {
     }
 
     /// Counts what of a section had no room.
-    fn count(&self, capsule: &mut Capsule, what: &str, count: usize) {
+    fn count(&self, capsule: &mut Capsule, what: CapsuleSection, count: usize) {
         if count == 0 {
             return;
         }
@@ -96,12 +98,12 @@ impl CapsuleBudget<'_> {
 
     /// Counts cited lines that are not there.
     pub fn count_lines(&self, capsule: &mut Capsule, count: usize) {
-        self.count(capsule, CITED_LINES, count);
+        self.count(capsule, CapsuleSection::CitedLines, count);
     }
 
-    fn line(&self, what: &str, count: u64) -> CapsuleLeftOut {
+    fn line(&self, what: CapsuleSection, count: u64) -> CapsuleLeftOut {
         CapsuleLeftOut {
-            what: what.to_owned(),
+            what,
             count,
             how: self.how.to_owned(),
             more: serde_json::Map::new(),
@@ -132,24 +134,25 @@ impl CapsuleBudget<'_> {
         };
         frame.origin.lines.clear();
         let names = [
-            "goal",
-            "constraints",
-            "verification",
-            "decisions",
-            "next",
-            "questions",
-            "hypothesis",
-            "touched",
-            "handoffs",
-            "findings",
-            "assumptions",
-            "notRun",
-            CITED_LINES,
+            CapsuleSection::Goal,
+            CapsuleSection::Constraints,
+            CapsuleSection::Verification,
+            CapsuleSection::Decisions,
+            CapsuleSection::Next,
+            CapsuleSection::Questions,
+            CapsuleSection::Hypothesis,
+            CapsuleSection::Touched,
+            CapsuleSection::Handoffs,
+            CapsuleSection::Findings,
+            CapsuleSection::Assumptions,
+            CapsuleSection::NotRun,
+            CapsuleSection::CitedLines,
         ];
         // Every figure at its longest.
         let names = names.into_iter();
         // Of a section that most have not, only where it is.
-        let names = names.chain((!full.agent_goals.is_empty()).then_some(AGENT_GOALS));
+        let names =
+            names.chain((!full.agent_goals.is_empty()).then_some(CapsuleSection::AgentGoals));
         frame
             .left_out
             .extend(names.map(|what| self.line(what, u64::MAX)));

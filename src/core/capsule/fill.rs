@@ -6,8 +6,8 @@ use serde_json::Map;
 
 use super::{
     Capsule, CapsuleFinding, CapsuleGit, CapsuleHandoff, CapsuleLeftOut, CapsuleOrigin, CapsuleRun,
-    CapsuleStatement, CapsuleStatus, CapsuleTouched, LineRef, OriginHead, StatementAuthor,
-    is_within,
+    CapsuleStatement, CapsuleStatus, CapsuleTouched, HandoffState, LineRef, OriginHead,
+    StatementAuthor, TouchOp, is_within,
 };
 use crate::agent::Party;
 use crate::continuity::StatedText;
@@ -88,7 +88,7 @@ impl CapsuleSources<'_> {
         capsule.handoffs = handoffs.map(|handoff| self.handoff(handoff)).collect();
         let claims = task.claims.iter().map(|claim| CapsuleRun {
             line: Some(place(&session, claim.seq, &claim.id)),
-            ..CapsuleRun::claimed(&claim.title, &claim.status)
+            ..CapsuleRun::claimed(&claim.title, claim.status)
         });
         let gates = world.gates.values().map(|gate| CapsuleRun {
             line: Some(place(&session, gate.seq, &gate.id)),
@@ -111,7 +111,7 @@ impl CapsuleSources<'_> {
             *left_out.entry("touched".to_owned()).or_default() += outside;
         }
         let left_out = left_out.into_iter().map(|(what, count)| CapsuleLeftOut {
-            what,
+            what: what.into(),
             count,
             how: self.how.to_owned(),
             more: Map::new(),
@@ -135,9 +135,9 @@ impl CapsuleSources<'_> {
 
     fn handoff(&self, handoff: &TaskHandoff) -> CapsuleHandoff {
         let state = match self.world.open_handoffs.get(&handoff.id) {
-            Some(open) if open.blocked_by.is_some() => "blocked",
-            None if handoff.is_answered => "answered",
-            _ => "open",
+            Some(open) if open.blocked_by.is_some() => HandoffState::Blocked,
+            None if handoff.is_answered => HandoffState::Answered,
+            _ => HandoffState::Open,
         };
         CapsuleHandoff {
             id: handoff.id.clone(),
@@ -148,7 +148,7 @@ impl CapsuleSources<'_> {
                 .map(Party::to_string)
                 .unwrap_or_default(),
             ask: handoff.ask.clone(),
-            state: state.to_owned(),
+            state,
             more: Map::new(),
         }
     }
@@ -158,7 +158,10 @@ impl CapsuleSources<'_> {
         let lines = now.and_then(|now| now.lines);
         CapsuleTouched {
             path: file.path.clone(),
-            op: if file.is_written { "write" } else { "read" }.to_owned(),
+            op: match file.is_written {
+                true => TouchOp::Write,
+                false => TouchOp::Read,
+            },
             sha256: now.and_then(|now| now.sha256.clone()),
             unread: now.and_then(|now| now.is_unread.then_some(true)),
             by: file.by.to_string(),

@@ -2,42 +2,27 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
-use super::Capsule;
+use super::{Capsule, CapsuleSection};
 use crate::agent::Agent;
 use crate::id::Seq;
 use crate::snapshot::Snapshot;
+use crate::word::words;
 
-/// How a capsule stands to the work tree of now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Freshness {
-    /// The same tree, and each of its files as it was.
-    Fresh,
-    /// Another tree, or no git, and none of the capsule's files differs.
-    Moved,
-    /// Files of the capsule differ.
-    Touched,
-    /// Each side has commits that the other one does not have.
-    Diverged,
-    /// Nobody can tell: [`WhyUnknown`] says why.
-    Unknown,
-    /// It is of another repository.
-    Foreign,
-}
-
-impl Freshness {
-    /// The word shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Fresh => "fresh",
-            Self::Moved => "moved",
-            Self::Touched => "touched",
-            Self::Diverged => "diverged",
-            Self::Unknown => "unknown",
-            Self::Foreign => "foreign",
-        }
+words! {
+    /// How a capsule stands to the work tree of now.
+    pub closed enum Freshness {
+        /// The same tree, and each of its files as it was.
+        Fresh = "fresh",
+        /// Another tree, or no git, and none of the capsule's files differs.
+        Moved = "moved",
+        /// Files of the capsule differ.
+        Touched = "touched",
+        /// Each side has commits that the other one does not have.
+        Diverged = "diverged",
+        /// Nobody can tell: [`WhyUnknown`] says why.
+        Unknown = "unknown",
+        /// It is of another repository.
+        Foreign = "foreign",
     }
 }
 
@@ -200,7 +185,9 @@ impl StandsNow {
             changed: changed.collect(),
             changed_since_out: Vec::new(),
             uncompared: now.uncompared.clone(),
-            listed: left.any(|left| left.what == TOUCHED).then_some(listed),
+            listed: left
+                .any(|left| left.what == CapsuleSection::Touched)
+                .then_some(listed),
             has_git: capsule.git.is_some(),
         }
     }
@@ -260,9 +247,6 @@ pub struct DifferingFile {
     /// Where it is, relative to the project.
     pub place: String,
 }
-
-/// The section of the files.
-const TOUCHED: &str = "touched";
 
 impl Capsule {
     /// How it stands to the work tree of now.
@@ -345,7 +329,7 @@ mod tests {
     use serde_json::Map;
 
     use super::*;
-    use crate::capsule::{CapsuleGit, CapsuleTouched, DiffStat};
+    use crate::capsule::{CapsuleGit, CapsuleTouched, DiffStat, TouchOp};
     use crate::id::CapsuleId;
 
     fn anchored() -> Capsule {
@@ -497,7 +481,7 @@ mod tests {
         assert_eq!(capsule.told(&nowhere), Err(WhyUnknown::NoFiles));
         capsule.touched.push(CapsuleTouched {
             path: "a".to_owned(),
-            op: "write".to_owned(),
+            op: TouchOp::Write,
             sha256: None,
             unread: None,
             by: "codex".to_owned(),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::id::{Seq, SessionId};
+use crate::word::words;
 
 /// The record that a capsule was made from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,11 +54,35 @@ pub struct OriginHead {
     pub more: Map<String, Value>,
 }
 
+words! {
+    /// A section of a capsule, by its member.
+    pub enum CapsuleSection {
+        Goal = "goal",
+        AgentGoals = "agentGoals",
+        Constraints = "constraints",
+        Decisions = "decisions",
+        Assumptions = "assumptions",
+        Hypothesis = "hypothesis",
+        Questions = "questions",
+        Next = "next",
+        Handoffs = "handoffs",
+        Touched = "touched",
+        Verification = "verification",
+        NotRun = "notRun",
+        Findings = "findings",
+        Patch = "patch",
+        Outputs = "outputs",
+        /// They have a budget of their own.
+        CitedLines = "origin.lines",
+    }
+}
+
 /// What had no room, or may not be told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CapsuleLeftOut {
     /// Of which section.
-    pub what: String,
+    #[schemars(with = "String")]
+    pub what: CapsuleSection,
     /// How many.
     pub count: u64,
     /// The command that shows them, where the capsule was made.

@@ -11,6 +11,7 @@ use serde_json::{Map, json};
 use super::*;
 use crate::redact::Redactor;
 use crate::wire::capsule::{arbitrary, write};
+use crate::word::OpenWord;
 
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::new);
 
@@ -57,7 +58,7 @@ fn sizes(capsule: &Capsule) -> Vec<(&'static str, u64)> {
 
 fn left_out(capsule: &Capsule, what: &str) -> u64 {
     let mut left = capsule.left_out.iter();
-    left.find(|left| left.what == what)
+    left.find(|left| left.what.as_str() == what)
         .map_or(0, |left| left.count)
 }
 
@@ -125,7 +126,7 @@ fn what_weighs_more_stays_when_there_is_little_room() {
             .starts_with("assumption 199 ")
     );
     let left = CapsuleLeftOut {
-        what: "assumptions".to_owned(),
+        what: CapsuleSection::Assumptions,
         count: 200 - kept as u64,
         how: how.to_owned(),
         more: Map::new(),
@@ -163,7 +164,7 @@ fn a_run_that_failed_has_room_before_those_that_passed() {
     let run = |name: &str, status: &str| CapsuleRun {
         name: name.to_owned(),
         cmd: Some("x".repeat(300)),
-        status: status.to_owned(),
+        status: OpenWord::of(status),
         verified: true,
         exit_code: Some(0),
         duration_ms: None,

@@ -9,6 +9,24 @@ use super::LineRef;
 use crate::entry::{ArtifactStatus, Entry, EntryKind, GateRun};
 use crate::fold::brief;
 use crate::id::{CapsuleId, EntryId};
+use crate::word::{OpenWord, words};
+
+words! {
+    /// How far work is that was handed over.
+    pub enum HandoffState {
+        Open = "open",
+        Blocked = "blocked",
+        Answered = "answered",
+    }
+}
+
+words! {
+    /// What was done with a file.
+    pub enum TouchOp {
+        Write = "write",
+        Read = "read",
+    }
+}
 
 /// Work that was handed over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,7 +41,8 @@ pub struct CapsuleHandoff {
     /// What is asked.
     pub ask: String,
     /// `open`, `blocked` or `answered`.
-    pub state: String,
+    #[schemars(with = "String")]
+    pub state: HandoffState,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub more: Map<String, Value>,
@@ -35,7 +54,8 @@ pub struct CapsuleTouched {
     /// Where it is, relative to the project, with `/`.
     pub path: String,
     /// `write` or `read`.
-    pub op: String,
+    #[schemars(with = "String")]
+    pub op: TouchOp,
     /// The SHA-256 of its bytes then, in lower-case hex; none where it was not there.
     #[serde(deserialize_with = "Option::deserialize")]
     pub sha256: Option<String>,
@@ -65,7 +85,8 @@ pub struct CapsuleRun {
     #[serde(deserialize_with = "Option::deserialize")]
     pub cmd: Option<String>,
     /// `passed`, `failed`, `blocked`, `unknown`, `skipped` or `timed_out`.
-    pub status: String,
+    #[schemars(with = "String")]
+    pub status: OpenWord<ArtifactStatus>,
     /// The daemon ran it itself; without, somebody claims it.
     pub verified: bool,
     /// How it ended.
@@ -91,12 +112,17 @@ pub struct CapsuleRun {
 }
 
 impl CapsuleRun {
+    /// Whether it came to what it should.
+    pub fn passed(&self) -> bool {
+        self.status == ArtifactStatus::Passed.into()
+    }
+
     /// What an agent claims. Of a title its beginning is kept, on one line.
-    pub(super) fn claimed(title: &str, status: &str) -> Self {
+    pub(super) fn claimed(title: &str, status: ArtifactStatus) -> Self {
         Self {
             name: brief(title),
             cmd: None,
-            status: status.to_owned(),
+            status: status.into(),
             verified: false,
             exit_code: None,
             duration_ms: None,
@@ -114,7 +140,7 @@ impl CapsuleRun {
         Self {
             name: run.gate.clone(),
             cmd: Some(run.cmd.clone()),
-            status: status.as_str().to_owned(),
+            status: status.into(),
             verified: true,
             exit_code: run.exit_code.map(i64::from),
             duration_ms: Some(run.duration_ms),
@@ -135,7 +161,7 @@ impl CapsuleRun {
         let is_claim = entry.source.agent().is_some() && entry.task().as_ref() == Some(task);
         match entry.gate_run() {
             Some(run) => Some(Self::verified(run, artifact.status, now)),
-            None => is_claim.then(|| Self::claimed(&artifact.title, artifact.status.as_str())),
+            None => is_claim.then(|| Self::claimed(&artifact.title, artifact.status)),
         }
     }
 

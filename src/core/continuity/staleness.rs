@@ -1,6 +1,6 @@
 //! [`Staleness`]: how long an agent has not said what it is at.
 
-use serde::{Deserialize, Serialize};
+use crate::word::words;
 
 /// Up to so many turns since the last word are no worry.
 const FRESH_TURNS_MAX: u64 = 5;
@@ -8,16 +8,17 @@ const FRESH_TURNS_MAX: u64 = 5;
 /// From so many on, what the record holds of the work says little of it.
 const LOUD_TURNS_MIN: u64 = 16;
 
-/// How old an agent's own word of its work is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Staleness {
-    /// 0 to 5 turns.
-    Fresh,
-    /// 6 to 15 turns.
-    Mild,
-    /// 16 turns or more.
-    Loud,
+words! {
+    /// How old an agent's own word of its work is.
+    #[derive(PartialOrd, Ord)]
+    pub closed enum Staleness {
+        /// 0 to 5 turns.
+        Fresh = "fresh",
+        /// 6 to 15 turns.
+        Mild = "mild",
+        /// 16 turns or more.
+        Loud = "loud",
+    }
 }
 
 impl Staleness {
@@ -27,15 +28,6 @@ impl Staleness {
             0..=FRESH_TURNS_MAX => Self::Fresh,
             LOUD_TURNS_MIN.. => Self::Loud,
             _ => Self::Mild,
-        }
-    }
-
-    /// The word that people see.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Fresh => "fresh",
-            Self::Mild => "mild",
-            Self::Loud => "loud",
         }
     }
 }

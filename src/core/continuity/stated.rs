@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::agent::{Agent, Party};
 use crate::entry::{Entry, NoteKind};
 use crate::id::{EntryId, Seq};
+use crate::word::words;
 
 /// The key in a note's `meta` that says how it was said; without it the note was a call.
 pub const STATE_TAG: &str = "stateTag";
@@ -19,31 +20,22 @@ const AUTO_AFTER_TURNS: u64 = 5;
 /// The most that is kept of one value, in characters.
 const STATED_CHARS_MAX: usize = 2_000;
 
-/// How something was said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum StateTag {
-    /// It was inferred, and nobody said it.
-    Auto,
-    /// A note of the agent's.
-    Note,
-    /// The operator.
-    You,
-    /// A marker in the agent's own words.
-    Marker,
+words! {
+    /// How something was said.
+    #[derive(PartialOrd, Ord)]
+    pub closed enum StateTag {
+        /// It was inferred, and nobody said it.
+        Auto = "auto",
+        /// A note of the agent's.
+        Note = "note",
+        /// The operator.
+        You = "you",
+        /// A marker in the agent's own words.
+        Marker = "marker",
+    }
 }
 
 impl StateTag {
-    /// The word that people and agents see.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Note => "note",
-            Self::You => "you",
-            Self::Marker => "marker",
-        }
-    }
-
     /// How the note of this entry was said.
     pub(crate) fn of(entry: &Entry) -> Self {
         if entry.source == Party::Human {

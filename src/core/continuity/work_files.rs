@@ -139,7 +139,7 @@ impl WorkSources<'_> {
         for artifact in self.artifacts() {
             let (title, kind) = (
                 cell(&artifact.artifact.title),
-                cell(&artifact.artifact.kind),
+                cell(artifact.artifact.kind.as_str()),
             );
             let status = artifact.artifact.status.as_str();
             let seq = artifact.seq.0;

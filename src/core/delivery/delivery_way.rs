@@ -35,13 +35,6 @@ impl From<Rung> for DeliveryWay {
     }
 }
 
-/// Nothing is known, which a status says with an empty word.
-impl Default for DeliveryWay {
-    fn default() -> Self {
-        Self::Other(String::new())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

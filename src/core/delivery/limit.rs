@@ -9,34 +9,23 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-
 use crate::id::EntryId;
+use crate::word::words;
 
 /// How many messages are remembered as sent again once. More than a lane loses to limits.
 const RESENT_MAX: usize = 1_000;
 
-/// What is done about a limit besides holding the lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-pub enum LimitMode {
-    /// Nothing is said.
-    Off,
-    /// It is shown.
-    #[default]
-    Notify,
-    /// What died of it is sent again, once.
-    Resume,
-}
-
-impl LimitMode {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Notify => "notify",
-            Self::Resume => "resume",
-        }
+words! {
+    /// What is done about a limit besides holding the lane.
+    #[derive(Default)]
+    pub closed enum LimitMode {
+        /// Nothing is said.
+        Off = "off",
+        /// It is shown.
+        #[default]
+        Notify = "notify",
+        /// What died of it is sent again, once.
+        Resume = "resume",
     }
 }
 

@@ -2,34 +2,21 @@
 //!
 //! Decides what is shown. It ends nothing: the operator has the keys.
 
-use serde::{Deserialize, Serialize};
+use crate::word::words;
 
-/// What is shown of a turn.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Watched {
-    /// No turn runs, or it gives signs.
-    #[default]
-    Fine,
-    /// Nothing for a while.
-    Quiet,
-    /// Nothing for as long as is usual at most.
-    Suspect,
-    /// Nothing for twice that.
-    Stuck,
-}
-
-impl Watched {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Fine => "fine",
-            Self::Quiet => "quiet",
-            Self::Suspect => "suspect",
-            Self::Stuck => "stuck",
-        }
+words! {
+    /// What is shown of a turn.
+    #[derive(PartialOrd, Ord, Default)]
+    pub closed enum Watched {
+        /// No turn runs, or it gives signs.
+        #[default]
+        Fine = "fine",
+        /// Nothing for a while.
+        Quiet = "quiet",
+        /// Nothing for as long as is usual at most.
+        Suspect = "suspect",
+        /// Nothing for twice that.
+        Stuck = "stuck",
     }
 }
 

@@ -89,30 +89,14 @@ impl ApprovalStep {
     }
 }
 
-/// Why a request no longer waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ApprovalEnd {
-    /// The agent's program took an answer: the one that was given here, or one from its terminal.
-    Answered,
-    /// What asked is gone, and nobody was answered.
-    Lost,
-}
-
-impl ApprovalEnd {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Answered => "answered",
-            Self::Lost => "lost",
-        }
-    }
-
-    /// The end of a word on the wire.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Answered, Self::Lost]
-            .into_iter()
-            .find(|end| end.as_str() == word)
+words! {
+    /// Why a request no longer waits.
+    pub closed enum ApprovalEnd {
+        /// The agent's program took an answer: the one that was given here, or one from its
+        /// terminal.
+        Answered = "answered",
+        /// What asked is gone, and nobody was answered.
+        Lost = "lost",
     }
 }
 

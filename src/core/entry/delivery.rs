@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Agent;
 use crate::delivery::{DeliveryWay, Outcome};
 use crate::id::{AttemptId, EntryId, TurnId};
+use crate::word::words;
 
 /// What became of one message. Attempts are not recorded here: they live in the queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,38 +37,23 @@ impl DeliveryRecord {
     }
 }
 
-/// The states of a message that the ledger knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DeliveryResult {
-    /// There is proof that the receiver has it.
-    Confirmed,
-    /// The receiver acknowledged it (Claude's `ack`), or the turn that had it came to its end
-    /// ([`DeliveryRecord::is_settled_by_turn`]); implies confirmed.
-    Acknowledged,
-    /// It was refused and will not be tried again.
-    Rejected,
-    /// It waited too long.
-    Expired,
-    /// It may or may not have arrived; only the operator may send it again.
-    Ambiguous,
-    /// The operator took it back.
-    Cancelled,
-    /// The operator asked for another try, or wanted one for when a usage limit is over.
-    Requeued,
-}
-
-impl DeliveryResult {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Confirmed => "confirmed",
-            Self::Acknowledged => "acknowledged",
-            Self::Rejected => "rejected",
-            Self::Expired => "expired",
-            Self::Ambiguous => "ambiguous",
-            Self::Cancelled => "cancelled",
-            Self::Requeued => "requeued",
-        }
+words! {
+    /// The states of a message that the ledger knows.
+    pub closed enum DeliveryResult {
+        /// There is proof that the receiver has it.
+        Confirmed = "confirmed",
+        /// The receiver acknowledged it (Claude's `ack`), or the turn that had it came to its end
+        /// ([`DeliveryRecord::is_settled_by_turn`]); implies confirmed.
+        Acknowledged = "acknowledged",
+        /// It was refused and will not be tried again.
+        Rejected = "rejected",
+        /// It waited too long.
+        Expired = "expired",
+        /// It may or may not have arrived; only the operator may send it again.
+        Ambiguous = "ambiguous",
+        /// The operator took it back.
+        Cancelled = "cancelled",
+        /// The operator asked for another try, or wanted one for when a usage limit is over.
+        Requeued = "requeued",
     }
 }

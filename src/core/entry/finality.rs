@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Agent;
 use crate::id::EntryId;
 use crate::signing::DecisionSignature;
+use crate::snapshot::ProposalState;
 
 /// A proposal that the work is done; the content is a readable rendering.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,12 +72,10 @@ impl FinalityDecision {
         !self.runs.is_empty()
     }
 
-    /// The verdict in a word.
-    pub fn verdict(&self) -> &'static str {
-        if self.approved {
-            "approved"
-        } else {
-            "rejected"
+    pub fn verdict(&self) -> ProposalState {
+        match self.approved {
+            true => ProposalState::Approved,
+            false => ProposalState::Rejected,
         }
     }
 }

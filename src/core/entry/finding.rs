@@ -8,9 +8,6 @@ use crate::id::FindingId;
 use crate::review::{FindingSeverity, SeverityBy};
 use crate::word::words;
 
-/// The kind of an artifact that is a finding of a review.
-pub const REVIEW_FINDING: &str = "review_finding";
-
 /// The key in the `meta` of a note by which an agent says that it has a finding in hand: its id.
 pub const FINDING: &str = "finding";
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::SessionId;
+use crate::word::words;
 
 /// The sealed ledger that a session follows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,17 +57,18 @@ impl Predecessor {
     }
 }
 
-/// What becomes of a session that is sealed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-pub enum Fate {
-    /// It is kept in the archives.
-    #[default]
-    Archived,
-    /// It is kept in the archives, and what was open in it was carried into its successor.
-    Compacted,
-    /// It is deleted; its number of entries and its head are all that is left.
-    Discarded,
+words! {
+    /// What becomes of a session that is sealed.
+    #[derive(Default)]
+    pub closed enum Fate {
+        /// It is kept in the archives.
+        #[default]
+        Archived = "archived",
+        /// It is kept in the archives, and what was open in it was carried into its successor.
+        Compacted = "compacted",
+        /// It is deleted; its number of entries and its head are all that is left.
+        Discarded = "discarded",
+    }
 }
 
 impl Fate {

@@ -167,7 +167,7 @@ fn take_work(world: &mut Snapshot, entry: &Entry) {
                 id: entry.id.clone(),
                 seq: entry.seq,
                 title: brief(&artifact.title),
-                status: artifact.status.as_str().to_owned(),
+                status: artifact.status,
             };
             task.claims.retain(|other| other.title != claim.title);
             push(task, "verification", claim, |task| &mut task.claims);

@@ -3,7 +3,7 @@
 use super::needs::named;
 use super::outside::outside;
 use super::shell_needs::shell_needs;
-use super::{GitUse, Permission, RuleInForce, git_use};
+use super::{GitUse, Permission, RuleInForce, RuleName, git_use};
 use crate::agent::Agent;
 use crate::entry::{ApprovalKind, ApprovalRequest};
 
@@ -68,12 +68,12 @@ fn git_hint(kind: &ApprovalKind, command: &str) -> Option<String> {
 /// What the operator's rule says of this agent's writes to git. Codex may ask all the same, and the
 /// operator may say yes.
 fn git_rule(agent: Agent, rules: &[RuleInForce]) -> Option<String> {
-    let rule = rules
-        .iter()
-        .find(|rule| rule.agent == agent && matches!(rule.rule.as_str(), "coordinator" | "git"))?;
+    let rule = rules.iter().find(|rule| {
+        rule.agent == agent && matches!(rule.rule, RuleName::Coordinator | RuleName::Git)
+    })?;
     let mark = rule.mark();
-    Some(match rule.rule.as_str() {
-        "coordinator" => format!(
+    Some(match rule.rule {
+        RuleName::Coordinator => format!(
             "your rule: {} leaves git's writes to others ({mark})",
             agent.title()
         ),

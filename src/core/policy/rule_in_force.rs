@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Permission, PermissionRule, PolicyRules};
 use crate::agent::Agent;
+use crate::word::words;
 
 /// Why a rule for Claude is enforced.
 const BY_HOOK: &str = "the plugin's hook judges each call of a tool before Claude runs it";
@@ -16,12 +17,26 @@ const NO_HOOK: &str =
 const OF_CODEX: &str = "Codex runs what its own sandbox and approvals allow; its requests show the \
                         rule, and you answer them";
 
+words! {
+    /// What a rule is about: who writes to git, or a [`Permission`].
+    pub enum RuleName {
+        Coordinator = "coordinator",
+        Read = "read",
+        Write = "write",
+        Shell = "shell",
+        Network = "network",
+        Git = "git",
+        Secrets = "secrets",
+        Browser = "browser",
+        ExternalApi = "external_api",
+    }
+}
+
 /// A rule against something that an agent could do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleInForce {
-    /// `coordinator`, or the permission's name.
-    pub rule: String,
+    pub rule: RuleName,
     /// Whom it restricts.
     pub agent: Agent,
     pub comes_to: PermissionRule,
@@ -45,14 +60,14 @@ impl PolicyRules {
     /// Every rule that restricts an agent. `claude_asks`: a Claude is here, and our hook judges the calls
     /// of each that is.
     pub fn in_force(&self, claude_asks: bool) -> Vec<RuleInForce> {
-        let told = |rule: &str, agent, comes_to| {
+        let told = |rule: RuleName, agent, comes_to| {
             let (enforced, why) = match agent {
                 Agent::Claude if claude_asks => (true, BY_HOOK),
                 Agent::Claude => (false, NO_HOOK),
                 Agent::Codex => (false, OF_CODEX),
             };
             RuleInForce {
-                rule: rule.to_owned(),
+                rule,
                 agent,
                 comes_to,
                 enforced,
@@ -62,12 +77,12 @@ impl PolicyRules {
         let mut rules = Vec::new();
         for agent in Agent::ALL {
             if self.leaves_git(agent).is_some() {
-                rules.push(told("coordinator", agent, PermissionRule::Deny));
+                rules.push(told(RuleName::Coordinator, agent, PermissionRule::Deny));
             }
             for permission in Permission::ALL {
                 let comes_to = self.rule(agent, permission);
                 if comes_to != PermissionRule::Allow {
-                    rules.push(told(permission.as_str(), agent, comes_to));
+                    rules.push(told(permission.as_str().into(), agent, comes_to));
                 }
             }
         }

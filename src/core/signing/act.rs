@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::signer::Signer;
 use super::statement::ActStatement;
 use super::{NotSigned, SigningNotice, SigningState};
-use crate::entry::{Entry, EntryKind, Fate, LifecycleEvent, Predecessor};
+use crate::entry::{ArtifactKind, Entry, EntryKind, Fate, LifecycleEvent, Predecessor};
+use crate::word::words;
 
 /// The key of an entry's `meta` with the signature of an act.
 pub const ACT_META: &str = "signature";
@@ -13,16 +14,16 @@ pub const ACT_META: &str = "signature";
 /// What an act's statement says of the verdict on a configuration.
 pub const TRUSTED: &str = "trusted";
 
-/// An act of the operator that carries a signature.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OperatorAct {
-    /// What `config.json` says counts.
-    Trust,
-    /// The session is over: archived, deleted or compacted.
-    Clear,
-    /// All required gates were run for a release.
-    Release,
+words! {
+    /// An act of the operator that carries a signature.
+    pub closed enum OperatorAct {
+        /// What `config.json` says counts.
+        Trust = "trust",
+        /// The session is over: archived, deleted or compacted.
+        Clear = "clear",
+        /// All required gates were run for a release.
+        Release = "release",
+    }
 }
 
 impl OperatorAct {
@@ -37,20 +38,11 @@ impl OperatorAct {
             } => Some(Self::Clear),
             // What an agent says of a release is a claim like any other.
             EntryKind::Artifact(artifact)
-                if artifact.kind == "release_gate" && entry.source.agent().is_none() =>
+                if artifact.kind == ArtifactKind::ReleaseGate && entry.source.agent().is_none() =>
             {
                 Some(Self::Release)
             }
             _ => None,
-        }
-    }
-
-    /// The word in statements, reports and texts.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Trust => "trust",
-            Self::Clear => "clear",
-            Self::Release => "release",
         }
     }
 }

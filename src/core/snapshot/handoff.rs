@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Party;
 use crate::id::{EntryId, RuntimeSession, Seq};
+use crate::word::words;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandoffSnapshot {
@@ -34,32 +35,19 @@ pub struct HandoffSnapshot {
     pub handled_by: Option<(EntryId, i64)>,
 }
 
-/// The lanes of the task board.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Lane {
-    /// Handed over, not with the receiver yet.
-    Open,
-    /// With the receiver.
-    Active,
-    /// Somebody noted a blocker.
-    Blocked,
-    /// With the receiver for long.
-    Stale,
-    /// Answered.
-    Done,
-}
-
-impl Lane {
-    /// The word shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Active => "active",
-            Self::Blocked => "blocked",
-            Self::Stale => "stale",
-            Self::Done => "done",
-        }
+words! {
+    /// The lanes of the task board.
+    pub closed enum Lane {
+        /// Handed over, not with the receiver yet.
+        Open = "open",
+        /// With the receiver.
+        Active = "active",
+        /// Somebody noted a blocker.
+        Blocked = "blocked",
+        /// With the receiver for long.
+        Stale = "stale",
+        /// Answered.
+        Done = "done",
     }
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Party;
 use crate::entry::{FinalityDecision, FinalityProposal};
 use crate::id::{EntryId, RuntimeSession, Seq};
+use crate::word::words;
 
 /// A proposal that the work is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,13 +38,25 @@ impl ProposalSnapshot {
         self.decision.is_none() && self.ended.is_none()
     }
 
-    /// Where it stands, in a word for JSON and people.
-    pub fn state(&self) -> &'static str {
+    /// Where it stands.
+    pub fn state(&self) -> ProposalState {
         match (&self.decision, &self.ended) {
             (Some((decision, _)), _) => decision.verdict(),
-            (None, None) => "pending",
-            (None, Some(end)) => end.as_str(),
+            (None, None) => ProposalState::Pending,
+            (None, Some(ProposalEnd::Withdrawn(_))) => ProposalState::Withdrawn,
+            (None, Some(ProposalEnd::Superseded(_))) => ProposalState::Superseded,
         }
+    }
+}
+
+words! {
+    /// Where a proposal stands, in a word for JSON and people.
+    pub enum ProposalState {
+        Pending = "pending",
+        Approved = "approved",
+        Rejected = "rejected",
+        Withdrawn = "withdrawn",
+        Superseded = "superseded",
     }
 }
 
@@ -58,14 +71,6 @@ pub enum ProposalEnd {
 }
 
 impl ProposalEnd {
-    /// In a word, for JSON and people.
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Withdrawn(_) => "withdrawn",
-            Self::Superseded(_) => "superseded",
-        }
-    }
-
     /// The entry that ended it.
     pub fn by(&self) -> &EntryId {
         match self {

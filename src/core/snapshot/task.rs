@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{FindingSnapshot, FindingState, Snapshot};
 use crate::agent::Party;
 use crate::continuity::StatedText;
+use crate::entry::ArtifactStatus;
 use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq};
 
 /// How many tasks can be open at a time.
@@ -149,8 +150,8 @@ pub struct TaskClaim {
     pub seq: Seq,
     /// One line.
     pub title: String,
-    /// Its outcome, as a word of the record.
-    pub status: String,
+    /// Its outcome.
+    pub status: ArtifactStatus,
 }
 
 impl TaskSnapshot {

@@ -8,6 +8,7 @@
 mod approvals;
 mod capsules;
 mod command;
+mod failure_code;
 mod gates;
 mod hook_params;
 mod message_cursor;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Agent;
 use crate::id::{EntryId, RuntimeSession, SessionId};
 use crate::wire::line::Stored;
+use crate::word::words;
 
 pub use approvals::{AnswerApprovalParams, ApprovalAnswer, AskApprovalParams, AskUserParams};
 pub use capsules::{
@@ -32,12 +34,13 @@ pub use capsules::{
     ReadCapsulesParams,
 };
 pub use command::Command;
+pub use failure_code::{FailureCode, ProgramCode};
 pub use gates::{
     EndedRun, GateReport, GatesReport, ReleaseToSign, RunGatesParams, SignReleaseParams,
 };
 pub use hook_params::{
-    CODEX_COMPACTED, ContextFigures, HookParams, MONITOR, MONITOR_BEFORE, STATUS_LINE,
-    ToolBeginsParams,
+    ContextFigures, HookEvent, HookParams, MONITOR, MONITOR_BEFORE, NotificationKind,
+    SessionSource, ToolBeginsParams, TurnFailure,
 };
 pub use params::{
     AcknowledgeParams, ArtifactParams, AttendParams, Attendance, ClearParams, CompactParams,
@@ -75,19 +78,19 @@ pub const PART_BYTES: usize = 1024 * 1024;
 /// The largest free text, in characters.
 pub const TEXT_CHARS_MAX: usize = 1_000_000;
 
-/// Who a connection is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Claude's bridge.
-    Claude,
-    /// Codex's MCP shim, or the `/mcp` endpoint.
-    Codex,
-    Deck,
-    /// The command line.
-    Cli,
-    /// A hook or the doorbell of a Claude process.
-    Hook,
+words! {
+    /// Who a connection is.
+    pub closed enum Role {
+        /// Claude's bridge.
+        Claude = "claude",
+        /// Codex's MCP shim, or the `/mcp` endpoint.
+        Codex = "codex",
+        Deck = "deck",
+        /// The command line.
+        Cli = "cli",
+        /// A hook or the doorbell of a Claude process.
+        Hook = "hook",
+    }
 }
 
 impl Role {
@@ -96,17 +99,6 @@ impl Role {
         match agent {
             Agent::Claude => Self::Claude,
             Agent::Codex => Self::Codex,
-        }
-    }
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Deck => "deck",
-            Self::Cli => "cli",
-            Self::Hook => "hook",
         }
     }
 }
@@ -134,34 +126,17 @@ pub struct Hello {
     pub mode: DeliveryMode,
 }
 
-/// `CONTEXTRELAY_MODE`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-pub enum DeliveryMode {
-    /// Every message also goes out as a channel notification at once.
-    Push,
-    /// Nothing is announced; the agent asks.
-    Pull,
-    /// The ladder.
-    #[default]
-    Auto,
-}
-
-impl DeliveryMode {
-    /// The word in status and environment.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Push => "push",
-            Self::Pull => "pull",
-            Self::Auto => "auto",
-        }
-    }
-
-    /// The mode with this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Push, Self::Pull, Self::Auto]
-            .into_iter()
-            .find(|mode| mode.as_str() == word)
+words! {
+    /// `CONTEXTRELAY_MODE`.
+    #[derive(Default)]
+    pub closed enum DeliveryMode {
+        /// Every message also goes out as a channel notification at once.
+        Push = "push",
+        /// Nothing is announced; the agent asks.
+        Pull = "pull",
+        /// The ladder.
+        #[default]
+        Auto = "auto",
     }
 }
 

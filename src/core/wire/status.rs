@@ -1,19 +1,21 @@
 //! [`Status`]: what `ctxrelay status --json` prints, from a live daemon or from the disk alone.
 
 mod agents;
+mod notice_key;
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{CapsuleId, EntryId, SessionId};
 use crate::policy::{Coordinator, RuleInForce, SignOffMode};
-use crate::snapshot::{GateInForce, Snapshot};
-use crate::word::words;
+use crate::snapshot::{GateInForce, ProposalState, Snapshot};
+use crate::word::{OpenWord, words};
 
 pub use self::agents::{
     AgentsStatus, AppServerStatus, ClaudeStatus, CodexStatus, CommandStatus, ContinuityStatus,
     CostStatus, DeliveryStatus, HookReview, LimitStatus, PacketStatus, SilenceStatus, ToolSort,
     ToolStatus,
 };
+pub use self::notice_key::NoticeKey;
 
 /// How many decisions a status tells.
 const DECIDED_MAX: usize = 5;
@@ -76,7 +78,7 @@ pub struct Status {
     /// What each of these is about, one word each, the same for as long as it holds; empty without
     /// a daemon, and of a daemon of an earlier build.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notice_keys: Vec<String>,
+    pub notice_keys: Vec<NoticeKey>,
     /// A detached daemon that ends by itself when nothing is attached.
     pub detached: bool,
 }
@@ -112,13 +114,6 @@ words! {
         Unchained = "unchained",
         /// Nobody looked; said without a daemon.
         Unchecked = "unchecked",
-    }
-}
-
-/// Nothing is known, which is said with an empty word.
-impl Default for ChainState {
-    fn default() -> Self {
-        Self::Other(String::new())
     }
 }
 
@@ -195,8 +190,7 @@ pub struct TasksStatus {
 /// Sign-off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct FinalityStatus {
-    /// `manual`: only the operator decides.
-    pub mode: String,
+    pub mode: OpenWord<SignOffMode>,
     /// Proposals that wait.
     pub pending: Vec<EntryId>,
     /// The operator's last decisions, newest first.
@@ -232,8 +226,7 @@ pub struct GateRunning {
 #[serde(rename_all = "camelCase")]
 pub struct DecidedStatus {
     pub proposal_id: EntryId,
-    /// `approved` or `rejected`.
-    pub verdict: String,
+    pub verdict: ProposalState,
     /// Why; its beginning when it is long.
     pub reason: Option<String>,
     /// When, ms since the epoch.
@@ -245,7 +238,7 @@ impl FinalityStatus {
     pub fn of(world: &Snapshot, mode: SignOffMode) -> Self {
         let latest = world.decided_proposals.iter().rev().take(DECIDED_MAX);
         Self {
-            mode: mode.to_string(),
+            mode: mode.into(),
             pending: world.pending_proposals.keys().cloned().collect(),
             decided: latest
                 .filter_map(|proposal| {
@@ -253,7 +246,7 @@ impl FinalityStatus {
                     let reason = decision.reason.as_ref();
                     Some(DecidedStatus {
                         proposal_id: proposal.id.clone(),
-                        verdict: decision.verdict().to_owned(),
+                        verdict: decision.verdict(),
                         reason: reason.map(|text| text.chars().take(REASON_CHARS_MAX).collect()),
                         at: *at_ms,
                     })

@@ -8,7 +8,7 @@ use crate::daemon::attach::ConnId;
 use crate::daemon::claude::receivers_hook::is_receivers_hook;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::wire::control::{AskApprovalParams, Refusal, RefusalCode, Reply, Role};
+use crate::wire::control::{AskApprovalParams, HookEvent, Refusal, RefusalCode, Reply, Role};
 
 /// The most of each text that is taken, in characters: the hook cuts them far earlier.
 const TEXT_CHARS_MAX: usize = 250_000;
@@ -84,11 +84,14 @@ impl Daemon {
     }
 
     /// Claude goes on, as one of its hooks shows.
-    pub(in crate::daemon) fn claude_goes_on(&mut self, event: &str, tool_use: Option<&str>) {
+    pub(in crate::daemon) fn claude_goes_on(&mut self, event: &HookEvent, tool_use: Option<&str>) {
         // It asks for one thing after the other (Claude Code 2.1.330, observed), so that what it
         // asked before is over when it asks again.
-        let is_over = !matches!(event, "PostToolUse" | "PostToolUseFailure" | "Notification");
-        if event == "Notification" {
+        let is_over = !matches!(
+            event,
+            HookEvent::PostToolUse | HookEvent::PostToolUseFailure | HookEvent::Notification
+        );
+        if *event == HookEvent::Notification {
             return;
         }
         for id in self.approvals.claude_goes_on(tool_use, is_over) {

@@ -10,7 +10,7 @@ use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::daemon::continuation::ThenReloaded;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reloads::ReloadOrder;
-use crate::wire::control::HookParams;
+use crate::wire::control::{HookEvent, HookParams, SessionSource};
 
 /// The tools of Claude's that read a file (2.1.330).
 const READING: [&str; 1] = ["Read"];
@@ -29,23 +29,23 @@ impl Daemon {
         pair: &RuntimeSession,
         params: &HookParams,
     ) {
-        match params.event.as_str() {
-            "UserPromptSubmit" => {
+        match &params.event {
+            HookEvent::UserPromptSubmit => {
                 self.claude_went_on(pair, true, params);
                 self.search_claudes_words(pair, params);
             }
-            "PostToolUse" => {
+            HookEvent::PostToolUse => {
                 // A helper's goes on beside a compaction.
                 self.claude_went_on(pair, false, params);
                 self.claude_touched(pair, params);
             }
-            "Stop" | "StopFailure" => {
+            HookEvent::Stop | HookEvent::StopFailure => {
                 self.claude_went_on(pair, true, params);
                 self.record_touched(pair);
                 self.search_claudes_words(pair, params);
                 self.look_at_rules();
             }
-            "PreCompact" => {
+            HookEvent::PreCompact => {
                 // What it said and wrote is in its context no more, and in the packet only from here.
                 self.record_touched(pair);
                 self.search_claudes_words(pair, params);
@@ -54,21 +54,21 @@ impl Daemon {
                 self.reloads.compacts(pair.clone(), trigger.into(), now_ms);
                 self.clients.status_changed();
             }
-            "SessionStart" if params.detail.as_deref() == Some("compact") => {
+            HookEvent::SessionStart if params.source() == Some(SessionSource::Compact) => {
                 self.reloads.goes_on_compacted(pair);
             }
-            "SessionStart" => {
+            HookEvent::SessionStart => {
                 // What the Claude before this one began to compact stays as it was.
                 self.reloads.compacted(pair);
                 self.clients.status_changed();
                 self.leave_claudes_turn(pair);
             }
-            "PostCompact" => {
+            HookEvent::PostCompact => {
                 let summary = params.text.clone().unwrap_or_default();
                 let begun = self.reloads.compacted(pair);
                 self.claude_compacted(pair, begun, params, summary);
             }
-            "SessionEnd" => {
+            HookEvent::SessionEnd => {
                 self.record_touched(pair);
                 self.search_claudes_words(pair, params);
                 self.leave_claudes_turn(pair);
@@ -85,13 +85,15 @@ impl Daemon {
     pub(in crate::daemon) fn reload_claude(
         &mut self,
         pair: &RuntimeSession,
-        source: Option<&str>,
+        source: Option<SessionSource>,
         then: impl FnOnce(&mut Self, Option<String>) + Send + 'static,
     ) {
         let (cause, chars_max) = match source {
-            Some("compact") => (ReloadCause::Compacted, PACKET_CHARS_MAX),
-            Some("resume" | "fork") => (ReloadCause::Resumed, SHORT_CHARS_MAX),
-            Some("clear") => (ReloadCause::Cleared, SHORT_CHARS_MAX),
+            Some(SessionSource::Compact) => (ReloadCause::Compacted, PACKET_CHARS_MAX),
+            Some(SessionSource::Resume | SessionSource::Fork) => {
+                (ReloadCause::Resumed, SHORT_CHARS_MAX)
+            }
+            Some(SessionSource::Clear) => (ReloadCause::Cleared, SHORT_CHARS_MAX),
             _ => (ReloadCause::Started, SHORT_CHARS_MAX),
         };
         let order = ReloadOrder {

@@ -15,13 +15,11 @@ use crate::daemon::clock::now_ms;
 use crate::daemon::outdated::is_up_to_date;
 use crate::daemon::owners::Daemon;
 use crate::wire::control::Role;
+use crate::wire::status::NoticeKey;
 
 /// A Claude's monitor starts within 4 s after it, and its first turn may be over by then (Claude
 /// Code 2.1.330, observed); one that has not come after this long does not come, in ms.
 const BELL_LATE_MS: i64 = 10_000;
-
-/// The key of the sentence that a doorbell is dead.
-const DOORBELL: &str = "doorbell";
 
 impl Daemon {
     /// A client is gone: a bridge, a doorbell, or nobody of Claude's.
@@ -186,12 +184,12 @@ impl Daemon {
             .any(|process| self.claude_processes.is_silent(*process))
         {
             self.notices.set(
-                DOORBELL,
+                NoticeKey::Doorbell,
                 "Claude's monitor has ended and Claude starts none again: messages reach it with \
                  its next tool call or turn; restart Claude to have it woken again",
             );
         } else {
-            self.notices.clear(DOORBELL);
+            self.notices.clear(&NoticeKey::Doorbell);
         }
     }
 }

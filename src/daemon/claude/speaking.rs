@@ -11,7 +11,7 @@ use crate::core::id::RuntimeSession;
 use crate::daemon::event::{ClaudeSpoke, Event};
 use crate::daemon::owners::Daemon;
 use crate::daemon::under_way::WorkBeside;
-use crate::wire::control::HookParams;
+use crate::wire::control::{HookEvent, HookParams};
 
 impl Daemon {
     /// Has what Claude said since its last stop searched for marks. At the beginning of a turn only
@@ -56,8 +56,8 @@ impl Daemon {
         let work = self.lane_work(WorkBeside::SpokenWords, move |under_way| {
             // Only figures are behind the lock, which are good whenever it is free.
             let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
-            let (texts, unfinished) = match event.as_str() {
-                "UserPromptSubmit" => (Vec::new(), words.turn_begins(&path)),
+            let (texts, unfinished) = match &event {
+                HookEvent::UserPromptSubmit => (Vec::new(), words.turn_begins(&path)),
                 event if ends_turn(event) => (words.at_stop(&path, last.as_deref()), Vec::new()),
                 _ => (words.so_far(&path), Vec::new()),
             };
@@ -96,6 +96,6 @@ impl Daemon {
     }
 }
 
-fn ends_turn(event: &str) -> bool {
-    matches!(event, "Stop" | "StopFailure")
+fn ends_turn(event: &HookEvent) -> bool {
+    matches!(event, HookEvent::Stop | HookEvent::StopFailure)
 }

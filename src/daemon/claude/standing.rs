@@ -26,7 +26,7 @@ impl Daemon {
             .and_then(|ladder| Some((ladder, ladder.first_rung()?)))
         else {
             return DeliveryStatus {
-                mode: mode.as_str().to_owned(),
+                mode: mode.into(),
                 rung: DeliveryWay::None,
                 proven: false,
                 why: tools::gone(&self.clients, &self.claude_processes).unwrap_or_else(|| {
@@ -101,7 +101,7 @@ impl Daemon {
             };
         }
         DeliveryStatus {
-            mode: mode.as_str().to_owned(),
+            mode: mode.into(),
             rung: rung.into(),
             proven,
             why,

@@ -12,7 +12,7 @@ use crate::daemon::codex_lane::SIGN_IN;
 use crate::daemon::fault::DaemonFault;
 use crate::daemon::metering::{codex_context, meter_codex};
 use crate::daemon::owners::Daemon;
-use crate::wire::status::AppServerStatus;
+use crate::wire::status::{AppServerStatus, NoticeKey};
 
 impl Daemon {
     pub(in crate::daemon) fn on_codex(&mut self, fact: CodexFact) {
@@ -25,13 +25,13 @@ impl Daemon {
                 let server = AppServerStatus { pid, version };
                 let life = self.codex.server_started(server, port);
                 self.rules_watch.codex_says_nothing();
-                self.notices.clear("codex");
+                self.notices.clear(&NoticeKey::Codex);
                 self.clients.status_changed();
                 self.codex_input(CodexInput::ServerStarted { life });
             }
             CodexFact::ServerLost { why, gave_up } => self.server_lost(&why, gave_up),
             CodexFact::Unavailable { code, why } => {
-                if self.notices.set("codex", why.clone()) {
+                if self.notices.set(NoticeKey::Codex, why.clone()) {
                     self.recorder.note_fact(Party::System, code, why.clone());
                 }
                 self.codex_input(CodexInput::Unavailable);
@@ -99,7 +99,7 @@ impl Daemon {
             CodexFact::Tui { attached, pid } => self.tui(attached, pid),
             CodexFact::ProxyRefused { count } => {
                 if self.notices.set(
-                    "proxy",
+                    NoticeKey::Proxy,
                     "somebody came to the Codex proxy with a wrong token; start the terminal with `ctxrelay codex`",
                 ) {
                     self.recorder.note_fact(
@@ -338,7 +338,7 @@ impl Daemon {
 
     pub(super) fn tui(&mut self, attached: bool, pid: Option<u32>) {
         if attached {
-            self.notices.clear("proxy");
+            self.notices.clear(&NoticeKey::Proxy);
         }
         if self.codex.terminal(attached, pid) {
             self.recorder.note_fact(

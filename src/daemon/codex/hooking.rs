@@ -9,10 +9,7 @@ use crate::daemon::owners::Daemon;
 use crate::daemon::reloads::RecordedPacket;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{HookParams, HookReply, Reply};
-use crate::wire::status::HookReview;
-
-/// The key of the notice that Codex leaves out our hook.
-const UNREVIEWED_KEY: &str = "codex_hook";
+use crate::wire::status::{HookReview, NoticeKey};
 
 /// What the person can do about a hook that Codex leaves out.
 const UNREVIEWED: &str = "Codex leaves out the hook of `continuity.codexHook` until you review it: \
@@ -33,8 +30,8 @@ impl Daemon {
 
     fn tell_of_codex_hook(&mut self) {
         let changed = match self.codex.hook_review() {
-            Some(HookReview::Unreviewed) => self.notices.set(UNREVIEWED_KEY, UNREVIEWED),
-            _ => self.notices.clear(UNREVIEWED_KEY),
+            Some(HookReview::Unreviewed) => self.notices.set(NoticeKey::CodexHook, UNREVIEWED),
+            _ => self.notices.clear(&NoticeKey::CodexHook),
         };
         if changed {
             self.clients.status_changed();

@@ -117,7 +117,7 @@ impl Daemon {
             } => {
                 let content = format!("{kind} · {} · {title}\n{summary}", status.as_str());
                 let artifact = Artifact {
-                    kind,
+                    kind: kind.into(),
                     title,
                     summary,
                     status,

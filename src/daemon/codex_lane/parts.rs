@@ -3,6 +3,7 @@
 use super::CodexLane;
 use crate::core::delivery::DeliveryWay;
 use crate::core::id::{ThreadId, TurnId};
+use crate::wire::control::DeliveryMode;
 use crate::wire::status::{AppServerStatus, DeliveryStatus};
 
 /// Why a Codex without an account does nothing.
@@ -56,7 +57,7 @@ impl CodexLane {
             approvals: self.approvals,
             waiting_helpers: self.waiting_helpers,
             delivery: DeliveryStatus {
-                mode: "push".to_owned(),
+                mode: DeliveryMode::Push.into(),
                 rung,
                 proven: false,
                 why,

@@ -156,7 +156,7 @@ impl Daemon {
             Party::System,
             None,
             EntryKind::Other {
-                entry_type: "summary".to_owned(),
+                entry_type: EntryKind::SUMMARY.to_owned(),
                 detail: digest.to_detail(),
                 handles: Vec::new(),
             },

@@ -206,7 +206,7 @@ fn is_substance(entry: &Entry) -> bool {
         | EntryKind::Approval(_)
         | EntryKind::Lifecycle { .. } => false,
         // What a compaction says of all that it left behind.
-        EntryKind::Other { entry_type, .. } => entry_type == "summary",
+        EntryKind::Other { entry_type, .. } => entry_type == EntryKind::SUMMARY,
         _ => true,
     }
 }

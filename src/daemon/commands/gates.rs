@@ -5,7 +5,9 @@ use tokio::sync::mpsc;
 use super::checks::{ID_CHARS_MAX, not_found};
 use crate::adapters::gate::{self, GateFact, GateOrder, GateOutcome};
 use crate::core::agent::Party;
-use crate::core::entry::{Artifact, ArtifactStatus, Entry, EntryKind, GateRun, WorkTree};
+use crate::core::entry::{
+    Artifact, ArtifactKind, ArtifactStatus, Entry, EntryKind, GateRun, WorkTree,
+};
 use crate::core::id::Seq;
 use crate::core::signing::{OperatorAct, SigningState};
 use crate::core::snapshot::{GateSnapshot, TreeInQuestion};
@@ -194,7 +196,7 @@ impl Daemon {
         let (name, cmd) = (&run.gate, &run.cmd);
         let content = format!("gate {name} {how}{on}\n{setup}$ {cmd}\n{output}");
         let artifact = Artifact {
-            kind: "test_report".to_owned(),
+            kind: ArtifactKind::TestReport,
             title: run.gate.clone(),
             summary: format!("{how}{on}"),
             status,
@@ -320,7 +322,7 @@ impl Daemon {
         };
         let content = format!("release gate: {summary}\n{}", lines.join("\n"));
         let artifact = Artifact {
-            kind: "release_gate".to_owned(),
+            kind: ArtifactKind::ReleaseGate,
             title: "release gate".to_owned(),
             summary,
             status,

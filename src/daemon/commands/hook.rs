@@ -13,14 +13,9 @@ use crate::daemon::metering::{meter_claude, meter_status_line};
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer, is_answered};
 use crate::wire::control::{
-    CODEX_COMPACTED, HookParams, HookReply, IdsParams, Reply, STATUS_LINE, ToolBeginsParams,
+    HookEvent, HookParams, HookReply, IdsParams, NotificationKind, Reply, SessionSource,
+    ToolBeginsParams, TurnFailure,
 };
-
-/// The source of a `SessionStart` in the middle of whatever is going on.
-const COMPACT: &str = "compact";
-
-/// The failures of a turn that say that there will be no other one for now.
-const LIMITS: [&str; 2] = ["rate_limit", "billing_error"];
 
 /// A hook that waits for its answer.
 struct AskedHook {
@@ -47,17 +42,17 @@ impl AskedHook {
 
 impl Daemon {
     pub(super) fn hook(&mut self, conn: ConnId, params: &HookParams, reply: ReplySender) {
-        if params.event == STATUS_LINE {
+        if params.event == HookEvent::StatusLine {
             let line = self.status_line_for(conn, params);
             return answer(reply, Ok(Reply::Hook(HookReply::of_text(Some(line)))));
         }
-        if params.event == CODEX_COMPACTED {
+        if params.event == HookEvent::CodexCompacted {
             return self.codex_hook_asks(params, reply);
         }
         if let Some(pid) = params.claude_pid {
             self.claude_processes.hook_ran(pid, params.is_judged);
         }
-        if params.event == "PreToolUse" {
+        if params.event == HookEvent::PreToolUse {
             // It asks nothing: what became of the call was judged before.
             self.note_refused_tool(params);
             return answer(reply, Ok(Reply::Hook(HookReply::default())));
@@ -115,12 +110,12 @@ impl Daemon {
     }
 
     fn receivers_hook(&mut self, pair: &RuntimeSession, params: &HookParams, asked: AskedHook) {
-        if params.event == "SubagentStop" {
+        if params.event == HookEvent::SubagentStop {
             // It tells of a helper and not of Claude's turn.
             self.touched.helper(pair);
             return asked.with_nothing();
         }
-        if params.event == "InstructionsLoaded" {
+        if params.event == HookEvent::InstructionsLoaded {
             self.claude_read(params.path.as_deref().unwrap_or_default());
             return asked.with_nothing();
         }
@@ -138,8 +133,8 @@ impl Daemon {
             self.clients.status_changed();
         }
         self.claude_continues(pair, params);
-        match params.event.as_str() {
-            "UserPromptSubmit" => {
+        match &params.event {
+            HookEvent::UserPromptSubmit => {
                 // A turn that ends at the limit would have them and do nothing with them.
                 if self.limits.holds(Agent::Claude) {
                     asked.with_nothing();
@@ -171,7 +166,7 @@ impl Daemon {
                 }
                 return;
             }
-            "PostToolUse" => {
+            HookEvent::PostToolUse => {
                 if !self.is_in_turn(pair) {
                     // Its beginning was told to nobody, or to a daemon of before.
                     self.tell_ladder(pair, LadderInput::TurnBegan);
@@ -181,37 +176,43 @@ impl Daemon {
                 return self.context_for(pair, HookPoint::Tool, give);
             }
             // No message is carried here: what a failure says is the model's whole attention.
-            "PostToolUseFailure" => self.claude_hears(ClaudeInput::ToolUsed),
-            "Stop" if !params.stop_hook_active => return self.stopped(pair, asked),
-            "Stop" => self.turn_worked(pair),
+            HookEvent::PostToolUseFailure => self.claude_hears(ClaudeInput::ToolUsed),
+            HookEvent::Stop if !params.stop_hook_active => return self.stopped(pair, asked),
+            HookEvent::Stop => self.turn_worked(pair),
             // The hook runs beside the dialog, and says nothing about its answer.
-            "PermissionRequest" => self.claude_hears(ClaudeInput::Asks),
-            "Notification" => {
-                match params.detail.as_deref() {
-                    Some("permission_prompt" | "agent_needs_input" | "elicitation_dialog") => {
-                        self.claude_hears(ClaudeInput::Asks);
-                    }
+            HookEvent::PermissionRequest => self.claude_hears(ClaudeInput::Asks),
+            HookEvent::Notification => {
+                match params.detail.as_deref().map(NotificationKind::from) {
+                    Some(
+                        NotificationKind::PermissionPrompt
+                        | NotificationKind::AgentNeedsInput
+                        | NotificationKind::ElicitationDialog,
+                    ) => self.claude_hears(ClaudeInput::Asks),
                     // It waits for a prompt, whatever became of its last turn.
-                    Some("idle_prompt") if self.claude.state().is_in_turn() => {
+                    Some(NotificationKind::IdlePrompt) if self.claude.state().is_in_turn() => {
                         self.tell_ladder(pair, LadderInput::TurnEnded { limited: false });
                         self.claude_hears(ClaudeInput::Idle);
                     }
                     _ => {}
                 }
             }
-            "StopFailure" => {
+            HookEvent::StopFailure => {
                 let why = params.detail.clone().unwrap_or_default();
-                let limited = LIMITS.contains(&why.as_str());
+                // There will be no other turn for now.
+                let limited = matches!(
+                    TurnFailure::from(why.as_str()),
+                    TurnFailure::RateLimit | TurnFailure::BillingError
+                );
                 self.tell_ladder(pair, LadderInput::TurnEnded { limited });
                 self.claude_hears(ClaudeInput::Failed { limited, why });
             }
-            "SessionStart" => {
-                self.began_anew(pair, params.detail.as_deref());
+            HookEvent::SessionStart => {
+                let source = params.source();
+                self.began_anew(pair, source.as_ref());
                 let now_ms = self.clock.now_ms();
                 self.costs.conversation_began(Agent::Claude, now_ms);
-                let source = params.detail.as_deref();
                 self.rules_watch.claude_begins();
-                if matches!(source, Some("startup" | "clear")) {
+                if matches!(source, Some(SessionSource::Startup | SessionSource::Clear)) {
                     self.inferences.forget(Agent::Claude, pair);
                 }
                 let of = pair.clone();
@@ -223,7 +224,7 @@ impl Daemon {
                     asked.with(daemon, HookReply::of_text(text));
                 });
             }
-            "PreCompact" => {
+            HookEvent::PreCompact => {
                 let handed = HookReply::of_text(self.ids_to_keep(pair));
                 asked.with(self, handed);
                 return;
@@ -254,9 +255,9 @@ impl Daemon {
 
     /// What Claude knew of the messages it was told of is gone: started, cleared, compacted,
     /// resumed or forked.
-    fn began_anew(&mut self, pair: &RuntimeSession, source: Option<&str>) {
+    fn began_anew(&mut self, pair: &RuntimeSession, source: Option<&SessionSource>) {
         // A compaction can be in the middle of a turn, everything else is at its end.
-        if source == Some(COMPACT) {
+        if source == Some(&SessionSource::Compact) {
             self.tell_ladder(pair, LadderInput::Compacted);
         } else {
             let limited = self

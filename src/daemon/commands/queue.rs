@@ -26,7 +26,7 @@ impl Daemon {
             .map(|row| QueueRow {
                 id: row.id.clone(),
                 to: row.to,
-                state: row.state.as_str().to_owned(),
+                state: row.state.into(),
                 attempts: row.attempts,
                 age_ms: self
                     .recorder

@@ -65,7 +65,7 @@ pub(super) fn record_artifact<T>(
         params.agent.into(),
         None,
         EntryKind::Artifact(Artifact {
-            kind: params.kind,
+            kind: params.kind.into(),
             title: params.title,
             summary: params.summary,
             status: params.status,

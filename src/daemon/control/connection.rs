@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use futures::stream::{SplitSink, SplitStream, StreamExt as _};
 use futures::{FutureExt as _, SinkExt as _};
+use serde::Deserialize as _;
+use serde::de::{self, value::MapDeserializer};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, mpsc};
@@ -377,6 +379,25 @@ fn on_text(
     });
 }
 
+/// Why a method alone is no command.
+#[derive(Debug, thiserror::Error)]
+enum NoCommand {
+    #[error("no such method")]
+    UnknownMethod,
+    #[error("{0}")]
+    Other(String),
+}
+
+impl de::Error for NoCommand {
+    fn custom<T: std::fmt::Display>(why: T) -> Self {
+        Self::Other(why.to_string())
+    }
+
+    fn unknown_variant(_: &str, _: &'static [&'static str]) -> Self {
+        Self::UnknownMethod
+    }
+}
+
 fn parse(method: &str, params: Option<Value>) -> Result<Command, ErrorObject> {
     let tagged = match params {
         // A command without arguments may come with none or with an empty object.
@@ -392,9 +413,8 @@ fn parse(method: &str, params: Option<Value>) -> Result<Command, ErrorObject> {
     };
     serde_json::from_value(tagged).map_err(|error| {
         // A wrong word among the arguments reads like a wrong method, so the method is tried alone.
-        let alone: Result<Command, _> = serde_json::from_value(json!({"method": method}));
-        let is_unknown = alone.is_err_and(|error| error.to_string().starts_with("unknown variant"));
-        if is_unknown {
+        let alone = MapDeserializer::new(std::iter::once(("method", method)));
+        if let Err(NoCommand::UnknownMethod) = Command::deserialize(alone) {
             ErrorObject::new(code::METHOD_NOT_FOUND, format!("no such method: {method}"))
         } else {
             ErrorObject::new(code::INVALID_PARAMS, error.to_string())

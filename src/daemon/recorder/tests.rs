@@ -5,9 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use super::writing::UNWRITTEN_MAX;
-use super::{
-    CloseHow, Keepers, LEDGER_UNWRITABLE, Recorder, RecorderAction, RecorderParts, WriterEvents,
-};
+use super::{CloseHow, Keepers, Recorder, RecorderAction, RecorderParts, WriterEvents};
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind, Fate, LifecycleEvent};
 use crate::core::id::SessionId;
@@ -19,6 +17,7 @@ use crate::store::search::Search;
 use crate::store::session;
 use crate::store::testing::Place;
 use crate::wire::config::StorageKeys;
+use crate::wire::control::RefusalCode;
 
 /// Generous: only a writer that does not work takes so long.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -247,7 +246,7 @@ fn what_somebody_asked_for_is_refused_and_not_tried_again() {
     let _ = written.append("one", "asked");
     let path = written.recorder.ledger().path().to_owned();
     let actions = written.next_fails(LedgerError::Gone { path });
-    let code = LEDGER_UNWRITABLE;
+    let code = RefusalCode::LedgerUnwritable;
     assert_eq!(
         words(&actions),
         ["unwritable", &format!("refused asked {code}")]

@@ -14,9 +14,6 @@ use crate::wire::control::{Refusal, RefusalCode};
 /// After the disk refused what has happened already, it is asked again this often.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
-/// The key of the sentence that the record cannot be written.
-pub(in crate::daemon) const LEDGER_UNWRITABLE: &str = "ledger_unwritable";
-
 /// How many facts are kept while the disk refuses. Codex gets nothing new meanwhile, so that few
 /// can come.
 pub(super) const UNWRITTEN_MAX: usize = 256;

@@ -9,15 +9,7 @@ use crate::core::id::SessionId;
 use crate::daemon::owners::Daemon;
 use crate::daemon::space::space_changed;
 use crate::daemon::stop::Stop;
-
-/// The key of the sentence about the record.
-const TOUCHED: &str = "touched";
-
-/// The key of the sentence about `current`.
-const CURRENT: &str = "current";
-
-/// The key of the sentence about missing signs.
-const DEGRADED: &str = "watch";
+use crate::wire::status::NoticeKey;
 
 impl Daemon {
     pub(in crate::daemon) fn on_watch(&mut self, fact: WatchFact) {
@@ -44,7 +36,7 @@ impl Daemon {
                 let notice = format!(
                     "changes of files are noticed late, because the system gives no signs: {why}"
                 );
-                if self.notices.set(DEGRADED, notice) {
+                if self.notices.set(NoticeKey::Watch, notice) {
                     self.clients.status_changed();
                 }
             }
@@ -59,8 +51,10 @@ impl Daemon {
         );
         tracing::warn!(text, "alarm");
         self.alarm(ErrorCode::LedgerTouched, text.clone());
-        self.notices
-            .set(TOUCHED, format!("{text} (`ctxrelay ledger verify`)"));
+        self.notices.set(
+            NoticeKey::Touched,
+            format!("{text} (`ctxrelay ledger verify`)"),
+        );
         self.clients.status_changed();
     }
 
@@ -101,7 +95,7 @@ impl Daemon {
             "somebody else changed .contextrelay/current, which {named}: this daemon goes on with {}",
             self.recorder.session_id()
         );
-        if self.notices.set(CURRENT, text.clone()) {
+        if self.notices.set(NoticeKey::Current, text.clone()) {
             self.clients.status_changed();
         }
         let put_back = self.alarms.current_changed();
@@ -133,7 +127,7 @@ impl Daemon {
             let notice = format!(
                 "somebody else changed .contextrelay/current, and it could not be put back: {error}"
             );
-            if self.notices.set(CURRENT, notice) {
+            if self.notices.set(NoticeKey::Current, notice) {
                 self.clients.status_changed();
             }
         }
@@ -146,7 +140,7 @@ impl Daemon {
             self.recorder.ledger().clone(),
         );
         // They spoke of the session before.
-        self.notices.clear(TOUCHED);
-        self.notices.clear(CURRENT);
+        self.notices.clear(&NoticeKey::Touched);
+        self.notices.clear(&NoticeKey::Current);
     }
 }

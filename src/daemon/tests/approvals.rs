@@ -273,7 +273,7 @@ impl Rig {
     async fn claude_hook(&mut self, event: &str, tool_use: Option<&str>) {
         let hook = self.connect(Role::Hook, Some(CLAUDE), false);
         let params = HookParams {
-            event: event.to_owned(),
+            event: event.into(),
             claude_pid: Some(CLAUDE),
             tool_use: tool_use.map(str::to_owned),
             ..HookParams::default()
@@ -535,7 +535,7 @@ async fn a_request_names_the_files_that_the_other_agent_just_wrote() {
     for (tool, path) in [("Edit", "src/lib.rs"), ("Read", "README.md")] {
         let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
         let params = HookParams {
-            event: "PostToolUse".to_owned(),
+            event: "PostToolUse".into(),
             claude_pid: Some(CLAUDE),
             tool: Some(tool.to_owned()),
             path: Some(below(path)),

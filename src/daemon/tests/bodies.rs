@@ -154,7 +154,7 @@ async fn who_asks_for_a_long_text_gets_it_and_the_loop_answers_others_meanwhile(
     let mut hooked = rig.ask(
         &hook,
         Command::Hook(HookParams {
-            event: "UserPromptSubmit".to_owned(),
+            event: "UserPromptSubmit".into(),
             claude_pid: Some(7_000_000),
             ..HookParams::default()
         }),

@@ -10,7 +10,7 @@ use crate::wire::control::{
 
 fn prompt(claude_pid: u32) -> Command {
     Command::Hook(HookParams {
-        event: "UserPromptSubmit".to_owned(),
+        event: "UserPromptSubmit".into(),
         claude_pid: Some(claude_pid),
         claude_session_id: None,
         ..HookParams::default()
@@ -164,7 +164,7 @@ async fn the_conversation_of_claudes_last_prompt_is_recorded_once() {
     let hook = rig.connect(Role::Hook, None, false);
     let told = |event: &str, claude_pid: u32, session: &str| {
         Command::Hook(HookParams {
-            event: event.to_owned(),
+            event: event.into(),
             claude_pid: Some(claude_pid),
             claude_session_id: Some(session.to_owned()),
             ..HookParams::default()

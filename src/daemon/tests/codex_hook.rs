@@ -7,7 +7,7 @@ use crate::core::agent::Agent;
 use crate::core::entry::TurnFiles;
 use crate::core::id::{RuntimeSession, ThreadId, TurnId};
 use crate::store::testing::Place;
-use crate::wire::control::{CODEX_COMPACTED, Command, HookParams, Refusal, Reply, Role};
+use crate::wire::control::{Command, HookEvent, HookParams, Refusal, Reply, Role};
 use crate::wire::status::HookReview;
 
 /// A daemon whose hook Codex has reviewed, and a process of that hook.
@@ -30,7 +30,7 @@ fn compacted(rig: &mut Rig) {
 /// The hook runs in the conversation of this thread.
 fn ask_in(thread: &str) -> Command {
     Command::Hook(HookParams {
-        event: CODEX_COMPACTED.to_owned(),
+        event: HookEvent::CodexCompacted,
         transcript: Some(format!("/s/rollout-2026-11-22T01-02-03-{thread}.jsonl")),
         ..HookParams::default()
     })

@@ -90,7 +90,7 @@ async fn claudes_figure_comes_from_the_transcript_that_its_hooks_name() {
     let hook = rig.connect(Role::Hook, None, false);
     let call = |event: &str, path: String| {
         Command::Hook(HookParams {
-            event: event.to_owned(),
+            event: event.into(),
             claude_pid: Some(4_000_000),
             transcript: Some(path),
             ..HookParams::default()

@@ -10,6 +10,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
 use crate::core::id::EntryId;
+use crate::core::snapshot::ProposalState;
 use crate::daemon::event::{Event, TreePurpose};
 use crate::store::testing::Place;
 use crate::wire::control::{Command, DecideParams, HandoffParams, IdsParams, RefusalCode, Role};
@@ -207,7 +208,7 @@ async fn a_decision_reaches_both_agents_as_a_message_of_the_operator_once() {
     assert_eq!(pair.rig.delivered_ids(), []);
     let status = pair.rig.daemon.status().finality;
     assert_eq!(status.decided[0].proposal_id, proposal);
-    assert_eq!(status.decided[0].verdict, "rejected");
+    assert_eq!(status.decided[0].verdict, ProposalState::Rejected);
     drop(pair);
     let rig = Rig::start(&place).await;
     assert_eq!(self::told(&rig), told, "and nobody is told again");

@@ -70,7 +70,7 @@ impl Pair {
 
     pub async fn hook(&mut self, event: &str) -> HookReply {
         self.hook_with(HookParams {
-            event: event.to_owned(),
+            event: event.into(),
             ..HookParams::default()
         })
         .await
@@ -90,7 +90,7 @@ impl Pair {
     /// The stop of a turn that a stop has prolonged.
     async fn prolonged_stop(&mut self) {
         let stop = HookParams {
-            event: "Stop".to_owned(),
+            event: "Stop".into(),
             stop_hook_active: true,
             ..HookParams::default()
         };
@@ -257,7 +257,7 @@ async fn without_proof_a_message_comes_down_to_the_hooks_and_a_stop_prolongs_its
     assert_eq!(pair.state(), AgentState::Busy, "its turn goes on");
     pair.rig.later(CLAIM_OVER_MS).await;
     let prolonged = HookParams {
-        event: "Stop".to_owned(),
+        event: "Stop".into(),
         stop_hook_active: true,
         ..HookParams::default()
     };
@@ -270,7 +270,7 @@ async fn a_dead_monitor_is_said_and_passed_over_until_there_is_another() {
     let place = Place::new();
     let mut pair = Pair::new(&place, true).await;
     let stop = |runs| HookParams {
-        event: "Stop".to_owned(),
+        event: "Stop".into(),
         monitor_runs: Some(runs),
         ..HookParams::default()
     };
@@ -302,7 +302,7 @@ async fn a_monitor_may_be_later_than_the_first_turn_and_not_by_much() {
     let place = Place::new();
     let mut pair = Pair::new(&place, false).await;
     let stop = || HookParams {
-        event: "Stop".to_owned(),
+        event: "Stop".into(),
         monitor_runs: Some(false),
         ..HookParams::default()
     };
@@ -326,7 +326,7 @@ async fn a_claude_whose_bridge_died_is_still_reached() {
     assert_eq!(pair.rung().len(), 1);
     // Of another Claude it is not the message.
     let foreign = HookParams {
-        event: "UserPromptSubmit".to_owned(),
+        event: "UserPromptSubmit".into(),
         claude_pid: Some(CLAUDE + 1),
         ..HookParams::default()
     };
@@ -372,7 +372,7 @@ async fn a_new_context_is_told_again_and_a_compaction_ends_no_turn() {
     {
         assert_eq!(pair.rung().len(), 1, "after {rings} new contexts");
         let began = HookParams {
-            event: "SessionStart".to_owned(),
+            event: "SessionStart".into(),
             detail: Some(source.to_owned()),
             ..HookParams::default()
         };
@@ -391,7 +391,7 @@ async fn at_its_limit_claude_is_told_nothing_and_afterwards_everything() {
     let place = Place::new();
     let mut pair = Pair::new(&place, true).await;
     let failed = HookParams {
-        event: "StopFailure".to_owned(),
+        event: "StopFailure".into(),
         detail: Some("rate_limit".to_owned()),
         ..HookParams::default()
     };
@@ -505,7 +505,7 @@ async fn what_a_stopped_turn_had_is_read_by_the_next_one_and_what_died_at_a_limi
     pair.send("fig").await;
     take(&mut pair, "UserPromptSubmit").await;
     let failed = HookParams {
-        event: "StopFailure".to_owned(),
+        event: "StopFailure".into(),
         detail: Some("rate_limit".to_owned()),
         ..HookParams::default()
     };

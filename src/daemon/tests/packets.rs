@@ -175,7 +175,7 @@ async fn a_compaction_in_the_middle_of_a_turn_has_the_files_of_that_turn_in_its_
     let hooks = claude(&mut rig).await;
     hears(&mut rig, &hooks, hook("UserPromptSubmit", None)).await;
     let wrote = Command::Hook(HookParams {
-        event: "PostToolUse".to_owned(),
+        event: "PostToolUse".into(),
         claude_pid: Some(7_000_000),
         tool: Some("Write".to_owned()),
         path: Some(place.dirs.root.join("plums.rs").display().to_string()),
@@ -467,7 +467,7 @@ async fn a_compaction_of_claudes_is_shown_until_it_lapses_or_that_claude_is_gone
 /// A hook of Claude's that names its transcript.
 fn hook_of(event: &str, detail: Option<&str>, transcript: &std::path::Path) -> Command {
     Command::Hook(HookParams {
-        event: event.to_owned(),
+        event: event.into(),
         claude_pid: Some(7_000_000),
         detail: detail.map(str::to_owned),
         transcript: Some(transcript.display().to_string()),
@@ -549,7 +549,7 @@ async fn a_command_of_claudes_that_never_ended_stands_in_its_next_packet() {
     until(&mut rig, |rig| unfinished(rig) == ["sleep 1000"]).await;
     // What the turn has touched until it is compacted says nothing of that command.
     let wrote = Command::Hook(HookParams {
-        event: "PostToolUse".to_owned(),
+        event: "PostToolUse".into(),
         claude_pid: Some(7_000_000),
         tool: Some("Write".to_owned()),
         path: Some(place.dirs.root.join("plums.rs").display().to_string()),
@@ -600,7 +600,7 @@ async fn how_its_files_begin_stands_behind_a_packet_that_left_nothing_out() {
     hears(&mut rig, &hooks, hook("UserPromptSubmit", None)).await;
     for name in ["plums.rs", ".env", "untracked.rs"] {
         let wrote = Command::Hook(HookParams {
-            event: "PostToolUse".to_owned(),
+            event: "PostToolUse".into(),
             claude_pid: Some(7_000_000),
             tool: Some("Write".to_owned()),
             path: Some(root.join(name).display().to_string()),

@@ -122,14 +122,14 @@ async fn a_rule_for_claude_is_enforced_once_its_hooks_run_and_what_they_refuse_i
     let hook = rig.connect(Role::Hook, None, false);
     // Its plugin is of an earlier build, and judges nothing.
     let began = Command::Hook(HookParams {
-        event: "PostCompact".to_owned(),
+        event: "PostCompact".into(),
         claude_pid: Some(4_000_000),
         ..HookParams::default()
     });
     rig.call(&hook, began).await.unwrap();
     assert!(!rig.daemon.status().policy.rules[0].enforced);
     let refused = Command::Hook(HookParams {
-        event: "PreToolUse".to_owned(),
+        event: "PreToolUse".into(),
         claude_pid: Some(4_000_000),
         is_judged: true,
         text: Some("ctxrelay: `git push` writes to git".to_owned()),

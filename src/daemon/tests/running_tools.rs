@@ -178,7 +178,7 @@ impl ClaudeRig {
     }
 
     async fn event(&mut self, event: &str) {
-        let event = event.to_owned();
+        let event = event.into();
         self.hook(HookParams {
             event,
             ..HookParams::default()
@@ -188,7 +188,7 @@ impl ClaudeRig {
 
     async fn prompt(&mut self, prompt: Option<&str>) {
         self.hook(HookParams {
-            event: "UserPromptSubmit".to_owned(),
+            event: "UserPromptSubmit".into(),
             from_monitor: prompt.is_none(),
             prompt: prompt.map(str::to_owned),
             ..HookParams::default()
@@ -215,7 +215,7 @@ impl ClaudeRig {
 
     async fn ended(&mut self, event: &str, id: &str) {
         self.hook(HookParams {
-            event: event.to_owned(),
+            event: event.into(),
             tool_use_id: Some(id.to_owned()),
             ..HookParams::default()
         })

@@ -165,7 +165,7 @@ async fn what_claude_is_done_with_meanwhile_is_not_sent_again() {
     let handed = take(&mut pair, "UserPromptSubmit").await;
     assert_eq!(handed, std::slice::from_ref(&id));
     let failed = HookParams {
-        event: "StopFailure".to_owned(),
+        event: "StopFailure".into(),
         detail: Some("server_error".to_owned()),
         ..HookParams::default()
     };

@@ -57,7 +57,7 @@ pub fn attend(agent: Agent, act: Attendance) -> Command {
 
 pub fn hook(event: &str, detail: Option<&str>) -> Command {
     Command::Hook(HookParams {
-        event: event.to_owned(),
+        event: event.into(),
         claude_pid: Some(7_000_000),
         detail: detail.map(str::to_owned),
         ..HookParams::default()

@@ -37,7 +37,7 @@ impl Speaker {
     async fn hook(&mut self, event: &str, last: Option<&str>) {
         let transcript = self.transcript.to_str().unwrap().to_owned();
         let params = HookParams {
-            event: event.to_owned(),
+            event: event.into(),
             claude_pid: Some(7_000_000),
             transcript: Some(transcript),
             text: last.map(str::to_owned),

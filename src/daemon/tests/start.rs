@@ -18,6 +18,7 @@ use crate::store::owner::OwnerLock;
 use crate::store::registry::{self, Ports};
 use crate::store::session;
 use crate::store::testing::Place;
+use crate::wire::control::ProgramCode;
 
 /// Where a start fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,14 +50,14 @@ impl Fails {
         Self::Yielding,
     ];
 
-    fn code(self) -> &'static str {
+    fn code(self) -> ProgramCode {
         match self {
-            Self::Claiming | Self::Showing => "unwritable",
-            Self::OpeningTheRecord => "ledger",
-            Self::OpeningTheOutbox => "queue",
-            Self::BindingAPort => "port_taken",
-            Self::BindingTheSocket => "socket",
-            Self::Yielding => "not_yielded",
+            Self::Claiming | Self::Showing => ProgramCode::Unwritable,
+            Self::OpeningTheRecord => ProgramCode::Ledger,
+            Self::OpeningTheOutbox => ProgramCode::Queue,
+            Self::BindingAPort => ProgramCode::PortTaken,
+            Self::BindingTheSocket => ProgramCode::Socket,
+            Self::Yielding => ProgramCode::NotYielded,
         }
     }
 

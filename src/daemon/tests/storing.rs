@@ -38,7 +38,7 @@ async fn send(rig: &mut Rig, guest: &Guest, from: Agent) -> EntryId {
 
 fn hook(event: &str) -> Command {
     Command::Hook(HookParams {
-        event: event.to_owned(),
+        event: event.into(),
         claude_pid: Some(CLAUDE),
         claude_session_id: None,
         ..HookParams::default()

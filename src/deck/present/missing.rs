@@ -22,7 +22,7 @@ pub(super) fn missing(status: &Status) -> Vec<ui::FirstStep> {
     let notices = status.notices.iter().enumerate();
     steps.extend(notices.map(|(at, notice)| {
         // A daemon of an earlier build names none.
-        let key = status.notice_keys.get(at).map_or("", String::as_str);
+        let key = status.notice_keys.get(at);
         ui::FirstStep {
             text: notice.clone(),
             command: about(key).command.to_owned(),
@@ -102,6 +102,7 @@ pub(super) fn of_pair(status: &Status) -> Vec<PairStep> {
 mod tests {
     use super::*;
     use crate::core::agent::AgentState;
+    use crate::wire::status::NoticeKey;
 
     fn whole() -> Status {
         let mut status = Status::default();
@@ -155,7 +156,7 @@ mod tests {
             "somebody named a file `ctxrelay kill`".to_owned(),
             "of an earlier build: `ctxrelay kill`".to_owned(),
         ];
-        status.notice_keys = vec!["config_trust".to_owned(), "disk".to_owned()];
+        status.notice_keys = vec![NoticeKey::ConfigTrust, NoticeKey::Disk];
         assert_eq!(
             open(&status),
             [

@@ -13,7 +13,10 @@ pub(super) fn of_artifact(entry: &Entry) -> Option<String> {
         return None;
     };
     let cut = |text: &str| -> String { text.trim().chars().take(TEXT_CHARS).collect() };
-    let (kind, title) = (cut(&artifact.kind).replace('_', " "), cut(&artifact.title));
+    let (kind, title) = (
+        cut(artifact.kind.as_str()).replace('_', " "),
+        cut(&artifact.title),
+    );
     let summary = cut(&artifact.summary);
     Some(match summary.is_empty() {
         true => format!("{kind} · {title}"),

@@ -201,7 +201,7 @@ pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
                     waits if waits.is_pending() => {
                         ui::RowOutcome::new(ui::OutcomeState::Attention, "waits for you")
                     }
-                    over => ui::RowOutcome::new(ui::OutcomeState::Plain, over.state()),
+                    over => ui::RowOutcome::new(ui::OutcomeState::Plain, over.state().to_string()),
                 },
             })
         }
@@ -338,7 +338,7 @@ pub(in crate::deck) fn detail(model: &Model, entry: &Entry) -> Vec<ui::Field> {
             field("on busy", handoff.on_busy.as_str().to_owned());
         }
         EntryKind::Artifact(artifact) => {
-            field("kind", artifact.kind.clone());
+            field("kind", artifact.kind.to_string());
             let status = artifact.status.as_str();
             field("status", format!("{status} ({})", vouched(model, entry)));
             match entry.gate_run() {

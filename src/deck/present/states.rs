@@ -5,16 +5,7 @@ use ctxrelay_ui::model as ui;
 
 use super::missing::{PairNeed, PairStep, of_pair};
 use crate::deck::model::{DaemonLink, Model};
-use crate::wire::status::{ChainState, Status};
-
-/// The key of the daemon's sentence about alarms, each of which has a card of its own.
-const ALARM: &str = "alarm";
-
-/// The key of its sentence that the file of the record was touched.
-const TOUCHED: &str = "touched";
-
-/// The key of its sentence that a message was edited while it waited.
-const ALTERED: &str = "message_altered";
+use crate::wire::status::{ChainState, NoticeKey, Status};
 
 /// How bad it is that the daemon is away or cannot be read, and a sentence; `None`: neither is so.
 pub(super) fn link_fault(model: &Model) -> Option<(ui::Level, String)> {
@@ -27,9 +18,6 @@ pub(super) fn link_fault(model: &Model) -> Option<(ui::Level, String)> {
     let text = format!("What stands here may be old: {why}. It is tried again.");
     Some((ui::Level::Warn, text))
 }
-
-/// The key of its sentence about keys of the configuration that wait for trust.
-const WAITING_TRUST: &str = "config_trust";
 
 /// A row for each.
 pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
@@ -54,10 +42,12 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
     let has_alarms = model.world.open_alarms().next().is_some();
     for (at, text) in status.notices.iter().enumerate() {
         // A daemon of an earlier build names none.
-        let key = status.notice_keys.get(at).map_or("", String::as_str);
+        let key = status.notice_keys.get(at);
+        let key = key.filter(|key| **key != NoticeKey::default());
         let has_card = match key {
-            ALARM => has_alarms,
-            WAITING_TRUST => model.trust.is_some(),
+            // Each of them has one of its own.
+            Some(NoticeKey::Alarm) => has_alarms,
+            Some(NoticeKey::ConfigTrust) => model.trust.is_some(),
             _ => false,
         };
         if has_card {
@@ -68,10 +58,10 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
             steps,
             command,
         } = about(key);
-        let id = if key.is_empty() { text } else { key };
-        cards.push(card(kind, id, text.clone(), steps, command.to_owned()));
+        let id = key.map_or_else(|| text.clone(), NoticeKey::to_string);
+        cards.push(card(kind, &id, text.clone(), steps, command.to_owned()));
     }
-    let is_told = has_alarms || status.notice_keys.iter().any(|key| key == TOUCHED);
+    let is_told = has_alarms || status.notice_keys.contains(&NoticeKey::Touched);
     cards.extend(record_cards(status, is_told));
     if !model.about.demo && model.is_read {
         cards.extend(pair_cards(status));
@@ -85,7 +75,7 @@ fn record_cards(status: &Status, is_told: bool) -> Vec<ui::InboxCard> {
     let mut cards = Vec::new();
     if status.ledger.chain == ChainState::Broken && !is_told {
         let text = "The record is not as it was written: its chain is broken";
-        let NoticeAbout { kind, steps, .. } = about(TOUCHED);
+        let NoticeAbout { kind, steps, .. } = about(Some(&NoticeKey::Touched));
         cards.push(card(kind, "chain", text.to_owned(), steps, verify()));
     }
     let (lines, verb) = match status.ledger.bad_lines {
@@ -153,14 +143,14 @@ pub(super) struct NoticeAbout {
 }
 
 /// By its key. What is not known here has a row all the same: the sentence itself says what to do.
-pub(super) fn about(key: &str) -> NoticeAbout {
+pub(super) fn about(key: Option<&NoticeKey>) -> NoticeAbout {
     use ui::InboxKind::{Notice, Setup, Trouble};
     let (kind, steps): (_, &[&str]) = match key {
-        ALARM => (
+        Some(NoticeKey::Alarm) => (
             Trouble,
             &["Look what it is, then acknowledge it on its card."],
         ),
-        TOUCHED => (
+        Some(NoticeKey::Touched) => (
             Trouble,
             &[
                 "See where: the command names the first entry that is not as it was written.",
@@ -169,67 +159,69 @@ pub(super) fn about(key: &str) -> NoticeAbout {
                 "Ask what else on this machine writes into .contextrelay/.",
             ],
         ),
-        "current" => (
+        Some(NoticeKey::Current) => (
             Trouble,
             &["Ask what else on this machine writes into .contextrelay/: the record goes on."],
         ),
-        ALTERED => (
+        Some(NoticeKey::MessageAltered) => (
             Trouble,
             &["Nobody was given it. Ask its sender to send it again, if it still counts."],
         ),
-        "queue_put_back" => (
+        Some(NoticeKey::QueuePutBack) => (
             Trouble,
             &["Open the rows of ambiguous messages, and send again or give up each of them."],
         ),
-        "ledger_unwritable" | "queue" | "disk" => (
+        Some(NoticeKey::LedgerUnwritable | NoticeKey::Queue | NoticeKey::Disk) => (
             Trouble,
             &[
                 "Make room on that disk, or make .contextrelay/ writable for you again.",
                 "It goes on by itself then, and what waits is not lost.",
             ],
         ),
-        "long_texts" => (
+        Some(NoticeKey::LongTexts) => (
             Notice,
             &[
                 "Give them more room with `storage.blobsMegabytes` in config.json, or delete a \
                  session for good with `ctxrelay ledger clear --discard`.",
             ],
         ),
-        "daemon_failed" => (
+        Some(NoticeKey::DaemonFailed) => (
             Notice,
             &[
                 "If it happens again, .contextrelay/state/contextrelay.log says where. This goes \
                away with the next start.",
             ],
         ),
-        "codex" => (
+        Some(NoticeKey::Codex) => (
             Setup,
             &["See what it needs with `ctxrelay doctor`; it is tried again when Codex is needed."],
         ),
-        "config" => (
+        Some(NoticeKey::Config) => (
             Setup,
             &["Correct config.json: it is read again when you save it. Until then defaults count."],
         ),
-        WAITING_TRUST => (
+        Some(NoticeKey::ConfigTrust) => (
             Setup,
             &[
                 "The command shows what changed and asks for a word: what an agent wrote there \
                counts only after it.",
             ],
         ),
-        "proxy" => (
+        Some(NoticeKey::Proxy) => (
             Notice,
             &["Start Codex's terminal with `ctxrelay codex`, which knows the token."],
         ),
         _ => (Notice, &[]),
     };
     let command = match key {
-        ALARM | TOUCHED | ALTERED => "ctxrelay ledger verify",
-        "queue_put_back" => "ctxrelay queue list",
-        "codex" => "ctxrelay doctor",
-        "config" => "ctxrelay config show",
-        WAITING_TRUST => "ctxrelay trust",
-        "proxy" => "ctxrelay codex",
+        Some(NoticeKey::Alarm | NoticeKey::Touched | NoticeKey::MessageAltered) => {
+            "ctxrelay ledger verify"
+        }
+        Some(NoticeKey::QueuePutBack) => "ctxrelay queue list",
+        Some(NoticeKey::Codex) => "ctxrelay doctor",
+        Some(NoticeKey::Config) => "ctxrelay config show",
+        Some(NoticeKey::ConfigTrust) => "ctxrelay trust",
+        Some(NoticeKey::Proxy) => "ctxrelay codex",
         _ => "",
     };
     NoticeAbout {
@@ -267,10 +259,10 @@ mod tests {
         let mut old = read(DaemonLink::Attached);
         old.unread = Some("the record cannot be read".to_owned());
         let keys = [
-            ALARM,
-            TOUCHED,
+            "alarm",
+            "touched",
             "current",
-            ALTERED,
+            "message_altered",
             "queue_put_back",
             "ledger_unwritable",
             "queue",
@@ -279,7 +271,7 @@ mod tests {
             "daemon_failed",
             "codex",
             "config",
-            WAITING_TRUST,
+            "config_trust",
             "proxy",
             "doorbell",
             "watch",
@@ -289,7 +281,7 @@ mod tests {
         let told = keys.map(|key| {
             let mut model = read(DaemonLink::Hosting);
             model.status.notices = vec![format!("about {key}")];
-            model.status.notice_keys = vec![key.to_owned()];
+            model.status.notice_keys = vec![key.into()];
             model
         });
         for model in [ended, old].iter().chain(&told) {
@@ -304,7 +296,7 @@ mod tests {
     #[test]
     fn a_row_stays_the_same_one_while_its_figures_change_and_says_what_to_do() {
         let mut model = read(DaemonLink::Hosting);
-        model.status.notice_keys = vec!["disk".to_owned()];
+        model.status.notice_keys = vec![NoticeKey::Disk];
         let mut ids = Vec::new();
         for left in ["210 MB", "190 MB"] {
             model.status.notices = vec![format!("{left} are free")];
@@ -336,7 +328,7 @@ mod tests {
         assert_eq!(commands, [verify, verify, "npm install -g @openai/codex"]);
         // Who touched it was told: once.
         model.status.notices = vec!["somebody else touched the record".to_owned()];
-        model.status.notice_keys = vec![TOUCHED.to_owned()];
+        model.status.notice_keys = vec![NoticeKey::Touched];
         assert_eq!(rows(&model).len(), 3);
     }
 

@@ -97,7 +97,7 @@ async fn review(mcp: Option<McpEntry>, caller: &Caller, pace: Pace) -> Result<()
 mod tests {
     use super::*;
     use crate::core::agent::{Agent, Party};
-    use crate::core::envelope::{Envelope, wrap};
+    use crate::core::envelope::{Envelope, MessageKind, wrap};
     use crate::core::id::EntryId;
 
     #[test]
@@ -118,10 +118,13 @@ mod tests {
             Part::of(&wrap(&envelope, "text\nan answer is expected"))
         };
         let claude = Party::Agent(Agent::Claude);
-        assert_eq!(part(&claude, "handoff", false), Part::Review);
-        assert_eq!(part(&claude, "message", true), Part::FollowUp);
-        assert_eq!(part(&claude, "message", false), Part::Stranger);
-        assert_eq!(part(&Party::Human, "handoff", false), Part::Stranger);
+        assert_eq!(part(&claude, &MessageKind::Handoff, false), Part::Review);
+        assert_eq!(part(&claude, &MessageKind::Message, true), Part::FollowUp);
+        assert_eq!(part(&claude, &MessageKind::Message, false), Part::Stranger);
+        assert_eq!(
+            part(&Party::Human, &MessageKind::Handoff, false),
+            Part::Stranger
+        );
         assert_eq!(Part::of(""), Part::Stranger);
     }
 }

@@ -42,7 +42,8 @@ impl Text {
                 pieces.extend(handoff.context_refs.iter().map(String::as_str));
             }
             EntryKind::Artifact(artifact) => {
-                pieces.extend([artifact.title.as_str(), &artifact.summary, &artifact.kind]);
+                pieces.extend([artifact.title.as_str(), &artifact.summary]);
+                pieces.push(artifact.kind.as_str());
                 pieces.extend(artifact.evidence.iter().map(String::as_str));
             }
             EntryKind::Finding(record) => {

@@ -182,7 +182,7 @@ fn who_can_write_record_and_head_can_neither_trust_nor_release_nor_begin_a_sessi
     let before = lines(&path);
     let genuine = last_signed(&path);
     let release = EntryKind::Artifact(Artifact {
-        kind: "release_gate".to_owned(),
+        kind: "release_gate".into(),
         title: "release gate".to_owned(),
         summary: "all green".to_owned(),
         status: ArtifactStatus::Passed,

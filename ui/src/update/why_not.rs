@@ -121,22 +121,21 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
 
 /// Which it is: there, or not installed. Of the selected agent, or of each.
 fn why_not_started(deck: &Deck) -> String {
+    // With whether it is installed.
     let why = |agent: Agent| {
         let card = deck.view.agent(agent)?;
         let title = agent.title();
-        Some(if !card.installed {
-            format!("{title} is not installed")
-        } else if matches!(card.state, AgentState::Offline) {
-            return None;
-        } else {
-            format!("{title} runs already")
-        })
+        match (card.installed, &card.state) {
+            (false, _) => Some((format!("{title} is not installed"), false)),
+            (true, AgentState::Offline) => None,
+            (true, _) => Some((format!("{title} runs already"), true)),
+        }
     };
     if let Some(agent) = selected_agent(deck) {
         let steps = deck.key(Action::Steps);
         return match why(agent) {
-            Some(why) if why.ends_with("installed") => format!("{why}: {steps} says how"),
-            Some(why) => why,
+            Some((why, false)) => format!("{why}: {steps} says how"),
+            Some((why, true)) => why,
             None => "it cannot be started now".to_owned(),
         };
     }
@@ -144,7 +143,7 @@ fn why_not_started(deck: &Deck) -> String {
         .view
         .agents
         .iter()
-        .filter_map(|card| why(card.agent))
+        .filter_map(|card| Some(why(card.agent)?.0))
         .collect();
     all.join(", ")
 }

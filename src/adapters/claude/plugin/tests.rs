@@ -66,8 +66,10 @@ fn its_commands_run_the_program_with_paths_as_they_are() {
     );
 
     let hooks = &read(&plugin, "hooks/hooks.json")["hooks"];
-    for event in HOOK_EVENTS {
-        let hook = hooks[event][0]["hooks"][0]["command"].as_str().unwrap();
+    for event in HookEvent::ALL.iter().filter(|event| event.is_claudes()) {
+        let hook = hooks[event.to_string()][0]["hooks"][0]["command"]
+            .as_str()
+            .unwrap();
         let (ok, printed) = shell(hook, None);
         assert!(ok);
         assert_eq!(

@@ -38,14 +38,8 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
     let run = |run: &CapsuleRun| told_run(run, terms.is_foreign);
     let one = |said: &Option<CapsuleStatement>| said.iter().map(said_by).collect();
     let all = |said: &[CapsuleStatement]| said.iter().rev().map(said_by).collect();
-    let failed = capsule
-        .verification
-        .iter()
-        .filter(|run| run.status != "passed");
-    let passed = capsule
-        .verification
-        .iter()
-        .filter(|run| run.status == "passed");
+    let failed = capsule.verification.iter().filter(|run| !run.passed());
+    let passed = capsule.verification.iter().filter(|run| run.passed());
     let handoffs = capsule.handoffs.iter().rev().map(|handoff| {
         format!(
             "{} from {} to {} is {}: {}",

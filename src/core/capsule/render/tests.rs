@@ -8,11 +8,13 @@ use serde_json::Map;
 use super::*;
 use crate::agent::Agent;
 use crate::capsule::{
-    CapsuleFinding, CapsuleGit, CapsuleHandoff, CapsuleLeftOut, CapsuleRun, CapsuleStatement,
-    CapsuleTouched, ChangedFile, DiffStat, StatementAuthor,
+    CapsuleFinding, CapsuleGit, CapsuleHandoff, CapsuleLeftOut, CapsuleRun, CapsuleSection,
+    CapsuleStatement, CapsuleTouched, ChangedFile, DiffStat, HandoffState, StatementAuthor,
+    TouchOp,
 };
 use crate::id::{CapsuleId, EntryId};
 use crate::wire::capsule::arbitrary;
+use crate::word::OpenWord;
 
 fn said(by: StatementAuthor, text: &str) -> CapsuleStatement {
     CapsuleStatement {
@@ -28,7 +30,7 @@ fn run(name: &str, status: &str, verified: bool, current: bool) -> CapsuleRun {
     CapsuleRun {
         name: name.to_owned(),
         cmd: verified.then(|| format!("make {name}")),
-        status: status.to_owned(),
+        status: OpenWord::of(status),
         verified,
         exit_code: verified.then_some(i64::from(status != "passed")),
         duration_ms: Some(1_200),
@@ -69,12 +71,12 @@ fn capsule() -> Capsule {
         from: "claude".to_owned(),
         to: "codex".to_owned(),
         ask: "find the leak".to_owned(),
-        state: "open".to_owned(),
+        state: HandoffState::Open,
         more: Map::new(),
     }];
     capsule.touched = vec![CapsuleTouched {
         path: "src/login.rs".to_owned(),
-        op: "write".to_owned(),
+        op: TouchOp::Write,
         sha256: None,
         unread: None,
         by: "codex".to_owned(),
@@ -113,7 +115,7 @@ fn capsule() -> Capsule {
         more: Map::new(),
     });
     capsule.left_out = vec![CapsuleLeftOut {
-        what: "assumptions".to_owned(),
+        what: CapsuleSection::Assumptions,
         count: 4,
         how: "ctxrelay capsule log cap_3f9a61c07b2e".to_owned(),
         more: Map::new(),
@@ -330,7 +332,7 @@ fn a_task_that_was_told_before_is_not_told_within_itself() {
         from: "human".to_owned(),
         to: "codex".to_owned(),
         ask: first.clone(),
-        state: "open".to_owned(),
+        state: HandoffState::Open,
         ..capsule.handoffs[0].clone()
     });
     let again = Rendering::of(&capsule, terms(RenderTarget::Codex)).text;

@@ -4,6 +4,7 @@ use pretty_assertions::assert_eq;
 use serde_json::Value;
 
 use super::*;
+use crate::entry::ArtifactStatus;
 use crate::id::EntryId;
 use crate::redact::secret_samples::{SecretSample, leaks, one_of_each};
 
@@ -25,12 +26,12 @@ fn saying(text: &str) -> Capsule {
         from: word(),
         to: word(),
         ask: word(),
-        state: "open".to_owned(),
+        state: HandoffState::Open,
         more: Map::new(),
     }];
     full.touched = vec![CapsuleTouched {
         path: word(),
-        op: "write".to_owned(),
+        op: TouchOp::Write,
         sha256: None,
         unread: None,
         by: word(),
@@ -41,7 +42,7 @@ fn saying(text: &str) -> Capsule {
     full.verification = vec![CapsuleRun {
         name: word(),
         cmd: Some(word()),
-        status: "failed".to_owned(),
+        status: ArtifactStatus::Failed.into(),
         verified: true,
         exit_code: None,
         duration_ms: None,

@@ -297,8 +297,9 @@ fn a_blocker_stands_until_it_is_named_or_what_it_holds_up_is_over() {
     assert!(blockers(&record).is_empty());
 }
 
-fn state(world: &Snapshot, proposal: &str) -> &'static str {
-    world.proposal(&EntryId::new(proposal)).unwrap().state()
+fn state(world: &Snapshot, proposal: &str) -> String {
+    let proposal = world.proposal(&EntryId::new(proposal));
+    proposal.unwrap().state().to_string()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::{Map, json};
 
 use crate::agent::{Agent, Party};
 use crate::entry::{
-    Artifact, ArtifactStatus, Entry, EntryKind, FINDING, FindingStep, NoteKind, REVIEW_FINDING,
+    Artifact, ArtifactKind, ArtifactStatus, Entry, EntryKind, FINDING, FindingStep, NoteKind,
 };
 use crate::fold::fold;
 use crate::id::{EntryId, FindingId, Seq, SessionId};
@@ -217,7 +217,7 @@ fn what_the_operator_said_outlives_what_the_review_says_later() {
 fn an_agents_artifact_of_this_kind_is_a_claim_like_any_other() {
     let mut record = Record::default();
     let claim = EntryKind::Artifact(Artifact {
-        kind: REVIEW_FINDING.to_owned(),
+        kind: ArtifactKind::ReviewFinding,
         title: "all is well".to_owned(),
         summary: String::new(),
         status: ArtifactStatus::Passed,

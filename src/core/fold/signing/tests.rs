@@ -354,7 +354,7 @@ fn a_release_gate_counts_as_it_was_signed_and_an_agents_is_a_claim() {
     let mut record = all_signed();
     let artifact = |status| {
         EntryKind::Artifact(Artifact {
-            kind: "release_gate".to_owned(),
+            kind: "release_gate".into(),
             title: "release gate".to_owned(),
             summary: String::new(),
             status,

@@ -103,7 +103,7 @@ fn claim(title: &str, status: ArtifactStatus) -> EntryKind {
 
 fn artifact(kind: &str, title: &str, status: ArtifactStatus) -> EntryKind {
     EntryKind::Artifact(Artifact {
-        kind: kind.to_owned(),
+        kind: kind.into(),
         title: title.to_owned(),
         summary: String::new(),
         status,
@@ -233,7 +233,11 @@ fn what_is_said_while_a_task_is_current_is_of_that_task() {
     // Claude's are done, Codex's are not.
     let next: Vec<&str> = task.next_steps.iter().map(|said| &*said.text).collect();
     assert_eq!(next, ["ask the operator"]);
-    let claims: Vec<&str> = task.claims.iter().map(|claim| &*claim.status).collect();
+    let claims: Vec<&str> = task
+        .claims
+        .iter()
+        .map(|claim| claim.status.as_str())
+        .collect();
     assert_eq!(claims, ["passed"]);
     let files: Vec<_> = task
         .files

@@ -81,7 +81,7 @@ impl Told {
 
 fn artifact(title: &str, status: ArtifactStatus, verified: Option<GateRun>) -> Artifact {
     Artifact {
-        kind: "test_report".to_owned(),
+        kind: "test_report".into(),
         title: title.to_owned(),
         summary: String::new(),
         status,

@@ -6,9 +6,10 @@ use serde_json::{Map, Value, json};
 
 use crate::capsule::{
     Capsule, CapsuleFinding, CapsuleGit, CapsuleHandoff, CapsuleLeftOut, CapsuleRun,
-    CapsuleStatement, CapsuleTouched, DiffStat, LineRef, StatementAuthor,
+    CapsuleSection, CapsuleStatement, CapsuleTouched, DiffStat, LineRef, StatementAuthor,
 };
 use crate::id::{CapsuleId, EntryId, Seq, SessionId};
+use crate::word::OpenWord;
 
 /// What a reader sees.
 fn text() -> impl Strategy<Value = String> {
@@ -76,7 +77,7 @@ fn handoff() -> impl Strategy<Value = CapsuleHandoff> {
             from: "claude".to_owned(),
             to: "codex".to_owned(),
             ask,
-            state,
+            state: state.into(),
             more,
         }
     })
@@ -94,7 +95,7 @@ fn touched() -> impl Strategy<Value = CapsuleTouched> {
     )
         .prop_map(|(path, op, sha256, unread, added, more)| CapsuleTouched {
             path,
-            op,
+            op: op.into(),
             sha256,
             unread,
             by: "codex".to_owned(),
@@ -115,7 +116,7 @@ fn run() -> impl Strategy<Value = CapsuleRun> {
         CapsuleRun {
             name,
             cmd,
-            status,
+            status: OpenWord::of(status),
             verified,
             exit_code,
             duration_ms: Some(12),
@@ -200,7 +201,7 @@ pub fn capsule() -> impl Strategy<Value = Capsule> {
         capsule.findings = findings;
         capsule.git = git;
         capsule.left_out = vec![CapsuleLeftOut {
-            what: "decisions".to_owned(),
+            what: CapsuleSection::Decisions,
             count: 2,
             how: "elsewhere".to_owned(),
             more: Map::new(),

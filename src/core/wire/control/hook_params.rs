@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::word::words;
+
 /// The plugin's monitor: its description, by which it stands in the list of running tasks that
 /// Claude gives to a `Stop` hook (Claude Code 2.1.330, observed).
 pub const MONITOR: &str = "ctxrelay";
@@ -9,18 +11,74 @@ pub const MONITOR: &str = "ctxrelay";
 /// The same in a Claude that was started with the plugin of an earlier build.
 pub const MONITOR_BEFORE: &str = "contextrelay inbox";
 
-/// The event under which the person's status line is told of and asked for: none of Claude's own.
-pub const STATUS_LINE: &str = "StatusLine";
+words! {
+    /// An event of Claude's that ctxrelay listens to, as Claude writes it, and two of our own.
+    pub enum HookEvent {
+        SessionStart = "SessionStart",
+        InstructionsLoaded = "InstructionsLoaded",
+        UserPromptSubmit = "UserPromptSubmit",
+        PreToolUse = "PreToolUse",
+        PostToolUse = "PostToolUse",
+        /// Without it a tool that failed would be shown as one that runs.
+        PostToolUseFailure = "PostToolUseFailure",
+        PermissionRequest = "PermissionRequest",
+        Notification = "Notification",
+        Stop = "Stop",
+        StopFailure = "StopFailure",
+        /// A helper of Claude's own ends.
+        SubagentStop = "SubagentStop",
+        PreCompact = "PreCompact",
+        PostCompact = "PostCompact",
+        SessionEnd = "SessionEnd",
+        /// The person's status line is told of and asked for.
+        StatusLine = "StatusLine",
+        /// A hook of ours in Codex: a context was compacted.
+        CodexCompacted = "CodexCompacted",
+    }
+}
 
-/// What a hook of ours in Codex reports as its event: a context was compacted.
-pub const CODEX_COMPACTED: &str = "CodexCompacted";
+impl HookEvent {
+    /// Claude has it, and its plugin listens to it.
+    pub fn is_claudes(&self) -> bool {
+        !matches!(self, Self::StatusLine | Self::CodexCompacted)
+    }
+}
+
+words! {
+    /// How a conversation of Claude's begins.
+    pub enum SessionSource {
+        Startup = "startup",
+        Resume = "resume",
+        Fork = "fork",
+        Clear = "clear",
+        /// In the middle of whatever is going on.
+        Compact = "compact",
+    }
+}
+
+words! {
+    /// Of what Claude tells its person.
+    pub enum NotificationKind {
+        PermissionPrompt = "permission_prompt",
+        AgentNeedsInput = "agent_needs_input",
+        ElicitationDialog = "elicitation_dialog",
+        IdlePrompt = "idle_prompt",
+    }
+}
+
+words! {
+    /// Why a turn of Claude's failed.
+    pub enum TurnFailure {
+        RateLimit = "rate_limit",
+        BillingError = "billing_error",
+    }
+}
 
 /// Hook events that ctxrelay listens to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct HookParams {
-    /// The event's name as Claude writes it.
-    pub event: String,
+    pub event: HookEvent,
     /// `CLAUDE_PID`.
     pub claude_pid: Option<u32>,
     /// Its plugin has each call of a tool judged before.
@@ -72,6 +130,13 @@ pub struct HookParams {
     pub columns: Option<u16>,
 }
 
+impl HookParams {
+    /// How the conversation of a `SessionStart` begins.
+    pub fn source(&self) -> Option<SessionSource> {
+        self.detail.as_deref().map(SessionSource::from)
+    }
+}
+
 /// Arguments of [`Command::ToolBegins`](super::Command::ToolBegins): what Claude's hook before a tool
 /// says of it. A secret may be in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
@@ -100,4 +165,23 @@ pub struct ContextFigures {
     pub used: Option<u64>,
     /// What fits into it.
     pub window: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::word::assert_words;
+
+    use super::*;
+
+    #[test]
+    fn every_word_of_a_hook_comes_back_as_it_was_written() {
+        assert_words(HookEvent::ALL);
+        assert_words(SessionSource::ALL);
+        assert_words(NotificationKind::ALL);
+        assert_words(TurnFailure::ALL);
+        let claudes = HookEvent::ALL.iter().filter(|event| event.is_claudes());
+        assert_eq!(claudes.count(), 14);
+        assert_eq!(HookEvent::StatusLine.to_string(), "StatusLine");
+        assert_eq!(SessionSource::Compact.to_string(), "compact");
+    }
 }

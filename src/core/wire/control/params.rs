@@ -9,6 +9,7 @@ use crate::delivery::{DeliveryWay, MessageCursor, OnBusy};
 use crate::entry::{ArtifactStatus, NoteKind};
 use crate::id::{EntryId, RuntimeSession, SessionId, ThreadId, TurnId};
 use crate::signing::{ActSignature, DecisionSignature, Signer, SigningChange};
+use crate::word::words;
 
 /// Arguments of [`Command::Send`](super::Command::Send).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -183,33 +184,21 @@ pub struct ProposeParams {
     pub runtime_session_id: Option<RuntimeSession>,
 }
 
-/// How much of the record an agent wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-pub enum ContextView {
-    /// Messages, handoffs, notes, artifacts and decisions.
-    #[default]
-    Summary,
-    /// Every entry, without its details.
-    Recent,
-    /// Every entry as on disk.
-    Raw,
-    /// What the record holds of the work of the agent that asks.
-    Resume,
-    /// The project's rules that the agent that asks does not read by itself.
-    Instructions,
-}
-
-impl ContextView {
-    /// The word that agents use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Summary => "summary",
-            Self::Recent => "recent",
-            Self::Raw => "raw",
-            Self::Resume => "resume",
-            Self::Instructions => "instructions",
-        }
+words! {
+    /// How much of the record an agent wants.
+    #[derive(Default)]
+    pub closed enum ContextView {
+        /// Messages, handoffs, notes, artifacts and decisions.
+        #[default]
+        Summary = "summary",
+        /// Every entry, without its details.
+        Recent = "recent",
+        /// Every entry as on disk.
+        Raw = "raw",
+        /// What the record holds of the work of the agent that asks.
+        Resume = "resume",
+        /// The project's rules that the agent that asks does not read by itself.
+        Instructions = "instructions",
     }
 }
 

@@ -12,12 +12,14 @@ use super::{
 use crate::agent::Agent;
 use crate::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
 use crate::entry::Entry;
+use crate::envelope::MessageKind;
 use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
 use crate::live_turn::LiveTurn;
 use crate::snapshot::Snapshot;
 use crate::wire::search::{FoundPage, IndexReport, SealedPage, SearchPage};
 use crate::wire::status::Status;
 use crate::wire::window::WindowPage;
+use crate::word::OpenWord;
 
 /// The answer to a [`Command`](super::Command).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -205,8 +207,7 @@ pub struct InboxMessage {
     pub seq: Seq,
     /// Who sent it.
     pub from: String,
-    /// `message`, `handoff`, `reply`, `answer` or `decision`.
-    pub kind: String,
+    pub kind: MessageKind,
     /// When it was recorded, ms since the epoch.
     pub sent_at: i64,
     /// How old it was when it was handed over, in s.
@@ -358,7 +359,7 @@ pub struct QueueRow {
     /// Its receiver.
     pub to: Agent,
     /// Where it stands.
-    pub state: String,
+    pub state: OpenWord<DeliveryState>,
     /// How often it was tried.
     pub attempts: u32,
     /// How long ago it was recorded, in ms.

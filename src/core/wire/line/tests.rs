@@ -334,7 +334,7 @@ fn artifacts_of_contextrelay_are_read() {
         "id": "a", "type": "artifact",
         "meta": {"artifact_kind": "headless_result", "artifact_status": "failed"},
     }));
-    assert_eq!(headless.kind, "headless_result");
+    assert_eq!(headless.kind.as_str(), "headless_result");
     assert_eq!(headless.status, ArtifactStatus::Failed);
 }
 

@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::{CARRIED, ENVELOPE, HANDLES, HANDLES_ONE, RAW, RUNTIME_SESSION, SCHEMA, WHOLE, event};
 use crate::entry::{
-    AgentChanged, ApprovalRecord, ApprovalStep, Artifact, ContinuityFact, ContinuityRecord,
-    DeliveryRecord, Entry, EntryKind, FinalityDecision, FinalityProposal, FindingRecord, Handoff,
-    Message, REVIEW_FINDING, TaskRecord, TurnRecord,
+    AgentChanged, ApprovalRecord, ApprovalStep, Artifact, ArtifactKind, ContinuityFact,
+    ContinuityRecord, DeliveryRecord, Entry, EntryKind, FinalityDecision, FinalityProposal,
+    FindingRecord, Handoff, Message, TaskRecord, TurnRecord,
 };
 use crate::id::EntryId;
 
@@ -175,7 +175,7 @@ fn artifact_object(artifact: &Artifact) -> Map<String, Value> {
 fn finding_object(record: &FindingRecord) -> Map<String, Value> {
     let mut object = Map::new();
     let facts = record.facts.as_ref();
-    put(&mut object, "kind", REVIEW_FINDING);
+    put(&mut object, "kind", ArtifactKind::ReviewFinding.as_str());
     put(&mut object, "title", facts.map_or("", |facts| &facts.title));
     put(
         &mut object,

@@ -9,10 +9,12 @@ use crate::agent::AgentState;
 use crate::context_fill::ContextFill;
 use crate::continuity::{ContinuityState, Staleness};
 use crate::delivery::{DeliveryWay, LimitMode, Watched};
+use crate::entry::{ReloadCause, ReloadWay};
 use crate::id::{ThreadId, TurnId};
 use crate::instructions::FileName;
 use crate::relay_cost::RelayCost;
-use crate::word::words;
+use crate::wire::control::DeliveryMode;
+use crate::word::{OpenWord, words};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default)]
@@ -68,8 +70,7 @@ pub struct ContinuityStatus {
     pub objective: Option<String>,
     /// Turns that it began since it last said something of its state.
     pub turns_since_written: u64,
-    /// `fresh`, `mild` or `loud`.
-    pub staleness: String,
+    pub staleness: OpenWord<Staleness>,
     /// The last packet that it was given or is to be given.
     pub last_packet: Option<PacketStatus>,
     /// The instruction files of the project that it says it read by itself; none where it does not
@@ -89,9 +90,9 @@ pub struct PacketStatus {
     /// Its entry.
     pub seq: u64,
     /// Why.
-    pub cause: String,
+    pub cause: ReloadCause,
     /// By which way.
-    pub way: String,
+    pub way: ReloadWay,
     /// `offered`, `given`, `not_given` or `unknown`.
     pub state: String,
 }
@@ -128,11 +129,11 @@ impl ContinuityStatus {
         Self {
             objective: objective.map(|said| said.text.chars().take(REASON_CHARS_MAX).collect()),
             turns_since_written: turns,
-            staleness: Staleness::of(turns).as_str().to_owned(),
+            staleness: Staleness::of(turns).into(),
             last_packet: packet.map(|packet| PacketStatus {
                 seq: packet.seq.0,
-                cause: packet.cause.to_string(),
-                way: packet.way.to_string(),
+                cause: packet.cause.clone(),
+                way: packet.way.clone(),
                 state: packet.step.as_str().to_owned(),
             }),
             instructions_read: None,
@@ -184,8 +185,7 @@ pub struct LimitStatus {
 /// How messages reach an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct DeliveryStatus {
-    /// `push`, `pull` or `auto`.
-    pub mode: String,
+    pub mode: OpenWord<DeliveryMode>,
     /// By which way.
     pub rung: DeliveryWay,
     /// A message provably arrived this way since the agent attached.

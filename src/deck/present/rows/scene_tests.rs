@@ -80,7 +80,7 @@ fn kind(seq: u64) -> EntryKind {
             tree: None,
         }),
         1_199 => EntryKind::Artifact(Artifact {
-            kind: "test report".to_owned(),
+            kind: "test report".into(),
             title: "2 of 118".to_owned(),
             summary: "refresh_is_single_flight and rotation_forgets_the_old_token".to_owned(),
             status: ArtifactStatus::Failed,

@@ -122,7 +122,7 @@ impl Bench {
     pub fn artifact(&mut self, text: &str, title: &str, evidence: &str) -> Entry {
         let mut entry = self.entry(text);
         entry.kind = EntryKind::Artifact(Artifact {
-            kind: "test".to_owned(),
+            kind: "test".into(),
             title: title.to_owned(),
             summary: String::new(),
             status: ArtifactStatus::Passed,

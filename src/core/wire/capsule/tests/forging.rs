@@ -40,7 +40,7 @@ fn note(note: NoteKind) -> EntryKind {
 
 fn artifact(title: &str, status: ArtifactStatus, verified: Option<GateRun>) -> EntryKind {
     EntryKind::Artifact(Artifact {
-        kind: "test".to_owned(),
+        kind: "test".into(),
         title: title.to_owned(),
         summary: String::new(),
         status,

@@ -24,7 +24,7 @@ pub(super) fn artifact() -> impl Strategy<Value = EntryKind> {
     (kind, text(), text(), status, texts(), verified).prop_map(
         |(kind, title, summary, status, evidence, verified)| {
             EntryKind::Artifact(Artifact {
-                kind,
+                kind: kind.into(),
                 title,
                 summary,
                 status,

@@ -9,9 +9,9 @@ use super::take::{
 use crate::agent::{Agent, Party};
 use crate::delivery::Outcome;
 use crate::entry::{
-    AgentChanged, ApprovalEnd, ApprovalRecord, ApprovalStep, Artifact, ContinuityFact,
-    ContinuityRecord, DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityDecision,
-    FinalityProposal, FindingRecord, Handoff, Message, REVIEW_FINDING, TaskRecord, TurnRecord,
+    AgentChanged, ApprovalEnd, ApprovalRecord, ApprovalStep, Artifact, ArtifactKind,
+    ContinuityFact, ContinuityRecord, DeliveryRecord, DeliveryResult, Entry, EntryKind,
+    FinalityDecision, FinalityProposal, FindingRecord, Handoff, Message, TaskRecord, TurnRecord,
 };
 use crate::id::{AttemptId, EntryId, TurnId};
 
@@ -100,7 +100,8 @@ fn read_artifact(entry_type: &str, mut line: Map<String, Value>, entry: &Entry) 
     } else {
         take_text(&mut object, "kind").or_else(|| fallback("artifact_kind"))
     };
-    if kind.as_deref() == Some(REVIEW_FINDING)
+    let kind = ArtifactKind::from(kind.unwrap_or_else(|| entry_type.to_owned()));
+    if kind == ArtifactKind::ReviewFinding
         && let Some(record) = read_finding(&object)
     {
         return EntryKind::Finding(record);
@@ -109,7 +110,7 @@ fn read_artifact(entry_type: &str, mut line: Map<String, Value>, entry: &Entry) 
         .shift_remove("status")
         .or_else(|| fallback("artifact_status").map(Value::String));
     EntryKind::Artifact(Artifact {
-        kind: kind.unwrap_or_else(|| entry_type.to_owned()),
+        kind,
         title: take_text(&mut object, "title").unwrap_or_default(),
         summary: take_text(&mut object, "summary").unwrap_or_default(),
         status: status.and_then(as_type).unwrap_or_default(),

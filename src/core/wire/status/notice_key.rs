@@ -1,0 +1,77 @@
+//! [`NoticeKey`]: what a sentence for the operator is about.
+
+use crate::word::words;
+
+words! {
+    /// What a sentence for the operator is about, in the order in which they are told. First comes
+    /// what others must not hide: the record is not as it should be, or takes less.
+    #[derive(PartialOrd, Ord)]
+    pub enum NoticeKey {
+        Alarm = "alarm",
+        Disk = "disk",
+        LedgerUnwritable = "ledger_unwritable",
+        LongTexts = "long_texts",
+        /// Somebody touched the file of the record.
+        Touched = "touched",
+        CarryingFailed = "carrying_failed",
+        /// Codex's program cannot be used.
+        Codex = "codex",
+        /// Codex leaves out our hook.
+        CodexHook = "codex_hook",
+        Config = "config",
+        /// Keys of the configuration wait for trust.
+        ConfigTrust = "config_trust",
+        /// Somebody changed `current`.
+        Current = "current",
+        /// The daemon before this one failed.
+        DaemonFailed = "daemon_failed",
+        DeletionFailed = "deletion_failed",
+        /// Nothing wakes Claude any more.
+        Doorbell = "doorbell",
+        GateFailed = "gate_failed",
+        InferenceFailed = "inference_failed",
+        KeptTextsFailed = "kept_texts_failed",
+        ManagedBlocksFailed = "managed_blocks_failed",
+        /// A message was edited while it waited.
+        MessageAltered = "message_altered",
+        OutdatedClaude = "outdated_claude",
+        OutdatedCodex = "outdated_codex",
+        OutdatedDoorbell = "outdated_doorbell",
+        /// Somebody came to Codex's proxy with a wrong token.
+        Proxy = "proxy",
+        /// The queue cannot be written.
+        Queue = "queue",
+        /// An older queue lay in the place of the one of now.
+        QueuePutBack = "queue_put_back",
+        RenderingFailed = "rendering_failed",
+        RulesLookFailed = "rules_look_failed",
+        SealedTaskFailed = "sealed_task_failed",
+        SettingsFailed = "settings_failed",
+        SpokenWordsFailed = "spoken_words_failed",
+        /// The system gives no signs of changes.
+        Watch = "watch",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::word::assert_words;
+
+    use super::*;
+
+    #[test]
+    fn keys_come_back_as_they_were_written_and_five_of_them_come_first() {
+        assert_words(NoticeKey::ALL);
+        let told: Vec<String> = NoticeKey::ALL.iter().map(ToString::to_string).collect();
+        let first = [
+            "alarm",
+            "disk",
+            "ledger_unwritable",
+            "long_texts",
+            "touched",
+        ];
+        assert_eq!(told[..5], first);
+        assert!(told[5..].is_sorted());
+        assert!(NoticeKey::ALL.is_sorted());
+    }
+}
