@@ -519,8 +519,9 @@ fn a_takeover_stands_in_its_folder_and_nowhere_else() {
 }
 
 /// What waits for a disk, for git, or for the kernel's word on a process.
-const SLOW: [&str; 32] = [
+const SLOW: [&str; 33] = [
     "fs::",
+    "remove_if_there(",
     "Blobs::",
     "config::load(",
     "config::save(",
