@@ -230,7 +230,10 @@ impl CodexFlow {
         let outcome = match result {
             DeliveryResult::Confirmed => self.outcomes.remove(id),
             DeliveryResult::Ambiguous => Some(Outcome::Ambiguous),
-            DeliveryResult::Rejected => Some(Outcome::Rejected),
+            // Nobody gets it, whoever saw to that.
+            DeliveryResult::Rejected | DeliveryResult::Cancelled | DeliveryResult::Expired => {
+                Some(Outcome::Rejected)
+            }
             _ => None,
         };
         let row = backlog.get(id);
