@@ -248,6 +248,7 @@ impl CodexFlow {
         }
         if row.is_none() {
             self.heard.remove(id);
+            self.outcomes.remove(id);
         }
         if let Some(outcome) = outcome {
             let id = id.clone();
