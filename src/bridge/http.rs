@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
@@ -22,6 +23,7 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::handed::{Handed, HandedPage};
@@ -42,10 +44,17 @@ const SESSION_BYTES_MAX: usize = 128;
 /// the operator takes as long as they do.
 const REQUESTS_MAX: usize = 256;
 
+/// How long the body of a request may take: a place that nobody fills is nobody's for ever else.
+const BODY_WAIT: Duration = Duration::from_secs(10);
+
 type Mcp = StreamableHttpService<RelayServer, NeverSessionManager>;
 
 /// Codex's MCP server, to be mounted at `/mcp`.
 pub fn service(client: Client) -> Router {
+    service_for(client, BODY_WAIT)
+}
+
+fn service_for(client: Client, body_wait: Duration) -> Router {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -63,6 +72,7 @@ pub fn service(client: Client) -> Router {
         mcp,
         calls: Calls::default(),
         places: Arc::new(Semaphore::new(REQUESTS_MAX)),
+        body_wait,
     };
     Router::new().fallback(answer).with_state(front)
 }
@@ -72,6 +82,7 @@ struct Front {
     mcp: Mcp,
     calls: Calls,
     places: Arc<Semaphore>,
+    body_wait: Duration,
 }
 
 async fn answer(State(front): State<Front>, request: Request) -> Response {
@@ -84,9 +95,16 @@ async fn answer(State(front): State<Front>, request: Request) -> Response {
     if parts.method != Method::POST {
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")]).into_response();
     }
-    let Some(body) = read(&parts.headers, body).await else {
-        let text = format!("the body is longer than {LINE_BYTES_MAX} bytes, or broke off");
-        return refuse(StatusCode::PAYLOAD_TOO_LARGE, code::INVALID_REQUEST, &text);
+    let body = match timeout(front.body_wait, read(&parts.headers, body)).await {
+        Ok(Some(body)) => body,
+        Ok(None) => {
+            let text = format!("the body is longer than {LINE_BYTES_MAX} bytes, or broke off");
+            return refuse(StatusCode::PAYLOAD_TOO_LARGE, code::INVALID_REQUEST, &text);
+        }
+        Err(_) => {
+            let text = "the body did not come in time";
+            return refuse(StatusCode::REQUEST_TIMEOUT, code::INVALID_REQUEST, text);
+        }
     };
     let message: Value = match serde_json::from_slice(&body) {
         Ok(message) => message,
@@ -126,7 +144,13 @@ async fn answer(State(front): State<Front>, request: Request) -> Response {
         return response;
     }
     let id = id.and_then(|id| serde_json::from_value(id.clone()).ok());
-    match id.and_then(|id| call.handed.take(&id)) {
+    reporting(response, id.and_then(|id| call.handed.take(&id)))
+}
+
+/// The response, which reports what it holds once it was taken to be sent. One that tells of a fault
+/// instead does not hold it.
+fn reporting(response: Response, page: Option<HandedPage>) -> Response {
+    match page.filter(|_| response.status().is_success()) {
         Some(page) => response.map(|body| Body::new(SentBody::new(body, page))),
         None => response,
     }

@@ -175,6 +175,8 @@ pub(super) struct BodyReads<T> {
     waiting: BTreeMap<u64, T>,
     next: u64,
     threads: Arc<Semaphore>,
+    /// Somebody who waits found no room, and was not refused.
+    has_waiting: bool,
 }
 
 impl<T> Default for BodyReads<T> {
@@ -183,6 +185,7 @@ impl<T> Default for BodyReads<T> {
             waiting: BTreeMap::new(),
             next: 0,
             threads: Arc::new(Semaphore::new(THREADS)),
+            has_waiting: false,
         }
     }
 }
@@ -200,6 +203,16 @@ impl<T> BodyReads<T> {
     /// read at a time.
     pub(super) fn has_room(&self) -> bool {
         self.waiting.len() < READS_MAX
+    }
+
+    /// Somebody found no room, and waits for it.
+    pub(super) fn wait_for_room(&mut self) {
+        self.has_waiting = true;
+    }
+
+    /// Whether there is room by now for whoever waits for it; told once.
+    pub(super) fn has_room_again(&mut self) -> bool {
+        self.has_room() && std::mem::take(&mut self.has_waiting)
     }
 
     /// Something is to be read. The number under which it is waited for.

@@ -8,11 +8,21 @@ use uuid::Uuid;
 use crate::core::delivery::Moment;
 use crate::core::id::AttemptId;
 
-/// Wall clock at the start, and steady from there on: a clock that jumps moves no deadline.
+/// A machine that slept for less does not make the clock move on: by so much no deadline matters.
+const ASLEEP_MIN_MS: i64 = 1_000;
+
+/// How often a loop that nothing wakes looks whether the machine has slept: what it waits for
+/// stands still meanwhile.
+pub(super) const LOOK_FOR_SLEEP: Duration = Duration::from_secs(60);
+
+/// Wall clock at the start, and steady from there on: a clock that jumps moves no deadline. What
+/// the machine sleeps counts as time all the same: a usage limit ends meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     wall_ms: i64,
     start: Instant,
+    /// For how long the machine had slept, of which the clock knows.
+    asleep_ms: i64,
 }
 
 impl Clock {
@@ -21,7 +31,30 @@ impl Clock {
         Self {
             wall_ms: now_ms(),
             start: Instant::now(),
+            asleep_ms: asleep_ms(),
         }
+    }
+
+    /// Moves on by what the machine has slept since it was last asked. By how much, ms.
+    pub(super) fn catch_up(&mut self) -> Option<i64> {
+        self.catch_up_with(asleep_ms())
+    }
+
+    /// The same; `asleep_ms`: for how long the machine has slept since it was started.
+    fn catch_up_with(&mut self, asleep_ms: i64) -> Option<i64> {
+        let slept_ms = asleep_ms.saturating_sub(self.asleep_ms);
+        if slept_ms < ASLEEP_MIN_MS {
+            return None;
+        }
+        self.asleep_ms = asleep_ms;
+        self.wall_ms = self.wall_ms.saturating_add(slept_ms);
+        Some(slept_ms)
+    }
+
+    /// Has the machine sleep, and wake up.
+    #[cfg(test)]
+    pub fn sleep(&mut self, ms: i64) {
+        self.asleep_ms -= ms;
     }
 
     /// Lets time pass at once.
@@ -60,7 +93,78 @@ pub fn now_ms() -> i64 {
         })
 }
 
+/// For how long the machine has slept since it was started, at least, ms. What is measured between
+/// two readings of the steady clock is never too much.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn asleep_ms() -> i64 {
+    use rustix::time::{ClockId, clock_gettime};
+
+    /// Longer between the two readings, and this thread was put aside: once more.
+    const APART_NS: i128 = 1_000_000;
+    const TRIES: usize = 5;
+
+    let ns = |id| {
+        let at = clock_gettime(id);
+        i128::from(at.tv_sec) * 1_000_000_000 + i128::from(at.tv_nsec)
+    };
+    let mut asleep_ns = 0;
+    for _ in 0..TRIES {
+        let before = ns(ClockId::Monotonic);
+        let since_boot = ns(ClockId::Boottime);
+        let after = ns(ClockId::Monotonic);
+        asleep_ns = asleep_ns.max(since_boot - after);
+        if after - before < APART_NS {
+            break;
+        }
+    }
+    i64::try_from(asleep_ns / 1_000_000).unwrap_or(0)
+}
+
+/// Where the steady clock cannot be told from one that goes on, nobody knows.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn asleep_ms() -> i64 {
+    0
+}
+
 /// Enough to tell sessions of one millisecond apart.
 pub(super) fn rand_u32() -> u32 {
     Uuid::new_v4().as_fields().0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_slept_has_its_clock_move_on_and_its_deadlines_come() {
+        let mut clock = Clock::start();
+        let (began, asleep) = (clock.now_ms(), clock.asleep_ms);
+        let due_ms = began + 3_600_000;
+        assert!(clock.instant(due_ms) > Instant::now());
+        assert_eq!(clock.catch_up_with(asleep + 28_800_000), Some(28_800_000));
+        assert!((28_800_000..28_860_000).contains(&(clock.now_ms() - began)));
+        assert!(clock.instant(due_ms) <= Instant::now());
+        // Once.
+        assert_eq!(clock.catch_up_with(asleep + 28_800_000), None);
+        assert_eq!(clock.catch_up_with(asleep + 28_802_000), Some(2_000));
+    }
+
+    #[test]
+    fn the_clock_never_goes_back_and_a_moment_of_sleep_is_none() {
+        let mut clock = Clock::start();
+        let (began, asleep) = (clock.now_ms(), clock.asleep_ms);
+        assert_eq!(clock.catch_up_with(asleep - 60_000), None);
+        for moment in [400, 800] {
+            assert_eq!(clock.catch_up_with(asleep + moment), None);
+        }
+        // Moments add up.
+        assert_eq!(clock.catch_up_with(asleep + 1_200), Some(1_200));
+        assert!(clock.now_ms() >= began + 1_200);
+    }
+
+    #[test]
+    fn a_machine_that_is_awake_has_not_slept() {
+        let mut clock = Clock::start();
+        assert_eq!(clock.catch_up(), None);
+    }
 }

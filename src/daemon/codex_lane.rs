@@ -113,6 +113,11 @@ impl CodexLane {
         effects
     }
 
+    /// Messages were settled without it.
+    pub(super) fn forget_settled(&mut self, backlog: &Backlog) {
+        self.flow.forget_settled(backlog);
+    }
+
     /// An answer about a message may say why the lane rests, or that it goes on.
     fn trouble_by(&mut self, answer: AdapterAnswer) {
         match answer {

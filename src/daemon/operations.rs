@@ -112,7 +112,9 @@ impl Operations {
 
     /// When it is to be looked at again. `idle`: after how long it ends that nobody needs it.
     pub(super) fn next_deadline(&self, idle: Duration) -> Option<Instant> {
-        let idle_at = self.idle_since.map(|since| since + idle);
+        // What has led to the end is past, and would be due for ever.
+        let idle_since = self.idle_since.filter(|_| self.stopping.is_none());
+        let idle_at = idle_since.map(|since| since + idle);
         let proofs_until = self.takeover.proofs_until();
         idle_at
             .into_iter()
@@ -124,5 +126,22 @@ impl Operations {
     #[cfg(test)]
     pub(super) fn idle_since(&self) -> Option<Instant> {
         self.idle_since
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn once_it_ends_that_nobody_needed_it_is_due_no_more() {
+        let mut operations = Operations::default();
+        operations.set_idle(true);
+        let idle = Duration::ZERO;
+        assert!(operations.is_idle_for(idle));
+        assert!(operations.next_deadline(idle) <= Some(Instant::now()));
+        let stop = Stop::now(false);
+        operations.stop(stop);
+        assert_eq!(operations.next_deadline(idle), Some(stop.by));
     }
 }

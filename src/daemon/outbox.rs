@@ -224,8 +224,7 @@ impl Outbox {
         trace::attempt(id, row.and_then(|row| row.attempt.as_ref()))
     }
 
-    /// What the record says was taken back is not delivered any more, be it that the disk was so
-    /// late that nobody waited for it.
+    /// Forgets what the record says was taken back.
     pub fn forget_taken_back(&mut self, stored: &[Arc<Stored>]) {
         for stored in stored {
             if let EntryKind::Delivery(record) = &stored.entry.kind

@@ -11,6 +11,7 @@ use super::event::Event;
 use super::inbox::says_whether_head_moved;
 use super::owners::Daemon;
 use crate::core::agent::Party;
+use crate::core::delivery::LaterInput;
 use crate::core::entry::ErrorCode;
 use crate::core::id::EntryId;
 use crate::store::blobs::BlobError;
@@ -155,6 +156,9 @@ impl Daemon {
         }
         if let Some(then) = self.bodies.take(number) {
             then(self, bodies);
+        }
+        if self.bodies.has_room_again() {
+            self.later.push(LaterInput::News);
         }
     }
 

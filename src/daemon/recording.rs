@@ -23,7 +23,7 @@ impl Daemon {
                 self.publish(&entries);
                 match then {
                     Some(then) => then(self, Ok(&entries)),
-                    None => self.outbox.forget_taken_back(&entries),
+                    None => self.forget_taken_back(&entries),
                 }
                 self.later.push(LaterInput::Claude(ClaudeInput::Recordable));
                 self.later.push(LaterInput::News);

@@ -1,11 +1,14 @@
 //! What becomes of messages once the record has it, or cannot have it.
 
+use std::sync::Arc;
+
 use super::owners::Daemon;
 use super::waiting::unwritable;
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, LadderInput};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind};
 use crate::core::id::EntryId;
+use crate::store::ledger::Stored;
 use crate::wire::control::Refusal;
 
 impl Daemon {
@@ -34,6 +37,13 @@ impl Daemon {
                 None => {}
             }
         }
+    }
+
+    /// What the record says was taken back is not delivered any more, be it that the disk was so
+    /// late that nobody waited for it.
+    pub(super) fn forget_taken_back(&mut self, stored: &[Arc<Stored>]) {
+        self.outbox.forget_taken_back(stored);
+        self.codex.forget_settled(self.outbox.backlog());
     }
 
     /// The ledger says what became of a message: this and nothing else moves it to its end.

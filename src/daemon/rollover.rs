@@ -125,7 +125,7 @@ impl Daemon {
             Err(error) => return Err(failed(&error, 0)),
         };
         self.publish(&stored);
-        self.outbox.forget_taken_back(&stored);
+        self.forget_taken_back(&stored);
 
         let before = self.recorder.as_predecessor(fate);
         let next = session::new_id(now_ms(), rand_u32());
@@ -150,7 +150,7 @@ impl Daemon {
         self.watch_session();
         self.renderings.begin_anew();
         self.publish(&stored);
-        self.outbox.forget_taken_back(&stored);
+        self.forget_taken_back(&stored);
         let (archive, deletion) = match texts {
             Some(texts) => (None, Some(self.delete_session(&before.session_id, texts))),
             None => (Some(self.put_away(&before.session_id)), None),
@@ -340,7 +340,7 @@ fn taken_back(closing: &[Entry]) -> Vec<EntryId> {
 }
 
 /// What follows where the disk was too late for a session's last entries and has them, or not.
-fn late(ending: &[EntryId]) -> Then {
+pub(super) fn late(ending: &[EntryId]) -> Then {
     let ending = ending.to_vec();
     Box::new(move |daemon, result| {
         for id in &ending {
@@ -348,7 +348,15 @@ fn late(ending: &[EntryId]) -> Then {
             outbox.does_not_record(id, DeliveryResult::Cancelled);
         }
         match result {
-            Ok(stored) => daemon.outbox.forget_taken_back(stored),
+            Ok(stored) => {
+                daemon.forget_taken_back(stored);
+                for id in &ending {
+                    daemon.handoff_dedup.forget(id);
+                }
+                daemon.answer_receipts_of(&ending);
+                // It says that the operator ended it.
+                daemon.note_not_sealed(&"the disk was too late for its end");
+            }
             // They may be given out again.
             Err(_) => daemon.later.push(LaterInput::News),
         }

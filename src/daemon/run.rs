@@ -16,11 +16,11 @@
 //! | `current` that somebody else changed (`tamper::alert`) | seldom, with a pause of its own; beside the loop it could name a session that has ended since |
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
+use super::clock::LOOK_FOR_SLEEP;
 use super::event::Event;
 use super::fault::{DaemonFault, Ended};
 use super::metering::on_transcript;
@@ -96,6 +96,7 @@ impl Daemon {
 
     /// Takes one event, and does what the owners want on account of it.
     pub(super) fn on_event(&mut self, event: Event) {
+        self.catch_up_with_sleep();
         self.take(event);
         self.settle();
     }
@@ -213,7 +214,8 @@ impl Daemon {
     }
 
     pub(super) fn next_deadline(&self) -> Instant {
-        let far = Instant::now() + Duration::from_secs(3600);
+        // A timer stands still while the machine sleeps.
+        let far = Instant::now() + LOOK_FOR_SLEEP;
         let waiters = self.clients.waiters().next_deadline();
         waiters
             .into_iter()
@@ -233,12 +235,23 @@ impl Daemon {
                 self.operations
                     .next_deadline(self.configuration.idle_shutdown()),
             )
+            .chain([far])
             .min()
             .unwrap_or(far)
     }
 
+    /// The machine may have slept: the time that the vendors and the operator go by went on.
+    fn catch_up_with_sleep(&mut self) {
+        if let Some(slept_ms) = self.clock.catch_up() {
+            tracing::info!(slept_ms, "the machine slept");
+            self.silences.slept(slept_ms);
+            self.clients.status_changed();
+        }
+    }
+
     /// Does what is due, and what follows from each before the next.
     pub(super) fn on_deadline(&mut self) {
+        self.catch_up_with_sleep();
         let due: [fn(&mut Self); 15] = [
             Self::expire_waiters,
             Self::expire_claims,

@@ -52,8 +52,8 @@ impl Daemon {
         let reply = match waiters.wants(id).map(|wants| self.ready(wants, &read)) {
             Some(Ok(Some(reply))) => reply,
             Some(Ok(None)) | None => return,
-            // Whoever waits is looked at again.
-            Some(Err(_)) if !self.bodies.has_room() => return,
+            // Whoever waits is looked at again once there is.
+            Some(Err(_)) if !self.bodies.has_room() => return self.bodies.wait_for_room(),
             Some(Err(orders)) => {
                 self.clients.waiters_mut().begin_read(id);
                 let then = move |daemon: &mut Self, read| {

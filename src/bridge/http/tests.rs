@@ -3,7 +3,6 @@
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::timeout;
 
 use super::*;
 use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place};
@@ -18,9 +17,13 @@ struct Answered {
 
 /// The service on a port of its own.
 async fn serve(place: &Place) -> u16 {
+    serve_with(place, BODY_WAIT).await
+}
+
+async fn serve_with(place: &Place, body_wait: Duration) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let app = Router::new().nest_service("/mcp", service(place.client(Role::Codex)));
+    let app = Router::new().nest_service("/mcp", service_for(place.client(Role::Codex), body_wait));
     tokio::spawn(async move { axum::serve(listener, app).await });
     port
 }
@@ -145,6 +148,45 @@ async fn a_body_over_the_limit_is_refused() {
 }
 
 #[tokio::test]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let port = serve_with(&Place::default(), Duration::from_millis(100)).await;
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: 40\r\n\r\n{{\"jsonrpc\":"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let answer = finish(stream).await;
+    assert_eq!(
+        (answer.status, &answer.body["error"]["code"]),
+        (408, &json!(-32600))
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_tells_of_a_fault_holds_no_messages() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |_| Answering::Never).await;
+    for (status, id) in [(500, "lost"), (200, "given")] {
+        let page = HandedPage {
+            client: place.client(Role::Codex),
+            side: Agent::Codex,
+            ids: vec![EntryId::new(id)],
+        };
+        let mut response = Response::new(Body::from("{}"));
+        *response.status_mut() = StatusCode::from_u16(status).unwrap();
+        let body = reporting(response, Some(page)).into_body();
+        assert_eq!(to_bytes(body, 100).await.unwrap(), "{}");
+    }
+    daemon.seen(|seen| !seen.is_empty()).await;
+    let seen = daemon.so_far();
+    assert!(
+        matches!(&seen[..], [Command::Fetched(fetched)] if fetched.ids == [EntryId::new("given")]),
+        "{seen:?}"
+    );
+}
+
+#[tokio::test]
 async fn a_tool_call_reaches_the_daemon_with_its_thread() {
     let place = Place::default();
     let daemon = FakeDaemon::start(&place, |_| {
@@ -246,7 +288,7 @@ async fn of_two_calls_with_one_number_and_no_session_none_is_cancelled_for_the_o
     let cancelled = async {
         loop {
             post(port, "", &cancel).await;
-            let read = timeout(std::time::Duration::from_millis(50), two.read(&mut answer)).await;
+            let read = timeout(Duration::from_millis(50), two.read(&mut answer)).await;
             if let Ok(read) = read {
                 return read.unwrap();
             }

@@ -153,6 +153,18 @@ impl CodexFlow {
         ended.any(|(of, end)| of == turn && *end == status)
     }
 
+    /// Messages were settled without it: what was heard of them is of no more use.
+    pub fn forget_settled(&mut self, backlog: &Backlog) {
+        self.heard.retain(|id, _| backlog.get(id).is_some());
+        self.outcomes.retain(|id, _| backlog.get(id).is_some());
+    }
+
+    /// Of how many messages something is remembered.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn remembered(&self) -> usize {
+        self.heard.len() + self.outcomes.len()
+    }
+
     /// Nothing is on its way.
     pub fn is_quiet(&self) -> bool {
         self.in_flight.is_empty()

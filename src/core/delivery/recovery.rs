@@ -19,6 +19,10 @@ const LOOKS_MIN: u8 = 2;
 /// begun, or will.
 pub const LOOKS_MIN_QUEUED: u8 = 6;
 
+/// Looks at an idle thread, in a row, that Codex did not let see everything: after so many somebody
+/// is told that it is not known.
+pub const LOOKS_BLIND: u8 = 6;
+
 /// What a look at the thread showed of a message that is not in its history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sight {
@@ -26,6 +30,8 @@ pub struct Sight {
     pub in_queue: bool,
     /// No turn runs.
     pub idle: bool,
+    /// Queue and history were seen: that it is in neither means that it is not there.
+    pub whole: bool,
 }
 
 /// What is remembered between looks.
@@ -35,6 +41,16 @@ pub struct Unconfirmed {
     pub was_queued: bool,
     /// Looks that found it nowhere, at an idle thread, in a row.
     pub looks: u8,
+    /// Looks at an idle thread, in a row, in which Codex refused to show its queue or its history.
+    #[serde(default)]
+    pub blind: u8,
+}
+
+impl Unconfirmed {
+    /// Whether it was told that nobody knows what became of it.
+    pub fn is_given_up(&self) -> bool {
+        self.blind >= LOOKS_BLIND
+    }
 }
 
 /// What became of a message that is not in the history.
@@ -46,6 +62,8 @@ pub enum RecoveryVerdict {
     NotTaken,
     /// Wait for the turn that runs, or a moment.
     LookAgain,
+    /// Codex does not say.
+    Unknown,
 }
 
 /// Judges one message and updates what is remembered.
@@ -53,7 +71,7 @@ pub fn judge(doubt: &mut Unconfirmed, sight: Sight) -> RecoveryVerdict {
     if sight.in_queue {
         *doubt = Unconfirmed {
             was_queued: true,
-            looks: 0,
+            ..Unconfirmed::default()
         };
         return RecoveryVerdict::StillQueued;
     }
@@ -62,6 +80,17 @@ pub fn judge(doubt: &mut Unconfirmed, sight: Sight) -> RecoveryVerdict {
         doubt.looks = 0;
         return RecoveryVerdict::LookAgain;
     }
+    if !sight.whole {
+        // Sent again without certainty it would come twice.
+        doubt.looks = 0;
+        doubt.blind = doubt.blind.saturating_add(1);
+        return if doubt.is_given_up() {
+            RecoveryVerdict::Unknown
+        } else {
+            RecoveryVerdict::LookAgain
+        };
+    }
+    doubt.blind = 0;
     doubt.looks = doubt.looks.saturating_add(1);
     let needed = if doubt.was_queued {
         LOOKS_MIN_QUEUED

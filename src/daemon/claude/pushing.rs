@@ -1,7 +1,7 @@
 //! A message leaves through the bridge, or the doorbell rings.
 
 use super::ring::ring_line;
-use crate::core::delivery::{LadderInput, LaterInput};
+use crate::core::delivery::{LadderInput, LaterInput, Shown};
 use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
 use crate::daemon::bodies::Body;
@@ -24,7 +24,8 @@ impl Daemon {
         let Some(row) = self.outbox.get(&id) else {
             return;
         };
-        let pair = row.runtime_session.clone();
+        // Where channels are off nobody hears of it.
+        let (pair, is_heard) = (row.runtime_session.clone(), row.shown == Shown::Whole);
         let sent = body.is_some_and(|body| {
             let message = enveloped(&self.identity, &body, repeat);
             self.given.note(&message);
@@ -34,6 +35,9 @@ impl Daemon {
             self.clients
                 .send(ConnId::of(bridge), Notification::Push(Box::new(message)))
         });
+        if sent && is_heard {
+            self.outbox.has_left(&id);
+        }
         if !sent {
             self.later
                 .push(LaterInput::Ladder(pair, LadderInput::OutletFull { id }));

@@ -61,6 +61,7 @@ impl Daemon {
             signature,
         })?;
         self.outbox.move_to(self.recorder.world());
+        self.codex.forget_settled(self.outbox.backlog());
         self.move_cursors(&rolled_over.world);
         let world = self.recorder.world();
         self.handoff_dedup

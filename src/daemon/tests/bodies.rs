@@ -1,8 +1,11 @@
 //! Messages that the disk has to be asked for: the loop goes on meanwhile, and nothing overtakes
 //! them.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use tokio::sync::oneshot;
+use tokio::time::{Duration, timeout};
 
 use super::rig::Rig;
 use super::tamper::{configured, write_config};
@@ -12,7 +15,9 @@ use crate::core::agent::Agent;
 use crate::core::entry::ErrorCode;
 use crate::core::policy::{Coordinator, PolicyChange};
 use crate::core::whole::LINE_UNITS_MAX;
+use crate::daemon::bodies::{BodiesRead, ReadBodies};
 use crate::daemon::event::Event;
+use crate::daemon::under_way::UnderWay;
 use crate::store::testing::Place;
 use crate::wire::control::{
     Command, CompactParams, GetMessagesParams, HookParams, Notification, Refusal, RefusalCode,
@@ -265,4 +270,45 @@ async fn a_record_is_read_for_a_compaction_beside_the_loop() {
     assert_eq!(rig.daemon.recorder.world().unsettled.len(), 1);
     let errors = &rig.daemon.recorder.world().errors;
     assert!(errors.iter().all(|it| it.code != ErrorCode::NotSealed));
+}
+
+#[tokio::test]
+async fn whoever_waits_gets_what_there_was_no_room_to_read_once_there_is() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, Some(7_000_000), false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let mut waits = rig.ask(
+        &claude,
+        Command::WaitMessages(WaitMessagesParams {
+            agent: Agent::Claude,
+            after: None,
+            timeout_ms: 50_000,
+            reply_to: None,
+            runtime_session_id: None,
+        }),
+    );
+    let mut reads = Vec::new();
+    while rig.daemon.bodies.has_room() {
+        reads.push(rig.daemon.bodies.begin(Box::new(|_, _| {})));
+    }
+    drop(rig.ask(&codex, send(Agent::Claude, long())));
+    rig.record().await;
+    rig.store();
+    assert!(is_open(&mut waits));
+    rig.daemon.on_event(Event::BodiesRead(Box::new(BodiesRead {
+        number: reads[0],
+        bodies: ReadBodies::default(),
+        altered: Vec::new(),
+        lost: Vec::new(),
+        under_way: UnderWay::of(&Arc::default()),
+    })));
+    let given = async {
+        while is_open(&mut waits) {
+            rig.next_is_tree().await;
+            rig.store();
+        }
+    };
+    // Long before it is up, and nothing else is recorded meanwhile.
+    timeout(Duration::from_secs(20), given).await.unwrap();
 }

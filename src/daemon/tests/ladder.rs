@@ -8,7 +8,8 @@ use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::control::{
     Command, GetMessagesParams, HookParams, HookReply, IdsParams, InboxMessage, MessagePage,
-    Notification, RefusalCode, Reply, Role, SendParams,
+    Notification, QueueChange, QueueChangeParams, QueueDrainParams, RefusalCode, Reply, Role,
+    SendParams,
 };
 use crate::wire::status::DeliveryStatus;
 
@@ -543,4 +544,31 @@ async fn what_has_to_be_fetched_is_named_and_nothing_overtakes_it() {
     let page = pair.get().await;
     assert!(!page[0].repeat, "only its beginning was shown");
     assert_eq!(page[1].message_id, after);
+}
+
+#[tokio::test]
+async fn what_claude_just_reads_of_a_proven_channel_is_not_taken_back() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, false).await;
+    let operator = pair.rig.connect(Role::Deck, None, true);
+    let first = pair.send("plum").await;
+    pair.rig.later(2_100).await;
+    assert_eq!(pair.pushed(), std::slice::from_ref(&first));
+    pair.ack(&first).await;
+    let second = pair.send("pear").await;
+    assert_eq!(pair.pushed(), std::slice::from_ref(&second));
+
+    let remove = Command::QueueChange(QueueChangeParams {
+        id: second.clone(),
+        change: QueueChange::Remove,
+        placed: false,
+    });
+    let refused = pair.rig.call(&operator, remove.clone()).await.unwrap_err();
+    assert_eq!(refused.code, RefusalCode::InFlight);
+    let drain = Command::QueueDrain(QueueDrainParams { to: None });
+    let drained = pair.rig.call(&operator, drain).await;
+    assert_eq!(drained, Ok(Reply::QueueChanged(Vec::new())));
+    // Nothing has come of it: it is there to be taken back.
+    pair.rig.later(CLAIM_OVER_MS).await;
+    assert_eq!(pair.rig.call(&operator, remove).await, Ok(Reply::Done));
 }

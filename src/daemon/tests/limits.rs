@@ -1,5 +1,7 @@
 //! Usage limits: what is for a limited agent waits, and goes on when the limit is really over.
 
+use tokio::time::{Duration, Instant};
+
 use super::rig::Rig;
 use super::silence::{attend, ended, hook};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
@@ -454,4 +456,43 @@ async fn what_the_record_will_not_have_as_sent_again_holds_nothing_else_up() {
     assert_eq!(rig.delivered_ids(), [second]);
     // The operator can have it again.
     assert_eq!(rig.daemon.status().agents.codex.cut_off, 1);
+}
+
+#[tokio::test]
+async fn a_limit_that_ended_while_the_machine_slept_is_over() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+    let ends = now_ms(&rig) + 6 * 60 * 60_000;
+    rig.fact(CodexFact::LimitEnds { at_ms: ends });
+    hit(&mut rig, "turn-1", &first).await;
+    let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+
+    rig.daemon.clock.sleep(8 * 60 * 60_000);
+    // Timers stood still: the loop looks by itself, soon, whatever it waits for.
+    let wakes = rig.daemon.next_deadline();
+    assert!(wakes <= Instant::now() + Duration::from_secs(60));
+    rig.daemon.on_deadline();
+    assert!(now_ms(&rig) > ends);
+    rig.pump().await;
+    answer(&mut rig, Checked::Over).await;
+    assert_eq!(rig.delivered_ids(), [second]);
+    assert_eq!(rig.daemon.status().agents.codex.limit, None);
+}
+
+#[tokio::test]
+async fn whatever_happens_first_after_the_machine_slept_finds_the_time_that_it_is() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let ends = now_ms(&rig) + 60 * 60_000;
+    rig.fact(CodexFact::LimitEnds { at_ms: ends });
+    hit(&mut rig, "turn-1", &first).await;
+    rig.daemon.clock.sleep(2 * 60 * 60_000);
+    rig.daemon.on_event(Event::Heard { conn: claude.conn });
+    assert!(now_ms(&rig) > ends);
+    assert!(rig.daemon.next_deadline() <= Instant::now());
 }

@@ -10,7 +10,7 @@ use crate::store::queue::Queue;
 use crate::store::testing::Place;
 use crate::wire::control::{
     Command, HandoffParams, QueueChange, QueueChangeParams, QueueDrainParams, RefusalCode, Reply,
-    Role, Sent,
+    Role, SendParams, Sent,
 };
 
 fn ids(reply: Reply) -> Vec<EntryId> {
@@ -259,4 +259,32 @@ async fn what_waits_for_too_long_expires_where_everybody_sees_it() {
     );
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
     assert_eq!(state(&rig, &first), Some(DeliveryState::Attempted));
+}
+
+#[tokio::test]
+async fn the_sender_of_what_the_operator_takes_back_in_that_second_is_not_told_that_it_waits() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    // On its way, so that the next one waits behind it.
+    rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let send = Command::Send(SendParams {
+        from: Some(Agent::Claude),
+        text: "and then this".to_owned(),
+        ..SendParams::default()
+    });
+    let asked = rig.ask(&claude, send);
+    rig.settle().await;
+    let lane = rig.daemon.outbox.lane(Agent::Codex);
+    let id = lane.last().unwrap().id.clone();
+    let remove = Command::QueueChange(QueueChangeParams {
+        id: id.clone(),
+        change: QueueChange::Remove,
+        placed: false,
+    });
+    assert_eq!(rig.call(&operator, remove).await, Ok(Reply::Done));
+    rig.settle().await;
+    let sent = sent(asked.await.unwrap());
+    assert_eq!((sent.message_id, sent.outcome), (id, Outcome::Rejected));
 }

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::rig::{Guest, Rig};
+use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::{Agent, Party};
-use crate::core::entry::{DeliveryResult, EntryKind};
+use crate::core::delivery::{OnBusy, Outcome};
+use crate::core::entry::{DeliveryResult, EntryKind, ErrorCode, LifecycleEvent};
 use crate::core::id::{EntryId, SessionId};
+use crate::daemon::rollover::late;
 use crate::store::ledger::{self, LedgerError, Stored};
 use crate::store::session;
 use crate::store::testing::Place;
@@ -257,4 +260,68 @@ async fn a_crash_before_the_deletion_is_mended_at_the_next_start() {
     assert_eq!(*rig.daemon.recorder.session_id(), cleared.session_id);
     assert!(lifecycle(&rig, "session_deleted"));
     assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn of_what_a_clear_takes_back_the_lane_to_codex_remembers_nothing() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    for _ in 0..2 {
+        rig.fact(CodexFact::NotTaken {
+            message_id: id.clone(),
+            why: "its conversation is full".to_owned(),
+        });
+        rig.settle().await;
+    }
+    assert!(rig.daemon.codex.flow().remembered() > 0);
+    let cleared = clear(&mut rig, &operator, false).await;
+    assert_eq!(cleared.cancelled, [id]);
+    assert_eq!(rig.daemon.codex.flow().remembered(), 0);
+}
+
+#[tokio::test]
+async fn the_end_of_a_session_that_is_recorded_too_late_is_said_to_be_none() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let send = Command::Send(SendParams {
+        from: Some(Agent::Claude),
+        text: "and then this".to_owned(),
+        ..SendParams::default()
+    });
+    let asked = rig.ask(&claude, send);
+    rig.record().await;
+    rig.store();
+    let session = rig.daemon.recorder.session_id().clone();
+
+    // As the operator's clear leaves it once the disk was too late for it.
+    let (ids, mut closing) = rig.daemon.take_back_all();
+    let word = rig.daemon.recorder.entry(
+        Party::Human,
+        None,
+        LifecycleEvent::SessionCleared,
+        "the operator puts this session away",
+        None,
+    );
+    closing.push(word);
+    for id in &ids {
+        let outbox = &mut rig.daemon.outbox;
+        outbox.records(id, DeliveryResult::Cancelled);
+    }
+    rig.daemon.recorder.record(closing, late(&ids));
+    rig.settle().await;
+
+    assert_eq!(*rig.daemon.recorder.session_id(), session);
+    let recent = rig.daemon.recorder.recent();
+    let last = &recent.back().unwrap().entry;
+    assert_eq!(last.kind, EntryKind::from(ErrorCode::NotSealed));
+    // Its sender does not go on as if it were delivered.
+    match asked.await.unwrap() {
+        Ok(Reply::Sent(sent)) => assert_eq!(sent.outcome, Outcome::Rejected),
+        other => panic!("{other:?}"),
+    }
 }

@@ -329,3 +329,20 @@ async fn a_silence_is_looked_at_though_something_else_woke_the_daemon_in_that_mo
     assert_eq!(told(&rig), 1);
     assert!(rig.daemon.next_look_at_silence().is_none());
 }
+
+#[tokio::test]
+async fn a_turn_is_not_silent_for_the_time_that_the_machine_slept() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    turn_started(&mut rig);
+    rig.settle().await;
+    assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));
+    rig.daemon.clock.sleep(8 * 60 * 60_000);
+    rig.daemon.on_deadline();
+    rig.settle().await;
+    assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));
+    assert_eq!(told(&rig), 0);
+    // Awake it goes on to be watched.
+    pass(&mut rig, 24 * 60 * 60).await;
+    assert_eq!(level(&rig, Agent::Codex), Some(Watched::Stuck));
+}

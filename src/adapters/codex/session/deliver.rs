@@ -130,7 +130,7 @@ impl Session<'_> {
         if !self.memory.released || self.memory.inflight.on(&thread_id, false).is_empty() {
             return Ok(());
         }
-        let queue = self.queue(&thread_id).await?;
+        let (queue, _) = self.queue(&thread_id).await?;
         let ours = queue.into_iter().find(|submission| {
             let id = &submission.client_user_message_id;
             self.memory.inflight.holds(id)
@@ -238,14 +238,16 @@ impl Session<'_> {
             cut_off_in,
         } = message;
         if let Some(held) = self.memory.inflight.get_mut(id.as_str()) {
-            if held.thread_id == *thread_id {
+            let is_given_up = held.doubt.as_ref().is_some_and(Unconfirmed::is_given_up);
+            if held.thread_id == *thread_id && !is_given_up {
                 // It is asked for once more, and may be there: what became of it is told first.
                 held.doubt.get_or_insert_default();
                 held.cut_off_in.clone_from(cut_off_in);
                 self.look_by(Instant::now());
                 return false;
             }
-            // Of a thread that was left behind, where nobody looks for it any more.
+            // Of a thread that was left behind, where nobody looks for it any more; or it cannot be
+            // found out, and whoever asks once more was told so.
             self.memory.inflight.remove(id.as_str());
         }
         let noted = self.memory.inflight.add(Unproven {
@@ -317,7 +319,7 @@ fn is_too_late(error: &RpcError) -> bool {
 }
 
 /// The experimental API is absent, or was taken back.
-fn has_no_queue(error: &RpcError) -> bool {
+pub(super) fn has_no_queue(error: &RpcError) -> bool {
     error.message.contains("requires experimentalApi")
         || (error.message.contains("unknown variant") && error.message.contains("thread/queue"))
         || error.code == -32601

@@ -10,6 +10,7 @@ use crate::core::entry::TurnStatus;
 use crate::core::id::{EntryId, ThreadId};
 use crate::core::trace;
 use crate::wire::codex::call::{QueueDelete, QueueList, QueuedSubmission, ThreadTurnsList};
+use crate::wire::codex::frame::RpcError;
 use crate::wire::codex::item::{Item, UserInput};
 use crate::wire::codex::turn::Turn;
 
@@ -19,6 +20,7 @@ use super::super::request::AttemptedMessage;
 use super::super::rpc::Lost;
 use super::super::thread_state::ThreadState;
 use super::super::turns::TurnBook;
+use super::deliver::has_no_queue;
 use super::rollout::hidden_message;
 use super::{CallError, LOOK_AGAIN, Session};
 
@@ -45,6 +47,37 @@ struct History {
     found: Vec<Found>,
     /// Ended turns without a user message, newest first.
     empty: Vec<String>,
+    seen: Seen,
+}
+
+/// How much Codex showed of where a message of ours may be. A list that it refuses says nothing of
+/// what is in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// All that can hold one.
+    #[default]
+    Whole,
+    /// It refused to show all of it.
+    Part,
+    /// There is no conversation, or none with a message in it yet.
+    Nothing,
+}
+
+impl Seen {
+    /// What a refusal leaves to be seen of the history.
+    fn behind(error: &RpcError) -> Self {
+        let says = |why| error.message.contains(why);
+        if says("no rollout found") || says("is not materialized yet") {
+            return Self::Nothing;
+        }
+        tracing::debug!(why = error.message, "codex does not show what it has");
+        Self::Part
+    }
+
+    /// Whether it is certain that what was not seen is not there.
+    fn is_all(queue: Self, history: Self) -> bool {
+        queue == Self::Nothing || queue == Self::Whole && history != Self::Part
+    }
 }
 
 fn is_user_message(item: &Item) -> bool {
@@ -71,7 +104,17 @@ impl Session<'_> {
         if self.memory.inflight.on(thread_id, true).is_empty() {
             return Ok(());
         }
-        for submission in self.queue(thread_id).await? {
+        let (queue, seen) = self.queue(thread_id).await?;
+        if seen == Seen::Part {
+            // Any of them may be in there, and is given the time for that.
+            for id in self.memory.inflight.on(thread_id, true) {
+                let message = self.memory.inflight.get_mut(id.as_str());
+                if let Some(doubt) = message.and_then(|message| message.doubt.as_mut()) {
+                    doubt.was_queued = true;
+                }
+            }
+        }
+        for submission in queue {
             if let Some(message) = self
                 .memory
                 .inflight
@@ -99,15 +142,16 @@ impl Session<'_> {
         }
         // The queue first: what leaves it afterwards is then found in the history or in a turn
         // that runs.
-        let queue = self.queue(&thread_id).await?;
+        let (queue, queue_seen) = self.queue(&thread_id).await?;
         let mut history = self.history(&thread_id, &ids).await?;
+        let whole = Seen::is_all(queue_seen, history.seen);
         self.tell_history(&thread_id, &history).await;
         for id in ids {
             let in_queue = queue
                 .iter()
                 .any(|submission| submission.client_user_message_id == id.as_str());
             let following = trace::message(&id);
-            self.look_for(id, in_queue, &thread_id, &mut history.empty)
+            self.look_for(id, in_queue, whole, &thread_id, &mut history.empty)
                 .instrument(following)
                 .await;
         }
@@ -119,6 +163,7 @@ impl Session<'_> {
         &mut self,
         id: EntryId,
         in_queue: bool,
+        whole: bool,
         thread_id: &ThreadId,
         empty: &mut Vec<String>,
     ) {
@@ -130,8 +175,13 @@ impl Session<'_> {
         let Some(doubt) = &mut message.doubt else {
             return;
         };
-        let verdict = judge(doubt, Sight { in_queue, idle });
-        tracing::debug!(?verdict, in_queue, idle, "looked for at codex");
+        let sight = Sight {
+            in_queue,
+            idle,
+            whole,
+        };
+        let verdict = judge(doubt, sight);
+        tracing::debug!(?verdict, ?sight, "looked for at codex");
         match verdict {
             RecoveryVerdict::StillQueued => {
                 message.doubt = None;
@@ -143,6 +193,8 @@ impl Session<'_> {
             }
             // The end of the turn brings it up again.
             RecoveryVerdict::LookAgain => {}
+            // So does the end of one behind which Codex may show it.
+            RecoveryVerdict::Unknown => self.unanswered(&id).await,
         }
     }
 
@@ -192,23 +244,29 @@ impl Session<'_> {
     /// sees to the turns that ran there.
     pub(super) async fn settle_elsewhere(&mut self, fresh: bool) -> Result<(), Lost> {
         // Before any of them is resumed: that starts the delivery of what is queued.
+        let mut queues = Vec::new();
         for thread_id in self.threads_elsewhere() {
-            self.take_back_queued(&thread_id).await?;
+            let seen = self.take_back_queued(&thread_id).await?;
+            queues.push((thread_id, seen));
         }
         self.take_up_left(fresh).await?;
         for thread_id in self.threads_elsewhere() {
             let ids = self.memory.inflight.on(&thread_id, false);
             let history = self.history(&thread_id, &ids).await?;
             self.tell_history(&thread_id, &history).await;
+            let queue = queues.iter().find(|(thread, _)| *thread == thread_id);
+            let queue_seen = queue.map_or(Seen::Part, |(_, seen)| *seen);
+            let is_certain = fresh && Seen::is_all(queue_seen, history.seen);
             for message_id in self.memory.inflight.on(&thread_id, false) {
                 self.memory.inflight.remove(message_id.as_str());
                 let following = trace::message(&message_id);
-                if fresh {
+                if is_certain {
                     let why = "it is neither in its conversation nor in the queue of it";
                     let told = self.not_taken(&message_id, why);
                     told.instrument(following).await;
                 } else {
-                    // It may be on its way into a turn there, and nobody watches that thread.
+                    // It may be on its way into a turn there, and nobody watches that thread; or
+                    // Codex does not show where it may be.
                     let told = self.unanswered(&message_id);
                     told.instrument(following).await;
                 }
@@ -224,11 +282,13 @@ impl Session<'_> {
     }
 
     /// Takes our messages out of a thread's queue. What was taken out is certainly not delivered.
-    pub(super) async fn take_back_queued(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
+    /// Whether that was all of them.
+    pub(super) async fn take_back_queued(&mut self, thread_id: &ThreadId) -> Result<Seen, Lost> {
         if self.memory.inflight.on(thread_id, false).is_empty() {
-            return Ok(());
+            return Ok(Seen::Whole);
         }
-        for submission in self.queue(thread_id).await? {
+        let (queue, mut seen) = self.queue(thread_id).await?;
+        for submission in queue {
             if !self
                 .memory
                 .inflight
@@ -252,12 +312,12 @@ impl Session<'_> {
                         told.instrument(trace::message(&message.id)).await;
                     }
                 }
-                // It left the queue by itself.
-                Err(CallError::Refused(_)) => {}
+                // It left the queue by itself, or is in it.
+                Err(CallError::Refused(_)) => seen = Seen::Part,
                 Err(CallError::Lost(lost)) => return Err(lost),
             }
         }
-        Ok(())
+        Ok(seen)
     }
 
     async fn tell_history(&mut self, thread_id: &ThreadId, history: &History) {
@@ -277,11 +337,12 @@ impl Session<'_> {
         self.tell_all(facts).await;
     }
 
-    /// What waits in a thread's queue; nothing where there is no queue.
+    /// What waits in a thread's queue, and whether that is all of it; nothing where there is no
+    /// queue.
     pub(super) async fn queue(
         &mut self,
         thread_id: &ThreadId,
-    ) -> Result<Vec<QueuedSubmission>, Lost> {
+    ) -> Result<(Vec<QueuedSubmission>, Seen), Lost> {
         let mut found = Vec::new();
         let mut cursor = None;
         for _ in 0..QUEUE_PAGES_MAX {
@@ -294,14 +355,16 @@ impl Session<'_> {
                     found.extend(page.data);
                     cursor = page.next_cursor;
                 }
-                Err(CallError::Refused(_)) => break,
+                Err(CallError::Refused(error)) if has_no_queue(&error) => break,
+                Err(CallError::Refused(error)) => return Ok((found, Seen::behind(&error))),
                 Err(CallError::Lost(lost)) => return Err(lost),
             }
             if cursor.is_none() {
                 break;
             }
         }
-        Ok(found)
+        let seen = cursor.map_or(Seen::Whole, |_| Seen::Part);
+        Ok((found, seen))
     }
 
     /// The turns that hold these messages, oldest first.
@@ -347,7 +410,10 @@ impl Session<'_> {
                     }
                     cursor = page.next_cursor;
                 }
-                Err(CallError::Refused(_)) => break,
+                Err(CallError::Refused(error)) => {
+                    history.seen = Seen::behind(&error);
+                    break;
+                }
                 Err(CallError::Lost(lost)) => return Err(lost),
             }
             if cursor.is_none() {

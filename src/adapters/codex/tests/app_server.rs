@@ -227,10 +227,15 @@ impl Script {
     /// Proves that nothing else was said or told: an unknown server request does nothing, a
     /// marked turn of the visible thread is the next fact.
     pub(super) async fn quiet(&mut self) {
+        self.quiet_on("T").await;
+    }
+
+    /// The same where this thread is the visible one.
+    pub(super) async fn quiet_on(&mut self, thread_id: &str) {
         let usage = json!({"last": {"totalTokens": 77}, "modelContextWindow": 100});
         self.notify(
             "thread/tokenUsage/updated",
-            json!({"threadId": "T", "tokenUsage": usage}),
+            json!({"threadId": thread_id, "tokenUsage": usage}),
         )
         .await;
         assert_eq!(

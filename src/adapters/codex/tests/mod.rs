@@ -22,3 +22,4 @@ mod put_in;
 mod recovering;
 mod running;
 mod sent_again;
+mod unseen;

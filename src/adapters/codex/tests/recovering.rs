@@ -9,12 +9,12 @@ use crate::adapters::codex::thread_state::ThreadState;
 use crate::core::delivery::OnBusy;
 use crate::core::entry::TurnStatus;
 
-fn row(client: &str) -> Value {
+pub(super) fn row(client: &str) -> Value {
     json!({"id": "Q", "clientUserMessageId": client, "input": []})
 }
 
 /// A session that handed over `m1` and has its answer, cut off then.
-async fn cut_with_a_message() -> ThreadState {
+pub(super) async fn cut_with_a_message() -> ThreadState {
     let mut script = Script::idle().await;
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     script.serve("thread/queue/add", json!({})).await;

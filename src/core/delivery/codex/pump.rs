@@ -230,7 +230,10 @@ impl CodexFlow {
         let outcome = match result {
             DeliveryResult::Confirmed => self.outcomes.remove(id),
             DeliveryResult::Ambiguous => Some(Outcome::Ambiguous),
-            DeliveryResult::Rejected => Some(Outcome::Rejected),
+            // Nobody gets it, whoever saw to that.
+            DeliveryResult::Rejected | DeliveryResult::Cancelled | DeliveryResult::Expired => {
+                Some(Outcome::Rejected)
+            }
             _ => None,
         };
         let row = backlog.get(id);
@@ -245,6 +248,7 @@ impl CodexFlow {
         }
         if row.is_none() {
             self.heard.remove(id);
+            self.outcomes.remove(id);
         }
         if let Some(outcome) = outcome {
             let id = id.clone();

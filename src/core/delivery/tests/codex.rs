@@ -5,7 +5,7 @@ mod compaction;
 use crate::agent::Agent;
 use crate::delivery::{
     Activity, AdapterAnswer, Backlog, CodexFlow, CodexInput, CodexTerms, Delivery, DeliveryEffect,
-    DeliveryState, Moment, OnBusy,
+    DeliveryState, Moment, OnBusy, Outcome,
 };
 use crate::entry::{DeliveryResult, TurnStatus};
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, ThreadId, TurnId};
@@ -477,4 +477,35 @@ fn when_an_app_server_comes_up_recovery_has_its_whole_time_to_find_out() {
     lane.hear(CodexInput::ServerStarted { life: 2 });
     lane.now_ms += 2_500;
     assert_eq!(lane.hear(CodexInput::Tick), []);
+}
+
+#[test]
+fn whoever_sent_what_is_taken_back_or_expires_hears_that_nobody_gets_it() {
+    for result in [DeliveryResult::Cancelled, DeliveryResult::Expired] {
+        let mut lane = Lane::new(CodexTerms::default());
+        lane.activity(Activity::Busy { waiting: false });
+        lane.send(1, OnBusy::Queue);
+        lane.send(2, OnBusy::Queue);
+        let effects = lane.hear(CodexInput::Durable { id: id(2), result });
+        let told = DeliveryEffect::Receipt {
+            id: id(2),
+            outcome: Outcome::Rejected,
+        };
+        assert!(effects.contains(&told), "{effects:?}");
+        assert!(lane.backlog.get(&id(2)).is_none());
+    }
+}
+
+#[test]
+fn of_what_is_settled_without_it_the_lane_remembers_nothing() {
+    let mut lane = Lane::new(CodexTerms::default());
+    for seq in [1, 2] {
+        lane.send(seq, OnBusy::Queue);
+    }
+    lane.answer(1, AdapterAnswer::NotTaken);
+    lane.flow.forget_settled(&lane.backlog);
+    assert_eq!(lane.flow.remembered(), 1);
+    lane.backlog.settle(&id(1));
+    lane.flow.forget_settled(&lane.backlog);
+    assert_eq!(lane.flow.remembered(), 0);
 }

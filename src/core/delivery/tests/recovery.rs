@@ -1,10 +1,19 @@
 //! What became of a message whose delivery nobody saw.
 
-use crate::delivery::recovery::{LOOKS_MIN_QUEUED, RecoveryVerdict, Sight, Unconfirmed, judge};
+use crate::delivery::recovery::{
+    LOOKS_BLIND, LOOKS_MIN_QUEUED, RecoveryVerdict, Sight, Unconfirmed, judge,
+};
 
 const NOWHERE: Sight = Sight {
     in_queue: false,
     idle: true,
+    whole: true,
+};
+
+/// Codex refuses to show its queue or its history.
+const BLIND: Sight = Sight {
+    whole: false,
+    ..NOWHERE
 };
 
 #[test]
@@ -12,7 +21,7 @@ fn a_message_that_waits_is_left_alone() {
     let mut doubt = Unconfirmed::default();
     let sight = Sight {
         in_queue: true,
-        idle: true,
+        ..NOWHERE
     };
     assert_eq!(judge(&mut doubt, sight), RecoveryVerdict::StillQueued);
     assert!(doubt.was_queued);
@@ -30,8 +39,8 @@ fn a_turn_that_runs_in_between_starts_the_count_again() {
     let mut doubt = Unconfirmed::default();
     assert_eq!(judge(&mut doubt, NOWHERE), RecoveryVerdict::LookAgain);
     let busy = Sight {
-        in_queue: false,
         idle: false,
+        ..NOWHERE
     };
     assert_eq!(judge(&mut doubt, busy), RecoveryVerdict::LookAgain);
     assert_eq!(judge(&mut doubt, NOWHERE), RecoveryVerdict::LookAgain);
@@ -42,10 +51,36 @@ fn a_turn_that_runs_in_between_starts_the_count_again() {
 fn a_message_that_was_queued_gets_more_time() {
     let mut doubt = Unconfirmed {
         was_queued: true,
-        looks: 0,
+        ..Unconfirmed::default()
     };
     for _ in 1..LOOKS_MIN_QUEUED {
         assert_eq!(judge(&mut doubt, NOWHERE), RecoveryVerdict::LookAgain);
+    }
+    assert_eq!(judge(&mut doubt, NOWHERE), RecoveryVerdict::NotTaken);
+}
+
+#[test]
+fn what_codex_does_not_show_is_not_taken_for_absent() {
+    let mut doubt = Unconfirmed::default();
+    for _ in 1..LOOKS_BLIND {
+        assert_eq!(judge(&mut doubt, BLIND), RecoveryVerdict::LookAgain);
+        assert!(!doubt.is_given_up());
+    }
+    assert_eq!(judge(&mut doubt, BLIND), RecoveryVerdict::Unknown);
+    assert!(doubt.is_given_up());
+    // In what it does show it can be seen.
+    let queued = Sight {
+        in_queue: true,
+        ..BLIND
+    };
+    assert_eq!(
+        judge(&mut doubt.clone(), queued),
+        RecoveryVerdict::StillQueued
+    );
+    // What was seen before it refused counts no more.
+    let mut doubt = Unconfirmed::default();
+    for sight in [NOWHERE, BLIND, NOWHERE] {
+        assert_eq!(judge(&mut doubt, sight), RecoveryVerdict::LookAgain);
     }
     assert_eq!(judge(&mut doubt, NOWHERE), RecoveryVerdict::NotTaken);
 }

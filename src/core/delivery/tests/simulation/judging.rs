@@ -46,7 +46,12 @@ impl World {
             }
             let mut doubt = message.doubt.take().unwrap_or_default();
             let in_queue = queue.contains(&id);
-            match judge(&mut doubt, Sight { in_queue, idle }) {
+            let sight = Sight {
+                in_queue,
+                idle,
+                whole: true,
+            };
+            match judge(&mut doubt, sight) {
                 RecoveryVerdict::StillQueued => {
                     self.remember(&id, None);
                     self.answer(id, message.attempt, AdapterAnswer::StillQueued);
@@ -64,6 +69,10 @@ impl World {
                 RecoveryVerdict::LookAgain => {
                     self.remember(&id, Some(doubt));
                     again |= idle;
+                }
+                RecoveryVerdict::Unknown => {
+                    self.remember(&id, Some(doubt));
+                    self.answer(id, message.attempt, AdapterAnswer::Unanswered);
                 }
             }
         }
