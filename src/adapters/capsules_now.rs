@@ -162,7 +162,11 @@ impl CapsulesNow {
             None => (None, None),
         };
         let files = task.files.iter().map(|file| {
-            let (sha256, is_unread) = match file_state(root, &file.path) {
+            let state = match is_marked(&file.path) {
+                true => FileState::Unread,
+                false => file_state(root, &file.path),
+            };
+            let (sha256, is_unread) = match state {
                 FileState::Plain(digest) => (Some(digest), false),
                 FileState::Gone => (None, false),
                 FileState::Other | FileState::Unread => (None, true),
@@ -263,7 +267,7 @@ impl CapsulesNow {
         let own = self.world.tasks.get(&capsule.id);
         let masked = OnceCell::new();
         let mut now = tree_now(capsule, root, git, &|path| {
-            if mark_names(path).next().is_none() {
+            if !is_marked(path) {
                 return Some(path.to_owned());
             }
             let masked = masked.get_or_init(|| self.masked_files(own));
@@ -282,6 +286,7 @@ impl CapsulesNow {
         let place = self.place();
         let mask = place.mask(&self.redactor);
         let files = task.into_iter().flat_map(|task| &task.files);
+        let files = files.filter(|file| !is_marked(&file.path));
         let named = files.map(|file| {
             let masked = mask.masked(&file.path);
             (
@@ -404,6 +409,11 @@ impl MadeHere {
         };
         CapsuleMask::new(redactor, at)
     }
+}
+
+/// Whether something was masked in the path of a file, so that nobody knows from it where that is.
+fn is_marked(path: &str) -> bool {
+    mark_names(path).next().is_some()
 }
 
 /// The command that shows what a capsule leaves out.

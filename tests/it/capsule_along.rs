@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::capsule::{clone_of, done, from_base64, imported, in_terminal, listed};
 use crate::capsule_readme::wrote;
 use crate::search_everywhere::clear;
+use crate::support::child::run;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
@@ -279,7 +280,7 @@ fn a_secret_in_the_name_of_a_file_of_a_branch_or_of_the_remote_goes_nowhere() {
         let shown = shown.expect_success().json();
         shown["touched"][0]["path"].is_string().then_some(())
     });
-    let (file, bytes, capsule) = exported(&project, &id, &["--patch"]);
+    let (_, bytes, capsule) = exported(&project, &id, &["--patch"]);
     let starts = |value: &Value, start: &str| {
         let text = value.as_str().unwrap();
         assert!(text.starts_with(start), "{text}");
@@ -293,28 +294,14 @@ fn a_secret_in_the_name_of_a_file_of_a_branch_or_of_the_remote_goes_nowhere() {
     starts(&capsule["redaction"]["files"][0], "src/[REDACTED_");
     let patch = from_base64(capsule["patch"]["data"].as_str().unwrap());
     assert!(patch.contains("+# Later"), "{patch}");
-    // What it is called here the project knows, and compares.
-    project.git(&["commit", "-q", "--allow-empty", "-m", "empty"]);
-    let check = || {
-        let check = project.run(["capsule", "check", &id, "--json"]);
-        let check = check.expect_success().json();
-        ["freshness", "touched", "uncompared"].map(|member| check[member].clone())
-    };
-    assert_eq!(check()[..2], [json!("fresh"), json!([])]);
-    project.git(&["checkout", "-q", "README.md"]);
-    assert_eq!(check(), [json!("moved"), json!([]), json!([])]);
-    project.write(&path, "pub fn changed() {}\n");
-    let told = check();
-    assert_eq!(told[0], "touched");
-    starts(&told[1][0]["path"], "src/[REDACTED_");
-    // Elsewhere nobody knows it.
-    let clone = clone_of(&project);
-    let (_, import) = imported(&clone, &[&file]);
+    // Where it is not even the record knows.
+    let check = project.run(["capsule", "check", &id, "--json"]);
+    let check = check.expect_success().json();
     assert_eq!(
-        (&import["freshness"], &import["touched"]),
+        (&check["freshness"], &check["touched"]),
         (&json!("unknown"), &json!([]))
     );
-    starts(&import["uncompared"][0], "src/[REDACTED_");
+    starts(&check["uncompared"][0], "src/[REDACTED_");
     let mut told = vec![String::from_utf8(bytes).unwrap(), patch];
     for target in ["claude", "codex", "cursor", "opencode", "markdown"] {
         let handoff = project.run(["capsule", "handoff", &id, "--to", target]);
@@ -324,4 +311,37 @@ fn a_secret_in_the_name_of_a_file_of_a_branch_or_of_the_remote_goes_nowhere() {
     for text in told {
         assert!(!text.contains(piece), "{text}");
     }
+}
+
+#[test]
+fn a_file_that_has_the_name_of_the_user_is_compared_where_it_is() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    done(&project, &["new", "Fix the login"]);
+    let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    let path = "src/annabel/a.rs";
+    wrote(&project, path);
+    wait_until("the file of the turn", timeout(), || {
+        let shown = project.run(["capsule", "show", &id, "--json"]);
+        let shown = shown.expect_success().json();
+        shown["touched"][0]["path"].is_string().then_some(())
+    });
+    let as_user = |args: &[&str]| {
+        let words = ["capsule"].into_iter().chain(args.iter().copied());
+        project.ctxrelay(words).env("USER", "annabel")
+    };
+    let export = as_user(&["export", &id, "-o", "../login.ctxcapsule.json"]);
+    assert_eq!(Pty::spawn(&export).wait_exit(), 0);
+    let stands = |freshness: &str, touched: usize| {
+        let check = run(&as_user(&["check", &id, "--json"])).expect_success();
+        let check = check.json();
+        assert_eq!(check["freshness"], freshness, "{check}");
+        assert_eq!(check["touched"].as_array().unwrap().len(), touched);
+        assert_eq!(check["uncompared"], json!([]), "{check}");
+    };
+    stands("fresh", 0);
+    project.write("README.md", "# Later\n");
+    stands("moved", 0);
+    project.write(path, "pub fn changed() {}\n");
+    stands("touched", 1);
 }

@@ -28,7 +28,11 @@ fn said(project: &Project, args: &[&str]) -> String {
 
 /// Claude writes a file again, in a turn of its own.
 fn writes_again(project: &Project, path: &str) {
-    let file = project.write(path, "pub fn login() { todo!() }\n");
+    writes(project, path, "pub fn login() { todo!() }\n");
+}
+
+fn writes(project: &Project, path: &str, text: &str) {
+    let file = project.write(path, text);
     let mut hook = project.control_of("hook").unwrap();
     let hello = json!({"protocol": 1, "role": "hook", "pid": 4_000_000});
     hook.expect("hello", hello);
@@ -152,7 +156,11 @@ fn what_was_done_before_it_went_out_is_not_said_to_have_changed_it_since() {
     let check = read(&project, &["check", &id]);
     let changed = json!([{"path": "src/login.rs", "by": null}]);
     assert_eq!(check["touched"], changed, "{check}");
-    writes_again(&project, "src/login.rs");
+    writes(
+        &project,
+        "src/login.rs",
+        "pub fn login() { /* by Claude */ }\n",
+    );
     let changed = json!([{"path": "src/login.rs", "by": "claude"}]);
     wait_until("who wrote it", timeout(), || {
         (read(&project, &["check", &id])["touched"] == changed).then_some(())
