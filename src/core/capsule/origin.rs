@@ -67,6 +67,45 @@ pub struct CapsuleLeftOut {
     pub more: Map<String, Value>,
 }
 
+/// The sections of which something may be left out.
+const SECTIONS: [&str; 18] = [
+    "goal",
+    "agentGoals",
+    "outcome",
+    "constraints",
+    "decisions",
+    "assumptions",
+    "hypothesis",
+    "questions",
+    "next",
+    "handoffs",
+    "touched",
+    "verification",
+    "notRun",
+    "findings",
+    "origin.lines",
+    "patch",
+    "outputs",
+    "untracked",
+];
+
+impl CapsuleLeftOut {
+    /// For a reader. Of a capsule from elsewhere the command is its sender's word, to be run by nobody,
+    /// and would show nothing here.
+    pub fn told(&self, is_foreign: bool) -> String {
+        let what = match SECTIONS.contains(&&*self.what) {
+            false if is_foreign => "another part",
+            _ => &self.what,
+        };
+        let how = if is_foreign {
+            "its sender has them"
+        } else {
+            &self.how
+        };
+        format!("{} of {what}: {how}", self.count)
+    }
+}
+
 /// What was masked.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CapsuleRedaction {

@@ -70,7 +70,7 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
     let since_out = since_out.map(ChangedFile::to_string);
     let findings = capsule.findings.iter().map(told_finding);
     let left = capsule.left_out.iter();
-    let left = left.map(|left| format!("{} of {}: {}", left.count, left.what, left.how));
+    let left = left.map(|left| left.told(terms.is_foreign));
     let sections = [
         section("Changed since this was made", 1, changed.collect()),
         section("Changed since it went out last", 1, since_out.collect()),

@@ -25,7 +25,7 @@ fn saying(text: &str) -> Capsule {
         from: word(),
         to: word(),
         ask: word(),
-        state: "open".to_owned(),
+        state: word(),
         more: Map::new(),
     }];
     full.touched = vec![CapsuleTouched {
@@ -40,7 +40,7 @@ fn saying(text: &str) -> Capsule {
     full.verification = vec![CapsuleRun {
         name: word(),
         cmd: Some(word()),
-        status: "failed".to_owned(),
+        status: word(),
         verified: true,
         exit_code: None,
         duration_ms: None,
@@ -53,8 +53,8 @@ fn saying(text: &str) -> Capsule {
     full.not_run = vec![word()];
     full.findings = vec![CapsuleFinding {
         external_id: "gh:rc:1".to_owned(),
-        severity: "high".to_owned(),
-        state: "open".to_owned(),
+        severity: word(),
+        state: word(),
         path: Some(word()),
         line: None,
         title: word(),
@@ -74,6 +74,12 @@ fn saying(text: &str) -> Capsule {
         late: None,
         more: Map::new(),
     });
+    full.left_out = vec![CapsuleLeftOut {
+        what: word(),
+        count: 1,
+        how: word(),
+        more: Map::new(),
+    }];
     full.origin.project = word();
     full.redaction.files = vec![word()];
     full
