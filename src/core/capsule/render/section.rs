@@ -7,6 +7,7 @@ use crate::agent::Party;
 use crate::capsule::{
     Capsule, CapsuleFinding, CapsuleHandoff, CapsuleRun, CapsuleStatement, ChangedFile, FoundText,
 };
+use crate::review::{in_quotes, named};
 
 /// A part of it.
 #[derive(Debug)]
@@ -134,14 +135,15 @@ fn said_by(said: &CapsuleStatement) -> String {
     format!("[{}] {}", said.by, said.text)
 }
 
-/// In quotation marks, which the title itself cannot close.
+/// Its title in quotation marks, which it cannot close.
 fn told_finding(finding: &CapsuleFinding) -> String {
-    let path = finding.path.as_deref().unwrap_or("no file");
+    let path = finding.path.as_deref().map(named);
     format!(
-        "[{}, {}] {path}: \"{}\"",
-        finding.severity,
-        finding.state,
-        super::one_line(&finding.title).replace('"', "'")
+        "[{}, {}] {}: {}",
+        named(&finding.severity),
+        named(&finding.state),
+        path.as_deref().unwrap_or("no file"),
+        in_quotes(&super::one_line(&finding.title))
     )
 }
 
