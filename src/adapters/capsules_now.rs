@@ -10,7 +10,7 @@ use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -65,6 +65,7 @@ pub struct CapsulesNow {
     ahead: Cell<Option<GitAhead>>,
     host: OnceCell<Option<String>>,
     top: OnceCell<Vec<String>>,
+    own: OnceCell<Vec<String>>,
 }
 
 impl fmt::Debug for CapsulesNow {
@@ -96,6 +97,7 @@ impl CapsulesNow {
             ahead: Cell::new(None),
             host: OnceCell::new(),
             top: OnceCell::new(),
+            own: OnceCell::new(),
         }
     }
 
@@ -256,6 +258,7 @@ impl CapsulesNow {
             home,
             host: self.host.get_or_init(host).clone(),
             top: self.top.get_or_init(top).clone(),
+            own: self.own.get_or_init(|| own(&self.root)).clone(),
         }
     }
 
@@ -396,6 +399,7 @@ struct MadeHere {
     user: Option<String>,
     host: Option<String>,
     top: Vec<String>,
+    own: Vec<String>,
 }
 
 impl MadeHere {
@@ -406,6 +410,7 @@ impl MadeHere {
             user: self.user.as_deref(),
             host: self.host.as_deref(),
             top: &self.top,
+            own: &self.own,
         };
         CapsuleMask::new(redactor, at)
     }
@@ -451,6 +456,27 @@ fn top() -> Vec<String> {
     let folders = found.filter(is_folder).take(TOP_MAX);
     let names = folders.filter_map(|it| it.file_name().into_string().ok());
     names.collect()
+}
+
+/// How many of the project's own names are looked at.
+const OWN_MAX: usize = 2_000;
+
+/// What the files and folders at the top of the project and one below are called, but for hidden ones.
+fn own(root: &Path) -> Vec<String> {
+    let named = |folder: &Path| {
+        let found = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let found = found.filter_map(|it| {
+            let is_folder = it.file_type().is_ok_and(|kind| kind.is_dir());
+            Some((it.file_name().into_string().ok()?, is_folder))
+        });
+        let found = found.filter(|(name, _)| !name.starts_with('.'));
+        found.take(OWN_MAX).collect::<Vec<_>>()
+    };
+    let top = named(root);
+    let folders = top.iter().filter(|(_, is_folder)| *is_folder);
+    let below = folders.flat_map(|(name, _)| named(&root.join(name)));
+    let all = top.iter().cloned().chain(below);
+    all.take(OWN_MAX).map(|(name, _)| name).collect()
 }
 
 /// The name of this machine.

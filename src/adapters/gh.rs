@@ -64,6 +64,9 @@ pub enum GhFault {
     /// It prints without end.
     #[error("`gh` printed more than {} MiB and was stopped", GH_BYTES_MAX / 1024 / 1024)]
     TooMuch,
+    /// There are more of one sort than are asked for.
+    #[error("the pull request has {most} {sort} or more, which is more than is asked for")]
+    TooMany { sort: &'static str, most: usize },
     /// What it printed is not what it is documented to print.
     #[error("`gh` answered something that cannot be read: {0}")]
     Unreadable(String),
@@ -174,13 +177,13 @@ impl Gh {
                 return Ok(threads);
             }
         }
-        Err(GhFault::TooMuch)
+        Err(too_many("threads"))
     }
 
     async fn pages(
         &mut self,
         pull: &PullRequest,
-        sort: &str,
+        sort: &'static str,
         threads: &ReviewThreads,
         read: &mut ReadComments,
     ) -> Result<(), GhFault> {
@@ -203,7 +206,7 @@ impl Gh {
                 return Ok(());
             }
         }
-        Err(GhFault::TooMuch)
+        Err(too_many(sort))
     }
 
     async fn json(&mut self, args: &[&str]) -> Result<Value, GhFault> {
@@ -313,6 +316,11 @@ fn fault(code: Option<i32>, complaint: &str) -> GhFault {
             .collect();
         GhFault::Failed(line)
     }
+}
+
+fn too_many(sort: &'static str) -> GhFault {
+    let most = PER_PAGE * PAGES_MAX;
+    GhFault::TooMany { sort, most }
 }
 
 fn unreadable(why: &str) -> GhFault {

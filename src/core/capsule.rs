@@ -277,17 +277,25 @@ impl Capsule {
             look(&mut handoff.from);
             look(&mut handoff.to);
             look(&mut handoff.ask);
+            handoff.state.other_mut().into_iter().for_each(&mut *look);
         }
         for file in &mut self.touched {
             look(&mut file.path);
             look(&mut file.by);
         }
+        for left in &mut self.left_out {
+            left.what.other_mut().into_iter().for_each(&mut *look);
+            look(&mut left.how);
+        }
         for run in &mut self.verification {
+            run.status.other_mut().into_iter().for_each(&mut *look);
             look(&mut run.name);
             run.cmd.iter_mut().for_each(&mut *look);
         }
         self.not_run.iter_mut().for_each(&mut *look);
         for finding in &mut self.findings {
+            look(&mut finding.severity);
+            look(&mut finding.state);
             look(&mut finding.title);
             finding.path.iter_mut().for_each(&mut *look);
             finding.url.iter_mut().for_each(&mut *look);

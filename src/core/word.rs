@@ -28,6 +28,15 @@ macro_rules! words {
         impl $name {
             /// Every word of this version.
             pub const ALL: &'static [Self] = &[$( Self::$word ),+];
+
+            /// The text of a word that this version has not: anybody may have written it.
+            #[allow(dead_code, reason = "most are of our own making")]
+            pub fn other_mut(&mut self) -> Option<&mut String> {
+                match self {
+                    Self::Other(text) => Some(text),
+                    _ => None,
+                }
+            }
         }
 
         $crate::word::words!(@text $name { $( $word = $text, )+ $( ; $number($prefix) )? });
@@ -185,6 +194,14 @@ impl<T> OpenWord<T> {
         match self {
             Self::Known(word) => Some(word),
             Self::Other(_) => None,
+        }
+    }
+
+    /// The text of a word that this version has not: anybody may have written it.
+    pub fn other_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::Known(_) => None,
+            Self::Other(text) => Some(text),
         }
     }
 }

@@ -69,6 +69,7 @@ fn row(id: &FindingId, finding: &FindingSnapshot) -> ui::FindingRow {
         bot: facts.bot,
         outdated: facts.outdated,
         blocks: finding.is_blocking(),
+        since: finding.since().unwrap_or_default(),
         review: facts.review.clone(),
         url: facts.url.clone().unwrap_or_default(),
         reason: finding

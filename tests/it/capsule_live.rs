@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::capsule::{agent, clone_of, done, listed, note};
+use crate::capsule::{agent, clone_of, done, json_of, listed, login, note};
 use crate::capsule_readme::wrote;
 use crate::support::gate_scene::Scene;
 use crate::support::operator::Operator;
@@ -72,6 +72,59 @@ fn notes_handoffs_artifacts_and_what_turns_touch_carry_the_task_that_is_current(
         project.ledger().iter().any(is_there).then_some(())
     });
     assert_eq!(of_task().len(), before);
+}
+
+/// The handoffs that `capsule log` tells of a task, and those that its capsule has.
+fn handed_over(project: &Project, id: &str) -> (usize, usize) {
+    let log = json_of(project, "log", id);
+    let entries = log["entries"].as_array().unwrap().iter();
+    let handoffs = entries.filter(|entry| entry["type"] == "handoff").count();
+    let shown = json_of(project, "show", id);
+    (handoffs, shown["handoffs"].as_array().unwrap().len())
+}
+
+#[test]
+fn a_task_that_is_handed_over_is_so_in_its_own_log_whichever_one_is_current() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let open = login(&project);
+    done(&project, &["new", "Fix the logout"]);
+    let of_title = |title: &str| {
+        let all = listed(&project);
+        let row = all.iter().find(|row| row["title"] == title).unwrap();
+        row["id"].as_str().unwrap().to_owned()
+    };
+    let closed = of_title("Fix the logout");
+    done(&project, &["close", &closed]);
+    // One from elsewhere.
+    let other = Project::new();
+    let other_daemon = other.daemon();
+    let foreign = login(&other);
+    let out = other.base().join("login.ctxcapsule.json");
+    let file = out.to_str().unwrap();
+    done(&other, &["export", &foreign, "-o", file]);
+    drop(other_daemon);
+    done(&project, &["import", file, "--apply"]);
+    done(&project, &["new", "Fix the crash"]);
+    let current = of_title("Fix the crash");
+    let before = json_of(&project, "show", &current);
+    for (id, to) in [(&open, "codex"), (&closed, "claude"), (&foreign, "codex")] {
+        done(&project, &["handoff", id, "--to", to, "--send"]);
+    }
+    assert_eq!(handed_over(&project, &open), (1, 1));
+    // It was over, or is somebody else's: only that it was handed over is told.
+    assert_eq!(handed_over(&project, &closed), (1, 0));
+    let of_foreign = json_of(&project, "log", &foreign);
+    assert_eq!(
+        of_foreign["entries"].as_array().unwrap().last().unwrap()["type"],
+        "handoff"
+    );
+    // Nothing of it is the current one's, which goes out as it was.
+    assert_eq!(handed_over(&project, &current), (0, 0));
+    assert_eq!(json_of(&project, "show", &current), before);
+    // That one is told in its own.
+    done(&project, &["handoff", &current, "--to", "codex", "--send"]);
+    assert_eq!(handed_over(&project, &current), (1, 1));
 }
 
 /// A gate that the operator trusts.

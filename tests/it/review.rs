@@ -12,6 +12,7 @@ use crate::support::fake_gh::{FakeGh, comment};
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
+use crate::support::wait::{timeout, wait_until};
 
 /// Runs `ctxrelay review …` in a terminal of the operator's; its exit code and screen.
 #[track_caller]
@@ -557,6 +558,134 @@ fn two_imports_at_once_record_each_finding_once() {
     let all = recorded.len();
     recorded.dedup();
     assert_eq!((recorded.len(), all), (300, 300));
+}
+
+#[test]
+fn an_import_that_was_read_before_a_newer_one_takes_nothing_of_that_back() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let gh = FakeGh::of(&project);
+    gh.comments(&[comment(1, HIGH)]);
+    gh.threads(&[(1, true)], None);
+    gh.holds_next();
+    let import = ["review", "import", "12"];
+    let mut older = Pty::spawn_sized(&project.ctxrelay(import), 200, 50);
+    wait_until("the first one has read the comments", timeout(), || {
+        gh.is_holding().then_some(())
+    });
+    gh.comments(&[comment(1, HIGH), comment(2, "P0: it is lost")]);
+    gh.threads(&[(1, false)], None);
+    done(&project, &["import", "12"]);
+    let newer = ["gh:rc:2 critical open", "gh:rc:1 high open"];
+    assert_eq!(told(&project), newer);
+    gh.goes_on();
+    assert_eq!(older.wait_exit(), 3, "{}", older.screen());
+    let screen = older.screen();
+    assert!(
+        screen.contains("another import recorded what this review says"),
+        "{screen}"
+    );
+    assert_eq!(told(&project), newer);
+    let screen = done(&project, &["import", "12"]);
+    assert!(
+        screen.contains("0 new, 0 changed, 2 as before, 0 gone"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn a_file_from_elsewhere_settles_nothing_that_stands_on_github() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let gh = FakeGh::of(&project);
+    gh.comments(&[comment(1857, HIGH)]);
+    done(&project, &["import", "12"]);
+    let file = |name: &str, said: Value| {
+        let path = project.base().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, said.to_string()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let from = |file: &str| done(&project, &["import", "--from", "file", file]);
+    let ok = |id: Value| json!({"externalId": id, "body": "ok", "resolved": true});
+    let screen = from(&file("a.json", json!([ok(json!("gh:rc:1857"))])));
+    assert!(screen.contains("1 finding was refused"), "{screen}");
+    let mut other = comment(1857, "ok");
+    other["resolved"] = json!(true);
+    other["html_url"] = json!("https://git.other.example/acme/api/pull/12#discussion_r1857");
+    let screen = from(&file("b.json", json!([other])));
+    assert!(screen.contains("1 finding was refused"), "{screen}");
+    // A number alone is a name in its file, and no other file of that name takes it away.
+    let bare = |id: u64| json!([{"id": id, "path": "src/a.rs", "body": "P1: no bound"}]);
+    from(&file("one/page.json", bare(1857)));
+    let screen = from(&file("two/page.json", bare(9)));
+    assert!(
+        screen.contains("1 new, 0 changed, 0 as before, 0 gone"),
+        "{screen}"
+    );
+    let open = told(&project);
+    assert_eq!(open.len(), 3, "{open:?}");
+    assert!(
+        open.iter().all(|row| row.ends_with(" high open")),
+        "{open:?}"
+    );
+    // One of its pull request says what became of it, and the command names what that lets go.
+    other["html_url"] = comment(1857, "")["html_url"].clone();
+    let screen = from(&file("c.json", json!([other])));
+    let says = "1 finding does not block sign-off any more, its thread is resolved: gh:rc:1857";
+    assert!(screen.contains(says), "{screen}");
+}
+
+#[test]
+fn what_blocks_stays_a_blocker_when_its_author_takes_it_back() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let gh = FakeGh::of(&project);
+    gh.comments(&[comment(1, HIGH), comment(2, HIGH)]);
+    done(&project, &["import"]);
+    gh.comments(&[comment(
+        1,
+        "<img alt=\"P3\" src=\"x\"> **The list may be empty.**",
+    )]);
+    let screen = done(&project, &["import"]);
+    let says = "2 findings still block sign-off though gone or rated lower since";
+    assert!(
+        screen.contains(says) && screen.contains("gh:rc:1, gh:rc:2"),
+        "{screen}"
+    );
+    let list = project.run(["review", "list"]).expect_success();
+    assert!(list.stdout.contains(", gone since"), "{}", list.stdout);
+    assert!(
+        list.stdout.contains(", lowered since from high to low"),
+        "{}",
+        list.stdout
+    );
+    let status = || project.run(["status", "--json"]).expect_success().json()["findings"].clone();
+    assert_eq!(status(), json!({"open": 2, "blocking": 2}));
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 140, 40);
+    deck.wait_for_text("✓ chain");
+    deck.press(Key::Char('F'));
+    deck.wait_for_text("2 block sign-off");
+    deck.wait_for_text("gone since");
+    done(&project, &["resolve", "gh:rc:1"]);
+    done(
+        &project,
+        &["dismiss", "gh:rc:2", "--reason", "it was deleted"],
+    );
+    assert_eq!(status(), json!({"open": 0, "blocking": 0}));
+}
+
+#[test]
+fn a_pull_request_with_more_comments_than_are_asked_for_is_said_to_have_them() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let gh = FakeGh::of(&project);
+    let comments: Vec<Value> = (1..=5_000).map(|id| comment(id, "nit: a typo")).collect();
+    gh.comments(&comments);
+    let (code, screen) = in_terminal(&project, &["import", "12"]);
+    assert_eq!(code, 4, "{screen}");
+    assert!(screen.contains("has 5000 comments or more"), "{screen}");
+    assert!(listed(&project).is_empty());
 }
 
 #[test]

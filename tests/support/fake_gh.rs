@@ -40,7 +40,8 @@ case "$all" in
 *graphql*cursor=*) cat threads2 ;;
 *graphql*) cat threads1 ;;
 */comments*) page=${{all##*page=}}; [ -f "comments$page" ] && cat "comments$page" || echo '[]' ;;
-*/reviews*) page=${{all##*page=}}; [ -f "reviews$page" ] && cat "reviews$page" || echo '[]' ;;
+*/reviews*) if mv hold held 2>/dev/null; then while [ -f held ]; do sleep 0.05; done; fi
+    page=${{all##*page=}}; [ -f "reviews$page" ] && cat "reviews$page" || echo '[]' ;;
 *) echo "unknown call" >&2; exit 1 ;;
 esac
 "#,
@@ -66,6 +67,21 @@ esac
     #[track_caller]
     pub fn put(&self, name: &str, text: &str) {
         fs::write(self.folder.join(name), text).unwrap();
+    }
+
+    /// The next one that asks for reviews waits, behind all comments; [`Self::is_holding`] says that it came there.
+    #[track_caller]
+    pub fn holds_next(&self) {
+        self.put("hold", "");
+    }
+
+    pub fn is_holding(&self) -> bool {
+        self.folder.join("held").exists()
+    }
+
+    #[track_caller]
+    pub fn goes_on(&self) {
+        fs::remove_file(self.folder.join("held")).unwrap();
     }
 
     /// It fails from now on.

@@ -27,6 +27,7 @@ fn facts(path: &str, line: u32, commit: &str) -> FindingFacts {
         review: "github.com/acme/api#1".to_owned(),
         title: "a title".to_owned(),
         severity: None,
+        lowered_from: None,
         severity_by: SeverityBy::None,
         author: "bot".to_owned(),
         bot: true,

@@ -64,6 +64,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         ask: arguments.ask,
         reason: arguments.reason,
         context_refs: arguments.context_refs,
+        task: None,
         on_busy: arguments.on_busy,
         handles: argument::ids("handles_handoff_id", arguments.handles_handoff_id)?,
         runtime_session_id: send::runtime_session(arguments.runtime_session_id)?,

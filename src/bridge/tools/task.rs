@@ -13,6 +13,7 @@ use super::session::NoArguments;
 use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::policy::RuleInForce;
+use crate::core::review::{in_quotes, named};
 use crate::core::snapshot::{GateInForce, HandoffSnapshot, Lane, Snapshot, TreeInQuestion};
 use crate::wire::control::{Command, GateReport, Refusal};
 use crate::wire::status::Status;
@@ -94,13 +95,15 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
             Some(true) => ", outdated",
             _ => "",
         };
+        let since = finding["since"].as_str().map(|since| format!(", {since}"));
         text.push_str(&format!(
-            "\n{} {} {}{outdated} {}: \"{}\"",
+            "\n{} {} {}{outdated}{} {}: {}",
             field("finding_id"),
-            field("severity"),
+            named(field("severity")),
             field("state"),
+            since.unwrap_or_default(),
             field("place"),
-            field("quoted_title")
+            in_quotes(field("quoted_title"))
         ));
     }
     for decision in &decided {
@@ -211,6 +214,7 @@ fn findings(snapshot: &Snapshot) -> Vec<Value> {
             "place": excerpt(&facts.told_place().unwrap_or_default(), EXCERPT_CHARS),
             "quoted_title": excerpt(&facts.title, FINDING_CHARS),
             "outdated": facts.outdated,
+            "since": finding.since(),
             "by": excerpt(&facts.author, WORD_CHARS),
             "claimed_by": finding.claim.as_ref().map(|claim| claim.by),
             "seq": finding.seq,

@@ -202,6 +202,7 @@ pub(super) fn as_handoff(
         ask: rendering.text.clone(),
         reason: format!("the task `{}` goes on with you", capsule.title),
         context_refs: vec![capsule.id.to_string()],
+        task: Some(capsule.id.clone()),
         runtime_session_id: Some(setting.runtime_session.clone()),
         ..HandoffParams::default()
     }

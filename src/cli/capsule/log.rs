@@ -122,7 +122,8 @@ impl TaskLog {
 
     fn hear(&mut self, stored: Stored) {
         let entry = &stored.entry;
-        if entry.task().as_ref() != Some(&self.id) || !self.heard.insert(first_place(entry)) {
+        let is_its = entry.task().as_ref() == Some(&self.id) || entry.hands_over(&self.id);
+        if !is_its || !self.heard.insert(first_place(entry)) {
             return;
         }
         self.total += 1;

@@ -110,7 +110,7 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
         )
     });
     let left = capsule.left_out.iter();
-    let left = left.map(|left| format!("{} of {}: {}", left.count, left.what, left.how));
+    let left = left.map(|left| left.told(made.owner == CapsuleOwner::Foreign));
     let sections = [
         ("Goal", one(&capsule.goal)),
         ("Goal as agents say it", said(&capsule.agent_goals)),

@@ -10,32 +10,38 @@ use serde_json::json;
 use super::change::{ask, command};
 use super::source;
 use crate::adapters::git_facts::folder_in_repository;
-use crate::cli::connect::runtime;
+use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::client::Client;
+use crate::core::id::{FindingId, Seq};
 use crate::core::redact::Redactor;
 use crate::core::review::{ImportedFinding, ReviewComment};
 use crate::core::snapshot::FINDINGS_MAX;
 use crate::host::ProjectContext;
 use crate::store::config;
 use crate::wire::control::{
-    IMPORT_BATCH_MAX, ProgramCode, ReadReview, ReviewChange, ReviewChanged,
+    Command, IMPORT_BATCH_MAX, ProgramCode, ReadReview, Reply, ReviewChange, ReviewChanged,
 };
 
 /// So much of comments goes in one batch, in bytes; a single comment may be longer.
 const BATCH_BYTES: usize = 1024 * 1024;
+
+/// How many blockers are named.
+const NAMED_MAX: usize = 5;
 
 /// Arguments of `review import`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay review import 12\n\n\
         Your own `gh` and its login are used, for this command alone; without a number, for the \
         pull request of the branch you are on. From a file: pages of comments and reviews as \
-        `gh api` prints them, or an object with `comments`, `reviews` and `threads`. Imported \
-        again, each finding is the same one: changed, resolved or gone.")]
+        `gh api` prints them, or an object with `comments`, `reviews` and `threads`. A name of \
+        GitHub's counts there only where the comment's address, or you, say that it is of that pull \
+        request. Imported again, each finding is the same one: changed, resolved or gone. What blocks \
+        sign-off and is gone or rated lower goes on blocking until you say so.")]
 pub struct ReviewSourceArgs {
     /// The number or address of a pull request, or with --from file the file
     #[arg(value_name = "PR|URL|FILE")]
@@ -67,6 +73,8 @@ pub(super) struct ReadSource {
     pub(super) comments: Vec<ReviewComment>,
     /// Values that were no comments.
     pub(super) unread: u64,
+    /// Values that name something else than they are of.
+    pub(super) refused: u64,
     /// It is all that the review says.
     pub(super) is_whole: bool,
 }
@@ -75,13 +83,19 @@ pub(super) fn run(context: &CliContext, args: &ReviewSourceArgs) -> CliOutcome {
     let nothing = ReviewChange::Import {
         findings: Vec::new(),
         whole: None,
+        read_at: None,
     };
     runtime()?.block_on(async {
         operator::check(context, &command(&context.setting, nothing)).await?;
         // Without a daemon nothing could be recorded, and nothing is asked of anybody.
         let live = operator::live(context).await?;
+        // A file is as old as it is, whenever it is read.
+        let read_at = match args.from {
+            SourceWord::Gh => Some(live.snapshot().await?.seq),
+            SourceWord::File | SourceWord::Mock => None,
+        };
         let read = source::read(context, args).await?;
-        let total = record(&live.client, &context.setting, &read).await?;
+        let total = record(&live.client, &context.setting, &read, read_at).await?;
         told(context, &read, &total)
     })
 }
@@ -97,9 +111,14 @@ pub async fn import_from_deck(client: Client, setting: ProjectContext) -> Result
         return Err(refusal.message);
     }
     let imported = async {
+        let read_at = match client.call(Command::ReadSnapshot).await? {
+            Reply::Snapshot(world) => world.seq,
+            other => return Err(unexpected(&other)),
+        };
         let read = source::by_gh(&setting, || (), None).await?;
-        let total = record(&client, &setting, &read).await?;
+        let total = record(&client, &setting, &read, Some(read_at)).await?;
         let mut said = left_out(&read, &total);
+        said.extend(told_of_blockers(&total));
         said.push(counts(&read, &total));
         Ok::<_, Failure>(said.join("; "))
     };
@@ -108,11 +127,13 @@ pub async fn import_from_deck(client: Client, setting: ProjectContext) -> Result
         .map_err(|failure| format!("{}: {}", failure.message, failure.hint))
 }
 
-/// Records what was read, in as many commands as that takes.
+/// Records what was read, in as many commands as that takes. `read_at`: the last entry before its
+/// origin was asked.
 async fn record(
     client: &Client,
     setting: &ProjectContext,
     read: &ReadSource,
+    mut read_at: Option<Seq>,
 ) -> Result<ReviewChanged, Failure> {
     let loaded = config::load(&setting.dirs, &setting.user_dirs);
     let redactor = Redactor::with(loaded.rules.clone());
@@ -141,18 +162,21 @@ async fn record(
     let last = batches.pop().unwrap_or_default();
     let mut total = ReviewChanged {
         left_out: beyond,
+        refused: read.refused,
         ..ReviewChanged::default()
     };
-    for findings in batches {
+    let parts = batches.into_iter().map(|findings| (findings, None));
+    for (findings, whole) in parts.chain([(last, whole)]) {
         let import = ReviewChange::Import {
             findings,
-            whole: None,
+            whole,
+            read_at,
         };
-        add(&mut total, ask(client, command(setting, import)).await?);
+        let changed = ask(client, command(setting, import)).await?;
+        // What this very import recorded is not newer than itself.
+        read_at = read_at.map(|seq| changed.seq.unwrap_or(seq));
+        add(&mut total, changed);
     }
-    let findings = last;
-    let import = ReviewChange::Import { findings, whole };
-    add(&mut total, ask(client, command(setting, import)).await?);
     Ok(total)
 }
 
@@ -172,10 +196,50 @@ fn left_out(read: &ReadSource, total: &ReviewChanged) -> Vec<String> {
             count(total.left_out, "finding was", "findings were")
         ));
     }
+    if total.refused > 0 {
+        said.push(format!(
+            "{} refused: the name stands for a finding of another pull request, or is one of GitHub's \
+             and no address there says so",
+            count(total.refused, "finding was", "findings were")
+        ));
+    }
     if read.unread > 0 {
         said.push(format!(
             "{} no comment",
             count(read.unread, "value was", "values were")
+        ));
+    }
+    said
+}
+
+/// What became of those that kept the work from being signed off, each a sentence.
+fn told_of_blockers(total: &ReviewChanged) -> Vec<String> {
+    let names = |ids: &[FindingId]| {
+        let mut names: Vec<&str> = ids.iter().take(NAMED_MAX).map(FindingId::as_str).collect();
+        names.extend((ids.len() > NAMED_MAX).then_some("more"));
+        names.join(", ")
+    };
+    let mut said = Vec::new();
+    if !total.settled.is_empty() {
+        said.push(format!(
+            "{} sign-off any more, its thread is resolved: {}",
+            count(
+                total.settled.len() as u64,
+                "finding does not block",
+                "findings do not block"
+            ),
+            names(&total.settled)
+        ));
+    }
+    if !total.held.is_empty() {
+        said.push(format!(
+            "{} sign-off though gone or rated lower since, until you resolve or dismiss it: {}",
+            count(
+                total.held.len() as u64,
+                "finding still blocks",
+                "findings still block"
+            ),
+            names(&total.held)
         ));
     }
     said
@@ -206,15 +270,19 @@ fn add(total: &mut ReviewChanged, changed: ReviewChanged) {
     total.same += changed.same;
     total.gone += changed.gone;
     total.left_out += changed.left_out;
+    total.refused += changed.refused;
+    total.settled.extend(changed.settled);
+    total.held.extend(changed.held);
     total.seq = changed.seq.or(total.seq);
 }
 
 fn told(context: &CliContext, read: &ReadSource, total: &ReviewChanged) -> CliOutcome {
     let mut text = ReportText::new();
     text.line(counts(read, total));
-    left_out(read, total)
-        .iter()
-        .for_each(|note| text.note(note));
+    let notes = left_out(read, total).into_iter();
+    for note in notes.chain(told_of_blockers(total)) {
+        text.note(note);
+    }
     if total.imported + total.changed > 0 {
         text.note("see them with `ctxrelay review list`, or `F` in the deck");
     }
@@ -226,6 +294,9 @@ fn told(context: &CliContext, read: &ReadSource, total: &ReviewChanged) -> CliOu
         "gone": total.gone,
         "leftOut": total.left_out,
         "unread": read.unread,
+        "refused": total.refused,
+        "settled": total.settled,
+        "held": total.held,
         "seq": total.seq,
     });
     context.out.report(Report::new(&value, text))

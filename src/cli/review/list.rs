@@ -174,6 +174,7 @@ fn row(id: &FindingId, finding: &FindingSnapshot, place: Option<&FindingPlace>) 
         "outdated": facts.outdated,
         "claimedBy": finding.claim.as_ref().map(|claim| claim.by),
         "blocks": finding.is_blocking(),
+        "since": finding.since(),
     })
 }
 
@@ -187,7 +188,7 @@ fn line(
     let severity = facts.severity.as_ref();
     let tone = match severity {
         _ if !finding.is_live() => Tone::Faint,
-        Some(FindingSeverity::Critical | FindingSeverity::High) => Tone::Bad,
+        _ if finding.is_blocking() => Tone::Bad,
         Some(FindingSeverity::Medium) => Tone::Warning,
         _ => Tone::Plain,
     };
@@ -201,13 +202,15 @@ fn line(
     let now = place.filter(|place| !matches!(place.fate, LineFate::Same | LineFate::Unknown));
     let now = now.map(|place| format!(" ({})", fate(place)));
     let outdated = if facts.outdated { ", outdated" } else { "" };
+    let since = finding.since().map(|since| format!(", {since}"));
+    let since = since.unwrap_or_default();
     let bot = if facts.bot { " (bot)" } else { "" };
     out.spans(&[
         (tone, &format!("{word:<9}")),
         (state, &format!("{:<10}", finding.state.to_string())),
         (
             Tone::Plain,
-            &format!("{at}{}{outdated}  ", now.unwrap_or_default()),
+            &format!("{at}{}{outdated}{since}  ", now.unwrap_or_default()),
         ),
         (Tone::Plain, &short(&facts.title, TITLE_CHARS)),
         (Tone::Faint, &format!("  {}{bot}  {id}", facts.author)),

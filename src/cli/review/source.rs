@@ -3,16 +3,20 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use sha2::{Digest as _, Sha256};
+
 use super::import::{ReadSource, ReviewSourceArgs, SourceWord, usage};
 use crate::adapters::gh::{GH_BYTES_MAX, GH_TIME, Gh, GhFault};
 use crate::adapters::plain_file::read_plain;
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::Failure;
+use crate::core::hex::hex;
 use crate::core::redact::Redactor;
+use crate::core::review::FILE_REVIEW;
 use crate::host::ProjectContext;
 use crate::wire::control::{FailureCode, ProgramCode, RefusalCode};
-use crate::wire::github::{PullRequest, ReadComments};
+use crate::wire::github::{NamedPull, PullRequest, ReadComments};
 
 /// A few made-up findings, to see what there is to see without a pull request.
 const MOCK: &str = include_str!("mock.json");
@@ -63,6 +67,7 @@ pub(super) async fn by_gh(
         review: found.pull.review(),
         comments: found.read.comments,
         unread: found.read.unread,
+        refused: found.read.refused,
         is_whole: true,
     })
 }
@@ -73,17 +78,16 @@ fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| is_number)
 }
 
-/// The pull request that a file is said to be of.
-enum NamedPull {
-    Whole(PullRequest),
-    /// The repository is the one that the comments name.
-    Number(u64),
-}
+/// How much of a digest tells one file's path from another's, in hex digits.
+const APART_DIGITS: usize = 8;
 
 fn of_file(file: &Path, pull: Option<NamedPull>) -> Result<ReadSource, Failure> {
     let text =
         read_plain(file, GH_BYTES_MAX as u64).map_err(|error| disk::unreadable(file, &error))?;
-    let read = ReadComments::of_file(&text).map_err(|why| {
+    let path = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let apart = hex(&Sha256::digest(path.as_os_str().as_encoded_bytes()));
+    let apart = &apart[..APART_DIGITS];
+    let read = ReadComments::of_file(&text, pull.as_ref(), apart).map_err(|why| {
         Failure::state(
             ProgramCode::NotAReview,
             format!("{} is no review: {why}", file.display()),
@@ -107,19 +111,22 @@ fn of_file(file: &Path, pull: Option<NamedPull>) -> Result<ReadSource, Failure> 
     Ok(ReadSource {
         // A file of a pull request's comments need not have all of them.
         is_whole: named.is_none(),
-        review: named.unwrap_or_else(|| format!("file:{name}")),
+        // Another file of the same name is another review.
+        review: named.unwrap_or_else(|| format!("{FILE_REVIEW}{name}#{apart}")),
         comments: read.comments,
         unread: read.unread,
+        refused: read.refused,
     })
 }
 
 fn mock() -> Result<ReadSource, Failure> {
-    let read = ReadComments::of_file(MOCK);
+    let read = ReadComments::of_file(MOCK, None, "mock");
     let read = read.map_err(|why| Failure::internal("read the made-up review", why))?;
     Ok(ReadSource {
         review: "mock".to_owned(),
         comments: read.comments,
         unread: read.unread,
+        refused: read.refused,
         is_whole: true,
     })
 }
@@ -159,7 +166,7 @@ fn refused(fault: &GhFault) -> Failure {
             ProgramCode::GhHung.into(),
             "see what `gh pr view` does in this folder",
         ),
-        GhFault::TooMuch => (
+        GhFault::TooMuch | GhFault::TooMany { .. } => (
             RefusalCode::TooLarge.into(),
             "import a part of it with `--from file`",
         ),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Regex;
 use serde_json::Value;
 
 use super::Capsule;
@@ -37,6 +37,19 @@ const COMMON_NAMES: [&str; 20] = [
     "import",
 ];
 
+/// Names that are given to users and hosts, and are everyday words of software.
+const ORDINARY_NAMES: &str = "access account actions agent alpha api app apps auth azure azureuser \
+    backend base beta bin bot box cache ci cli client cloud code codespace coder computer container \
+    core cron daemon data database debug default demo deploy deployer dev devel developer develop \
+    devops docs edge engine example exec file front frontend ftp gateway generic gitea github gitlab \
+    gpu grafana graph host http image infra jenkins job kafka lab laptop lib linux local log login \
+    mac machine mail main manager master memory minio mobile model mongo monitor mysql net network \
+    nginx ops oracle package parser pipeline player postgres prod production project prometheus \
+    proxy public queue redis release remote report repo router run sandbox sales search secure server \
+    service session shared shell shop site source spark src ssh stage staging state storage store \
+    stream support sync system task team temp terminal tests token tool tools train ui update upload \
+    vagrant video virtual vpn web website win windows work worker workspace workstation www";
+
 /// Shorter names are parts of other words too often, in characters.
 const NAME_CHARS_MIN: usize = 3;
 
@@ -68,6 +81,8 @@ pub struct MadeAt<'a> {
     pub host: Option<&'a str>,
     /// The folders at the top of the disk, by name.
     pub top: &'a [String],
+    /// What the project's own files and folders are called.
+    pub own: &'a [String],
 }
 
 /// What every system has at the top of its disk, which tells nothing.
@@ -104,6 +119,8 @@ pub struct CapsuleMask<'a> {
     /// Paths below folders at the top of this machine's disk that other machines do not have.
     top: Option<Regex>,
     names: Vec<(Regex, &'static str)>,
+    /// What the project's own files and folders are called.
+    own: &'a [String],
 }
 
 impl<'a> CapsuleMask<'a> {
@@ -130,10 +147,24 @@ impl<'a> CapsuleMask<'a> {
         let top = (!top.is_empty())
             .then(|| Regex::new(&format!("{START}/(?:{}){REST}+", top.join("|"))).ok());
         let names = [(at.host, "HOST"), (host, "HOST"), (at.user, "USER")];
-        let names = names.into_iter().filter_map(|(name, mark)| {
-            let name = name.filter(|name| is_telling(name))?;
-            let word = Regex::new(&format!(r"\b{}\b", regex::escape(name))).ok()?;
-            Some((word, mark))
+        let names = names.into_iter().flat_map(|(name, mark)| {
+            let name = name.filter(|name| is_telling(name)).unwrap_or_default();
+            let is_own = at.own.iter().any(|own| is_called(own, name));
+            let escaped = regex::escape(name);
+            let words = match (name, mark) {
+                ("", _) => Vec::new(),
+                // Other texts are full of it: only where it certainly names the user or the host.
+                (_, "USER") if is_own || is_ordinary(name) => vec![
+                    format!("(?P<before>~){escaped}\\b(?P<after>)"),
+                    format!("(?P<before>)\\b{escaped}(?P<after>@[A-Za-z\\[])"),
+                ],
+                _ if is_own || is_ordinary(name) => {
+                    vec![format!("(?P<before>[\\w\\]]@){escaped}\\b(?P<after>)")]
+                }
+                _ => vec![format!("(?P<before>)\\b{escaped}\\b(?P<after>)")],
+            };
+            let words = words.into_iter();
+            words.filter_map(move |word| Some((Regex::new(&word).ok()?, mark)))
         });
         Self {
             redactor,
@@ -141,6 +172,7 @@ impl<'a> CapsuleMask<'a> {
             around: around.collect(),
             top: top.flatten(),
             names: names.collect(),
+            own: at.own,
         }
     }
 
@@ -209,21 +241,38 @@ impl<'a> CapsuleMask<'a> {
         let mut now = self.within(text);
         for (folder, below) in &self.around {
             if now.contains(folder) {
-                now = masked_paths(below, &now);
+                now = self.masked_paths(below, &now);
             }
         }
         for path in FOREIGN_PATH.iter().chain(&self.top) {
             // Twice: two paths can share the character between them.
             for _ in 0..2 {
-                now = masked_paths(path, &now);
+                now = self.masked_paths(path, &now);
             }
         }
         for (name, mark) in &self.names {
             now = name
-                .replace_all(&now, format!("[REDACTED_{mark}]"))
+                .replace_all(&now, format!("${{before}}[REDACTED_{mark}]${{after}}"))
                 .into_owned();
         }
         (now != text).then_some(now)
+    }
+
+    /// Each path that is found is masked, and what stands before it stays.
+    fn masked_paths(&self, path: &Regex, text: &str) -> String {
+        let mut out = String::new();
+        let mut done = 0;
+        while let Some(found) = path.captures_at(text, done) {
+            let (Some(all), Some(before)) = (found.get(0), found.name("before")) else {
+                break;
+            };
+            let start = before.end();
+            out.push_str(&text[done..start]);
+            out.push_str("[REDACTED_PATH]");
+            done = path_end(text, start, all.end(), self.own);
+        }
+        out.push_str(&text[done..]);
+        out
     }
 
     /// Paths below the project's folder, relative to it.
@@ -262,12 +311,48 @@ impl<'a> CapsuleMask<'a> {
     }
 }
 
-/// Each path that is found is masked, and what stands before it stays.
-fn masked_paths(path: &Regex, text: &str) -> String {
-    let masked = path.replace_all(text, |found: &Captures<'_>| {
-        format!("{}[REDACTED_PATH]", &found["before"])
-    });
-    masked.into_owned()
+/// Where a path ends of which the part without blanks is `text[start..end]`. Names of folders have
+/// blanks: in quotation marks it goes up to the closing one, behind `\` over the blank, and else over
+/// words as long as they are parts of a path, and none of a path of the project's own.
+fn path_end(text: &str, start: usize, end: usize, own: &[String]) -> usize {
+    let opening = text[..start].chars().next_back();
+    if let Some(quote) = opening.filter(|letter| matches!(letter, '"' | '\'' | '`')) {
+        let line = text[end..].split('\n').next().unwrap_or_default();
+        if let Some(closing) = line.find(quote) {
+            return end + closing;
+        }
+    }
+    let mut end = end;
+    while let Some(rest) = text[end..].strip_prefix(' ') {
+        let word = rest.split(is_no_part).next().unwrap_or_default();
+        let is_escaped = text[..end].ends_with('\\');
+        let first = word.split(['/', '\\']).next().unwrap_or_default();
+        let is_part = first.len() < word.len()
+            && !first.is_empty()
+            && !first.starts_with(['~', '-', '.', '@', '$'])
+            && !own.iter().any(|own| own == first);
+        if word.is_empty() || !(is_escaped || is_part) {
+            break;
+        }
+        end += 1 + word.len();
+    }
+    end
+}
+
+/// What no path goes on with that stands in no quotation marks.
+fn is_no_part(letter: char) -> bool {
+    letter.is_whitespace() || "\"'`<>|;:,()[]{}".contains(letter)
+}
+
+/// Whether somebody's name is an everyday word.
+fn is_ordinary(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ORDINARY_NAMES.split(' ').any(|word| word == name)
+}
+
+/// Whether a file or a folder has this name, whatever its ending is.
+fn is_called(own: &str, name: &str) -> bool {
+    own.split('.').find(|part| !part.is_empty()) == Some(name)
 }
 
 /// A name that somebody could be known by.

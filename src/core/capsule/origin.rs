@@ -59,6 +59,7 @@ words! {
     pub enum CapsuleSection {
         Goal = "goal",
         AgentGoals = "agentGoals",
+        Outcome = "outcome",
         Constraints = "constraints",
         Decisions = "decisions",
         Assumptions = "assumptions",
@@ -90,6 +91,23 @@ pub struct CapsuleLeftOut {
     /// Members that this version does not know.
     #[serde(flatten)]
     pub more: Map<String, Value>,
+}
+
+impl CapsuleLeftOut {
+    /// For a reader. Of a capsule from elsewhere the command is its sender's word, to be run by nobody,
+    /// and would show nothing here.
+    pub fn told(&self, is_foreign: bool) -> String {
+        let what = match &self.what {
+            CapsuleSection::Other(_) if is_foreign => "another part",
+            what => what.as_str(),
+        };
+        let how = if is_foreign {
+            "its sender has them"
+        } else {
+            &self.how
+        };
+        format!("{} of {what}: {how}", self.count)
+    }
 }
 
 /// What was masked.

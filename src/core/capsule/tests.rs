@@ -21,6 +21,7 @@ const AT: MadeAt<'_> = MadeAt {
     user: Some("morgan"),
     host: Some("quiet-fox.local"),
     top: &[],
+    own: &[],
 };
 
 fn said(text: &str) -> CapsuleStatement {
@@ -201,6 +202,31 @@ fn secrets_places_and_names_are_masked_and_counted() {
             "cat '/tmp/a.log' ~/.netrc",
             "cat '[REDACTED_PATH]' [REDACTED_PATH]",
         ),
+        (
+            "open \"/home/ann/My Documents/Client X/offer one.docx\" first",
+            "open \"[REDACTED_PATH]\" first",
+        ),
+        (
+            "see `/Users/ann/Application Support/x y`, and it's '/tmp/a b' too",
+            "see `[REDACTED_PATH]`, and it's '[REDACTED_PATH]' too",
+        ),
+        (
+            "/home/ann/My Documents/Client X/offer.docx is read",
+            "[REDACTED_PATH] is read",
+        ),
+        (
+            "rm /tmp/Client\\ X\\ Y /tmp/b",
+            "rm [REDACTED_PATH] [REDACTED_PATH]",
+        ),
+        ("C:\\Users\\x\\My Files\\a.txt is", "[REDACTED_PATH] is"),
+        (
+            "get /tmp/My%20Files/a https://a.example/b",
+            "get [REDACTED_PATH] https://a.example/b",
+        ),
+        (
+            "\"/tmp/a is never closed",
+            "\"[REDACTED_PATH] is never closed",
+        ),
         ("file:///Users/x/y", "file://[REDACTED_PATH]"),
         ("C:\\Users\\x\\y.txt is", "[REDACTED_PATH] is"),
         (
@@ -258,6 +284,49 @@ fn a_user_whose_name_is_everywhere_is_not_masked() {
 }
 
 #[test]
+fn a_user_or_host_with_a_name_that_is_a_word_is_masked_where_it_names_somebody() {
+    let own = ["src", "lib", "billing", "morgan.rs"].map(str::to_owned);
+    let masks = |user, host, text: &str| {
+        let at = MadeAt {
+            user: Some(user),
+            host: Some(host),
+            own: &own,
+            ..AT
+        };
+        CapsuleMask::new(&REDACTOR, at).masked(text)
+    };
+    for text in [
+        "Fix the api of the app",
+        "app/models/user.rs",
+        "npm install app@2.0 @api/client",
+        "app: the api answers",
+    ] {
+        assert_eq!(masks("app", "api", text), None, "{text}");
+    }
+    for (text, expected) in [
+        ("app@api:~$", "[REDACTED_USER]@[REDACTED_HOST]:~$"),
+        ("in ~app/notes", "in ~[REDACTED_USER]/notes"),
+        ("in /home/app/notes", "in [REDACTED_PATH]"),
+    ] {
+        assert_eq!(masks("app", "api", text).as_deref(), Some(expected));
+    }
+    // A name of the project's own is no word of somebody's machine.
+    assert_eq!(
+        masks("morgan", "billing", "billing: see src/morgan.rs"),
+        None
+    );
+    let found = masks("morgan", "billing", "morgan@billing");
+    assert_eq!(found.as_deref(), Some("[REDACTED_USER]@[REDACTED_HOST]"));
+    // Nor is a path of its own the end of another one.
+    let text = "cp /tmp/out src/a.rs lib/b.rs";
+    let found = masks("x", "y", text);
+    assert_eq!(
+        found.as_deref(),
+        Some("cp [REDACTED_PATH] src/a.rs lib/b.rs")
+    );
+}
+
+#[test]
 fn a_home_folder_with_a_common_name_is_masked_where_it_is_one() {
     let at = MadeAt {
         project: "/code/main",
@@ -265,6 +334,7 @@ fn a_home_folder_with_a_common_name_is_masked_where_it_is_one() {
         user: None,
         host: None,
         top: &[],
+        own: &[],
     };
     let mask = CapsuleMask::new(&REDACTOR, at);
     for text in [

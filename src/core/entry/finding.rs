@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Entry, EntryKind};
 use crate::id::FindingId;
-use crate::review::{FindingSeverity, SeverityBy};
+use crate::review::{FindingSeverity, SeverityBy, named};
 use crate::word::words;
 
 /// The key in the `meta` of a note by which an agent says that it has a finding in hand: its id.
@@ -23,6 +23,8 @@ words! {
         Changed = "changed",
         /// The review does not say it any more.
         Gone = "gone",
+        /// As that, of one that kept work from being done: it goes on doing so.
+        Missing = "missing",
         /// It is dealt with, says the operator. The content is how, where they said.
         Resolved = "resolved",
         /// It does not count, says the operator. The content is why.
@@ -56,6 +58,10 @@ pub struct FindingFacts {
     /// How bad it is, by its author's word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<FindingSeverity>,
+    /// How bad it was when it kept work from being done, where its author takes that back and nobody
+    /// said that it is dealt with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lowered_from: Option<FindingSeverity>,
     /// By what that is known.
     pub severity_by: SeverityBy,
     /// Who says it, as the origin names them.
@@ -89,6 +95,12 @@ pub struct FindingFacts {
 }
 
 impl FindingFacts {
+    /// How bad it is for whoever signs work off: as its author says, unless that was worse before and
+    /// nobody dealt with it.
+    pub fn weight(&self) -> Option<&FindingSeverity> {
+        self.lowered_from.as_ref().or(self.severity.as_ref())
+    }
+
     /// The file, relative to the project: `../b.rs` where it is outside of that.
     pub fn path_here(&self) -> Option<String> {
         let path = self.path.as_deref()?;
@@ -119,9 +131,10 @@ impl FindingFacts {
         })
     }
 
-    /// The place in words: one outside of the project is named as such.
+    /// The place in words: one outside of the project is named as such, and a path that could be read
+    /// as a sentence is in quotation marks.
     pub fn told_place(&self) -> Option<String> {
-        let place = self.place()?;
+        let place = named(&self.place()?);
         Some(match self.is_outside() {
             true => format!("{place} ({OUTSIDE})"),
             false => place,

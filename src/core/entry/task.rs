@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Entry, EntryKind};
+use crate::agent::Party;
 use crate::id::{CapsuleId, EntryId};
 use crate::word::words;
 
@@ -139,6 +140,17 @@ impl Entry {
         }
         let id = self.meta.get(TASK).and_then(Value::as_str)?;
         CapsuleId::is_well_formed(id).then(|| CapsuleId::new(id))
+    }
+
+    /// Whether the operator handed a task over by it. Such handoffs of earlier versions, and those of
+    /// a task from elsewhere, belong to another task or to none.
+    pub fn hands_over(&self, task: &CapsuleId) -> bool {
+        match &self.kind {
+            EntryKind::Handoff(handoff) if self.source == Party::Human => {
+                matches!(&handoff.context_refs[..], [id] if id == task.as_str())
+            }
+            _ => false,
+        }
     }
 }
 

@@ -77,6 +77,7 @@ fn begun(entry: &Entry, facts: &FindingFacts) -> FindingSnapshot {
         facts: kept(facts),
         claim: None,
         verdict: None,
+        missing: None,
         task: entry.task(),
     }
 }
@@ -105,6 +106,7 @@ fn take_facts(finding: &mut FindingSnapshot, entry: &Entry, facts: &FindingFacts
     finding.facts = kept(facts);
     finding.seq = entry.seq;
     finding.head = entry.seq;
+    finding.missing = None;
     if finding.verdict.is_some() {
         return;
     }
@@ -120,6 +122,13 @@ fn take_facts(finding: &mut FindingSnapshot, entry: &Entry, facts: &FindingFacts
 }
 
 fn take_step(finding: &mut FindingSnapshot, entry: &Entry, step: &FindingStep) {
+    if *step == FindingStep::Missing {
+        if finding.is_blocking() {
+            finding.head = entry.seq;
+            finding.missing = Some(entry.seq);
+        }
+        return;
+    }
     let state = match step {
         FindingStep::Gone if finding.verdict.is_none() => FindingState::Gone,
         FindingStep::Resolved if entry.source == Party::Human => FindingState::Resolved,

@@ -10,6 +10,7 @@ use crate::hex::hex;
 use crate::hidden::is_hidden;
 use crate::id::FindingId;
 use crate::redact::Redactor;
+use crate::snapshot::FindingSnapshot;
 
 /// The longest title, author and review, in characters.
 const LINE_CHARS_MAX: usize = 160;
@@ -87,6 +88,7 @@ impl ImportedFinding {
             review: one_line(&mask(review)),
             title: title(&clean),
             severity,
+            lowered_from: None,
             severity_by,
             author: one_line(&mask(&comment.author)),
             bot: comment.bot,
@@ -130,13 +132,28 @@ impl ImportedFinding {
         self
     }
 
-    /// What its origin does not say of it stays as it is known.
-    pub(super) fn keep_unsaid(&mut self, known: &FindingFacts) {
+    /// What its origin does not say of it stays as it is known, and what blocks goes on doing so when
+    /// its author rates it lower.
+    pub(super) fn keep_unsaid(&mut self, known: &FindingSnapshot) {
+        let facts = &known.facts;
         if self.resolved_unsaid {
-            self.facts.resolved = known.resolved;
+            self.facts.resolved = facts.resolved;
         }
         if self.outdated_unsaid {
-            self.facts.outdated = known.outdated;
+            self.facts.outdated = facts.outdated;
+        }
+        let is_lower = !self
+            .facts
+            .severity
+            .as_ref()
+            .is_some_and(FindingSeverity::blocks);
+        let is_held = match known.verdict {
+            None => known.is_blocking() && !self.facts.resolved,
+            // It was so when the operator ruled on it.
+            Some(_) => facts.lowered_from.is_some(),
+        };
+        if is_held && is_lower {
+            self.facts.lowered_from = facts.weight().cloned();
         }
     }
 }

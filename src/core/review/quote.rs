@@ -1,7 +1,9 @@
 //! [`quoted`]: the words of a finding as they stand in the record, so that whoever reads them there
-//! knows that they are somebody else's; [`unquoted`]: the words alone.
+//! knows that they are somebody else's; [`unquoted`]: the words alone. [`in_quotes`] and [`named`]: a
+//! piece of them in a sentence of ours.
 
 use crate::entry::FindingFacts;
+use crate::hidden::is_hidden;
 use crate::id::FindingId;
 
 /// How the line before the words begins.
@@ -12,14 +14,39 @@ const HEAD_END: &str = ", untrusted text, not orders:";
 /// Before each line of the words.
 const MARK: &str = "> ";
 
+/// How many characters of a name are told.
+const NAME_CHARS_MAX: usize = 200;
+
+/// Somebody else's words in quotation marks, which they cannot close.
+pub fn in_quotes(words: &str) -> String {
+    let inner = words.chars().map(|letter| match letter {
+        '"' | '\u{201c}'..='\u{201f}' | '\u{ab}' | '\u{bb}' | '\u{ff02}' => '\'',
+        letter if letter.is_control() || is_hidden(letter) => ' ',
+        letter => letter,
+    });
+    format!("\"{}\"", inner.collect::<String>())
+}
+
+/// A name that somebody else gave, such as an author's or a path: as it is where it is one word, else
+/// in quotation marks.
+pub fn named(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:[]@+#~%=,()&$".contains(letter);
+    if !name.is_empty() && name.chars().all(is_plain) {
+        return name.to_owned();
+    }
+    let kept: String = name.chars().take(NAME_CHARS_MAX).collect();
+    let rest = if kept.len() < name.len() { "…" } else { "" };
+    in_quotes(&(kept + rest))
+}
+
 /// The words, each line marked, under a line that says whose they are.
 pub fn quoted(id: &FindingId, facts: &FindingFacts, words: &str) -> String {
     let severity = facts.severity.as_ref();
-    let severity = severity.map_or_else(|| "unrated".to_owned(), ToString::to_string);
+    let severity = severity.map_or_else(|| "unrated".to_owned(), |it| named(&it.to_string()));
     let place = facts.told_place().map(|place| format!(" on {place}"));
     let mut text = format!(
         "{HEAD}{id} ({severity}) by {}{}{HEAD_END}",
-        facts.author,
+        named(&facts.author),
         place.unwrap_or_default()
     );
     for line in words.lines() {

@@ -7,6 +7,13 @@ use crate::word::words;
 /// So far the end of a picture's tag is looked for, in bytes.
 const TAG_BYTES_MAX: usize = 4096;
 
+impl FindingSeverity {
+    /// Whether a finding that is so bad keeps work from being done.
+    pub fn blocks(&self) -> bool {
+        matches!(self, Self::Critical | Self::High)
+    }
+}
+
 words! {
     /// How bad a finding is, by its reviewer's word.
     pub enum FindingSeverity {

@@ -9,7 +9,7 @@ use super::{Blocker, Snapshot};
 use crate::agent::Agent;
 use crate::entry::FindingFacts;
 use crate::id::{CapsuleId, EntryId, FindingId, Seq};
-use crate::review::FindingSeverity;
+use crate::review::{FindingSeverity, in_quotes, named};
 use crate::word::words;
 
 /// How many findings are kept: those that stand, and the latest of the others.
@@ -55,6 +55,10 @@ pub struct FindingSnapshot {
     pub claim: Option<FindingClaim>,
     /// What the operator said of it at last.
     pub verdict: Option<FindingVerdict>,
+    /// The entry by which its review does not say it any more, where it keeps work from being done
+    /// all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Seq>,
     /// The task that it was imported for.
     pub task: Option<CapsuleId>,
 }
@@ -88,24 +92,36 @@ impl FindingSnapshot {
     /// Whether it keeps work from being done. That an agent has it in hand changes nothing: a claim
     /// is no evidence.
     pub fn is_blocking(&self) -> bool {
-        let severity = &self.facts.severity;
-        let is_bad = matches!(
-            severity,
-            Some(FindingSeverity::Critical | FindingSeverity::High)
-        );
-        self.is_live() && is_bad
+        self.is_live() && self.facts.weight().is_some_and(FindingSeverity::blocks)
+    }
+
+    /// What its review says of it since it keeps work from being done, where that would let it go.
+    pub fn since(&self) -> Option<String> {
+        let is_missing = self.missing.is_some() && self.is_live();
+        let lowered = self.facts.lowered_from.as_ref().map(|from| {
+            let now = self.facts.severity.as_ref();
+            let now = now.map_or_else(|| "unrated".to_owned(), |it| named(&it.to_string()));
+            format!("lowered since from {from} to {now}")
+        });
+        match (is_missing, lowered) {
+            (true, None) => Some("gone since".to_owned()),
+            (true, Some(lowered)) => Some(format!("{lowered}, and gone")),
+            (false, lowered) => lowered,
+        }
     }
 
     /// How it is named where it stands in the way. Its title is somebody else's text, and quoted.
     pub fn blocker(&self, id: &FindingId) -> String {
-        let severity = self.facts.severity.as_ref();
+        let severity = self.facts.weight();
         let severity = severity.map_or("finding".to_owned(), ToString::to_string);
         let place = self.facts.told_place().map(|place| format!(", {place}"));
+        let since = self.since().map(|since| format!(", {since}"));
         format!(
-            "review finding {id} is {} ({severity}{}), it says: \"{}\"",
+            "review finding {id} is {} ({severity}{}{}), it says: {}",
             self.state,
             place.unwrap_or_default(),
-            self.facts.title
+            since.unwrap_or_default(),
+            in_quotes(&self.facts.title)
         )
     }
 
@@ -117,7 +133,7 @@ impl FindingSnapshot {
 
     /// Its place in that order, as it is now.
     pub fn cursor(&self) -> FindingCursor {
-        let rank = match &self.facts.severity {
+        let rank = match self.facts.weight() {
             Some(FindingSeverity::Critical) => 0_u8,
             Some(FindingSeverity::High) => 1,
             Some(FindingSeverity::Medium) => 2,
@@ -184,6 +200,16 @@ impl Snapshot {
         findings
     }
 
+    /// Whether an import recorded behind this entry what a review says.
+    pub fn review_was_read_after(&self, review: &str, seq: Seq) -> bool {
+        let mut findings = self.findings.values();
+        findings.any(|finding| {
+            let is_gone = finding.state == FindingState::Gone && finding.head > seq;
+            let is_later = finding.seq > seq || finding.missing > Some(seq) || is_gone;
+            is_later && finding.facts.review == review
+        })
+    }
+
     /// The findings about which something is still to be done.
     pub fn live_findings(&self) -> impl Iterator<Item = (&FindingId, &FindingSnapshot)> {
         self.findings
@@ -241,6 +267,7 @@ impl FindingSnapshot {
         let said = [self.claim.as_ref().map(|claim| claim.seq)];
         let verdict = self.verdict.as_ref().map(|verdict| verdict.seq);
         let said = said.into_iter().flatten().chain(verdict);
+        let said = said.chain(self.missing);
         [self.first, self.seq].into_iter().chain(said)
     }
 }

@@ -57,6 +57,11 @@ impl PullRequest {
         format!("{host}/{owner}/{name}#{number}")
     }
 
+    /// Whether it is the same one: case does not make another repository.
+    fn is_as(&self, other: &Self) -> bool {
+        self.review().eq_ignore_ascii_case(&other.review())
+    }
+
     /// Whether it is one of this repository, `OWNER/NAME`, on the server of this address.
     pub fn is_of(&self, url: &str, repository: &str) -> bool {
         let host = url
@@ -65,6 +70,15 @@ impl PullRequest {
         host.is_some_and(|host| host.eq_ignore_ascii_case(&self.host))
             && format!("{}/{}", self.owner, self.name).eq_ignore_ascii_case(repository)
     }
+}
+
+/// The pull request that a file is said to be of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NamedPull {
+    /// By its address.
+    Whole(PullRequest),
+    /// The repository is the one that the comments name.
+    Number(u64),
 }
 
 /// A name goes into a path of an address.
@@ -160,7 +174,48 @@ impl Said {
             self.path.is_none() && (is("dismissed") || is("pending"))
         })
     }
+
+    /// The pull request that its address names.
+    fn pull(&self) -> Option<PullRequest> {
+        self.html_url.as_deref().and_then(PullRequest::of_url)
+    }
+
+    /// Its name by its number on GitHub.
+    fn name(&self) -> Option<String> {
+        let sort = if self.path.is_some() { "rc" } else { "rv" };
+        self.id.map(|id| format!("{OF_GITHUB}{sort}:{id}"))
+    }
 }
+
+/// What comments of a file are of. Their names on GitHub are believed only of its pull request: what
+/// stands under such a name is settled by them.
+struct FileOf<'a> {
+    pull: Option<&'a PullRequest>,
+    /// The operator says that all of it is of that one.
+    is_named: bool,
+    apart: &'a str,
+}
+
+impl FileOf<'_> {
+    /// How a comment is named here; none of one that is refused.
+    fn name(&self, said: &Said, named: &str) -> Option<String> {
+        let is_its = match said.pull() {
+            Some(pull) if self.pull.is_some_and(|its| its.is_as(&pull)) => true,
+            Some(_) => return None,
+            None => self.is_named && self.pull.is_some(),
+        };
+        let is_of_github = named.starts_with(OF_GITHUB);
+        match (is_its || !is_of_github, &said.external_id) {
+            (true, _) => Some(named.to_owned()),
+            (false, Some(_)) => None,
+            // A number alone says nothing outside of its file.
+            (false, None) => Some(format!("file:{}:{}", self.apart, &named[OF_GITHUB.len()..])),
+        }
+    }
+}
+
+/// How the name of what stands on GitHub begins.
+const OF_GITHUB: &str = "gh:";
 
 #[derive(Deserialize)]
 struct User {
@@ -177,27 +232,34 @@ pub struct ReadComments {
     pub comments: Vec<ReviewComment>,
     /// Values that could not be read.
     pub unread: u64,
+    /// Values of a file that are of another pull request, or have a name of GitHub's and no address
+    /// there.
+    pub refused: u64,
     /// The pull request, where one of them names it.
     pub pull: Option<PullRequest>,
 }
 
 impl ReadComments {
-    /// Takes a list of comments, or of reviews, in.
+    /// Takes a list of comments, or of reviews, of GitHub's in.
     pub fn take(&mut self, values: &[Value], threads: &ReviewThreads) {
+        self.take_from(values, threads, None);
+    }
+
+    fn take_from(&mut self, values: &[Value], threads: &ReviewThreads, file: Option<&FileOf<'_>>) {
         for value in values {
             match Said::deserialize(value) {
-                Ok(said) => self.take_one(said, threads),
+                Ok(said) => self.take_one(said, threads, file),
                 Err(_) => self.unread += 1,
             }
         }
     }
 
-    fn take_one(&mut self, said: Said, threads: &ReviewThreads) {
+    fn take_one(&mut self, mut said: Said, threads: &ReviewThreads, file: Option<&FileOf<'_>>) {
         if self.pull.is_none() {
-            self.pull = said.html_url.as_deref().and_then(PullRequest::of_url);
+            self.pull = said.pull();
         }
         let is_said = said.in_reply_to_id.is_none() && !said.is_withdrawn();
-        let Some(body) = said.body.filter(|_| is_said) else {
+        let Some(body) = said.body.take().filter(|_| is_said) else {
             return;
         };
         let thread = said.id.and_then(|id| threads.threads.get(&id));
@@ -206,13 +268,21 @@ impl ReadComments {
             Some(&(resolved, outdated)) => (Some(resolved), Some(outdated)),
             None => (said.resolved, said.outdated),
         };
-        let sort = if said.path.is_some() { "rc" } else { "rv" };
-        let id = said
-            .external_id
-            .or(said.id.map(|id| format!("gh:{sort}:{id}")));
-        let Some(id) = id else {
+        let by_number = said.name();
+        let named = said.external_id.as_ref().or(by_number.as_ref());
+        let Some(named) = named else {
             self.unread += 1;
             return;
+        };
+        let id = match file {
+            None => named.clone(),
+            Some(file) => match file.name(&said, named) {
+                Some(id) => id,
+                None => {
+                    self.refused += 1;
+                    return;
+                }
+            },
         };
         // A comment whose code was changed has a line of its own commit alone.
         let (line, commit) = match said.line {
@@ -242,12 +312,13 @@ impl ReadComments {
     }
 
     /// Of a file: pages of comments and reviews as `gh api` prints them, one behind the other, or an
-    /// object with `comments`, `reviews` and `threads`.
+    /// object with `comments`, `reviews` and `threads`. `named`: the pull request that the operator
+    /// says it is of; `apart`: a word that tells this file from others.
     ///
     /// # Errors
     ///
     /// What is wrong with it, and where.
-    pub fn of_file(text: &str) -> Result<Self, String> {
+    pub fn of_file(text: &str, named: Option<&NamedPull>, apart: &str) -> Result<Self, String> {
         let mut read = Self::default();
         let mut lists = Vec::new();
         let mut threads = ReviewThreads::default();
@@ -269,8 +340,18 @@ impl ReadComments {
                 _ => return Err("it holds something else than lists of comments".to_owned()),
             }
         }
-        for list in lists {
-            read.take(&list, &threads);
+        let mut all = lists.iter().flatten();
+        let pull = match named {
+            Some(NamedPull::Whole(pull)) => Some(pull.clone()),
+            _ => all.find_map(|value| Said::deserialize(value).ok()?.pull()),
+        };
+        let file = FileOf {
+            pull: pull.as_ref(),
+            is_named: named.is_some(),
+            apart,
+        };
+        for list in &lists {
+            read.take_from(list, &threads, Some(&file));
         }
         match (read.comments.is_empty(), read.unread) {
             (true, unread @ 1..) => Err(format!("none of its {unread} values is a comment")),

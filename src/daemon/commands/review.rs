@@ -10,7 +10,7 @@ use super::to_record::ToRecord;
 use crate::adapters::finding_place::FindingPlaces;
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind, FINDING, FindingStep};
-use crate::core::id::{FindingId, RuntimeSession};
+use crate::core::id::{FindingId, RuntimeSession, Seq};
 use crate::core::review::{
     CLEAN_BYTES_MAX, ImportPlan, ImportedFinding, WholeReview, quoted, unquoted,
 };
@@ -59,7 +59,11 @@ fn review_steps<T>(
         recorder.entry(Party::Human, None, kind, said, Some(session.clone()))
     };
     match change {
-        ReviewChange::Import { findings, whole } => {
+        ReviewChange::Import {
+            findings,
+            whole,
+            read_at,
+        } => {
             check_import(
                 &findings,
                 whole.as_ref().map_or(0, |whole| whole.findings.len()),
@@ -68,13 +72,21 @@ fn review_steps<T>(
                 review: &whole.review,
                 findings: &whole.findings,
             });
-            let plan = ImportPlan::of(world, findings, whole);
+            if let Some(read_at) = read_at {
+                let review = whole.as_ref().map(|whole| whole.review);
+                let first = findings.first().map(|first| &*first.facts.review);
+                check_newest(world, review.or(first), read_at)?;
+            }
+            let plan = ImportPlan::of(world, findings, whole, read_at.is_some());
             let changed = ReviewChanged {
                 imported: plan.imported,
                 changed: plan.changed,
                 same: plan.same,
                 gone: plan.gone,
                 left_out: plan.left_out,
+                refused: plan.refused,
+                settled: plan.settled,
+                held: plan.held,
                 seq: None,
             };
             let entries = plan.records.into_iter().map(|(record, words)| {
@@ -169,6 +181,20 @@ fn check_live(world: &Snapshot, id: &FindingId) -> Result<(), Refusal> {
         RefusalCode::WrongState,
         format!("review finding {id} is {}", finding.state),
         "nothing was recorded; nothing is to be done about it any more",
+    ))
+}
+
+/// What was read before another import recorded what the same review says would take that back.
+fn check_newest(world: &Snapshot, review: Option<&str>, read_at: Seq) -> Result<(), Refusal> {
+    let is_newer = |review: &str| world.review_was_read_after(review, read_at);
+    // With a new session the record is counted anew.
+    if world.seq >= read_at && !review.is_some_and(is_newer) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        RefusalCode::WrongState,
+        "another import recorded what this review says while it was being read",
+        "import it again: the newer one stays as it is",
     ))
 }
 

@@ -12,7 +12,7 @@ use super::checks::{check_handles, check_length, check_text};
 use super::sender;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{Admission, OnBusy, Outcome};
-use crate::core::entry::{DeliveryResult, Entry, EntryKind, Handoff, Message};
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, Handoff, Message, TASK};
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::core::trace;
 use crate::daemon::attach::ConnId;
@@ -138,7 +138,8 @@ impl Daemon {
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         let ask = Ask::new(from.clone(), to, runtime_session.clone(), &params.ask);
-        let entry = self.recorder.entry(
+        let handed_over = params.task.filter(|_| params.from.is_none());
+        let mut entry = self.recorder.entry(
             from,
             Some(to.into()),
             EntryKind::Handoff(Handoff {
@@ -150,6 +151,13 @@ impl Daemon {
             params.ask,
             Some(runtime_session),
         );
+        if let Some(task) = handed_over {
+            // It is no work of the current one. What no task of this record is belongs to none.
+            match self.recorder.world().tasks.contains_key(&task) {
+                true => entry.meta.insert(TASK.to_owned(), task.as_str().into()),
+                false => entry.meta.shift_remove(TASK),
+            };
+        }
         let now_ms = self.clock.now_ms();
         match self.handoff_dedup.ask(ask, &entry.id, now_ms) {
             Admission::New => {}

@@ -90,6 +90,8 @@ pub struct FindingRow {
     pub outdated: bool,
     /// It keeps work from being signed off.
     pub blocks: bool,
+    /// What its review says of it since, where that would let it go: `gone since`; may be empty.
+    pub since: String,
     pub review: String,
     /// Where it stands there; may be empty.
     pub url: String,

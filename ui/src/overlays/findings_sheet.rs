@@ -135,6 +135,10 @@ impl FindingsSheet {
         // Where there is no room for all of it, its words come before its author.
         let author = match columns < BESIDE_MIN {
             true => Line::default(),
+            false if !row.since.is_empty() => {
+                let since = format!("{}  {}", sanitize::line(&row.since), author(row));
+                Line::styled(since, theme.style(ThemeRole::Wait))
+            }
             false if row.outdated => Line::styled(format!("outdated  {}", author(row)), muted),
             false => Line::styled(author(row), muted),
         };
@@ -285,6 +289,13 @@ impl FindingSheet {
         if row.outdated {
             let outdated = "Outdated: its code was changed since, says the review.";
             document.text(outdated, ThemeRole::TextMuted);
+        }
+        if !row.since.is_empty() {
+            let since = format!(
+                "{}: it blocks sign-off until you resolve or dismiss it, or its thread is resolved.",
+                row.since
+            );
+            document.text(&since, ThemeRole::Wait);
         }
         if let FindingStage::Claimed(agent) = row.state {
             let claimed = format!(

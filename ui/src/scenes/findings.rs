@@ -27,6 +27,7 @@ fn row(
         bot: true,
         outdated: false,
         blocks: state.is_live() && severity <= FindingRank::High,
+        since: String::new(),
         review: "github.com/acme/api#12".to_owned(),
         url: format!("https://github.com/acme/api/pull/12#discussion_r{id}"),
         reason: String::new(),

@@ -102,7 +102,7 @@ fills!(Field { name, text; ; });
 fills!(EntryRef { label, row; ; });
 fills!(NamedEntry { text; ; line });
 fills!(FindingRow {
-    place, title, author, review, url, reason;
+    place, title, author, review, url, reason, since;
     id;
     line, severity, state, bot, outdated, blocks, outside
 });

@@ -188,8 +188,8 @@ fn hand_over(deck: &mut Deck) {
     let said = said.unwrap_or_else(|| row.title.clone());
     let place = match row.place.is_empty() {
         true => String::new(),
-        false if row.outside => format!(" on {} (outside of the project)", row.place),
-        false => format!(" on {}", row.place),
+        false if row.outside => format!(" on {} (outside of the project)", named(&row.place)),
+        false => format!(" on {}", named(&row.place)),
     };
     let quoted: Vec<String> = said.lines().map(|line| format!("> {line}")).collect();
     let ask = format!(
@@ -197,7 +197,7 @@ fn hand_over(deck: &mut Deck) {
          against the code. Fix it, or say why it is not so; then append_note with finding_id {}.",
         row.id,
         row.severity.as_str(),
-        row.author,
+        named(&row.author),
         quoted.join("\n"),
         row.id,
     );
@@ -212,4 +212,18 @@ fn hand_over(deck: &mut Deck) {
     deck.drafts
         .keep(to, Writing::Handoff, Draft { text, ..before });
     compose(deck, Some(to), Writing::Handoff);
+}
+
+/// A name that somebody else gave: as it is where it is one word, else in quotation marks that it
+/// cannot close. It could read as a sentence of ours.
+fn named(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:[]@+#~%=,()&$".contains(letter);
+    match !name.is_empty() && name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => {
+            let is_quote =
+                |letter: char| "\"\u{201c}\u{201d}\u{201e}\u{ab}\u{bb}\u{ff02}".contains(letter);
+            format!("\"{}\"", name.replace(is_quote, "'"))
+        }
+    }
 }

@@ -7,6 +7,7 @@ use crate::agent::Party;
 use crate::capsule::{
     Capsule, CapsuleFinding, CapsuleHandoff, CapsuleRun, CapsuleStatement, ChangedFile, FoundText,
 };
+use crate::review::{in_quotes, named};
 
 /// A part of it.
 #[derive(Debug)]
@@ -64,7 +65,7 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
     let since_out = since_out.map(ChangedFile::to_string);
     let findings = capsule.findings.iter().map(told_finding);
     let left = capsule.left_out.iter();
-    let left = left.map(|left| format!("{} of {}: {}", left.count, left.what, left.how));
+    let left = left.map(|left| left.told(terms.is_foreign));
     let sections = [
         section("Changed since this was made", 1, changed.collect()),
         section("Changed since it went out last", 1, since_out.collect()),
@@ -128,14 +129,15 @@ fn said_by(said: &CapsuleStatement) -> String {
     format!("[{}] {}", said.by, said.text)
 }
 
-/// In quotation marks, which the title itself cannot close.
+/// Its title in quotation marks, which it cannot close.
 fn told_finding(finding: &CapsuleFinding) -> String {
-    let path = finding.path.as_deref().unwrap_or("no file");
+    let path = finding.path.as_deref().map(named);
     format!(
-        "[{}, {}] {path}: \"{}\"",
-        finding.severity,
-        finding.state,
-        super::one_line(&finding.title).replace('"', "'")
+        "[{}, {}] {}: {}",
+        named(&finding.severity),
+        named(&finding.state),
+        path.as_deref().unwrap_or("no file"),
+        in_quotes(&super::one_line(&finding.title))
     )
 }
 

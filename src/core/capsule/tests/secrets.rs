@@ -4,7 +4,6 @@ use pretty_assertions::assert_eq;
 use serde_json::Value;
 
 use super::*;
-use crate::entry::ArtifactStatus;
 use crate::id::EntryId;
 use crate::redact::secret_samples::{SecretSample, leaks, one_of_each};
 
@@ -26,7 +25,7 @@ fn saying(text: &str) -> Capsule {
         from: word(),
         to: word(),
         ask: word(),
-        state: HandoffState::Open,
+        state: HandoffState::Other(word()),
         more: Map::new(),
     }];
     full.touched = vec![CapsuleTouched {
@@ -42,7 +41,7 @@ fn saying(text: &str) -> Capsule {
     full.verification = vec![CapsuleRun {
         name: word(),
         cmd: Some(word()),
-        status: ArtifactStatus::Failed.into(),
+        status: OpenWord::of(&word()),
         verified: true,
         exit_code: None,
         duration_ms: None,
@@ -55,8 +54,8 @@ fn saying(text: &str) -> Capsule {
     full.not_run = vec![word()];
     full.findings = vec![CapsuleFinding {
         external_id: "gh:rc:1".to_owned(),
-        severity: "high".to_owned(),
-        state: "open".to_owned(),
+        severity: word(),
+        state: word(),
         path: Some(word()),
         line: None,
         title: word(),
@@ -76,6 +75,12 @@ fn saying(text: &str) -> Capsule {
         late: None,
         more: Map::new(),
     });
+    full.left_out = vec![CapsuleLeftOut {
+        what: CapsuleSection::Other(word()),
+        count: 1,
+        how: word(),
+        more: Map::new(),
+    }];
     full.origin.project = word();
     full.redaction.files = vec![word()];
     full

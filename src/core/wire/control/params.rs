@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Agent;
 use crate::delivery::{DeliveryWay, MessageCursor, OnBusy};
 use crate::entry::{ArtifactStatus, NoteKind};
-use crate::id::{EntryId, RuntimeSession, SessionId, ThreadId, TurnId};
+use crate::id::{CapsuleId, EntryId, RuntimeSession, SessionId, ThreadId, TurnId};
 use crate::signing::{ActSignature, DecisionSignature, Signer, SigningChange};
 use crate::word::words;
 
@@ -54,6 +54,9 @@ pub struct HandoffParams {
     pub on_busy: OnBusy,
     /// Earlier handoffs that this one answers.
     pub handles: Vec<EntryId>,
+    /// Of the operator's: the task that is handed over, which need not be current, nor of this
+    /// record. Without it the handoff belongs to the current one.
+    pub task: Option<CapsuleId>,
     /// The pair; the connection's own when absent.
     pub runtime_session_id: Option<RuntimeSession>,
     /// Codex: the turn that called.

@@ -30,6 +30,10 @@ pub enum ReviewChange {
         /// With the last of them: all that the review says. What it does not say any more is gone.
         #[serde(default)]
         whole: Option<ReadReview>,
+        /// The last entry before their origin was asked: what another import recorded behind it is
+        /// newer. None where nobody was asked.
+        #[serde(default, rename = "readAt", skip_serializing_if = "Option::is_none")]
+        read_at: Option<Seq>,
     },
     /// It is dealt with.
     Resolve {
@@ -68,6 +72,13 @@ pub struct ReviewChanged {
     pub gone: u64,
     /// Findings for which there is no room.
     pub left_out: u64,
+    /// Findings that stand under another pull request or file.
+    pub refused: u64,
+    /// What kept work from being done, and is resolved now.
+    pub settled: Vec<FindingId>,
+    /// What goes on keeping work from being done, though its review does not say it any more or rates
+    /// it lower.
+    pub held: Vec<FindingId>,
     /// The last entry that says so; none where nothing changed.
     pub seq: Option<Seq>,
 }

@@ -117,25 +117,51 @@ fn an_address_that_is_no_pull_request_is_none() {
     assert_eq!((pull.host.as_str(), pull.number), ("git.acme.example", 12));
 }
 
+fn of_file(text: &str) -> Result<ReadComments, String> {
+    ReadComments::of_file(text, None, "1a2b3c4d")
+}
+
+#[test]
+fn a_name_of_githubs_in_a_file_counts_only_where_its_address_or_the_operator_says_so() {
+    let at = |pull: u64| format!("https://github.com/acme/api/pull/{pull}#discussion_r7");
+    let text = json!([
+        {"id": 7, "body": "a", "path": "x", "html_url": at(12)},
+        {"id": 8, "body": "b", "path": "x", "html_url": at(13)},
+        {"id": 9, "body": "c", "path": "x"},
+        {"externalId": "gh:rc:10", "body": "d"},
+        {"externalId": "gh:rc:11", "body": "e", "html_url": at(12)},
+        {"externalId": "lint:7", "body": "f"},
+    ])
+    .to_string();
+    let read = |named: Option<NamedPull>| {
+        let read = ReadComments::of_file(&text, named.as_ref(), "1a2b").unwrap();
+        let ids: Vec<String> = read.comments.iter().map(|it| it.id.to_string()).collect();
+        (ids.join(" "), read.refused)
+    };
+    let alone = "gh:rc:7 file:1a2b:rc:9 gh:rc:11 lint:7";
+    assert_eq!(read(None), (alone.to_owned(), 2));
+    let all = "gh:rc:7 gh:rc:9 gh:rc:10 gh:rc:11 lint:7";
+    assert_eq!(read(Some(NamedPull::Number(12))), (all.to_owned(), 1));
+    let whole = PullRequest::of_url("https://GitHub.com/Acme/api/pull/12").unwrap();
+    assert_eq!(read(Some(NamedPull::Whole(whole))), (all.to_owned(), 1));
+}
+
 #[test]
 fn a_file_holds_pages_one_behind_the_other_or_an_object_of_lists() {
     let pages = r#"[{"id":1,"body":"a","path":"x"}][{"id":2,"body":"b"}]"#;
-    assert_eq!(ReadComments::of_file(pages).unwrap().comments.len(), 2);
+    assert_eq!(of_file(pages).unwrap().comments.len(), 2);
     let object = r#"{"comments":[{"externalId":"lint:7","body":"a","path":"x","bot":true}],
         "threads":[],"reviews":[]}"#;
-    let read = ReadComments::of_file(object).unwrap();
+    let read = of_file(object).unwrap();
     assert_eq!(read.comments[0].id.as_str(), "lint:7");
-    assert_eq!(
-        ReadComments::of_file("[]").unwrap(),
-        ReadComments::default()
-    );
+    assert_eq!(of_file("[]").unwrap(), ReadComments::default());
     for (text, why) in [
         ("{", "it is no JSON"),
         ("7", "something else than lists"),
         (r#"[{"id":"x"}]"#, "none of its 1 values"),
         (r#"{"threads":7}"#, "no list of review threads"),
     ] {
-        let error = ReadComments::of_file(text).unwrap_err();
+        let error = of_file(text).unwrap_err();
         assert!(error.contains(why), "{error}");
     }
 }

@@ -36,8 +36,9 @@ pub(super) fn artifact() -> impl Strategy<Value = EntryKind> {
 }
 
 pub(super) fn finding() -> impl Strategy<Value = EntryKind> {
-    let step = prop_oneof!["imported|changed|gone|resolved|dismissed", text()];
-    let severity = prop::option::of(prop_oneof!["critical|high|medium|low", text()]);
+    let step = prop_oneof!["imported|changed|gone|missing|resolved|dismissed", text()];
+    let severity = || prop::option::of(prop_oneof!["critical|high|medium|low", text()]);
+    let severity = (severity(), severity());
     let place = (
         prop::option::of((text(), prop::option::of(text()))),
         prop::option::of(any::<u32>()),
@@ -52,7 +53,8 @@ pub(super) fn finding() -> impl Strategy<Value = EntryKind> {
             FindingFacts {
                 review,
                 title,
-                severity: severity.map(Into::into),
+                severity: severity.0.map(Into::into),
+                lowered_from: severity.1.map(Into::into),
                 severity_by: by.into(),
                 author,
                 bot: flags.0,
