@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 use super::connect;
 use super::context::CliContext;
 use super::detach;
-use super::end_signals::EndSignals;
+use super::end_signals::{END_WAIT, EndSignals, at_once, too_late};
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::gauge::Gauge;
 use super::hand_over::{HandedOver, hand_over};
@@ -25,9 +25,6 @@ use crate::store::dirs::{ProjectDirs, exists};
 use crate::store::ledger::{ReadProgress, ReadSoFar};
 use crate::store::published::Published;
 use crate::wire::control::{Command, HandOverParams, Refusal, RefusalCode, Reply};
-
-/// How long an orderly end may take: the daemon's own steps together, and a little.
-const END_WAIT: Duration = Duration::from_secs(15);
 
 /// How long a start may take before it says what takes so long.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -199,12 +196,11 @@ pub(super) async fn attend(
     };
     tokio::select! {
         done = timeout(END_WAIT, ending.ended()) => match done {
-            Ok(ended) => return verdict(ended),
-            Err(_) => tracing::error!("the daemon did not end in time"),
+            Ok(ended) => verdict(ended),
+            Err(_) => Err(too_late()),
         },
-        () = signals.next() => tracing::warn!("a second signal: ending at once"),
+        () = signals.next() => Err(at_once()),
     }
-    Ok(ExitKind::Ok)
 }
 
 /// How the process ends whose daemon ended so.

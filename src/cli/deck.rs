@@ -15,7 +15,7 @@ use super::context::CliContext;
 use super::daemon::attend;
 use super::deck_screen::{DeckScreen, about, options};
 use super::detach;
-use super::end_signals::EndSignals;
+use super::end_signals::{END_WAIT, EndSignals, OnceMore, at_once, too_late};
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::hand_over::{HandedOver, hand_over};
 use super::logging;
@@ -30,9 +30,6 @@ use crate::store::ledger::ReadProgress;
 use crate::store::owner::is_held;
 use crate::store::published::Published;
 use crate::wire::control::{Command, ProgramCode, RefusalCode, Reply, Role};
-
-/// How long an orderly end may take: the daemon's own steps together, and a little.
-const END_WAIT: Duration = Duration::from_secs(15);
 
 /// How long a start may take to be done after the operator has left its screen.
 const LEFT_WAIT: Duration = Duration::from_secs(1);
@@ -113,7 +110,7 @@ async fn open(setting: &ProjectContext) -> Result<Opened, Failure> {
     let Some((shown, started)) = shown.wait_for(about, &reading, &mut start).await else {
         // One that is just done ends in order; the process does not wait for any other.
         if let Ok(Ok(Ok(running))) = timeout(LEFT_WAIT, start).await {
-            end(&running).await;
+            end(running, &mut OnceMore::listen()?).await?;
         }
         return Ok(Opened::Left);
     };
@@ -204,6 +201,7 @@ async fn host(
     has_failed: &mut bool,
 ) -> Result<After, Failure> {
     let setting = &context.setting;
+    let mut once_more = OnceMore::listen()?;
     let mut running = running;
     let mut screen = Some(shown);
     let mut notice = None;
@@ -213,11 +211,12 @@ async fn host(
             None => match DeckScreen::open() {
                 Ok(shown) => shown,
                 Err(failure) => {
-                    end(&running).await;
+                    end(running, &mut once_more).await?;
                     return Err(failure);
                 }
             },
         };
+        let told_to_end = shown.told_to_end.clone();
         let hosted = Hosted::here(setting, running).await?;
         let Hosted::Here { client, .. } = &hosted else {
             return Err(Failure::no_daemon());
@@ -240,6 +239,10 @@ async fn host(
             })
         };
         let left = show(shown.display, options).await;
+        let was_told = *told_to_end.borrow();
+        if was_told {
+            once_more.forget();
+        }
         let hosted = Arc::into_inner(hosted).map(Mutex::into_inner);
         let (kept, client) = match hosted {
             Some(Hosted::Here { running, client }) => (*running, client),
@@ -275,12 +278,15 @@ async fn host(
             DeckExit::Chosen(QuitChoice::Stay) => "left",
             DeckExit::Gone if attached => "the terminal went away",
             DeckExit::Chosen(QuitChoice::Stop) | DeckExit::Gone | DeckExit::Failed => {
-                end(&running).await;
+                end(running, &mut once_more).await?;
                 return Ok(After::Nothing);
             }
         };
         let program = setting.own_program.clone();
-        let (kept, failure) = match hand_over(setting, running, &program, true, |_| ()).await {
+        let handing_over = hand_over(setting, running, &program, true, |_| ());
+        let again = async || once_more.next().await;
+        let (handed_over, is_told) = unless_insisted(handing_over, was_told, again).await?;
+        let (kept, failure) = match handed_over {
             HandedOver::Done => return Ok(After::GoesOn(said)),
             HandedOver::Kept(kept, failure) => (*kept, failure),
             HandedOver::Ended(failure) => {
@@ -288,6 +294,11 @@ async fn host(
                 return Ok(After::StartsAnew(said));
             }
         };
+        if is_told && !was_told {
+            // Meanwhile, and there is no other process: this one ends with what it has.
+            end(kept, &mut once_more).await?;
+            return Ok(After::Nothing);
+        }
         if left == DeckExit::Gone {
             // Nobody is left to be told: the daemon goes on right here, without a screen.
             stay(setting, kept).await?;
@@ -296,11 +307,32 @@ async fn host(
         let in_turn = agents.is_some_and(|agents| agents.codex.turn_id.is_some());
         if failure.is(&RefusalCode::CannotTakeOver) && !in_turn {
             // Another version was installed meanwhile, and nothing is lost by a stop.
-            end(&kept).await;
+            end(kept, &mut once_more).await?;
             return Ok(After::StartsAnew(said));
         }
         notice = Some(failure.message);
         running = kept;
+    }
+}
+
+/// Does this, unless somebody insists on the end meanwhile: who was told to end already by the next
+/// signal, who was not by the second. Whether it was told to by now.
+async fn unless_insisted<T>(
+    doing: impl Future<Output = T>,
+    was_told: bool,
+    mut once_more: impl AsyncFnMut(),
+) -> Result<(T, bool), Failure> {
+    let mut is_told = was_told;
+    tokio::pin!(doing);
+    loop {
+        tokio::select! {
+            done = &mut doing => return Ok((done, is_told)),
+            () = once_more() => {
+                if std::mem::replace(&mut is_told, true) {
+                    return Err(at_once());
+                }
+            }
+        }
     }
 }
 
@@ -367,13 +399,15 @@ fn clients(setting: &ProjectContext) -> (Client, Client) {
     (client, operator)
 }
 
-pub(super) async fn end(running: &Running) {
+/// Ends the daemon in order, unless that takes too long or somebody insists.
+pub(super) async fn end(mut running: Running, once_more: &mut OnceMore) -> Result<(), Failure> {
     running.handle.shutdown(false).await;
-    if timeout(END_WAIT, running.handle.ended().cancelled())
-        .await
-        .is_err()
-    {
-        tracing::error!("the daemon did not end in time");
+    tokio::select! {
+        ended = timeout(END_WAIT, running.ended()) => match ended {
+            Ok(ended) => Ok(ended?),
+            Err(_) => Err(too_late()),
+        },
+        () = once_more.next() => Err(at_once()),
     }
 }
 
@@ -387,4 +421,42 @@ pub(super) fn runtime() -> Result<Runtime, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::internal("start the runtime", error))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::cell::Cell;
+    use std::future::pending;
+
+    use super::*;
+
+    /// Hands over for as long as so many signals wait to be heeded.
+    async fn handing_over(signals: usize, was_told: bool) -> Result<((), bool), Failure> {
+        let waiting = Cell::new(signals);
+        let doing = async {
+            while waiting.get() > 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        let once_more = async || match waiting.get() {
+            0 => pending().await,
+            some => waiting.set(some - 1),
+        };
+        unless_insisted(doing, was_told, once_more).await
+    }
+
+    #[tokio::test]
+    async fn the_second_signal_ends_a_deck_that_hands_its_daemon_over() {
+        assert_eq!(handing_over(0, false).await, Ok(((), false)));
+        assert_eq!(handing_over(0, true).await, Ok(((), true)));
+        // The first is heeded behind it.
+        assert_eq!(handing_over(1, false).await, Ok(((), true)));
+        for (signals, was_told) in [(2, false), (1, true)] {
+            let ended = handing_over(signals, was_told).await.unwrap_err();
+            assert_eq!(ended.kind, ExitKind::Internal);
+            assert!(ended.message.contains("a second signal"));
+        }
+    }
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::args::DemoArgs;
 use super::deck::{end, has_terminal, runtime};
 use super::deck_screen::{DeckScreen, about, options};
+use super::end_signals::OnceMore;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Output;
 use crate::client::Client;
@@ -82,6 +83,6 @@ async fn demo_on_screen(program: std::path::PathBuf, speed: f64) -> Result<(), F
             }
         }
     };
-    end(&running).await;
+    end(running, &mut OnceMore::listen()?).await?;
     told.map_err(|error| failed(&error))
 }

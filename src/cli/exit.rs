@@ -295,7 +295,7 @@ impl From<DaemonFault> for Failure {
             ExitKind::Internal,
             fault.code(),
             fault.to_string(),
-            DaemonFault::HINT,
+            fault.hint(),
         )
     }
 }

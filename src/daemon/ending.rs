@@ -7,6 +7,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::clock::now_ms;
 use super::event::{Event, TreePurpose};
+use super::fault::DaemonFault;
 use super::operator_refusals::note_refusals;
 use super::owners::Daemon;
 use super::recorder::CloseHow;
@@ -39,8 +40,12 @@ impl Daemon {
     }
 
     /// Ends what the daemon owns, each step with a deadline of its own; Codex only if it is not
-    /// left to another process. Whether everything is written and closed.
-    pub(super) async fn finish(self, with_codex: bool) -> bool {
+    /// left to another process.
+    ///
+    /// # Errors
+    ///
+    /// When not everything is written and closed.
+    pub(super) async fn finish(self, with_codex: bool) -> Result<(), DaemonFault> {
         if with_codex {
             self.codex.shutdown().await;
         }
@@ -49,18 +54,30 @@ impl Daemon {
         } else {
             CloseHow::Left
         };
-        let costs = self.costs;
+        let (costs, dirs) = (self.costs, self.dirs);
+        let is_disowned = self.recorder.is_disowned();
         let (record, rows) = (self.recorder.into_closing(), self.outbox.into_writer());
         let closed = tokio::task::spawn_blocking(move || {
+            tracing::debug!("closing the record and the queue");
             record.close(how);
             rows.close();
             drop(costs);
         });
-        let closed = timeout(STEP, closed).await;
-        if closed.is_err() {
-            tracing::error!("what writes the record and the queue did not end in time");
+        match timeout(STEP, closed).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => {
+                let fault = DaemonFault::Service;
+                tracing::error!(code = %fault.code(), "{fault}: it ended over closing");
+                if !is_disowned {
+                    fault.leave_mark(&dirs);
+                }
+                Err(fault)
+            }
+            Err(_) => {
+                tracing::error!("what writes the record and the queue did not end in time");
+                Err(DaemonFault::Hung)
+            }
         }
-        matches!(closed, Ok(Ok(())))
     }
 
     /// Sends the clients away, and waits until those from outside have their last answers and

@@ -72,10 +72,8 @@ impl Daemon {
 
     /// Takes out what is sound, and drops the rest with everything that somebody waits for.
     fn dismantle(self, fault: DaemonFault) -> Sound {
-        if !self.recorder.is_disowned()
-            && let Err(error) = failed::write(&self.dirs, &fault.code().to_string())
-        {
-            tracing::warn!(%error, "the next start will not know that this daemon failed");
+        if !self.recorder.is_disowned() {
+            fault.leave_mark(&self.dirs);
         }
         self.clients.close_all();
         Sound {

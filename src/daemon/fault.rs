@@ -5,9 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use super::takeover::LoopState;
 use crate::core::entry::ErrorCode;
+use crate::store::dirs::ProjectDirs;
+use crate::store::failed;
 
-/// A failure of our own after which the daemon cannot go on. Told without what the panic said,
-/// which may quote what was being handled; where it happened stands in the log.
+/// A failure of our own after which the daemon cannot go on, or for which it did not end in order.
+/// Told without what the panic said, which may quote what was being handled; where it happened
+/// stands in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum DaemonFault {
     /// The loop panicked.
@@ -27,9 +30,13 @@ pub enum DaemonFault {
     /// daemon is panicked: the daemon would go on deaf, blind or unseen.
     #[error("a part of the daemon failed by a fault of ctxrelay's own, and the daemon with it")]
     Service,
+    /// It was told to end, and the disk did not take its last words in time.
+    #[error("the daemon did not end in order: what writes the record and the queue is not done")]
+    Hung,
 }
 
 impl DaemonFault {
+    /// Those that a start finds the mark of.
     const ALL: [Self; 5] = [
         Self::Loop,
         Self::Writer,
@@ -42,6 +49,17 @@ impl DaemonFault {
     pub const HINT: &str = "what was acknowledged is on disk; start the daemon again, and report \
                             what .contextrelay/state/contextrelay.log says of the panic";
 
+    /// What is to be done about this one.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::Hung => {
+                "what was acknowledged is on disk; see that the disk of the project works, and \
+                 .contextrelay/state/contextrelay.log"
+            }
+            _ => Self::HINT,
+        }
+    }
+
     /// The stable word.
     pub fn code(self) -> ErrorCode {
         match self {
@@ -50,6 +68,14 @@ impl DaemonFault {
             Self::Queue => ErrorCode::QueueWriterGone,
             Self::Codex => ErrorCode::AdapterFailed,
             Self::Service => ErrorCode::ServiceFailed,
+            Self::Hung => ErrorCode::NotInOrder,
+        }
+    }
+
+    /// Has the next start know of it.
+    pub(super) fn leave_mark(self, dirs: &ProjectDirs) {
+        if let Err(error) = failed::write(dirs, &self.code().to_string()) {
+            tracing::warn!(%error, "the next start will not know that this daemon failed");
         }
     }
 

@@ -67,11 +67,11 @@ impl Daemon {
         self.part(&mut events).await;
         drop(events);
         let remains = self.remains();
-        let closed = self.finish(remains.is_none()).await;
         // A writer that hangs may still write: nobody else may begin before this process has ended.
-        match remains.filter(|_| closed) {
-            Some(remains) => Ended::Left(Box::new(remains)),
-            None => Ended::Stopped,
+        match (self.finish(remains.is_none()).await, remains) {
+            (Ok(()), Some(remains)) => Ended::Left(Box::new(remains)),
+            (Ok(()), None) => Ended::Stopped,
+            (Err(fault), _) => Ended::Failed(fault),
         }
     }
 

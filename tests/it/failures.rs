@@ -214,6 +214,19 @@ fn a_daemon_whose_doors_or_watch_panicked_ends_with_1_and_is_not_left_deaf() {
     }
 }
 
+#[test]
+fn a_panic_while_the_record_is_closed_ends_the_daemon_with_1_and_is_told() {
+    let project = Project::new();
+    let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
+    daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
+    let mut socket = come_in(&project);
+    note(&mut socket, "acknowledged").unwrap();
+    order_panic(&project, "closing the record and the queue");
+    daemon.signal(Signal::TERM);
+    expect_failed(&project, daemon, "service_failed", "panic_on_order.rs");
+    assert_eq!(notes(&project), ["acknowledged"]);
+}
+
 fn notices(project: &Project) -> String {
     let status = project.run(["status", "--json"]).expect_success().json();
     assert_eq!(status["running"], true);

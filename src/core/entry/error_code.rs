@@ -48,6 +48,8 @@ words! {
         NotArchived = "not_archived",
         /// Something of a deleted session is left.
         NotDeleted = "not_deleted",
+        /// A daemon did not end in order.
+        NotInOrder = "not_in_order",
         /// A session could not be sealed and goes on.
         NotSealed = "not_sealed",
         /// Somebody else tried what only the operator may do.

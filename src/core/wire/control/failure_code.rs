@@ -45,6 +45,7 @@ words! {
         NotAReview = "not_a_review",
         NotConfirmed = "not_confirmed",
         NotInThisVersion = "not_in_this_version",
+        NotInOrder = "not_in_order",
         NotIntact = "not_intact",
         NotOpen = "not_open",
         NotRecorded = "not_recorded",
