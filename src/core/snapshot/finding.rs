@@ -97,13 +97,15 @@ impl FindingSnapshot {
 
     /// What its review says of it since it keeps work from being done, where that would let it go.
     pub fn since(&self) -> Option<String> {
-        let is_missing = self.missing.is_some() && self.is_live();
+        if !self.is_live() {
+            return None;
+        }
         let lowered = self.facts.lowered_from.as_ref().map(|from| {
             let now = self.facts.severity.as_ref();
             let now = now.map_or_else(|| "unrated".to_owned(), |it| named(&it.to_string()));
             format!("lowered since from {from} to {now}")
         });
-        match (is_missing, lowered) {
+        match (self.missing.is_some(), lowered) {
             (true, None) => Some("gone since".to_owned()),
             (true, Some(lowered)) => Some(format!("{lowered}, and gone")),
             (false, lowered) => lowered,

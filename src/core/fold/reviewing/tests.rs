@@ -248,6 +248,11 @@ fn what_blocks_goes_on_doing_so_when_its_author_takes_it_back_or_rates_it_lower(
     record.push(Party::Human, "", FindingStep::Resolved.of(id(2)));
     assert_eq!(record.world.blockers_except(&[]).len(), 1);
     assert_eq!(record.finding(2).since(), None);
+    // Nor is it told of one that the operator does not count.
+    record.import(&[lower(3)]);
+    record.push(Party::Human, "not so", FindingStep::Dismissed.of(id(3)));
+    assert_eq!(record.finding(3).since(), None);
+    assert!(record.world.blockers_except(&[]).is_empty());
     assert_eq!(record.replayed().findings, record.world.findings);
 }
 
