@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 use super::connect;
 use super::context::CliContext;
 use super::detach;
-use super::end_signals::{END_WAIT, EndSignals, at_once, too_late};
+use super::end_signals::{END_WAIT, EndSignals, OnceMore, at_once, too_late};
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::gauge::Gauge;
 use super::hand_over::{HandedOver, hand_over};
@@ -168,11 +168,13 @@ pub(super) async fn attend(
     mut signals: EndSignals,
 ) -> CliOutcome {
     let mut running = running;
+    let mut once_more = OnceMore::listen()?;
     let mut ending = loop {
         let ended = running.handle.ended().clone();
         let replacement = tokio::select! {
             () = ended.cancelled() => return verdict(running.ended().await),
             () = signals.next() => {
+                once_more.forget();
                 running.handle.shutdown(false).await;
                 break running;
             }
@@ -199,7 +201,7 @@ pub(super) async fn attend(
             Ok(ended) => verdict(ended),
             Err(_) => Err(too_late()),
         },
-        () = signals.next() => Err(at_once()),
+        () = once_more.next() => Err(at_once()),
     }
 }
 

@@ -191,10 +191,15 @@ fn session(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
         if let DaemonFound::Live(_) = connect::control(setting).await {
             return Ok(());
         }
-        let running = setting.start_daemon().await?;
+        let mut running = setting.start_daemon().await?;
         running.handle.shutdown(false).await;
-        let ended = timeout(END_WAIT, running.handle.ended().cancelled()).await;
-        ended.map_err(|_| Failure::internal("begin the record", "the daemon did not end in time"))
+        match timeout(END_WAIT, running.ended()).await {
+            Ok(ended) => ended.map_err(Failure::from),
+            Err(_) => Err(Failure::internal(
+                "begin the record",
+                "the daemon did not end in time",
+            )),
+        }
     })?;
     Ok(InitStep::new(what, InitState::Made))
 }

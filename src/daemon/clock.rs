@@ -8,21 +8,24 @@ use uuid::Uuid;
 use crate::core::delivery::Moment;
 use crate::core::id::AttemptId;
 
-/// A machine that slept for less does not make the clock move on: by so much no deadline matters.
+/// Less than that is no sleep: by so much no deadline matters.
 const ASLEEP_MIN_MS: i64 = 1_000;
 
 /// How often a loop that nothing wakes looks whether the machine has slept: what it waits for
 /// stands still meanwhile.
 pub(super) const LOOK_FOR_SLEEP: Duration = Duration::from_secs(60);
 
-/// Wall clock at the start, and steady from there on: a clock that jumps moves no deadline. What
-/// the machine sleeps counts as time all the same: a usage limit ends meanwhile.
+/// Wall clock at the start, and steady from there on: a clock that jumps moves no deadline. While
+/// the machine sleeps it stands still, as whoever is waited for does. What ends by the time of
+/// others, such as a usage limit, goes by [`Self::outside_ms`].
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     wall_ms: i64,
     start: Instant,
     /// For how long the machine had slept, of which the clock knows.
     asleep_ms: i64,
+    /// How much of that is since the start.
+    slept_ms: i64,
 }
 
 impl Clock {
@@ -32,10 +35,11 @@ impl Clock {
             wall_ms: now_ms(),
             start: Instant::now(),
             asleep_ms: asleep_ms(),
+            slept_ms: 0,
         }
     }
 
-    /// Moves on by what the machine has slept since it was last asked. By how much, ms.
+    /// Learns what the machine has slept since it was last asked. For how long, ms.
     pub(super) fn catch_up(&mut self) -> Option<i64> {
         self.catch_up_with(asleep_ms())
     }
@@ -47,7 +51,7 @@ impl Clock {
             return None;
         }
         self.asleep_ms = asleep_ms;
-        self.wall_ms = self.wall_ms.saturating_add(slept_ms);
+        self.slept_ms = self.slept_ms.saturating_add(slept_ms);
         Some(slept_ms)
     }
 
@@ -66,6 +70,17 @@ impl Clock {
     pub fn now_ms(self) -> i64 {
         let since = i64::try_from(self.start.elapsed().as_millis()).unwrap_or(i64::MAX);
         self.wall_ms.saturating_add(since)
+    }
+
+    /// The time of the vendors and of the operator, which goes on while the machine sleeps. Never
+    /// back.
+    pub(super) fn outside_ms(self) -> i64 {
+        self.now_ms().saturating_add(self.slept_ms)
+    }
+
+    /// When it is so late there, for waiting. What is past is now.
+    pub(super) fn instant_outside(self, at_ms: i64) -> Instant {
+        self.instant(at_ms.saturating_sub(self.slept_ms))
     }
 
     /// Now, and an id that nothing has.
@@ -136,14 +151,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_that_slept_has_its_clock_move_on_and_its_deadlines_come() {
+    fn while_the_machine_sleeps_the_time_of_others_goes_on_and_ours_does_not() {
         let mut clock = Clock::start();
-        let (began, asleep) = (clock.now_ms(), clock.asleep_ms);
+        let (began, asleep) = (clock.outside_ms(), clock.asleep_ms);
+        assert!((0..60_000).contains(&(began - clock.now_ms())));
         let due_ms = began + 3_600_000;
-        assert!(clock.instant(due_ms) > Instant::now());
+        assert!(clock.instant_outside(due_ms) > Instant::now());
         assert_eq!(clock.catch_up_with(asleep + 28_800_000), Some(28_800_000));
-        assert!((28_800_000..28_860_000).contains(&(clock.now_ms() - began)));
-        assert!(clock.instant(due_ms) <= Instant::now());
+        assert!((28_800_000..28_860_000).contains(&(clock.outside_ms() - began)));
+        assert!(clock.instant_outside(due_ms) <= Instant::now());
+        assert!(clock.now_ms() < due_ms && clock.instant(due_ms) > Instant::now());
         // Once.
         assert_eq!(clock.catch_up_with(asleep + 28_800_000), None);
         assert_eq!(clock.catch_up_with(asleep + 28_802_000), Some(2_000));
@@ -152,14 +169,14 @@ mod tests {
     #[test]
     fn the_clock_never_goes_back_and_a_moment_of_sleep_is_none() {
         let mut clock = Clock::start();
-        let (began, asleep) = (clock.now_ms(), clock.asleep_ms);
+        let (began, asleep) = (clock.outside_ms(), clock.asleep_ms);
         assert_eq!(clock.catch_up_with(asleep - 60_000), None);
         for moment in [400, 800] {
             assert_eq!(clock.catch_up_with(asleep + moment), None);
         }
         // Moments add up.
         assert_eq!(clock.catch_up_with(asleep + 1_200), Some(1_200));
-        assert!(clock.now_ms() >= began + 1_200);
+        assert!(clock.outside_ms() >= began + 1_200);
     }
 
     #[test]

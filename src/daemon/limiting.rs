@@ -34,7 +34,7 @@ impl Daemon {
     /// Holds what the record says was held when the daemon before this one ended. What died of it
     /// is not sent again by itself: of what else was cut off it is not told apart.
     pub(super) fn recall_limits(&mut self) {
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.clock.outside_ms();
         for agent in Agent::ALL {
             let holds = |limit: &LimitSnapshot| {
                 let end_ms = limit.until_ms.unwrap_or(limit.since_ms + BELIEVED_MS);
@@ -70,11 +70,11 @@ impl Daemon {
             .into_iter()
             .filter_map(|agent| self.limits.next_ms(agent))
             .min()
-            .map(|at_ms| self.clock.instant(at_ms))
+            .map(|at_ms| self.clock.instant_outside(at_ms))
     }
 
     pub(super) fn limit_deadline(&mut self) {
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.clock.outside_ms();
         for agent in Agent::ALL {
             if self.limits.next_ms(agent).is_some_and(|at| at <= now_ms) {
                 self.limit_input(agent, LimitInput::Tick);
@@ -91,7 +91,7 @@ impl Daemon {
 
     /// Hands something to an agent's limit, and does what it says.
     pub(super) fn limit_input(&mut self, agent: Agent, input: LimitInput) {
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.clock.outside_ms();
         for step in self.limits.apply(agent, input, now_ms) {
             match step {
                 LimitStep::Begins => self.clients.status_changed(),

@@ -234,6 +234,9 @@ impl Daemon {
             if has_left {
                 ids.iter().for_each(|id| daemon.outbox.has_left(id));
             } else {
+                // Where the disk took too long, somebody else may have it by now.
+                let is_ours = |id: &EntryId| daemon.outbox.is_of_attempt(id, Some(&at.attempt));
+                let ids: Vec<EntryId> = ids.into_iter().filter(is_ours).collect();
                 let effects = daemon.outbox.take_claims_back(&ids);
                 // The first refusal says it all.
                 let _ = daemon.perform(Agent::Codex, effects);

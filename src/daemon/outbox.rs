@@ -16,7 +16,7 @@ use crate::core::delivery::{
     Restored, RowsAhead, RowsDue, Shown,
 };
 use crate::core::entry::{DeliveryResult, EntryKind};
-use crate::core::id::{EntryId, RuntimeSession, Seq};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
 use crate::core::trace;
 use crate::store::dirs::{ProjectDirs, UserDirs};
@@ -216,6 +216,12 @@ impl Outbox {
             message_id: id.clone(),
             cut_off_in: row.map_or_else(Vec::new, |row| row.cut_off_in.clone()),
         }
+    }
+
+    /// Whether this attempt at a message's delivery is the last that began.
+    pub(super) fn is_of_attempt(&self, id: &EntryId, attempt: Option<&AttemptId>) -> bool {
+        self.get(id)
+            .is_some_and(|row| row.attempt.as_ref() == attempt)
     }
 
     /// The attempt at a message's delivery, in the log.

@@ -244,7 +244,6 @@ impl Daemon {
     fn catch_up_with_sleep(&mut self) {
         if let Some(slept_ms) = self.clock.catch_up() {
             tracing::info!(slept_ms, "the machine slept");
-            self.silences.slept(slept_ms);
             self.clients.status_changed();
         }
     }

@@ -93,13 +93,6 @@ impl Silences {
         self.of(agent).watchdog.waits(waits, now_ms);
     }
 
-    /// The machine slept for so long.
-    pub(super) fn slept(&mut self, slept_ms: i64) {
-        for silence in [&mut self.claude, &mut self.codex] {
-            silence.watchdog.slept(slept_ms);
-        }
-    }
-
     /// The operator lets a silent turn be. Returns whether there is one.
     pub(super) fn snooze(&mut self, agent: Agent, now_ms: i64) -> bool {
         let silence = self.of(agent);

@@ -16,7 +16,7 @@ use crate::wire::status::{
 
 impl Daemon {
     pub(super) fn status(&self) -> Status {
-        let clock_ms = self.clock.now_ms();
+        let (clock_ms, outside_ms) = (self.clock.now_ms(), self.clock.outside_ms());
         let stats = self.recorder.ledger().stats();
         let claude = self.claude_as_it_is();
         let codex = self.recorder.world().agent(Agent::Codex);
@@ -62,7 +62,7 @@ impl Daemon {
                     installed: self.identity.claude_program.is_some(),
                     unread: self.outbox.backlog().count(Agent::Claude) as u64,
                     silence: self.silences.status(Agent::Claude, clock_ms),
-                    limit: self.limits.status(Agent::Claude, clock_ms),
+                    limit: self.limits.status(Agent::Claude, outside_ms),
                     cut_off: self.cut_off(Agent::Claude).len() as u64,
                     tools_gone: tools::gone(&self.clients, &self.claude_processes).is_some(),
                     context: self.contexts.fill(Agent::Claude),
@@ -85,7 +85,7 @@ impl Daemon {
                     context: self.contexts.fill(Agent::Codex),
                     continuity: self.continuity_status(Agent::Codex),
                     silence: self.silences.status(Agent::Codex, clock_ms),
-                    limit: self.limits.status(Agent::Codex, clock_ms),
+                    limit: self.limits.status(Agent::Codex, outside_ms),
                     cut_off: self.cut_off(Agent::Codex).len() as u64,
                     held: self.codex.is_held(),
                 },
@@ -144,7 +144,7 @@ impl Daemon {
     /// Since when an agent is in its state, ms. A limit holds since it was hit, whatever was recorded
     /// of the agent since then.
     fn state_since(&self, agent: Agent, state: AgentState, since_ms: i64) -> Option<i64> {
-        let limit = self.limits.status(agent, self.clock.now_ms());
+        let limit = self.limits.status(agent, self.clock.outside_ms());
         let limit = limit.filter(|_| state == AgentState::Limited);
         limit
             .map(|limit| limit.since)

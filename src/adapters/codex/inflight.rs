@@ -125,6 +125,15 @@ impl Inflight {
             .collect()
     }
 
+    /// Whether one on this thread may still show up.
+    pub(super) fn is_awaited_on(&self, thread_id: &ThreadId) -> bool {
+        let mut messages = self.messages.iter();
+        messages.any(|message| {
+            let doubt = message.doubt.as_ref();
+            message.thread_id == *thread_id && !doubt.is_some_and(Unconfirmed::is_given_up)
+        })
+    }
+
     /// The threads other than this one that still have messages.
     pub(super) fn threads_besides(&self, thread_id: Option<&ThreadId>) -> Vec<ThreadId> {
         let mut threads: Vec<ThreadId> = Vec::new();

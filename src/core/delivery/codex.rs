@@ -437,7 +437,7 @@ impl CodexFlow {
         if self.has_ended(turn, status) {
             return;
         }
-        if self.ended.len() == ENDED_MAX {
+        if self.ended.len() >= ENDED_MAX {
             self.ended.pop_front();
         }
         self.ended.push_back((turn.clone(), status));

@@ -91,18 +91,6 @@ impl Watchdog {
         }
     }
 
-    /// The machine slept for so long, ms: nothing could give a sign.
-    pub fn slept(&mut self, slept_ms: i64) {
-        let since = [
-            &mut self.silent_since,
-            &mut self.waiting_since,
-            &mut self.snoozed_until,
-        ];
-        for at in since.into_iter().flatten() {
-            *at += slept_ms;
-        }
-    }
-
     /// Until when the operator lets it be, ms.
     pub fn snoozed_until(&self, now_ms: i64) -> Option<i64> {
         self.snoozed_until.filter(|until| *until > now_ms)

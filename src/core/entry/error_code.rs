@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     /// As they stand in the record, in the order of [`ErrorCode::ALL`].
-    const TEXTS: [&str; 34] = [
+    const TEXTS: [&str; 35] = [
         "adapter_failed",
         "blob_altered",
         "blob_missing",
@@ -105,6 +105,7 @@ mod tests {
         "message_altered",
         "not_archived",
         "not_deleted",
+        "not_in_order",
         "not_sealed",
         "operator_only",
         "proxy_refused",

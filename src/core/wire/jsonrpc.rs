@@ -106,6 +106,8 @@ pub const CANCEL_REQUEST: &str = "$/cancelRequest";
 
 /// The id of the request that a text takes back, if that is what it says.
 pub fn cancelled(text: &str) -> Option<Value> {
+    // Most are none, and need not be read twice.
+    text.contains(CANCEL_REQUEST).then_some(())?;
     let frame: Frame = serde_json::from_str(text).ok()?;
     frame.method.filter(|method| method == CANCEL_REQUEST)?;
     frame.params?.get_mut("id").map(Value::take)

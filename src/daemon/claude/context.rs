@@ -233,19 +233,23 @@ impl Daemon {
         }
         let handed = LadderInput::HandedOut { whole, head };
         let stored = self.claude_input(pair, handed);
+        let attempt = |id| self.outbox.get(id).and_then(|row| row.attempt.clone());
+        let attempts: Vec<_> = ids.iter().map(attempt).collect();
         let pair = pair.clone();
         let then: ThenStored = Box::new(move |daemon, stored| {
             let stored = stored.map_err(Clone::clone);
             let stored = stored.and_then(|()| daemon.still_waiting(&ids));
             let has_left = then(daemon, stored.as_ref().copied()) && stored.is_ok();
-            for id in ids {
+            for (id, attempt) in ids.into_iter().zip(attempts) {
                 daemon
                     .outbox
                     .following(&id)
                     .in_scope(|| tracing::debug!(has_left, "handed out"));
-                match has_left {
-                    true => daemon.outbox.has_left(&id),
-                    false => daemon.tell_ladder(&pair, LadderInput::NotStored { id }),
+                // Where the disk took too long, somebody else may have it by now.
+                match daemon.outbox.is_of_attempt(&id, attempt.as_ref()) {
+                    true if has_left => daemon.outbox.has_left(&id),
+                    true => daemon.tell_ladder(&pair, LadderInput::NotStored { id }),
+                    false => {}
                 }
             }
         });

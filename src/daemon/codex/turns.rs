@@ -150,7 +150,9 @@ impl Daemon {
         // lane rests until the record says that it is sent again.
         let waits = end.status == TurnStatus::Completed
             && self.codex.is_limited()
-            && self.limits.sends_again(Agent::Codex, self.clock.now_ms());
+            && self
+                .limits
+                .sends_again(Agent::Codex, self.clock.outside_ms());
         let ended = CodexInput::TurnEnded {
             life: self.codex.life(),
             turn: end.turn_id,

@@ -19,8 +19,8 @@ pub(in crate::daemon) struct LaneState {
     attempts: Vec<(EntryId, AttemptId)>,
     relayed: Vec<(TurnId, Vec<Relayed>)>,
     answered: Vec<(TurnId, ())>,
-    /// Of a process of before, which kept them here.
-    #[serde(default, skip_serializing)]
+    /// As the flow has them: a process of before looks for them here.
+    #[serde(default)]
     ends: Vec<((TurnId, TurnStatus), ())>,
     turns_noted: Vec<TurnId>,
     server: Option<AppServerStatus>,
@@ -34,19 +34,20 @@ pub(in crate::daemon) struct LaneState {
 impl CodexLane {
     /// What the next process gets.
     pub(in crate::daemon) fn carried(&self) -> LaneState {
+        let flow = self.flow.carried();
         LaneState {
             receipts: self.receipts.to_vec(),
             attempts: self.attempts.to_vec(),
             relayed: self.relayed.to_vec(),
             answered: self.answered.to_vec(),
-            ends: Vec::new(),
+            ends: flow.ends().map(|end| (end, ())).collect(),
             turns_noted: self.turns_noted.iter().cloned().collect(),
             server: self.server().cloned(),
             port: self.app_server_port(),
             tui: self.tui,
             tui_pid: self.tui_pid,
             trouble: self.trouble.clone(),
-            flow: self.flow.carried(),
+            flow,
         }
     }
 

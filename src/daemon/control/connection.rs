@@ -15,16 +15,16 @@ use serde::Deserialize as _;
 use serde::de::{self, value::MapDeserializer};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::Bytes;
 use tokio_tungstenite::tungstenite::error::{CapacityError, Error as WsError};
 use tokio_tungstenite::tungstenite::protocol::frame::Frame as WsFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
 use tokio_tungstenite::tungstenite::protocol::{
     CloseFrame, Message, Role as WsRole, WebSocketConfig,
 };
+use tokio_tungstenite::tungstenite::{Bytes, Utf8Bytes};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -66,6 +66,8 @@ struct Calls {
     in_work: TaskTracker,
     /// By the id of the request, as JSON: cancelled when nobody waits for the answer any more.
     awaited: Mutex<HashMap<String, CancellationToken>>,
+    /// A place is free again, and nothing is answered.
+    freed: Notify,
     /// An answer was not taken.
     lost: AtomicBool,
 }
@@ -161,16 +163,25 @@ async fn converse<S>(
         places: Arc::new(Semaphore::new(CALLS_MAX)),
         in_work: TaskTracker::new(),
         awaited: Mutex::default(),
+        freed: Notify::new(),
         lost: AtomicBool::new(false),
     });
-    // Dropped with this conversation: whatever is still in work then has nobody who waits for it.
+    // Cancelled with the end of this: whatever is still in work then has nobody who waits for it.
     let gone = CancellationToken::new();
-    let _gone = gone.clone().drop_guard();
+    let ended = gone.clone().drop_guard();
     let mut is_complete = false;
+    // With every place taken the next request waits here, and those behind it in their socket.
+    let mut next: Option<Utf8Bytes> = None;
     let mut ping = tokio::time::interval(PING_EVERY);
     ping.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
+        if calls.places.available_permits() > 0
+            && let Some(text) = next.take()
+        {
+            on_text(text.as_str(), &daemon, &joined, &answers, &calls, &gone);
+        }
         let written = tokio::select! {
+            () = calls.freed.notified() => Ok(()),
             () = joined.closed.cancelled() => {
                 // The answers that are still in work, the one to `daemon/stop` among them.
                 is_complete = calls.finish().await;
@@ -202,11 +213,13 @@ async fn converse<S>(
                 send(&mut sink, Message::Ping(Default::default())).await
             }
             _ = ping.tick() => send(&mut sink, Message::Ping(Default::default())).await,
-            // With every place taken the next request waits in its socket; what is answered and told
-            // goes on meanwhile, and each answer looks here again.
-            message = stream.next(), if calls.places.available_permits() > 0 => match message {
+            // What is answered and told goes on while it waits, and each answer looks here again.
+            message = stream.next(), if next.is_none() => match message {
                 Some(Ok(Message::Text(text))) => {
-                    on_text(text.as_str(), &daemon, &joined, &answers, &calls, &gone);
+                    match cancelled(text.as_str()) {
+                        Some(id) => calls.cancel(&id),
+                        None => next = Some(text),
+                    }
                     Ok(())
                 }
                 Some(Ok(Message::Binary(_))) => {
@@ -229,6 +242,7 @@ async fn converse<S>(
             break;
         }
     }
+    drop(ended);
     daemon.leave(joined.conn).await;
     if is_complete {
         let close = CloseFrame {
@@ -324,9 +338,6 @@ fn on_text(
     let Request { id, method, params } = match Request::read(text) {
         Ok(request) => request,
         Err(frame) => {
-            if let Some(id) = cancelled(text) {
-                return calls.cancel(&id);
-            }
             let _ = answers.try_send(*frame);
             return;
         }
@@ -351,6 +362,8 @@ fn on_text(
             let called = daemon.call_until(conn, command, &awaited).await;
             of_client.end(&id);
             let Some(called) = called else {
+                drop(place);
+                of_client.freed.notify_one();
                 return true;
             };
             let frame = match called {

@@ -465,7 +465,7 @@ async fn a_limit_that_ended_while_the_machine_slept_is_over() {
     let claude = rig.connect(Role::Claude, None, false);
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
-    let ends = now_ms(&rig) + 6 * 60 * 60_000;
+    let ends = rig.daemon.clock.outside_ms() + 6 * 60 * 60_000;
     rig.fact(CodexFact::LimitEnds { at_ms: ends });
     hit(&mut rig, "turn-1", &first).await;
     let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
@@ -475,7 +475,7 @@ async fn a_limit_that_ended_while_the_machine_slept_is_over() {
     let wakes = rig.daemon.next_deadline();
     assert!(wakes <= Instant::now() + Duration::from_secs(60));
     rig.daemon.on_deadline();
-    assert!(now_ms(&rig) > ends);
+    assert!(rig.daemon.clock.outside_ms() > ends);
     rig.pump().await;
     answer(&mut rig, Checked::Over).await;
     assert_eq!(rig.delivered_ids(), [second]);
@@ -488,11 +488,11 @@ async fn whatever_happens_first_after_the_machine_slept_finds_the_time_that_it_i
     let mut rig = Rig::with_codex(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
-    let ends = now_ms(&rig) + 60 * 60_000;
+    let ends = rig.daemon.clock.outside_ms() + 60 * 60_000;
     rig.fact(CodexFact::LimitEnds { at_ms: ends });
     hit(&mut rig, "turn-1", &first).await;
     rig.daemon.clock.sleep(2 * 60 * 60_000);
     rig.daemon.on_event(Event::Heard { conn: claude.conn });
-    assert!(now_ms(&rig) > ends);
+    assert!(rig.daemon.clock.outside_ms() > ends);
     assert!(rig.daemon.next_deadline() <= Instant::now());
 }

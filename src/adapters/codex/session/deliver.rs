@@ -178,7 +178,7 @@ impl Session<'_> {
             return Ok(());
         };
         let thread_id = book.thread_id().clone();
-        if !self.memory.inflight.on(&thread_id, false).is_empty() {
+        if self.memory.inflight.is_awaited_on(&thread_id) {
             // The one before has not shown up yet; its turn is about to begin.
             return Ok(());
         }

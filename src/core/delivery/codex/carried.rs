@@ -29,6 +29,11 @@ pub struct CarriedFlow {
 }
 
 impl CarriedFlow {
+    /// The turns that ended last, oldest first.
+    pub fn ends(&self) -> impl Iterator<Item = (TurnId, TurnStatus)> {
+        self.ended.iter().cloned()
+    }
+
     /// Takes a longer list of turns that ended, which a process of before kept beside this.
     pub fn with_ends(mut self, ends: Vec<(TurnId, TurnStatus)>) -> Self {
         if ends.len() > self.ended.len() {

@@ -64,20 +64,3 @@ fn another_silence_counts_for_the_turn_that_runs() {
     assert_eq!(watchdog.watched(60_000), Watched::Stuck);
     assert_eq!(watchdog.silent_ms(60_000), Some(60_000));
 }
-
-#[test]
-fn what_the_machine_slept_is_no_silence() {
-    const NIGHT_MS: i64 = 8 * 60 * 60_000;
-    let mut watchdog = Watchdog::new(SILENCE_MS);
-    watchdog.slept(NIGHT_MS);
-    assert!(!watchdog.is_on());
-    watchdog.sign(0);
-    watchdog.slept(NIGHT_MS);
-    assert_eq!(watchdog.watched(NIGHT_MS + 59_999), Watched::Fine);
-    assert_eq!(watchdog.watched(NIGHT_MS + 60_000), Watched::Quiet);
-    // Nor is it while it waits for the human.
-    watchdog.waits(true, NIGHT_MS + 50_000);
-    watchdog.slept(NIGHT_MS);
-    watchdog.waits(false, 2 * NIGHT_MS + 90_000);
-    assert_eq!(watchdog.silent_ms(2 * NIGHT_MS + 90_000), Some(50_000));
-}
