@@ -41,7 +41,7 @@ fn saying(text: &str) -> Capsule {
     full.verification = vec![CapsuleRun {
         name: word(),
         cmd: Some(word()),
-        status: OpenWord::of(&word()),
+        status: OpenWord::of(word()),
         verified: true,
         exit_code: None,
         duration_ms: None,
