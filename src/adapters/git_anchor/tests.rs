@@ -693,6 +693,26 @@ fn a_file_and_a_folder_in_each_others_place_are_each_told_once() {
 }
 
 #[test]
+fn a_patch_puts_files_and_folders_in_each_others_place_or_changes_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let (root, clone) = swapped(place.path());
+    let patch = patch_of(&root);
+    let git = GitAnchor::open(&clone).unwrap();
+    let base = git.commit().unwrap();
+    assert_eq!(git.patch_fit(base, &patch), PatchFit::Applies);
+    // Something else lies in a folder that is to be a file.
+    write(&clone, "was/deep/mine", "mine\n");
+    assert!(matches!(git.put_in(&patch), Err(PutInFault::Refused)));
+    assert!(clone.join("was/beside").exists() && clone.join("kept").is_file());
+    fs::remove_file(clone.join("was/deep/mine")).unwrap();
+    git.put_in(&patch).unwrap();
+    for path in ["was", "kept/now/a", "a.rs", "b.rs"] {
+        let read = |root: &Path| fs::read_to_string(root.join(path)).unwrap();
+        assert_eq!(read(&clone), read(&root), "{path}");
+    }
+}
+
+#[test]
 fn nothing_that_a_repository_within_names_is_run() {
     let place = tempfile::tempdir().unwrap();
     let (root, inner) = (&place.path().join("shop"), &place.path().join("inner"));
