@@ -119,14 +119,18 @@ fn has_only(folder: &Path, files: &BTreeSet<PathBuf>) -> io::Result<bool> {
     Ok(has_any)
 }
 
-/// False where there is no plain file of that name.
+/// False where there is no plain file of that name. What is copied already stays: it may be read-only.
 fn copy_plain(from: &Path, to: &Path, name: &str) -> io::Result<bool> {
     let from = from.join(name);
     if !from.symlink_metadata().is_ok_and(|found| found.is_file()) {
         return Ok(false);
     }
+    let to = to.join(name);
+    if to.symlink_metadata().is_ok() {
+        return Ok(true);
+    }
     let (mut file, found) = open_plain(&from)?;
-    let mut copy = File::create(to.join(name))?;
+    let mut copy = File::create(to)?;
     io::copy(&mut file, &mut copy)?;
     copy.set_permissions(found.permissions())?;
     Ok(true)

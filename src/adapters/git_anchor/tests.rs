@@ -697,6 +697,9 @@ fn a_patch_puts_files_and_folders_in_each_others_place_or_changes_nothing() {
     let place = tempfile::tempdir().unwrap();
     let (root, clone) = swapped(place.path());
     let patch = patch_of(&root);
+    // It is read for each of the files.
+    let read_only = fs::Permissions::from_mode(0o444);
+    fs::set_permissions(clone.join(".gitattributes"), read_only).unwrap();
     let git = GitAnchor::open(&clone).unwrap();
     let base = git.commit().unwrap();
     assert_eq!(git.patch_fit(base, &patch), PatchFit::Applies);
