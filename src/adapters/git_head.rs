@@ -5,6 +5,7 @@
 //! taken from it.
 
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::plain_file::open_plain;
@@ -44,11 +45,15 @@ pub fn is_repository(root: &Path) -> bool {
     git_dir(root).is_some_and(|dir| dir.join("HEAD").symlink_metadata().is_ok())
 }
 
-/// The repository of a work tree: its `.git` folder, or where its `.git` file says.
+/// The repository of a work tree: its `.git` folder, or where its `.git` file says. As git does, it
+/// is looked for on the file system of `root` alone.
 fn git_dir(root: &Path) -> Option<PathBuf> {
+    let device = root.metadata().ok()?.dev();
+    let is_here = |folder: &&Path| folder.metadata().is_ok_and(|found| found.dev() == device);
     let (top, git) = root
         .ancestors()
         .take(DEPTH_MAX)
+        .take_while(is_here)
         .map(|top| (top, top.join(".git")))
         .find(|(_, git)| git.exists())?;
     if git.is_dir() {

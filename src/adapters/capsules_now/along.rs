@@ -61,6 +61,7 @@ impl CapsulesNow {
         };
         let git = git.anchor();
         let (mut patch, mut named, mut left) = (Vec::new(), Vec::new(), 0);
+        let mut files = Vec::new();
         let told = git.tracked_changes(|change| {
             let Some(content) = change.content else {
                 left += 1;
@@ -76,15 +77,22 @@ impl CapsulesNow {
                     false => left += 1,
                 }
             } else if patch.len() + content.diff.len() <= PATCH_MAX
-                && patch_files(&content.diff).is_ok()
+                // Of another file nothing was looked at for what is masked.
+                && patch_files(&content.diff).is_ok_and(|told| told == [change.path.as_str()])
             {
                 patch.extend(content.diff);
+                files.push(change.path);
             } else {
                 left += 1;
             }
         });
         if told.is_none() {
             left += 1;
+        }
+        // Its receiver looks at it so, and would refuse the whole capsule.
+        if patch_files(&patch).as_deref() != Ok(files.as_slice()) {
+            left += files.len() as u64;
+            patch.clear();
         }
         let unknown = told.unwrap_or_default();
         capsule.redaction.files = named;

@@ -174,6 +174,8 @@ impl GitAnchor {
             commit,
             "--",
             &format!(":(top,literal){full}"),
+            // Where a file and a folder took each other's place, the name is that of both.
+            &format!(":(top,exclude,literal){full}/"),
         ]))?;
         Some(ChangedContent { diff, sides })
     }

@@ -4,6 +4,7 @@
 //! it works on copies elsewhere, and what it makes of them comes into the work tree by other names
 //! first.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,8 +48,10 @@ impl GitAnchor {
         let copies = own.path().join("copies");
         fs::create_dir(&copies)?;
         let full = |path: &String| format!("{}{path}", self.place.prefix);
+        let places = files.iter().map(|path| self.top().join(full(path)));
+        let places: BTreeSet<PathBuf> = places.collect();
         for path in &files {
-            self.copy_file(&copies, &full(path))?;
+            self.copy_file(&copies, &full(path), &places)?;
         }
         self.apply(&copies, &[], patch).ok_or(PutInFault::Refused)?;
         let mut change = NewFiles::default();
@@ -59,8 +62,14 @@ impl GitAnchor {
         change.keep(self.top())
     }
 
-    /// Copies a file of the work tree, if it is there, and what says how it is read.
-    fn copy_file(&self, copies: &Path, path: &str) -> Result<(), PutInFault> {
+    /// Copies a file of the work tree, if it is there, and what says how it is read. `places`: where
+    /// all files of the patch are.
+    fn copy_file(
+        &self,
+        copies: &Path,
+        path: &str,
+        places: &BTreeSet<PathBuf>,
+    ) -> Result<(), PutInFault> {
         let (mut folder, mut copy) = (self.top().to_owned(), copies.to_owned());
         let mut parts: Vec<&str> = path.split('/').collect();
         let name = parts.pop().unwrap_or_default();
@@ -70,6 +79,8 @@ impl GitAnchor {
             copy.push(part);
             match folder.symlink_metadata() {
                 Ok(found) if found.is_dir() => {}
+                // It may become a folder: that is for git to say, which has its copy too.
+                Ok(found) if found.is_file() && places.contains(&folder) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
                 // A link would lead elsewhere.
                 _ => return Err(PutInFault::Refused),
@@ -77,22 +88,49 @@ impl GitAnchor {
             fs::create_dir_all(&copy)?;
             copy_plain(&folder, &copy, ATTRIBUTES)?;
         }
-        let is_there = copy_plain(&folder, &copy, name)?;
-        match is_there || folder.join(name).symlink_metadata().is_err() {
-            true => Ok(()),
-            false => Err(PutInFault::Refused),
+        if copy_plain(&folder, &copy, name)? {
+            return Ok(());
+        }
+        let place = folder.join(name);
+        match place.symlink_metadata() {
+            Err(_) => Ok(()),
+            // It may become a file, where nothing else is in it.
+            Ok(found) if found.is_dir() && has_only(&place, places)? => Ok(()),
+            Ok(_) => Err(PutInFault::Refused),
         }
     }
 }
 
-/// False where there is no plain file of that name.
+/// Whether these files are all that is in a folder. A folder without any is something else, too.
+fn has_only(folder: &Path, files: &BTreeSet<PathBuf>) -> io::Result<bool> {
+    let mut has_any = false;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        let is_of_them = match entry.file_type()?.is_dir() {
+            true => has_only(&path, files)?,
+            false => files.contains(&path),
+        };
+        if !is_of_them {
+            return Ok(false);
+        }
+        has_any = true;
+    }
+    Ok(has_any)
+}
+
+/// False where there is no plain file of that name. What is copied already stays: it may be read-only.
 fn copy_plain(from: &Path, to: &Path, name: &str) -> io::Result<bool> {
     let from = from.join(name);
     if !from.symlink_metadata().is_ok_and(|found| found.is_file()) {
         return Ok(false);
     }
+    let to = to.join(name);
+    if to.symlink_metadata().is_ok() {
+        return Ok(true);
+    }
     let (mut file, found) = open_plain(&from)?;
-    let mut copy = File::create(to.join(name))?;
+    let mut copy = File::create(to)?;
     io::copy(&mut file, &mut copy)?;
     copy.set_permissions(found.permissions())?;
     Ok(true)
@@ -115,8 +153,7 @@ impl NewFiles {
             self.gone.push((path.to_owned(), to));
             return Ok(());
         }
-        let folder = to.parent().unwrap_or(&to);
-        self.make_folder(folder)?;
+        let folder = self.waiting_place(&to)?;
         let mut file = tempfile::Builder::new()
             .prefix(".ctxrelay-")
             .tempfile_in(folder)?;
@@ -126,6 +163,17 @@ impl NewFiles {
             .set_permissions(copy.metadata()?.permissions())?;
         self.files.push((path.to_owned(), file, to));
         Ok(())
+    }
+
+    /// The folder in which a file waits: its own, or the one with a file in it that is to be a folder.
+    fn waiting_place<'a>(&mut self, to: &'a Path) -> io::Result<&'a Path> {
+        let folder = to.parent().unwrap_or(to);
+        let is_file = |it: &&Path| it.symlink_metadata().is_ok_and(|found| found.is_file());
+        if let Some(file) = folder.ancestors().find(is_file) {
+            return Ok(file.parent().unwrap_or(file));
+        }
+        self.make_folder(folder)?;
+        Ok(folder)
     }
 
     fn make_folder(&mut self, folder: &Path) -> io::Result<()> {
@@ -143,12 +191,6 @@ impl NewFiles {
     /// They are there from now on. Folders below `top` in which nothing is left go.
     fn keep(mut self, top: &Path) -> Result<(), PutInFault> {
         let mut changed = Vec::new();
-        for (path, file, to) in std::mem::take(&mut self.files) {
-            if let Err(error) = file.persist(to) {
-                return Err(fault(changed, error.error));
-            }
-            changed.push(path);
-        }
         for (path, to) in std::mem::take(&mut self.gone) {
             match fs::remove_file(&to) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -159,6 +201,16 @@ impl NewFiles {
             let above = to.ancestors().skip(1);
             let mut above = above.take_while(|folder| *folder != top);
             while above.next().is_some_and(|it| fs::remove_dir(it).is_ok()) {}
+        }
+        // Now that what was in their place is gone.
+        for (path, file, to) in std::mem::take(&mut self.files) {
+            if let Err(error) = self.make_folder(to.parent().unwrap_or(&to)) {
+                return Err(fault(changed, error));
+            }
+            if let Err(error) = file.persist(to) {
+                return Err(fault(changed, error.error));
+            }
+            changed.push(path);
         }
         Ok(())
     }

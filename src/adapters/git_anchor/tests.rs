@@ -14,7 +14,7 @@ use crate::adapters::file_digest::file_digest;
 use crate::adapters::git::work_tree;
 use crate::adapters::git_now::GitNow;
 use crate::adapters::tree_now::tree_now;
-use crate::core::capsule::{Capsule, CapsuleTouched, Freshness, TouchOp, TreeNow};
+use crate::core::capsule::{Capsule, CapsuleTouched, Freshness, TouchOp, TreeNow, patch_files};
 use crate::core::id::CapsuleId;
 
 fn run(root: &Path, args: &[&str]) {
@@ -636,6 +636,83 @@ fn files_folders_and_links_in_each_others_place_are_as_git_adds_them() {
         seen.as_deref(),
         Some(String::from_utf8(added.stdout).unwrap().trim())
     );
+}
+
+/// Changes in which a file and a folder took each other's place, twice, all of them in the index, with
+/// the project beside it that is on the same commit.
+fn swapped(place: &Path) -> (PathBuf, PathBuf) {
+    let (root, clone) = (place.join("shop"), place.join("clone"));
+    repository(&root);
+    fs::create_dir_all(root.join("was/deep")).unwrap();
+    for path in ["was/deep/file", "was/beside", "kept", ".gitattributes"] {
+        write(&root, path, "");
+    }
+    commit(&root, "second");
+    run(
+        place,
+        &["clone", "-q", &root.display().to_string(), "clone"],
+    );
+    fs::remove_dir_all(root.join("was")).unwrap();
+    write(&root, "was", "a file\n");
+    fs::remove_file(root.join("kept")).unwrap();
+    fs::create_dir_all(root.join("kept/now")).unwrap();
+    write(&root, "kept/now/a", "in a folder\n");
+    write(&root, "a.rs", "changed\n");
+    run(&root, &["add", "--all"]);
+    (root, clone)
+}
+
+/// All that differs in a work tree as one patch.
+fn patch_of(root: &Path) -> Vec<u8> {
+    let mut patch = Vec::new();
+    let told = GitAnchor::open(root).unwrap().tracked_changes(|change| {
+        let content = change.content.unwrap();
+        // Of no other file: only these sides were looked at for what is masked.
+        assert_eq!(patch_files(&content.diff), Ok(vec![change.path]));
+        patch.extend(content.diff);
+    });
+    assert_eq!(told, Some(0));
+    patch
+}
+
+#[test]
+fn a_file_and_a_folder_in_each_others_place_are_each_told_once() {
+    let place = tempfile::tempdir().unwrap();
+    let (root, _) = swapped(place.path());
+    let mut files = patch_files(&patch_of(&root)).unwrap();
+    files.sort();
+    let expected = [
+        "a.rs",
+        "kept",
+        "kept/now/a",
+        "was",
+        "was/beside",
+        "was/deep/file",
+    ];
+    assert_eq!(files, expected);
+}
+
+#[test]
+fn a_patch_puts_files_and_folders_in_each_others_place_or_changes_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let (root, clone) = swapped(place.path());
+    let patch = patch_of(&root);
+    // It is read for each of the files.
+    let read_only = fs::Permissions::from_mode(0o444);
+    fs::set_permissions(clone.join(".gitattributes"), read_only).unwrap();
+    let git = GitAnchor::open(&clone).unwrap();
+    let base = git.commit().unwrap();
+    assert_eq!(git.patch_fit(base, &patch), PatchFit::Applies);
+    // Something else lies in a folder that is to be a file.
+    write(&clone, "was/deep/mine", "mine\n");
+    assert!(matches!(git.put_in(&patch), Err(PutInFault::Refused)));
+    assert!(clone.join("was/beside").exists() && clone.join("kept").is_file());
+    fs::remove_file(clone.join("was/deep/mine")).unwrap();
+    git.put_in(&patch).unwrap();
+    for path in ["was", "kept/now/a", "a.rs", "b.rs"] {
+        let read = |root: &Path| fs::read_to_string(root.join(path)).unwrap();
+        assert_eq!(read(&clone), read(&root), "{path}");
+    }
 }
 
 #[test]

@@ -74,7 +74,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         false => CapsuleMaker::open_ahead(&context.setting, GitNeed::Tree)?,
     };
     let vouched = match &args.ledger {
-        // As of an own one: all the rest of a long record need not be read for that.
+        // Of an own task all the rest of a long record need not be read for that.
         None if maker.has_lines(&capsule) => Vouched::Anchored,
         ledger => Vouched::of(context, &maker.world, &capsule, ledger.as_deref())?,
     };

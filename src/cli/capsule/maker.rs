@@ -393,8 +393,13 @@ impl CapsuleMaker {
         self.now.compare(capsule)
     }
 
-    /// Whether the record of now has every line that is cited with its text, and there is one.
+    /// Whether the record of now has every line that is cited with its text, and there is one. Of its
+    /// own tasks alone: each line is read by itself, and one that was rewritten since is found where
+    /// all of the chain is verified.
     pub(super) fn has_lines(&self, capsule: &Capsule) -> bool {
+        if !self.world.tasks.contains_key(&capsule.id) {
+            return false;
+        }
         self.record.fetch(capsule.refs().map(|(_, line)| line.seq));
         self.now.has_lines(capsule).unwrap_or(false)
     }
