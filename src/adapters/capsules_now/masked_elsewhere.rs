@@ -1,10 +1,19 @@
 //! [`KeptWords`]: the words of a kept capsule, held against those of the record.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use crate::core::capsule::{CapsuleMask, KeptSays};
 use crate::core::redact::Redactor;
 
+/// What stands for a place, which may be several words.
+const PATH: &str = "[REDACTED_PATH]";
+
 /// What stands for a place or a name.
-const MARKS: [&str; 3] = ["[REDACTED_PATH]", "[REDACTED_USER]", "[REDACTED_HOST]"];
+const MARKS: [&str; 3] = [PATH, "[REDACTED_USER]", "[REDACTED_HOST]"];
+
+/// So many blanks of paths can be masked in one text: each is tried at every mark.
+const MASKED_BLANKS_MAX: usize = 64;
 
 /// Compares texts of the record with masked ones.
 #[derive(Debug)]
@@ -29,22 +38,59 @@ impl KeptWords<'_> {
     }
 }
 
-/// Word by word the same, but for marks and for folders that are left away.
+/// Word by word the same, but for marks, of which one stands for all of a path with blanks, and for
+/// folders that are left away.
 fn is_masked_elsewhere(record: &str, now: &str, kept: &str) -> bool {
-    let words = |text| str::split(text, char::is_whitespace);
-    if words(record).count() != words(kept).count() {
+    let places = word_places(record);
+    let kept: Vec<&str> = kept.split(char::is_whitespace).collect();
+    let more = places.len().checked_sub(kept.len());
+    let Some(more) = more.filter(|more| *more <= MASKED_BLANKS_MAX) else {
         return false;
+    };
+    let now: Vec<&str> = now.split(char::is_whitespace).collect();
+    let has_now = more == 0 && now.len() == kept.len();
+    // How many words of the record those so far can stand for.
+    let mut ends = BTreeSet::from([0]);
+    for (at, kept) in kept.into_iter().enumerate() {
+        let now = now.get(at).copied().filter(|_| has_now);
+        let mut next = BTreeSet::new();
+        for start in ends {
+            let last = match kept.contains(PATH) {
+                true => at + more,
+                false => start,
+            };
+            let words = &places[start..=last];
+            for (others, word) in words.iter().enumerate() {
+                let said = &record[words[0].start..word.end];
+                let is_same = match others {
+                    0 => {
+                        said == kept
+                            || now == Some(kept)
+                            || is_marked(said, kept).is_some()
+                            || is_below(said, kept)
+                    }
+                    _ => is_marked(said, kept).is_some(),
+                };
+                if is_same {
+                    next.insert(start + others + 1);
+                }
+            }
+        }
+        ends = next;
     }
-    let has_now = words(now).count() == words(kept).count();
-    let now = words(now).map(|word| has_now.then_some(word));
-    let now = now.chain(std::iter::repeat(None));
-    let mut pairs = words(record).zip(now).zip(words(kept));
-    pairs.all(|((record, now), kept)| {
-        record == kept
-            || now == Some(kept)
-            || is_marked(record, kept).is_some()
-            || is_below(record, kept)
-    })
+    ends.contains(&places.len())
+}
+
+/// Where the words of a text are.
+fn word_places(text: &str) -> Vec<Range<usize>> {
+    let mut places = Vec::new();
+    let mut start = 0;
+    for (end, blank) in text.match_indices(char::is_whitespace) {
+        places.push(start..end);
+        start = end + blank.len();
+    }
+    places.push(start..text.len());
+    places
 }
 
 /// Something stands in the record for each mark, and all else is the same.
@@ -57,12 +103,32 @@ fn is_marked(record: &str, kept: &str) -> Option<()> {
     let (first, others) = pieces.split_first()?;
     let (last, middle) = others.split_last()?;
     let mut rest = record.strip_prefix(first)?.strip_suffix(last)?;
+    let mut before = first;
     for piece in middle {
         let masked = rest.chars().next()?.len_utf8();
         let at = masked + rest[masked..].find(piece)?;
+        if !is_one(&rest[..at], before) {
+            return None;
+        }
         rest = &rest[at + piece.len()..];
+        before = piece;
     }
-    (!rest.is_empty()).then_some(())
+    (!rest.is_empty() && is_one(rest, before)).then_some(())
+}
+
+/// Whether one mark can stand for this: a word, or a path with blanks, in quotation marks or as long
+/// as its words are parts of a path.
+fn is_one(masked: &str, before: &str) -> bool {
+    let words: Vec<&str> = masked.split(' ').collect();
+    if words.len() == 1 {
+        return !masked.contains(char::is_whitespace);
+    }
+    let is_path = masked.starts_with(['/', '~']) || masked.get(1..3) == Some(":\\");
+    let opening = before.chars().next_back();
+    let quote = opening.filter(|letter| matches!(letter, '"' | '\'' | '`'));
+    let is_quoted = quote.is_some_and(|quote| !masked.contains(quote));
+    let goes_on = |pair: &[&str]| pair[0].ends_with('\\') || pair[1].contains(['/', '\\']);
+    is_path && !masked.contains('\n') && (is_quoted || words.windows(2).all(goes_on))
 }
 
 /// A path of the record stands there as one below the folder that the project was in.
@@ -93,12 +159,25 @@ mod tests {
             ("(ann@box7)", "([REDACTED_USER]@[REDACTED_HOST])"),
             ("in /work/api/src/a.rs:7", "in src/a.rs:7"),
             ("in (/work/api)", "in (.)"),
+            (
+                "copy /tmp/schema.sql db/schema.sql now",
+                "copy [REDACTED_PATH] now",
+            ),
+            (
+                "'/data/my notes/a b':'/data/x' is",
+                "'[REDACTED_PATH]':'[REDACTED_PATH]' is",
+            ),
+            ("rm /tmp/a\\ b, and", "rm [REDACTED_PATH], and"),
         ] {
             assert!(is_masked_elsewhere(record, record, kept), "{kept}");
         }
         for (record, kept) in [
             ("tokens live for one hour", "tokens live for ever"),
             ("tokens live for one hour", "[REDACTED_USER]"),
+            ("tokens live for one hour", "[REDACTED_PATH]"),
+            ("see /tmp/a and never push", "see [REDACTED_PATH]"),
+            ("'/tmp/a' and 'b'", "'[REDACTED_PATH]'"),
+            ("'/tmp/a\nand b'", "'[REDACTED_PATH]'"),
             ("ann wrote it", "[REDACTED_USER] broke it"),
             ("ann wrote it", "[REDACTED_TOKEN] wrote it"),
             ("ann", "ann[REDACTED_USER]"),

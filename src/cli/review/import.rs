@@ -40,7 +40,8 @@ const NAMED_MAX: usize = 5;
         pull request of the branch you are on. From a file: pages of comments and reviews as \
         `gh api` prints them, or an object with `comments`, `reviews` and `threads`. A name of \
         GitHub's counts there only where the comment's address, or you, say that it is of that pull \
-        request. Imported again, each finding is the same one: changed, resolved or gone. What blocks \
+        request. A file is one review by its path: one that lies elsewhere is another review. \
+        Imported again, each finding is the same one: changed, resolved or gone. What blocks \
         sign-off and is gone or rated lower goes on blocking until you say so.")]
 pub struct ReviewSourceArgs {
     /// The number or address of a pull request, or with --from file the file

@@ -13,7 +13,7 @@ use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::core::hex::hex;
 use crate::core::redact::Redactor;
-use crate::core::review::FILE_REVIEW;
+use crate::core::review::{FILE_APART_DIGITS, FILE_REVIEW};
 use crate::host::ProjectContext;
 use crate::wire::control::{FailureCode, ProgramCode, RefusalCode};
 use crate::wire::github::{NamedPull, PullRequest, ReadComments};
@@ -78,15 +78,12 @@ fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| is_number)
 }
 
-/// How much of a digest tells one file's path from another's, in hex digits.
-const APART_DIGITS: usize = 8;
-
 fn of_file(file: &Path, pull: Option<NamedPull>) -> Result<ReadSource, Failure> {
     let text =
         read_plain(file, GH_BYTES_MAX as u64).map_err(|error| disk::unreadable(file, &error))?;
     let path = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let apart = hex(&Sha256::digest(path.as_os_str().as_encoded_bytes()));
-    let apart = &apart[..APART_DIGITS];
+    let apart = &apart[..FILE_APART_DIGITS];
     let read = ReadComments::of_file(&text, pull.as_ref(), apart).map_err(|why| {
         Failure::state(
             ProgramCode::NotAReview,

@@ -119,8 +119,6 @@ pub struct CapsuleMask<'a> {
     /// Paths below folders at the top of this machine's disk that other machines do not have.
     top: Option<Regex>,
     names: Vec<(Regex, &'static str)>,
-    /// What the project's own files and folders are called.
-    own: &'a [String],
 }
 
 impl<'a> CapsuleMask<'a> {
@@ -172,7 +170,6 @@ impl<'a> CapsuleMask<'a> {
             around: around.collect(),
             top: top.flatten(),
             names: names.collect(),
-            own: at.own,
         }
     }
 
@@ -241,13 +238,13 @@ impl<'a> CapsuleMask<'a> {
         let mut now = self.within(text);
         for (folder, below) in &self.around {
             if now.contains(folder) {
-                now = self.masked_paths(below, &now);
+                now = masked_paths(below, &now);
             }
         }
         for path in FOREIGN_PATH.iter().chain(&self.top) {
             // Twice: two paths can share the character between them.
             for _ in 0..2 {
-                now = self.masked_paths(path, &now);
+                now = masked_paths(path, &now);
             }
         }
         for (name, mark) in &self.names {
@@ -256,23 +253,6 @@ impl<'a> CapsuleMask<'a> {
                 .into_owned();
         }
         (now != text).then_some(now)
-    }
-
-    /// Each path that is found is masked, and what stands before it stays.
-    fn masked_paths(&self, path: &Regex, text: &str) -> String {
-        let mut out = String::new();
-        let mut done = 0;
-        while let Some(found) = path.captures_at(text, done) {
-            let (Some(all), Some(before)) = (found.get(0), found.name("before")) else {
-                break;
-            };
-            let start = before.end();
-            out.push_str(&text[done..start]);
-            out.push_str("[REDACTED_PATH]");
-            done = path_end(text, start, all.end(), self.own);
-        }
-        out.push_str(&text[done..]);
-        out
     }
 
     /// Paths below the project's folder, relative to it.
@@ -311,32 +291,60 @@ impl<'a> CapsuleMask<'a> {
     }
 }
 
+/// Each path that is found is masked, and what stands before it stays.
+fn masked_paths(path: &Regex, text: &str) -> String {
+    let mut out = String::new();
+    let mut done = 0;
+    while let Some(found) = path.captures_at(text, done) {
+        let (Some(all), Some(before)) = (found.get(0), found.name("before")) else {
+            break;
+        };
+        let start = before.end();
+        out.push_str(&text[done..start]);
+        out.push_str("[REDACTED_PATH]");
+        done = path_end(text, start, all.end());
+    }
+    out.push_str(&text[done..]);
+    out
+}
+
 /// Where a path ends of which the part without blanks is `text[start..end]`. Names of folders have
-/// blanks: in quotation marks it goes up to the closing one, behind `\` over the blank, and else over
-/// words as long as they are parts of a path, and none of a path of the project's own.
-fn path_end(text: &str, start: usize, end: usize, own: &[String]) -> usize {
+/// blanks, and words behind a path have slashes (`and/or`): it goes over blanks only in quotation
+/// marks, and else behind `\`.
+fn path_end(text: &str, start: usize, end: usize) -> usize {
     let opening = text[..start].chars().next_back();
     if let Some(quote) = opening.filter(|letter| matches!(letter, '"' | '\'' | '`')) {
         let line = text[end..].split('\n').next().unwrap_or_default();
         if let Some(closing) = line.find(quote) {
-            return end + closing;
+            return end + quoted_end(&line[..closing]);
         }
     }
     let mut end = end;
-    while let Some(rest) = text[end..].strip_prefix(' ') {
-        let word = rest.split(is_no_part).next().unwrap_or_default();
-        let is_escaped = text[..end].ends_with('\\');
-        let first = word.split(['/', '\\']).next().unwrap_or_default();
-        let is_part = first.len() < word.len()
-            && !first.is_empty()
-            && !first.starts_with(['~', '-', '.', '@', '$'])
-            && !own.iter().any(|own| own == first);
-        if word.is_empty() || !(is_escaped || is_part) {
+    while text[..end].ends_with('\\') {
+        let word = text[end..].strip_prefix(' ').unwrap_or_default();
+        let word = word.split(is_no_part).next().unwrap_or_default();
+        if word.is_empty() {
             break;
         }
         end += 1 + word.len();
     }
     end
+}
+
+/// How much of the rest of a quotation is still of the path that it begins with: in a command, that
+/// goes up to an operator of the shell or a word that begins with `-`.
+fn quoted_end(rest: &str) -> usize {
+    let operator = rest.find([';', '|', '<', '>']);
+    let both = rest.find("&&");
+    // A dash alone stands in names too.
+    let is_letter = |letter: char| letter == '-' || letter.is_alphanumeric();
+    let mut dashes = rest
+        .match_indices(" -")
+        .map(|(at, dash)| (at, at + dash.len()));
+    let option = dashes.find(|(_, behind)| rest[*behind..].starts_with(is_letter));
+    let option = option.map(|(at, _)| at);
+    let end = [operator, both, option].into_iter().flatten().min();
+    end.map_or(rest.len(), |end| rest[..end].trim_end().len())
 }
 
 /// What no path goes on with that stands in no quotation marks.

@@ -211,14 +211,23 @@ fn secrets_places_and_names_are_masked_and_counted() {
             "see `[REDACTED_PATH]`, and it's '[REDACTED_PATH]' too",
         ),
         (
-            "/home/ann/My Documents/Client X/offer.docx is read",
-            "[REDACTED_PATH] is read",
+            "in /tmp/x and/or stderr, 2/3 of I/O",
+            "in [REDACTED_PATH] and/or stderr, 2/3 of I/O",
+        ),
+        (
+            "sh -c '/opt/t/run && make check'",
+            "sh -c '[REDACTED_PATH] && make check'",
+        ),
+        (
+            "`/opt/my tools/run --all x` \"/opt/a b | wc\" '/opt/a; ls' '/tmp/a - b/c'",
+            "`[REDACTED_PATH] --all x` \"[REDACTED_PATH] | wc\" '[REDACTED_PATH]; ls' \
+             '[REDACTED_PATH]'",
         ),
         (
             "rm /tmp/Client\\ X\\ Y /tmp/b",
             "rm [REDACTED_PATH] [REDACTED_PATH]",
         ),
-        ("C:\\Users\\x\\My Files\\a.txt is", "[REDACTED_PATH] is"),
+        ("'C:\\Users\\x\\My Files\\a.txt' is", "'[REDACTED_PATH]' is"),
         (
             "get /tmp/My%20Files/a https://a.example/b",
             "get [REDACTED_PATH] https://a.example/b",
@@ -317,12 +326,12 @@ fn a_user_or_host_with_a_name_that_is_a_word_is_masked_where_it_names_somebody()
     );
     let found = masks("morgan", "billing", "morgan@billing");
     assert_eq!(found.as_deref(), Some("[REDACTED_USER]@[REDACTED_HOST]"));
-    // Nor is a path of its own the end of another one.
-    let text = "cp /tmp/out src/a.rs lib/b.rs";
+    // No word behind a path is a part of it, whether the project has a folder of that name or not.
+    let text = "cp /tmp/out db/schema.sql lib/b.rs";
     let found = masks("x", "y", text);
     assert_eq!(
         found.as_deref(),
-        Some("cp [REDACTED_PATH] src/a.rs lib/b.rs")
+        Some("cp [REDACTED_PATH] db/schema.sql lib/b.rs")
     );
 }
 

@@ -41,6 +41,10 @@ pub struct WholeReview<'a> {
 /// How the name of a review begins that a file holds and no pull request is named for.
 pub const FILE_REVIEW: &str = "file:";
 
+/// How much of a digest tells one file's path from another's, in hex digits: they stand behind the
+/// file's name and a `#`.
+pub const FILE_APART_DIGITS: usize = 8;
+
 impl ImportPlan {
     /// Of findings that were read. With `whole`, what that review does not say any more is gone; with
     /// `asked`, their origin itself said it and no file.
@@ -54,6 +58,9 @@ impl ImportPlan {
         let mut met = BTreeSet::new();
         let mut room = FINDINGS_MAX.saturating_sub(world.live_findings().count());
         for mut read in read {
+            if let Some(before) = named_before(world, &read.finding, &read.facts.review) {
+                read.finding = before;
+            }
             if !met.insert(read.finding.clone()) {
                 continue;
             }
@@ -62,6 +69,10 @@ impl ImportPlan {
                 if !may_change(&known.facts.review, &read.facts.review, asked) {
                     plan.refused += 1;
                     continue;
+                }
+                // Under a name that differs in case alone nothing has changed.
+                if known.facts.review.eq_ignore_ascii_case(&read.facts.review) {
+                    read.facts.review.clone_from(&known.facts.review);
                 }
                 read.keep_unsaid(known);
             }
@@ -111,10 +122,14 @@ impl ImportPlan {
     }
 
     fn take_gone(&mut self, world: &Snapshot, whole: WholeReview<'_>) {
-        let said: BTreeSet<&FindingId> = whole.findings.iter().collect();
+        let said = whole.findings.iter();
+        let said =
+            said.map(|id| named_before(world, id, whole.review).unwrap_or_else(|| id.clone()));
+        let said: BTreeSet<FindingId> = said.collect();
         let known = world.findings.iter();
         let gone = known.filter(|(id, finding)| {
-            let is_of_review = finding.facts.review == whole.review && !said.contains(id);
+            let is_of_review =
+                is_same_review(&finding.facts.review, whole.review) && !said.contains(*id);
             let is_new = finding.state != FindingState::Gone && finding.missing.is_none();
             is_of_review && is_new && finding.verdict.is_none()
         });
@@ -140,14 +155,50 @@ impl ImportPlan {
     }
 }
 
-/// Whether what one review says may change what stands under another. A file may say what any file
-/// said before, and GitHub itself has the last word on what it says, under a repository's new name too.
+/// Whether what one review says may change what stands under another. GitHub itself has the last word
+/// on what it says: under a repository's new name too, and of what came by a file before.
 fn may_change(known: &str, read: &str, asked: bool) -> bool {
     let is_file = |review: &str| review.starts_with(FILE_REVIEW);
-    let server = |review: &str| review.split('/').next().map(str::to_owned);
-    match (is_file(known), is_file(read)) {
-        (true, _) => true,
-        (false, true) => false,
-        (false, false) => known == read || (asked && server(known) == server(read)),
+    let server = |review: &str| review.split('/').next().map(str::to_ascii_lowercase);
+    is_same_review(known, read)
+        || match (is_file(known), is_file(read)) {
+            (_, true) => false,
+            // Versions before gave what a file holds names of GitHub's.
+            (true, false) => asked || !is_told_apart(known),
+            (false, false) => asked && server(known) == server(read),
+        }
+}
+
+/// Whether what stands under a review is of the one that was read. Case makes no other pull request,
+/// and versions before named a file without what tells it from others of its name.
+fn is_same_review(known: &str, read: &str) -> bool {
+    if !read.starts_with(FILE_REVIEW) {
+        return known.eq_ignore_ascii_case(read);
     }
+    let is_of_before = || {
+        let apart = read.strip_prefix(known);
+        apart.is_some_and(|apart| apart.len() == 1 + FILE_APART_DIGITS && is_told_apart(apart))
+            && !is_told_apart(known)
+    };
+    known == read || is_of_before()
+}
+
+/// Whether a file's review has in its name what tells it from others.
+fn is_told_apart(review: &str) -> bool {
+    let apart = review.rsplit_once('#').map(|(_, apart)| apart);
+    let is_digit = |digit: u8| digit.is_ascii_hexdigit();
+    apart.is_some_and(|apart| apart.len() == FILE_APART_DIGITS && apart.bytes().all(is_digit))
+}
+
+/// The name under which a version before recorded what a file says of a number alone: as one of
+/// GitHub's.
+fn named_before(world: &Snapshot, finding: &FindingId, review: &str) -> Option<FindingId> {
+    if !review.starts_with(FILE_REVIEW) || world.findings.contains_key(finding) {
+        return None;
+    }
+    let of_file = finding.as_str().strip_prefix(FILE_REVIEW)?;
+    let (_, number) = of_file.split_once(':')?;
+    let before = FindingId::new(format!("gh:{number}"));
+    let known = world.findings.get(&before)?;
+    is_same_review(&known.facts.review, review).then_some(before)
 }

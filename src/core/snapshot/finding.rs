@@ -208,7 +208,7 @@ impl Snapshot {
         findings.any(|finding| {
             let is_gone = finding.state == FindingState::Gone && finding.head > seq;
             let is_later = finding.seq > seq || finding.missing > Some(seq) || is_gone;
-            is_later && finding.facts.review == review
+            is_later && finding.facts.review.eq_ignore_ascii_case(review)
         })
     }
 

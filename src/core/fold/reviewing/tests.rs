@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod of_files;
+
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use serde_json::{Map, json};
@@ -271,19 +273,17 @@ fn a_finding_is_changed_by_its_own_review_alone() {
     for other in ["file:page.json#1", "github.com/other/api#12", "mock"] {
         assert_eq!(read(other, false), (0, 1), "{other}");
     }
+    // Case makes no other pull request.
+    for (other, asked) in [
+        ("GitHub.com/Acme/API#12", false),
+        ("GITHUB.com/acme/b#12", true),
+    ] {
+        assert_eq!(read(other, asked), (1, 0), "{other}");
+    }
     assert_eq!(read("git.acme.example/acme/api#12", true), (0, 1));
     assert_eq!(read(REVIEW, false), (1, 0));
     // The repository has another name by now, says GitHub.
     assert_eq!(read("github.com/acme/api2#12", true), (1, 0));
-    // What a file said another file may say otherwise.
-    let of_file = ImportedFinding::of(&high(2), "file:a.json", &redactor).unwrap();
-    let plan = ImportPlan::of(&record.world, vec![of_file], None, false);
-    for (finding, content) in plan.records {
-        record.push(Party::System, &content, EntryKind::Finding(finding));
-    }
-    let again = ImportedFinding::of(&comment(2, "P3: x"), "file:a.json#2", &redactor).unwrap();
-    let plan = ImportPlan::of(&record.world, vec![again], None, false);
-    assert_eq!((plan.changed, plan.refused), (1, 0));
 }
 
 #[test]
