@@ -20,11 +20,11 @@ use super::git_head::is_repository;
 use super::git_now::{GitAhead, GitNow};
 use super::tree_now::tree_now;
 use crate::core::capsule::{
-    CAPSULE_BYTES_MAX, Capsule, CapsuleBudget, CapsuleGit, CapsuleMask, CapsuleSources, FileNow,
-    Freshness, LineRef, MadeAt, TreeNow,
+    CAPSULE_BYTES_MAX, Capsule, CapsuleBudget, CapsuleGit, CapsuleLeftOut, CapsuleMask,
+    CapsuleSources, FileNow, Freshness, LineRef, MadeAt, TreeNow,
 };
 use crate::core::entry::Entry;
-use crate::core::id::{CapsuleId, Seq};
+use crate::core::id::Seq;
 use crate::core::redact::{Redactor, mark_names};
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::wire::capsule::{LINES_BYTES_MAX, write};
@@ -186,7 +186,7 @@ impl CapsulesNow {
         let mask = place.mask(&self.redactor);
         self.take_along(&mut full, &mask, along)?;
         mask.mask(&mut full);
-        let how = how(&task.id);
+        let how = CapsuleLeftOut::command(&task.id);
         let budget = budget(&how);
         let mut capsule = budget.fit(full);
         CapsuleMask::recount(&mut capsule);
@@ -237,7 +237,7 @@ impl CapsulesNow {
             gates: &self.gates,
             project: &project.to_string_lossy(),
             version: env!("CARGO_PKG_VERSION"),
-            how: &how(&task.id),
+            how: &CapsuleLeftOut::command(&task.id),
         };
         sources.capsule()
     }
@@ -419,11 +419,6 @@ impl MadeHere {
 /// Whether something was masked in the path of a file, so that nobody knows from it where that is.
 fn is_marked(path: &str) -> bool {
     mark_names(path).next().is_some()
-}
-
-/// The command that shows what a capsule leaves out.
-fn how(task: &CapsuleId) -> String {
-    format!("ctxrelay capsule log {task}")
 }
 
 fn budget(how: &str) -> CapsuleBudget<'_> {

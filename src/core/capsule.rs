@@ -255,8 +255,8 @@ impl Capsule {
         }))
     }
 
-    /// Every text that somebody wrote, to be looked at and changed; neither ids nor hashes, nor the
-    /// cited lines, which are right as they are or not there.
+    /// Every text that somebody wrote, to be looked at and changed; neither ids nor hashes, nor our
+    /// own command, nor the cited lines, which are right as they are or not there.
     pub(crate) fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
         look(&mut self.title);
         let single = [&mut self.goal, &mut self.outcome, &mut self.hypothesis];
@@ -283,9 +283,13 @@ impl Capsule {
             look(&mut file.path);
             look(&mut file.by);
         }
+        // Our own command is as it is, whatever the user or the host is called.
+        let command = CapsuleLeftOut::command(&self.id);
         for left in &mut self.left_out {
             left.what.other_mut().into_iter().for_each(&mut *look);
-            look(&mut left.how);
+            if left.how != command {
+                look(&mut left.how);
+            }
         }
         for run in &mut self.verification {
             run.status.other_mut().into_iter().for_each(&mut *look);

@@ -5,10 +5,10 @@ use std::io;
 use std::sync::Arc;
 
 use super::masked_elsewhere::KeptWords;
-use super::{CapsuleFault, CapsulesNow, budget, how};
+use super::{CapsuleFault, CapsulesNow, budget};
 use crate::core::capsule::{
-    Capsule, CapsuleMask, CapsuleOrigin, CapsuleRun, CapsuleSection, CapsuleStatement, KeptSays,
-    LineRef,
+    Capsule, CapsuleLeftOut, CapsuleMask, CapsuleOrigin, CapsuleRun, CapsuleSection,
+    CapsuleStatement, KeptSays, LineRef,
 };
 use crate::core::entry::Entry;
 use crate::core::id::Seq;
@@ -90,7 +90,7 @@ impl CapsulesNow {
             },
             ..told
         };
-        let how = how(&task.id);
+        let how = CapsuleLeftOut::command(&task.id);
         let budget = budget(&how);
         let as_then = Capsule {
             redaction,
@@ -293,7 +293,7 @@ impl CapsulesNow {
         if check_lines(&capsule).is_err() {
             capsule.origin.lines.clear();
         }
-        let how = how(&capsule.id);
+        let how = CapsuleLeftOut::command(&capsule.id);
         let missing = kept.origin.lines.len() - capsule.origin.lines.len();
         budget(&how).count_lines(&mut capsule, missing);
         let (bytes, digest) = write(&capsule)?;

@@ -9,7 +9,7 @@ use serde_json::Map;
 use super::*;
 use crate::core::agent::Party;
 use crate::core::entry::{Artifact, ArtifactStatus, EntryKind, GateRun};
-use crate::core::id::{EntryId, SessionId};
+use crate::core::id::{CapsuleId, EntryId, SessionId};
 use crate::core::redact::secret_samples::{SecretSample, leaks, one_of_each};
 use crate::core::snapshot::GateSnapshot;
 use crate::wire::capsule::{OUTPUTS_BYTES_MAX, read};

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::id::{Seq, SessionId};
+use crate::id::{CapsuleId, Seq, SessionId};
 use crate::word::words;
 
 /// The record that a capsule was made from.
@@ -94,6 +94,11 @@ pub struct CapsuleLeftOut {
 }
 
 impl CapsuleLeftOut {
+    /// The command that shows what a task leaves out.
+    pub fn command(task: &CapsuleId) -> String {
+        format!("ctxrelay capsule log {task}")
+    }
+
     /// For a reader. Of a capsule from elsewhere the command is its sender's word, to be run by nobody,
     /// and would show nothing here.
     pub fn told(&self, is_foreign: bool) -> String {

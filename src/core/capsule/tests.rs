@@ -293,6 +293,27 @@ fn a_user_whose_name_is_everywhere_is_not_masked() {
 }
 
 #[test]
+fn the_command_that_shows_the_rest_is_masked_for_no_user_and_other_words_in_its_place_are() {
+    let at = MadeAt {
+        user: Some("ctxrelay"),
+        ..AT
+    };
+    let mut made = capsule();
+    let command = CapsuleLeftOut::command(&made.id);
+    made.left_out = [&*command, "ask ctxrelay"]
+        .map(|how| CapsuleLeftOut {
+            what: CapsuleSection::Decisions,
+            count: 1,
+            how: how.to_owned(),
+            more: Map::new(),
+        })
+        .into();
+    CapsuleMask::new(&REDACTOR, at).mask(&mut made);
+    let told: Vec<&str> = made.left_out.iter().map(|left| &*left.how).collect();
+    assert_eq!(told, [&*command, "ask [REDACTED_USER]"]);
+}
+
+#[test]
 fn a_user_or_host_with_a_name_that_is_a_word_is_masked_where_it_names_somebody() {
     let own = ["src", "lib", "billing", "morgan.rs"].map(str::to_owned);
     let masks = |user, host, text: &str| {

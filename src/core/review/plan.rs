@@ -45,6 +45,9 @@ pub const FILE_REVIEW: &str = "file:";
 /// file's name and a `#`.
 pub const FILE_APART_DIGITS: usize = 8;
 
+/// How the name of a finding begins that stands on GitHub.
+const OF_GITHUB: &str = "gh:";
+
 impl ImportPlan {
     /// Of findings that were read. With `whole`, what that review does not say any more is gone; with
     /// `asked`, their origin itself said it and no file.
@@ -66,7 +69,12 @@ impl ImportPlan {
             }
             let known = world.findings.get(&read.finding);
             if let Some(known) = known {
-                if !may_change(&known.facts.review, &read.facts.review, asked) {
+                if !may_change(
+                    &read.finding,
+                    &known.facts.review,
+                    &read.facts.review,
+                    asked,
+                ) {
                     plan.refused += 1;
                     continue;
                 }
@@ -157,14 +165,14 @@ impl ImportPlan {
 
 /// Whether what one review says may change what stands under another. GitHub itself has the last word
 /// on what it says: under a repository's new name too, and of what came by a file before.
-fn may_change(known: &str, read: &str, asked: bool) -> bool {
+fn may_change(finding: &FindingId, known: &str, read: &str, asked: bool) -> bool {
     let is_file = |review: &str| review.starts_with(FILE_REVIEW);
     let server = |review: &str| review.split('/').next().map(str::to_ascii_lowercase);
     is_same_review(known, read)
         || match (is_file(known), is_file(read)) {
             (_, true) => false,
-            // Versions before gave what a file holds names of GitHub's.
-            (true, false) => asked || !is_told_apart(known),
+            // Versions before gave what a file holds names of GitHub's, which are its pull request's.
+            (true, false) => asked || finding.as_str().starts_with(OF_GITHUB),
             (false, false) => asked && server(known) == server(read),
         }
 }
@@ -198,7 +206,7 @@ fn named_before(world: &Snapshot, finding: &FindingId, review: &str) -> Option<F
     }
     let of_file = finding.as_str().strip_prefix(FILE_REVIEW)?;
     let (_, number) = of_file.split_once(':')?;
-    let before = FindingId::new(format!("gh:{number}"));
+    let before = FindingId::new(format!("{OF_GITHUB}{number}"));
     let known = world.findings.get(&before)?;
     is_same_review(&known.facts.review, review).then_some(before)
 }

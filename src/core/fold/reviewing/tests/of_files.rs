@@ -90,6 +90,9 @@ fn what_a_version_before_recorded_of_a_file_is_the_same_review() {
     assert_eq!((plan.imported, plan.changed), (1, 0));
     let plan = record.read(&[resolved("file:1a2b3c4d:rc:9")], HERE);
     assert_eq!(plan.settled, [FindingId::new("gh:rc:9")]);
+    // What has a name of GitHub's is its pull request's, and nothing else of a file.
+    let plan = record.read(&[named("lint:7"), named("gh:rc:9")], REVIEW);
+    assert_eq!((plan.changed, plan.refused), (1, 1));
 }
 
 #[test]
