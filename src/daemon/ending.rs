@@ -67,7 +67,10 @@ impl Daemon {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => {
                 let fault = DaemonFault::Service;
-                tracing::error!(code = %fault.code(), "{fault}: it ended over closing");
+                tracing::error!(
+                    code = fault.code().as_str(),
+                    "{fault}: it ended over closing"
+                );
                 if !is_disowned {
                     fault.leave_mark(&dirs);
                 }

@@ -36,7 +36,7 @@ impl Daemon {
         mut events: mpsc::Receiver<Event>,
     ) -> DaemonFault {
         self.operations.fail(fault);
-        tracing::error!(code = %fault.code(), "{fault}: it ends");
+        tracing::error!(code = fault.code().as_str(), "{fault}: it ends");
         let Sound {
             record,
             rows,

@@ -213,7 +213,10 @@ impl Daemon {
             {
                 Some(pair) => self.claim_rows(&pair, whole, head, then),
                 None => {
-                    then(self, Ok(()));
+                    let nothing: ThenStored = Box::new(|daemon, stored| {
+                        then(daemon, stored);
+                    });
+                    self.held.go_on(nothing, Ok(()));
                 }
             }
             return;

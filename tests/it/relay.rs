@@ -142,7 +142,8 @@ fn a_wait_that_was_cancelled_or_whose_agent_was_killed_takes_nothing() {
     wait_for_calls(&project, 0);
     codex.tool("send_to_claude", json!({"text": "after the Esc"}));
     let page = first.tool("get_messages", json!({}));
-    assert_eq!(page["messages"][0]["text"], "after the Esc");
+    let text = |page: &Value| page["messages"][0]["text"].as_str().unwrap().to_owned();
+    assert!(text(&page).contains("after the Esc"), "{page}");
     assert_eq!(page["messages"][0]["repeat"], Value::Null, "nobody had it");
     first.tool(
         "ack_messages",
@@ -155,7 +156,7 @@ fn a_wait_that_was_cancelled_or_whose_agent_was_killed_takes_nothing() {
     wait_for_calls(&project, 0);
     codex.tool("send_to_claude", json!({"text": "after the kill"}));
     let page = claude(&project).tool("get_messages", json!({}));
-    assert_eq!(page["messages"][0]["text"], "after the kill");
+    assert!(text(&page).contains("after the kill"), "{page}");
     assert_eq!(page["messages"][0]["repeat"], Value::Null, "nobody had it");
 }
 
