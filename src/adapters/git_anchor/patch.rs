@@ -151,7 +151,12 @@ impl GitAnchor {
             };
             let size: u64 = size.trim().parse().ok()?;
             (size <= FILE_BYTES_MAX).then_some(())?;
-            bytes(&mut self.ours(&["cat-file", "blob", &object]))
+            let blob = bytes(&mut self.ours(&["cat-file", "blob", &object]));
+            blob.or_else(|| {
+                let kind = text(&mut self.ours(&["cat-file", "-t", &object]))?;
+                // A folder is in its place.
+                (kind.trim() == "tree").then(Vec::new)
+            })
         };
         let sides = [side(commit)?, side("")?];
         let diff = bytes(&mut self.ours(&[

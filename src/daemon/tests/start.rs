@@ -74,7 +74,17 @@ impl Fails {
             Self::OpeningTheOutbox => spoiled.put_folder(place.dirs.state_file("queue.db")),
             Self::BindingAPort => {
                 let port = builder.ports.unwrap().proxy;
-                spoiled.listener = Some(TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap());
+                // Another test may have been given the same one, and end soon.
+                let bound = std::iter::repeat_with(|| {
+                    std::thread::yield_now();
+                    TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+                });
+                let in_use = |bound: &std::io::Result<_>| {
+                    let error = bound.as_ref().err().map(std::io::Error::kind);
+                    error == Some(std::io::ErrorKind::AddrInUse)
+                };
+                let mut bound = bound.skip_while(in_use);
+                spoiled.listener = Some(bound.next().unwrap().unwrap());
             }
             Self::BindingTheSocket => spoiled.put_folder(socket(place)),
             Self::Showing => spoiled.put_folder(place.dirs.state_file("ports.json")),
