@@ -64,7 +64,7 @@ impl Daemon {
     /// What it names of the files that the other agent has written in the last minutes: what this
     /// daemon saw, and what the record has of turns that are over.
     fn peer_files(&self, agent: Agent, request: &ApprovalRequest) -> Vec<String> {
-        let (peer, since_ms) = (agent.peer(), self.clock.now_ms() - RECENT_MS);
+        let (peer, since_ms) = (agent.peer(), self.clock.outside_ms() - RECENT_MS);
         let seen = self.recent_writes.since(peer, since_ms);
         let states = self.recorder.world().continuity.get(&peer);
         let states = states.into_iter().flat_map(BTreeMap::values);

@@ -65,7 +65,7 @@ impl Daemon {
                 self.record_inferred(agent, pair, values);
             }
         } else if state.is_inference_due(every_turns) {
-            let day = day_of(self.clock.now_ms());
+            let day = day_of(self.clock.outside_ms());
             let question = Question {
                 agent,
                 pair: pair.clone(),

@@ -200,7 +200,7 @@ impl Daemon {
         if is_start && !self.configuration.tells_at_start() {
             return None;
         }
-        let at = jiff::Timestamp::from_millisecond(self.clock.now_ms()).unwrap_or_default();
+        let at = jiff::Timestamp::from_millisecond(self.clock.outside_ms()).unwrap_or_default();
         let terms = PacketTerms {
             agent: order.agent,
             pair: &order.pair,

@@ -103,32 +103,27 @@ fn is_marked(record: &str, kept: &str) -> Option<()> {
     let (first, others) = pieces.split_first()?;
     let (last, middle) = others.split_last()?;
     let mut rest = record.strip_prefix(first)?.strip_suffix(last)?;
-    let mut before = first;
     for piece in middle {
         let masked = rest.chars().next()?.len_utf8();
         let at = masked + rest[masked..].find(piece)?;
-        if !is_one(&rest[..at], before) {
+        if !is_one(&rest[..at]) {
             return None;
         }
         rest = &rest[at + piece.len()..];
-        before = piece;
     }
-    (!rest.is_empty() && is_one(rest, before)).then_some(())
+    (!rest.is_empty() && is_one(rest)).then_some(())
 }
 
-/// Whether one mark can stand for this: a word, or a path with blanks, in quotation marks or as long
-/// as its words are parts of a path.
-fn is_one(masked: &str, before: &str) -> bool {
+/// Whether one mark can stand for this: a word, or a path with blanks, as long as its words are parts
+/// of a path. Words without are a sentence that somebody may want to hide.
+fn is_one(masked: &str) -> bool {
     let words: Vec<&str> = masked.split(' ').collect();
     if words.len() == 1 {
         return !masked.contains(char::is_whitespace);
     }
     let is_path = masked.starts_with(['/', '~']) || masked.get(1..3) == Some(":\\");
-    let opening = before.chars().next_back();
-    let quote = opening.filter(|letter| matches!(letter, '"' | '\'' | '`'));
-    let is_quoted = quote.is_some_and(|quote| !masked.contains(quote));
     let goes_on = |pair: &[&str]| pair[0].ends_with('\\') || pair[1].contains(['/', '\\']);
-    is_path && !masked.contains('\n') && (is_quoted || words.windows(2).all(goes_on))
+    is_path && !masked.contains('\n') && words.windows(2).all(goes_on)
 }
 
 /// A path of the record stands there as one below the folder that the project was in.
@@ -164,7 +159,7 @@ mod tests {
                 "copy [REDACTED_PATH] now",
             ),
             (
-                "'/data/my notes/a b':'/data/x' is",
+                "'/data/my notes/b':'/data/x' is",
                 "'[REDACTED_PATH]':'[REDACTED_PATH]' is",
             ),
             ("rm /tmp/a\\ b, and", "rm [REDACTED_PATH], and"),
@@ -177,6 +172,10 @@ mod tests {
             ("tokens live for one hour", "[REDACTED_PATH]"),
             ("see /tmp/a and never push", "see [REDACTED_PATH]"),
             ("'/tmp/a' and 'b'", "'[REDACTED_PATH]'"),
+            (
+                "'/deploy is for the operator' was said",
+                "'[REDACTED_PATH]' was said",
+            ),
             ("'/tmp/a\nand b'", "'[REDACTED_PATH]'"),
             ("ann wrote it", "[REDACTED_USER] broke it"),
             ("ann wrote it", "[REDACTED_TOKEN] wrote it"),

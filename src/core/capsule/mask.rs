@@ -332,10 +332,9 @@ fn path_end(text: &str, start: usize, end: usize) -> usize {
 }
 
 /// How much of the rest of a quotation is still of the path that it begins with: in a command, that
-/// goes up to an operator of the shell or a word that begins with `-`.
+/// goes up to an operator of the shell behind a blank, or a word that begins with `-`.
 fn quoted_end(rest: &str) -> usize {
-    let operator = rest.find([';', '|', '<', '>']);
-    let both = rest.find("&&");
+    let operators = [" ;", " |", " <", " >", " &&"].map(|it| rest.find(it));
     // A dash alone stands in names too.
     let is_letter = |letter: char| letter == '-' || letter.is_alphanumeric();
     let mut dashes = rest
@@ -343,7 +342,9 @@ fn quoted_end(rest: &str) -> usize {
         .map(|(at, dash)| (at, at + dash.len()));
     let option = dashes.find(|(_, behind)| rest[*behind..].starts_with(is_letter));
     let option = option.map(|(at, _)| at);
-    let end = [operator, both, option].into_iter().flatten().min();
+    let end = operators.into_iter().chain([option]).flatten().min();
+    // Names have such signs as well: what more of a path there may be is not told.
+    let end = end.filter(|end| !rest[*end..].contains(['/', '\\']));
     end.map_or(rest.len(), |end| rest[..end].trim_end().len())
 }
 

@@ -69,12 +69,11 @@ impl ImportPlan {
             }
             let known = world.findings.get(&read.finding);
             if let Some(known) = known {
-                if !may_change(
-                    &read.finding,
-                    &known.facts.review,
-                    &read.facts.review,
-                    asked,
-                ) {
+                let (of, said_by) = (&known.facts.review, &read.facts.review);
+                // Versions before named a file without its folder: another one may have that name.
+                let is_by_name = said_by.starts_with(FILE_REVIEW) && of != said_by;
+                let would_settle = known.is_blocking() && read.facts.resolved;
+                if !may_change(&read.finding, of, said_by, asked) || is_by_name && would_settle {
                     plan.refused += 1;
                     continue;
                 }

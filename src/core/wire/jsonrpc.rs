@@ -107,9 +107,10 @@ pub const CANCEL_REQUEST: &str = "$/cancelRequest";
 /// The id of the request that a text takes back, if that is what it says.
 pub fn cancelled(text: &str) -> Option<Value> {
     // Most are none, and need not be read twice.
-    text.contains(CANCEL_REQUEST).then_some(())?;
+    text.contains("cancelRequest").then_some(())?;
     let frame: Frame = serde_json::from_str(text).ok()?;
-    frame.method.filter(|method| method == CANCEL_REQUEST)?;
+    let is_told = frame.id.is_none() && frame.method.as_deref() == Some(CANCEL_REQUEST);
+    is_told.then_some(())?;
     frame.params?.get_mut("id").map(Value::take)
 }
 

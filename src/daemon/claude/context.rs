@@ -246,10 +246,10 @@ impl Daemon {
                     .following(&id)
                     .in_scope(|| tracing::debug!(has_left, "handed out"));
                 // Where the disk took too long, somebody else may have it by now.
-                match daemon.outbox.is_of_attempt(&id, attempt.as_ref()) {
-                    true if has_left => daemon.outbox.has_left(&id),
-                    true => daemon.tell_ladder(&pair, LadderInput::NotStored { id }),
-                    false => {}
+                if has_left {
+                    daemon.outbox.has_left(&id);
+                } else if daemon.outbox.is_of_attempt(&id, attempt.as_ref()) {
+                    daemon.tell_ladder(&pair, LadderInput::NotStored { id });
                 }
             }
         });

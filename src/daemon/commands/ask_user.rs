@@ -82,7 +82,7 @@ impl Daemon {
             );
             return answer(reply, Err(refusal));
         }
-        let request = request(&params, key.clone(), self.clock.now_ms());
+        let request = request(&params, key.clone(), self.clock.outside_ms());
         let mut entry = self.asked_entry(agent, request, "");
         entry.runtime_session = Some(pair);
         self.approvals.asked(agent, key.clone(), entry.id.clone());

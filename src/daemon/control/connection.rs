@@ -3,7 +3,7 @@
 //! A daemon that ends answers every call that it has read and closes with code 1012 behind the last
 //! answer. So a client knows of a call without an answer that it was not carried out.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,6 +45,10 @@ const WRITE_WAIT: Duration = Duration::from_secs(10);
 
 /// Calls of one client that may be in work at once; more wait in the socket.
 const CALLS_MAX: usize = 64;
+
+/// Requests that may wait here for a place: as long as there are no more, what takes calls back is
+/// read behind them.
+const PARKED_MAX: usize = 16;
 
 /// Answers that may wait to be written.
 const ANSWERS_MAX: usize = 128;
@@ -170,13 +174,13 @@ async fn converse<S>(
     let gone = CancellationToken::new();
     let ended = gone.clone().drop_guard();
     let mut is_complete = false;
-    // With every place taken the next request waits here, and those behind it in their socket.
-    let mut next: Option<Utf8Bytes> = None;
+    // With every place taken the next requests wait here, and those behind them in their socket.
+    let mut parked: VecDeque<Utf8Bytes> = VecDeque::new();
     let mut ping = tokio::time::interval(PING_EVERY);
     ping.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
-        if calls.places.available_permits() > 0
-            && let Some(text) = next.take()
+        while calls.places.available_permits() > 0
+            && let Some(text) = parked.pop_front()
         {
             on_text(text.as_str(), &daemon, &joined, &answers, &calls, &gone);
         }
@@ -214,11 +218,11 @@ async fn converse<S>(
             }
             _ = ping.tick() => send(&mut sink, Message::Ping(Default::default())).await,
             // What is answered and told goes on while it waits, and each answer looks here again.
-            message = stream.next(), if next.is_none() => match message {
+            message = stream.next(), if parked.len() < PARKED_MAX => match message {
                 Some(Ok(Message::Text(text))) => {
                     match cancelled(text.as_str()) {
                         Some(id) => calls.cancel(&id),
-                        None => next = Some(text),
+                        None => parked.push_back(text),
                     }
                     Ok(())
                 }
