@@ -219,9 +219,13 @@ fn secrets_places_and_names_are_masked_and_counted() {
             "sh -c '[REDACTED_PATH] && make check'",
         ),
         (
-            "`/opt/my tools/run --all x` \"/opt/a b | wc\" '/opt/a; ls' '/tmp/a - b/c'",
-            "`[REDACTED_PATH] --all x` \"[REDACTED_PATH] | wc\" '[REDACTED_PATH]; ls' \
+            "`/opt/my tools/run --all x` \"/opt/a b | wc\" '/opt/a ; ls' '/tmp/a - b/c'",
+            "`[REDACTED_PATH] --all x` \"[REDACTED_PATH] | wc\" '[REDACTED_PATH] ; ls' \
              '[REDACTED_PATH]'",
+        ),
+        (
+            "\"/home/ann/Acme; Beta & Co/offer.docx\" and '/home/ann/Acme -old/a'",
+            "\"[REDACTED_PATH]\" and '[REDACTED_PATH]'",
         ),
         (
             "rm /tmp/Client\\ X\\ Y /tmp/b",
