@@ -172,9 +172,10 @@ fn a_client_with_all_its_calls_in_work_can_take_them_back_and_go_on() {
         .map(|_| socket.begin("messages/wait", wait.clone()))
         .collect();
     wait_for_calls(&project, 64);
-    // One more waits for a place.
+    // More wait for a place, one of them for nobody.
+    let parked = socket.begin("messages/wait", wait);
     let next = socket.begin("messages/get", json!({"agent": "claude"}));
-    for id in waits {
+    for id in [parked].into_iter().chain(waits) {
         socket.notify("$/cancelRequest", json!({"id": id}));
     }
     wait_for_calls(&project, 0);

@@ -152,8 +152,8 @@ mod tests {
             ("ann wrote it", "[REDACTED_USER] wrote it"),
             ("see /home/ann/x.txt, and", "see [REDACTED_PATH], and"),
             ("(ann@box7)", "([REDACTED_USER]@[REDACTED_HOST])"),
-            ("in /work/api/src/a.rs:7", "in src/a.rs:7"),
-            ("in (/work/api)", "in (.)"),
+            ("in /srv/api/src/a.rs:7", "in src/a.rs:7"),
+            ("in (/srv/api)", "in (.)"),
             (
                 "copy /tmp/schema.sql db/schema.sql now",
                 "copy [REDACTED_PATH] now",
@@ -181,7 +181,7 @@ mod tests {
             ("ann wrote it", "[REDACTED_TOKEN] wrote it"),
             ("ann", "ann[REDACTED_USER]"),
             ("in src/a/b.rs", "in src/b.rs"),
-            ("in /work/api/src/a.rs", "in src/b.rs"),
+            ("in /srv/api/src/a.rs", "in src/b.rs"),
         ] {
             assert!(!is_masked_elsewhere(record, record, kept), "{kept}");
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Capsule, CapsuleSection};
+use super::{Capsule, CapsuleSection, WhyUnknown};
 use crate::agent::Agent;
 use crate::id::Seq;
 use crate::snapshot::Snapshot;
@@ -23,43 +23,6 @@ words! {
         Unknown = "unknown",
         /// It is of another repository.
         Foreign = "foreign",
-    }
-}
-
-/// Why nobody can tell how a capsule stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum WhyUnknown {
-    /// Its commit is not here.
-    Commit,
-    /// It is of a repository, and none is here.
-    NoRepository,
-    /// One is here, and git does not tell of it.
-    Git,
-    /// A repository is here, and it does not say where git stood.
-    NoAnchor,
-    /// It does not say where git stood, and names no file.
-    NoFiles,
-    /// Here is a part of the history alone.
-    Shallow,
-    /// It has no commit, and nothing shows that it is of this repository.
-    NoTie,
-    /// Some of its files cannot be compared.
-    Files,
-}
-
-impl WhyUnknown {
-    /// As a fragment.
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Commit => "its commit is not here",
-            Self::NoRepository => "it was made in a repository, and here is none",
-            Self::Git => "git does not tell where the work tree stands",
-            Self::NoAnchor => "it does not say where git stood",
-            Self::NoFiles => "it was made without git, and names no file",
-            Self::Shallow => "only a part of the history is here",
-            Self::NoTie => "it has no commit, and nothing shows that it is of this repository",
-            Self::Files => "some of its files cannot be compared",
-        }
     }
 }
 

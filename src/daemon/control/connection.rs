@@ -3,10 +3,9 @@
 //! A daemon that ends answers every call that it has read and closes with code 1012 behind the last
 //! answer. So a client knows of a call without an answer that it was not carried out.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::{SplitSink, SplitStream, StreamExt as _};
@@ -15,7 +14,7 @@ use serde::Deserialize as _;
 use serde::de::{self, value::MapDeserializer};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::error::{CapacityError, Error as WsError};
@@ -26,9 +25,9 @@ use tokio_tungstenite::tungstenite::protocol::{
 };
 use tokio_tungstenite::tungstenite::{Bytes, Utf8Bytes};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::admission::HelloAdmission;
+use super::client_calls::ClientCalls;
 use super::lobby::LobbyPlace;
 use crate::daemon::handle::{DaemonHandle, Joined};
 use crate::daemon::peer::Peer;
@@ -43,9 +42,6 @@ const HELLO_WAIT: Duration = Duration::from_secs(10);
 /// reading, and its answers must not pile up here.
 const WRITE_WAIT: Duration = Duration::from_secs(10);
 
-/// Calls of one client that may be in work at once; more wait in the socket.
-const CALLS_MAX: usize = 64;
-
 /// Requests that may wait here for a place: as long as there are no more, what takes calls back is
 /// read behind them.
 const PARKED_MAX: usize = 16;
@@ -53,59 +49,12 @@ const PARKED_MAX: usize = 16;
 /// Answers that may wait to be written.
 const ANSWERS_MAX: usize = 128;
 
-/// How long calls in work may take when the connection is closed from our side.
-const LAST_ANSWERS: Duration = Duration::from_millis(500);
-
 /// How long a client may take to hang up after our close: what it sends until then is read, or the
 /// system would throw away with it what we said last.
 const HANG_UP_WAIT: Duration = Duration::from_secs(1);
 
 /// A frame quiet for this long is followed by a ping, so that a dead peer is noticed.
 const PING_EVERY: Duration = Duration::from_secs(30);
-
-/// The calls of one client.
-#[derive(Debug)]
-struct Calls {
-    places: Arc<Semaphore>,
-    in_work: TaskTracker,
-    /// By the id of the request, as JSON: cancelled when nobody waits for the answer any more.
-    awaited: Mutex<HashMap<String, CancellationToken>>,
-    /// A place is free again, and nothing is answered.
-    freed: Notify,
-    /// An answer was not taken.
-    lost: AtomicBool,
-}
-
-impl Calls {
-    /// A call begins that is awaited until `gone`, or until it is taken back.
-    fn begin(&self, id: &Value, gone: &CancellationToken) -> CancellationToken {
-        let awaited = gone.child_token();
-        self.awaited().insert(id.to_string(), awaited.clone());
-        awaited
-    }
-
-    fn end(&self, id: &Value) {
-        self.awaited().remove(&id.to_string());
-    }
-
-    /// The client waits for this answer no more.
-    fn cancel(&self, id: &Value) {
-        if let Some(awaited) = self.awaited().get(&id.to_string()) {
-            awaited.cancel();
-        }
-    }
-
-    fn awaited(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
-        self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for the answers to what was read. Whether there is one to each.
-    async fn finish(&self) -> bool {
-        self.in_work.close();
-        timeout(LAST_ANSWERS, self.in_work.wait()).await.is_ok()
-            && !self.lost.load(Ordering::Relaxed)
-    }
-}
 
 /// Serves one connection to its end. It gives `place` up once it is among the daemon's clients.
 pub(in crate::daemon) async fn serve<S>(
@@ -163,13 +112,7 @@ async fn converse<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (answers, mut to_write) = mpsc::channel::<Frame>(ANSWERS_MAX);
-    let calls = Arc::new(Calls {
-        places: Arc::new(Semaphore::new(CALLS_MAX)),
-        in_work: TaskTracker::new(),
-        awaited: Mutex::default(),
-        freed: Notify::new(),
-        lost: AtomicBool::new(false),
-    });
+    let calls = Arc::new(ClientCalls::default());
     // Cancelled with the end of this: whatever is still in work then has nobody who waits for it.
     let gone = CancellationToken::new();
     let ended = gone.clone().drop_guard();
@@ -179,13 +122,13 @@ async fn converse<S>(
     let mut ping = tokio::time::interval(PING_EVERY);
     ping.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
-        while calls.places.available_permits() > 0
+        while calls.has_place()
             && let Some(text) = parked.pop_front()
         {
             on_text(text.as_str(), &daemon, &joined, &answers, &calls, &gone);
         }
         let written = tokio::select! {
-            () = calls.freed.notified() => Ok(()),
+            () = calls.freed() => Ok(()),
             () = joined.closed.cancelled() => {
                 // The answers that are still in work, the one to `daemon/stop` among them.
                 is_complete = calls.finish().await;
@@ -221,7 +164,11 @@ async fn converse<S>(
             message = stream.next(), if parked.len() < PARKED_MAX => match message {
                 Some(Ok(Message::Text(text))) => {
                     match cancelled(text.as_str()) {
-                        Some(id) => calls.cancel(&id),
+                        Some(id) => {
+                            let is_it = |text: &Utf8Bytes| Request::read(text).is_ok_and(|it| it.id == id);
+                            parked.retain(|text| !is_it(text));
+                            calls.cancel(&id);
+                        }
                         None => parked.push_back(text),
                     }
                     Ok(())
@@ -336,7 +283,7 @@ fn on_text(
     daemon: &DaemonHandle,
     joined: &Joined,
     answers: &mpsc::Sender<Frame>,
-    calls: &Arc<Calls>,
+    calls: &Arc<ClientCalls>,
     gone: &CancellationToken,
 ) {
     let Request { id, method, params } = match Request::read(text) {
@@ -353,7 +300,7 @@ fn on_text(
             return;
         }
     };
-    let Ok(place) = Arc::clone(&calls.places).try_acquire_owned() else {
+    let Some(place) = calls.place() else {
         return;
     };
     tracing::debug!(method, "asked");
@@ -361,13 +308,12 @@ fn on_text(
     let closed = joined.closed.clone();
     let of_client = Arc::clone(calls);
     let awaited = calls.begin(&id, gone);
-    calls.in_work.spawn(async move {
+    calls.spawn(async move {
         let answer = async {
             let called = daemon.call_until(conn, command, &awaited).await;
             of_client.end(&id);
             let Some(called) = called else {
-                drop(place);
-                of_client.freed.notify_one();
+                of_client.give_back(place);
                 return true;
             };
             let frame = match called {
@@ -390,7 +336,7 @@ fn on_text(
             .await
             .unwrap_or(false)
         {
-            of_client.lost.store(true, Ordering::Relaxed);
+            of_client.lose_one();
             closed.cancel();
         }
     });

@@ -5,9 +5,11 @@
 //! - [`admission`]: what was shown, and as which role one may say hello with it.
 //! - [`lobby`]: connections that have not shown a token yet.
 //! - [`refusals`]: those that were refused, for the log.
+//! - [`client_calls`]: the calls of one client that are in work.
 //! - [`connection`]: one WebSocket, on the control port or on the operator's socket.
 
 pub mod admission;
+mod client_calls;
 pub mod connection;
 pub mod guard;
 pub mod listener;

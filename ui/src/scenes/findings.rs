@@ -54,6 +54,14 @@ pub fn reviewed() -> DeckView {
         "A cookie without an expiry is kept for ever",
     );
     claimed.outdated = true;
+    let mut taken_back = row(
+        1_857,
+        FindingRank::Critical,
+        FindingStage::Open,
+        "src/auth/refresh.rs:41",
+        "Two refreshes run at the same time and the second one invalidates the first",
+    );
+    taken_back.since = "gone since".to_owned();
     let mut person = row(
         1_902,
         FindingRank::Unrated,
@@ -63,13 +71,7 @@ pub fn reviewed() -> DeckView {
     );
     (person.author, person.bot) = ("ann".to_owned(), false);
     view.findings = Arc::new(vec![
-        row(
-            1_857,
-            FindingRank::Critical,
-            FindingStage::Open,
-            "src/auth/refresh.rs:41",
-            "Two refreshes run at the same time and the second one invalidates the first",
-        ),
+        taken_back,
         claimed,
         row(
             1_870,
