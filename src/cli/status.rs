@@ -155,6 +155,10 @@ fn agents(out: &mut ReportText, status: &Status) {
         &status.queue.claude,
         agents.claude.installed,
     );
+    for pair in &agents.claude.pairs {
+        let said = format!("pair {}: {}", pair.pair, pair.state.as_str());
+        out.spans(&[(Tone::Faint, "          "), (Tone::Plain, &said)]);
+    }
     fill(out, &agents.claude.context);
     attention(
         out,

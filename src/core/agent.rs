@@ -130,6 +130,23 @@ impl AgentState {
     pub fn is_attached(self) -> bool {
         !matches!(self, Self::Offline | Self::Stale)
     }
+
+    /// How much it says where several agents are shown as one: what waits for the person first.
+    pub fn weight(self) -> u8 {
+        match self {
+            Self::Offline => 0,
+            Self::Idle => 1,
+            Self::Limited => 2,
+            Self::Stale => 3,
+            Self::Busy => 4,
+            Self::Waiting => 5,
+        }
+    }
+
+    /// Whether a turn runs, as far as is known. After a dialog, or a silence, it goes on.
+    pub fn is_in_turn(self) -> bool {
+        matches!(self, Self::Busy | Self::Waiting | Self::Stale)
+    }
 }
 
 /// What `ctxrelay claude` and `ctxrelay codex` put into an agent's environment: the registry in

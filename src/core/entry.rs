@@ -325,6 +325,11 @@ impl EntryKind {
 }
 
 impl Entry {
+    /// The pair that it belongs to; the first where it names none.
+    pub fn pair(&self) -> RuntimeSession {
+        self.runtime_session.clone().unwrap_or_default()
+    }
+
     /// Whether it speaks for the operator: what is by `human`, every decision, be it one of a rule
     /// that decides by itself, what a gate came to, on which the operator decides, and what the
     /// operator had imported of a review.

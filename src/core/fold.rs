@@ -131,12 +131,9 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         }
         EntryKind::Delivery(record) => fold_delivery(world, entry, record),
         EntryKind::AgentChanged(change) => {
-            let was = world.agents.get(&change.agent).map(|agent| agent.state);
-            // After a dialog, or a silence, it goes on with its turn.
-            let is_in_turn = matches!(
-                was,
-                Some(AgentState::Busy | AgentState::Waiting | AgentState::Stale)
-            );
+            let agent = world.agents.get(&change.agent);
+            let was = agent.map(|agent| agent.standing(&entry.pair()));
+            let is_in_turn = was.is_some_and(|was| was.state.is_in_turn());
             let begins = change.state == AgentState::Busy && !is_in_turn;
             // Codex's turns are recorded as such.
             if begins && change.agent == Agent::Claude {
@@ -433,14 +430,17 @@ fn keep_latest<T>(map: &mut BTreeMap<EntryId, T>, seq: impl Fn(&T) -> Seq) {
 
 fn fold_agent(world: &mut Snapshot, entry: &Entry, change: &AgentChanged) {
     let agent = world.agents.entry(change.agent).or_default();
-    if agent.state != change.state {
-        agent.since_ms = entry.timestamp_ms;
+    let pair = entry.pair();
+    let mut standing = agent.standing(&pair);
+    if standing.state != change.state {
+        standing.since_ms = entry.timestamp_ms;
     }
-    agent.state = change.state;
-    agent.why.clone_from(&change.why);
+    standing.state = change.state;
+    standing.why.clone_from(&change.why);
     if change.pid.is_some() || !change.state.is_attached() {
-        agent.pid = change.pid;
+        standing.pid = change.pid;
     }
+    agent.set_standing(&pair, standing);
     if change.thread_id.is_some() && change.thread_id != agent.thread_id {
         agent.thread_id.clone_from(&change.thread_id);
         agent.stopped_turn = None;
@@ -458,6 +458,7 @@ fn fold_agent(world: &mut Snapshot, entry: &Entry, change: &AgentChanged) {
                 until_ms: change.until_ms,
             });
         }
+        AgentState::Idle | AgentState::Busy | AgentState::Waiting if agent.is_limited() => {}
         AgentState::Idle | AgentState::Busy | AgentState::Waiting => agent.limit = None,
         // Whoever leaves takes the limit along.
         AgentState::Offline | AgentState::Stale => {}

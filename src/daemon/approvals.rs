@@ -9,7 +9,7 @@ use super::attach::ConnId;
 use super::reply::ReplySender;
 use crate::core::agent::Agent;
 use crate::core::entry::ApprovalEnd;
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::snapshot::Snapshot;
 use crate::wire::control::{Refusal, RefusalCode};
 
@@ -34,6 +34,8 @@ pub(super) struct Approvals {
 #[derive(Debug)]
 pub(super) struct AskingHook {
     pub conn: ConnId,
+    /// The pair of its Claude.
+    pub pair: RuntimeSession,
     /// `None` once it was answered.
     pub reply: Option<ReplySender>,
     /// Names the use of the tool that it asks about.
@@ -144,13 +146,18 @@ impl Approvals {
         Some(id)
     }
 
-    /// What Claude asked and, as this hook of its shows, does not ask any more. An answer of the
+    /// What the Claude of a pair asked and, as this hook of its shows, does not ask any more. An answer of the
     /// operator's is followed by anything; what was answered in the dialog by the use of that very
     /// tool (`tool_use`), or by what no dialog is open at (`is_over`).
-    pub(super) fn claude_goes_on(&mut self, tool_use: Option<&str>, is_over: bool) -> Vec<EntryId> {
+    pub(super) fn claude_goes_on(
+        &mut self,
+        pair: &RuntimeSession,
+        tool_use: Option<&str>,
+        is_over: bool,
+    ) -> Vec<EntryId> {
         let is_ended = |hook: &AskingHook| {
             let has_run = tool_use.is_some() && hook.tool_use.as_deref() == tool_use;
-            is_over || hook.reply.is_none() || has_run
+            hook.pair == *pair && (is_over || hook.reply.is_none() || has_run)
         };
         let ended = self.claude.extract_if(.., |_, hook| is_ended(hook));
         ended.map(|(id, _)| id).collect()

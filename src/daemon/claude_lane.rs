@@ -1,17 +1,18 @@
-//! [`ClaudeLane`]: how messages reach Claude: one [`Ladder`] for each pair, and what Claude is and
-//! does.
+//! [`ClaudeLane`]: the Claude of each pair: what it is and does, how messages reach it, and what is
+//! shown of its turn.
 //!
-//! [`ClaudeLane::apply`] is the only way to a ladder, [`ClaudeLane::hear`] the only one to what is
-//! known of Claude. Nothing here is proof: see [`LadderInput::Proven`]. What follows for others is
+//! [`ClaudeLane::apply`] is the only way to a [`Ladder`], [`ClaudeLane::hear`] the only one to a
+//! [`ClaudeState`]. Nothing here is proof: see [`LadderInput::Proven`]. What follows for others is
 //! done by the flows in `claude/`.
 
 use std::collections::BTreeMap;
 
 use crate::core::delivery::{
-    Backlog, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep, DeliveryEffect, Ladder,
-    LadderInput, LadderTerms, Moment,
+    Backlog, ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep, DeliveryEffect,
+    Ladder, LadderInput, LadderTerms, Moment,
 };
-use crate::core::id::RuntimeSession;
+use crate::core::id::{EntryId, RuntimeSession};
+use crate::daemon::shown_claude::ShownClaude;
 
 /// How many pairs are remembered that have no Claude now. Names of pairs come from clients.
 const PAIRS_MAX: usize = 64;
@@ -19,9 +20,26 @@ const PAIRS_MAX: usize = 64;
 /// What is known of Claude right now.
 #[derive(Debug, Default)]
 pub struct ClaudeLane {
-    ladders: BTreeMap<RuntimeSession, Ladder>,
+    pairs: BTreeMap<RuntimeSession, ClaudePair>,
     terms: LadderTerms,
+    /// The ladders were told so last. It is for those that come later.
+    is_limited: bool,
+}
+
+/// The Claude of one pair.
+#[derive(Debug)]
+struct ClaudePair {
+    ladder: Ladder,
     state: ClaudeState,
+    turn: ShownClaude,
+}
+
+impl ClaudePair {
+    /// Whether something would be lost with it.
+    fn is_needed(&self) -> bool {
+        let is_here = self.ladder.receiver().is_some() || self.ladder.bell().is_some();
+        is_here || self.state.is_in_turn() || !self.state.cut_off().is_empty()
+    }
 }
 
 impl ClaudeLane {
@@ -33,17 +51,27 @@ impl ClaudeLane {
         backlog: &mut Backlog,
         at: &Moment,
     ) -> Vec<DeliveryEffect> {
-        self.ladder_mut(pair).apply(backlog, input, at)
+        match input {
+            LadderInput::LimitHolds => self.is_limited = true,
+            LadderInput::LimitOver => self.is_limited = false,
+            _ => {}
+        }
+        self.pair_mut(pair).ladder.apply(backlog, input, at)
     }
 
-    /// Takes in what is told of Claude, and says what follows.
-    pub(super) fn hear(&mut self, input: ClaudeInput, setting: ClaudeSetting) -> Vec<ClaudeStep> {
-        self.state.apply(input, setting)
+    /// Takes in what is told of the Claude of a pair, and says what follows.
+    pub(super) fn hear(
+        &mut self,
+        pair: &RuntimeSession,
+        input: ClaudeInput,
+        setting: ClaudeSetting,
+    ) -> Vec<ClaudeStep> {
+        self.pair_mut(pair).state.apply(input, setting)
     }
 
-    /// Has a ladder for a pair. What waits for it is looked at from now on.
+    /// Knows a pair. What waits for it is looked at from now on.
     pub(super) fn know(&mut self, pair: &RuntimeSession) {
-        self.ladder_mut(pair);
+        self.pair_mut(pair);
     }
 
     /// An idle Claude that was told and does nothing for `idle_ms` was not reached; what was not
@@ -51,24 +79,49 @@ impl ClaudeLane {
     pub(super) fn set_terms(&mut self, idle_ms: i64, expiry_ms: Option<i64>) {
         self.terms.idle_ms = idle_ms;
         self.terms.expiry_ms = expiry_ms;
-        for ladder in self.ladders.values_mut() {
-            ladder.set_terms(self.terms);
+        for pair in self.pairs.values_mut() {
+            pair.ladder.set_terms(self.terms);
         }
     }
 
-    /// What Claude is and does.
-    pub(super) fn state(&self) -> &ClaudeState {
-        &self.state
+    /// What the Claude of a pair is and does; `None` for a pair that is not known.
+    pub(super) fn state(&self, pair: &RuntimeSession) -> Option<&ClaudeState> {
+        self.pairs.get(pair).map(|pair| &pair.state)
+    }
+
+    /// What the turn of a pair's Claude shows of itself.
+    pub(super) fn turn_mut(&mut self, pair: &RuntimeSession) -> &mut ShownClaude {
+        &mut self.pair_mut(pair).turn
+    }
+
+    /// The Claude that is shown as *the* Claude, with its turn: of several the one that says most,
+    /// and of the same the first. The record's world chooses in the same way.
+    pub(super) fn shown(&self) -> Option<(&RuntimeSession, &ClaudeChange, &ShownClaude)> {
+        let first = self.pairs.get_key_value(&RuntimeSession::default());
+        let mut shown = None;
+        for (pair, it) in first.into_iter().chain(&self.pairs) {
+            let weight = it.state.now().state.weight();
+            if shown.is_none_or(|(most, _)| weight > most) {
+                shown = Some((weight, (pair, it.state.now(), &it.turn)));
+            }
+        }
+        shown.map(|(_, shown)| shown)
+    }
+
+    /// The messages that the Claudes were given in turns that failed.
+    pub(super) fn cut_off(&self) -> Vec<EntryId> {
+        let states = self.pairs.values().map(|pair| &pair.state);
+        states.flat_map(ClaudeState::cut_off).cloned().collect()
     }
 
     /// The ways to the Claude of one pair.
     pub(super) fn ladder(&self, pair: &RuntimeSession) -> Option<&Ladder> {
-        self.ladders.get(pair)
+        self.pairs.get(pair).map(|pair| &pair.ladder)
     }
 
-    /// The pairs that have a ladder.
+    /// The pairs that are known.
     pub(super) fn pairs(&self) -> Vec<RuntimeSession> {
-        self.ladders.keys().cloned().collect()
+        self.pairs.keys().cloned().collect()
     }
 
     /// Whether what waits for too long expires.
@@ -78,18 +131,21 @@ impl ClaudeLane {
 
     /// When something about a ladder happens by itself, ms.
     pub(super) fn next_ms(&self, backlog: &Backlog) -> Option<i64> {
-        let ladders = self.ladders.values();
+        let ladders = self.pairs.values().map(|pair| &pair.ladder);
         ladders.filter_map(|ladder| ladder.next_ms(backlog)).min()
     }
 
-    fn ladder_mut(&mut self, pair: &RuntimeSession) -> &mut Ladder {
-        if self.ladders.len() >= PAIRS_MAX && !self.ladders.contains_key(pair) {
-            self.ladders.retain(|_, ladder| {
-                ladder.receiver().is_some() || ladder.bell().is_some() || ladder.is_limited()
-            });
+    fn pair_mut(&mut self, pair: &RuntimeSession) -> &mut ClaudePair {
+        if self.pairs.len() >= PAIRS_MAX && !self.pairs.contains_key(pair) {
+            self.pairs.retain(|_, pair| pair.is_needed());
         }
-        self.ladders
+        let (terms, is_limited) = (self.terms, self.is_limited);
+        self.pairs
             .entry(pair.clone())
-            .or_insert_with(|| Ladder::new(pair.clone(), self.terms))
+            .or_insert_with(|| ClaudePair {
+                ladder: Ladder::new(pair.clone(), terms, is_limited),
+                state: ClaudeState::default(),
+                turn: ShownClaude::default(),
+            })
     }
 }

@@ -10,7 +10,8 @@ impl Daemon {
             LaterInput::Codex(input) => self.codex_input(input),
             LaterInput::Ladder(pair, input) => self.tell_ladder(&pair, input),
             LaterInput::Ladders(input) => self.tell_all_ladders(&input),
-            LaterInput::Claude(input) => self.claude_hears(input),
+            LaterInput::Claude(pair, input) => self.claude_hears(&pair, input),
+            LaterInput::Claudes(input) => self.claudes_hear(&input),
             LaterInput::Limit(agent, input) => self.limit_input(agent, input),
             LaterInput::News => {
                 self.deliver();

@@ -54,11 +54,8 @@ impl Daemon {
                     self.limits.codex_ends(until_ms);
                     self.codex_input(CodexInput::LimitHolds);
                 }
-                Agent::Claude => {
-                    for pair in self.pairs_of_claude() {
-                        self.tell_ladder(&pair, LadderInput::LimitHolds);
-                    }
-                }
+                // Its ladders rest with the beginning of the limit.
+                Agent::Claude => {}
             }
             self.limit_input(agent, LimitInput::Recalled { since_ms, until_ms });
         }
@@ -94,7 +91,14 @@ impl Daemon {
         let now_ms = self.clock.outside_ms();
         for step in self.limits.apply(agent, input, now_ms) {
             match step {
-                LimitStep::Begins => self.clients.status_changed(),
+                LimitStep::Begins => {
+                    self.clients.status_changed();
+                    if agent == Agent::Claude {
+                        // It is the account's: the Claudes of other pairs run into it as well.
+                        self.later
+                            .push(LaterInput::Ladders(LadderInput::LimitHolds));
+                    }
+                }
                 LimitStep::Ask => self.ask_limit(agent),
                 LimitStep::Over { again } => self.limit_is_over(agent, again),
             }
@@ -135,7 +139,7 @@ impl Daemon {
         match agent {
             Agent::Codex => self.later.push(LaterInput::Codex(CodexInput::LimitOver)),
             Agent::Claude => {
-                self.later.push(LaterInput::Claude(ClaudeInput::LimitOver));
+                self.later.push(LaterInput::Claudes(ClaudeInput::LimitOver));
                 self.later.push(LaterInput::Ladders(LadderInput::LimitOver));
             }
         }

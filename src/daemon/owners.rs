@@ -34,7 +34,6 @@ use super::reloads::Reloads;
 use super::reminders::Reminders;
 use super::renderings::Renderings;
 use super::rules_watch::RulesWatch;
-use super::shown_claude::ShownClaude;
 use super::shown_turn::ShownTurn;
 use super::silence::Silences;
 use super::spoken_turns::SpokenTurns;
@@ -64,7 +63,6 @@ pub struct Daemon {
     pub(super) codex: CodexLane,
     pub(super) silences: Silences,
     pub(super) shown_turn: ShownTurn,
-    pub(super) shown_claude: ShownClaude,
     pub(super) limits: Limits,
     pub(super) contexts: Contexts,
     pub(super) costs: Costs,
@@ -130,7 +128,6 @@ impl Daemon {
             codex,
             silences: Silences::default(),
             shown_turn: ShownTurn::default(),
-            shown_claude: ShownClaude::default(),
             limits: Limits::default(),
             contexts: Contexts::default(),
             costs: Costs::default(),

@@ -25,7 +25,8 @@ impl Daemon {
                     Some(then) => then(self, Ok(&entries)),
                     None => self.forget_taken_back(&entries),
                 }
-                self.later.push(LaterInput::Claude(ClaudeInput::Recordable));
+                self.later
+                    .push(LaterInput::Claudes(ClaudeInput::Recordable));
                 self.later.push(LaterInput::News);
             }
             RecorderAction::Refused { then, refusal } => then(self, Err(&refusal)),
@@ -43,7 +44,8 @@ impl Daemon {
                 if self.notices.clear(&NoticeKey::LedgerUnwritable) {
                     self.clients.status_changed();
                 }
-                self.later.push(LaterInput::Claude(ClaudeInput::Recordable));
+                self.later
+                    .push(LaterInput::Claudes(ClaudeInput::Recordable));
             }
             RecorderAction::SpaceChanged => {
                 space_changed(self.recorder.space(), &mut self.notices, &self.clients)

@@ -26,7 +26,7 @@ use crate::core::entry::{
     AgentChanged, ApprovalStep, DeliveryResult, Entry, EntryKind, ErrorCode, Fate, Predecessor,
     TurnRecord, TurnStatus,
 };
-use crate::core::id::{EntryId, SessionId, ThreadId};
+use crate::core::id::{EntryId, RuntimeSession, SessionId, ThreadId};
 use crate::core::signing::ActSignature;
 use crate::core::snapshot::Snapshot;
 use crate::store::erase::KeptTexts;
@@ -195,20 +195,21 @@ impl Daemon {
             if !was.state.is_attached() && was.thread_id.is_none() {
                 continue;
             }
-            entries.push(self.recorder.entry(
-                Party::System,
-                None,
-                EntryKind::AgentChanged(AgentChanged {
+            let first = RuntimeSession::default();
+            let others = was.standings.keys().filter(|pair| **pair != first);
+            for pair in std::iter::once(&first).chain(others) {
+                let standing = was.standing(pair);
+                let text = format!("{} is {} as before", agent.title(), standing.state.as_str());
+                let changed = AgentChanged {
                     agent: *agent,
-                    state: was.state,
-                    pid: was.pid,
+                    state: standing.state,
+                    pid: standing.pid,
                     thread_id: was.thread_id.clone(),
-                    why: was.why.clone().filter(|_| is_kept),
+                    why: standing.why.filter(|_| is_kept),
                     until_ms: was.limit.and_then(|limit| limit.until_ms),
-                }),
-                format!("{} is {} as before", agent.title(), was.state.as_str()),
-                None,
-            ));
+                };
+                entries.push(self.entry_of_claude(pair, changed, text));
+            }
             if let (Some(turn_id), Some(text)) = (&was.turn_id, &was.turn_text) {
                 entries.push(self.recorder.entry(
                     Party::Agent(*agent),

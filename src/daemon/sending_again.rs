@@ -17,7 +17,7 @@ impl Daemon {
                 cut_off.sort_by_key(|(_, message)| message.seq);
                 cut_off.into_iter().map(|(id, _)| id.clone()).collect()
             }
-            Agent::Claude => self.can_be_sent_again(agent, self.claude.state().cut_off().to_vec()),
+            Agent::Claude => self.can_be_sent_again(agent, self.claude.cut_off()),
         }
     }
 
@@ -84,7 +84,7 @@ impl Daemon {
                 if let Some(message) = message.filter(|_| daemon.outbox.get(&id).is_none()) {
                     daemon.outbox.track_again(id.clone(), &message);
                 }
-                daemon.claude_hears(ClaudeInput::SentAgain { id: id.clone() });
+                daemon.claudes_hear(&ClaudeInput::SentAgain { id: id.clone() });
                 daemon.result_is_durable(id, DeliveryResult::Requeued);
             }
             then(daemon);

@@ -5,16 +5,38 @@
 //! that it calls. Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330,
 //! observed).
 
+use std::collections::BTreeMap;
+
 use crate::core::agent::Agent;
 use crate::core::delivery::{Watchdog, Watched};
+use crate::core::id::RuntimeSession;
 use crate::wire::config::Config;
 use crate::wire::status::SilenceStatus;
 
-/// What is watched of the two agents.
+/// Whose turn.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum TurnOf {
+    /// The Claude of a pair.
+    Claude(RuntimeSession),
+    Codex,
+}
+
+impl TurnOf {
+    fn agent(&self) -> Agent {
+        match self {
+            Self::Claude(_) => Agent::Claude,
+            Self::Codex => Agent::Codex,
+        }
+    }
+}
+
+/// What is watched of the agents.
 #[derive(Debug)]
 pub(super) struct Silences {
-    codex: Silence,
-    claude: Silence,
+    /// Turns that run, and those of which the status still says that they do.
+    turns: BTreeMap<TurnOf, Silence>,
+    claude_ms: i64,
+    codex_ms: i64,
 }
 
 /// What is to be done about a turn.
@@ -29,7 +51,7 @@ pub(super) enum SilenceStep {
     },
 }
 
-/// One agent's turn.
+/// One turn.
 #[derive(Debug)]
 struct Silence {
     watchdog: Watchdog,
@@ -58,10 +80,11 @@ impl Silence {
 
 impl Default for Silences {
     fn default() -> Self {
-        let [claude, codex] = silences_ms(&Config::default());
+        let [claude_ms, codex_ms] = silences_ms(&Config::default());
         Self {
-            codex: Silence::new(codex),
-            claude: Silence::new(claude),
+            turns: BTreeMap::new(),
+            claude_ms,
+            codex_ms,
         }
     }
 }
@@ -69,100 +92,115 @@ impl Default for Silences {
 impl Silences {
     /// Takes what the configuration says, for turns that run too.
     pub(super) fn configure(&mut self, config: &Config) {
-        let [claude, codex] = silences_ms(config);
-        self.claude.set(claude);
-        self.codex.set(codex);
+        [self.claude_ms, self.codex_ms] = silences_ms(config);
+        for (of, silence) in &mut self.turns {
+            silence.set(match of.agent() {
+                Agent::Claude => self.claude_ms,
+                Agent::Codex => self.codex_ms,
+            });
+        }
     }
 
     /// A turn begins, or gives a sign.
-    pub(super) fn lives(&mut self, agent: Agent, now_ms: i64) {
-        let silence = self.of(agent);
+    pub(super) fn lives(&mut self, of: &TurnOf, now_ms: i64) {
+        let silence_ms = match of.agent() {
+            Agent::Claude => self.claude_ms,
+            Agent::Codex => self.codex_ms,
+        };
+        let silence = self.turns.entry(of.clone());
+        let silence = silence.or_insert_with(|| Silence::new(silence_ms));
         silence.watchdog.sign(now_ms);
         silence.is_recorded = false;
     }
 
     /// No turn runs any more.
-    pub(super) fn is_over(&mut self, agent: Agent) {
-        let silence = self.of(agent);
-        silence.watchdog.over();
-        silence.is_recorded = false;
+    pub(super) fn is_over(&mut self, of: &TurnOf) {
+        if let Some(silence) = self.turns.get_mut(of) {
+            silence.watchdog.over();
+            silence.is_recorded = false;
+        }
     }
 
     /// A turn waits for the human, or no longer.
-    pub(super) fn waits(&mut self, agent: Agent, waits: bool, now_ms: i64) {
-        self.of(agent).watchdog.waits(waits, now_ms);
+    pub(super) fn waits(&mut self, of: &TurnOf, waits: bool, now_ms: i64) {
+        if let Some(silence) = self.turns.get_mut(of) {
+            silence.watchdog.waits(waits, now_ms);
+        }
     }
 
-    /// The operator lets a silent turn be. Returns whether there is one.
+    /// The operator lets an agent's silent turns be. Returns whether there is one.
     pub(super) fn snooze(&mut self, agent: Agent, now_ms: i64) -> bool {
-        let silence = self.of(agent);
-        let is_silent = silence.watchdog.watched(now_ms) > Watched::Fine;
-        if is_silent {
-            silence.watchdog.snooze(now_ms);
-            // What becomes of it after that is worth telling again.
-            silence.is_recorded = false;
+        let mut is_any_silent = false;
+        let of_agent = |(of, _): &(&TurnOf, &mut Silence)| of.agent() == agent;
+        for (_, silence) in self.turns.iter_mut().filter(of_agent) {
+            if silence.watchdog.watched(now_ms) > Watched::Fine {
+                is_any_silent = true;
+                silence.watchdog.snooze(now_ms);
+                // What becomes of it after that is worth telling again.
+                silence.is_recorded = false;
+            }
         }
-        is_silent
+        is_any_silent
+    }
+
+    /// The turns that may be something else than was told last.
+    pub(super) fn turns(&self) -> Vec<TurnOf> {
+        self.turns.keys().cloned().collect()
     }
 
     /// How a turn is now, where that is something else than was told last.
-    pub(super) fn look(&mut self, agent: Agent, now_ms: i64) -> Option<SilenceStep> {
-        let silence = self.of(agent);
+    pub(super) fn look(&mut self, of: &TurnOf, now_ms: i64) -> Option<SilenceStep> {
+        let silence = self.turns.get_mut(of)?;
         let watched = silence.watchdog.watched(now_ms);
-        if std::mem::replace(&mut silence.told, watched) == watched {
-            return None;
-        }
-        if watched == Watched::Stuck && !std::mem::replace(&mut silence.is_recorded, true) {
+        let was_told = std::mem::replace(&mut silence.told, watched);
+        if watched == Watched::Stuck
+            && was_told != watched
+            && !std::mem::replace(&mut silence.is_recorded, true)
+        {
             let silent_ms = silence.watchdog.silent_ms(now_ms).unwrap_or(0);
             return Some(SilenceStep::Record { silent_ms });
         }
-        Some(SilenceStep::Show)
+        if !silence.watchdog.is_on() {
+            self.turns.remove(of);
+        }
+        (was_told != watched).then_some(SilenceStep::Show)
     }
 
     /// Whether a turn runs, as far as is known.
-    pub(super) fn is_on(&self, agent: Agent) -> bool {
-        self.get(agent).watchdog.is_on()
+    pub(super) fn is_on(&self, of: &TurnOf) -> bool {
+        let silence = self.turns.get(of);
+        silence.is_some_and(|silence| silence.watchdog.is_on())
     }
 
     /// When a turn is to be looked at again, ms.
     pub(super) fn next_ms(&self, now_ms: i64) -> Option<i64> {
-        [&self.claude, &self.codex]
-            .into_iter()
-            .filter_map(|silence| {
-                // Something else may have woken the loop in the very moment.
-                let is_due = silence.watchdog.watched(now_ms) != silence.told;
-                let next_ms = silence.watchdog.next_ms(now_ms);
-                is_due.then_some(now_ms).or(next_ms)
-            })
-            .min()
+        let turns = self.turns.values();
+        let next_ms = turns.filter_map(|silence| {
+            // Something else may have woken the loop in the very moment.
+            let is_due = silence.watchdog.watched(now_ms) != silence.told;
+            let next_ms = silence.watchdog.next_ms(now_ms);
+            is_due.then_some(now_ms).or(next_ms)
+        });
+        next_ms.min()
     }
 
-    /// For the status; `None` without a turn.
+    /// For the status, the most silent of an agent's turns; `None` without a turn.
     pub(super) fn status(&self, agent: Agent, now_ms: i64) -> Option<SilenceStatus> {
-        let silence = self.get(agent);
-        let silent_ms = silence.watchdog.silent_ms(now_ms)?;
+        let turns = self.turns.iter().filter(|(of, _)| of.agent() == agent);
+        let silent = turns.filter_map(|(_, silence)| {
+            let silent_ms = silence.watchdog.silent_ms(now_ms)?;
+            Some((silence.watchdog.watched(now_ms), silent_ms, silence))
+        });
+        let (level, silent_ms, silence) =
+            silent.max_by_key(|(level, silent_ms, _)| (*level, *silent_ms))?;
         let seconds = |ms: i64| u64::try_from(ms / 1_000).unwrap_or(0);
         Some(SilenceStatus {
-            level: silence.watchdog.watched(now_ms),
+            level,
             seconds: seconds(silent_ms),
             since: now_ms - silent_ms,
             suspect_after_seconds: seconds(silence.silence_ms),
             snoozed_until: silence.watchdog.snoozed_until(now_ms),
         })
-    }
-
-    fn of(&mut self, agent: Agent) -> &mut Silence {
-        match agent {
-            Agent::Claude => &mut self.claude,
-            Agent::Codex => &mut self.codex,
-        }
-    }
-
-    fn get(&self, agent: Agent) -> &Silence {
-        match agent {
-            Agent::Claude => &self.claude,
-            Agent::Codex => &self.codex,
-        }
     }
 }
 

@@ -1,17 +1,21 @@
 //! [`Status`] of a running daemon, from the folded world and what is attached right now.
 
+use std::collections::BTreeMap;
+
 use super::claude::tools;
 use super::clock::now_ms;
 use super::owners::Daemon;
+use super::shown_claude::ShownClaude;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::DeliveryState;
 use crate::core::id::RuntimeSession;
+use crate::core::snapshot::AgentStanding;
 use crate::store::ledger::Stats;
 use crate::wire::control::PROTOCOL;
 use crate::wire::status::{
     AgentsStatus, ApprovalsStatus, AutonomyStatus, ChainState, ClaudeStatus, CodexStatus,
     ContinuityStatus, FinalityStatus, FindingsStatus, GatesStatus, HandoffsStatus, HeadStatus,
-    LaneStatus, LedgerStatus, QueueStatus, Status, TasksStatus,
+    LaneStatus, LedgerStatus, PairStatus, QueueStatus, Status, TasksStatus,
 };
 
 impl Daemon {
@@ -19,6 +23,7 @@ impl Daemon {
         let (clock_ms, outside_ms) = (self.clock.now_ms(), self.clock.outside_ms());
         let stats = self.recorder.ledger().stats();
         let claude = self.claude_as_it_is();
+        let turn = self.claude.shown().map(|(_, _, turn)| turn);
         let codex = self.recorder.world().agent(Agent::Codex);
         let parts = self.codex.status_parts();
         let [open, active, blocked, stale, done] = self.recorder.world().lanes(now_ms());
@@ -56,8 +61,8 @@ impl Daemon {
                     since: self.state_since(Agent::Claude, claude.state, claude.since_ms),
                     delivery: self.claude_delivery(),
                     pid: claude.pid,
-                    turn_text: self.shown_claude.words(),
-                    tool: self.shown_claude.tool(),
+                    turn_text: turn.and_then(ShownClaude::words),
+                    tool: turn.and_then(ShownClaude::tool),
                     why: tools::gone(&self.clients, &self.claude_processes).or(claude.why),
                     installed: self.identity.claude_program.is_some(),
                     unread: self.outbox.backlog().count(Agent::Claude) as u64,
@@ -67,6 +72,7 @@ impl Daemon {
                     tools_gone: tools::gone(&self.clients, &self.claude_processes).is_some(),
                     context: self.contexts.fill(Agent::Claude),
                     continuity: self.continuity_status(Agent::Claude),
+                    pairs: pairs_of(&claude.standings),
                 },
                 codex: CodexStatus {
                     state: self.codex.state(),
@@ -191,4 +197,14 @@ impl Daemon {
         }
         lane
     }
+}
+
+fn pairs_of(standings: &BTreeMap<RuntimeSession, AgentStanding>) -> Vec<PairStatus> {
+    let pairs = standings.iter().map(|(pair, standing)| PairStatus {
+        pair: pair.to_string(),
+        state: standing.state,
+        since: standing.since_ms,
+        pid: standing.pid,
+    });
+    pairs.collect()
 }

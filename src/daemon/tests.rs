@@ -45,5 +45,6 @@ mod start;
 mod storing;
 mod tamper;
 mod tasks;
+mod two_pairs;
 mod unwritten;
 mod whole;

@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use super::owners::Daemon;
-use super::silence::SilenceStep;
+use super::silence::{SilenceStep, TurnOf};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{ClaudeInput, LaterInput};
@@ -19,27 +19,27 @@ impl Daemon {
     }
 
     /// A turn begins, or gives a sign.
-    pub(super) fn turn_lives(&mut self, agent: Agent) {
-        self.silences.lives(agent, self.clock.now_ms());
-        self.look_at_silence(agent);
+    pub(super) fn turn_lives(&mut self, of: &TurnOf) {
+        self.silences.lives(of, self.clock.now_ms());
+        self.look_at_silence(of);
     }
 
     /// No turn runs any more.
-    pub(super) fn turn_is_over(&mut self, agent: Agent) {
-        self.silences.is_over(agent);
-        self.look_at_silence(agent);
+    pub(super) fn turn_is_over(&mut self, of: &TurnOf) {
+        self.silences.is_over(of);
+        self.look_at_silence(of);
     }
 
     /// A turn waits for the human, or no longer.
-    pub(super) fn turn_waits(&mut self, agent: Agent, waits: bool) {
-        self.silences.waits(agent, waits, self.clock.now_ms());
-        self.look_at_silence(agent);
+    pub(super) fn turn_waits(&mut self, of: &TurnOf, waits: bool) {
+        self.silences.waits(of, waits, self.clock.now_ms());
+        self.look_at_silence(of);
     }
 
     /// The operator lets a silent turn be. Returns whether there is one.
     pub(super) fn let_turn_be(&mut self, agent: Agent) -> bool {
         let is_silent = self.silences.snooze(agent, self.clock.now_ms());
-        self.look_at_silence(agent);
+        self.look_at_silences();
         self.clients.status_changed();
         is_silent
     }
@@ -51,24 +51,26 @@ impl Daemon {
             CodexFact::ThreadStatus {
                 status: ReportedStatus::Active { waiting },
             } => {
-                if !self.silences.is_on(Agent::Codex) {
-                    self.turn_lives(Agent::Codex);
+                if !self.silences.is_on(&TurnOf::Codex) {
+                    self.turn_lives(&TurnOf::Codex);
                 }
-                self.turn_waits(Agent::Codex, *waiting);
+                self.turn_waits(&TurnOf::Codex, *waiting);
             }
             CodexFact::ThreadStatus { .. }
             | CodexFact::TurnCompleted { .. }
             | CodexFact::ServerLost { .. }
             | CodexFact::Unavailable { .. } => {
                 self.shown_turn.is_over();
-                self.turn_is_over(Agent::Codex);
+                self.turn_is_over(&TurnOf::Codex);
             }
             CodexFact::TurnStarted { .. } => {
                 self.shown_turn.begin();
-                self.turn_lives(Agent::Codex);
+                self.turn_lives(&TurnOf::Codex);
             }
             // A command may outlive its turn.
-            CodexFact::Sign if self.silences.is_on(Agent::Codex) => self.turn_lives(Agent::Codex),
+            CodexFact::Sign if self.silences.is_on(&TurnOf::Codex) => {
+                self.turn_lives(&TurnOf::Codex);
+            }
             CodexFact::ThreadAdopted { .. } => self.shown_turn.forget(),
             _ => {}
         }
@@ -81,32 +83,32 @@ impl Daemon {
     }
 
     pub(super) fn look_at_silences(&mut self) {
-        for agent in Agent::ALL {
-            self.look_at_silence(agent);
+        for of in self.silences.turns() {
+            self.look_at_silence(&of);
         }
     }
 
-    fn look_at_silence(&mut self, agent: Agent) {
-        let Some(step) = self.silences.look(agent, self.clock.now_ms()) else {
+    fn look_at_silence(&mut self, of: &TurnOf) {
+        let Some(step) = self.silences.look(of, self.clock.now_ms()) else {
             return;
         };
         self.clients.status_changed();
         if let SilenceStep::Record { silent_ms } = step {
-            self.record_silence(agent, &age(silent_ms / 1_000));
+            self.record_silence(of, &age(silent_ms / 1_000));
         }
     }
 
-    fn record_silence(&mut self, agent: Agent, silent: &str) {
-        match agent {
-            Agent::Claude => {
+    fn record_silence(&mut self, of: &TurnOf, silent: &str) {
+        match of {
+            TurnOf::Claude(pair) => {
                 let why = format!(
                     "no sign of its turn for {silent}; stopped with Esc it says nothing, so it \
                      may be idle"
                 );
-                self.later
-                    .push(LaterInput::Claude(ClaudeInput::Silent { why }));
+                let silent = ClaudeInput::Silent { why };
+                self.later.push(LaterInput::Claude(pair.clone(), silent));
             }
-            Agent::Codex => {
+            TurnOf::Codex => {
                 self.recorder.note_fact(
                     Party::System,
                     ErrorCode::TurnSilent,

@@ -43,5 +43,6 @@ mod status_line;
 #[path = "../support/mod.rs"]
 mod support;
 mod told;
+mod two_pairs;
 mod wake;
 mod working;

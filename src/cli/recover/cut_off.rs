@@ -89,7 +89,7 @@ impl RecoveredTurns {
                 agent: Agent::Claude,
                 state: AgentState::Offline,
                 ..
-            }) if is_at_work(world) => {
+            }) if is_in_turn(world, entry) => {
                 let by = Party::Agent(Agent::Claude);
                 let left = InterruptedTurn::of(entry, by, Some(AGENT_LEFT));
                 push(&mut self.interrupted, left);
@@ -190,15 +190,10 @@ impl RecoveredTurns {
     }
 }
 
-/// Whether Claude is in a turn.
-fn is_at_work(world: &Snapshot) -> bool {
+/// Whether the Claude of the entry's pair is in a turn.
+fn is_in_turn(world: &Snapshot, entry: &Entry) -> bool {
     let claude = world.agents.get(&Agent::Claude);
-    claude.is_some_and(|claude| {
-        matches!(
-            claude.state,
-            AgentState::Busy | AgentState::Waiting | AgentState::Stale
-        )
-    })
+    claude.is_some_and(|claude| claude.standing(&entry.pair()).state.is_in_turn())
 }
 
 fn push<T>(kept: &mut VecDeque<T>, item: T) {

@@ -1,4 +1,4 @@
-//! [`ClaudeState`]: what Claude is and does, in one place. Its hooks, its doorbell, its bridge and
+//! [`ClaudeState`]: what the Claude of one pair is and does, in one place. Its hooks, its doorbell, its bridge and
 //! its calls tell, as [`ClaudeInput`]; record, status and limit follow, as [`ClaudeStep`].
 //!
 //! Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330, observed).
@@ -94,9 +94,9 @@ pub enum ClaudeInput {
 /// What stands around Claude, and is known elsewhere.
 #[derive(Debug, Clone, Copy)]
 pub struct ClaudeSetting {
-    /// A bridge or a doorbell of it is connected.
+    /// A bridge or a doorbell of this pair's is connected.
     pub is_here: bool,
-    /// Its usage limit holds.
+    /// The usage limit holds, which is the account's.
     pub is_limited: bool,
 }
 

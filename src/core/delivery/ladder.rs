@@ -58,7 +58,7 @@ pub struct Ladder {
 
 impl Ladder {
     /// A pair without a Claude.
-    pub fn new(pair: RuntimeSession, terms: LadderTerms) -> Self {
+    pub fn new(pair: RuntimeSession, terms: LadderTerms, is_limited: bool) -> Self {
         Self {
             terms,
             pair,
@@ -67,7 +67,7 @@ impl Ladder {
             bell: None,
             ringing: Ringing::default(),
             idle_since: Some(0),
-            is_limited: false,
+            is_limited,
             proven: None,
             is_deaf: false,
             offers: BTreeMap::new(),
@@ -319,8 +319,8 @@ impl Ladder {
     ) {
         self.idle_since = Some(at.now_ms);
         self.left_over = None;
-        self.limit(limited, effects);
         if limited {
+            self.limit(true, effects);
             // A turn that could not work shows nothing about the way that began it. What it had is
             // for whoever sends it again, and not read by the next one.
             backlog.out_of_turn(&self.pair);

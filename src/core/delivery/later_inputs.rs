@@ -18,8 +18,10 @@ pub enum LaterInput {
     Ladder(RuntimeSession, LadderInput),
     /// The ladders of all pairs.
     Ladders(LadderInput),
-    /// Claude's state.
-    Claude(ClaudeInput),
+    /// The state of the Claude of one pair.
+    Claude(RuntimeSession, ClaudeInput),
+    /// Those of all pairs.
+    Claudes(ClaudeInput),
     /// The usage limit of an agent.
     Limit(Agent, LimitInput),
     /// Both lanes: something may be delivered that could not be before.

@@ -12,8 +12,8 @@ use crate::word::{OpenWord, words};
 
 pub use self::agents::{
     AgentsStatus, AppServerStatus, ClaudeStatus, CodexStatus, CommandStatus, ContinuityStatus,
-    CostStatus, DeliveryStatus, HookReview, LimitStatus, PacketStatus, SilenceStatus, ToolSort,
-    ToolStatus,
+    CostStatus, DeliveryStatus, HookReview, LimitStatus, PacketStatus, PairStatus, SilenceStatus,
+    ToolSort, ToolStatus,
 };
 pub use self::notice_key::NoticeKey;
 

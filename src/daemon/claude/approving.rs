@@ -2,6 +2,7 @@
 
 use crate::core::agent::Agent;
 use crate::core::entry::ApprovalEnd;
+use crate::core::id::RuntimeSession;
 use crate::core::snapshot::APPROVALS_OPEN_MAX;
 use crate::daemon::approvals::AskingHook;
 use crate::daemon::attach::ConnId;
@@ -39,13 +40,8 @@ impl Daemon {
             );
             return answer(reply, Err(refusal));
         }
-        let pair = self
-            .clients
-            .get(conn)
-            .map(|it| &it.hello.runtime_session_id);
-        let is_receivers = pair
-            .cloned()
-            .is_some_and(|pair| is_receivers_hook(&self.claude, &self.clients, &pair, claude_pid));
+        let pair = self.clients.pair(conn, None);
+        let is_receivers = is_receivers_hook(&self.claude, &self.clients, &pair, claude_pid);
         let is_looked_at =
             (self.clients.iter()).any(|(_, it)| it.operator && it.hello.role == Role::Deck);
         let known = self
@@ -57,6 +53,7 @@ impl Daemon {
         }
         let hook = AskingHook {
             conn,
+            pair,
             reply: Some(reply),
             tool_use,
         };
@@ -83,8 +80,13 @@ impl Daemon {
         }
     }
 
-    /// Claude goes on, as one of its hooks shows.
-    pub(in crate::daemon) fn claude_goes_on(&mut self, event: &HookEvent, tool_use: Option<&str>) {
+    /// The Claude of a pair goes on, as one of its hooks shows.
+    pub(in crate::daemon) fn claude_goes_on(
+        &mut self,
+        pair: &RuntimeSession,
+        event: &HookEvent,
+        tool_use: Option<&str>,
+    ) {
         // It asks for one thing after the other (Claude Code 2.1.330, observed), so that what it
         // asked before is over when it asks again.
         let is_over = !matches!(
@@ -94,14 +96,14 @@ impl Daemon {
         if *event == HookEvent::Notification {
             return;
         }
-        for id in self.approvals.claude_goes_on(tool_use, is_over) {
+        for id in self.approvals.claude_goes_on(pair, tool_use, is_over) {
             self.end_approval(id, Agent::Claude, ApprovalEnd::Answered);
         }
     }
 
-    /// No Claude is here any more.
-    pub(in crate::daemon) fn end_claude_approvals(&mut self) {
-        for id in self.approvals.claude_goes_on(None, true) {
+    /// No Claude of this pair is here any more.
+    pub(in crate::daemon) fn end_claude_approvals(&mut self, pair: &RuntimeSession) {
+        for id in self.approvals.claude_goes_on(pair, None, true) {
             self.end_approval(id, Agent::Claude, ApprovalEnd::Lost);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::core::agent::Agent;
 use crate::core::entry::AgentChanged;
-use crate::core::id::ThreadId;
+use crate::core::id::{RuntimeSession, ThreadId};
 use crate::core::resume_command::is_plain;
 use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::recorder::Recorder;
@@ -13,6 +13,7 @@ use crate::daemon::recorder::Recorder;
 pub(in crate::daemon) fn conversation<T>(
     recorder: &Recorder<T>,
     claude: &ClaudeLane,
+    pair: &RuntimeSession,
     session: Option<&str>,
 ) -> Option<AgentChanged> {
     let known = recorder.world().agent(Agent::Claude).thread_id;
@@ -20,7 +21,7 @@ pub(in crate::daemon) fn conversation<T>(
     if known.as_ref() == Some(&session) {
         return None;
     }
-    let now = claude.state().now();
+    let now = claude.state(pair)?.now();
     Some(AgentChanged {
         agent: Agent::Claude,
         state: now.state,

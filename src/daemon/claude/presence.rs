@@ -6,7 +6,7 @@
 //! 2.1.330, observed).
 
 use crate::core::agent::{AgentState, Party};
-use crate::core::delivery::{ClaudeInput, LadderInput};
+use crate::core::delivery::{ClaudeInput, ClaudeState, LadderInput};
 use crate::core::entry::LifecycleEvent;
 use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
@@ -42,23 +42,15 @@ impl Daemon {
         let of_claude = gone.hello.role == Role::Claude || gone.doorbell;
         if of_claude && !self.clients.is_claude_here() {
             self.claude_processes.all_left();
-            self.leave_claudes_turn(pair);
-            self.end_claude_approvals();
-            self.claude_hears(ClaudeInput::Gone);
         }
-        if of_claude && !self.is_claude_of(pair) {
+        if of_claude && !self.clients.is_claude_of(pair) {
+            self.leave_claudes_turn(pair);
+            self.end_claude_approvals(pair);
+            self.claude_hears(pair, ClaudeInput::Gone);
             self.reloads.claude_left(pair);
             self.clients.status_changed();
         }
         self.say_silence();
-    }
-
-    /// Whether a Claude of this pair is here.
-    fn is_claude_of(&self, pair: &RuntimeSession) -> bool {
-        self.clients.iter().any(|(_, client)| {
-            let is_claudes = client.hello.role == Role::Claude || client.doorbell;
-            is_claudes && client.hello.runtime_session_id == *pair
-        })
     }
 
     /// This bridge gets the deliveries of its pair from now on.
@@ -80,7 +72,7 @@ impl Daemon {
             mode,
         };
         self.tell_ladder(&pair, attached);
-        self.claude_hears(ClaudeInput::Attached { pid: process });
+        self.claude_hears(&pair, ClaudeInput::Attached { pid: process });
     }
 
     pub(in crate::daemon) fn attach_doorbell(&mut self, conn: ConnId) {
@@ -92,9 +84,10 @@ impl Daemon {
         }
         is_up_to_date(&mut self.clients, &mut self.notices, Role::Hook);
         self.hang_bell(&pair);
-        if self.claude.state().now().state == AgentState::Offline {
+        let is_away = |state: &ClaudeState| state.now().state == AgentState::Offline;
+        if self.claude.state(&pair).is_none_or(is_away) {
             // Its bridge died, or comes yet.
-            self.claude_hears(ClaudeInput::Attached { pid });
+            self.claude_hears(&pair, ClaudeInput::Attached { pid });
         }
         self.say_silence();
         self.clients.status_changed();

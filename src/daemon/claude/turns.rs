@@ -1,28 +1,33 @@
-//! What Claude does: what its hooks, its doorbell, its bridge and its calls tell goes into one
-//! state, and silence, record and limit follow from it.
+//! What Claude does: what its hooks, its doorbell, its bridge and its calls tell goes into the state
+//! of its pair, and silence, record and limit follow from it.
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeStep, LimitInput};
-use crate::core::entry::{AgentChanged, EntryKind};
+use crate::core::entry::{AgentChanged, Entry, EntryKind};
+use crate::core::id::RuntimeSession;
 use crate::core::snapshot::AgentSnapshot;
 use crate::daemon::owners::Daemon;
+use crate::daemon::silence::TurnOf;
 
 impl Daemon {
-    /// Takes in what is told of Claude, and does what follows.
-    pub(in crate::daemon) fn claude_hears(&mut self, input: ClaudeInput) {
+    /// Takes in what is told of the Claude of a pair, and does what follows.
+    pub(in crate::daemon) fn claude_hears(&mut self, pair: &RuntimeSession, input: ClaudeInput) {
         let setting = ClaudeSetting {
-            is_here: self.clients.is_claude_here(),
+            is_here: self.clients.is_claude_of(pair),
             is_limited: self.limits.holds(Agent::Claude),
         };
-        for step in self.claude.hear(input, setting) {
+        let turn = TurnOf::Claude(pair.clone());
+        for step in self.claude.hear(pair, input, setting) {
             match step {
-                ClaudeStep::Lives => self.turn_lives(Agent::Claude),
-                ClaudeStep::Waits(waits) => self.turn_waits(Agent::Claude, waits),
+                ClaudeStep::Lives => self.turn_lives(&turn),
+                ClaudeStep::Waits(waits) => self.turn_waits(&turn, waits),
                 ClaudeStep::Over => {
-                    self.shown_claude.is_over();
-                    self.turn_is_over(Agent::Claude);
+                    self.claude.turn_mut(pair).is_over();
+                    self.turn_is_over(&turn);
                 }
-                ClaudeStep::Record { change, has_come } => self.record_claude(change, has_come),
+                ClaudeStep::Record { change, has_come } => {
+                    self.record_claude(pair, change, has_come);
+                }
                 ClaudeStep::Worked => self.limit_input(Agent::Claude, LimitInput::Worked),
                 ClaudeStep::Died(ids) => {
                     // It never says when its limit ends.
@@ -33,43 +38,70 @@ impl Daemon {
         }
     }
 
-    fn record_claude(&mut self, change: ClaudeChange, has_come: bool) {
-        let text = match &change.why {
-            None if has_come => "Claude attached".to_owned(),
-            None => format!("Claude is {}", change.state.as_str()),
-            Some(why) => format!("Claude is {}: {why}", change.state.as_str()),
+    /// As [`Self::claude_hears`], of all pairs.
+    pub(in crate::daemon) fn claudes_hear(&mut self, input: &ClaudeInput) {
+        for pair in self.claude.pairs() {
+            self.claude_hears(&pair, input.clone());
+        }
+    }
+
+    fn record_claude(&mut self, pair: &RuntimeSession, change: ClaudeChange, has_come: bool) {
+        let who = match *pair == RuntimeSession::default() {
+            true => "Claude".to_owned(),
+            false => format!("Claude of pair {pair}"),
         };
-        let entry = self.recorder.entry(
-            Party::System,
-            None,
-            EntryKind::AgentChanged(AgentChanged {
-                agent: Agent::Claude,
-                state: change.state,
-                pid: change.pid,
-                thread_id: None,
-                why: change.why.clone(),
-                until_ms: None,
-            }),
-            text,
-            None,
-        );
+        let text = match &change.why {
+            None if has_come => format!("{who} attached"),
+            None => format!("{who} is {}", change.state.as_str()),
+            Some(why) => format!("{who} is {}: {why}", change.state.as_str()),
+        };
+        let changed = AgentChanged {
+            agent: Agent::Claude,
+            state: change.state,
+            pid: change.pid,
+            thread_id: None,
+            why: change.why.clone(),
+            until_ms: None,
+        };
+        let entry = self.entry_of_claude(pair, changed, text);
+        let of = pair.clone();
         self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 if let Err(refusal) = result {
                     tracing::warn!(code = %refusal.code, "Claude's state was not recorded");
-                    let known = daemon.recorder.world().agent(Agent::Claude);
+                    let known = daemon.recorder.world().agent(Agent::Claude).standing(&of);
                     let known = (known.state, known.pid);
-                    daemon.claude_hears(ClaudeInput::NotRecorded { change, known });
+                    daemon.claude_hears(&of, ClaudeInput::NotRecorded { change, known });
                 }
             }),
         );
     }
 
+    /// What the record says of the Claude of a pair. The first pair is not named, as nobody names
+    /// it.
+    pub(in crate::daemon) fn entry_of_claude(
+        &self,
+        pair: &RuntimeSession,
+        changed: AgentChanged,
+        text: impl Into<String>,
+    ) -> Entry {
+        let named = Some(pair.clone()).filter(|pair| *pair != RuntimeSession::default());
+        self.recorder.entry(
+            Party::System,
+            None,
+            EntryKind::AgentChanged(changed),
+            text,
+            named,
+        )
+    }
+
     /// For the status: as the record tells it, and as it is where the record is behind.
     pub(in crate::daemon) fn claude_as_it_is(&self) -> AgentSnapshot {
         let recorded = self.recorder.world().agent(Agent::Claude);
-        let now = self.claude.state().now();
+        let Some((_, now, _)) = self.claude.shown() else {
+            return recorded;
+        };
         if recorded.state == now.state {
             return recorded;
         }

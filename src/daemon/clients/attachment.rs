@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::adapters::process::StartedProcess;
 use crate::core::id::EntryId;
 use crate::daemon::attach::Outlet;
-use crate::wire::control::Hello;
+use crate::wire::control::{Hello, Role};
 
 /// One client.
 #[derive(Debug)]
@@ -30,6 +30,11 @@ pub(in crate::daemon) struct Attachment {
 }
 
 impl Attachment {
+    /// Whether it is Claude's bridge or its doorbell.
+    pub fn is_of_claude(&self) -> bool {
+        self.hello.role == Role::Claude || self.doorbell
+    }
+
     /// One that has just come.
     pub(super) fn new(
         hello: Hello,

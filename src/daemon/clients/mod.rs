@@ -264,7 +264,13 @@ impl Clients {
     /// Whether any Claude is here. A doorbell whose bridge died is one too.
     pub fn is_claude_here(&self) -> bool {
         let mut clients = self.attached.values();
-        clients.any(|client| client.hello.role == Role::Claude || client.doorbell)
+        clients.any(Attachment::is_of_claude)
+    }
+
+    /// Whether a Claude of this pair is.
+    pub fn is_claude_of(&self, pair: &RuntimeSession) -> bool {
+        let mut clients = self.attached.values();
+        clients.any(|client| client.is_of_claude() && client.hello.runtime_session_id == *pair)
     }
 
     /// Sends to one client. Whether there was one with room for it.

@@ -1,9 +1,9 @@
 //! Claude's hooks: what it is doing, and bodies handed into the very turn that runs.
 
 use super::status_line::status_line;
-use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::delivery::{ClaudeInput, HookPoint, LadderInput};
-use crate::core::entry::{EntryKind, ReloadStep};
+use crate::core::agent::{Agent, AgentState};
+use crate::core::delivery::{ClaudeInput, ClaudeState, HookPoint, LadderInput};
+use crate::core::entry::ReloadStep;
 use crate::core::id::RuntimeSession;
 use crate::core::relay_cost::CostSort;
 use crate::daemon::attach::ConnId;
@@ -79,11 +79,13 @@ impl Daemon {
         let pair = self.clients.pair(conn, None);
         if is_receivers_hook(&self.claude, &self.clients, &pair, params.claude_pid) {
             // One that begins beside an open dialog does not answer that.
-            if self.claude.state().now().state != AgentState::Waiting {
-                self.claude_hears(ClaudeInput::Called);
+            let waits = |state: &ClaudeState| state.now().state == AgentState::Waiting;
+            if !self.claude.state(&pair).is_some_and(waits) {
+                self.claude_hears(&pair, ClaudeInput::Called);
             }
             let (redactor, now_ms) = (self.recorder.redactor(), self.clock.now_ms());
-            self.shown_claude
+            self.claude
+                .turn_mut(&pair)
                 .tool_begins(redactor, &self.dirs.root, now_ms, params);
             self.clients.status_changed();
         }
@@ -122,10 +124,14 @@ impl Daemon {
         if let (Some(process), Some(runs)) = (params.claude_pid, params.monitor_runs) {
             self.monitor_runs(pair, process, runs);
         }
-        self.claude_goes_on(&params.event, params.tool_use.as_deref());
-        let is_in_turn = self.claude.state().is_in_turn();
+        self.claude_goes_on(pair, &params.event, params.tool_use.as_deref());
+        let is_in_turn = self.claude_is_in_turn(pair);
         let redactor = self.recorder.redactor();
-        if self.shown_claude.hears(redactor, params, is_in_turn) {
+        if self
+            .claude
+            .turn_mut(pair)
+            .hears(redactor, params, is_in_turn)
+        {
             self.clients.status_changed();
         }
         let now_ms = self.clock.now_ms();
@@ -154,15 +160,15 @@ impl Daemon {
                     self.context_for(pair, HookPoint::Prompt, give);
                 }
                 self.tell_ladder(pair, LadderInput::TurnBegan);
-                self.claude_hears(ClaudeInput::TurnBegan);
+                self.claude_hears(pair, ClaudeInput::TurnBegan);
                 let session = params.claude_session_id.as_deref();
-                let conversation = conversation(&self.recorder, &self.claude, session);
+                let conversation = conversation(&self.recorder, &self.claude, pair, session);
                 if let Some((session, changed)) =
                     conversation.and_then(|it| Some((it.thread_id.clone()?, it)))
                 {
-                    let kind = EntryKind::AgentChanged(changed);
                     let said = format!("Claude converses in session {session}");
-                    self.recorder.keep_fact(Party::System, kind, said);
+                    let entry = self.entry_of_claude(pair, changed, said);
+                    self.recorder.record_mere_fact(entry);
                 }
                 return;
             }
@@ -171,27 +177,27 @@ impl Daemon {
                     // Its beginning was told to nobody, or to a daemon of before.
                     self.tell_ladder(pair, LadderInput::TurnBegan);
                 }
-                self.claude_hears(ClaudeInput::ToolUsed);
+                self.claude_hears(pair, ClaudeInput::ToolUsed);
                 let give = |daemon: &mut Self, handed| asked.with(daemon, handed);
                 return self.context_for(pair, HookPoint::Tool, give);
             }
             // No message is carried here: what a failure says is the model's whole attention.
-            HookEvent::PostToolUseFailure => self.claude_hears(ClaudeInput::ToolUsed),
+            HookEvent::PostToolUseFailure => self.claude_hears(pair, ClaudeInput::ToolUsed),
             HookEvent::Stop if !params.stop_hook_active => return self.stopped(pair, asked),
             HookEvent::Stop => self.turn_worked(pair),
             // The hook runs beside the dialog, and says nothing about its answer.
-            HookEvent::PermissionRequest => self.claude_hears(ClaudeInput::Asks),
+            HookEvent::PermissionRequest => self.claude_hears(pair, ClaudeInput::Asks),
             HookEvent::Notification => {
                 match params.detail.as_deref().map(NotificationKind::from) {
                     Some(
                         NotificationKind::PermissionPrompt
                         | NotificationKind::AgentNeedsInput
                         | NotificationKind::ElicitationDialog,
-                    ) => self.claude_hears(ClaudeInput::Asks),
+                    ) => self.claude_hears(pair, ClaudeInput::Asks),
                     // It waits for a prompt, whatever became of its last turn.
-                    Some(NotificationKind::IdlePrompt) if self.claude.state().is_in_turn() => {
+                    Some(NotificationKind::IdlePrompt) if self.claude_is_in_turn(pair) => {
                         self.tell_ladder(pair, LadderInput::TurnEnded { limited: false });
-                        self.claude_hears(ClaudeInput::Idle);
+                        self.claude_hears(pair, ClaudeInput::Idle);
                     }
                     _ => {}
                 }
@@ -204,7 +210,7 @@ impl Daemon {
                     TurnFailure::RateLimit | TurnFailure::BillingError
                 );
                 self.tell_ladder(pair, LadderInput::TurnEnded { limited });
-                self.claude_hears(ClaudeInput::Failed { limited, why });
+                self.claude_hears(pair, ClaudeInput::Failed { limited, why });
             }
             HookEvent::SessionStart => {
                 let source = params.source();
@@ -240,7 +246,7 @@ impl Daemon {
         let of = pair.clone();
         self.context_for(pair, HookPoint::Stop, move |daemon, handed| {
             if handed.additional_context.is_some() && !asked.is_gone() {
-                daemon.claude_hears(ClaudeInput::Called);
+                daemon.claude_hears(&of, ClaudeInput::Called);
             } else {
                 daemon.turn_worked(&of);
             }
@@ -250,7 +256,7 @@ impl Daemon {
 
     fn turn_worked(&mut self, pair: &RuntimeSession) {
         self.tell_ladder(pair, LadderInput::TurnWorked);
-        self.claude_hears(ClaudeInput::Worked);
+        self.claude_hears(pair, ClaudeInput::Worked);
     }
 
     /// What Claude knew of the messages it was told of is gone: started, cleared, compacted,
@@ -265,9 +271,14 @@ impl Daemon {
                 .ladder(pair)
                 .is_some_and(|ladder| ladder.is_limited());
             self.tell_ladder(pair, LadderInput::TurnEnded { limited });
-            self.claude_hears(ClaudeInput::Idle);
+            self.claude_hears(pair, ClaudeInput::Idle);
             self.tell_ladder(pair, LadderInput::NewContext);
         }
+    }
+
+    fn claude_is_in_turn(&self, pair: &RuntimeSession) -> bool {
+        let state = self.claude.state(pair);
+        state.is_some_and(ClaudeState::is_in_turn)
     }
 
     fn is_in_turn(&self, pair: &RuntimeSession) -> bool {

@@ -61,8 +61,9 @@ impl Daemon {
     pub(super) fn fetched(&mut self, params: IdsParams, reply: ReplySender) {
         let rung = params.rung.unwrap_or(DeliveryWay::Pull);
         if params.agent == Agent::Claude {
-            let ids = params.ids.clone();
-            self.claude_hears(ClaudeInput::Given { ids });
+            for (pair, ids) in self.by_pair(&params.ids) {
+                self.claude_hears(&pair, ClaudeInput::Given { ids });
+            }
         }
         for id in &params.ids {
             self.outbox
@@ -111,15 +112,19 @@ impl Daemon {
 
     /// Tells the ladders of the pairs that these belong to, in their order.
     fn tell_ladders_of(&mut self, ids: &[EntryId], input: impl Fn(Vec<EntryId>) -> LadderInput) {
+        for (pair, ids) in self.by_pair(ids) {
+            self.tell_ladder(&pair, input(ids));
+        }
+    }
+
+    fn by_pair(&self, ids: &[EntryId]) -> BTreeMap<RuntimeSession, Vec<EntryId>> {
         let mut by_pair: BTreeMap<RuntimeSession, Vec<EntryId>> = BTreeMap::new();
         for id in ids {
             if let Some(pair) = self.outbox.pair_of(id) {
                 by_pair.entry(pair).or_default().push(id.clone());
             }
         }
-        for (pair, ids) in by_pair {
-            self.tell_ladder(&pair, input(ids));
-        }
+        by_pair
     }
 
     /// Codex asked by itself, which its lane did not see.

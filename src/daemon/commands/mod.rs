@@ -90,7 +90,8 @@ impl Daemon {
         if role == Role::Claude && attachment.receiver {
             // It calls a tool.
             tools::called(&self.clients, &mut self.claude_processes, conn);
-            self.claude_hears(ClaudeInput::Called);
+            let pair = self.clients.pair(conn, None);
+            self.claude_hears(&pair, ClaudeInput::Called);
         }
         check_space(self.recorder.space(), command)?;
         Ok(role)

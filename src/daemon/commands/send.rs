@@ -188,7 +188,7 @@ impl Daemon {
         let pair = entry.runtime_session.clone().unwrap_or_default();
         let from = entry.source.clone();
         let id = entry.id.clone();
-        let rejected = on_busy == OnBusy::Reject && self.is_busy(to);
+        let rejected = on_busy == OnBusy::Reject && self.is_busy(to, &pair);
         let mut entries = vec![entry];
         if rejected {
             entries.push(self.delivery_entry(&id, to, DeliveryResult::Rejected, None, None));
@@ -253,13 +253,14 @@ impl Daemon {
         );
     }
 
-    pub(in crate::daemon) fn is_busy(&self, agent: Agent) -> bool {
+    /// Whether a turn of an agent runs, or waits for the person; of Claude's that of a pair.
+    fn is_busy(&self, agent: Agent, pair: &RuntimeSession) -> bool {
         match agent {
             Agent::Codex => self.codex.is_busy(),
-            Agent::Claude => matches!(
-                self.recorder.world().agent(Agent::Claude).state,
-                AgentState::Busy | AgentState::Waiting
-            ),
+            Agent::Claude => {
+                let claude = self.recorder.world().agent(Agent::Claude).standing(pair);
+                matches!(claude.state, AgentState::Busy | AgentState::Waiting)
+            }
         }
     }
 

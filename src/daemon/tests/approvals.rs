@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 const WAITING: ReportedStatus = ReportedStatus::Active { waiting: true };
 
-fn request(key: &str) -> ApprovalRequest {
+pub fn request(key: &str) -> ApprovalRequest {
     let choice = |id: &str, effect| ApprovalChoice {
         id: id.to_owned(),
         label: format!("{id} it"),

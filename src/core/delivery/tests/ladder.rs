@@ -17,7 +17,7 @@ struct Way {
 impl Way {
     fn new(mode: LadderMode, bell: bool) -> Self {
         let mut way = Self {
-            ladder: Ladder::new(RuntimeSession::default(), LadderTerms::default()),
+            ladder: Ladder::new(RuntimeSession::default(), LadderTerms::default(), false),
             backlog: Backlog::default(),
             now_ms: 10_000,
         };

@@ -60,6 +60,24 @@ pub struct ClaudeStatus {
     pub context: ContextFill,
     /// How it keeps the thread of its work.
     pub continuity: ContinuityStatus,
+    /// The Claude of each pair, where one of another pair than the first is here. What stands above
+    /// is that of the one that says most.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<PairStatus>,
+}
+
+/// The Claude of one pair.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PairStatus {
+    /// Its name; hostile.
+    pub pair: String,
+    /// What it is doing.
+    pub state: AgentState,
+    /// Since when, ms since the epoch.
+    pub since: i64,
+    /// Its process.
+    pub pid: Option<u32>,
 }
 
 /// How an agent keeps the thread of its work.

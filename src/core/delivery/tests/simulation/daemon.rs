@@ -139,6 +139,7 @@ impl World {
                 outlet_ms: 300,
                 expiry_ms: None,
             },
+            false,
         );
         let watchdog = Watchdog::new(SILENCE_MS);
         let admissions = Admissions::new(300_000);
@@ -275,7 +276,7 @@ impl World {
                 self.remove_wrong_rows();
             }
             // What is told so is Claude's state and the limits, which these worlds leave out.
-            LaterInput::Claude(_) | LaterInput::Limit(..) => {}
+            LaterInput::Claude(..) | LaterInput::Claudes(_) | LaterInput::Limit(..) => {}
         }
     }
 
