@@ -12,6 +12,7 @@ mod gates;
 mod handoff;
 mod message;
 mod proposal;
+mod standing;
 mod task;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -38,6 +39,7 @@ pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding, TreeInQ
 pub use handoff::{HandoffSnapshot, Lane, STALE_AFTER_MS};
 pub use message::MessageSnapshot;
 pub use proposal::{ProposalEnd, ProposalSnapshot, ProposalState};
+pub use standing::AgentStanding;
 pub use task::{
     CurrentTask, IMPORTED_MAX, ImportedCapsule, KeptDigest, TASK_ITEMS_MAX, TASKS_CLOSED_MAX,
     TASKS_OPEN_MAX, TaskClaim, TaskEnd, TaskFile, TaskHandoff, TaskSnapshot,
@@ -200,19 +202,6 @@ pub struct AgentSnapshot {
     pub standings: BTreeMap<RuntimeSession, AgentStanding>,
 }
 
-/// What the agent of one pair does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
-pub struct AgentStanding {
-    /// What it is doing.
-    pub state: AgentState,
-    /// Since when, ms since the epoch.
-    pub since_ms: i64,
-    /// Its process, when known.
-    pub pid: Option<u32>,
-    /// The reason for the state.
-    pub why: Option<String>,
-}
-
 /// A usage limit as the ledger tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitSnapshot {
@@ -333,67 +322,6 @@ impl AgentSnapshot {
         self.turn_text = None;
         self.why = None;
         self.standings.clear();
-    }
-
-    /// What the agent of a pair does.
-    pub fn standing(&self, pair: &RuntimeSession) -> AgentStanding {
-        let is_known_alone = self.standings.is_empty() && *pair == RuntimeSession::default();
-        if !is_known_alone {
-            return self.standings.get(pair).cloned().unwrap_or_default();
-        }
-        AgentStanding {
-            state: self.state,
-            since_ms: self.since_ms,
-            pid: self.pid,
-            why: self.why.clone(),
-        }
-    }
-
-    /// Takes in what the agent of a pair does. Of several the one is shown that says most: what
-    /// waits for the person before what works, and that before what rests; of the same the first.
-    pub(super) fn set_standing(&mut self, pair: &RuntimeSession, standing: AgentStanding) {
-        let first = RuntimeSession::default();
-        if self.standings.is_empty() && *pair != first {
-            self.standings.insert(first.clone(), self.standing(&first));
-        }
-        let mut shown = standing;
-        if !self.standings.is_empty() {
-            self.standings.insert(pair.clone(), shown);
-            let is_here = |pair: &RuntimeSession, standing: &AgentStanding| {
-                *pair == first || standing.state != AgentState::Offline
-            };
-            self.standings
-                .retain(|pair, standing| is_here(pair, standing));
-            while self.standings.len() > RUNTIME_SESSIONS_MAX {
-                let others = self.standings.keys().rfind(|pair| **pair != first);
-                let Some(last) = others.cloned() else { break };
-                self.standings.remove(&last);
-            }
-            let of_first = self.standings.get(&first).into_iter();
-            let mut all = of_first.chain(self.standings.values());
-            let mut most = all.next().cloned().unwrap_or_default();
-            for other in all {
-                if other.state.weight() > most.state.weight() {
-                    most = other.clone();
-                }
-            }
-            shown = most;
-            if self.standings.len() == 1 {
-                self.standings.clear();
-            }
-        }
-        self.state = shown.state;
-        self.since_ms = shown.since_ms;
-        self.pid = shown.pid;
-        self.why = shown.why;
-    }
-
-    /// Whether the agent of any pair is at its usage limit.
-    pub(super) fn is_limited(&self) -> bool {
-        let states = self.standings.values().map(|standing| standing.state);
-        states
-            .chain([self.state])
-            .any(|state| state == AgentState::Limited)
     }
 
     /// Takes the end or beginning of a turn in.

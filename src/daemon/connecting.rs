@@ -57,6 +57,7 @@ impl Daemon {
         if receiver {
             self.receives(conn);
         }
+        self.say_second_claude();
         self.clients.status_changed();
         Ok(Welcome {
             protocol: PROTOCOL,
@@ -72,6 +73,7 @@ impl Daemon {
         self.asking_hook_left(conn);
         if let Some(gone) = self.clients.disconnect(conn) {
             self.claude_client_left(conn, &gone);
+            self.say_second_claude();
             self.clients.status_changed();
         }
     }

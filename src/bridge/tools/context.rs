@@ -44,14 +44,23 @@ struct Arguments {
     limit: Option<u32>,
     cursor: Option<String>,
     handoff_id: Option<String>,
+    scope: Option<ContextScope>,
+}
+
+/// How far a reading goes.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ContextScope {
+    /// To the pairs of the other Claudes too.
+    All,
 }
 
 pub(super) fn definition() -> Definition {
     Definition {
-        description: "Read the shared record and all open handoffs: summary (messages, notes, \
-                      decisions, results), recent (every entry), raw; resume: your work as \
-                      recorded; instructions: rules you have not read. cursor goes back in time; \
-                      handoff_id reads one handoff whole. Use it first in a new session or after compaction."
+        description: "Read the shared record and open handoffs: summary (messages, notes, \
+                      results), recent (every entry), raw; resume: your work as \
+                      recorded; instructions: rules not read. cursor goes back; \
+                      handoff_id reads one whole. Use it first in a new session or after compaction."
             .to_owned(),
         schema: schema::object(
             &[],
@@ -63,6 +72,7 @@ pub(super) fn definition() -> Definition {
                 ("limit", schema::integer(1, LIMIT_MAX.into())),
                 ("cursor", schema::string()),
                 ("handoff_id", schema::string()),
+                ("scope", schema::one_of(&["all"])),
             ],
         ),
         read_only: true,
@@ -84,6 +94,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let ask = Ask {
         view: arguments.view,
         handoff_id: argument::ids("handoff_id", arguments.handoff_id)?.pop(),
+        all_pairs: arguments.scope.is_some(),
     };
     match cursor {
         ContextCursor::Part(place) => part(call, place).await,
@@ -96,6 +107,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
 struct Ask {
     view: ContextView,
     handoff_id: Option<EntryId>,
+    all_pairs: bool,
 }
 
 impl Ask {
@@ -110,6 +122,7 @@ impl Ask {
             limit: Some(limit),
             cursor,
             handoff_id: self.handoff_id.clone(),
+            all_pairs: self.all_pairs,
         });
         call.ask_for(command).await
     }

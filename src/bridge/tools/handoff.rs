@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::answer::ToolResult;
 use super::call::ToolCall;
+use super::message::not_receiver;
 use super::tool::Definition;
 use super::{argument, schema, send};
 use crate::core::agent::Agent;
@@ -90,7 +91,10 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     if sent.receiver_missing {
         structured["receiver_installed"] = json!(false);
     }
-    let missing = send::missing(&sent, call.side.peer());
-    send::note(&mut structured, &mut text, missing.as_slice());
+    let missing = send::missing(&sent, call.side.peer()).into_iter();
+    let notes: Vec<String> = missing
+        .chain(not_receiver(call).map(str::to_owned))
+        .collect();
+    send::note(&mut structured, &mut text, &notes);
     Ok(ToolResult::new(structured, text))
 }

@@ -219,11 +219,9 @@ fn answer(call: &ToolCall, page: &MessagePage) -> ToolResult {
         "acked": page.acked,
     });
     say_unfinished(&page.unfinished, &mut structured, &mut lines);
-    if let Connection::Connected(welcome) = &*call.client.connection().borrow()
-        && !welcome.receiver
-    {
-        structured["notice"] = json!(NOT_RECEIVER);
-        lines.push(NOT_RECEIVER.to_owned());
+    if let Some(notice) = not_receiver(call) {
+        structured["notice"] = json!(notice);
+        lines.push(notice.to_owned());
     }
     let mut answer = ToolResult::new(structured, lines.join("\n\n"));
     answer.handed = view.handed;
@@ -232,6 +230,14 @@ fn answer(call: &ToolCall, page: &MessagePage) -> ToolResult {
 
 /// Said to a second bridge of the same pair.
 pub(super) const NOT_RECEIVER: &str = "Another session of this agent receives this project's messages; here nothing arrives by itself.";
+
+/// What a second bridge of the same pair is to know; `None` for every other.
+pub(super) fn not_receiver(call: &ToolCall) -> Option<&'static str> {
+    match &*call.client.connection().borrow() {
+        Connection::Connected(welcome) if !welcome.receiver => Some(NOT_RECEIVER),
+        _ => None,
+    }
+}
 
 fn list(ids: &[EntryId]) -> String {
     let ids: Vec<&str> = ids.iter().map(EntryId::as_str).collect();

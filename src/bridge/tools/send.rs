@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::answer::ToolResult;
 use super::call::ToolCall;
+use super::message::not_receiver;
 use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::agent::Agent;
@@ -105,6 +106,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
             ids.join(", ")
         ));
     }
+    notes.extend(not_receiver(call).map(str::to_owned));
     note(&mut structured, &mut text, &notes);
     Ok(ToolResult::new(structured, text))
 }

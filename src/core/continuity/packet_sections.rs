@@ -89,9 +89,11 @@ pub(super) fn waiting(world: &Snapshot, agent: Agent, pair: &RuntimeSession) -> 
 }
 
 impl View<'_> {
-    /// Of this pair, and not of somebody else's record: nobody asked for that.
+    /// Of this pair, for there is one Codex for all of them; and not of somebody else's record:
+    /// nobody asked for that.
     fn is_ours(&self, seq: Seq, of: Option<&RuntimeSession>) -> bool {
-        seq > self.world.foreign_through && of.is_none_or(|of| of == self.pair)
+        let is_of_pair = self.agent == Agent::Codex || of.is_none_or(|of| of == self.pair);
+        seq > self.world.foreign_through && is_of_pair
     }
 
     fn handoffs(&self) -> impl Iterator<Item = &Arc<HandoffSnapshot>> {

@@ -5,6 +5,8 @@
 //! bridge. Its own session id changes with `/clear` while all of these run on (Claude Code
 //! 2.1.330, observed).
 
+use std::collections::BTreeSet;
+
 use crate::core::agent::{AgentState, Party};
 use crate::core::delivery::{ClaudeInput, ClaudeState, LadderInput};
 use crate::core::entry::LifecycleEvent;
@@ -184,5 +186,24 @@ impl Daemon {
         } else {
             self.notices.clear(&NoticeKey::Doorbell);
         }
+    }
+
+    /// Has the operator know of a Claude to which nothing comes, because another one of its pair has
+    /// that.
+    pub(in crate::daemon) fn say_second_claude(&mut self) {
+        let bridges = self.clients.bridges().map(|(_, bridge)| &bridge.hello);
+        let claudes =
+            bridges.filter_map(|hello| Some((&hello.runtime_session_id, hello.agent_pid?)));
+        let claudes: BTreeSet<_> = claudes.collect();
+        let pairs: BTreeSet<_> = claudes.iter().map(|(pair, _)| *pair).collect();
+        if claudes.len() == pairs.len() {
+            self.notices.clear(&NoticeKey::SecondClaude);
+            return;
+        }
+        self.notices.set(
+            NoticeKey::SecondClaude,
+            "two Claudes of one pair are here: messages and answers reach the first alone; start \
+             the other with CONTEXTRELAY_RUNTIME_SESSION=NAME for a pair of its own",
+        );
     }
 }

@@ -179,6 +179,7 @@ impl Daemon {
             let read = match context(
                 self.recorder.ledger(),
                 Arc::clone(self.recorder.world()),
+                None,
                 &params,
             ) {
                 Ok(page) => serde_json::to_string(&page).map_err(|_| String::new()),

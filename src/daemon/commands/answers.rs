@@ -15,7 +15,7 @@ use crate::wire::control::{Refusal, Role};
 /// How many open questions a refusal, or an answer to a sender, names.
 const QUESTIONS_NAMED: usize = 5;
 
-/// Refuses to answer what the sender was not asked in this pair: with a slip in the id the
+/// Refuses to answer what the sender was not asked, a Claude in its pair: with a slip in the id the
 /// question would stay open while the sender believes it answered.
 pub(super) fn check_reply<T>(
     recorder: &Recorder<T>,
@@ -32,7 +32,8 @@ pub(super) fn check_reply<T>(
         .and_then(|seq| recorder.stored(seq));
     let is_his = stored.is_some_and(|stored| {
         let entry = &stored.entry;
-        let is_of_pair = entry.runtime_session.as_ref().is_none_or(|of| of == pair);
+        let of = entry.runtime_session.as_ref();
+        let is_of_pair = from != Some(Agent::Claude) || of.is_none_or(|of| of == pair);
         entry.receiver().is_some() && (from.is_none() || entry.receiver() == from) && is_of_pair
     });
     if is_his {
@@ -60,7 +61,7 @@ pub(super) fn check_reply<T>(
     ))
 }
 
-/// The questions that an agent has had in this pair and that nobody has answered, oldest
+/// The questions that an agent has had, Claude in this pair, and that nobody has answered, oldest
 /// first; without `to_come`, which the final answer of a turn is still to answer.
 pub(super) fn unanswered_by(
     world: &Snapshot,
@@ -72,8 +73,9 @@ pub(super) fn unanswered_by(
         let unsettled = world.unsettled.get(id);
         unsettled.is_none_or(|message| message.is_proven())
     };
-    let of_pair =
-        |open: &QuestionSnapshot| open.runtime_session.as_ref().is_none_or(|of| of == pair);
+    let of_pair = |open: &QuestionSnapshot| {
+        open.to == Agent::Codex || open.runtime_session.as_ref().is_none_or(|of| of == pair)
+    };
     world
         .open_questions
         .values()

@@ -45,11 +45,12 @@ pub(super) struct AskingAgent {
     pub(super) rules: Option<RulesReading>,
 }
 
-/// Reads beside the loop.
+/// Reads beside the loop; of one `pair`, and what belongs to none, or of all.
 pub(super) fn read<T>(
     recorder: &Recorder<T>,
     readers: &Readers,
     conn: ConnId,
+    pair: Option<RuntimeSession>,
     asking: Option<AskingAgent>,
     params: ReadContextParams,
     reply: ReplySender,
@@ -76,7 +77,7 @@ pub(super) fn read<T>(
         });
     }
     readers.read(conn, reply, move || {
-        context(&ledger, world, &params).map(Reply::Context)
+        context(&ledger, world, pair, &params).map(Reply::Context)
     });
 }
 
@@ -140,12 +141,17 @@ fn no_agent(view: ContextView) -> Refusal {
 pub(in crate::daemon) fn context(
     ledger: &Ledger,
     world: Arc<Snapshot>,
+    pair: Option<RuntimeSession>,
     params: &ReadContextParams,
 ) -> Result<ContextPage, Refusal> {
     let now = now_ms();
     let open_handoffs = world
         .open_handoffs
         .values()
+        .filter(|handoff| {
+            let of = handoff.runtime_session.as_ref();
+            pair.is_none() || of.is_none() || of == pair.as_ref()
+        })
         .map(|handoff| {
             json!({
                 "id": handoff.id, "seq": handoff.seq, "from": handoff.from,
@@ -159,6 +165,10 @@ pub(in crate::daemon) fn context(
     drop(world);
     let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
     let mut from = check_cursor(params.cursor.as_deref())?;
+    let of_pair = EntryFilter {
+        runtime_session: pair,
+        ..EntryFilter::default()
+    };
     let mut entries = Vec::new();
     let mut scanned = 0;
     let fits = |stored: &Stored| {
@@ -170,7 +180,7 @@ pub(in crate::daemon) fn context(
     };
     let next = loop {
         let page = ledger
-            .page(&EntryFilter::default(), from, false, PAGE_MAX as usize)
+            .page(&of_pair, from, false, PAGE_MAX as usize)
             .map_err(|error| unreadable(&error))?;
         let mut last = None;
         for stored in &page.entries {

@@ -19,6 +19,7 @@ mod gates;
 mod hook;
 mod inbox;
 pub(super) mod ledger;
+mod pair_to_send_to;
 mod pending;
 mod policy;
 mod propose;
@@ -130,6 +131,8 @@ impl Daemon {
                 let agent = Agent::ALL
                     .into_iter()
                     .find(|agent| role == Role::of(*agent));
+                let is_of_pair = role == Role::Claude && !params.all_pairs;
+                let pair = is_of_pair.then(|| self.clients.pair(conn, None));
                 let asking = agent.map(|agent| context::AskingAgent {
                     agent,
                     pair: self.clients.pair(conn, None),
@@ -139,7 +142,15 @@ impl Daemon {
                         .shares_rules()
                         .then(|| self.rules_reading(agent, true)),
                 });
-                context::read(&self.recorder, &self.readers, conn, asking, params, reply)
+                context::read(
+                    &self.recorder,
+                    &self.readers,
+                    conn,
+                    pair,
+                    asking,
+                    params,
+                    reply,
+                )
             }
             Command::ReadSnapshot => answer(
                 reply,

@@ -1,6 +1,5 @@
 //! Messages and handoffs: recorded first, delivered after.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -9,6 +8,7 @@ use super::answers::{
     check_reply, is_missing, settles_turn, turn_of_call, turns_message, unanswered_by,
 };
 use super::checks::{check_handles, check_length, check_text};
+use super::pair_to_send_to::{PairAsked, pair_to_send_to};
 use super::sender;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{Admission, OnBusy, Outcome};
@@ -29,16 +29,20 @@ use crate::wire::control::{HandoffParams, Refusal, RefusalCode, Reply, SendParam
 /// second).
 const RECEIPT_WAIT: Duration = Duration::from_secs(1);
 
-/// How much of an unknown pair's name is said.
-const PAIR_CHARS_SHOWN: usize = 64;
-
 impl Daemon {
     pub(super) fn send(&mut self, conn: ConnId, params: SendParams, reply: ReplySender) {
-        let runtime_session = match self.pair_to_send_to(conn, params.runtime_session_id) {
+        let named = params.in_reply_to;
+        let sent = PairAsked {
+            from: params.from,
+            to: params.to,
+            named: params.runtime_session_id,
+            answers: named.iter().chain(&params.handles).collect(),
+            turn: params.turn_id.as_deref(),
+        };
+        let runtime_session = match self.pair_to_send_to(conn, sent) {
             Ok(pair) => pair,
             Err(refusal) => return answer(reply, Err(refusal)),
         };
-        let named = params.in_reply_to;
         let to = match receiver(params.from, params.to)
             .and_then(|to| check_text("text", &params.text).map(|()| to))
             .and_then(|to| check_handles(&self.recorder, &params.handles).map(|()| to))
@@ -77,50 +81,6 @@ impl Daemon {
         self.dispatch(entry, to, params.on_busy, said_in, reply);
     }
 
-    /// The pair that a message is for. For one that nobody has ever heard of it would wait for ever.
-    fn pair_to_send_to(
-        &self,
-        conn: ConnId,
-        named: Option<RuntimeSession>,
-    ) -> Result<RuntimeSession, Refusal> {
-        let Some(named) = named else {
-            return Ok(self.clients.pair(conn, None));
-        };
-        let world = self.recorder.world();
-        let of_clients = self
-            .clients
-            .iter()
-            .map(|(_, client)| &client.hello.runtime_session_id);
-        let of_states = world.continuity.values().flat_map(BTreeMap::keys);
-        let waiting = world
-            .unsettled
-            .values()
-            .filter_map(|message| message.runtime_session.as_ref());
-        let handoffs = world.open_handoffs.values();
-        let handoffs = handoffs.filter_map(|handoff| handoff.runtime_session.as_ref());
-        let questions = world.open_questions.values();
-        let questions = questions.filter_map(|question| question.runtime_session.as_ref());
-        let known: BTreeSet<RuntimeSession> = of_clients
-            .chain(of_states)
-            .chain(waiting)
-            .chain(handoffs)
-            .chain(questions)
-            .cloned()
-            .chain(self.claude.pairs())
-            .chain([RuntimeSession::default()])
-            .collect();
-        if known.contains(&named) {
-            return Ok(named);
-        }
-        let shown: String = named.as_str().chars().take(PAIR_CHARS_SHOWN).collect();
-        let known: Vec<&str> = known.iter().map(RuntimeSession::as_str).collect();
-        Err(Refusal::new(
-            RefusalCode::InvalidArguments,
-            format!("there is no pair `{shown}`"),
-            format!("leave it out for your own, or one of: {}", known.join(", ")),
-        ))
-    }
-
     pub(super) fn hand_off(&mut self, conn: ConnId, params: HandoffParams, reply: ReplySender) {
         let to = match receiver(params.from, params.to)
             .and_then(|to| check_text("ask", &params.ask).map(|()| to))
@@ -133,7 +93,14 @@ impl Daemon {
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         let from = sender(params.from);
-        let runtime_session = match self.pair_to_send_to(conn, params.runtime_session_id) {
+        let sent = PairAsked {
+            from: params.from,
+            to: params.to,
+            named: params.runtime_session_id,
+            answers: params.handles.iter().collect(),
+            turn: params.turn_id.as_deref(),
+        };
+        let runtime_session = match self.pair_to_send_to(conn, sent) {
             Ok(pair) => pair,
             Err(refusal) => return answer(reply, Err(refusal)),
         };
@@ -168,6 +135,17 @@ impl Daemon {
         }
         let said_in = turn_of_call(&self.codex, params.from, params.turn_id);
         self.dispatch(entry, to, params.on_busy, said_in, reply);
+    }
+
+    fn pair_to_send_to(&self, conn: ConnId, sent: PairAsked) -> Result<RuntimeSession, Refusal> {
+        pair_to_send_to(
+            &self.clients,
+            &self.claude,
+            &self.codex,
+            &self.recorder,
+            conn,
+            sent,
+        )
     }
 
     /// Records a message and answers. `said_in`: the turn of Codex whose tool said it.

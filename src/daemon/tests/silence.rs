@@ -38,7 +38,7 @@ fn told(rig: &Rig) -> usize {
         .count()
 }
 
-fn turn_started(rig: &mut Rig) {
+pub fn turn_started(rig: &mut Rig) {
     rig.fact(CodexFact::TurnStarted {
         thread_id: ThreadId::new("thread-1"),
         turn_id: TurnId::new("turn-1"),

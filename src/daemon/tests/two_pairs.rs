@@ -1,18 +1,21 @@
 //! Two Claudes in one project, each of a pair of its own: what one does changes nothing of the other.
 
+use tokio::sync::oneshot;
+
 use super::approvals::request;
 use super::rig::{Guest, Rig};
-use super::silence::attend;
+use super::silence::{attend, turn_started};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{OnBusy, Outcome, Watched};
 use crate::core::id::{EntryId, RuntimeSession};
+use crate::daemon::attach::ConnId;
 use crate::store::testing::Place;
 use crate::wire::config::read;
 use crate::wire::control::{
-    AskApprovalParams, Attendance, Command, HookParams, HookReply, IdsParams, Notification, Reply,
-    Role, SendParams,
+    AskApprovalParams, Attendance, Command, HandoffParams, HookParams, HookReply, IdsParams,
+    Notification, ReadContextParams, Refusal, Reply, Role, SendParams,
 };
-use crate::wire::status::ClaudeStatus;
+use crate::wire::status::{ClaudeStatus, NoticeKey};
 
 /// One Claude: bridge, doorbell and hooks.
 struct Claude {
@@ -42,6 +45,34 @@ async fn claude(rig: &mut Rig, pair: &str, pid: u32) -> Claude {
         bell,
         hooks,
     }
+}
+
+/// What Codex says to a Claude, without naming one.
+fn said(text: &str) -> SendParams {
+    SendParams {
+        from: Some(Agent::Codex),
+        text: text.to_owned(),
+        ..SendParams::default()
+    }
+}
+
+async fn call(rig: &mut Rig, conn: ConnId, command: Command) -> Result<Reply, Refusal> {
+    let (reply, answer) = oneshot::channel();
+    rig.daemon.command(conn, command, reply);
+    rig.daemon.settle();
+    rig.settle().await;
+    answer.await.unwrap()
+}
+
+/// Sends, and does not wait for what becomes of it.
+async fn sent_by(rig: &mut Rig, conn: ConnId, command: Command) -> EntryId {
+    let (reply, _) = oneshot::channel();
+    rig.daemon.command(conn, command, reply);
+    rig.daemon.settle();
+    rig.settle().await;
+    let unsettled = rig.daemon.recorder.world().unsettled.iter();
+    let newest = unsettled.max_by_key(|(_, message)| message.seq);
+    newest.unwrap().0.clone()
 }
 
 impl Two {
@@ -94,6 +125,28 @@ impl Two {
             Ok(Reply::Sent(sent)) => (sent.message_id, sent.outcome),
             other => panic!("{other:?}"),
         }
+    }
+
+    async fn call(&mut self, conn: ConnId, command: Command) -> Result<Reply, Refusal> {
+        call(&mut self.rig, conn, command).await
+    }
+
+    async fn sent_by(&mut self, conn: ConnId, params: SendParams) -> EntryId {
+        sent_by(&mut self.rig, conn, Command::Send(params)).await
+    }
+
+    async fn handed_over(&mut self, conn: ConnId) -> EntryId {
+        let handoff = HandoffParams {
+            from: Some(Agent::Claude),
+            ask: "please look".to_owned(),
+            reason: "you know it".to_owned(),
+            ..HandoffParams::default()
+        };
+        sent_by(&mut self.rig, conn, Command::Handoff(handoff)).await
+    }
+
+    fn pair_of(&self, id: &EntryId) -> String {
+        self.rig.daemon.outbox.pair_of(id).unwrap().to_string()
     }
 
     fn status(&self) -> ClaudeStatus {
@@ -286,4 +339,118 @@ async fn a_silent_turn_is_told_while_another_pairs_claude_works() {
     assert_eq!(two.recorded("second"), AgentState::Idle);
     two.hook(true, "Stop", None).await;
     assert_eq!(two.status().silence, None);
+}
+
+#[tokio::test]
+async fn what_codex_says_goes_to_the_claude_that_it_answers_or_whose_message_it_works_on() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    two.rig.codex_runs().await;
+    let ask = |require_reply| SendParams {
+        from: Some(Agent::Claude),
+        text: "which lock".to_owned(),
+        require_reply,
+        ..SendParams::default()
+    };
+    let second = two.second.bridge.conn;
+    let question = two.sent_by(second, ask(true)).await;
+    let answered = SendParams {
+        in_reply_to: Some(question.clone()),
+        ..said("the fair one")
+    };
+    let answer = two.sent_by(two.codex.conn, answered).await;
+    assert_eq!(two.pair_of(&answer), "second");
+    assert!(two.rig.daemon.recorder.world().open_questions.is_empty());
+    // It names what it closes, or says something in the turn that a message began.
+    let handoff = two.handed_over(second).await;
+    let closes = SendParams {
+        handles: vec![handoff],
+        ..said("done")
+    };
+    let closed = two.sent_by(two.codex.conn, closes).await;
+    assert_eq!(two.pair_of(&closed), "second");
+    assert!(two.rig.daemon.recorder.world().open_handoffs.is_empty());
+    let began = two.sent_by(second, ask(false)).await;
+    turn_started(&mut two.rig);
+    two.rig.user_message("turn-1", Some(&began));
+    two.rig.settle().await;
+    let on_the_way = two.sent_by(two.codex.conn, said("I look")).await;
+    assert_eq!(two.pair_of(&on_the_way), "second");
+    two.rig.completed("turn-1", &[began], "It is fair.");
+    two.rig.settle().await;
+    let of_nobody = two.sent_by(two.codex.conn, said("by the way")).await;
+    assert_eq!(two.pair_of(&of_nobody), "default");
+}
+
+#[tokio::test]
+async fn a_claude_that_is_alone_gets_what_names_no_pair() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let second = claude(&mut rig, "second", 7_000_001).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    let to_claude = SendParams {
+        from: None,
+        to: Some(Agent::Claude),
+        ..said("look at this")
+    };
+    for (conn, params) in [(codex.conn, said("hello")), (operator.conn, to_claude)] {
+        let sent = sent_by(&mut rig, conn, Command::Send(params)).await;
+        assert_eq!(rig.daemon.outbox.pair_of(&sent).unwrap().as_str(), "second");
+    }
+    // It may come back.
+    for conn in [second.bridge.conn, second.bell.conn] {
+        rig.daemon.disconnect(conn);
+    }
+    let again = Command::Send(said("hello again"));
+    let sent = sent_by(&mut rig, codex.conn, again).await;
+    assert_eq!(
+        rig.daemon.outbox.pair_of(&sent).unwrap().as_str(),
+        "default"
+    );
+}
+
+#[tokio::test]
+async fn a_claude_reads_the_record_of_its_own_pair_and_codex_that_of_all() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    two.send("default", OnBusy::Queue).await;
+    two.handed_over(two.second.bridge.conn).await;
+    for (conn, all_pairs, entries, handoffs) in [
+        (two.first.bridge.conn, false, 1, 0),
+        (two.first.bridge.conn, true, 2, 1),
+        (two.second.bridge.conn, false, 1, 1),
+        (two.codex.conn, false, 2, 1),
+    ] {
+        let read = Command::ReadContext(ReadContextParams {
+            all_pairs,
+            ..ReadContextParams::default()
+        });
+        let Ok(Reply::Context(page)) = two.call(conn, read).await else {
+            panic!("no page");
+        };
+        let told = page
+            .entries
+            .iter()
+            .filter(|entry| entry["text"] == "please look");
+        assert_eq!(
+            (told.count(), page.open_handoffs.len()),
+            (entries, handoffs)
+        );
+    }
+}
+
+#[tokio::test]
+async fn that_a_second_claude_of_a_pair_gets_nothing_is_said_while_it_is_here() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    let is_said = |two: &Two| {
+        let keys = two.rig.daemon.status().notice_keys;
+        keys.contains(&NoticeKey::SecondClaude)
+    };
+    assert!(!is_said(&two), "each has a pair of its own");
+    let third = claude(&mut two.rig, "second", 7_000_002).await;
+    assert!(is_said(&two));
+    two.rig.daemon.disconnect(third.bridge.conn);
+    assert!(!is_said(&two));
 }

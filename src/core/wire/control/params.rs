@@ -217,6 +217,9 @@ pub struct ReadContextParams {
     pub cursor: Option<String>,
     /// Only what belongs to this handoff.
     pub handoff_id: Option<EntryId>,
+    /// What belongs to the other Claudes' pairs too. Codex reads that always.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub all_pairs: bool,
 }
 
 /// Arguments of [`Command::LedgerList`](super::Command::LedgerList).

@@ -46,6 +46,8 @@ words! {
         RenderingFailed = "rendering_failed",
         RulesLookFailed = "rules_look_failed",
         SealedTaskFailed = "sealed_task_failed",
+        /// More than one Claude of one pair.
+        SecondClaude = "second_claude",
         SettingsFailed = "settings_failed",
         SpokenWordsFailed = "spoken_words_failed",
         /// The system gives no signs of changes.
