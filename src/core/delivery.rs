@@ -49,7 +49,7 @@ mod way;
 mod tests;
 
 pub use admission::{Admission, Admissions};
-pub use backlog::{Backlog, LANE_MAX, Moved, Restored};
+pub use backlog::{Backlog, LANE_MAX, LaneCounts, Moved, Restored};
 pub use claude::{ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep};
 pub use codex::{
     Activity, AdapterAnswer, CarriedFlow, CodexFlow, CodexInput, CodexState, CodexTerms,
@@ -123,15 +123,5 @@ words! {
         Ambiguous = "ambiguous",
         /// Taken back by the operator.
         Cancelled = "cancelled",
-    }
-}
-
-impl DeliveryState {
-    /// Whether nothing more happens by itself.
-    pub fn is_final(self) -> bool {
-        matches!(
-            self,
-            Self::Confirmed | Self::Rejected | Self::Expired | Self::Cancelled
-        )
     }
 }

@@ -1,5 +1,7 @@
 //! [`Clock`]: the time that the machines of delivery are told.
 
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::time::{Duration, Instant};
@@ -85,9 +87,10 @@ impl Clock {
 
     /// Now, and an id that nothing has.
     pub(super) fn moment(self) -> Moment {
+        let now_ms = self.now_ms();
         Moment {
-            now_ms: self.now_ms(),
-            attempt: AttemptId::new(Uuid::now_v7().to_string()),
+            now_ms,
+            attempt: fresh_attempt(now_ms),
         }
     }
 
@@ -97,6 +100,21 @@ impl Clock {
         let since = at_ms.saturating_sub(self.wall_ms).saturating_add(1);
         self.start + Duration::from_millis(u64::try_from(since).unwrap_or(0))
     }
+}
+
+/// Each input of a machine brings a fresh id, and few of them begin an attempt: random bytes are
+/// read from the system once in a process, and a counter tells its ids apart.
+fn fresh_attempt(now_ms: i64) -> AttemptId {
+    static RANDOM: LazyLock<[u8; 16]> = LazyLock::new(|| *Uuid::new_v4().as_bytes());
+    static COUNTER: AtomicU32 = AtomicU32::new(0);
+
+    let counter = COUNTER.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+    let mut bytes = [0; 10];
+    bytes[..4].copy_from_slice(&counter);
+    bytes[4..].copy_from_slice(&RANDOM[10..]);
+    let ms = u64::try_from(now_ms).unwrap_or(0);
+    let id = uuid::Builder::from_unix_timestamp_millis(ms, &bytes).into_uuid();
+    AttemptId::new(id.to_string())
 }
 
 /// Wall clock, ms since the epoch.

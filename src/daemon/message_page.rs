@@ -5,8 +5,6 @@
 //! claimed, proven and called a repeat later. An agent always gets the whole text: what does not
 //! fit into a page of its own is given in parts.
 
-use std::collections::VecDeque;
-
 use super::bodies::{BodyOrder, NotRead, ReadBodies};
 use super::continuation::{ThenStored, ThenTaken};
 use super::inbox::{answers, enveloped};
@@ -68,21 +66,19 @@ impl Daemon {
         let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
         let start = MessageCursor::default();
         let cursor = query.after.unwrap_or(&start);
-        let rows = self.waiting_for(query.agent, query.runtime_session, cursor);
-        let (order, until) = page_order(&rows, cursor);
+        let (mut order, until) = self.in_page_order(query.agent, query.runtime_session, cursor);
         let mut next = MessageCursor {
             after: cursor.after,
             until: Some(until),
             cut: None,
         };
-        let mut order: VecDeque<&Delivery> = order.into();
         let page_chars = PAGE_CHARS_MAX
             .saturating_sub(query.reserved)
             .max(PAGE_CHARS_MIN);
         let mut free = page_chars;
         let mut messages = Vec::new();
         let mut more = false;
-        while let Some(row) = order.pop_front() {
+        while let Some(row) = order.next() {
             let Ok(message) = self.asked_for(row, query, read) else {
                 let ids = std::iter::once(row).chain(order).map(|row| &row.id);
                 return Err(self.on_disk(ids, read));
@@ -125,7 +121,7 @@ impl Daemon {
             cursor: (!messages.is_empty()).then_some(next),
             more,
             messages,
-            unread: rows.len() as u64,
+            unread: self.unread_at(query.agent, query.runtime_session, cursor),
             timed_out: false,
             acked: Vec::new(),
             unfinished: Vec::new(),
@@ -134,29 +130,55 @@ impl Daemon {
 
     /// How much waits for an agent.
     pub(super) fn unread(&self, agent: Agent, runtime_session: &RuntimeSession) -> u64 {
-        let start = MessageCursor::default();
-        self.waiting_for(agent, runtime_session, &start).len() as u64
+        self.unread_at(agent, runtime_session, &MessageCursor::default())
     }
 
-    /// What an agent gets by asking, oldest first.
-    fn waiting_for(
+    fn unread_at(
         &self,
         agent: Agent,
         runtime_session: &RuntimeSession,
         cursor: &MessageCursor,
-    ) -> Vec<&Delivery> {
-        let backlog = self.outbox.backlog();
-        let waits =
-            |row: &&Delivery| row.state != DeliveryState::Cancelled && !backlog.is_ending(&row.id);
+    ) -> u64 {
+        let unread = match agent {
+            Agent::Claude => self.outbox.backlog().unread_of_pair(runtime_session),
+            Agent::Codex => self.waiting_for_codex(runtime_session, cursor).count(),
+        };
+        unread as u64
+    }
+
+    /// What an agent gets by asking, in the order of its pages, and the last repeat of this walk.
+    fn in_page_order<'a>(
+        &'a self,
+        agent: Agent,
+        runtime_session: &'a RuntimeSession,
+        cursor: &'a MessageCursor,
+    ) -> (Box<dyn Iterator<Item = &'a Delivery> + 'a>, Seq) {
         match agent {
-            Agent::Claude => backlog.of_pair(runtime_session).filter(waits).collect(),
-            Agent::Codex => backlog
-                .lane(agent)
-                .filter(|row| row.runtime_session == *runtime_session)
-                .filter(|row| self.is_codex_to_fetch(row, cursor))
-                .filter(waits)
-                .collect(),
+            Agent::Claude => {
+                let backlog = self.outbox.backlog();
+                let (order, until) = backlog.page_of_pair(runtime_session, cursor);
+                (Box::new(order), until)
+            }
+            Agent::Codex => {
+                let rows: Vec<_> = self.waiting_for_codex(runtime_session, cursor).collect();
+                let (order, until) = page_order(&rows, cursor);
+                (Box::new(order.into_iter()), until)
+            }
         }
+    }
+
+    /// What Codex gets by asking, oldest first.
+    fn waiting_for_codex<'a>(
+        &'a self,
+        runtime_session: &'a RuntimeSession,
+        cursor: &'a MessageCursor,
+    ) -> impl Iterator<Item = &'a Delivery> {
+        let backlog = self.outbox.backlog();
+        backlog
+            .lane(Agent::Codex)
+            .filter(move |row| row.runtime_session == *runtime_session)
+            .filter(move |row| self.is_codex_to_fetch(row, cursor))
+            .filter(|row| row.state != DeliveryState::Cancelled && !backlog.is_ending(&row.id))
     }
 
     /// Whether Codex gets it by asking: it waits, or a page ended in its middle and this asks for
@@ -222,25 +244,25 @@ impl Daemon {
             return;
         }
         let at = self.clock.moment();
-        let until = at.now_ms + CLAIM_MS;
         let whole = whole.into_iter().map(|id| (id, Shown::Whole));
         let claims: Vec<(EntryId, Shown)> = whole
             .chain(head.into_iter().map(|id| (id, Shown::Head)))
             .collect();
-        let effects = self.outbox.claim_for_codex(&claims, &at, until);
+        let effects = self.outbox.claim_for_codex(&claims, &at, CLAIM_MS);
         let stored = self.perform(agent, effects);
         let ids: Vec<EntryId> = claims.into_iter().map(|(id, _)| id).collect();
         let then: ThenStored = Box::new(move |daemon, stored| {
             let stored = stored.map_err(Clone::clone);
             let stored = stored.and_then(|()| daemon.still_waiting(&ids));
             let has_left = then(daemon, stored.as_ref().copied()) && stored.is_ok();
+            let now_ms = daemon.clock.now_ms();
             if has_left {
-                ids.iter().for_each(|id| daemon.outbox.has_left(id));
+                ids.iter().for_each(|id| daemon.outbox.has_left(id, now_ms));
             } else {
                 // Where the disk took too long, somebody else may have it by now.
                 let is_ours = |id: &EntryId| daemon.outbox.is_of_attempt(id, Some(&at.attempt));
                 let ids: Vec<EntryId> = ids.into_iter().filter(is_ours).collect();
-                let effects = daemon.outbox.take_claims_back(&ids);
+                let effects = daemon.outbox.take_claims_back(&ids, now_ms);
                 // The first refusal says it all.
                 let _ = daemon.perform(Agent::Codex, effects);
                 for id in ids {

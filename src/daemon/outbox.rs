@@ -12,8 +12,8 @@ use tracing::Span;
 use crate::adapters::codex::request::AttemptedMessage;
 use crate::core::agent::Agent;
 use crate::core::delivery::{
-    Backlog, Delivery, DeliveryEffect, DeliveryFact, DeliveryState, DeliveryWay, Moment, Moved,
-    Restored, RowsAhead, RowsDue, Shown,
+    Backlog, Delivery, DeliveryEffect, DeliveryFact, DeliveryWay, Moment, Moved, Restored,
+    RowsAhead, RowsDue, Shown,
 };
 use crate::core::entry::{DeliveryResult, EntryKind};
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
@@ -27,6 +27,9 @@ use crate::store::queue::{
 
 pub use crate::core::delivery::LANE_MAX;
 
+/// How many rows of settled messages lie in the file before they are removed by themselves.
+const UNFORGOTTEN_MAX: usize = 64;
+
 /// Every message that is not settled.
 #[derive(Debug)]
 pub struct Outbox {
@@ -38,8 +41,8 @@ pub struct Outbox {
     answered: u64,
     /// Rows of messages that are being recorded.
     ahead: RowsAhead,
-    /// Settled, and the writer took no more: their rows are removed before anything else is
-    /// written.
+    /// Settled: their rows are removed before anything else is written, so that it costs no write
+    /// of its own. Until then a start finds them, and drops them because their messages are settled.
     unforgotten: Vec<EntryId>,
 }
 
@@ -148,28 +151,33 @@ impl Outbox {
         &mut self,
         claims: &[(EntryId, Shown)],
         at: &Moment,
-        until_ms: i64,
+        takes_ms: i64,
     ) -> Vec<DeliveryEffect> {
         let mut effects = Vec::new();
         for (id, shown) in claims {
             let backlog = &mut self.backlog;
-            backlog.claim(id, *shown, &at.attempt, until_ms, at.now_ms, &mut effects);
+            backlog.claim(id, *shown, &at.attempt, takes_ms, at.now_ms, &mut effects);
         }
         effects
     }
 
     /// They were not given to Codex after all.
-    pub(super) fn take_claims_back(&mut self, ids: &[EntryId]) -> Vec<DeliveryEffect> {
+    pub(super) fn take_claims_back(&mut self, ids: &[EntryId], now_ms: i64) -> Vec<DeliveryEffect> {
         let mut effects = Vec::new();
         for id in ids {
-            self.backlog.take_back(id, &mut effects);
+            self.backlog.take_back(id, now_ms, &mut effects);
         }
         effects
     }
 
+    /// What was claimed of it was sent, perhaps to nobody.
+    pub(super) fn was_sent(&mut self, id: &EntryId, now_ms: i64) {
+        self.backlog.sent(id, now_ms);
+    }
+
     /// What was claimed of it has left.
-    pub(super) fn has_left(&mut self, id: &EntryId) {
-        self.backlog.left(id);
+    pub(super) fn has_left(&mut self, id: &EntryId, now_ms: i64) {
+        self.backlog.left(id, now_ms);
     }
 
     /// Whoever asked for these never said that they arrived.
@@ -299,6 +307,8 @@ impl Outbox {
 
     /// Takes a message in again that was settled and is to be sent once more.
     pub fn track_again(&mut self, id: EntryId, message: &MessageSnapshot) {
+        // Or a start would take the row of the attempt before for one of now.
+        self.remove_now();
         self.backlog.insert_again(message.delivery(id));
     }
 
@@ -336,9 +346,14 @@ impl Outbox {
     /// Removes the row of a message that the ledger has settled.
     pub fn forget(&mut self, id: &EntryId) {
         self.unforgotten.push(id.clone());
+        if self.unforgotten.len() >= UNFORGOTTEN_MAX {
+            self.remove_now();
+        }
+    }
+
+    fn remove_now(&mut self) {
         if let Err(error) = self.remove_unforgotten() {
-            // Until the next write a start finds it, and drops it where its message is settled.
-            tracing::warn!(%error, "a settled row is removed with the next write");
+            tracing::warn!(%error, "settled rows are removed with the next write");
         }
     }
 
@@ -384,7 +399,8 @@ impl Outbox {
     }
 
     /// The writer, to be closed by somebody who may wait for the disk.
-    pub fn into_writer(self) -> QueueWriter {
+    pub fn into_writer(mut self) -> QueueWriter {
+        self.remove_now();
         self.writer
     }
 
@@ -409,15 +425,10 @@ impl Outbox {
     /// Whether a message is on its way to an agent that is here or to come. What is ambiguous waits
     /// for the operator, who finds it on the disk.
     pub fn has_waiting(&self) -> bool {
-        let is_waiting = |row: &Delivery| {
-            matches!(
-                row.state,
-                DeliveryState::Queued | DeliveryState::Attempted | DeliveryState::Offered
-            )
-        };
-        Agent::ALL
-            .into_iter()
-            .any(|agent| self.lane(agent).any(is_waiting))
+        Agent::ALL.into_iter().any(|agent| {
+            let counts = self.backlog.counts(agent);
+            counts.queued + counts.on_their_way > 0
+        })
     }
 
     /// Whether a receiver can take one more message.

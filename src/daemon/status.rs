@@ -7,7 +7,6 @@ use super::clock::now_ms;
 use super::owners::Daemon;
 use super::shown_claude::ShownClaude;
 use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::DeliveryState;
 use crate::core::id::RuntimeSession;
 use crate::core::snapshot::AgentStanding;
 use crate::store::ledger::Stats;
@@ -186,16 +185,12 @@ impl Daemon {
     }
 
     fn lane_status(&self, agent: Agent) -> LaneStatus {
-        let mut lane = LaneStatus::default();
-        for row in self.outbox.lane(agent) {
-            match row.state {
-                DeliveryState::Queued => lane.pending += 1,
-                DeliveryState::Attempted | DeliveryState::Offered => lane.in_flight += 1,
-                DeliveryState::Ambiguous => lane.ambiguous += 1,
-                _ => {}
-            }
+        let counts = self.outbox.backlog().counts(agent);
+        LaneStatus {
+            pending: counts.queued as u64,
+            in_flight: counts.on_their_way as u64,
+            ambiguous: counts.ambiguous as u64,
         }
-        lane
     }
 }
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 pub(super) struct Latest<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
+    /// For who rests: what is put meanwhile does not wake them.
+    ended: Condvar,
 }
 
 #[derive(Debug)]
@@ -24,20 +26,23 @@ impl<T> Default for Latest<T> {
                 closed: false,
             }),
             changed: Condvar::new(),
+            ended: Condvar::new(),
         }
     }
 }
 
 impl<T> Latest<T> {
     pub(super) fn put(&self, value: T) {
-        self.state().value = Some(value);
-        self.changed.notify_one();
+        // Where there was one, whoever takes it has been told.
+        if self.state().value.replace(value).is_none() {
+            self.changed.notify_one();
+        }
     }
 
     /// Nothing more will be put; what was put is still taken.
     pub(super) fn close(&self) {
         self.state().closed = true;
-        self.changed.notify_one();
+        self.tell_of_end();
     }
 
     /// Nothing more will be put, and what was put is forgotten.
@@ -45,7 +50,13 @@ impl<T> Latest<T> {
         let mut state = self.state();
         state.value = None;
         state.closed = true;
+        drop(state);
+        self.tell_of_end();
+    }
+
+    fn tell_of_end(&self) {
         self.changed.notify_one();
+        self.ended.notify_one();
     }
 
     /// Waits for a value; `None` once it is closed and empty.
@@ -60,7 +71,7 @@ impl<T> Latest<T> {
     /// Waits, less long when it is closed meanwhile.
     pub(super) fn rest(&self, pause: Duration) {
         drop(
-            self.changed
+            self.ended
                 .wait_timeout_while(self.state(), pause, |state| !state.closed)
                 .unwrap_or_else(PoisonError::into_inner),
         );

@@ -257,7 +257,8 @@ impl Queue {
                 step.execute("UPDATE marks SET high_water = ?1", [to_sql(seq.0)])?;
             }
             if is_synced {
-                step.execute("UPDATE marks SET generation = ?1", [to_sql(generation)])?;
+                let sql = "UPDATE marks SET generation = ?1";
+                step.prepare_cached(sql)?.execute([to_sql(generation)])?;
             }
             step.commit()
         };

@@ -131,14 +131,16 @@ fn clear(operator: &mut Operator, discard: bool, into: &mut Series) {
 }
 
 /// What `/metrics` says of the loop.
-struct Busy {
+pub struct Busy {
     /// Upper bounds in s, and how many events took no longer.
     buckets: Vec<(f64, u64)>,
+    /// All events together, in s.
+    sum: f64,
     longest: BTreeMap<String, f64>,
 }
 
 impl Busy {
-    fn read(project: &Project) -> Self {
+    pub fn read(project: &Project) -> Self {
         let bearer = format!("Bearer {}", project.token());
         let headers = [("authorization", bearer.as_str())];
         let body = http::get(project.ports.control, "/metrics", &headers)
@@ -146,6 +148,7 @@ impl Busy {
             .body;
         let mut busy = Self {
             buckets: Vec::new(),
+            sum: 0.0,
             longest: BTreeMap::new(),
         };
         for line in body.lines() {
@@ -157,6 +160,9 @@ impl Busy {
                 let bound = bound.parse().unwrap_or(f64::INFINITY);
                 busy.buckets.push((bound, count.parse().unwrap()));
             }
+            if let Some(sum) = line.strip_prefix("ctxrelay_loop_busy_seconds_sum ") {
+                busy.sum = sum.parse().unwrap();
+            }
             if let Some((kind, took)) = labelled("ctxrelay_loop_busy_longest_seconds{event=\"") {
                 busy.longest.insert(kind, took.parse().unwrap());
             }
@@ -167,6 +173,11 @@ impl Busy {
 
     fn count(&self) -> u64 {
         self.buckets.last().unwrap().1
+    }
+
+    /// In ms, of one event since then.
+    pub fn mean(&self, before: &Self) -> f64 {
+        (self.sum - before.sum) / (self.count() - before.count()) as f64 * 1e3
     }
 
     /// In ms; the bound that so many events since then did not pass.

@@ -128,7 +128,12 @@ fn minutes() -> u64 {
 
 /// Waits until a second passes with less than 10 ms of work.
 pub fn settle(pid: u32) {
-    wait_until("a quiet deck", FIRST_PAINT_WAIT * 3, || {
+    settle_within(pid, FIRST_PAINT_WAIT * 3);
+}
+
+/// As [`settle`], of what may have so long to do.
+pub fn settle_within(pid: u32, wait: Duration) {
+    wait_until("a quiet process", wait, || {
         let before = cpu_ns(pid);
         std::thread::sleep(Duration::from_secs(1));
         (cpu_ns(pid) - before < 10_000_000).then_some(())

@@ -17,6 +17,7 @@
 mod agent;
 mod appends;
 mod approvals;
+mod backlog;
 mod busy;
 mod capsule;
 mod codex_approvals;
@@ -44,7 +45,7 @@ use support::record;
 /// A part of the table, and the word that chooses it.
 type Part = (&'static str, fn(&mut Table));
 
-const PARTS: [Part; 18] = [
+const PARTS: [Part; 19] = [
     ("appends", appends::measure),
     ("messages", messages::measure),
     ("delivery", delivery::measure),
@@ -61,6 +62,7 @@ const PARTS: [Part; 18] = [
     ("search", search::measure),
     ("capsule", capsule::measure),
     ("busy", busy::measure),
+    ("backlog", backlog::measure),
     ("timeline", timeline::measure),
     ("deck", deck::measure),
 ];

@@ -3,9 +3,23 @@
 //! What is here the operator can see. A message leaves it in one way only: the ledger says that
 //! it is settled.
 
+mod claims;
+mod index;
+mod lane;
+mod offers;
+mod pages;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use claims::Claim;
+pub use index::LaneCounts;
+pub(super) use index::{LaneIndex, Untold};
+use lane::{Lane, LaneRow, LaneRows};
+#[cfg(test)]
+pub(super) use pages::page_afresh;
+
+use super::ladder::Offer;
 use super::{Delivery, DeliveryEffect, DeliveryFact, DeliveryState, DeliveryWay, Shown};
 use crate::agent::Agent;
 use crate::entry::DeliveryResult;
@@ -19,47 +33,12 @@ pub const LANE_MAX: usize = 10_000;
 /// The messages that are not settled.
 #[derive(Debug, Default)]
 pub struct Backlog {
-    lanes: BTreeMap<Lane, BTreeMap<Seq, Delivery>>,
+    lanes: BTreeMap<Lane, LaneRows>,
     by_id: BTreeMap<EntryId, (Lane, Seq)>,
     /// Texts on their way to an agent.
     claims: BTreeMap<EntryId, Claim>,
     /// What is being appended to the ledger about a message, by its word.
     recording: BTreeMap<EntryId, BTreeSet<&'static str>>,
-}
-
-/// One way to a receiver. What is decided for each entry of the record goes through one lane and
-/// not through all of them.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Lane {
-    Codex,
-    Claude(RuntimeSession),
-}
-
-impl Lane {
-    fn of(row: &Delivery) -> Self {
-        match row.to {
-            Agent::Codex => Self::Codex,
-            Agent::Claude => Self::Claude(row.runtime_session.clone()),
-        }
-    }
-
-    fn leads_to(&self, agent: Agent) -> bool {
-        match self {
-            Self::Codex => agent == Agent::Codex,
-            Self::Claude(_) => agent == Agent::Claude,
-        }
-    }
-}
-
-/// A text is on its way to an agent.
-#[derive(Debug, Clone, Copy)]
-struct Claim {
-    /// How long that may take, ms.
-    until_ms: i64,
-    /// What had left before it.
-    shown_before: Shown,
-    /// It is not in this process any more.
-    has_left: bool,
 }
 
 /// The backlog after a start.
@@ -85,10 +64,21 @@ pub struct Moved {
 impl Backlog {
     /// Takes a message in. One that is known already stays as it is.
     pub fn insert(&mut self, row: Delivery) {
-        if !self.by_id.contains_key(&row.id) {
-            let lane = Lane::of(&row);
-            self.by_id.insert(row.id.clone(), (lane.clone(), row.seq));
-            self.lanes.entry(lane).or_default().insert(row.seq, row);
+        self.place(row, None);
+    }
+
+    /// As [`Self::insert`], of one that has a place on the ladder already.
+    fn place(&mut self, delivery: Delivery, offer: Option<Offer>) {
+        if !self.by_id.contains_key(&delivery.id) {
+            let lane = Lane::of(&delivery);
+            let place = (lane.clone(), delivery.seq);
+            self.by_id.insert(delivery.id.clone(), place);
+            let row = LaneRow {
+                is_free: self.is_free(&delivery.id),
+                delivery,
+                offer,
+            };
+            self.lanes.entry(lane).or_default().insert(row);
         }
     }
 
@@ -145,9 +135,7 @@ impl Backlog {
 
     /// As [`Snapshot::pack`](crate::snapshot::Snapshot::pack).
     fn pack(&mut self) {
-        for lane in self.lanes.values_mut() {
-            *lane = std::mem::take(lane).into_iter().collect();
-        }
+        self.lanes.values_mut().for_each(LaneRows::pack);
         self.by_id = std::mem::take(&mut self.by_id).into_iter().collect();
     }
 
@@ -163,15 +151,20 @@ impl Backlog {
         let mut moved = Moved::default();
         self.by_id.clear();
         let lanes = std::mem::take(&mut self.lanes).into_values();
-        for mut row in lanes.flat_map(BTreeMap::into_values) {
-            let Some(message) = unsettled.get(&row.id) else {
-                self.claims.remove(&row.id);
-                moved.gone.push(row.id);
+        for row in lanes.flat_map(LaneRows::into_rows) {
+            let LaneRow {
+                mut delivery,
+                offer,
+                ..
+            } = row;
+            let Some(message) = unsettled.get(&delivery.id) else {
+                self.claims.remove(&delivery.id);
+                moved.gone.push(delivery.id);
                 continue;
             };
-            row.seq = message.seq;
-            moved.moved.push(row.id.clone());
-            self.insert(row);
+            delivery.seq = message.seq;
+            moved.moved.push(delivery.id.clone());
+            self.place(delivery, offer);
         }
         moved
     }
@@ -179,12 +172,23 @@ impl Backlog {
     /// The message's row.
     pub fn get(&self, id: &EntryId) -> Option<&Delivery> {
         let (lane, seq) = self.by_id.get(id)?;
-        self.lanes.get(lane)?.get(seq)
+        self.lanes.get(lane)?.get(*seq).map(|row| &row.delivery)
     }
 
-    fn get_mut(&mut self, id: &EntryId) -> Option<&mut Delivery> {
+    fn change<R>(&mut self, id: &EntryId, change: impl FnOnce(&mut LaneRow) -> R) -> Option<R> {
         let (lane, seq) = self.by_id.get(id)?;
-        self.lanes.get_mut(lane)?.get_mut(seq)
+        self.lanes.get_mut(lane)?.change(*seq, change)
+    }
+
+    /// Its text is on its way to nobody, and nothing about it is being recorded.
+    fn is_free(&self, id: &EntryId) -> bool {
+        !self.claims.contains_key(id) && !self.is_recording(id)
+    }
+
+    /// One of both may have changed.
+    fn look_whether_free(&mut self, id: &EntryId) {
+        let is_free = self.is_free(id);
+        self.change(id, |row| row.is_free = is_free);
     }
 
     /// Whether a message that is in this turn of Codex is delivered by that: in one that had it
@@ -195,14 +199,13 @@ impl Backlog {
 
     /// Takes a fact in. Returns whether it changed something.
     pub fn apply(&mut self, id: &EntryId, fact: DeliveryFact, now_ms: i64) -> bool {
-        self.get_mut(id).is_some_and(|row| row.apply(fact, now_ms))
+        let changed = self.change(id, |row| row.delivery.apply(fact, now_ms));
+        changed.unwrap_or(false)
     }
 
     /// The attempt that runs has another name.
     pub(super) fn name_attempt(&mut self, id: &EntryId, attempt: AttemptId) {
-        if let Some(row) = self.get_mut(id) {
-            row.attempt = Some(attempt);
-        }
+        self.change(id, |row| row.delivery.attempt = Some(attempt));
     }
 
     /// Forgets a message that the ledger has settled.
@@ -214,27 +217,27 @@ impl Backlog {
         let Some(rows) = self.lanes.get_mut(&lane) else {
             return false;
         };
-        let was_there = rows.remove(&seq).is_some();
+        let was_there = rows.remove(seq).is_some();
         if rows.is_empty() {
             self.lanes.remove(&lane);
         }
         was_there
     }
 
-    fn lanes_to(&self, agent: Agent) -> impl Iterator<Item = &BTreeMap<Seq, Delivery>> {
+    fn lanes_to(&self, agent: Agent) -> impl Iterator<Item = &LaneRows> {
         let lanes = self.lanes.iter();
         lanes.filter_map(move |(lane, rows)| lane.leads_to(agent).then_some(rows))
     }
 
     /// A receiver's rows: Codex's oldest first, Claude's pair by pair.
     pub fn lane(&self, to: Agent) -> impl Iterator<Item = &Delivery> {
-        self.lanes_to(to).flat_map(BTreeMap::values)
+        self.lanes_to(to).flat_map(LaneRows::iter)
     }
 
     /// The rows for the Claude of a pair, oldest first.
     pub fn of_pair(&self, pair: &RuntimeSession) -> impl Iterator<Item = &Delivery> {
         let lane = self.lanes.get(&Lane::Claude(pair.clone()));
-        lane.into_iter().flat_map(BTreeMap::values)
+        lane.into_iter().flat_map(LaneRows::iter)
     }
 
     /// The pairs for whose Claude there is something.
@@ -247,46 +250,41 @@ impl Backlog {
 
     /// How many rows a receiver has.
     pub fn count(&self, to: Agent) -> usize {
-        self.lanes_to(to).map(BTreeMap::len).sum()
+        self.lanes_to(to).map(LaneRows::len).sum()
+    }
+
+    /// How many rows of a receiver stand where.
+    pub fn counts(&self, to: Agent) -> LaneCounts {
+        let counts = self.lanes_to(to).map(|lane| lane.index().counts());
+        counts.fold(LaneCounts::default(), LaneCounts::and)
+    }
+
+    /// What is kept of the rows for Codex, where there are any.
+    pub(super) fn index_of_codex(&self) -> Option<&LaneIndex> {
+        self.lanes.get(&Lane::Codex).map(LaneRows::index)
+    }
+
+    /// The row for Codex at this place.
+    pub(super) fn of_codex(&self, seq: Seq) -> Option<&Delivery> {
+        let lane = self.lanes.get(&Lane::Codex)?;
+        lane.get(seq).map(|row| &row.delivery)
+    }
+
+    /// Whether what is kept of each lane is what a walk over it finds.
+    #[cfg(test)]
+    pub fn is_index_right(&self) -> bool {
+        let mut lanes = self.lanes.values();
+        lanes.all(|lane| *lane.index() == lane.index_afresh())
     }
 
     /// All rows, lane by lane.
     pub fn rows(&self) -> impl Iterator<Item = &Delivery> {
-        self.lanes.values().flat_map(BTreeMap::values)
+        self.lanes.values().flat_map(LaneRows::iter)
     }
 
     /// Whether a receiver can take one more message.
     pub fn has_room(&self, to: Agent) -> bool {
         self.count(to) < LANE_MAX
-    }
-
-    /// Whether its body is on its way to somebody who asked.
-    pub fn is_claimed(&self, id: &EntryId) -> bool {
-        self.claims.contains_key(id)
-    }
-
-    /// Its body is no longer here: it cannot be taken back until it is known whether it arrived.
-    pub fn left(&mut self, id: &EntryId) {
-        if let Some(claim) = self.claims.get_mut(id) {
-            claim.has_left = true;
-        }
-    }
-
-    /// Whether its body has left for somebody who asked, and is not known to have arrived.
-    pub fn has_left(&self, id: &EntryId) -> bool {
-        self.claims.get(id).is_some_and(|claim| claim.has_left)
-    }
-
-    /// Whether that is so of a message of which the receiver has had no more than the beginning.
-    pub fn is_cut_claimed(&self, id: &EntryId) -> bool {
-        let is_cut = self.get(id).is_some_and(|row| row.shown == Shown::Head);
-        let claim = self.claims.get(id);
-        claim.is_some_and(|claim| is_cut || claim.shown_before == Shown::Head)
-    }
-
-    /// Whether bodies are on their way to somebody who asked.
-    pub fn has_claims(&self) -> bool {
-        !self.claims.is_empty()
     }
 
     /// Whether a message may reach an agent that did not ask for it.
@@ -298,86 +296,23 @@ impl Backlog {
             && !self.is_recording(&row.id)
     }
 
-    /// So much of its text goes to an agent that reads it at once; nobody else gets it until it is
-    /// known whether it arrived.
-    pub fn claim(
-        &mut self,
-        id: &EntryId,
-        shown: Shown,
-        attempt: &AttemptId,
-        until_ms: i64,
-        now_ms: i64,
-        effects: &mut Vec<DeliveryEffect>,
-    ) {
-        let Some(shown_before) = self.get(id).map(|row| row.shown) else {
-            return;
-        };
-        let claim = Claim {
-            until_ms,
-            shown_before,
-            // One that is asked for again may be there already.
-            has_left: self.has_left(id),
-        };
-        self.claims.insert(id.clone(), claim);
-        if self.apply(id, DeliveryFact::HandedOut(attempt.clone(), shown), now_ms) {
-            effects.push(DeliveryEffect::Store(id.clone()));
-        }
-    }
-
     /// So much of its text turns out to have left.
     pub fn show(&mut self, id: &EntryId, shown: Shown, effects: &mut Vec<DeliveryEffect>) {
-        if self.get_mut(id).is_some_and(|row| row.show(shown)) {
+        if self.change(id, |row| row.delivery.show(shown)) == Some(true) {
             effects.push(DeliveryEffect::Store(id.clone()));
         }
     }
 
     /// A hook handed it into a turn, or it came by another way.
     pub(super) fn handed_into_turn(&mut self, id: &EntryId, by_hook: bool) {
-        if let Some(row) = self.get_mut(id) {
-            row.in_turn = by_hook;
-        }
+        self.change(id, |row| row.delivery.in_turn = by_hook);
     }
 
     /// What hooks handed into turns of this pair is read by no end of a turn.
     pub(super) fn out_of_turn(&mut self, pair: &RuntimeSession) {
-        let lane = self.lanes.get_mut(&Lane::Claude(pair.clone()));
-        for row in lane.into_iter().flat_map(BTreeMap::values_mut) {
-            row.in_turn = false;
+        if let Some(lane) = self.lanes.get_mut(&Lane::Claude(pair.clone())) {
+            lane.change_all(|row| row.delivery.in_turn = false);
         }
-    }
-
-    /// Its text did not leave after all. Its row may be on disk already and say otherwise.
-    pub fn take_back(&mut self, id: &EntryId, effects: &mut Vec<DeliveryEffect>) {
-        if self.has_left(id) {
-            // Another time it did.
-            return;
-        }
-        if let Some(claim) = self.claims.remove(id)
-            && let Some(row) = self.get_mut(id)
-            && row.shown != claim.shown_before
-        {
-            row.shown = claim.shown_before;
-            effects.push(DeliveryEffect::Store(id.clone()));
-        }
-    }
-
-    /// When the next claim runs out, ms.
-    pub fn next_claim_ms(&self) -> Option<i64> {
-        self.claims.values().map(|claim| claim.until_ms).min()
-    }
-
-    /// Whoever asked for these went away, or is silent for too long.
-    pub fn expire_claims(&mut self, now_ms: i64) -> Vec<EntryId> {
-        let expired: Vec<EntryId> = self
-            .claims
-            .iter()
-            .filter(|(_, claim)| claim.until_ms <= now_ms)
-            .map(|(id, _)| id.clone())
-            .collect();
-        for id in &expired {
-            self.claims.remove(id);
-        }
-        expired
     }
 
     /// Wants a result in the ledger, unless the same is being appended already.
@@ -392,7 +327,9 @@ impl Backlog {
         let Some(row) = self.get(id) else { return };
         let to = row.to;
         let recording = self.recording.entry(id.clone()).or_default();
-        if recording.insert(result.as_str()) {
+        let is_news = recording.insert(result.as_str());
+        self.look_whether_free(id);
+        if is_news {
             effects.push(DeliveryEffect::Record {
                 id: id.clone(),
                 to,
@@ -439,6 +376,7 @@ impl Backlog {
             results.remove(result.as_str());
             if results.is_empty() {
                 self.recording.remove(id);
+                self.look_whether_free(id);
             }
         }
     }
@@ -452,7 +390,7 @@ impl Backlog {
         effects: &mut Vec<DeliveryEffect>,
     ) {
         self.not_recorded(id, result);
-        self.claims.remove(id);
+        self.end_claim(id);
         let Some((to, state)) = self.get(id).map(|row| (row.to, row.state)) else {
             return;
         };
@@ -472,19 +410,20 @@ impl Backlog {
                 return;
             }
         };
-        if self.apply(id, fact, now_ms) {
+        // That a message is proven a start takes from the ledger, whatever its row says.
+        let is_proof = fact == DeliveryFact::Confirmed;
+        if self.apply(id, fact, now_ms) && !is_proof {
             effects.push(DeliveryEffect::Store(id.clone()));
         }
     }
 
     /// What has waited for too long without an attempt is recorded as expired.
     pub fn expire(&mut self, to: Agent, older_than_ms: i64, effects: &mut Vec<DeliveryEffect>) {
-        let old: Vec<EntryId> = self
-            .lane(to)
-            .filter(|row| row.state == DeliveryState::Queued && row.changed_ms <= older_than_ms)
-            .filter(|row| self.may_be_offered(row))
-            .map(|row| row.id.clone())
-            .collect();
+        let old = self.lanes_to(to).flat_map(|lane| {
+            let queued = lane.index().queued_until(older_than_ms);
+            queued.filter_map(move |seq| Some(lane.get(seq)?.delivery.id.clone()))
+        });
+        let old: Vec<EntryId> = old.collect();
         for id in old {
             self.record(&id, DeliveryResult::Expired, None, None, effects);
         }

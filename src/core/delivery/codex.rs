@@ -102,6 +102,7 @@ struct Heard {
 
 impl CodexFlow {
     /// A lane of which nothing is known yet.
+    #[cfg(test)]
     pub fn new(terms: CodexTerms) -> Self {
         Self {
             terms,
@@ -177,14 +178,10 @@ impl CodexFlow {
 
     /// When something happens by itself, ms.
     pub fn next_ms(&self, backlog: &Backlog) -> Option<i64> {
+        // The loop asks at each of its turns: the lane is not walked.
         let expiry = self.terms.expiry_ms.and_then(|expiry| {
-            let oldest = backlog
-                .lane(Agent::Codex)
-                .filter(|row| row.state == super::DeliveryState::Queued)
-                .filter(|row| backlog.may_be_offered(row))
-                .map(|row| row.changed_ms)
-                .min()?;
-            Some(oldest + expiry)
+            let oldest_ms = backlog.index_of_codex()?.oldest_queued_ms()?;
+            Some(oldest_ms + expiry)
         });
         self.unanswered
             .values()

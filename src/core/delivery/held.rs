@@ -98,6 +98,7 @@ impl<T> Held<T> {
     }
 
     /// What is held, in its order.
+    #[cfg(test)]
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         let waiting = self.waiting.iter().map(|(_, item)| item);
         self.behind_read.iter().flatten().chain(waiting)

@@ -123,6 +123,7 @@ impl<T, E: From<HeldTooMuch>> HeldEffects<T, E> {
     }
 
     /// What one lane holds, in its order.
+    #[cfg(test)]
     pub fn of_lane(&self, agent: Agent) -> impl Iterator<Item = &HeldEffect<T>> {
         match agent {
             Agent::Claude => self.claude.iter(),

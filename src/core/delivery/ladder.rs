@@ -8,6 +8,8 @@
 //! brought proof of anything it rings anew for what is left, since nobody else would wake Claude.
 //! After proof nothing is offered unasked.
 
+#[cfg(test)]
+mod afresh;
 mod deadlines;
 mod hooked;
 mod input;
@@ -16,10 +18,9 @@ mod offering;
 mod ringing;
 mod terms;
 
-use std::collections::BTreeMap;
-
 pub use input::{HookPoint, LadderInput, LadderMode, Rung};
-use offer::{Bridge, Offer};
+use offer::Bridge;
+pub(super) use offer::Offer;
 use ringing::Ringing;
 pub use terms::LadderTerms;
 
@@ -46,7 +47,6 @@ pub struct Ladder {
     /// A push to this process brought no proof: where channels are off they stay off for as long
     /// as it lives, and trying again would cost each message the idle time.
     is_deaf: bool,
-    offers: BTreeMap<EntryId, Offer>,
     /// A hook of the turn that runs had no room for what waits up to here.
     left_over: Option<Seq>,
     /// Claude has to fetch this: no hook has room for it.
@@ -70,7 +70,6 @@ impl Ladder {
             is_limited,
             proven: None,
             is_deaf: false,
-            offers: BTreeMap::new(),
             left_over: None,
             to_fetch: None,
             has_progressed: false,
@@ -116,11 +115,6 @@ impl Ladder {
         })
     }
 
-    /// The rung that the message has come to.
-    pub fn rung_of(&self, id: &EntryId) -> Option<Rung> {
-        self.offers.get(id).map(|offer| offer.rung)
-    }
-
     /// The rung that last proved itself for this process.
     pub fn proven(&self) -> Option<Rung> {
         self.proven
@@ -147,15 +141,9 @@ impl Ladder {
     }
 
     /// Whether pushes to this process have brought no proof.
+    #[cfg(test)]
     pub fn is_deaf(&self) -> bool {
         self.is_deaf
-    }
-
-    /// The worst rung that something unproven has come to.
-    pub fn worst_rung(&self, backlog: &Backlog) -> Option<Rung> {
-        self.waiting(backlog)
-            .filter_map(|row| self.rung_of(&row.id))
-            .max()
     }
 
     /// Whether a hook is one of the Claude that gets the deliveries. A second Claude of the same
@@ -207,13 +195,13 @@ impl Ladder {
             LadderInput::Left { bridge } => {
                 if self.bridge.is_some_and(|known| known.id == bridge) {
                     self.bridge = None;
-                    self.forget_offers();
+                    self.forget_offers(backlog);
                 }
             }
             LadderInput::BellHung { bell } => {
                 let is_new = self.bell.replace(bell) != Some(bell);
                 if is_new && self.proven != Some(Rung::Channel) {
-                    self.forget_offers();
+                    self.forget_offers(backlog);
                 }
             }
             LadderInput::BellGone { bell } => {
@@ -223,15 +211,16 @@ impl Ladder {
             }
             LadderInput::NewContext => {
                 self.forget_context(backlog);
-                self.forget_offers();
+                self.forget_offers(backlog);
             }
-            LadderInput::Compacted => self.forget_offers(),
+            LadderInput::Compacted => self.forget_offers(backlog),
             LadderInput::TurnBegan => {
                 self.idle_since = None;
-                for offer in self.offers.values_mut() {
+                backlog.change_offers(&self.pair, |_, offer| {
                     // One that is not told of yet says nothing about its way.
                     offer.turn_began = !offer.waits_for_ring();
-                }
+                    true
+                });
             }
             LadderInput::TurnWorked => {
                 self.turn_ended(backlog, at, false, effects);
@@ -247,11 +236,10 @@ impl Ladder {
                     .map(|id| (id, Shown::Whole, self.terms.claim_ms));
                 let head = head.iter().map(|id| (id, Shown::Head, 0));
                 for (id, shown, claim_ms) in whole.chain(head) {
-                    let until = at.now_ms + claim_ms;
                     let is_head = shown == Shown::Head;
                     self.has_progressed |=
                         is_head && backlog.get(id).is_some_and(|row| row.shown < shown);
-                    backlog.claim(id, shown, &at.attempt, until, at.now_ms, effects);
+                    backlog.claim(id, shown, &at.attempt, claim_ms, at.now_ms, effects);
                 }
             }
             LadderInput::LeftOver { upto, to_fetch } => {
@@ -271,14 +259,14 @@ impl Ladder {
                 self.has_progressed |= effects.len() > before;
             }
             LadderInput::OutletFull { id } => {
-                backlog.take_back(&id, effects);
-                self.offers.remove(&id);
+                backlog.take_back(&id, at.now_ms, effects);
+                backlog.set_offer(&id, None);
                 self.retry_at = Some(at.now_ms + self.terms.outlet_ms);
             }
             LadderInput::NotStored { id } => {
                 // Nothing has left, and nothing leaves before the disk is asked again.
-                backlog.take_back(&id, effects);
-                self.offers.remove(&id);
+                backlog.take_back(&id, at.now_ms, effects);
+                backlog.set_offer(&id, None);
                 self.retry_at = Some(at.now_ms + self.terms.outlet_ms);
             }
             LadderInput::Durable { id, result } => {
@@ -287,7 +275,7 @@ impl Ladder {
                     .get(&id)
                     .is_none_or(|row| row.state == DeliveryState::Confirmed)
                 {
-                    self.offers.remove(&id);
+                    backlog.set_offer(&id, None);
                 }
             }
             LadderInput::NotDurable { id, result } => backlog.not_recorded(&id, result),
@@ -296,7 +284,7 @@ impl Ladder {
 
     fn attached(&mut self, backlog: &mut Backlog, bridge: Bridge, at: &Moment) {
         self.bridge = Some(bridge);
-        self.forget_offers();
+        self.forget_offers(backlog);
         let before = std::mem::replace(&mut self.process, bridge.process);
         if before.is_none() || before != bridge.process {
             // Another Claude: what proved itself there proves nothing here.
@@ -330,11 +318,12 @@ impl Ladder {
         if has_progressed && self.first_rung() == Some(Rung::Doorbell) {
             // Claude works through what waits: the doorbell rings for the rest as for news. Each
             // time something less is left.
-            self.offers
-                .retain(|_, offer| !offer.turn_began && offer.rung < Rung::Hooks);
+            backlog.change_offers(&self.pair, |_, offer| {
+                !offer.turn_began && offer.rung < Rung::Hooks
+            });
         }
         let rings_again = self.bell.is_some() && !self.waits_for_a_fetch(backlog);
-        for (id, offer) in &mut self.offers {
+        backlog.change_offers(&self.pair, |id, offer| {
             if std::mem::take(&mut offer.turn_began) {
                 self.is_deaf |= offer.rung == Rung::Channel;
                 if rings_again && offer.is_rung_once() {
@@ -343,7 +332,8 @@ impl Ladder {
                     offer.descend(id, at);
                 }
             }
-        }
+            true
+        });
     }
 
     fn limit(&mut self, limited: bool, effects: &mut Vec<DeliveryEffect>) {
@@ -379,14 +369,14 @@ impl Ladder {
     /// The way that the message was offered by has reached this process.
     fn learn(&mut self, backlog: &mut Backlog, id: &EntryId, effects: &mut Vec<DeliveryEffect>) {
         let Some(row) = backlog.get(id) else { return };
-        match self.offers.get(id) {
+        match backlog.offer(id) {
             // Known by its text, which left by no other way.
             Some(offer) if offer.was_pushed && row.shown == Shown::Nothing => {
                 self.proven = Some(Rung::Channel);
-                self.pushes_arrived(backlog, effects);
+                backlog.pushes_arrived(&self.pair, effects);
                 if std::mem::take(&mut self.is_deaf) {
                     // What was not even pushed does not let later ones pass.
-                    self.offers.retain(|_, offer| offer.rung < Rung::Hooks);
+                    backlog.change_offers(&self.pair, |_, offer| offer.rung < Rung::Hooks);
                 }
             }
             Some(offer) if matches!(offer.rung, Rung::Doorbell | Rung::Hooks) => {
@@ -396,17 +386,9 @@ impl Ladder {
         }
     }
 
-    /// Channels are on in this process: what was pushed to it has left for its model.
-    fn pushes_arrived(&self, backlog: &mut Backlog, effects: &mut Vec<DeliveryEffect>) {
-        let pushed = self.offers.iter().filter(|(_, offer)| offer.was_pushed);
-        for (id, _) in pushed {
-            backlog.show(id, Shown::Whole, effects);
-        }
-    }
-
     /// Everything may be offered again: Claude's context, or its bridge, is a new one.
-    fn forget_offers(&mut self) {
-        self.offers.clear();
+    fn forget_offers(&mut self, backlog: &mut Backlog) {
+        backlog.forget_offers(&self.pair);
         self.retry_at = None;
     }
 }

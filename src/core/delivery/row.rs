@@ -60,8 +60,6 @@ pub enum DeliveryFact {
     NotTaken,
     /// There is proof that the receiver has it.
     Confirmed,
-    /// It was refused for good.
-    Rejected,
     /// Whether it arrived cannot be found out.
     Unknowable,
     /// The operator wants another try.
@@ -69,10 +67,6 @@ pub enum DeliveryFact {
     /// The receiver has it, its turn ended early, and it is wanted once more: the one way back
     /// from proof.
     CutOff,
-    /// The operator takes it back.
-    Cancelled,
-    /// It waited too long.
-    Expired,
 }
 
 impl Delivery {
@@ -174,7 +168,6 @@ impl Delivery {
                 self.show(Shown::Whole);
                 S::Confirmed
             }
-            (S::Queued | S::Attempted, DeliveryFact::Rejected) => S::Rejected,
             (S::Queued | S::Attempted | S::Offered, DeliveryFact::Unknowable) => S::Ambiguous,
             (S::Ambiguous | S::Rejected | S::Expired | S::Cancelled, DeliveryFact::Requeued) => {
                 if self.state == S::Ambiguous {
@@ -187,10 +180,6 @@ impl Delivery {
                 self.in_turn = false;
                 S::Queued
             }
-            (S::Queued | S::Ambiguous | S::Attempted | S::Offered, DeliveryFact::Cancelled) => {
-                S::Cancelled
-            }
-            (S::Queued, DeliveryFact::Expired) => S::Expired,
             _ => return false,
         };
         self.state = next;

@@ -240,6 +240,7 @@ impl Daemon {
             let stored = stored.map_err(Clone::clone);
             let stored = stored.and_then(|()| daemon.still_waiting(&ids));
             let has_left = then(daemon, stored.as_ref().copied()) && stored.is_ok();
+            let now_ms = daemon.clock.now_ms();
             for (id, attempt) in ids.into_iter().zip(attempts) {
                 daemon
                     .outbox
@@ -247,7 +248,7 @@ impl Daemon {
                     .in_scope(|| tracing::debug!(has_left, "handed out"));
                 // Where the disk took too long, somebody else may have it by now.
                 if has_left {
-                    daemon.outbox.has_left(&id);
+                    daemon.outbox.has_left(&id, now_ms);
                 } else if daemon.outbox.is_of_attempt(&id, attempt.as_ref()) {
                     daemon.tell_ladder(&pair, LadderInput::NotStored { id });
                 }

@@ -35,8 +35,11 @@ impl Daemon {
             self.clients
                 .send(ConnId::of(bridge), Notification::Push(Box::new(message)))
         });
-        if sent && is_heard {
-            self.outbox.has_left(&id);
+        let now_ms = self.clock.now_ms();
+        match (sent, is_heard) {
+            (true, true) => self.outbox.has_left(&id, now_ms),
+            (true, false) => self.outbox.was_sent(&id, now_ms),
+            (false, _) => {}
         }
         if !sent {
             self.later

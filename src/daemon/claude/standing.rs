@@ -91,7 +91,7 @@ impl Daemon {
             why = format!("{why}; the last message arrived by {by}");
         }
         let backlog = self.outbox.backlog();
-        if let Some(worst) = ladder.worst_rung(backlog).filter(|worst| *worst > rung) {
+        if let Some(worst) = backlog.worst_rung(pair).filter(|worst| *worst > rung) {
             why = match worst {
                 Rung::Pull => format!("{why}; what had no effect so far waits until Claude asks"),
                 _ => format!(

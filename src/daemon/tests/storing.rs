@@ -387,3 +387,55 @@ async fn what_a_refused_page_held_is_not_stuck() {
     let ids: Vec<&EntryId> = page.messages.iter().map(|it| &it.message_id).collect();
     assert!(ids.contains(&&id), "{ids:?}");
 }
+
+#[tokio::test]
+async fn a_disk_that_stands_still_makes_no_repeat_of_a_first_copy() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let hooks = rig.connect(Role::Hook, None, false);
+    let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+    let codex = rig.connect(Role::Codex, None, false);
+    rig.settle().await;
+    let id = send(&mut rig, &codex, Agent::Codex).await;
+    rig.store();
+    // Longer than a hook waits, and than what it was given may take: it has left by then.
+    drop(rig.ask_only(&hooks, hook("UserPromptSubmit")));
+    rig.daemon.clock.pass(6_000);
+    rig.daemon.on_deadline();
+    let meanwhile = rig.ask_only(&hooks, hook("UserPromptSubmit"));
+    rig.store();
+    rig.settle().await;
+    let behind = rig.call(&hooks, hook("UserPromptSubmit")).await;
+    let given = [meanwhile.await.unwrap(), behind].map(|reply| match reply {
+        Ok(Reply::Hook(reply)) => reply,
+        other => panic!("no answer: {other:?}"),
+    });
+    let given = given.into_iter().find(|reply| reply.ids == [id.clone()]);
+    let context = given.unwrap().additional_context.unwrap();
+    assert!(!context.contains("shown before"), "{context}");
+}
+
+#[tokio::test]
+async fn what_left_after_a_stall_of_the_disk_has_its_whole_time_to_arrive() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let hooks = rig.connect(Role::Hook, None, false);
+    let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+    let codex = rig.connect(Role::Codex, None, false);
+    rig.settle().await;
+    let id = send(&mut rig, &codex, Agent::Codex).await;
+    rig.store();
+    let mut handed = rig.ask_only(&hooks, hook("UserPromptSubmit"));
+    rig.daemon.clock.pass(6_000);
+    rig.daemon.on_deadline();
+    rig.store();
+    let Ok(Reply::Hook(reply)) = handed.try_recv().unwrap() else {
+        panic!("no answer");
+    };
+    assert_eq!(reply.ids, std::slice::from_ref(&id));
+    let may_arrive = |rig: &Rig| rig.daemon.outbox.backlog().has_left(&id);
+    rig.later(4_000).await;
+    assert!(may_arrive(&rig));
+    rig.later(2_000).await;
+    assert!(!may_arrive(&rig));
+}

@@ -8,6 +8,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -38,6 +39,11 @@ const TOGETHER_MAX: usize = 256;
 
 /// How many bytes are gathered before they are written, however many appends wait.
 const TOGETHER_BYTES: usize = 4 * 1024 * 1024;
+
+/// How long the first of several writers waits for the others at most. Whoever was answered
+/// together mostly asks again together; who is written without the others has all of them wait for
+/// one more sync, which takes longer than this.
+const GATHER: Duration = Duration::from_micros(200);
 
 /// What became of an append.
 #[derive(Debug, Clone)]
@@ -114,6 +120,8 @@ pub(super) struct Writer {
     unlinked: bool,
     /// Taken from the queue, and not to be written together with what was before it.
     held: Option<Job>,
+    /// How many appends were written together the last time.
+    company: usize,
 }
 
 /// Appends that are being written together.
@@ -163,6 +171,7 @@ impl Writer {
             dirty: false,
             unlinked: false,
             held: None,
+            company: 1,
         }
     }
 
@@ -183,6 +192,7 @@ impl Writer {
             let mut next = self.next.clone();
             let together = self.gather(first, jobs, &mut next);
             let close = together.close;
+            self.company = together.done.len();
             self.commit(together, next);
             if close {
                 return;
@@ -196,6 +206,7 @@ impl Writer {
             ..Together::default()
         };
         let mut job = Some(first);
+        let until = Instant::now() + GATHER;
         while let Some(current) = job {
             let is_end = matches!(current, Job::Close);
             if !is_end && self.is_vouched(&current) != together.is_of_operator {
@@ -225,6 +236,10 @@ impl Writer {
                 break;
             }
             job = jobs.try_recv().ok();
+            if job.is_none() && together.done.len() < self.company {
+                let left = until.saturating_duration_since(Instant::now());
+                job = jobs.recv_timeout(left).ok();
+            }
         }
         together
     }

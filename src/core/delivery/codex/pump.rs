@@ -1,7 +1,7 @@
 //! What goes out, and what is made of the answers.
 
 use super::{
-    Activity, AdapterAnswer, Agent, AttemptId, Backlog, CodexFlow, DeliveryEffect, DeliveryFact,
+    Activity, AdapterAnswer, AttemptId, Backlog, CodexFlow, DeliveryEffect, DeliveryFact,
     DeliveryResult, EntryId, Heard, Moment, OnBusy, Outcome, Trial,
 };
 use crate::delivery::{Delivery, DeliveryState};
@@ -46,10 +46,10 @@ impl CodexFlow {
         let is_free = is_free && self.trial != Trial::Runs;
         // A steer overtakes; nothing else does.
         let next = backlog
-            .lane(Agent::Codex)
-            .filter(|row| row.state == DeliveryState::Queued && backlog.may_be_offered(row))
-            .filter(|row| is_free || row.on_busy == OnBusy::Steer)
-            .min_by_key(|row| (row.on_busy != OnBusy::Steer, row.seq))
+            .index_of_codex()
+            .and_then(|index| index.next_queued())
+            .filter(|(_, is_steer)| is_free || *is_steer)
+            .and_then(|(seq, _)| backlog.of_codex(seq))
             .map(|row| (row.id.clone(), row.on_busy, row.is_repeat()));
         let Some((id, on_busy, repeat)) = next else {
             return;

@@ -1,36 +1,31 @@
 //! What happens on the ladder by itself, and when.
 
-use super::{Ladder, Offer, Rung};
+use super::{Ladder, Rung};
 use crate::agent::Agent;
-use crate::delivery::{Backlog, DeliveryEffect, DeliveryState, Moment};
+use crate::delivery::backlog::LaneIndex;
+use crate::delivery::{Backlog, DeliveryEffect, Moment};
+use crate::id::Seq;
 
 impl Ladder {
     /// When something happens by itself, ms. Claims of the backlog are not in it.
+    ///
+    /// The loop asks at each of its turns: nothing here may walk the lane.
     pub fn next_ms(&self, backlog: &Backlog) -> Option<i64> {
+        let index = backlog.index_of(&self.pair);
+        let expiry = index.and_then(|index| self.expiry_ms(index));
         if self.is_limited {
-            return self
-                .expiry_ms(backlog)
-                .into_iter()
-                .chain(self.retry_at)
-                .min();
+            return expiry.into_iter().chain(self.retry_at).min();
         }
-        let unproven = self.waiting(backlog).filter_map(|row| {
-            let offer = self.offers.get(&row.id)?;
-            self.idle_since.and_then(|since| self.idle_ms(offer, since))
+        let of_rows = index.map_or([None; 4], |index| {
+            [
+                self.second_ring_ms(index),
+                self.descent_ms(index),
+                self.unrung_ms(index),
+                self.bell_due(index),
+            ]
         });
-        let waits_for_bell = self.bell.is_none()
-            && self.retry_at.is_none()
-            && self
-                .waiting(backlog)
-                .any(|row| !self.offers.contains_key(&row.id));
-        let bell_due = self.bridge.map(|bridge| bridge.bell_due);
-        let bell_due = bell_due.filter(|_| waits_for_bell);
-        unproven
-            .chain(self.unrung_ms(backlog))
-            .chain(self.retry_at)
-            .chain(self.expiry_ms(backlog))
-            .chain(bell_due)
-            .min()
+        let of_rows = of_rows.into_iter().flatten();
+        of_rows.chain(self.retry_at).chain(expiry).min()
     }
 
     /// Time has passed.
@@ -44,60 +39,79 @@ impl Ladder {
             self.retry_at = None;
         }
         if let Some(since) = self.idle_since.filter(|_| !self.is_limited) {
-            let (terms, has_bell) = (self.terms, self.bell.is_some());
-            let told = self.offers.iter_mut();
-            for (id, offer) in told.filter(|(_, offer)| !offer.waits_for_ring()) {
-                let idle_ms = at.now_ms - offer.at_ms.max(since);
-                if idle_ms >= terms.idle_ms {
-                    self.is_deaf |= offer.rung == Rung::Channel;
-                    offer.descend(id, at);
-                } else if idle_ms >= terms.idle_ms / 2 && has_bell && offer.is_rung_once() {
-                    offer.ring_again();
-                }
-            }
+            self.was_idle(backlog, since, at);
         }
         if let Some(expiry) = self.terms.expiry_ms {
             backlog.expire(Agent::Claude, at.now_ms - expiry, effects);
         }
     }
 
-    /// When a message gets its second ring or descends, while Claude is idle, ms.
-    fn idle_ms(&self, offer: &Offer, idle_since: i64) -> Option<i64> {
-        if offer.rung == Rung::Pull || offer.waits_for_ring() {
-            return None;
+    /// Claude has done nothing since then: the doorbell rings once more, or a way is given up.
+    fn was_idle(&mut self, backlog: &mut Backlog, since_ms: i64, at: &Moment) {
+        let Some(index) = backlog.index_of(&self.pair) else {
+            return;
+        };
+        let idle_since = |idle_ms: i64| at.now_ms - idle_ms;
+        let descends_until = idle_since(self.terms.idle_ms);
+        let rings_until = idle_since(self.second_ring_after());
+        let mut due: Vec<Seq> = Vec::new();
+        if since_ms <= rings_until {
+            due.extend(index.rung_once_until(rings_until));
         }
-        let began = offer.at_ms.max(idle_since);
-        // A Claude that heard its doorbell starts a turn within a second; a line can be lost on its
-        // side.
-        let is_half = self.bell.is_some() && offer.is_rung_once();
-        Some(
-            began
-                + if is_half {
-                    self.terms.idle_ms / 2
-                } else {
-                    self.terms.idle_ms
-                },
-        )
+        if since_ms <= descends_until {
+            due.extend(index.descending_until(descends_until));
+        }
+        due.sort_unstable();
+        let (is_deaf, has_bell) = (&mut self.is_deaf, self.bell.is_some());
+        backlog.change_offers_at(&self.pair, &due, |id, offer| {
+            let is_over = offer.at_ms.max(since_ms) <= descends_until;
+            if has_bell && offer.is_rung_once() && !is_over {
+                offer.ring_again();
+            } else {
+                *is_deaf |= offer.rung == Rung::Channel;
+                offer.descend(id, at);
+            }
+        });
+    }
+
+    /// How long an idle Claude may take until the doorbell rings for the second time. One that heard
+    /// it starts a turn within a second; a line can be lost on its side.
+    fn second_ring_after(&self) -> i64 {
+        if self.bell.is_some() {
+            self.terms.idle_ms / 2
+        } else {
+            self.terms.idle_ms
+        }
+    }
+
+    fn second_ring_ms(&self, index: &LaneIndex) -> Option<i64> {
+        let offered_ms = index.first_rung_once_ms()?;
+        Some(offered_ms.max(self.idle_since?) + self.second_ring_after())
+    }
+
+    /// When a message descends, while Claude is idle, ms.
+    fn descent_ms(&self, index: &LaneIndex) -> Option<i64> {
+        let offered_ms = index.first_descending_ms()?;
+        Some(offered_ms.max(self.idle_since?) + self.terms.idle_ms)
     }
 
     /// When the doorbell may ring for what waits for it, ms.
-    fn unrung_ms(&self, backlog: &Backlog) -> Option<i64> {
+    fn unrung_ms(&self, index: &LaneIndex) -> Option<i64> {
         if self.bell.is_none() || self.retry_at.is_some() {
             return None;
         }
         let is_first = self.first_rung() == Some(Rung::Doorbell);
-        let waits = self.waiting(backlog).any(|row| {
-            let offer = self.offers.get(&row.id);
-            offer.map_or(is_first, |offer| offer.waits_for_ring())
-        });
+        let waits = index.has_unrung() || is_first && index.has_unoffered();
         waits.then(|| self.ringing.next_ms())
     }
 
-    fn expiry_ms(&self, backlog: &Backlog) -> Option<i64> {
-        let expiry = self.terms.expiry_ms?;
-        self.waiting(backlog)
-            .filter(|row| row.state == DeliveryState::Queued)
-            .map(|row| row.changed_ms + expiry)
-            .min()
+    /// Until when what waits does so for a doorbell, ms.
+    fn bell_due(&self, index: &LaneIndex) -> Option<i64> {
+        let waits = self.bell.is_none() && self.retry_at.is_none() && index.has_unoffered();
+        self.bridge.filter(|_| waits).map(|bridge| bridge.bell_due)
+    }
+
+    fn expiry_ms(&self, index: &LaneIndex) -> Option<i64> {
+        Some(index.oldest_queued_ms()? + self.terms.expiry_ms?)
     }
 }

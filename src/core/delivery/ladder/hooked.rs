@@ -25,9 +25,8 @@ impl Ladder {
                 carrier == HookPoint::Prompt
                     || (carrier == HookPoint::Tool && row.on_busy == OnBusy::Steer)
                     || self.left_over.is_some_and(|upto| row.seq <= upto)
-                    || self
-                        .offers
-                        .get(&row.id)
+                    || backlog
+                        .offer(&row.id)
                         .is_some_and(|offer| offer.rung >= Rung::Hooks)
             })
             .map(|row| row.id.clone())
@@ -37,7 +36,7 @@ impl Ladder {
     /// Whether no hook will carry these when the doorbell rings for them: what stands first has to
     /// be fetched, and nothing overtakes it; or the doorbell rang before, and no hook came.
     pub(super) fn must_ask(&self, backlog: &Backlog, rung: &[EntryId]) -> bool {
-        let is_second = |id: &EntryId| self.offers.get(id).is_some_and(|offer| offer.is_second);
+        let is_second = |id: &EntryId| backlog.offer(id).is_some_and(|offer| offer.is_second);
         self.waits_for_a_fetch(backlog) || rung.iter().all(is_second)
     }
 

@@ -18,6 +18,9 @@ pub enum Rung {
 }
 
 impl Rung {
+    /// All of them, best first.
+    pub const ALL: [Self; 4] = [Self::Channel, Self::Doorbell, Self::Hooks, Self::Pull];
+
     /// The word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {

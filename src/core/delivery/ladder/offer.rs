@@ -17,21 +17,21 @@ pub(super) struct Bridge {
 
 /// One message's place on the ladder.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Offer {
-    pub(super) rung: Rung,
-    pub(super) at_ms: i64,
+pub(in crate::delivery) struct Offer {
+    pub(in crate::delivery) rung: Rung,
+    pub(in crate::delivery) at_ms: i64,
     /// It was pushed or rung; the rungs below need nothing.
-    pub(super) is_told: bool,
+    pub(in crate::delivery) is_told: bool,
     /// The doorbell rang, or is to ring, a second time.
-    pub(super) is_second: bool,
+    pub(in crate::delivery) is_second: bool,
     /// A turn has begun since.
-    pub(super) turn_began: bool,
+    pub(in crate::delivery) turn_began: bool,
     /// Its body was pushed to the Claude that is there, perhaps in vain.
-    pub(super) was_pushed: bool,
+    pub(in crate::delivery) was_pushed: bool,
 }
 
 impl Offer {
-    pub(super) fn at(rung: Rung, at: &Moment) -> Self {
+    pub(in crate::delivery) fn at(rung: Rung, at: &Moment) -> Self {
         Self {
             rung,
             at_ms: at.now_ms,
@@ -43,23 +43,23 @@ impl Offer {
     }
 
     /// The doorbell is to ring for it.
-    pub(super) fn waits_for_ring(&self) -> bool {
+    pub(in crate::delivery) fn waits_for_ring(&self) -> bool {
         self.rung == Rung::Doorbell && !self.is_told
     }
 
     /// The doorbell has rung for it, and was not asked to do so again.
-    pub(super) fn is_rung_once(&self) -> bool {
+    pub(in crate::delivery) fn is_rung_once(&self) -> bool {
         self.rung == Rung::Doorbell && self.is_told && !self.is_second
     }
 
     /// The doorbell is to ring for it a second time.
-    pub(super) fn ring_again(&mut self) {
+    pub(in crate::delivery) fn ring_again(&mut self) {
         self.is_told = false;
         self.is_second = true;
     }
 
     /// This way brought no proof.
-    pub(super) fn descend(&mut self, id: &EntryId, at: &Moment) {
+    pub(in crate::delivery) fn descend(&mut self, id: &EntryId, at: &Moment) {
         let rung = self.rung.below();
         if rung != self.rung {
             trace::descends(id, rung.as_str());

@@ -2,12 +2,8 @@
 
 use super::offer::Offer;
 use super::{Ladder, LadderMode, Rung};
+use crate::delivery::backlog::Untold;
 use crate::delivery::{Backlog, Delivery, DeliveryEffect, DeliveryFact, Moment, Shown};
-use crate::id::EntryId;
-
-/// How many offers are remembered before those of settled messages are forgotten. More than a
-/// lane can hold is never kept.
-const OFFERS_MAX: usize = 1_000;
 
 /// How many messages are pushed at once. Each needs its row on disk first and a place in the
 /// client's outlet, which both are shared with everything else that the daemon does.
@@ -27,32 +23,26 @@ impl Ladder {
         let Some(first) = self.first_rung().filter(|first| self.offers_on(*first, at)) else {
             return;
         };
-        // Each entry of the record comes by here: what was told already is not looked at twice.
-        let untold: Vec<EntryId> = self
-            .waiting(backlog)
-            .filter(|row| {
-                self.offers.get(&row.id).is_none_or(|offer| {
-                    !offer.is_told || offer.rung == Rung::Doorbell && self.bell.is_none()
-                })
-            })
-            .map(|row| row.id.clone())
-            .collect();
+        let has_bell = self.bell.is_some();
         let may_ring = self.ringing.next_ms() <= at.now_ms;
+        // Each entry of the record comes by here: what was told already is not looked at twice.
+        let untold = Untold {
+            // Several that wait for the doorbell share one line. Until then they are not offered:
+            // should a better way turn up, they go first there.
+            unoffered: first != Rung::Doorbell || may_ring,
+            unrung: !has_bell || may_ring,
+            rung: !has_bell,
+        };
         let shown = self.pushed_as();
         let mut rings = Vec::new();
-        let mut pushes = 0;
-        for id in untold {
-            if first == Rung::Doorbell && !may_ring && !self.offers.contains_key(&id) {
-                // Several that wait for it share one line. Until then they are not offered: should
-                // a better way turn up, they go first there.
-                continue;
-            }
-            let offer = self
-                .offers
-                .entry(id.clone())
-                .or_insert_with(|| Offer::at(first, at));
-            if offer.rung == Rung::Doorbell && self.bell.is_none() {
-                *offer = Offer::at(Rung::Hooks, at);
+        let (mut pushes, mut last) = (0, None);
+        while let Some(row) = backlog.next_untold(&self.pair, last, untold) {
+            last = Some(row.seq);
+            let (id, repeat) = (row.id.clone(), row.is_repeat());
+            let offer = backlog.offer(&id).copied();
+            let mut offer = offer.unwrap_or_else(|| Offer::at(first, at));
+            if offer.rung == Rung::Doorbell && !has_bell {
+                offer = Offer::at(Rung::Hooks, at);
             }
             match (offer.rung, self.bridge) {
                 (Rung::Channel, Some(_)) if pushes == PUSHES_MAX => {
@@ -61,10 +51,9 @@ impl Ladder {
                 }
                 (Rung::Channel, Some(bridge)) => {
                     pushes += 1;
-                    let repeat = backlog.get(&id).is_some_and(Delivery::is_repeat);
-                    let until = at.now_ms + self.terms.push_ms;
                     offer.was_pushed = true;
-                    backlog.claim(&id, shown, &at.attempt, until, at.now_ms, effects);
+                    let push_ms = self.terms.push_ms;
+                    backlog.claim(&id, shown, &at.attempt, push_ms, at.now_ms, effects);
                     let bridge = bridge.id;
                     effects.push(DeliveryEffect::Push {
                         bridge,
@@ -72,11 +61,11 @@ impl Ladder {
                         repeat,
                     });
                 }
-                (Rung::Doorbell, _) if !may_ring => continue,
                 (Rung::Doorbell, _) => rings.push(id.clone()),
                 (Rung::Channel | Rung::Hooks | Rung::Pull, _) => {}
             }
             offer.is_told = true;
+            backlog.set_offer(&id, Some(offer));
         }
         if let (Some(bell), false) = (self.bell, rings.is_empty()) {
             self.ringing.ring(at.now_ms);
@@ -87,7 +76,6 @@ impl Ladder {
                 asks,
             });
         }
-        self.forget_settled(backlog);
     }
 
     /// The row of a message that is being recorded, as it will be when it is pushed at once; none
@@ -116,14 +104,6 @@ impl Ladder {
             Shown::Whole
         } else {
             Shown::Nothing
-        }
-    }
-
-    /// What is settled is announced no more; forgotten now and then, so that a long session does
-    /// not remember every message it ever had.
-    fn forget_settled(&mut self, backlog: &Backlog) {
-        if self.offers.len() > OFFERS_MAX {
-            self.offers.retain(|id, _| backlog.get(id).is_some());
         }
     }
 }

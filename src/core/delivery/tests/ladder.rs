@@ -38,7 +38,12 @@ impl Way {
             now_ms: self.now_ms,
             attempt: AttemptId::new(format!("a{}", self.now_ms)),
         };
-        self.ladder.apply(&mut self.backlog, input, &at)
+        let effects = self.ladder.apply(&mut self.backlog, input, &at);
+        // Rows are written at once here, and what waits for them leaves.
+        for id in effects.iter().filter_map(DeliveryEffect::leaves) {
+            self.backlog.sent(id, self.now_ms);
+        }
+        effects
     }
 
     fn send(&mut self) -> Vec<DeliveryEffect> {
@@ -105,10 +110,10 @@ fn without_proof_an_offer_descends_rung_by_rung() {
     ));
     way.hear(LadderInput::TurnBegan);
     assert_eq!(way.hear(LadderInput::TurnEnded { limited: false }), []);
-    assert_eq!(way.ladder.rung_of(&id()), Some(Rung::Hooks));
+    assert_eq!(way.backlog.rung_of(&id()), Some(Rung::Hooks));
     assert_eq!(way.carried(HookPoint::Tool), 1);
     way.wait(idle);
-    assert_eq!(way.ladder.rung_of(&id()), Some(Rung::Pull));
+    assert_eq!(way.backlog.rung_of(&id()), Some(Rung::Pull));
     assert_eq!(way.ladder.next_ms(&way.backlog), None);
 }
 
@@ -291,9 +296,9 @@ fn a_ring_that_claude_did_not_hear_is_repeated_once() {
         &way.wait(idle / 2)[..],
         [DeliveryEffect::Ring { .. }]
     ));
-    assert_eq!(way.ladder.rung_of(&id()), Some(Rung::Doorbell));
+    assert_eq!(way.backlog.rung_of(&id()), Some(Rung::Doorbell));
     assert_eq!(way.wait(idle / 2), []);
-    assert_eq!(way.ladder.rung_of(&id()), Some(Rung::Hooks));
+    assert_eq!(way.backlog.rung_of(&id()), Some(Rung::Hooks));
     // One that works hears it when its turn ends, and is not rung again before.
     let mut way = Way::new(LadderMode::Auto, true);
     way.hear(LadderInput::TurnBegan);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod admission;
+mod backlog;
 mod claude_state;
 mod codex;
 mod codex_state;

@@ -276,6 +276,7 @@ impl World {
         self.checks.begun.remove(&body.id);
         if let Some(daemon) = &mut self.daemon {
             daemon.unsent_ahead.remove(&body.id);
+            daemon.backlog.sent(&body.id, self.now);
         }
         if body.counts {
             self.check_repeat(&body);
@@ -297,6 +298,11 @@ impl World {
         for body in &bodies {
             self.check_repeat(body);
             self.checks.begun.remove(&body.id);
+        }
+        if let Some(daemon) = &mut self.daemon {
+            for id in bodies.iter().map(|body| &body.id).chain(&out.head) {
+                daemon.backlog.sent(id, self.now);
+            }
         }
         let mut step = out.step;
         match &mut step {

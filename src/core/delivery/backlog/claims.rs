@@ -1,0 +1,135 @@
+//! Claims: texts that are on their way to an agent that asked, or are pushed to one. Nobody else
+//! gets a message meanwhile.
+
+use super::Backlog;
+use crate::delivery::{DeliveryEffect, DeliveryFact, Shown};
+use crate::id::{AttemptId, EntryId};
+
+/// A text is on its way to an agent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Claim {
+    /// How long that may take once it has left, ms.
+    takes_ms: i64,
+    /// When it counts as taken or not; unknown before it has left, however long its row takes.
+    until_ms: Option<i64>,
+    /// What had left before it.
+    shown_before: Shown,
+    /// It is not in this process any more.
+    has_left: bool,
+}
+
+impl Backlog {
+    /// Whether its body is on its way to somebody who asked.
+    pub fn is_claimed(&self, id: &EntryId) -> bool {
+        self.claims.contains_key(id)
+    }
+
+    /// Its body is no longer here: from now on it may take until the claim ends.
+    pub fn sent(&mut self, id: &EntryId, now_ms: i64) {
+        if let Some(claim) = self.claims.get_mut(id) {
+            claim.until_ms = Some(now_ms + claim.takes_ms);
+        }
+    }
+
+    /// As [`Self::sent`], and somebody has it: it cannot be taken back until it is known whether it
+    /// arrived.
+    pub fn left(&mut self, id: &EntryId, now_ms: i64) {
+        self.sent(id, now_ms);
+        if let Some(claim) = self.claims.get_mut(id) {
+            claim.has_left = true;
+        }
+    }
+
+    /// Whether its body has left for somebody who asked, and is not known to have arrived.
+    pub fn has_left(&self, id: &EntryId) -> bool {
+        self.claims.get(id).is_some_and(|claim| claim.has_left)
+    }
+
+    /// Whether that is so of a message of which the receiver has had no more than the beginning.
+    pub fn is_cut_claimed(&self, id: &EntryId) -> bool {
+        let is_cut = self.get(id).is_some_and(|row| row.shown == Shown::Head);
+        let claim = self.claims.get(id);
+        claim.is_some_and(|claim| is_cut || claim.shown_before == Shown::Head)
+    }
+
+    /// Whether bodies are on their way to somebody who asked.
+    pub fn has_claims(&self) -> bool {
+        !self.claims.is_empty()
+    }
+
+    /// So much of its text goes to an agent that reads it at once; nobody else gets it until it is
+    /// known whether it arrived, or that took longer than `takes_ms` from when it is [sent](Self::sent).
+    pub fn claim(
+        &mut self,
+        id: &EntryId,
+        shown: Shown,
+        attempt: &AttemptId,
+        takes_ms: i64,
+        now_ms: i64,
+        effects: &mut Vec<DeliveryEffect>,
+    ) {
+        let Some(shown_before) = self.get(id).map(|row| row.shown) else {
+            return;
+        };
+        let claim = Claim {
+            takes_ms,
+            until_ms: None,
+            shown_before,
+            // One that is asked for again may be there already.
+            has_left: self.has_left(id),
+        };
+        self.claims.insert(id.clone(), claim);
+        self.look_whether_free(id);
+        if self.apply(id, DeliveryFact::HandedOut(attempt.clone(), shown), now_ms) {
+            effects.push(DeliveryEffect::Store(id.clone()));
+        }
+    }
+
+    /// Its text did not leave after all. Its row may be on disk already and say otherwise.
+    pub fn take_back(&mut self, id: &EntryId, now_ms: i64, effects: &mut Vec<DeliveryEffect>) {
+        if self.has_left(id) {
+            // Another time it did, and may be there already.
+            self.sent(id, now_ms);
+            return;
+        }
+        let Some(claim) = self.end_claim(id) else {
+            return;
+        };
+        let taken_back = self.change(id, |row| {
+            let before = std::mem::replace(&mut row.delivery.shown, claim.shown_before);
+            before != claim.shown_before
+        });
+        if taken_back == Some(true) {
+            effects.push(DeliveryEffect::Store(id.clone()));
+        }
+    }
+
+    /// When the next claim runs out, ms.
+    pub fn next_claim_ms(&self) -> Option<i64> {
+        self.claims
+            .values()
+            .filter_map(|claim| claim.until_ms)
+            .min()
+    }
+
+    /// Whoever asked for these went away, or is silent for too long.
+    pub fn expire_claims(&mut self, now_ms: i64) -> Vec<EntryId> {
+        let expired: Vec<EntryId> = self
+            .claims
+            .iter()
+            .filter(|(_, claim)| claim.until_ms.is_some_and(|until| until <= now_ms))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in &expired {
+            self.end_claim(id);
+        }
+        expired
+    }
+
+    /// Its text is on its way to nobody any more.
+    pub(super) fn end_claim(&mut self, id: &EntryId) -> Option<Claim> {
+        let claim = self.claims.remove(id)?;
+        self.look_whether_free(id);
+        Some(claim)
+    }
+}

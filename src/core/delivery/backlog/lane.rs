@@ -1,0 +1,122 @@
+//! [`LaneRows`]: the rows of one lane in their order, each with its place on the ladder.
+//!
+//! A lane can be ten thousand rows long, and the loop asks each lane at every turn what is due and
+//! what goes out next. What it asks for is kept by a [`LaneIndex`]; [`LaneRows::change`] and the two
+//! beside it are the only ways to a row, and keep it right.
+
+use std::collections::BTreeMap;
+
+use super::index::LaneIndex;
+use crate::agent::Agent;
+use crate::delivery::Delivery;
+use crate::delivery::ladder::Offer;
+use crate::id::{RuntimeSession, Seq};
+
+/// One way to a receiver. What is decided for each entry of the record goes through one lane and
+/// not through all of them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Lane {
+    Codex,
+    Claude(RuntimeSession),
+}
+
+impl Lane {
+    pub(super) fn of(row: &Delivery) -> Self {
+        match row.to {
+            Agent::Codex => Self::Codex,
+            Agent::Claude => Self::Claude(row.runtime_session.clone()),
+        }
+    }
+
+    pub(super) fn leads_to(&self, agent: Agent) -> bool {
+        match self {
+            Self::Codex => agent == Agent::Codex,
+            Self::Claude(_) => agent == Agent::Claude,
+        }
+    }
+}
+
+/// A message that is not settled.
+#[derive(Debug)]
+pub(super) struct LaneRow {
+    pub(super) delivery: Delivery,
+    /// Its place on the ladder, once it was offered.
+    pub(super) offer: Option<Offer>,
+    /// Its text is on its way to nobody, and nothing about it is being recorded.
+    pub(super) is_free: bool,
+}
+
+/// The rows of one lane.
+#[derive(Debug, Default)]
+pub(super) struct LaneRows {
+    rows: BTreeMap<Seq, LaneRow>,
+    index: LaneIndex,
+}
+
+impl LaneRows {
+    pub(super) fn insert(&mut self, row: LaneRow) {
+        self.index.add(&row);
+        self.rows.insert(row.delivery.seq, row);
+    }
+
+    pub(super) fn remove(&mut self, seq: Seq) -> Option<LaneRow> {
+        let row = self.rows.remove(&seq)?;
+        self.index.take_out(&row);
+        Some(row)
+    }
+
+    /// Changes a row; nothing where there is none.
+    pub(super) fn change<R>(
+        &mut self,
+        seq: Seq,
+        change: impl FnOnce(&mut LaneRow) -> R,
+    ) -> Option<R> {
+        let row = self.rows.get_mut(&seq)?;
+        Some(self.index.follow(row, change))
+    }
+
+    pub(super) fn change_all(&mut self, mut change: impl FnMut(&mut LaneRow)) {
+        for row in self.rows.values_mut() {
+            self.index.follow(row, &mut change);
+        }
+    }
+
+    pub(super) fn get(&self, seq: Seq) -> Option<&LaneRow> {
+        self.rows.get(&seq)
+    }
+
+    /// All of them, oldest first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Delivery> {
+        self.rows.values().map(|row| &row.delivery)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(super) fn index(&self) -> &LaneIndex {
+        &self.index
+    }
+
+    /// All of them, to stand elsewhere.
+    pub(super) fn into_rows(self) -> impl Iterator<Item = LaneRow> {
+        self.rows.into_values()
+    }
+
+    /// Gives up the room that growing row by row left.
+    pub(super) fn pack(&mut self) {
+        self.rows = std::mem::take(&mut self.rows).into_iter().collect();
+    }
+
+    /// What the index has to be.
+    #[cfg(test)]
+    pub(super) fn index_afresh(&self) -> LaneIndex {
+        let mut index = LaneIndex::default();
+        self.rows.values().for_each(|row| index.add(row));
+        index
+    }
+}

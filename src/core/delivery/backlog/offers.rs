@@ -1,0 +1,112 @@
+//! The places of Claude's messages on the ladder, which stand with their rows: who changes one
+//! changes the index with it.
+
+use super::index::{LaneIndex, Untold};
+use super::lane::{Lane, LaneRow};
+use super::{Backlog, Shown};
+use crate::delivery::ladder::Offer;
+use crate::delivery::{Delivery, DeliveryEffect, Rung};
+use crate::id::{EntryId, RuntimeSession, Seq};
+
+impl Backlog {
+    /// The place of a message on the ladder, once it was offered.
+    pub(in crate::delivery) fn offer(&self, id: &EntryId) -> Option<&Offer> {
+        let (lane, seq) = self.by_id.get(id)?;
+        self.lanes.get(lane)?.get(*seq)?.offer.as_ref()
+    }
+
+    /// The rung that a message has come to.
+    #[cfg(test)]
+    pub fn rung_of(&self, id: &EntryId) -> Option<Rung> {
+        self.offer(id).map(|offer| offer.rung)
+    }
+
+    /// The worst rung that something unproven of a pair has come to.
+    pub fn worst_rung(&self, pair: &RuntimeSession) -> Option<Rung> {
+        self.index_of(pair)?.worst_rung()
+    }
+
+    /// What is kept of the rows for the Claude of a pair, where there are any.
+    pub(in crate::delivery) fn index_of(&self, pair: &RuntimeSession) -> Option<&LaneIndex> {
+        let lane = self.lanes.get(&Lane::Claude(pair.clone()))?;
+        Some(lane.index())
+    }
+
+    /// The first message of a pair behind that place that is to be told of.
+    pub(in crate::delivery) fn next_untold(
+        &self,
+        pair: &RuntimeSession,
+        after: Option<Seq>,
+        untold: Untold,
+    ) -> Option<&Delivery> {
+        let lane = self.lanes.get(&Lane::Claude(pair.clone()))?;
+        let seq = lane.index().next_untold(after, untold)?;
+        lane.get(seq).map(|row| &row.delivery)
+    }
+
+    /// Changes the place of a message, or has it forgotten.
+    pub(in crate::delivery) fn set_offer(&mut self, id: &EntryId, offer: Option<Offer>) {
+        self.change(id, |row| row.offer = offer);
+    }
+
+    /// Changes the places of a pair's messages; `false`: it is forgotten.
+    pub(in crate::delivery) fn change_offers(
+        &mut self,
+        pair: &RuntimeSession,
+        mut change: impl FnMut(&EntryId, &mut Offer) -> bool,
+    ) {
+        if let Some(lane) = self.lanes.get_mut(&Lane::Claude(pair.clone())) {
+            lane.change_all(
+                |LaneRow {
+                     delivery, offer, ..
+                 }| {
+                    offer.take_if(|offer| !change(&delivery.id, offer));
+                },
+            );
+        }
+    }
+
+    /// Changes the places of these rows of a pair.
+    pub(in crate::delivery) fn change_offers_at(
+        &mut self,
+        pair: &RuntimeSession,
+        rows: &[Seq],
+        mut change: impl FnMut(&EntryId, &mut Offer),
+    ) {
+        if let Some(lane) = self.lanes.get_mut(&Lane::Claude(pair.clone())) {
+            for seq in rows {
+                lane.change(
+                    *seq,
+                    |LaneRow {
+                         delivery, offer, ..
+                     }| {
+                        if let Some(offer) = offer {
+                            change(&delivery.id, offer);
+                        }
+                    },
+                );
+            }
+        }
+    }
+
+    /// Everything of a pair may be offered again.
+    pub(in crate::delivery) fn forget_offers(&mut self, pair: &RuntimeSession) {
+        self.change_offers(pair, |_, _| false);
+    }
+
+    /// Channels are on at the Claude of a pair: what was pushed to it has left for its model.
+    pub(in crate::delivery) fn pushes_arrived(
+        &mut self,
+        pair: &RuntimeSession,
+        effects: &mut Vec<DeliveryEffect>,
+    ) {
+        if let Some(lane) = self.lanes.get_mut(&Lane::Claude(pair.clone())) {
+            lane.change_all(|row| {
+                let was_pushed = row.offer.as_ref().is_some_and(|offer| offer.was_pushed);
+                if was_pushed && row.delivery.show(Shown::Whole) {
+                    effects.push(DeliveryEffect::Store(row.delivery.id.clone()));
+                }
+            });
+        }
+    }
+}
