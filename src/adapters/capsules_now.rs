@@ -155,6 +155,10 @@ impl CapsulesNow {
         late: Option<bool>,
     ) -> Result<(Capsule, Vec<u8>), CapsuleFault> {
         let root = &self.root;
+        // While git is asked.
+        let place = self.place();
+        let mask = place.mask(&self.redactor);
+        mask.prepare();
         let stand = self.git().and_then(GitNow::stand);
         let (git, lines) = match stand {
             Some((git, lines)) => {
@@ -182,8 +186,6 @@ impl CapsulesNow {
         });
         let mut full = self.full(task, git, &files.collect());
         self.place_findings(&mut full);
-        let place = self.place();
-        let mask = place.mask(&self.redactor);
         self.take_along(&mut full, &mask, along)?;
         mask.mask(&mut full);
         let how = CapsuleLeftOut::command(&task.id);

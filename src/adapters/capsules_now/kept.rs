@@ -4,6 +4,7 @@
 use std::io;
 use std::sync::Arc;
 
+use super::along::mask_output;
 use super::masked_elsewhere::KeptWords;
 use super::{CapsuleFault, CapsulesNow, budget};
 use crate::core::capsule::{
@@ -258,13 +259,16 @@ impl CapsulesNow {
         Ok(stored.map(|stored| stored.entry))
     }
 
-    /// A capsule with what the rules of today mask in it, cited lines left out among them. None when
-    /// they mask nothing more.
+    /// A capsule with what the rules of today mask in it, cited lines left out among them, and what
+    /// gates printed. None when they mask nothing more.
     pub fn masked_texts(&self, kept: &Capsule) -> Option<Capsule> {
         let place = self.place();
         let mask = place.mask(&self.redactor);
         let mut capsule = kept.clone();
         mask.mask(&mut capsule);
+        for output in &mut capsule.outputs {
+            mask_output(output, &mask);
+        }
         capsule.origin.lines.retain(|line| {
             let line = serde_json::from_str(line);
             line.is_ok_and(|line| !mask.masks_line(&line))

@@ -173,6 +173,11 @@ impl<'a> CapsuleMask<'a> {
         }
     }
 
+    /// Compiles what the first text would wait for.
+    pub fn prepare(&self) {
+        let _ = self.masked("~/a b");
+    }
+
     /// Masks all of its texts and counts the marks in them, those of the record too. Doing it again
     /// changes nothing.
     pub fn mask(&self, capsule: &mut Capsule) {
