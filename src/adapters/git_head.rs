@@ -50,7 +50,7 @@ pub fn is_repository(root: &Path) -> bool {
 pub(super) struct PlainRepository {
     /// The folder of the work tree.
     pub(super) top: PathBuf,
-    /// Its `.git`, which is a folder and no link, and that of no other work tree.
+    /// Its `.git`: a folder of this user, no link, and that of no other work tree.
     pub(super) dir: PathBuf,
     pub(super) commit: String,
 }
@@ -59,8 +59,10 @@ pub(super) struct PlainRepository {
 pub(super) fn plain_repository(root: &Path) -> Option<PlainRepository> {
     let dir = git_dir(root)?;
     let top = dir.parent()?.to_owned();
+    let user = rustix::process::geteuid().as_raw();
+    let is_own = |found: std::fs::Metadata| found.is_dir() && found.uid() == user;
     let is_plain = dir.ends_with(".git")
-        && dir.symlink_metadata().is_ok_and(|found| found.is_dir())
+        && dir.symlink_metadata().is_ok_and(is_own)
         && dir.join("commondir").symlink_metadata().is_err();
     let commit = is_plain.then(|| head(root)).flatten()?;
     Some(PlainRepository { top, dir, commit })
