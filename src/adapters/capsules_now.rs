@@ -21,7 +21,7 @@ use super::git_now::{GitAhead, GitNow};
 use super::tree_now::tree_now;
 use crate::core::capsule::{
     CAPSULE_BYTES_MAX, Capsule, CapsuleBudget, CapsuleGit, CapsuleLeftOut, CapsuleMask,
-    CapsuleSources, FileNow, Freshness, LineRef, MadeAt, TreeNow,
+    CapsuleSources, FileNow, Freshness, LineRef, MadeAt, MaskedPlaces, TreeNow,
 };
 use crate::core::entry::Entry;
 use crate::core::id::Seq;
@@ -63,9 +63,7 @@ pub struct CapsulesNow {
     /// Asked when it is needed: that takes as long as git does.
     git: OnceCell<Option<GitNow>>,
     ahead: Cell<Option<GitAhead>>,
-    host: OnceCell<Option<String>>,
-    top: OnceCell<Vec<String>>,
-    own: OnceCell<Vec<String>>,
+    places: OnceCell<Arc<MaskedPlaces>>,
 }
 
 impl fmt::Debug for CapsulesNow {
@@ -95,9 +93,7 @@ impl CapsulesNow {
             whole: Box::new(|_| None),
             git: OnceCell::new(),
             ahead: Cell::new(None),
-            host: OnceCell::new(),
-            top: OnceCell::new(),
-            own: OnceCell::new(),
+            places: OnceCell::new(),
         }
     }
 
@@ -155,6 +151,9 @@ impl CapsulesNow {
         late: Option<bool>,
     ) -> Result<(Capsule, Vec<u8>), CapsuleFault> {
         let root = &self.root;
+        // While git is asked.
+        let mask = self.mask();
+        mask.prepare();
         let stand = self.git().and_then(GitNow::stand);
         let (git, lines) = match stand {
             Some((git, lines)) => {
@@ -182,8 +181,6 @@ impl CapsulesNow {
         });
         let mut full = self.full(task, git, &files.collect());
         self.place_findings(&mut full);
-        let place = self.place();
-        let mask = place.mask(&self.redactor);
         self.take_along(&mut full, &mask, along)?;
         mask.mask(&mut full);
         let how = CapsuleLeftOut::command(&task.id);
@@ -244,22 +241,24 @@ impl CapsulesNow {
 
     /// A text without what the rules of today mask, and without where and by whom it was written.
     pub fn masked(&self, text: &str) -> String {
-        let place = self.place();
-        let masked = place.mask(&self.redactor).masked(text);
+        let masked = self.mask().masked(text);
         masked.unwrap_or_else(|| text.to_owned())
     }
 
-    /// Where capsules are made.
-    fn place(&self) -> MadeHere {
-        let home = std::env::var("HOME").ok();
-        MadeHere {
-            project: self.root.display().to_string(),
-            user: user(home.as_deref()),
-            home,
-            host: self.host.get_or_init(host).clone(),
-            top: self.top.get_or_init(top).clone(),
-            own: self.own.get_or_init(|| own(&self.root)).clone(),
-        }
+    /// The rules, and where capsules are made.
+    fn mask(&self) -> CapsuleMask<'_> {
+        let places = self.places.get_or_init(|| {
+            let home = std::env::var("HOME").ok();
+            Arc::new(MaskedPlaces::of(MadeAt {
+                project: &self.root.display().to_string(),
+                user: user(home.as_deref()).as_deref(),
+                home: home.as_deref(),
+                host: host().as_deref(),
+                top: &top(),
+                own: &own(&self.root),
+            }))
+        });
+        CapsuleMask::of(&self.redactor, Arc::clone(places))
     }
 
     /// How a capsule stands to the work tree of now, and what was compared.
@@ -286,8 +285,7 @@ impl CapsulesNow {
 
     /// The files of a task by how a capsule names them, and where they are.
     fn masked_files(&self, task: Option<&TaskSnapshot>) -> Vec<(String, String)> {
-        let place = self.place();
-        let mask = place.mask(&self.redactor);
+        let mask = self.mask();
         let files = task.into_iter().flat_map(|task| &task.files);
         let files = files.filter(|file| !is_marked(&file.path));
         let named = files.map(|file| {
@@ -389,30 +387,6 @@ impl CapsulesNow {
         }
         capsule.origin.lines = lines.into_values().collect();
         Ok(missing)
-    }
-}
-
-/// The project's folder and whose machine this is, which no capsule tells.
-struct MadeHere {
-    project: String,
-    home: Option<String>,
-    user: Option<String>,
-    host: Option<String>,
-    top: Vec<String>,
-    own: Vec<String>,
-}
-
-impl MadeHere {
-    fn mask<'a>(&'a self, redactor: &'a Redactor) -> CapsuleMask<'a> {
-        let at = MadeAt {
-            project: &self.project,
-            home: self.home.as_deref(),
-            user: self.user.as_deref(),
-            host: self.host.as_deref(),
-            top: &self.top,
-            own: &self.own,
-        };
-        CapsuleMask::new(redactor, at)
     }
 }
 

@@ -8,7 +8,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::ScopedJoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use rustix::io::retry_on_intr;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::git_own::OwnRepository;
 use super::git_untracked::{WorkDiff, put_in_index};
@@ -18,9 +21,6 @@ use crate::core::snapshot::ChangedFiles;
 
 /// How long one `git` may take; a very large tree then simply has no state.
 pub(super) const DEADLINE: Duration = Duration::from_secs(20);
-
-/// How long it is not looked at, at most, whether one ended that printed all there is.
-const PAUSE_MAX: Duration = Duration::from_millis(2);
 
 /// What the index says of a repository within the work tree.
 pub(super) const GITLINK: &str = "160000";
@@ -253,30 +253,22 @@ pub(super) fn bytes_with(command: &mut Command, input: Stdio) -> Option<Vec<u8>>
         .stderr(Stdio::null());
     let mut child = start(command).ok()?;
     let mut stdout = child.stdout.take()?;
-    let (sender, printed) = std::sync::mpsc::sync_channel(1);
+    let pid = Pid::from_child(&child);
+    let (sender, ended) = std::sync::mpsc::sync_channel(1);
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = std::io::Read::read_to_end(&mut stdout, &mut bytes);
+        // It stays for who started it, and may be killed until then.
+        let end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let end = retry_on_intr(|| waitid(WaitId::Pid(pid), end));
         // Nobody waits any more for one that took too long.
-        let _ = sender.send(read.ok().map(|_| bytes));
+        let _ = sender.send(read.ok().filter(|_| end.is_ok()).map(|_| bytes));
     });
-    let end = Instant::now() + DEADLINE;
-    let printed = printed.recv_timeout(DEADLINE).ok().flatten();
-    // What has printed all there is ends at once: looked at too seldom, each of many short ones
-    // would take as long as the pause.
-    let mut pause = Duration::from_micros(20);
-    let status = loop {
-        match child.try_wait().ok()? {
-            Some(status) => break status,
-            None if printed.is_none() || Instant::now() > end => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return None;
-            }
-            None => std::thread::sleep(pause),
-        }
-        pause = PAUSE_MAX.min(pause * 2);
-    };
+    let printed = ended.recv_timeout(DEADLINE).ok().flatten();
+    if printed.is_none() {
+        let _ = child.kill();
+    }
+    let status = child.wait().ok()?;
     printed.filter(|_| status.success())
 }
 

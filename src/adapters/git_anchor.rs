@@ -3,6 +3,7 @@
 //! As in [`work_tree`](super::git::work_tree) the repository is looked at through a throw-away one:
 //! nothing of the project's configuration is run, nothing is fetched, nothing is written.
 
+mod ahead;
 mod patch;
 mod place;
 mod put_in;
@@ -13,6 +14,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use self::ahead::open_with_diff;
 use self::place::GitPlace;
 use super::git::{bytes, bytes_with, git, line, line_or_empty, pin_nested, said, text};
 use super::git_own::{OBJECT_FORMAT, OwnRepository};
@@ -74,30 +76,34 @@ impl GitAnchor {
     fn at(root: &Path, place: GitPlace, own: OwnRepository) -> Option<Self> {
         let own = own.in_format(&place.object_format)?;
         own.borrow_objects(&place.common)?;
+        Some(Self::of(root, place, own))
+    }
+
+    fn of(root: &Path, place: GitPlace, own: OwnRepository) -> Self {
         // Where the history of a shallow clone ends: without it git looks for what is not there.
         let _ = std::fs::copy(&place.shallow, own.path().join("shallow"));
-        Some(Self {
+        Self {
             own,
             root: root.to_owned(),
             place,
-        })
+        }
+    }
+
+    /// The repository of a folder with what its work tree has in it.
+    pub fn open_with_look(root: &Path) -> Option<(Self, Option<GitLook>)> {
+        let (git, diff, _) = open_with_diff(root, |_, _| None::<()>)?;
+        let look = diff.and_then(|diff| git.look_at(diff, false));
+        Some((git, look))
     }
 
     /// The repository of a folder with where it stands. Each question takes as long as a process does,
     /// and a person waits for all of them: what can be asked at once is.
     pub fn open_with_stand(root: &Path) -> Option<(Self, Option<GitStand>)> {
         thread::scope(|scope| {
-            // The others wait for this one alone.
-            let place = scope.spawn(|| GitPlace::of(root));
             let upstream = scope.spawn(|| beside_upstream(root));
             let remotes = scope.spawn(|| remotes(root));
-            let own = OwnRepository::empty();
-            let git = Self::at(root, said(place)?, own?)?;
-            let (first, look) = thread::scope(|scope| {
-                let first = scope.spawn(|| git.first_commit());
-                let look = git.look_for(true);
-                (said(first), look)
-            });
+            let (git, diff, first) = open_with_diff(root, first_commit)?;
+            let look = diff.and_then(|diff| git.look_at(diff, true));
             let remotes = said(remotes);
             let remote = git.remote(remotes.as_deref());
             let beside = git.beside(
@@ -179,7 +185,10 @@ impl GitAnchor {
     }
 
     fn look_for(&self, wants_lines: bool) -> Option<GitLook> {
-        let diff = self.take_tracked()?;
+        self.look_at(self.take_tracked()?, wants_lines)
+    }
+
+    fn look_at(&self, diff: WorkDiff, wants_lines: bool) -> Option<GitLook> {
         let ours = |args: &[&str]| self.ours(args);
         let known_lines = || wants_lines.then(|| self.known_lines(&diff)).flatten();
         let put_in = || put_in_index(&diff, &ours, &self.own, &self.place.top);
@@ -207,15 +216,13 @@ impl GitAnchor {
     /// differs from the commit.
     fn take_tracked(&self) -> Option<WorkDiff> {
         let commit = self.commit().unwrap_or("--empty");
-        line_or_empty(&mut self.ours(&["read-tree", commit]))?;
-        let ours = |args: &[&str]| self.ours(args);
-        WorkDiff::take(&ours, self.own.path(), &self.place.top)
+        tracked_now(&self.own, &self.place.top, commit)
     }
 
     /// Where it comes from. The history is walked for that.
     pub fn origin(&self) -> GitOrigin {
         let (root, remotes) = thread::scope(|scope| {
-            let root = scope.spawn(|| self.first_commit());
+            let root = scope.spawn(|| first_commit(&self.own, &self.place));
             (said(root), remotes(&self.root))
         });
         let remote = self.remote(remotes.as_deref());
@@ -370,21 +377,29 @@ impl GitAnchor {
         Some(short(&without_credentials(url)))
     }
 
-    /// The commit without parents from which the history comes, the same in every clone that has
-    /// all of it. None where there are several, or the history ends before.
-    fn first_commit(&self) -> Option<String> {
-        let commit = self.commit().filter(|_| !self.is_shallow())?;
-        let roots = ["rev-list", "--max-parents=0", "--max-count=2", commit];
-        let roots = text(&mut self.ours(&roots))?;
-        let mut roots = roots.lines();
-        match (roots.next(), roots.next()) {
-            (Some(root), None) => Some(root.to_owned()),
-            _ => None,
-        }
-    }
-
     fn ours(&self, args: &[&str]) -> std::process::Command {
         self.own.look_through(&self.place.top, args)
+    }
+}
+
+/// What differs in a work tree from a commit, which the index of `own` then has with the tracked files
+/// as they are now.
+fn tracked_now(own: &OwnRepository, top: &Path, commit: &str) -> Option<WorkDiff> {
+    let ours = |args: &[&str]| own.look_through(top, args);
+    line_or_empty(&mut ours(&["read-tree", commit]))?;
+    WorkDiff::take(&ours, own.path(), top)
+}
+
+/// The commit without parents from which the history comes, the same in every clone that has
+/// all of it. None where there are several, or the history ends before.
+fn first_commit(own: &OwnRepository, place: &GitPlace) -> Option<String> {
+    let commit = place.commit.as_ref().filter(|_| !place.is_shallow)?;
+    let roots = ["rev-list", "--max-parents=0", "--max-count=2", commit];
+    let roots = text(&mut own.look_through(&place.top, &roots))?;
+    let mut roots = roots.lines();
+    match (roots.next(), roots.next()) {
+        (Some(root), None) => Some(root.to_owned()),
+        _ => None,
     }
 }
 

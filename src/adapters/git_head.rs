@@ -45,6 +45,29 @@ pub fn is_repository(root: &Path) -> bool {
     git_dir(root).is_some_and(|dir| dir.join("HEAD").symlink_metadata().is_ok())
 }
 
+/// A repository in its usual form, as far as git's files tell.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct PlainRepository {
+    /// The folder of the work tree.
+    pub(super) top: PathBuf,
+    /// Its `.git`: a folder of this user, no link, and that of no other work tree.
+    pub(super) dir: PathBuf,
+    pub(super) commit: String,
+}
+
+/// That of a folder; none where it is another one, which git has to be asked for.
+pub(super) fn plain_repository(root: &Path) -> Option<PlainRepository> {
+    let dir = git_dir(root)?;
+    let top = dir.parent()?.to_owned();
+    let user = rustix::process::geteuid().as_raw();
+    let is_own = |found: std::fs::Metadata| found.is_dir() && found.uid() == user;
+    let is_plain = dir.ends_with(".git")
+        && dir.symlink_metadata().is_ok_and(is_own)
+        && dir.join("commondir").symlink_metadata().is_err();
+    let commit = is_plain.then(|| head(root)).flatten()?;
+    Some(PlainRepository { top, dir, commit })
+}
+
 /// The repository of a work tree: its `.git` folder, or where its `.git` file says. As git does, it
 /// is looked for on the file system of `root` alone.
 fn git_dir(root: &Path) -> Option<PathBuf> {
@@ -133,6 +156,12 @@ mod tests {
         assert_eq!(head(root), Some(first.clone()));
         fs::create_dir(root.join("below")).unwrap();
         assert_eq!(head(&root.join("below")), Some(first.clone()));
+        let plain = PlainRepository {
+            top: root.to_owned(),
+            dir: root.join(".git"),
+            commit: first.clone(),
+        };
+        assert_eq!(plain_repository(&root.join("below")), Some(plain));
 
         let other = tempfile::tempdir().unwrap();
         let tree = other.path().join("tree");
@@ -140,6 +169,7 @@ mod tests {
         git(root, &["worktree", "add", "-q", "-b", "other", name]);
         let second = commit(&tree);
         assert_ne!(first, second);
+        assert_eq!(plain_repository(&tree), None);
         assert_eq!(head(&tree), Some(second.clone()));
         assert_eq!(head(root), Some(first.clone()));
 

@@ -43,8 +43,9 @@ impl GitNow {
     fn with(root: &Path, need: GitNeed) -> Option<Self> {
         match need {
             GitNeed::Tree => {
-                let now = Self::open(root)?;
-                now.tree()?;
+                let (anchor, look) = GitAnchor::open_with_look(root)?;
+                let now = Self::of(anchor, OnceCell::new());
+                now.look.set(Some(look?)).ok()?;
                 Some(now)
             }
             GitNeed::Stand => {

@@ -109,6 +109,19 @@ impl OwnRepository {
         })
     }
 
+    /// One whose objects have names like this one.
+    pub(super) fn in_format_of(self, object: &str) -> Option<Self> {
+        match object.len() {
+            64 => self.in_format(SHA256),
+            _ => Some(self),
+        }
+    }
+
+    /// Whether its objects have names as git says it of the project's.
+    pub(super) fn is_in_format(&self, format: &str) -> bool {
+        (self.object_digits == 64) == (format == SHA256)
+    }
+
     /// How many hex digits the name of an object has.
     pub(super) fn object_digits(&self) -> usize {
         self.object_digits

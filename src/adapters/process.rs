@@ -1,6 +1,8 @@
 //! [`ProcessStat`], [`StartedProcess`] and [`loopback`]: what the kernel says about the processes of others.
 
 pub mod loopback;
+#[cfg(target_os = "linux")]
+mod socket_diag;
 
 use std::fs;
 use std::process::{Command, Stdio};

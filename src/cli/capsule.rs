@@ -1,6 +1,7 @@
 //! `ctxrelay capsule …`: tasks that can travel.
 
 mod alike;
+mod apply;
 mod change;
 mod check;
 mod export;

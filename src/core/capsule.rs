@@ -44,7 +44,7 @@ pub use found::{FOUND_CHARS_MAX, FOUND_MAX, FoundText};
 pub use freshness::{ChangedFile, DifferingFile, Freshness, StandsNow, TreeNow};
 pub use git::{CapsuleGit, DiffStat};
 pub use kept_says::{DIGEST_UNTOLD, KeptSays};
-pub use mask::{CapsuleMask, MadeAt};
+pub use mask::{CapsuleMask, MadeAt, MaskedPlaces};
 pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, CapsuleSection, OriginHead};
 pub use passage::CapsulePassage;
 pub use patch::patch_files;

@@ -22,7 +22,7 @@ mod value;
 mod walk;
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, OnceLock, PoisonError, RwLock};
 
 use regex::{Regex, RegexSet};
 use serde_json::Value;
@@ -43,7 +43,7 @@ const ROUNDS_MAX: usize = 6;
 /// The mark of a text that no number of rounds would settle.
 const UNSETTLED: &str = "TEXT";
 
-/// Masks secrets. Made once: it compiles some hundred expressions. The project's own rules can be
+/// Masks secrets. Made once: with the first text it compiles some hundred expressions. The project's own rules can be
 /// exchanged while it is in use; a text is redacted by the old ones or by the new ones.
 #[derive(Debug)]
 pub struct Redactor {
@@ -53,7 +53,8 @@ pub struct Redactor {
 /// The rules at one moment.
 #[derive(Debug)]
 struct RuleSet {
-    built_in: Arc<BuiltIn>,
+    /// Compiled when a text is first looked at: a short command may have none.
+    built_in: Arc<LazyLock<BuiltIn>>,
     own: OwnRules,
 }
 
@@ -76,7 +77,7 @@ impl Redactor {
 
     /// The built-in rules and a project's own.
     pub fn with(own: OwnRules) -> Self {
-        let built_in = Arc::new(BuiltIn::new());
+        let built_in = Arc::new(LazyLock::new(BuiltIn::new as fn() -> BuiltIn));
         Self {
             current: RwLock::new(Arc::new(RuleSet { built_in, own })),
         }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::capsule::{clone_of, done, imported, in_terminal, listed, login};
 use crate::support::launch::Launch;
+use crate::support::operator::socket;
 use crate::support::privileged;
 use crate::support::project::{Project, names};
 use crate::support::pty::Pty;
@@ -281,6 +282,54 @@ fn a_second_file_of_one_task_says_whose_place_it_takes() {
     }
     let (_, screen) = in_terminal(&clone, &["import", two]);
     assert!(!screen.contains("in the place of"), "{screen}");
+}
+
+/// Stands where the operator's socket was, and passes on what is said there: until the answer to the
+/// third question, or to that question itself.
+const CUT: &str = "const net = require('net'), fs = require('fs'); \
+    const [place, moved, what] = process.argv.slice(1); fs.renameSync(place, moved); \
+    net.createServer((ours) => { const theirs = net.connect(moved); let asks = false; \
+    const cut = () => { ours.destroy(); theirs.destroy(); }; \
+    ours.on('data', (data) => asks && what === 'question' && data.length > 20 \
+        ? cut() : theirs.write(data)); \
+    theirs.on('data', (data) => { asks ||= data.includes('\"id\":2'); \
+        what === 'answer' && data.includes('\"id\":3') ? cut() : ours.write(data); }); \
+    for (const end of [ours, theirs]) { end.on('error', cut); end.on('close', cut); } \
+    }).listen(place, () => console.log('it stands there'));";
+
+#[test]
+fn an_import_whose_answer_is_lost_is_what_the_record_says_of_it() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let (id, file) = exported(&project);
+    let apply = ["capsule", "import", &file, "--apply"];
+    for (what, code, said) in [
+        ("question", 4, "nothing was kept"),
+        ("answer", 0, "kept, as something from elsewhere"),
+    ] {
+        let clone = clone_of(&project);
+        let daemon = clone.daemon();
+        let place = socket(&clone);
+        let moved = place.with_extension("moved");
+        let relay = clone.program("node").args(["-e", CUT]);
+        let mut relay = Pty::spawn(&relay.arg(&place).arg(&moved).arg(what));
+        relay.wait_for_text("it stands there");
+        let (told, screen) = told_by(&clone.ctxrelay(apply));
+        assert_eq!(told, code, "{screen}");
+        assert!(screen.contains(said), "{screen}");
+        let is_kept = code == 0;
+        let kept: Vec<String> = is_kept.then(|| format!("{id}.json")).into_iter().collect();
+        assert_eq!(foreign(&clone), kept, "{screen}");
+        assert_eq!(imports(&clone).len(), kept.len());
+        relay.crash();
+        fs::rename(&moved, &place).unwrap();
+        // Again, it is one.
+        let (code, screen) = told_by(&clone.ctxrelay(apply));
+        assert_eq!(code, 0, "{screen}");
+        assert_eq!(screen.contains("it was here already"), is_kept, "{screen}");
+        assert_eq!((foreign(&clone).len(), imports(&clone).len()), (1, 1));
+        daemon.stop();
+    }
 }
 
 #[test]

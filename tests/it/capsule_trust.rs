@@ -4,12 +4,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ctxrelay::core::capsule::{Capsule, CapsuleRun, CapsuleStatement};
+use ctxrelay::core::capsule::{Capsule, CapsuleOutput, CapsuleRun, CapsuleStatement};
 use ctxrelay::wire::capsule;
 use serde_json::{Value, json};
 
 use crate::capsule::{
-    agent, clone_of, closed_as_before, done, imported, in_terminal, listed, login, note,
+    agent, clone_of, closed_as_before, done, from_base64, imported, in_terminal, listed, login,
+    note,
 };
 use crate::search_everywhere::clear;
 use crate::support::operator::Operator;
@@ -395,10 +396,25 @@ fn what_a_sender_did_not_mask_is_masked_where_it_is_shown() {
         capsule.decisions = vec![one];
         capsule.title = format!("Fix {secret}");
         capsule.origin.lines.clear();
+        let printed = format!("\u{1b}[2Jred: {secret}\n");
+        // Two bytes a letter, of which the second ones are zero.
+        let wide: String = printed.chars().flat_map(|letter| [letter, '\0']).collect();
+        let outputs = [("unit", &*printed), (&*secret, "green\n"), ("wide", &wide)];
+        let outputs = outputs.map(|(name, text)| CapsuleOutput::new(name.to_owned(), text));
+        capsule.outputs = outputs.to_vec();
     });
     let clone = clone_of(&project);
     let _daemon = clone.daemon();
     done(&clone, &["import", file, "--apply"]);
+    let outputs = json(&clone, &["show", &id])["outputs"].clone();
+    let of = |at: usize| from_base64(outputs[at]["data"].as_str().unwrap());
+    assert_eq!(of(0), "\u{fffd}[2Jred: [REDACTED_GITHUB_TOKEN]\n");
+    assert_eq!(outputs[1]["name"], "[REDACTED_GITHUB_TOKEN]");
+    assert_eq!(
+        (of(1).as_str(), outputs[2]["name"].as_str()),
+        ("green\n", Some("wide"))
+    );
+    assert_eq!(of(2), "[REDACTED_TEXT]");
     let text = clone.base().join("text.md");
     let text = text.to_str().unwrap();
     done(&clone, &["handoff", &id, "--to", "cursor", "-o", text]);

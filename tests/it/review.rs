@@ -250,6 +250,8 @@ fn whatever_gh_does_instead_is_one_sentence_and_nothing_is_imported() {
         assert!(screen.replace('\n', "").contains(says), "{says}: {screen}");
     };
     import("gh_missing", "`gh` is not installed");
+    let rules = json!({"redaction": {"rules": [{"name": "brand", "pattern": "plumworks"}]}});
+    project.write(".contextrelay/config.json", &rules.to_string());
     let gh = FakeGh::of(&project);
     let secret = format!("ghp_{}", "a1B2".repeat(9));
     for (exit, complaint, code, says) in [
@@ -290,6 +292,8 @@ fn whatever_gh_does_instead_is_one_sentence_and_nothing_is_imported() {
             "[REDACTED_",
         ),
         (1, "\u{1b}]0;title\u{7}odd", "gh_failed", "odd"),
+        // A rule of the project's own.
+        (1, "odd: of plumworks", "gh_failed", "[REDACTED_BRAND]"),
     ] {
         gh.fails(exit, complaint);
         import(code, says);

@@ -8,6 +8,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use portable_pty::{MasterPty, PtySize, native_pty_system};
+use rustix::io::retry_on_intr;
+use rustix::process::{WaitId, WaitIdOptions, waitid};
 
 use super::child::end_group;
 use super::launch::Launch;
@@ -458,7 +460,8 @@ impl Pty {
     /// Waits for the program's end by itself.
     #[track_caller]
     pub fn wait_exit(&mut self) -> u32 {
-        match poll_until(timeout(), || self.exit_code()) {
+        self.wait_end();
+        match self.exit_code() {
             Some(code) => {
                 self.output.wait_last_words();
                 code
@@ -469,6 +472,19 @@ impl Pty {
                 framed(&self.screen())
             ),
         }
+    }
+
+    /// Until the program has ended, or everybody's patience has: it is not looked at again and again,
+    /// so that its time can be taken.
+    fn wait_end(&self) {
+        let pid = rustix::process::Pid::from_raw(self.pid.cast_signed()).unwrap();
+        let (sender, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            // It stays for who started it.
+            let end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            let _ = sender.send(retry_on_intr(|| waitid(WaitId::Pid(pid), end)));
+        });
+        let _ = ended.recv_timeout(timeout());
     }
 
     /// Presses a key again and again until the program has ended: agents want a second Ctrl-C

@@ -162,6 +162,30 @@ fn is_masked(mask: &CapsuleMask<'_>, bytes: &[u8]) -> bool {
             .any(|read| mask.masks(&utf16(read)))
 }
 
+/// Masks what a gate printed, where that was written elsewhere.
+pub(super) fn mask_output(output: &mut CapsuleOutput, mask: &CapsuleMask<'_>) {
+    let name = mask.masked(&output.name);
+    let name = name.unwrap_or_else(|| output.name.clone());
+    let bytes = output.bytes().unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    // What is masked in letters of more bytes alone would still be there among the others.
+    let is_plain = !bytes.contains(&0) || !is_masked(mask, &bytes);
+    let text = match is_plain {
+        true => mask.masked(&text),
+        false => Some("[REDACTED_TEXT]".to_owned()),
+    };
+    match text {
+        Some(text) => {
+            let more = std::mem::take(&mut output.more);
+            *output = CapsuleOutput {
+                more,
+                ..CapsuleOutput::new(name, &text)
+            };
+        }
+        None => output.name = name,
+    }
+}
+
 /// A text that is longer than there is room for, in bytes, as its beginning and its end, where it
 /// says what failed. None where even that is too long.
 fn shortened(text: &str, room: usize) -> Option<Cow<'_, str>> {

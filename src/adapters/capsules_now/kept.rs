@@ -4,6 +4,7 @@
 use std::io;
 use std::sync::Arc;
 
+use super::along::mask_output;
 use super::masked_elsewhere::KeptWords;
 use super::{CapsuleFault, CapsulesNow, budget};
 use crate::core::capsule::{
@@ -48,8 +49,7 @@ impl CapsulesNow {
 
     /// As [`Self::tells_of`], of a task in just this reading.
     fn tells_as_read(&self, kept: &Capsule, task: &TaskSnapshot) -> io::Result<KeptSays> {
-        let place = self.place();
-        let mask = place.mask(&self.redactor);
+        let mask = self.mask();
         let words = self.words(&mask);
         let raw = self.full(task, kept.git.clone(), &Default::default());
         let mut told = raw.clone();
@@ -158,21 +158,23 @@ impl CapsulesNow {
             session_id: Some(kept.origin.session.clone()),
             ..Snapshot::default()
         };
-        let session = Self::new(
-            self.root.clone(),
-            Arc::new(world),
-            Vec::new(),
-            Arc::clone(&self.redactor),
-            move |seq| Ok(lines(seq)),
-        );
+        let session = Self {
+            places: self.places.clone(),
+            ..Self::new(
+                self.root.clone(),
+                Arc::new(world),
+                Vec::new(),
+                Arc::clone(&self.redactor),
+                move |seq| Ok(lines(seq)),
+            )
+        };
         session.holds(kept, task, None::<fn(Seq) -> Option<Stored>>)
     }
 
     /// Whether the record of the session that a kept capsule names has the capsule's head and every
     /// statement and run in it.
     fn has_all(&self, kept: &Capsule) -> io::Result<KeptSays> {
-        let place = self.place();
-        let mask = place.mask(&self.redactor);
+        let mask = self.mask();
         let words = self.words(&mask);
         let mut kept = kept.clone();
         mask.mask(&mut kept);
@@ -258,13 +260,15 @@ impl CapsulesNow {
         Ok(stored.map(|stored| stored.entry))
     }
 
-    /// A capsule with what the rules of today mask in it, cited lines left out among them. None when
-    /// they mask nothing more.
+    /// A capsule with what the rules of today mask in it, cited lines left out among them, and what
+    /// gates printed. None when they mask nothing more.
     pub fn masked_texts(&self, kept: &Capsule) -> Option<Capsule> {
-        let place = self.place();
-        let mask = place.mask(&self.redactor);
+        let mask = self.mask();
         let mut capsule = kept.clone();
         mask.mask(&mut capsule);
+        for output in &mut capsule.outputs {
+            mask_output(output, &mask);
+        }
         capsule.origin.lines.retain(|line| {
             let line = serde_json::from_str(line);
             line.is_ok_and(|line| !mask.masks_line(&line))

@@ -47,7 +47,7 @@ fn repository(root: &Path) {
 /// A capsule of now that touched `a.rs`.
 fn capsule(root: &Path) -> Capsule {
     let mut capsule = Capsule::new(CapsuleId::new("cap_0123456789ab"), "t", 1);
-    capsule.git = GitAnchor::open(root).and_then(|git| Some(git.stand()?.0));
+    capsule.git = stood(root).map(|(git, _)| git);
     capsule.touched = vec![CapsuleTouched {
         path: "a.rs".to_owned(),
         op: TouchOp::Write,
@@ -59,6 +59,18 @@ fn capsule(root: &Path) -> Capsule {
         more: Map::new(),
     }];
     capsule
+}
+
+/// What is begun before git says where the repository is tells just what is asked for behind that.
+fn stood(root: &Path) -> Option<GitStand> {
+    let asked = GitAnchor::open(root);
+    let tree = asked.as_ref().map(|git| git.look().map(|look| look.tree));
+    let ahead = GitAnchor::open_with_look(root);
+    assert_eq!(ahead.map(|(_, look)| look.map(|look| look.tree)), tree);
+    let stand = asked.map(|git| git.stand());
+    let ahead = GitAnchor::open_with_stand(root);
+    assert_eq!(ahead.map(|(_, stand)| stand), stand);
+    stand.flatten()
 }
 
 /// Of one that came from elsewhere.
@@ -152,6 +164,22 @@ fn what_git_does_not_know_is_told_with_its_lines_and_copied_nowhere() {
         before.1,
         numstat(&text(super::git(root).args(known)).unwrap())
     );
+}
+
+#[test]
+fn a_repository_behind_a_link_is_told_as_where_it_lies() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    write(root, "a.rs", "one\n2\n");
+    let link = &place.path().join("link");
+    symlink(root, link).unwrap();
+    // Its files say another place than git.
+    assert_eq!(stood(link), stood(root));
+    // A commit that is not there is no reason for another answer.
+    let head = root.join(".git/refs/heads/main");
+    fs::write(&head, format!("{}\n", "0123456789".repeat(4))).unwrap();
+    assert_eq!(stood(root), None);
 }
 
 #[test]
@@ -555,7 +583,7 @@ fn nothing_that_a_capsule_or_a_repository_names_is_run() {
 
 /// Where a work tree stands; gates see the same tree.
 fn stands(root: &Path) -> GitStand {
-    let seen = GitAnchor::open(root).unwrap().stand().unwrap();
+    let seen = stood(root).unwrap();
     assert_eq!(seen.0.tree, work_tree(root).map(|tree| tree.tree));
     seen
 }

@@ -143,8 +143,11 @@ fn of_patch(capsule: &Capsule) -> Vec<String> {
                 format!("{files} left out that git does not know: see `{how}`")
             }
             false => {
-                let files = count(many, "file", "files");
-                format!("no room for {files} more, or none of a plain form and name: see `{how}`")
+                let files = count(many, "file is", "files are");
+                format!(
+                    "{files} left out for want of room, or for a form or name that does not go \
+                     elsewhere: see `{how}`"
+                )
             }
         });
     }

@@ -20,6 +20,7 @@ use crate::core::agent::Agent;
 use crate::core::capsule::{
     Capsule, FoundText, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering,
 };
+use crate::core::review::in_quotes;
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::control::{Command, HandoffParams, Sent};
@@ -200,7 +201,8 @@ pub(super) fn as_handoff(
     HandoffParams {
         to: Some(to),
         ask: rendering.text.clone(),
-        reason: format!("the task `{}` goes on with you", capsule.title),
+        // Beside the text the title stands in our own sentence: it may be a stranger's.
+        reason: format!("the task {} goes on with you", in_quotes(&capsule.title)),
         context_refs: vec![capsule.id.to_string()],
         task: Some(capsule.id.clone()),
         runtime_session_id: Some(setting.runtime_session.clone()),

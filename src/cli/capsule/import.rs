@@ -7,23 +7,21 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
+use super::apply::apply;
 use super::check::{tell_changed, tell_uncited, tell_vouched, tone, touched, why};
 use super::maker::{CapsuleMaker, not_intact};
 use super::put_in::ImportedPatch;
 use super::vouched::Vouched;
 use crate::adapters::git_now::GitNeed;
 use crate::adapters::plain_file::read_plain;
-use crate::cli::connect::{runtime, unexpected};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
-use crate::cli::exit::{CliOutcome, Failure};
-use crate::cli::operator;
+use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::core::capsule::Capsule;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::capsule::{self, BadCapsule, FILE_BYTES_MAX, check_lines, uncited};
-use crate::wire::control::{Command, ProgramCode, Reply, TaskChange, TaskParams};
 
 /// Arguments of `capsule import`.
 #[derive(Debug, clap::Args)]
@@ -163,63 +161,4 @@ fn refused(context: &CliContext, bad: &BadCapsule) -> CliOutcome {
     let mut text = ReportText::new();
     text.spans(&[(Tone::Bad, "not intact  "), (Tone::Plain, &bad.to_string())]);
     context.out.report(Report::new(&value, text).checked(false))
-}
-
-/// Keeps it. False when just this file is here already.
-fn apply(
-    context: &CliContext,
-    maker: &CapsuleMaker,
-    capsule: &Capsule,
-    bytes: &[u8],
-) -> Result<bool, Failure> {
-    let id = &capsule.id;
-    let command = Command::ChangeTask(TaskParams {
-        change: TaskChange::Import {
-            task: id.clone(),
-            digest: capsule.digest.clone(),
-        },
-        runtime_session_id: Some(context.setting.runtime_session.clone()),
-    });
-    let own = maker.kept.read(CapsuleOwner::Project, id).ok().flatten();
-    let own = own.and_then(|own| capsule::read(&own).ok());
-    let is_own = own.is_some_and(|own| own.id == *id && maker.is_of_a_session(&own));
-    runtime()?.block_on(async {
-        operator::check(context, &command).await?;
-        let live = operator::live(context).await?;
-        let folder = context.setting.dirs.relay.join("capsules");
-        let unwritable = |error| Failure::unwritable(&folder, error, "see that the disk has room");
-        let _lock = maker.kept.lock_foreign().map_err(unwritable)?;
-        // As it is since nobody else imports.
-        let world = live.snapshot().await?;
-        if is_own || world.tasks.contains_key(id) {
-            return Err(Failure::state(
-                ProgramCode::OwnTask,
-                format!("{id} is a task of this project itself"),
-                "see `ctxrelay capsule show`; nothing was kept",
-            ));
-        }
-        let before = maker.kept.read(CapsuleOwner::Foreign, id).ok().flatten();
-        let imported = world.imported.get(id);
-        let is_recorded = imported.is_some_and(|it| it.digest == capsule.digest);
-        if is_recorded && before.as_deref() == Some(bytes) {
-            return Ok(false);
-        }
-        let kept = maker.kept.write(CapsuleOwner::Foreign, id, bytes);
-        kept.map_err(unwritable)?;
-        match live.ask(command).await {
-            Ok(Reply::Task(_)) => Ok(true),
-            Ok(other) => Err(unexpected(&other)),
-            Err(failure) => {
-                // What the record does not tell of is not there.
-                let back = match before {
-                    Some(before) => maker.kept.write(CapsuleOwner::Foreign, id, &before),
-                    None => maker.kept.remove(CapsuleOwner::Foreign, id),
-                };
-                if let Err(error) = back {
-                    tracing::warn!(%error, "a capsule that was not imported is still there");
-                }
-                Err(failure)
-            }
-        }
-    })
 }

@@ -35,7 +35,7 @@ pub(in crate::cli) struct MadeCapsule {
     /// What a person has to be told of it, each a sentence.
     pub(in crate::cli) remarks: Vec<String>,
     /// The record vouches for the file that is kept of it, where there is one.
-    pub(super) is_vouched: bool,
+    pub(in crate::cli) is_vouched: bool,
     /// It is shown otherwise than its file is.
     pub(super) is_masked_here: bool,
     /// It is an open task as it is now: no file of before.

@@ -15,6 +15,7 @@ use crate::core::hex::hex;
 use crate::core::redact::Redactor;
 use crate::core::review::{FILE_APART_DIGITS, FILE_REVIEW};
 use crate::host::ProjectContext;
+use crate::store::config;
 use crate::wire::control::{FailureCode, ProgramCode, RefusalCode};
 use crate::wire::github::{NamedPull, PullRequest, ReadComments};
 
@@ -62,7 +63,8 @@ pub(super) async fn by_gh(
     note();
     let (hold, root) = (&setting.own_program, &setting.dirs.root);
     let mut gh = Gh::new(hold, OsStr::new("gh"), root, GH_TIME);
-    let found = gh.review(what).await.map_err(|fault| refused(&fault))?;
+    let found = gh.review(what).await;
+    let found = found.map_err(|fault| refused(setting, &fault))?;
     Ok(ReadSource {
         review: found.pull.review(),
         comments: found.read.comments,
@@ -128,8 +130,8 @@ fn mock() -> Result<ReadSource, Failure> {
     })
 }
 
-/// Each cause with its way out; what `gh` says in its own words is masked.
-fn refused(fault: &GhFault) -> Failure {
+/// Each cause with its way out; what `gh` says in its own words is masked, by the project's rules too.
+fn refused(setting: &ProjectContext, fault: &GhFault) -> Failure {
     let (code, hint): (FailureCode, _) = match fault {
         GhFault::Missing => (
             ProgramCode::GhMissing.into(),
@@ -177,6 +179,7 @@ fn refused(fault: &GhFault) -> Failure {
         ),
     };
     let said = fault.to_string();
-    let said = Redactor::new().redact_text(&said).0.into_owned();
+    let rules = config::load(&setting.dirs, &setting.user_dirs).rules;
+    let said = Redactor::with(rules).redact_text(&said).0.into_owned();
     Failure::unavailable(code, format!("{said}; nothing was imported"), hint)
 }

@@ -68,6 +68,13 @@ pub(super) fn stand(setting: &ProjectContext, hits: &mut [FoundHit]) -> Result<(
             true => CapsuleOwner::Foreign,
             false => CapsuleOwner::Project,
         };
+        // What is kept from elsewhere is read once for both.
+        let made = maker.named(id.as_str()).ok().filter(|_| found.foreign);
+        if let Some(made) = made.filter(|made| made.owner == CapsuleOwner::Foreign) {
+            found.freshness = Some(maker.compare(&made.capsule).0);
+            found.unvouched = !made.is_vouched;
+            continue;
+        }
         found.freshness = match kept.read(owner, &id) {
             // Nothing of it went out: it is of the tree of now. What did may be gone.
             Ok(None) => Some(Freshness::Fresh).filter(|_| !maker.tells_of_kept(&id)),

@@ -1,7 +1,7 @@
 //! [`CapsuleMask`]: the second look over all of a capsule, before it leaves the machine.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use regex::Regex;
 use serde_json::Value;
@@ -112,18 +112,25 @@ const SYSTEM: [&str; 19] = [
 #[derive(Debug)]
 pub struct CapsuleMask<'a> {
     redactor: &'a Redactor,
-    project: &'a str,
+    made: Arc<MaskedPlaces>,
+}
+
+/// What is looked for in texts of where they were made. Made once: its expressions take longer to be
+/// compiled than most texts to be masked.
+#[derive(Debug)]
+pub struct MaskedPlaces {
+    project: String,
     /// Folders of which everything else is masked: the home folder, and the one that the project
     /// lies in.
-    around: Vec<(&'a str, Regex)>,
+    around: Vec<(String, Regex)>,
     /// Paths below folders at the top of this machine's disk that other machines do not have.
     top: Option<Regex>,
     names: Vec<(Regex, &'static str)>,
 }
 
-impl<'a> CapsuleMask<'a> {
-    /// The project's rules, for what is made here.
-    pub fn new(redactor: &'a Redactor, at: MadeAt<'a>) -> Self {
+impl MaskedPlaces {
+    /// Those of this machine and this project.
+    pub fn of(at: MadeAt<'_>) -> Self {
         let is_folder = |path: &&str| path.len() > 1 && path.starts_with('/');
         let project = at.project.trim_end_matches('/');
         let parent = project.rsplit_once('/').map(|(parent, _)| parent);
@@ -136,7 +143,7 @@ impl<'a> CapsuleMask<'a> {
                 false => START,
             };
             let below = format!(r"{start}{}(?:{REST}+|\b)", regex::escape(folder));
-            Some((folder, Regex::new(&below).ok()?))
+            Some((folder.to_owned(), Regex::new(&below).ok()?))
         });
         let host = at.host.map(|host| host.split('.').next().unwrap_or(host));
         let is_own = |name: &&String| !name.is_empty() && !SYSTEM.contains(&name.as_str());
@@ -164,13 +171,30 @@ impl<'a> CapsuleMask<'a> {
             let words = words.into_iter();
             words.filter_map(move |word| Some((Regex::new(&word).ok()?, mark)))
         });
+        let project = if is_folder(&project) { project } else { "" };
         Self {
-            redactor,
-            project: if is_folder(&project) { project } else { "" },
+            project: project.to_owned(),
             around: around.collect(),
             top: top.flatten(),
             names: names.collect(),
         }
+    }
+}
+
+impl<'a> CapsuleMask<'a> {
+    /// The project's rules, for what is made here.
+    pub fn new(redactor: &'a Redactor, at: MadeAt<'_>) -> Self {
+        Self::of(redactor, Arc::new(MaskedPlaces::of(at)))
+    }
+
+    /// As [`Self::new`], where that is known.
+    pub fn of(redactor: &'a Redactor, made: Arc<MaskedPlaces>) -> Self {
+        Self { redactor, made }
+    }
+
+    /// Compiles what the first text would wait for.
+    pub fn prepare(&self) {
+        let _ = self.masked("~/a b");
     }
 
     /// Masks all of its texts and counts the marks in them, those of the record too. Doing it again
@@ -236,18 +260,18 @@ impl<'a> CapsuleMask<'a> {
     /// The text without where and by whom it was made; none when it tells nothing of that.
     fn places(&self, text: &str) -> Option<String> {
         let mut now = self.within(text);
-        for (folder, below) in &self.around {
-            if now.contains(folder) {
+        for (folder, below) in &self.made.around {
+            if now.contains(folder.as_str()) {
                 now = masked_paths(below, &now);
             }
         }
-        for path in FOREIGN_PATH.iter().chain(&self.top) {
+        for path in FOREIGN_PATH.iter().chain(&self.made.top) {
             // Twice: two paths can share the character between them.
             for _ in 0..2 {
                 now = masked_paths(path, &now);
             }
         }
-        for (name, mark) in &self.names {
+        for (name, mark) in &self.made.names {
             now = name
                 .replace_all(&now, format!("${{before}}[REDACTED_{mark}]${{after}}"))
                 .into_owned();
@@ -257,27 +281,28 @@ impl<'a> CapsuleMask<'a> {
 
     /// Paths below the project's folder, relative to it.
     fn within(&self, text: &str) -> String {
-        if self.project.is_empty() || !text.contains(self.project) {
+        let project = self.made.project.as_str();
+        if project.is_empty() || !text.contains(project) {
             return text.to_owned();
         }
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
-        while let Some(at) = rest.find(self.project) {
+        while let Some(at) = rest.find(project) {
             let (before, found) = rest.split_at(at);
-            let after = &found[self.project.len()..];
+            let after = &found[project.len()..];
             out.push_str(before);
             let is_other = |letter: char| letter.is_alphanumeric() || "._-".contains(letter);
             let is_part = |letter: char| letter.is_alphanumeric() || "._~/%-".contains(letter);
             rest = match after.strip_prefix('/') {
                 // The same letters in the middle of another path.
                 _ if out.ends_with(is_part) => {
-                    out.push_str(self.project);
+                    out.push_str(project);
                     after
                 }
                 Some(below) if below.starts_with(is_other) => below,
                 _ if after.starts_with(is_other) => {
                     // A folder whose name begins with the same letters.
-                    out.push_str(self.project);
+                    out.push_str(project);
                     after
                 }
                 _ => {

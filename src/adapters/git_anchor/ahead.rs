@@ -1,0 +1,69 @@
+//! A repository that is looked at while git is still asked where it is: mostly that is where its files
+//! say. What was looked at counts only where git says the same.
+
+use std::path::Path;
+use std::thread;
+
+use super::place::GitPlace;
+use super::{GitAnchor, said, tracked_now};
+use crate::adapters::git_head::{PlainRepository, plain_repository};
+use crate::adapters::git_own::OwnRepository;
+use crate::adapters::git_untracked::WorkDiff;
+
+/// A repository as its files have it, and a throw-away one that looks at it.
+struct Guess {
+    plain: PlainRepository,
+    own: OwnRepository,
+}
+
+/// The repository of a folder, and what lies there otherwise than in its commit. `ask` is asked beside
+/// that, once it is known where the repository is.
+pub(super) fn open_with_diff<T: Send>(
+    root: &Path,
+    ask: impl Fn(&OwnRepository, &GitPlace) -> Option<T> + Sync,
+) -> Option<(GitAnchor, Option<WorkDiff>, Option<T>)> {
+    thread::scope(|scope| {
+        let place = scope.spawn(|| GitPlace::of(root));
+        let guess = Guess::of(root);
+        let (place, diff, asked) = match &guess {
+            Some(guess) => thread::scope(|scope| {
+                let diff = scope.spawn(|| guess.diff());
+                let place = said(place)?;
+                let asked = guess.is_of(&place).then(|| ask(&guess.own, &place));
+                Some((place, said(diff), asked.flatten()))
+            })?,
+            None => (said(place)?, None, None),
+        };
+        if let Some(guess) = guess.filter(|guess| guess.is_of(&place)) {
+            return Some((GitAnchor::of(root, place, guess.own), diff, asked));
+        }
+        let git = GitAnchor::at(root, place, OwnRepository::empty()?)?;
+        let (asked, diff) = thread::scope(|scope| {
+            let asked = scope.spawn(|| ask(&git.own, &git.place));
+            let diff = git.take_tracked();
+            (said(asked), diff)
+        });
+        Some((git, diff, asked))
+    })
+}
+
+impl Guess {
+    fn of(root: &Path) -> Option<Self> {
+        let plain = plain_repository(root)?;
+        let own = OwnRepository::empty()?.in_format_of(&plain.commit)?;
+        own.borrow_objects(&plain.dir)?;
+        Some(Self { plain, own })
+    }
+
+    fn diff(&self) -> Option<WorkDiff> {
+        tracked_now(&self.own, &self.plain.top, &self.plain.commit)
+    }
+
+    /// Whether git says the same.
+    fn is_of(&self, place: &GitPlace) -> bool {
+        place.top == self.plain.top
+            && place.common == self.plain.dir
+            && place.commit.as_ref() == Some(&self.plain.commit)
+            && self.own.is_in_format(&place.object_format)
+    }
+}
