@@ -450,7 +450,8 @@ fn a_task_is_told_to_whoever_goes_on_with_it_and_sent_by_the_operator_alone() {
             .code(),
         2
     );
-    let out = project.base().join("task.mdc");
+    // The folder of a tool's rules need not be there yet.
+    let out = project.base().join(".cursor/rules/task.mdc");
     let file = out.to_str().unwrap();
     let written = ["capsule", "handoff", &id, "--to", "cursor", "-o", file];
     project.run(written).expect_success();

@@ -723,6 +723,15 @@ fn a_task_takes_its_findings_along_in_its_capsule_and_into_the_next_session() {
         "mock:3 none dismissed",
     ];
     assert_eq!(carried(), findings);
+    let dry = project.run(["ledger", "clear", "--json"]);
+    let open = dry.expect_success().json()["open"].clone();
+    assert_eq!(
+        (&open["tasks"], &open["findings"]),
+        (&json!([id]), &json!(["mock:1"]))
+    );
+    let told = project.run(["ledger", "clear"]).expect_success().stdout;
+    let (task, finding) = (format!("task      {id}  Fix the"), "finding   mock:1  blocks");
+    assert!(told.contains(&task) && told.contains(finding), "{told}");
     let mut pty = Pty::spawn(&project.ctxrelay(["ledger", "clear", "--apply"]));
     pty.wait_for_text("to go on, anything else");
     pty.type_text("clear\r");

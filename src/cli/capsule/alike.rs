@@ -58,6 +58,8 @@ fn ticked(answer: &str, found: Vec<FoundText>) -> Result<Vec<FoundText>, Failure
     if answer == "all" {
         return Ok(found);
     }
+    // Whoever types the question's own word means it.
+    let answer = if answer == "nothing" { "" } else { answer };
     let words = answer.split([' ', ',']).filter(|word| !word.is_empty());
     let numbers: Option<Vec<usize>> = words
         .map(|word| {
@@ -96,6 +98,7 @@ mod tests {
         assert_eq!(ticked("all").unwrap(), "abc");
         assert_eq!(ticked("").unwrap(), "");
         assert_eq!(ticked("3, 1 1").unwrap(), "ac");
+        assert_eq!(ticked("nothing").unwrap(), "");
         for wrong in ["0", "4", "x", "1 two", "-1"] {
             assert_eq!(ticked(wrong), None, "{wrong}");
         }

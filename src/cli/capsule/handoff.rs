@@ -1,7 +1,7 @@
 //! `ctxrelay capsule handoff`: a task as a text for somebody who goes on with it.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -23,6 +23,7 @@ use crate::core::capsule::{
 use crate::core::review::in_quotes;
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
+use crate::store::dirs::ProjectDirs;
 use crate::wire::control::{Command, HandoffParams, Sent};
 use crate::wire::search::{FoundHit, FoundIn};
 
@@ -120,6 +121,7 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
         }
     }
     if let Some(path) = &args.output {
+        make_folder(&context.setting.dirs, path)?;
         let destination = Destination::open(&context.setting.dirs, path, args.force)?;
         let written = destination.file().write_all(rendering.text.as_bytes());
         written.map_err(|error| Failure::unwritable(path, error, "see that the disk has room"))?;
@@ -236,4 +238,19 @@ fn send(
         let live = operator::live(context).await?;
         live.ask_for(command).await
     })
+}
+
+/// Makes the folder that a tool reads its rules from, where no rules are there yet.
+fn make_folder(dirs: &ProjectDirs, path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.exists());
+    let is_ours = |folder: &Path| {
+        let named = std::path::absolute(folder);
+        named.is_ok_and(|named| named.starts_with(&dirs.relay))
+    };
+    let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty() && !is_ours(folder))
+    else {
+        return Ok(());
+    };
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::unwritable(folder, error, "name a folder that is yours"))
 }

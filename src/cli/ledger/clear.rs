@@ -14,8 +14,19 @@ use crate::core::id::SessionId;
 use crate::core::signing::OperatorAct;
 use crate::wire::control::{ClearParams, Cleared, Command, Reply};
 
-/// Above what is open.
-const BECOMES: &str = "open in it; messages would be taken back, the rest is not carried on:";
+/// Above what is open in a session that goes to the archives.
+const PUT_AWAY: &str = "open in it; messages would be taken back, tasks and questions to you go on, \
+                        the rest is not carried on:";
+
+/// Above what is open in a session that is deleted.
+const DELETED: &str = "open in it; messages would be taken back, and nothing is carried on:";
+
+fn becomes(discard: bool) -> &'static str {
+    match discard {
+        true => DELETED,
+        false => PUT_AWAY,
+    }
+}
 
 /// How many characters of the session's id have to be typed before it is deleted.
 const TYPED: usize = 4;
@@ -28,7 +39,8 @@ const TYPED: usize = 4;
         segments that it was compacted from are deleted as well; how many entries it had and its \
         head stay. The old bytes are not written over: on an SSD nobody can promise what that \
         does, and what the agents keep of their conversations is theirs; so a secret that was \
-        recorded should be changed all the same.")]
+        recorded should be changed all the same. Sessions that were put away before stay in the \
+        archives.")]
 pub struct Args {
     /// Do it; without, only say what would be done
     #[arg(long)]
@@ -71,7 +83,10 @@ fn dry_run(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
     });
     let text = ReportText::dry_run(&what(open, discard), |text| {
         let lines = open.lines();
-        text.line(if lines.is_empty() { NOTHING } else { BECOMES });
+        text.line(match lines.is_empty() {
+            true => NOTHING,
+            false => becomes(discard),
+        });
         for line in &lines {
             text.line(format!("  {line}"));
         }
@@ -104,7 +119,7 @@ async fn apply(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
     };
     let asked = SignedQuestion {
         what: &what(open, discard),
-        below: open.asked(BECOMES),
+        below: open.asked(becomes(discard)),
         word: &word,
     };
     let reply = operator::ask_signed(context, subject, command, asked).await?;

@@ -10,7 +10,7 @@ use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::cli::words::{count, field, short};
 use crate::core::id::{Seq, SessionId};
-use crate::core::snapshot::Snapshot;
+use crate::core::snapshot::{ApprovalSnapshot, Snapshot};
 use crate::store::ledger::Reading;
 use crate::wire::control::{Command, Reply};
 
@@ -84,6 +84,9 @@ impl Open {
             "unsettled": world.unsettled.keys().collect::<Vec<_>>(),
             "questions": questions,
             "cutOff": world.cut_off.keys().collect::<Vec<_>>(),
+            "asked": self.asked_of_person().map(|asked| &asked.id).collect::<Vec<_>>(),
+            "tasks": world.open_tasks().map(|task| &task.id).collect::<Vec<_>>(),
+            "findings": world.blocking_findings().map(|(id, _)| id).collect::<Vec<_>>(),
         })
     }
 
@@ -144,8 +147,30 @@ impl Open {
             );
             lines.push((*seq, text));
         }
+        for asked in self.asked_of_person() {
+            let (id, by) = (&asked.id, asked.agent);
+            let text = one_line(&asked.request.subject);
+            lines.push((asked.seq, format!("asks you  {id}  {by}  {text}")));
+        }
+        for task in world.open_tasks() {
+            let text = format!("task      {}  {}", task.id, one_line(&task.title));
+            lines.push((task.seq, text));
+        }
+        for (id, finding) in world.blocking_findings() {
+            let title = one_line(&finding.facts.title);
+            lines.push((
+                finding.seq,
+                format!("finding   {id}  blocks sign-off  {title}"),
+            ));
+        }
         lines.sort_by_key(|(seq, _)| *seq);
         lines.into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// What the agents ask the person by `ask_user`: it waits on without its daemon.
+    fn asked_of_person(&self) -> impl Iterator<Item = &ApprovalSnapshot> {
+        let asked = self.world.open_approvals.values();
+        asked.filter(|asked| asked.request.is_user_question())
     }
 }
 

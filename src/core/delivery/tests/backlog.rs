@@ -166,7 +166,7 @@ impl Lanes {
         };
         let ladder = |number| {
             let pair = pair_of(number);
-            (pair.clone(), Ladder::new(pair, terms))
+            (pair.clone(), Ladder::new(pair, terms, false))
         };
         Self {
             backlog: Backlog::default(),
