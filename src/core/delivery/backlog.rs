@@ -15,7 +15,7 @@ use std::sync::Arc;
 use claims::Claim;
 pub use index::LaneCounts;
 pub(super) use index::{LaneIndex, Untold};
-use lane::{Lane, LaneRow, LaneRows};
+use lane::{LaneId, LaneRow, LaneRows};
 #[cfg(test)]
 pub(super) use pages::page_afresh;
 
@@ -33,8 +33,8 @@ pub const LANE_MAX: usize = 10_000;
 /// The messages that are not settled.
 #[derive(Debug, Default)]
 pub struct Backlog {
-    lanes: BTreeMap<Lane, LaneRows>,
-    by_id: BTreeMap<EntryId, (Lane, Seq)>,
+    lanes: BTreeMap<LaneId, LaneRows>,
+    by_id: BTreeMap<EntryId, (LaneId, Seq)>,
     /// Texts on their way to an agent.
     claims: BTreeMap<EntryId, Claim>,
     /// What is being appended to the ledger about a message, by its word.
@@ -70,7 +70,7 @@ impl Backlog {
     /// As [`Self::insert`], of one that has a place on the ladder already.
     fn place(&mut self, delivery: Delivery, offer: Option<Offer>) {
         if !self.by_id.contains_key(&delivery.id) {
-            let lane = Lane::of(&delivery);
+            let lane = LaneId::of(&delivery);
             let place = (lane.clone(), delivery.seq);
             self.by_id.insert(delivery.id.clone(), place);
             let row = LaneRow {
@@ -236,15 +236,15 @@ impl Backlog {
 
     /// The rows for the Claude of a pair, oldest first.
     pub fn of_pair(&self, pair: &RuntimeSession) -> impl Iterator<Item = &Delivery> {
-        let lane = self.lanes.get(&Lane::Claude(pair.clone()));
+        let lane = self.lanes.get(&LaneId::Claude(pair.clone()));
         lane.into_iter().flat_map(LaneRows::iter)
     }
 
     /// The pairs for whose Claude there is something.
     pub fn pairs(&self) -> impl Iterator<Item = &RuntimeSession> {
         self.lanes.keys().filter_map(|lane| match lane {
-            Lane::Claude(pair) => Some(pair),
-            Lane::Codex => None,
+            LaneId::Claude(pair) => Some(pair),
+            LaneId::Codex => None,
         })
     }
 
@@ -261,12 +261,12 @@ impl Backlog {
 
     /// What is kept of the rows for Codex, where there are any.
     pub(super) fn index_of_codex(&self) -> Option<&LaneIndex> {
-        self.lanes.get(&Lane::Codex).map(LaneRows::index)
+        self.lanes.get(&LaneId::Codex).map(LaneRows::index)
     }
 
     /// The row for Codex at this place.
     pub(super) fn of_codex(&self, seq: Seq) -> Option<&Delivery> {
-        let lane = self.lanes.get(&Lane::Codex)?;
+        let lane = self.lanes.get(&LaneId::Codex)?;
         lane.get(seq).map(|row| &row.delivery)
     }
 
@@ -310,7 +310,7 @@ impl Backlog {
 
     /// What hooks handed into turns of this pair is read by no end of a turn.
     pub(super) fn out_of_turn(&mut self, pair: &RuntimeSession) {
-        if let Some(lane) = self.lanes.get_mut(&Lane::Claude(pair.clone())) {
+        if let Some(lane) = self.lanes.get_mut(&LaneId::Claude(pair.clone())) {
             lane.change_all(|row| row.delivery.in_turn = false);
         }
     }

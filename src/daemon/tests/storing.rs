@@ -421,6 +421,8 @@ async fn what_left_after_a_stall_of_the_disk_has_its_whole_time_to_arrive() {
     let mut rig = Rig::start(&place).await;
     let hooks = rig.connect(Role::Hook, None, false);
     let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+    let bell = rig.connect(Role::Hook, Some(CLAUDE), false);
+    rig.call(&bell, Command::DoorbellAttach).await.unwrap();
     let codex = rig.connect(Role::Codex, None, false);
     rig.settle().await;
     let id = send(&mut rig, &codex, Agent::Codex).await;

@@ -15,12 +15,12 @@ use crate::id::{RuntimeSession, Seq};
 /// One way to a receiver. What is decided for each entry of the record goes through one lane and
 /// not through all of them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Lane {
+pub(super) enum LaneId {
     Codex,
     Claude(RuntimeSession),
 }
 
-impl Lane {
+impl LaneId {
     pub(super) fn of(row: &Delivery) -> Self {
         match row.to {
             Agent::Codex => Self::Codex,

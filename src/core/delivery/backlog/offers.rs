@@ -2,7 +2,7 @@
 //! changes the index with it.
 
 use super::index::{LaneIndex, Untold};
-use super::lane::{Lane, LaneRow};
+use super::lane::{LaneId, LaneRow};
 use super::{Backlog, Shown};
 use crate::delivery::ladder::Offer;
 use crate::delivery::{Delivery, DeliveryEffect, Rung};
@@ -28,7 +28,7 @@ impl Backlog {
 
     /// What is kept of the rows for the Claude of a pair, where there are any.
     pub(in crate::delivery) fn index_of(&self, pair: &RuntimeSession) -> Option<&LaneIndex> {
-        let lane = self.lanes.get(&Lane::Claude(pair.clone()))?;
+        let lane = self.lanes.get(&LaneId::Claude(pair.clone()))?;
         Some(lane.index())
     }
 
@@ -39,7 +39,7 @@ impl Backlog {
         after: Option<Seq>,
         untold: Untold,
     ) -> Option<&Delivery> {
-        let lane = self.lanes.get(&Lane::Claude(pair.clone()))?;
+        let lane = self.lanes.get(&LaneId::Claude(pair.clone()))?;
         let seq = lane.index().next_untold(after, untold)?;
         lane.get(seq).map(|row| &row.delivery)
     }
@@ -55,7 +55,7 @@ impl Backlog {
         pair: &RuntimeSession,
         mut change: impl FnMut(&EntryId, &mut Offer) -> bool,
     ) {
-        if let Some(lane) = self.lanes.get_mut(&Lane::Claude(pair.clone())) {
+        if let Some(lane) = self.lanes.get_mut(&LaneId::Claude(pair.clone())) {
             lane.change_all(
                 |LaneRow {
                      delivery, offer, ..
@@ -73,7 +73,7 @@ impl Backlog {
         rows: &[Seq],
         mut change: impl FnMut(&EntryId, &mut Offer),
     ) {
-        if let Some(lane) = self.lanes.get_mut(&Lane::Claude(pair.clone())) {
+        if let Some(lane) = self.lanes.get_mut(&LaneId::Claude(pair.clone())) {
             for seq in rows {
                 lane.change(
                     *seq,
@@ -100,7 +100,7 @@ impl Backlog {
         pair: &RuntimeSession,
         effects: &mut Vec<DeliveryEffect>,
     ) {
-        if let Some(lane) = self.lanes.get_mut(&Lane::Claude(pair.clone())) {
+        if let Some(lane) = self.lanes.get_mut(&LaneId::Claude(pair.clone())) {
             lane.change_all(|row| {
                 let was_pushed = row.offer.as_ref().is_some_and(|offer| offer.was_pushed);
                 if was_pushed && row.delivery.show(Shown::Whole) {

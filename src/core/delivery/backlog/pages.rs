@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use super::lane::{Lane, LaneRows};
+use super::lane::{LaneId, LaneRows};
 use super::{Backlog, Delivery, DeliveryState};
 use crate::delivery::MessageCursor;
 use crate::id::{EntryId, RuntimeSession, Seq};
@@ -15,7 +15,7 @@ impl Backlog {
         pair: &RuntimeSession,
         cursor: &'a MessageCursor,
     ) -> (impl Iterator<Item = &'a Delivery> + use<'a>, Seq) {
-        let lane = self.lanes.get(&Lane::Claude(pair.clone()));
+        let lane = self.lanes.get(&LaneId::Claude(pair.clone()));
         let last = lane.and_then(|lane| lane.index().last_repeat());
         let until = cursor.until.unwrap_or_else(|| last.unwrap_or_default());
         let after = cursor.after;
@@ -34,7 +34,7 @@ impl Backlog {
 
     /// How much of a pair's messages waits for a Claude that asks.
     pub fn unread_of_pair(&self, pair: &RuntimeSession) -> usize {
-        let Some(lane) = self.lanes.get(&Lane::Claude(pair.clone())) else {
+        let Some(lane) = self.lanes.get(&LaneId::Claude(pair.clone())) else {
             return 0;
         };
         let ending = self
