@@ -62,7 +62,7 @@ pub fn run(context: &CliContext) -> CliOutcome {
         }
         Opened::Owned => {
             let read_only = offer(context, &runtime);
-            runtime.block_on(attach(setting, read_only)).map(|left| {
+            runtime.block_on(attach(context, read_only)).map(|left| {
                 has_failed = left == DeckExit::Failed;
                 After::Nothing
             })
@@ -238,7 +238,7 @@ async fn host(
                 })
             })
         };
-        let left = show(shown.display, options).await;
+        let left = show(shown.display, options, |line| context.out.note(line)).await;
         let was_told = *told_to_end.borrow();
         if was_told {
             once_more.forget();
@@ -351,7 +351,8 @@ async fn stay(setting: &ProjectContext, running: Running) -> Result<(), Failure>
 
 /// The deck over a daemon that runs elsewhere; without the operator's way in when it must be left
 /// alone.
-async fn attach(setting: &ProjectContext, read_only: Option<String>) -> Result<DeckExit, Failure> {
+async fn attach(context: &CliContext, read_only: Option<String>) -> Result<DeckExit, Failure> {
+    let setting = &context.setting;
     let (client, operator) = clients(setting);
     let operator = match read_only {
         Some(_) => client.clone(),
@@ -376,7 +377,7 @@ async fn attach(setting: &ProjectContext, read_only: Option<String>) -> Result<D
             })
         })
     };
-    let left = show(shown.display, options).await;
+    let left = show(shown.display, options, |line| context.out.note(line)).await;
     if left == DeckExit::Chosen(QuitChoice::Stop) {
         operator.call(Command::Stop(Default::default())).await?;
     }

@@ -18,12 +18,13 @@ use super::instructions::rules_of_files;
 use super::ledger::show;
 use super::notify_command::NotifyCommand;
 use super::operator_key::{deck_key, deck_ssh};
-use super::pair_tmux::kept;
+use super::pair::beside_us;
 use super::recover::recovery_view;
 use super::review::import_from_deck;
 use super::screen_files::ScreenFiles;
 use super::screen_watch::ScreenWatch;
 use super::search::{self, SearchPlace};
+use super::settings::environment;
 use crate::adapters::git::TreeReading;
 use crate::adapters::program_start::{start, stop_group};
 use crate::client::Client;
@@ -242,16 +243,8 @@ fn start_agent(setting: &ProjectContext, agent: Agent) -> Result<String, String>
             "run `{command}` in another terminal in this project"
         ));
     }
-    let words = [
-        setting.own_program.clone().into_os_string(),
-        "--project".into(),
-        setting.dirs.root.clone().into_os_string(),
-        agent.as_str().into(),
-    ];
     let mut tmux = Process::new("tmux");
-    tmux.args(["split-window", "-h", "-d", "-c"])
-        .arg(&setting.dirs.root)
-        .args(kept(agent.as_str(), words.into()))
+    tmux.args(beside_us(setting, agent.as_str(), environment))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());

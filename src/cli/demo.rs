@@ -73,7 +73,8 @@ async fn demo_on_screen(program: std::path::PathBuf, speed: f64) -> Result<(), F
     options.hosting = true;
     let told = {
         let story = play(&world, &running, Ending::Operator);
-        let screen = show(shown.display, options);
+        // Its project goes with it, and what was not done there.
+        let screen = show(shown.display, options, |_| ());
         tokio::pin!(story, screen);
         tokio::select! {
             _ = &mut screen => Ok(()),

@@ -265,6 +265,16 @@ fn pane(
     words
 }
 
+/// The arguments of `tmux` that open a pane with this agent beside our own.
+pub(super) fn beside_us(
+    setting: &ProjectContext,
+    agent: &str,
+    var: impl Fn(&str) -> Option<OsString>,
+) -> Vec<OsString> {
+    let split = ["split-window", "-h", "-d"];
+    pane(setting, &passed_on(var), &split, None, Some(agent))
+}
+
 /// The tmux commands: two splits beside our own pane, or a session with three panes and, last,
 /// the attach.
 fn commands(
@@ -367,6 +377,27 @@ mod tests {
         assert!(commands[1].contains(&"/bin/sh".into()));
         assert!(commands[1].ends_with(&["claude".into()]));
         assert!(commands[2].ends_with(&["codex".into()]));
+    }
+
+    #[test]
+    fn an_agent_that_is_started_from_the_deck_has_the_variables_of_the_pair() {
+        let dir = tempfile::tempdir().unwrap();
+        let setting = resolve(Some(dir.path()), Named::Exactly, |name| {
+            (name == "HOME").then(|| "/tmp".into())
+        })
+        .unwrap();
+        let env = |name: &str| {
+            name.starts_with("CONTEXTRELAY_")
+                .then(|| "/elsewhere".into())
+        };
+        let words = beside_us(&setting, "codex", env);
+        let place = |word: &str| words.iter().position(|it| it == word);
+        let state = place("CONTEXTRELAY_STATE_DIR=/elsewhere").unwrap();
+        assert_eq!(words[state - 1], "-e");
+        assert!(place("CONTEXTRELAY_REGISTRY_DIR=/elsewhere").is_some());
+        // Of the pane's, before its program.
+        assert!(state < place("/bin/sh").unwrap(), "{words:?}");
+        assert!(words.ends_with(&["codex".into()]));
     }
 
     #[test]

@@ -1,11 +1,15 @@
 //! [`ssh_sign`]: has `ssh-keygen` sign with a person's own key. The agent works, and a security key
 //! waits for a touch.
 
+use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use crate::adapters::program_start::start;
 use crate::core::hex::hex;
@@ -16,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often it is looked whether it is done.
 const LOOK_EVERY: Duration = Duration::from_millis(30);
+
+/// How long it may take to end once it is told to: it puts the terminal back, which nothing else knows.
+const ENDS_WITHIN: Duration = Duration::from_secs(2);
 
 /// More than any signature is long.
 const BYTES_MAX: u64 = 64 * 1024;
@@ -62,16 +69,25 @@ pub fn ssh_sign(
             Asking::Elsewhere { .. } => Stdio::piped(),
         });
     let cannot = |error| format!("ssh-keygen cannot be run: {error}");
+    let modes = match asking {
+        Asking::Terminal => File::open("/dev/tty").ok().and_then(TerminalModes::of),
+        Asking::Elsewhere { .. } => None,
+    };
     let mut child = start(&mut command).map_err(cannot)?;
     if let Some(mut stdin) = child.stdin.take() {
         // What it did not read it says itself.
         let _ = stdin.write_all(message);
     }
-    let has_ended = wait(&mut child, is_left);
-    if let Err(why) = has_ended {
-        let _ = child.kill();
-        let _ = child.wait();
-        return Err(why);
+    if let Err(why) = wait(&mut child, is_left) {
+        end(&mut child);
+        if let Some(modes) = modes {
+            modes.put_back();
+        }
+        return Err(match why {
+            Unended::Left => "left".to_owned(),
+            Unended::Late => late(signer.wants_touch(), asking),
+            Unended::Unknown(error) => error.to_string(),
+        });
     }
     let mut armor = String::new();
     let mut said = String::new();
@@ -88,26 +104,142 @@ pub fn ssh_sign(
     };
     match signer.verifies(message, &value) {
         true => Ok(value),
-        false => Err(format!(
-            "{} was replaced, or the key was not touched: its signature is not one of {signer}",
-            public_key.display()
-        )),
+        false => {
+            let touch = match signer.wants_touch() {
+                true => ", or the key was not touched",
+                false => "",
+            };
+            Err(format!(
+                "{} was replaced{touch}: its signature is not one of {signer}",
+                public_key.display()
+            ))
+        }
     }
 }
 
+/// Why the end of `ssh-keygen` is not waited for any more.
+enum Unended {
+    Left,
+    Late,
+    Unknown(std::io::Error),
+}
+
 /// Waits for its end. What it prints fits into the pipes.
-fn wait(child: &mut Child, is_left: &dyn Fn() -> bool) -> Result<(), String> {
+fn wait(child: &mut Child, is_left: &dyn Fn() -> bool) -> Result<(), Unended> {
     let begun = Instant::now();
     loop {
         match child.try_wait() {
             Ok(Some(_)) => return Ok(()),
-            Ok(None) if is_left() => return Err("left".to_owned()),
-            Ok(None) if begun.elapsed() > PATIENCE => {
-                let seconds = PATIENCE.as_secs();
-                return Err(format!("the key was not touched within {seconds} s"));
-            }
+            Ok(None) if is_left() => return Err(Unended::Left),
+            Ok(None) if begun.elapsed() > PATIENCE => return Err(Unended::Late),
             Ok(None) => sleep(LOOK_EVERY),
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(Unended::Unknown(error)),
         }
+    }
+}
+
+/// What it waited for, in a sentence.
+fn late(touch: bool, asking: Asking<'_>) -> String {
+    let seconds = PATIENCE.as_secs();
+    match (touch, asking) {
+        (true, _) => format!("the key was not touched within {seconds} s"),
+        (false, Asking::Terminal) => {
+            format!("the passphrase of the key was not typed within {seconds} s")
+        }
+        (false, Asking::Elsewhere { .. }) => format!(
+            "ssh-keygen has not signed within {seconds} s: it may wait for the passphrase of the key"
+        ),
+    }
+}
+
+/// Ends it: first as it can put back what it changed.
+fn end(child: &mut Child) {
+    let _ = kill_process(Pid::from_child(child), Signal::TERM);
+    let begun = Instant::now();
+    while begun.elapsed() < ENDS_WITHIN {
+        match child.try_wait() {
+            Ok(None) => sleep(LOOK_EVERY),
+            _ => return,
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// How a terminal was before another program had it.
+struct TerminalModes {
+    terminal: File,
+    before: Termios,
+}
+
+impl TerminalModes {
+    fn of(terminal: File) -> Option<Self> {
+        let before = tcgetattr(&terminal).ok()?;
+        Some(Self { terminal, before })
+    }
+
+    /// Half a passphrase may lie there: nobody else reads it.
+    fn put_back(&self) {
+        let _ = tcsetattr(&self.terminal, OptionalActions::Flush, &self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::fs::File;
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
+
+    use portable_pty::{PtySize, native_pty_system};
+    use rustix::fs::{Mode, OFlags, open};
+    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+    use super::{TerminalModes, end};
+
+    #[test]
+    fn who_asks_on_the_terminal_is_told_to_end_before_it_is_killed() {
+        let script = "trap 'echo put back; exit 1' TERM; echo ready; while :; do sleep 0.01; done";
+        let mut child = Command::new("sh")
+            .args(["-c", script])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(lines.next().unwrap().unwrap(), "ready");
+        end(&mut child);
+        assert_eq!(lines.next().unwrap().unwrap(), "put back");
+    }
+
+    #[test]
+    fn who_does_not_heed_that_is_killed() {
+        let mut child = Command::new("sh")
+            .args([
+                "-c",
+                "trap '' TERM; echo ready; while :; do sleep 0.01; done",
+            ])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(lines.next().unwrap().unwrap(), "ready");
+        end(&mut child);
+        assert!(child.try_wait().unwrap().is_some());
+    }
+
+    #[test]
+    fn the_terminal_shows_again_what_is_typed() {
+        let pty = native_pty_system().openpty(PtySize::default()).unwrap();
+        let name = pty.master.tty_name().unwrap();
+        let flags = OFlags::RDWR | OFlags::NOCTTY;
+        let terminal = File::from(open(name, flags, Mode::empty()).unwrap());
+        let modes = TerminalModes::of(terminal.try_clone().unwrap()).unwrap();
+        let mut silent = tcgetattr(&terminal).unwrap();
+        silent.local_modes -= LocalModes::ECHO;
+        tcsetattr(&terminal, OptionalActions::Now, &silent).unwrap();
+        modes.put_back();
+        let now = tcgetattr(&terminal).unwrap();
+        assert!(now.local_modes.contains(LocalModes::ECHO));
     }
 }

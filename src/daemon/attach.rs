@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
@@ -51,29 +52,59 @@ pub struct Outlet {
     probe: Arc<Notify>,
 }
 
+/// Where a client's task takes its notifications from.
+#[derive(Debug)]
+pub struct OutletReceiver {
+    receiver: mpsc::Receiver<Notification>,
+    missed: Arc<AtomicU64>,
+}
+
+impl OutletReceiver {
+    /// The next one; behind those that wait, that others were missed. `None`: there will be none.
+    /// Nothing is lost when it is dropped while it waits.
+    pub async fn recv(&mut self) -> Option<Notification> {
+        // Only a full outlet misses any, so that nothing is missed between this look and the wait.
+        if let Ok(notification) = self.try_recv() {
+            return Some(notification);
+        }
+        self.receiver.recv().await
+    }
+
+    /// The next one, where there is one already.
+    ///
+    /// # Errors
+    ///
+    /// Nothing waits.
+    pub fn try_recv(&mut self) -> Result<Notification, TryRecvError> {
+        self.receiver
+            .try_recv()
+            .or_else(|empty| match self.missed.swap(0, Ordering::Relaxed) {
+                0 => Err(empty),
+                missed => Ok(Notification::Lagged { missed }),
+            })
+    }
+}
+
 impl Outlet {
     /// An outlet, and where the client's task takes from.
-    pub fn new(closed: CancellationToken) -> (Self, mpsc::Receiver<Notification>) {
+    pub fn new(closed: CancellationToken) -> (Self, OutletReceiver) {
         let (sender, receiver) = mpsc::channel(OUTLET_MAX);
+        let missed = Arc::new(AtomicU64::new(0));
         let outlet = Self {
             sender,
-            missed: Arc::new(AtomicU64::new(0)),
+            missed: Arc::clone(&missed),
             closed,
             probe: Arc::new(Notify::new()),
         };
-        (outlet, receiver)
+        (outlet, OutletReceiver { receiver, missed })
     }
 
     /// Sends, or counts what could not be sent. Returns whether it was sent.
     pub fn send(&self, notification: Notification) -> bool {
-        let missed = self.missed.load(Ordering::Relaxed);
-        if missed > 0
-            && self
-                .sender
-                .try_send(Notification::Lagged { missed })
-                .is_ok()
-        {
-            self.missed.fetch_sub(missed, Ordering::Relaxed);
+        let missed = self.missed.swap(0, Ordering::Relaxed);
+        let lagged = Notification::Lagged { missed };
+        if missed > 0 && self.sender.try_send(lagged).is_err() {
+            self.missed.fetch_add(missed, Ordering::Relaxed);
         }
         if self.sender.try_send(notification).is_err() {
             self.missed.fetch_add(1, Ordering::Relaxed);
@@ -96,5 +127,39 @@ impl Outlet {
     /// Ends the connection.
     pub fn close(&self) {
         self.closed.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::{OUTLET_MAX, Outlet};
+    use crate::wire::control::Notification;
+
+    #[tokio::test]
+    async fn that_some_were_missed_is_told_behind_those_that_were_not() {
+        let (outlet, mut receiver) = Outlet::new(CancellationToken::new());
+        for _ in 0..300 {
+            outlet.send(Notification::StatusChanged {});
+        }
+        for _ in 0..OUTLET_MAX {
+            let told = receiver.recv().await.unwrap();
+            assert!(matches!(told, Notification::StatusChanged {}), "{told:?}");
+        }
+        // Nothing else is sent: it is told all the same, once.
+        let told = receiver.recv().await.unwrap();
+        assert!(
+            matches!(told, Notification::Lagged { missed } if missed == 300 - OUTLET_MAX as u64),
+            "{told:?}"
+        );
+        assert!(receiver.try_recv().is_err());
+        assert!(outlet.send(Notification::StatusChanged {}));
+        let told = receiver.recv().await.unwrap();
+        assert!(matches!(told, Notification::StatusChanged {}), "{told:?}");
+        drop(outlet);
+        assert!(receiver.recv().await.is_none());
     }
 }

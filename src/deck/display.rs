@@ -205,6 +205,11 @@ impl Display {
         self.wishes.recv().await
     }
 
+    /// Wishes that nobody has taken.
+    pub(super) fn left_over(&mut self) -> impl Iterator<Item = Effect> {
+        std::iter::from_fn(|| self.wishes.try_recv().ok())
+    }
+
     /// Whether the screen says of the work tree whether it is still the same.
     pub(super) fn tells_of_tree(&self) -> watch::Receiver<bool> {
         self.tells_of_tree.clone()

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use ctxrelay_ui::model::Level;
 use ctxrelay_ui::{Deck, Effect, Msg, update};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 
 use super::clock::now_ms;
@@ -16,6 +17,7 @@ use super::editor::Edited;
 use super::input_pause::InputPause;
 use super::lend::{edit, keep};
 use super::term::Screen;
+use super::unsent::dropped;
 
 /// With nothing to draw the drawing thread looks this rarely whether it should end.
 const QUIET: Duration = Duration::from_secs(60);
@@ -169,8 +171,10 @@ impl Drawing {
                 }
             }
             effect => {
-                if self.wishes.try_send(effect).is_err() {
-                    self.say(Level::Error, "busy: press the key again");
+                if let Err(TrySendError::Full(effect) | TrySendError::Closed(effect)) =
+                    self.wishes.try_send(effect)
+                {
+                    update(&mut self.deck, dropped(&effect));
                 }
             }
         }
@@ -209,15 +213,15 @@ impl Drawing {
         let edited = edit(screen, &self.pause, inputs, text, &mut missed).map_err(|_| Ended)?;
         // What came meanwhile stands in the next frame.
         self.was_away = true;
-        for msg in missed {
+        let edited = match edited {
+            Edited::Text(text) if is_draft => Some(Msg::EditorText(text)),
+            Edited::Text(_) => None,
+            Edited::Failed(why) => Some(Msg::Notice(Level::Warn, why)),
+        };
+        // Behind what came meanwhile: the last that was said is what is read.
+        for msg in missed.into_iter().chain(edited) {
             follow.extend(update(&mut self.deck, msg));
         }
-        let msg = match edited {
-            Edited::Text(text) if is_draft => Msg::EditorText(text),
-            Edited::Text(_) => return Ok(()),
-            Edited::Failed(why) => Msg::Notice(Level::Warn, why),
-        };
-        follow.extend(update(&mut self.deck, msg));
         Ok(())
     }
 }

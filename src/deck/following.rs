@@ -290,6 +290,13 @@ impl<'a> Following<'a> {
     }
 
     async fn on_wish(&mut self, effect: Effect) -> Result<(), DeckExit> {
+        self.person.began(&effect);
+        self.do_wish(effect).await?;
+        self.person.ended();
+        Ok(())
+    }
+
+    async fn do_wish(&mut self, effect: Effect) -> Result<(), DeckExit> {
         let Some(effect) = self.begin_beside(effect)? else {
             return Ok(());
         };
@@ -319,8 +326,11 @@ impl<'a> Following<'a> {
                 Ok(())
             }
             Effect::LeaveUnlock => {
-                self.signing.leave();
-                Ok(())
+                if self.signing.leave() {
+                    return Ok(());
+                }
+                let text = "it was signed before you left it: the record says what came of it";
+                self.person.tell(Msg::Notice(Level::Warn, text.to_owned()))
             }
             Effect::LockKey => {
                 self.signing.slot().forget();
@@ -387,19 +397,25 @@ impl<'a> Following<'a> {
             return Ok(());
         };
         let is_trust = matches!(&taken, Ok(ToSign::Ready(Effect::Trust { .. }, _)));
-        let (unlocked, msg) = match taken {
+        match taken {
             Ok(to_sign) => {
+                // Before it is performed: nobody is offered to leave what is signed.
+                self.person.tell(Msg::Unlocked(Ok(())))?;
+                if let ToSign::Ready(effect, _) = &to_sign {
+                    self.person.began(effect);
+                }
                 let performed = on_signed(to_sign, &self.options, &mut self.model);
-                (Ok(()), self.person.during(performed).await?)
+                let msg = self.person.during(performed).await?;
+                self.person.ended();
+                if let Some(msg) = msg {
+                    self.person.tell(msg)?;
+                }
             }
             Err(fault) => {
                 let reported = report(&fault, &self.options.operator);
                 self.person.during(reported).await?;
-                (Err(fault.text()), None)
+                self.person.tell(Msg::Unlocked(Err(fault.text())))?;
             }
-        };
-        for msg in std::iter::once(Msg::Unlocked(unlocked)).chain(msg) {
-            self.person.tell(msg)?;
         }
         if is_trust {
             self.look_at_trust().await;

@@ -1,11 +1,10 @@
 //! [`Foreground`]: the person's side of the deck's loop. Whatever the loop waits for, leaving goes at
 //! once, and that an answer is late is said.
 
-use std::collections::VecDeque;
 use std::pin::pin;
 use std::time::Duration;
 
-use ctxrelay_ui::model::{DeckView, Level};
+use ctxrelay_ui::model::DeckView;
 use ctxrelay_ui::{Effect, Msg};
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -13,6 +12,7 @@ use tokio::time::sleep;
 use super::clock::now_ms;
 use super::display::Display;
 use super::run::DeckExit;
+use super::unsent::{OpenWishes, dropped};
 
 /// An answer that takes longer is one that a person wonders about.
 const LATE: Duration = Duration::from_secs(2);
@@ -21,20 +21,34 @@ const LATE: Duration = Duration::from_secs(2);
 /// nothing happens.
 const KEPT_MAX: usize = 16;
 
-/// The screen, what it wished meanwhile, and whether this process is told to end.
+/// The screen, what it wished and has not got, and whether this process is told to end.
 pub(super) struct Foreground<'a> {
     display: &'a mut Display,
     told_to_end: watch::Receiver<bool>,
-    kept: VecDeque<Effect>,
+    open: &'a mut OpenWishes,
 }
 
 impl<'a> Foreground<'a> {
-    pub(super) fn new(display: &'a mut Display, told_to_end: watch::Receiver<bool>) -> Self {
+    pub(super) fn new(
+        display: &'a mut Display,
+        told_to_end: watch::Receiver<bool>,
+        open: &'a mut OpenWishes,
+    ) -> Self {
         Self {
             display,
             told_to_end,
-            kept: VecDeque::new(),
+            open,
         }
+    }
+
+    /// This is being done from now on.
+    pub(super) fn began(&mut self, effect: &Effect) {
+        self.open.began(effect);
+    }
+
+    /// It is done.
+    pub(super) fn ended(&mut self) {
+        self.open.ended();
     }
 
     /// Shows this view from now on.
@@ -68,7 +82,7 @@ impl<'a> Foreground<'a> {
     ///
     /// The deck was left, or is to end.
     pub(super) async fn wish(&mut self) -> Result<Effect, DeckExit> {
-        match self.kept.pop_front() {
+        match self.open.kept.pop_front() {
             Some(kept) => Ok(kept),
             None => self.next().await,
         }
@@ -92,11 +106,10 @@ impl<'a> Foreground<'a> {
                 }
                 wish = self.next() => {
                     let wish = wish?;
-                    if self.kept.len() < KEPT_MAX {
-                        self.kept.push_back(wish);
+                    if self.open.kept.len() < KEPT_MAX {
+                        self.open.kept.push_back(wish);
                     } else {
-                        let busy = "busy: press the key again".to_owned();
-                        self.tell(Msg::Notice(Level::Error, busy))?;
+                        self.tell(dropped(&wish))?;
                     }
                 }
             }

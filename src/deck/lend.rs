@@ -78,8 +78,12 @@ fn wait(
 pub(super) fn keep(missed: &mut Vec<Msg>, msg: Msg) {
     let is_kept = matches!(
         msg,
-        Msg::NotSent(_)
+        Msg::NotSent { .. }
             | Msg::Sent { .. }
+            | Msg::Written { .. }
+            | Msg::AskPassphrase { .. }
+            | Msg::AwaitKey { .. }
+            | Msg::Unlocked(_)
             | Msg::Notice(..)
             | Msg::EntryText { .. }
             | Msg::Thread(_)
@@ -106,6 +110,18 @@ mod tests {
     use ctxrelay_ui::model::FoundEntries;
 
     use super::keep;
+
+    #[test]
+    fn what_becomes_of_a_signature_while_the_editor_is_open_is_not_lost() {
+        let mut missed = Vec::new();
+        let (fingerprint, what) = ("SHA256:abc".to_owned(), "Approve: it".to_owned());
+        keep(&mut missed, Msg::AskPassphrase { fingerprint, what });
+        keep(&mut missed, Msg::Unlocked(Ok(())));
+        assert!(matches!(
+            missed[..],
+            [Msg::AskPassphrase { .. }, Msg::Unlocked(Ok(()))]
+        ));
+    }
 
     #[test]
     fn a_page_of_hits_that_comes_while_the_editor_is_open_is_not_lost() {

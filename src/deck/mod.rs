@@ -45,4 +45,5 @@ mod thread;
 mod timeline;
 mod tree_looks;
 mod unclear;
+mod unsent;
 mod work;

@@ -113,6 +113,17 @@ impl Model {
         }
     }
 
+    /// The session that the rows are of; the status is read apart from them.
+    pub fn session(&self) -> Option<&SessionId> {
+        let told = self.status.session_id.as_ref();
+        self.world.session_id.as_ref().or(told)
+    }
+
+    /// The session of this name on the screen, where it is still the one that the rows are of.
+    pub fn session_named(&self, name: &str) -> Option<&SessionId> {
+        self.session().filter(|id| session_name(id) == name)
+    }
+
     /// What of the configuration waits for trust now.
     pub fn set_trust(&mut self, found: Option<WaitingTrust>, now_ms: i64) {
         let before = self.trust.take();
@@ -220,6 +231,10 @@ impl Model {
             return true;
         }
         let in_order = entry.seq.0 == self.world.seq.0 + 1 || self.world.seq == Seq(0);
+        if !in_order {
+            // Its row would hide that rows are missing before it.
+            return false;
+        }
         let touched = WorkIndex::touched(&self.world, entry);
         fold(&mut self.world, entry);
         self.unclear.take(&self.world, &touched);
@@ -230,7 +245,7 @@ impl Model {
         let mut timeline = std::mem::take(&mut self.timeline);
         timeline.append(self, entry);
         self.timeline = timeline;
-        in_order
+        true
     }
 
     /// The hash on the line of the entry that was appended last.

@@ -119,9 +119,14 @@ pub(super) async fn perform(
                 other => notice(other, "recorded"),
             })
         }
-        Effect::ClearSession { discard } => {
+        Effect::ClearSession { session, discard } => {
+            let Some(session) = model.session_named(&session) else {
+                let text = "another session has begun: nothing was cleared";
+                return Some(Msg::Notice(Level::Error, text.to_owned()));
+            };
             let clear = Command::Clear(ClearParams {
-                session_id: model.status.session_id.clone(),
+                // The daemon refuses where yet another one has begun.
+                session_id: Some(session.clone()),
                 discard,
                 signature: signature.and_then(DeckSignature::act),
             });
@@ -134,6 +139,7 @@ pub(super) async fn perform(
             to,
             text,
             when_busy,
+            draft,
         } => {
             let send = Command::Send(SendParams {
                 from: None,
@@ -142,13 +148,14 @@ pub(super) async fn perform(
                 on_busy: on_busy(when_busy),
                 ..SendParams::default()
             });
-            Some(sent(operator.call(send).await, to))
+            Some(sent(operator.call(send).await, to, draft))
         }
         Effect::Handoff {
             to,
             ask,
             reason,
             when_busy,
+            draft,
         } => {
             let hand_off = Command::Handoff(HandoffParams {
                 from: None,
@@ -158,9 +165,9 @@ pub(super) async fn perform(
                 on_busy: on_busy(when_busy),
                 ..HandoffParams::default()
             });
-            Some(sent(operator.call(hand_off).await, to))
+            Some(sent(operator.call(hand_off).await, to, draft))
         }
-        Effect::AppendNote { tag, text } => {
+        Effect::AppendNote { tag, text, draft } => {
             let note = Command::AppendNote(NoteParams {
                 agent: None,
                 text,
@@ -171,7 +178,7 @@ pub(super) async fn perform(
                 runtime_session_id: None,
             });
             let done = format!("recorded: your {}", tag.as_str());
-            Some(written(operator.call(note).await, &done))
+            Some(written(operator.call(note).await, &done, draft))
         }
         Effect::OpenEntry { place } => open(operator, model, place).await,
         Effect::ShowTimeline(wish) => show_timeline(operator, model, &wish).await,
@@ -360,28 +367,31 @@ pub(super) async fn search(operator: Client, asked: SearchAsked, answers: mpsc::
     }
 }
 
-fn sent(result: Result<Reply, ClientError>, to: ui::Agent) -> Msg {
+fn sent(result: Result<Reply, ClientError>, to: ui::Agent, draft: Option<u64>) -> Msg {
     match result {
-        Ok(Reply::Sent(sent)) if sent.receiver_missing => Msg::Notice(
-            Level::Warn,
-            format!(
+        Ok(Reply::Sent(sent)) if sent.receiver_missing => Msg::Written {
+            level: Level::Warn,
+            text: format!(
                 "recorded for {to} as entry {}, but {to} is not installed: it waits until it is",
                 grouped(sent.seq.0),
                 to = to.title()
             ),
-        ),
+            draft,
+        },
         Ok(Reply::Sent(sent)) => Msg::Sent {
             to,
             line: sent.seq.0,
+            draft,
         },
-        other => written(other, "sent"),
+        other => written(other, "sent", draft),
     }
 }
 
 /// What came of something that was written: refused, it is a draft again.
-fn written(result: Result<Reply, ClientError>, done: &str) -> Msg {
+fn written(result: Result<Reply, ClientError>, done: &str, draft: Option<u64>) -> Msg {
     match notice(result, done) {
-        Msg::Notice(Level::Error, why) => Msg::NotSent(why),
+        Msg::Notice(Level::Error, why) => Msg::NotSent { why, draft },
+        Msg::Notice(level, text) => Msg::Written { level, text, draft },
         done => done,
     }
 }

@@ -42,10 +42,7 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         local: model.about.local.clone(),
         project: model.about.project.clone(),
         runtime_session: model.about.runtime_session.clone(),
-        // The one that the rows are of; the status is read apart from them.
-        session_id: (model.world.session_id.as_ref())
-            .or(status.session_id.as_ref())
-            .map_or_else(String::new, |id| session_name(id).to_owned()),
+        session_id: (model.session()).map_or_else(String::new, |id| session_name(id).to_owned()),
         ports: ui::HeaderPorts {
             control: status.control_port,
             proxy: status.proxy_port,

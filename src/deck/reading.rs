@@ -7,6 +7,10 @@ use super::model::{Model, rows_of};
 use crate::client::{Client, ClientError};
 use crate::core::live_turn::LiveTurn;
 use crate::wire::control::{Command, LedgerListParams, Reply};
+use crate::wire::window::{DeliveryStep, WindowRow};
+
+/// Pages in which the rows of the reader are read at most: more than they are.
+const PAGES_MAX: usize = 8;
 
 /// Subscribes first and reads after, so that nothing falls between.
 ///
@@ -51,10 +55,35 @@ pub(super) async fn read_all(client: &Client, model: &mut Model) -> Result<(), S
         Ok(Reply::Status(status)) => status,
         failed => return Err(unreadable("the daemon's status", failed)),
     };
+    let mut rows = rows;
+    if model.world.session_id == world.session_id {
+        rows.steps.extend(steps_of_reader(client, model).await);
+    }
     model.reset(Arc::unwrap_or_clone(world), rows, now_ms());
     model.status = *status;
     model.live_turn = read_turn(client).await;
     Ok(())
+}
+
+/// What became of the messages where the reader is, who may be far from the newest rows.
+async fn steps_of_reader(client: &Client, model: &Model) -> Vec<DeliveryStep> {
+    let mut steps = Vec::new();
+    let mut after = None;
+    for _ in 0..PAGES_MAX {
+        let Some(params) = model.timeline.reads_again(after) else {
+            break;
+        };
+        // Of what cannot be read the rows say what they said.
+        let Ok(Reply::Window(page)) = client.call(Command::LedgerWindow(params)).await else {
+            break;
+        };
+        steps.extend(page.steps);
+        after = page.stopped_at.or(page.rows.last().map(WindowRow::last));
+        if after.is_none() || !page.has_newer {
+            break;
+        }
+    }
+    steps
 }
 
 /// What Codex's turn has done so far; nothing where the daemon is of an earlier build.
@@ -62,5 +91,114 @@ pub(super) async fn read_turn(client: &Client) -> LiveTurn {
     match client.call(Command::ReadTurn).await {
         Ok(Reply::Turn(turn)) => turn,
         _ => LiveTurn::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::read_all;
+    use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
+    use crate::core::entry::EntryKind;
+    use crate::core::id::Seq;
+    use crate::core::snapshot::Snapshot;
+    use crate::deck::deck_options::DeckAbout;
+    use crate::deck::model::{DaemonLink, Model, entry};
+    use crate::wire::control::{Command, Reply, Role};
+    use crate::wire::status::Status;
+    use crate::wire::window::{DeliveryStep, WindowPage, WindowPlace, WindowRow};
+
+    fn rows(lines: std::ops::RangeInclusive<u64>) -> Vec<WindowRow> {
+        let row = |line: u64| {
+            let value = json!({"schema": "v1", "id": format!("e{line}"), "timestamp": 1_000 * line,
+                "sessionId": "s", "type": "message", "source": "claude", "target": "codex",
+                "content": "text"});
+            WindowRow::of(entry(value, Some(line)).unwrap())
+        };
+        lines.map(row).collect()
+    }
+
+    fn proof() -> DeliveryStep {
+        let value = json!({"schema": "v1", "id": "d500", "timestamp": 5, "sessionId": "s",
+            "type": "runtime_event", "source": "system", "content": "", "runtimeEvent":
+            {"kind": "message_delivery", "status": "confirmed", "messageId": "e1", "to": "codex"}});
+        let EntryKind::Delivery(record) = entry(value, Some(500)).unwrap().kind else {
+            panic!("no step");
+        };
+        DeliveryStep {
+            record,
+            at_ms: 5,
+            line: 500,
+        }
+    }
+
+    fn page(lines: std::ops::RangeInclusive<u64>, has_newer: bool) -> WindowPage {
+        WindowPage {
+            rows: rows(lines),
+            head: 500,
+            has_newer,
+            ..WindowPage::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn what_became_of_the_rows_of_a_reader_far_back_is_read_again() {
+        let place = Place::default();
+        let daemon = FakeDaemon::start(&place, |command| {
+            Answering::Reply(match command {
+                Command::ReadSnapshot => Reply::Snapshot(Arc::new(Snapshot {
+                    seq: Seq(500),
+                    ..Snapshot::default()
+                })),
+                Command::ReadStatus => Reply::Status(Box::new(Status::default())),
+                Command::LedgerWindow(asked) => Reply::Window(match asked.place {
+                    WindowPlace::After(0) => WindowPage {
+                        steps: vec![proof()],
+                        ..page(1..=200, true)
+                    },
+                    WindowPlace::After(200) => page(201..=400, true),
+                    _ => page(301..=500, false),
+                }),
+                _ => Reply::Done,
+            })
+        })
+        .await;
+        let client = place.client(Role::Deck);
+        let mut model = Model::new(DaemonLink::Attached, DeckAbout::default());
+        let world = Snapshot {
+            seq: Seq(300),
+            ..Snapshot::default()
+        };
+        let begun = WindowPage {
+            head: 300,
+            has_older: true,
+            ..page(101..=300, false)
+        };
+        model.reset(world, begun, 0);
+        let older = WindowPage {
+            head: 300,
+            ..page(1..=100, true)
+        };
+        model.take_rows(WindowPlace::Before(101), older);
+        read_all(&client, &mut model).await.unwrap();
+        assert!(model.deliveries.contains_key(&"e1".into()));
+        let asked = daemon.so_far().into_iter();
+        let asked = asked.filter_map(|command| match command {
+            Command::LedgerWindow(asked) => Some(asked.place),
+            _ => None,
+        });
+        assert_eq!(
+            asked.collect::<Vec<_>>(),
+            [
+                WindowPlace::Newest,
+                WindowPlace::After(0),
+                WindowPlace::After(200)
+            ]
+        );
     }
 }

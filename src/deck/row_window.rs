@@ -304,6 +304,25 @@ impl RowWindow {
         self.trim();
     }
 
+    /// The record was read anew up to `head`, and what was appended since may have been missed. `None`:
+    /// these rows are not of it any more.
+    pub(super) fn behind(mut self, model: &Model, head: u64) -> Option<Self> {
+        if head < self.through {
+            return None;
+        }
+        if head > self.through && self.newer.is_none() {
+            self.newer = Some(self.through);
+        }
+        self.refresh(model, |_| true);
+        Some(self)
+    }
+
+    /// The line before its first row, and that of its last one.
+    pub(super) fn span(&self) -> Option<(u64, u64)> {
+        let (first, last) = (self.items.front()?, self.items.back()?);
+        Some((first.row.seq.saturating_sub(1), last.last()))
+    }
+
     fn push_entry(&mut self, model: &Model, entry: &Entry) {
         self.items
             .push_back(Item::of(model, WindowRow::of(entry.clone())));

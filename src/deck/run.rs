@@ -16,6 +16,7 @@ use super::foreground::Foreground;
 use super::model::Model;
 use super::perform::{agent_of, perform};
 use super::signing::{DeckSignature, ToSign};
+use super::unsent::OpenWishes;
 use crate::core::agent::Agent;
 use crate::core::id::SessionId;
 
@@ -31,12 +32,21 @@ pub enum DeckExit {
 }
 
 /// Follows the daemon, feeds the screen and performs wishes, until the deck is left; gives the
-/// terminal back then.
-pub async fn run(mut display: Display, options: DeckOptions) -> DeckExit {
+/// terminal back then. What was wished and not got by then is told, a line each.
+pub async fn run(
+    mut display: Display,
+    options: DeckOptions,
+    tell_unsent: impl Fn(&str),
+) -> DeckExit {
     let told_to_end = options.told_to_end.clone();
-    let person = Foreground::new(&mut display, told_to_end);
+    let mut open = OpenWishes::default();
+    let person = Foreground::new(&mut display, told_to_end, &mut open);
     let Err(left) = Following::new(person, options).until_left().await;
+    open.kept.extend(display.left_over());
     let has_failed = display.close().await;
+    for line in open.in_words() {
+        tell_unsent(&line);
+    }
     if has_failed { DeckExit::Failed } else { left }
 }
 

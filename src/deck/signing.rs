@@ -206,10 +206,10 @@ impl DeckSigning {
         });
     }
 
-    /// The question was left.
-    pub(super) fn leave(&mut self) {
+    /// The question was left. Whether it still was one: otherwise what it was about is signed.
+    pub(super) fn leave(&mut self) -> bool {
         self.attempt.fetch_add(1, Ordering::Relaxed);
-        self.waits = None;
+        self.waits.take().is_some()
     }
 
     pub(super) async fn ended(&mut self) -> Option<SigningEnd> {
@@ -312,13 +312,16 @@ impl Subject {
         match effect {
             Effect::Approve { proposal_id, .. } => Some(decision(proposal_id, true)),
             Effect::Reject { proposal_id, .. } => Some(decision(proposal_id, false)),
-            Effect::ClearSession { discard } if signing.signs_acts() => Some(Self::Clear {
-                session: model.world.session_id.clone()?,
-                fate: match discard {
-                    true => Fate::Discarded,
-                    false => Fate::Archived,
-                },
-            }),
+            // Of another session than is there now it is refused, signed or not.
+            Effect::ClearSession { session, discard } if signing.signs_acts() => {
+                Some(Self::Clear {
+                    session: model.session_named(session)?.clone(),
+                    fate: match discard {
+                        true => Fate::Discarded,
+                        false => Fate::Archived,
+                    },
+                })
+            }
             Effect::Trust { digest } if signing.signs_acts() => Some(Self::Trust(digest.clone())),
             _ => None,
         }

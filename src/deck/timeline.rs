@@ -116,9 +116,23 @@ impl Timeline {
         }
     }
 
-    /// Begins again with the newest rows; `is_same`: of the same record, so that the reader stays.
+    /// What is read to know what became of the rows where the reader is, from the line behind `after`
+    /// on. `None`: those are the newest ones, which are read anyway.
+    pub(super) fn reads_again(&self, after: Option<u64>) -> Option<WindowParams> {
+        let (first, last) = self.away.as_ref()?.span()?;
+        let after = after.unwrap_or(first);
+        (after < last).then(|| WindowParams {
+            place: WindowPlace::After(after),
+            marks: 0,
+            ..self.params()
+        })
+    }
+
+    /// Begins again with the newest rows; `is_same`: of the same record, so that the reader stays. Rows
+    /// that came since the reader's were read are none of these: they are read where they are wanted.
     pub(super) fn reset(&mut self, model: &Model, page: WindowPage, is_same: bool) {
         let away = self.away.take().filter(|_| is_same);
+        let away = away.and_then(|window| window.behind(model, page.head));
         self.head = 0;
         self.unfolded.retain(|_| is_same);
         self.take(model, WindowPlace::Newest, page);

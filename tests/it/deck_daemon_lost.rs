@@ -152,6 +152,35 @@ fn a_daemon_that_is_stopped_is_told_and_the_deck_can_be_left() {
     daemon.child().signal(Signal::CONT);
 }
 
+/// Nothing is sent in the dark, and nothing that was written is gone without a word.
+#[test]
+fn what_was_not_sent_is_said_when_the_deck_is_left() {
+    let project = project();
+    let mut daemon = project.daemon();
+    let mut deck = deck(&project);
+    daemon.child().signal(Signal::STOP);
+    for (n, text) in ["plums are dried", "pears are ripe"]
+        .into_iter()
+        .enumerate()
+    {
+        deck.press(Key::Char('M'));
+        deck.wait_for_text("Note · note");
+        deck.type_text(text);
+        deck.wait_for_text(text);
+        deck.press(Key::Enter);
+        deck.wait_until_gone("Note · note");
+        if n == 0 {
+            deck.wait_for_text("no answer for");
+        }
+    }
+    deck.press_until_exit(Key::Ctrl('c'));
+    deck.wait_for_text("no answer came to your note: the record says whether it counts");
+    deck.wait_for_text("plums are dried");
+    deck.wait_for_text("not done before the deck was left: your note");
+    deck.wait_for_text("pears are ripe");
+    daemon.child().signal(Signal::CONT);
+}
+
 #[test]
 fn marks_outlive_the_daemon_and_nothing_is_settled_without_it() {
     let project = project();

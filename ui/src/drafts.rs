@@ -1,8 +1,8 @@
-//! [`Drafts`]: what was being written when a composer was closed; nothing typed is lost.
+//! [`Drafts`]: what was being written when it was put away; nothing typed is lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use crate::model::Agent;
+use crate::model::{Agent, InboxCard};
 
 /// What is being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,54 +22,99 @@ pub(crate) struct Draft {
     pub(crate) reason: String,
 }
 
+impl Draft {
+    fn is_blank(&self) -> bool {
+        self.text.trim().is_empty() && self.reason.trim().is_empty()
+    }
+}
+
+/// What is written, and to whom; a note has no receiver.
+type DraftKey = (Writing, Option<Agent>);
+
+/// A card, and what is typed on it: the reason for a rejection, or an answer to this choice.
+type CardKey = (String, Option<String>);
+
 /// Drafts by kind and receiver.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Drafts {
-    by_key: BTreeMap<(Writing, Option<Agent>), Draft>,
-    /// Given to the caller, who has not said yet what became of it.
-    on_its_way: Option<(Agent, Writing, Draft)>,
+    /// The one that is opened next comes first. Others are those that were refused while it was
+    /// written: two messages are never made one.
+    by_key: BTreeMap<DraftKey, VecDeque<Draft>>,
+    /// Given to the caller, who has not said yet what became of it, by number.
+    on_their_way: BTreeMap<u64, (Agent, Writing, Draft)>,
+    given: u64,
+    on_cards: BTreeMap<CardKey, String>,
 }
 
-/// A note has no receiver.
-fn key(to: Agent, writing: Writing) -> (Writing, Option<Agent>) {
+fn key(to: Agent, writing: Writing) -> DraftKey {
     (writing, (writing != Writing::Note).then_some(to))
 }
 
 impl Drafts {
-    /// Keeps a draft, or forgets it when there is nothing in it.
+    /// Keeps a draft, unless there is nothing in it.
     pub(crate) fn keep(&mut self, to: Agent, writing: Writing, draft: Draft) {
-        if draft.text.trim().is_empty() && draft.reason.trim().is_empty() {
-            self.by_key.remove(&key(to, writing));
-        } else {
-            self.by_key.insert(key(to, writing), draft);
+        if !draft.is_blank() {
+            let drafts = self.by_key.entry(key(to, writing)).or_default();
+            drafts.push_front(draft);
         }
     }
 
-    /// It is given away; [`Self::came_back`] has it again.
-    pub(crate) fn give(&mut self, to: Agent, writing: Writing, draft: Draft) {
-        self.on_its_way = Some((to, writing, draft));
+    /// It is given away, by the number that comes back: [`Self::came_back`] has it again.
+    pub(crate) fn give(&mut self, to: Agent, writing: Writing, draft: Draft) -> u64 {
+        self.given += 1;
+        self.on_their_way.insert(self.given, (to, writing, draft));
+        self.given
     }
 
-    /// What was given away is recorded.
-    pub(crate) fn arrived(&mut self) {
-        self.on_its_way = None;
+    /// What was given away by this number is recorded.
+    pub(crate) fn arrived(&mut self, number: u64) {
+        self.on_their_way.remove(&number);
     }
 
-    /// What was given away was refused: it is a draft again, unless another one is there by now.
-    /// Whether it is.
-    pub(crate) fn came_back(&mut self) -> bool {
-        let Some((to, writing, draft)) = self.on_its_way.take() else {
-            return false;
-        };
-        let is_free = !self.by_key.contains_key(&key(to, writing));
-        if is_free {
-            self.keep(to, writing, draft);
-        }
-        is_free
+    /// What was given away by this number was refused: it is a draft again, behind those that were
+    /// begun meanwhile. Behind how many; `None` where nothing was given away by it.
+    pub(crate) fn came_back(&mut self, number: u64) -> Option<usize> {
+        let (to, writing, draft) = self.on_their_way.remove(&number)?;
+        let drafts = self.by_key.entry(key(to, writing)).or_default();
+        drafts.push_back(draft);
+        Some(drafts.len() - 1)
+    }
+
+    /// How many were given away of which nobody has said what became of them.
+    pub(crate) fn on_their_way(&self) -> usize {
+        self.on_their_way.len()
     }
 
     /// The draft, taken.
     pub(crate) fn take(&mut self, to: Agent, writing: Writing) -> Draft {
-        self.by_key.remove(&key(to, writing)).unwrap_or_default()
+        let drafts = self.by_key.get_mut(&key(to, writing));
+        drafts.and_then(VecDeque::pop_front).unwrap_or_default()
+    }
+
+    /// How many more there are of the same kind.
+    pub(crate) fn more(&self, to: Agent, writing: Writing) -> usize {
+        self.by_key.get(&key(to, writing)).map_or(0, VecDeque::len)
+    }
+
+    /// Keeps what is typed on a card: the reason, or the answer to this choice.
+    pub(crate) fn keep_on_card(&mut self, card: &str, choice: Option<&str>, text: String) {
+        let key = (card.to_owned(), choice.map(str::to_owned));
+        if text.trim().is_empty() {
+            self.on_cards.remove(&key);
+        } else {
+            self.on_cards.insert(key, text);
+        }
+    }
+
+    /// What was typed on a card.
+    pub(crate) fn on_card(&self, card: &str, choice: Option<&str>) -> &str {
+        let key = (card.to_owned(), choice.map(str::to_owned));
+        self.on_cards.get(&key).map_or("", String::as_str)
+    }
+
+    /// Forgets what was typed on cards that are answered.
+    pub(crate) fn forget_cards(&mut self, inbox: &[InboxCard]) {
+        self.on_cards
+            .retain(|(id, _), _| inbox.iter().any(|card| card.id == *id));
     }
 }

@@ -187,6 +187,8 @@ pub enum Effect {
     },
     /// Archive the session's record and start a new one. Asked with a typed word before.
     ClearSession {
+        /// The session that the word was typed for, as [`crate::model::DeckView::session_id`].
+        session: String,
         /// Throw the old record away instead of archiving it.
         discard: bool,
     },
@@ -198,6 +200,8 @@ pub enum Effect {
         text: String,
         /// What becomes of it while the agent works.
         when_busy: WhenBusy,
+        /// The number by which it is told what became of it; `None`: nobody typed it.
+        draft: Option<u64>,
     },
     /// A note of the operator's in the record, for both agents to read.
     AppendNote {
@@ -205,6 +209,8 @@ pub enum Effect {
         tag: NoteTag,
         /// The text; never empty.
         text: String,
+        /// As of `SendMessage`.
+        draft: Option<u64>,
     },
     /// A handoff from the operator to an agent.
     Handoff {
@@ -216,6 +222,8 @@ pub enum Effect {
         reason: String,
         /// What becomes of it while the agent works.
         when_busy: WhenBusy,
+        /// As of `SendMessage`.
+        draft: Option<u64>,
     },
     /// The operator does something about an agent that is silent, at its usage limit, or nearly
     /// full.
@@ -336,4 +344,16 @@ pub enum Effect {
     Redraw,
     /// Give the terminal back and stop this process until the shell continues it.
     Suspend,
+}
+
+impl Effect {
+    /// The number of the draft that it is made of.
+    pub fn draft(&self) -> Option<u64> {
+        match self {
+            Self::SendMessage { draft, .. }
+            | Self::Handoff { draft, .. }
+            | Self::AppendNote { draft, .. } => *draft,
+            _ => None,
+        }
+    }
 }

@@ -88,9 +88,23 @@ pub enum Msg {
         to: Agent,
         /// As [`crate::model::TimelineRow::seq`].
         line: u64,
+        /// As of the effect.
+        draft: Option<u64>,
     },
-    /// What the operator wrote was refused, and why, in one sentence.
-    NotSent(String),
+    /// What the operator wrote is recorded, and on its way to nobody; what there is to say of it.
+    Written {
+        level: Level,
+        text: String,
+        /// As of the effect.
+        draft: Option<u64>,
+    },
+    /// What the operator wrote was refused.
+    NotSent {
+        /// In one sentence.
+        why: String,
+        /// As of the effect.
+        draft: Option<u64>,
+    },
     /// The user's keys and themes have changed.
     OwnFiles(Box<OwnFiles>),
     /// What the person's editor left of a draft, asked for by [`crate::Effect::OpenEditor`].

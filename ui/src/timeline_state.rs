@@ -229,13 +229,14 @@ impl TimelineState {
             let line = line.filter(|_| pushed && len > 2 * EDGE);
             return line.map(|line| self.ask(TimelineGo::Line(line), now_ms));
         }
-        if older < EDGE && window.has_older {
-            Some(self.ask(TimelineGo::Older, now_ms))
-        } else if newer < EDGE && window.has_newer && !self.follow {
-            Some(self.ask(TimelineGo::Newer, now_ms))
-        } else {
-            None
-        }
+        let go = match window.has_newer {
+            // Rows came that were not told of one by one.
+            true if self.follow => TimelineGo::Newest,
+            _ if older < EDGE && window.has_older => TimelineGo::Older,
+            true if newer < EDGE => TimelineGo::Newer,
+            _ => return None,
+        };
+        Some(self.ask(go, now_ms))
     }
 
     /// Rows have come: goes where they were asked for. Says so where there is nothing.

@@ -3,12 +3,12 @@
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
     Agent, AgentCard, AgentState, DaemonState, DeckView, EntryPlace, Field, FirstStep, FoldedRows,
-    HandoffRow, HandoffStage, InboxCard, InboxKind, OutcomeState, Party, RowOutcome, StepAct,
-    TaskColumn, Tasks, ThreadView, TimelineRow, UnclearMessage, Verdict,
+    HandoffRow, HandoffStage, InboxCard, InboxKind, Level, OutcomeState, Party, RowOutcome,
+    StepAct, TaskColumn, Tasks, ThreadView, TimelineRow, UnclearMessage, Verdict,
 };
 use ctxrelay_ui::scenes::{
-    NOW_MS, asked, asked_user, empty_first_run, handed_over, held_up, keys, long_session,
-    pair_at_work, quiet, ruled, terminal, trust_waits,
+    NOW_MS, asked, asked_user, empty_first_run, gated, gates_running, handed_over, held_up, keys,
+    long_session, pair_at_work, quiet, ruled, terminal, trust_waits,
 };
 use ctxrelay_ui::{
     Attend, Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, WhenBusy, update,
@@ -78,20 +78,97 @@ fn a_proposal_is_approved_only_on_its_card_and_only_after_enter() {
 }
 
 #[test]
+fn enter_does_nothing_else_than_what_was_asked_of_the_gates() {
+    let (idle, running) = (gated as fn() -> DeckView, gates_running as fn() -> DeckView);
+    for (asked, then, question, said) in [
+        (
+            running,
+            idle,
+            "Stop the gates?",
+            "the gates have ended meanwhile",
+        ),
+        (
+            idle,
+            running,
+            "Run tests, lint, e2e",
+            "the gates run already",
+        ),
+    ] {
+        let mut deck = deck(asked());
+        keys(&mut deck, "3<enter>g");
+        assert!(shown(&deck).contains(question), "{}", shown(&deck));
+        update(&mut deck, Msg::View(Box::new(then())));
+        let screen = shown(&deck);
+        assert!(screen.contains(said), "{screen}");
+        assert!(!screen.contains(question), "{screen}");
+        assert_eq!(keys(&mut deck, "<enter>"), []);
+        assert!(shown(&deck).contains("Is it done?"));
+    }
+}
+
+#[test]
+fn what_was_typed_on_a_card_is_there_again_until_it_is_answered() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "3<enter>xrotation is untested<esc>");
+    assert!(!shown(&deck).contains("rotation is untested"));
+    // Closed as well, and opened again.
+    keys(&mut deck, "<esc><enter>x");
+    assert!(shown(&deck).contains("rotation is untested"));
+    // Beside it.
+    let beside = MouseEvent {
+        kind: MouseEventKind::Down(MouseButton::Left),
+        column: 0,
+        row: 0,
+        modifiers: KeyModifiers::NONE,
+    };
+    update(&mut deck, Msg::Mouse(beside));
+    assert!(!shown(&deck).contains("rotation is untested"));
+    keys(&mut deck, "x");
+    let rejected = keys(&mut deck, " and old<enter>");
+    assert!(
+        matches!(&rejected[..], [Effect::Reject { reason, .. }] if reason == "rotation is untested and old"),
+        "{rejected:?}"
+    );
+    // It was refused: the card is still there.
+    update(&mut deck, Msg::Notice(Level::Error, "refused".into()));
+    keys(&mut deck, "<enter>x");
+    assert!(shown(&deck).contains("rotation is untested and old"));
+    keys(&mut deck, "<esc><esc>");
+    let mut answered = pair_at_work();
+    answered.inbox.remove(0);
+    update(&mut deck, Msg::View(Box::new(answered)));
+    update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    keys(&mut deck, "3g<enter>x");
+    assert!(!shown(&deck).contains("rotation is untested"));
+}
+
+#[test]
+fn an_answer_in_own_words_is_there_again() {
+    let mut deck = deck(asked_user());
+    keys(&mut deck, "3<enter>ajj<enter>ask them first<esc>");
+    assert!(!shown(&deck).contains("ask them first"));
+    // It is no reason for anything else.
+    keys(&mut deck, "x");
+    assert!(!shown(&deck).contains("ask them first"));
+    keys(&mut deck, "<esc><enter>ajj<enter>");
+    assert!(shown(&deck).contains("ask them first"), "{}", shown(&deck));
+}
+
+#[test]
 fn gates_are_run_and_stopped_only_after_enter_and_the_card_stays() {
     let mut without = deck(pair_at_work());
     assert_eq!(keys(&mut without, "3<enter>g<enter>"), [Effect::LookAtTree]);
     keys(&mut without, "g");
     assert!(shown(&without).contains("no gates to run"));
 
-    let mut gated = deck(ctxrelay_ui::scenes::gated());
+    let mut gated = deck(gated());
     assert_eq!(keys(&mut gated, "3<enter>g"), [Effect::LookAtTree]);
     assert!(shown(&gated).contains("Run tests, lint, e2e in the project's folder?"));
     assert_eq!(keys(&mut gated, "<esc>"), []);
     assert_eq!(keys(&mut gated, "g<enter>"), [Effect::RunGates]);
     assert!(shown(&gated).contains("Is it done?"));
 
-    let mut running = deck(ctxrelay_ui::scenes::gates_running());
+    let mut running = deck(gates_running());
     keys(&mut running, "3<enter>g");
     assert_eq!(keys(&mut running, "<enter>"), [Effect::StopGates]);
 }
@@ -510,15 +587,38 @@ fn the_last_minute_of_a_limit_is_counted_and_no_other() {
     assert_eq!(deck.next_redraw_ms(), Some(1_000), "on the common beat");
 }
 
+fn clear(discard: bool) -> Effect {
+    Effect::ClearSession {
+        session: pair_at_work().session_id,
+        discard,
+    }
+}
+
+#[test]
+fn a_session_that_was_not_named_is_not_cleared() {
+    for asked in ["Cj", "Cj<enter>", "Cj<enter>31c2"] {
+        let mut view = pair_at_work();
+        let mut deck = deck(view.clone());
+        assert_eq!(keys(&mut deck, asked), []);
+        // Another deck, or the command line, has begun the next one.
+        view.session_id = "94417".to_owned();
+        update(&mut deck, Msg::View(Box::new(view)));
+        let screen = shown(&deck);
+        assert!(screen.contains("another session has begun: nothing was cleared"));
+        assert!(!screen.contains("Clear the session"), "{screen}");
+        assert!(!screen.contains("cannot be undone"), "{screen}");
+        let cleared = keys(&mut deck, "<enter>");
+        let is_clear = |effect: &Effect| matches!(effect, Effect::ClearSession { .. });
+        assert!(!cleared.iter().any(is_clear), "{cleared:?}");
+    }
+}
+
 #[test]
 fn clearing_needs_the_typed_word() {
     let mut deck = deck(pair_at_work());
     assert_eq!(keys(&mut deck, "C<enter><enter>"), []);
     assert_eq!(keys(&mut deck, "clea<enter>"), []);
-    assert_eq!(
-        keys(&mut deck, "r<enter>"),
-        [Effect::ClearSession { discard: false }]
-    );
+    assert_eq!(keys(&mut deck, "r<enter>"), [clear(false)]);
     assert_eq!(keys(&mut deck, "C<enter>yes<enter><esc>"), []);
     assert!(!shown(&deck).contains("Clear the session"));
     // Nothing is the last answer.
@@ -533,10 +633,7 @@ fn deleting_for_good_needs_the_end_of_the_sessions_id() {
     assert!(shown(&deck).contains("cannot be undone"));
     assert_eq!(keys(&mut deck, "clear<enter>"), [], "no habit does it");
     assert_eq!(keys(&mut deck, "<esc>Cj<enter>31c<enter>"), []);
-    assert_eq!(
-        keys(&mut deck, "2<enter>"),
-        [Effect::ClearSession { discard: true }]
-    );
+    assert_eq!(keys(&mut deck, "2<enter>"), [clear(true)]);
     let mut unknown = pair_at_work();
     unknown.session_id = String::new();
     let mut deck = self::deck(unknown);
@@ -598,7 +695,8 @@ fn escape_that_arrives_together_with_the_next_key_is_taken_for_both() {
         [Effect::SendMessage {
             to: Agent::Claude,
             text: "one and two".into(),
-            when_busy: WhenBusy::Wait
+            when_busy: WhenBusy::Wait,
+            draft: Some(1),
         }]
     );
 }
@@ -612,7 +710,8 @@ fn a_message_is_written_and_sent() {
         [Effect::SendMessage {
             to: Agent::Claude,
             text: "please q?\nlook at j".into(),
-            when_busy: WhenBusy::Wait
+            when_busy: WhenBusy::Wait,
+            draft: Some(1),
         }]
     );
 }
@@ -625,7 +724,8 @@ fn a_message_goes_to_the_agent_under_the_cursor_or_to_the_other() {
         [Effect::SendMessage {
             to: Agent::Codex,
             text: "hi".into(),
-            when_busy: WhenBusy::Wait
+            when_busy: WhenBusy::Wait,
+            draft: Some(1),
         }]
     );
     assert_eq!(
@@ -633,7 +733,8 @@ fn a_message_goes_to_the_agent_under_the_cursor_or_to_the_other() {
         [Effect::SendMessage {
             to: Agent::Claude,
             text: "hi".into(),
-            when_busy: WhenBusy::Wait
+            when_busy: WhenBusy::Wait,
+            draft: Some(2),
         }]
     );
 }
@@ -647,7 +748,8 @@ fn a_handoff_has_an_ask_and_a_reason() {
             to: Agent::Claude,
             ask: "review it".into(),
             reason: "fresh eyes".into(),
-            when_busy: WhenBusy::Wait
+            when_busy: WhenBusy::Wait,
+            draft: Some(1),
         }]
     );
 }
@@ -662,7 +764,8 @@ fn a_draft_survives_closing() {
         [Effect::SendMessage {
             to: Agent::Claude,
             text: "half a thought".into(),
-            when_busy: WhenBusy::Wait
+            when_busy: WhenBusy::Wait,
+            draft: Some(1),
         }]
     );
     keys(&mut deck, "m");
@@ -685,7 +788,8 @@ fn a_paste_goes_to_the_composer_without_what_cannot_be_seen() {
         [Effect::SendMessage {
             to: Agent::Claude,
             text: "two\nlines[2J".into(),
-            when_busy: WhenBusy::Wait
+            when_busy: WhenBusy::Wait,
+            draft: Some(1),
         }]
     );
 }
@@ -1124,10 +1228,7 @@ fn seconds_are_counted_only_while_something_runs() {
     );
     view.agents[1].state = AgentState::Idle;
     let mut noticed = deck(view);
-    update(
-        &mut noticed,
-        Msg::Notice(ctxrelay_ui::model::Level::Info, "done".into()),
-    );
+    update(&mut noticed, Msg::Notice(Level::Info, "done".into()));
     assert_eq!(
         noticed.next_redraw_ms(),
         Some(8_000),
@@ -1156,10 +1257,7 @@ fn whatever_counts_seconds_ticks_together() {
     let mut deck = deck(view);
     let mut now = NOW_MS + 250;
     update(&mut deck, Msg::Tick(now));
-    update(
-        &mut deck,
-        Msg::Notice(ctxrelay_ui::model::Level::Info, "done".into()),
-    );
+    update(&mut deck, Msg::Notice(Level::Info, "done".into()));
     let mut redraws = 0;
     while let Some(wait) = deck.next_redraw_ms().filter(|_| now < NOW_MS + 20_250) {
         now += i64::try_from(wait).expect("a short wait");

@@ -3,7 +3,7 @@
 use ctxrelay_ui::model::{
     Agent, AgentState, DeckView, Level, OutcomeState, Party, RowOutcome, SentMessage, TimelineRow,
 };
-use ctxrelay_ui::scenes::{NOW_MS, keys, pair_at_work, screen, terminal};
+use ctxrelay_ui::scenes::{NOW_MS, keys, pair_at_work, passphrase_asked, screen, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, NoteTag, Settings, WhenBusy, update};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -23,10 +23,31 @@ fn shown(deck: &Deck) -> String {
 }
 
 fn message(text: &str, when_busy: WhenBusy) -> Effect {
+    numbered(1, text, when_busy)
+}
+
+/// The draft of this number, which is the one that was sent so many sends after the first.
+fn numbered(draft: u64, text: &str, when_busy: WhenBusy) -> Effect {
     Effect::SendMessage {
         to: Agent::Claude,
         text: text.into(),
         when_busy,
+        draft: Some(draft),
+    }
+}
+
+fn not_sent(draft: u64, why: &str) -> Msg {
+    Msg::NotSent {
+        why: why.to_owned(),
+        draft: Some(draft),
+    }
+}
+
+fn sent(draft: u64) -> Msg {
+    Msg::Sent {
+        to: Agent::Claude,
+        line: 1_205,
+        draft: Some(draft),
     }
 }
 
@@ -128,6 +149,7 @@ fn a_message_is_followed_until_it_is_proven() {
         Msg::Sent {
             to: Agent::Claude,
             line,
+            draft: None,
         },
     );
     assert!(notice(&deck).contains("to ◆ Claude, entry 1 205 · recorded"));
@@ -171,7 +193,8 @@ fn a_message_is_followed_where_no_row_tells_of_it() {
     }];
     let mut deck = deck(view.clone());
     let to = Agent::Codex;
-    update(&mut deck, Msg::Sent { to, line: 2_001 });
+    let (line, draft) = (2_001, None);
+    update(&mut deck, Msg::Sent { to, line, draft });
     assert!(notice(&deck).contains("no proof yet"), "{}", shown(&deck));
     view.sent[0].outcome = RowOutcome::new(OutcomeState::Done, "started a turn");
     update(&mut deck, Msg::View(Box::new(view)));
@@ -192,6 +215,7 @@ fn a_receipt_goes_with_esc_or_with_its_record() {
         Msg::Sent {
             to: Agent::Codex,
             line: 1_205,
+            draft: None,
         },
     );
     keys(&mut deck, "<esc>");
@@ -201,6 +225,7 @@ fn a_receipt_goes_with_esc_or_with_its_record() {
         Msg::Sent {
             to: Agent::Codex,
             line: 1_205,
+            draft: None,
         },
     );
     let mut other = pair_at_work();
@@ -259,6 +284,7 @@ fn a_note_has_a_sort_and_no_receiver_and_its_draft_is_its_own() {
     let note = Effect::AppendNote {
         tag: NoteTag::Decision,
         text: "keep the old endpoint".into(),
+        draft: Some(1),
     };
     assert_eq!(keys(&mut deck, "<enter>"), [note]);
 }
@@ -267,26 +293,84 @@ fn a_note_has_a_sort_and_no_receiver_and_its_draft_is_its_own() {
 fn what_was_refused_is_a_draft_again() {
     let mut deck = deck(pair_at_work());
     keys(&mut deck, "1mtoo long<enter>");
-    update(&mut deck, Msg::NotSent("longer than 100 characters".into()));
+    update(&mut deck, not_sent(1, "longer than 100 characters"));
     assert!(notice(&deck).contains("longer than 100 characters; it is kept as a draft"));
     keys(&mut deck, "m");
     assert!(shown(&deck).contains("too long"));
-    let sent = [message("too long", WhenBusy::Wait)];
-    assert_eq!(keys(&mut deck, "<enter>"), sent);
-    update(
-        &mut deck,
-        Msg::Sent {
-            to: Agent::Claude,
-            line: 1_205,
-        },
-    );
+    let again = [numbered(2, "too long", WhenBusy::Wait)];
+    assert_eq!(keys(&mut deck, "<enter>"), again);
+    update(&mut deck, sent(2));
     keys(&mut deck, "m");
     assert!(!shown(&deck).contains("too long"), "it has arrived");
-    // Another one was begun meanwhile: that one stays.
+    // Another one was begun meanwhile: that one stays, and the one that came back is behind it.
     keys(&mut deck, "first<enter>msecond<esc>");
-    update(&mut deck, Msg::NotSent("refused".into()));
+    update(&mut deck, not_sent(3, "refused"));
+    assert!(notice(&deck).contains("kept as a draft, behind the one that you began"));
     keys(&mut deck, "m");
     assert!(shown(&deck).contains("second"));
+    assert!(shown(&deck).contains("one more draft waits behind this one"));
+    keys(&mut deck, "<enter>m");
+    assert!(shown(&deck).contains("first"), "{}", shown(&deck));
+}
+
+#[test]
+fn of_two_that_are_on_their_way_the_one_that_was_refused_comes_back() {
+    for refused in [1, 2] {
+        let mut deck = deck(pair_at_work());
+        keys(&mut deck, "1mplums<enter>mpears<enter>");
+        // Their answers come in the order in which they were sent.
+        for draft in [1, 2] {
+            let told = match draft == refused {
+                true => not_sent(draft, "refused"),
+                false => sent(draft),
+            };
+            update(&mut deck, told);
+        }
+        keys(&mut deck, "m");
+        let screen = shown(&deck);
+        assert_eq!(screen.contains("plums"), refused == 1, "{screen}");
+        assert_eq!(screen.contains("pears"), refused == 2, "{screen}");
+    }
+}
+
+#[test]
+fn a_note_that_is_recorded_is_no_draft_any_more() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "Mplums are kept cold<enter>");
+    let written = Msg::Written {
+        level: Level::Info,
+        text: "recorded: your note".to_owned(),
+        draft: Some(1),
+    };
+    update(&mut deck, written);
+    assert!(notice(&deck).contains("recorded: your note"));
+    update(&mut deck, not_sent(1, "refused"));
+    assert!(!notice(&deck).contains("kept as a draft"));
+    keys(&mut deck, "M");
+    assert!(!shown(&deck).contains("plums"));
+}
+
+#[test]
+fn leaving_says_that_something_is_still_on_its_way() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "q");
+    assert!(!shown(&deck).contains("may not be recorded"));
+    keys(&mut deck, "<esc>1mplums<enter>q");
+    assert!(shown(&deck).contains("What you wrote last may not be recorded yet."));
+    keys(&mut deck, "<esc>");
+    update(&mut deck, sent(1));
+    keys(&mut deck, "q");
+    assert!(!shown(&deck).contains("may not be recorded"));
+}
+
+#[test]
+fn what_was_edited_comes_back_below_what_was_asked_meanwhile() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "1mone<ctrl-g>");
+    update(&mut deck, passphrase_asked());
+    update(&mut deck, Msg::EditorText("one and two\n".to_owned()));
+    keys(&mut deck, "<esc>");
+    assert!(shown(&deck).contains("one and two"), "{}", shown(&deck));
 }
 
 #[test]

@@ -201,9 +201,24 @@ fn answer(asked: &Effect, text: &str, world: &mut DeckView) -> Option<Msg> {
             page(world, wish.number, text);
             Msg::View(Box::new(world.clone()))
         }
-        Effect::SendMessage { to, .. } | Effect::Handoff { to, .. } => match text.len() % 2 {
-            0 => Msg::Sent { to: *to, line: 900 },
-            _ => Msg::NotSent(text.to_owned()),
+        Effect::SendMessage { to, draft, .. } | Effect::Handoff { to, draft, .. } => {
+            let (to, draft) = (*to, *draft);
+            match text.len() % 2 {
+                0 => Msg::Sent {
+                    to,
+                    line: 900,
+                    draft,
+                },
+                _ => Msg::NotSent {
+                    why: text.to_owned(),
+                    draft,
+                },
+            }
+        }
+        Effect::AppendNote { draft, .. } => Msg::Written {
+            level: Level::Info,
+            text: text.to_owned(),
+            draft: *draft,
         },
         Effect::OpenEditor { is_draft: true, .. } => Msg::EditorText(text.to_owned()),
         _ => return None,
@@ -306,7 +321,8 @@ fn message(event: Event, world: &mut DeckView, asked: &mut Vec<Effect>) -> Optio
         Event::Notice(text) => Msg::Notice(Level::Error, text),
         Event::Sent(line, to) => {
             let to = if to { Agent::Claude } else { Agent::Codex };
-            Msg::Sent { to, line }
+            let draft = None;
+            Msg::Sent { to, line, draft }
         }
         Event::Files(which) => Msg::OwnFiles(Box::new(files(which))),
         Event::Tick(ms) => {

@@ -53,6 +53,7 @@ fn the_prompt_is_copied_or_becomes_a_draft_that_waits_for_enter() {
         to: Agent::Codex,
         text: codex.prompt.trim().to_owned(),
         when_busy: WhenBusy::default(),
+        draft: Some(1),
     };
     assert_eq!(sent, [wanted]);
     shows(&deck, "Then tell it");

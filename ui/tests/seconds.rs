@@ -112,7 +112,8 @@ fn a_message_off_the_screen_that_is_followed_counts_on() {
     update(&mut deck, Msg::View(Box::new(view)));
     assert_eq!(deck.next_redraw_ms(), Some(28_000));
     let to = ctxrelay_ui::model::Agent::Codex;
-    update(&mut deck, Msg::Sent { to, line });
+    let draft = None;
+    update(&mut deck, Msg::Sent { to, line, draft });
     assert!(shown(&deck).contains("5s"), "{}", shown(&deck));
     assert_eq!(deck.next_redraw_ms(), Some(1_000));
 }

@@ -4,13 +4,14 @@ use ctxrelay_ui::model as ui;
 use serde_json::{Value, json};
 
 use super::{DaemonLink, Model, rows_of};
+use crate::core::entry::EntryKind;
 use crate::core::fold::fold;
 use crate::core::id::Seq;
 use crate::core::snapshot::Snapshot;
 use crate::deck::deck_options::DeckAbout;
 use crate::deck::present::present;
 use crate::wire::control::EntryPage;
-use crate::wire::window::{MachineRun, WindowPage, WindowPlace, WindowRow};
+use crate::wire::window::{DeliveryStep, MachineRun, WindowPage, WindowPlace, WindowRow};
 
 fn model() -> Model {
     Model::new(DaemonLink::Attached, DeckAbout::default())
@@ -222,6 +223,103 @@ fn what_is_loaded_stays_bounded_however_far_the_reader_goes() {
         Some(&2_002),
         "it reaches the end again"
     );
+}
+
+/// A reader who went back once, to the older page, and to the newest row again.
+fn been_back() -> Model {
+    let newest = WindowPage {
+        has_older: true,
+        ..page((101..=300).map(row).collect(), 300)
+    };
+    let mut model = model();
+    model.reset(world_at(300), newest, 0);
+    let older = page((1..=100).map(row).collect(), 300);
+    model.take_rows(WindowPlace::Before(101), older);
+    assert_eq!(lines(&model), (1..=300).collect::<Vec<_>>());
+    model
+}
+
+#[test]
+fn rows_that_came_while_nobody_listened_are_not_passed_over() {
+    let mut model = been_back();
+    // The daemon was away: five entries later all of it is read again.
+    let newest = WindowPage {
+        has_older: true,
+        ..page((106..=305).map(row).collect(), 305)
+    };
+    model.reset(world_at(305), newest, 0);
+    assert!(model.append(&entry(message(306), 306)));
+    assert!(present(&model, 0).window.has_newer);
+    assert_eq!(lines(&model).last(), Some(&300), "the reader stays");
+    let asked = model.timeline.asks(&wish(ui::TimelineGo::Newer), 0);
+    assert_eq!(asked[0].place, WindowPlace::After(300));
+    let newer = page((301..=306).map(row).collect(), 306);
+    model.take_rows(asked[0].place, newer);
+    assert_eq!(lines(&model), (1..=306).collect::<Vec<_>>());
+    assert!(!present(&model, 0).window.has_newer);
+}
+
+#[test]
+fn an_entry_before_which_others_were_missed_is_no_row_until_they_are_read() {
+    let mut model = been_back();
+    assert!(!model.append(&entry(message(305), 305)));
+    assert_eq!(lines(&model).last(), Some(&300));
+    let newest = page((106..=305).map(row).collect(), 305);
+    model.reset(world_at(305), newest, 0);
+    assert!(present(&model, 0).window.has_newer);
+}
+
+#[test]
+fn rows_of_a_record_that_has_become_shorter_are_let_go_of() {
+    let mut model = been_back();
+    model.reset(world_at(200), page((1..=200).map(row).collect(), 200), 0);
+    assert_eq!(lines(&model).last(), Some(&200));
+    assert!(!present(&model, 0).window.has_newer);
+}
+
+#[test]
+fn what_became_of_the_readers_rows_meanwhile_is_read_with_the_newest() {
+    let outcome = |model: &Model| {
+        let first = present(model, 0).timeline[0].outcome.clone();
+        first.map(|outcome| outcome.state)
+    };
+    let mut model = been_back();
+    assert_eq!(outcome(&model), None);
+    let again = model.timeline.reads_again(None).unwrap();
+    assert_eq!(again.place, WindowPlace::After(0));
+    let further = model.timeline.reads_again(Some(200)).unwrap();
+    assert_eq!(further.place, WindowPlace::After(200));
+    assert!(model.timeline.reads_again(Some(300)).is_none());
+    let proof = entry(step(301), 301);
+    let EntryKind::Delivery(record) = &proof.kind else {
+        panic!("{proof:?}");
+    };
+    let steps = vec![DeliveryStep {
+        record: record.clone(),
+        at_ms: 0,
+        line: 301,
+    }];
+    let newest = WindowPage {
+        steps,
+        ..page((106..=301).map(row).collect(), 301)
+    };
+    model.reset(world_at(301), newest, 0);
+    assert_eq!(lines(&model)[0], 1);
+    assert_eq!(outcome(&model), Some(ui::OutcomeState::Done));
+}
+
+#[test]
+fn only_the_session_that_was_named_is_cleared() {
+    let mut model = model();
+    model.world.session_id = Some("session_1795000000000_a1b2c3d4".into());
+    model.status.session_id = Some("session_1795000009999_99998888".into());
+    let named = |name: &str| model.session_named(name).map(ToString::to_string);
+    assert_eq!(
+        named("a1b2c3d4").as_deref(),
+        Some("session_1795000000000_a1b2c3d4")
+    );
+    assert_eq!(named("99998888"), None);
+    assert_eq!(named(""), None);
 }
 
 #[test]

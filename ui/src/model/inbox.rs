@@ -198,6 +198,11 @@ impl InboxCard {
         (self.blockers.len() as u64).saturating_add(self.blockers_more)
     }
 
+    /// Whether a run of its gates has begun and not ended.
+    pub fn are_gates_running(&self) -> bool {
+        self.gates.iter().any(GateRow::is_running)
+    }
+
     /// Its words, with what can be done about it.
     pub(crate) fn plain(&self) -> String {
         let steps = self.steps.iter().chain(&self.command);

@@ -44,7 +44,7 @@ impl CardSheet {
             CardStage::Retrying => {
                 "Try it again? What may have arrived once may arrive twice.".to_owned()
             }
-            CardStage::Gates => gates_question(card),
+            CardStage::Gates { stop } => gates_question(card, *stop),
             CardStage::Acknowledging => {
                 "Record that you have seen this? It ends the alarm; what was set aside stays set \
                  aside."
@@ -77,7 +77,9 @@ impl CardSheet {
             CardStage::Reading => reading_keys(card, columns, self.at.is_some()),
             CardStage::Approving => vec![(Action::Open, "approve"), (Action::Back, "not yet")],
             CardStage::Retrying => vec![(Action::Open, "try again"), (Action::Back, "not yet")],
-            CardStage::Gates => vec![(Action::Open, gates_key(card)), (Action::Back, "not now")],
+            CardStage::Gates { stop } => {
+                vec![(Action::Open, gates_key(*stop)), (Action::Back, "not now")]
+            }
             CardStage::Acknowledging => {
                 vec![(Action::Open, "I have seen it"), (Action::Back, "not yet")]
             }
@@ -145,7 +147,7 @@ fn reading_keys(card: &InboxCard, columns: usize, is_on_entry: bool) -> Keys {
         | InboxKind::Full => {}
     }
     if !card.gates.is_empty() {
-        keys.push((Action::Gates, gates_key(card)));
+        keys.push((Action::Gates, gates_key(card.are_gates_running())));
     }
     if CardSheet::names_entries(card) {
         keys.push((Action::NextField, "what it names"));

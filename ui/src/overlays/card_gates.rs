@@ -4,15 +4,15 @@ use ratatui::text::{Line, Span};
 
 use super::card_entries::{CardPart, ShownEntries};
 use super::document::Document;
-use crate::model::{GateRow, GateState, InboxCard};
+use crate::model::{GateState, InboxCard};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
 use crate::widgets::{fit_line, spread};
 
-/// What the gates' key does now, in a few words.
-pub(super) fn gates_key(card: &InboxCard) -> &'static str {
-    if card.gates.iter().any(GateRow::is_running) {
+/// What the gates' key does, in a few words; `stop`: they run.
+pub(super) fn gates_key(stop: bool) -> &'static str {
+    if stop {
         "stop the gates"
     } else {
         "run the gates"
@@ -20,8 +20,8 @@ pub(super) fn gates_key(card: &InboxCard) -> &'static str {
 }
 
 /// What `enter` is asked for after it.
-pub(super) fn gates_question(card: &InboxCard) -> String {
-    if card.gates.iter().any(GateRow::is_running) {
+pub(super) fn gates_question(card: &InboxCard, stop: bool) -> String {
+    if stop {
         return "Stop the gates? What did not run to its end proves nothing.".to_owned();
     }
     let names = |isolated: bool| {

@@ -13,8 +13,9 @@ use super::sheet::SheetText;
 use super::trust::waiting_keys;
 use crate::action::Action;
 use crate::deck::Deck;
+use crate::drafts::Drafts;
 use crate::effect::Effect;
-use crate::model::{GateRow, GateState, InboxCard, InboxKind};
+use crate::model::{GateState, InboxCard, InboxKind};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -38,8 +39,11 @@ pub(crate) enum CardStage {
     Retrying,
     /// Has pressed acknowledge; `enter` records it.
     Acknowledging,
-    /// Has pressed the gates' key; `enter` runs them, or stops those that run.
-    Gates,
+    /// Has pressed the gates' key; `enter` does what was asked then.
+    Gates {
+        /// Stop those that run; otherwise run them.
+        stop: bool,
+    },
 }
 
 /// An opened card.
@@ -68,10 +72,10 @@ impl CardSheet {
     /// What `enter` decides about the card now; `None` when it decides nothing.
     pub(crate) fn decide(&self, card: &InboxCard) -> Option<Effect> {
         match &self.stage {
-            CardStage::Gates if card.gates.iter().any(GateRow::is_running) => {
-                Some(Effect::StopGates)
-            }
-            CardStage::Gates => Some(Effect::RunGates),
+            // What was asked holds no more.
+            CardStage::Gates { stop } if *stop != card.are_gates_running() => None,
+            CardStage::Gates { stop: true } => Some(Effect::StopGates),
+            CardStage::Gates { stop: false } => Some(Effect::RunGates),
             CardStage::Reading => None,
             CardStage::Approving => Some(Effect::Approve {
                 proposal_id: self.id.clone(),
@@ -190,6 +194,17 @@ impl CardSheet {
             cursor: row,
             footer: self.asked(deck, card, columns),
             keys: self.keys(deck, card, columns),
+        }
+    }
+
+    /// Puts away what is typed, until the card is answered.
+    pub(crate) fn keep(&self, drafts: &mut Drafts) {
+        match &self.stage {
+            CardStage::Rejecting(field) => drafts.keep_on_card(&self.id, None, field.text()),
+            CardStage::Answering { choice, field } => {
+                drafts.keep_on_card(&self.id, Some(choice), field.text());
+            }
+            _ => {}
         }
     }
 

@@ -84,9 +84,19 @@ impl Composer {
         drafts.keep(self.to, self.writing, self.draft());
     }
 
-    /// Gives it away; it comes back when it is refused.
-    pub(crate) fn give(&self, drafts: &mut Drafts) {
-        drafts.give(self.to, self.writing, self.draft());
+    /// Gives it away, by the number under which it comes back when it is refused.
+    pub(crate) fn give(&self, drafts: &mut Drafts) -> u64 {
+        drafts.give(self.to, self.writing, self.draft())
+    }
+
+    /// How many more drafts of its kind there are.
+    pub(crate) fn more(&self, drafts: &Drafts) -> usize {
+        drafts.more(self.to, self.writing)
+    }
+
+    /// Nothing is written yet.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.text.is_blank()
     }
 
     fn draft(&self) -> Draft {
@@ -96,30 +106,31 @@ impl Composer {
         }
     }
 
-    /// What is sent; `None` while nothing is written.
-    pub(crate) fn send(&self) -> Option<Effect> {
-        if self.text.is_blank() {
-            return None;
-        }
+    /// What is sent, by this number.
+    pub(crate) fn send(&self, draft: u64) -> Effect {
         let text = self.text.text().trim().to_owned();
         let when_busy = self.when_busy;
-        Some(match self.writing {
+        let draft = Some(draft);
+        match self.writing {
             Writing::Handoff => Effect::Handoff {
                 to: self.to,
                 ask: text,
                 reason: self.reason.text().trim().to_owned(),
                 when_busy,
+                draft,
             },
             Writing::Message => Effect::SendMessage {
                 to: self.to,
                 text,
                 when_busy,
+                draft,
             },
             Writing::Note => Effect::AppendNote {
                 tag: self.tag,
                 text,
+                draft,
             },
-        })
+        }
     }
 
     /// Where it stands: as high as what is written, within bounds.

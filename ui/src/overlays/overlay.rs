@@ -58,7 +58,7 @@ impl Overlay {
                 CardStage::Approving
                 | CardStage::Retrying
                 | CardStage::Acknowledging
-                | CardStage::Gates => &[KeyContext::Overlay],
+                | CardStage::Gates { .. } => &[KeyContext::Overlay],
                 CardStage::Rejecting(_) | CardStage::Answering { .. } => &[KeyContext::Input],
             },
             Self::Messages(sheet) => match sheet.stage {

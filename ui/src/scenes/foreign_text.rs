@@ -369,7 +369,8 @@ impl ForeignText for Msg {
                 what.fill(text);
             }
             Self::Paste(words)
-            | Self::NotSent(words)
+            | Self::NotSent { why: words, .. }
+            | Self::Written { text: words, .. }
             | Self::EditorText(words)
             | Self::Recovery(Err(words))
             | Self::Unlocked(Err(words))

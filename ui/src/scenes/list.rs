@@ -44,6 +44,12 @@ pub const SCENES: &[Scene] = &[
     scene("trust_card", trust_waits, "3<enter>", None),
     scene("stale", stale, "3<enter>a", None),
     scene("gates_running", gates_running, "3<enter>", None),
+    scene(
+        "gates_ended",
+        gates_running,
+        "3<enter>g",
+        Some(|| Msg::View(Box::new(gated()))),
+    ),
     scene("finality_gates", gated, "3<enter>", None),
     scene("approve", pair_at_work, "3<enter>a", None),
     scene("signed_card", unlocked, "3<enter>", None),
@@ -90,6 +96,7 @@ pub const SCENES: &[Scene] = &[
         told: Some(|| Msg::Sent {
             to: Agent::Claude,
             line: 1204,
+            draft: None,
         }),
         size: (120, 40),
     },
@@ -114,6 +121,12 @@ pub const SCENES: &[Scene] = &[
     scene("clear_archive", pair_at_work, "C<enter>", None),
     scene("clear_discard", pair_at_work, "Cj<enter>31", None),
     scene("quit", pair_at_work, "q", None),
+    scene(
+        "quit_unsent",
+        pair_at_work,
+        "1mkeep the old endpoint<enter>q",
+        None,
+    ),
     scene("empty_first_run", empty_first_run, "", None),
     scene("quiet", quiet, "", None),
     scene("hostile_text", hostile_text, "2", None),

@@ -10,7 +10,7 @@ use super::unlocking::unlock;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
-use crate::model::{InboxKind, Level};
+use crate::model::{InboxCard, InboxKind, Level};
 use crate::overlays::{
     CardSheet, CardStage, MessagesSheet, MessagesStage, Overlay, Palette, Pick, answers,
     confirm_trust,
@@ -87,7 +87,11 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
                     deck.overlays.push(Overlay::Card(card));
                     vec![effect]
                 }
-                (true, Some(effect)) if can_act => vec![effect],
+                (true, Some(effect)) if can_act => {
+                    // It may be refused.
+                    card.keep(&mut deck.drafts);
+                    vec![effect]
+                }
                 (true, Some(_)) => {
                     deck.say(
                         Level::Warn,
@@ -291,7 +295,8 @@ fn answer_card(deck: &mut Deck, answer: Effect) -> Vec<Effect> {
         && asked.is_own_words(choice)
     {
         let choice = choice.clone();
-        let field = TextField::line("in words of your own");
+        let typed = deck.drafts.on_card(id, Some(&choice));
+        let field = TextField::line("in words of your own").with_text(typed);
         stage(deck, CardStage::Answering { choice, field });
         return Vec::new();
     }
@@ -299,10 +304,30 @@ fn answer_card(deck: &mut Deck, answer: Effect) -> Vec<Effect> {
     vec![answer]
 }
 
+/// Asks whether the gates shall run, or those that run shall be stopped.
+pub(super) fn ask_gates(deck: &mut Deck) {
+    let shown = match deck.overlays.last() {
+        Some(Overlay::Card(sheet)) => deck.card(&sheet.id),
+        _ => None,
+    };
+    let stop = shown.is_some_and(InboxCard::are_gates_running);
+    stage(deck, CardStage::Gates { stop });
+}
+
+/// Asks why; what was typed before stands there.
+pub(super) fn ask_reason(deck: &mut Deck) {
+    let typed = match deck.overlays.last() {
+        Some(Overlay::Card(sheet)) => deck.drafts.on_card(&sheet.id, None),
+        _ => "",
+    };
+    let field = TextField::line("what has to change before it is done").with_text(typed);
+    stage(deck, CardStage::Rejecting(field));
+}
+
 pub(super) fn stage(deck: &mut Deck, next: CardStage) {
     let action = match next {
         CardStage::Retrying => Action::Retry,
-        CardStage::Gates => Action::Gates,
+        CardStage::Gates { .. } => Action::Gates,
         CardStage::Acknowledging => Action::Acknowledge,
         CardStage::Rejecting(_) => Action::Reject,
         // Of the choices that `a` shows.

@@ -209,6 +209,7 @@ fn write_down(agent: Agent) -> ChoiceOption {
         "have it write down what it is at",
         "a message to it, in a turn of its own",
         Pick::Effect(Effect::SendMessage {
+            draft: None,
             to: agent,
             text: WRITE_DOWN.to_owned(),
             when_busy: WhenBusy::Wait,

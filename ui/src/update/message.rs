@@ -8,6 +8,7 @@ use super::agent_pages::{take_rules, take_work, unread_page};
 use super::following::take_thread;
 use super::mouse::mouse;
 use super::moving::slide;
+use super::outdated::take_back_outdated;
 use super::overlay_key::{after_typing, overlay_action};
 use super::own_files::take_own_files;
 use super::perform::perform;
@@ -100,13 +101,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             deck.fetched.keep(place.clone(), fetched);
             take_wanted(deck, place)
         }
-        Msg::EditorText(text) => {
-            if let Some(Overlay::Capsule(sheet)) = deck.overlays.last() {
-                return sheet.edited(text);
-            }
-            take_draft(deck, &text);
-            Vec::new()
-        }
+        Msg::EditorText(text) => take_edited(deck, text),
         Msg::Thread(thread) => {
             take_thread(deck, *thread);
             Vec::new()
@@ -148,18 +143,23 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             deck.search.take(*found);
             Vec::new()
         }
-        Msg::NotSent(why) => {
-            let kept = if deck.drafts.came_back() {
-                "; it is kept as a draft"
-            } else {
-                ""
+        Msg::NotSent { why, draft } => {
+            let kept = match draft.and_then(|draft| deck.drafts.came_back(draft)) {
+                None => "",
+                Some(0) => "; it is kept as a draft",
+                Some(_) => "; it is kept as a draft, behind the one that you began since",
             };
             deck.say(Level::Error, format!("{why}{kept}"));
             Vec::new()
         }
-        Msg::Sent { to, line } => {
-            deck.drafts.arrived();
+        Msg::Sent { to, line, draft } => {
+            arrived(deck, draft);
             deck.receipt = Some(Receipt::new(deck, to, line));
+            Vec::new()
+        }
+        Msg::Written { level, text, draft } => {
+            arrived(deck, draft);
+            deck.say(level, text);
             Vec::new()
         }
         Msg::OwnFiles(own) => {
@@ -328,17 +328,31 @@ fn say_left_out(deck: &mut Deck, count: usize, of: &str) {
     deck.say(Level::Warn, format!("{what} left out of {of}"));
 }
 
-/// The draft is what the person's editor left.
-fn take_draft(deck: &mut Deck, text: &str) {
-    let Some(Overlay::Composer(composer)) = deck.overlays.last_mut() else {
-        return deck.say(
-            Level::Warn,
-            "nothing is being written: what was edited is not kept",
-        );
-    };
-    let text = text.trim_end_matches('\n');
-    let left_out = composer.field_mut().replace(text);
-    say_left_out(deck, left_out, "what was edited");
+/// What the person's editor left. Something else may have been asked since: what is written stands
+/// below that.
+fn take_edited(deck: &mut Deck, text: String) -> Vec<Effect> {
+    let is_edited =
+        |overlay: &&mut Overlay| matches!(overlay, Overlay::Composer(_) | Overlay::Capsule(_));
+    match deck.overlays.iter_mut().rev().find(is_edited) {
+        Some(Overlay::Capsule(sheet)) => sheet.edited(text),
+        Some(Overlay::Composer(composer)) => {
+            let text = text.trim_end_matches('\n');
+            let left_out = composer.field_mut().replace(text);
+            say_left_out(deck, left_out, "what was edited");
+            Vec::new()
+        }
+        _ => {
+            let why = "nothing is being written: what was edited is not kept";
+            deck.say(Level::Warn, why);
+            Vec::new()
+        }
+    }
+}
+
+fn arrived(deck: &mut Deck, draft: Option<u64>) {
+    if let Some(draft) = draft {
+        deck.drafts.arrived(draft);
+    }
 }
 
 fn take_view(deck: &mut Deck, view: DeckView) {
@@ -356,6 +370,7 @@ fn take_view(deck: &mut Deck, view: DeckView) {
         deck.tasks = TaskList::default();
         deck.handoffs = TrackedList::default();
     }
+    take_back_outdated(deck, old.session_id != deck.view.session_id);
     let view = &deck.view;
     deck.timeline.update(&view.timeline);
     let missing = deck.timeline.answered(&view.timeline, &view.window);

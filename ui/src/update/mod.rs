@@ -10,6 +10,7 @@ mod message;
 mod mouse;
 mod moving;
 mod opening;
+mod outdated;
 mod overlay_key;
 mod own_files;
 mod perform;

@@ -66,6 +66,11 @@ pub(super) fn open_search(deck: &mut Deck) -> Vec<Effect> {
 pub(super) fn compose(deck: &mut Deck, to: Option<Agent>, writing: Writing) {
     let to = to.unwrap_or_else(|| likely_receiver(deck));
     let composer = Composer::open(to, writing, &mut deck.drafts);
+    match composer.more(&deck.drafts) {
+        0 => {}
+        1 => deck.say(Level::Info, "one more draft waits behind this one"),
+        n => deck.say(Level::Info, format!("{n} more drafts wait behind this one")),
+    }
     deck.overlays.push(Overlay::Composer(composer));
 }
 
@@ -169,7 +174,10 @@ fn confirm_clear(deck: &mut Deck, discard: bool) {
         lines,
         field: TextField::line(hint),
         word,
-        effect: Effect::ClearSession { discard },
+        effect: Effect::ClearSession {
+            session: deck.view.session_id.clone(),
+            discard,
+        },
     }));
 }
 
@@ -288,6 +296,11 @@ pub(super) fn ask_quit(deck: &mut Deck) -> Option<()> {
                 card.agent.title()
             ));
         }
+    }
+    match deck.drafts.on_their_way() {
+        0 => {}
+        1 => lines.push("What you wrote last may not be recorded yet.".to_owned()),
+        n => lines.push(format!("{n} texts of yours may not be recorded yet.")),
     }
     let stay = match view.daemon.state {
         DaemonState::Hosting => "the daemon goes on in the background; messages keep flowing",

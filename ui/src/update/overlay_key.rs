@@ -1,12 +1,12 @@
 //! What an action does on the overlay in front.
 
 use super::agent_pages::turn_page;
-use super::agreeing::{agree, approve, stage, with_messages};
+use super::agreeing::{agree, approve, ask_gates, ask_reason, stage, with_messages};
 use super::attend::attend;
 use super::following::{follow_back, open_thread};
 use super::moving::half_page;
 use super::opening::{ask_quit, ask_start, compose, open_next, quit_now};
-use super::perform::{reason_field, refuse};
+use super::perform::refuse;
 use super::recovering::on_recovery;
 use super::reviewing::on_findings;
 use super::searching::{
@@ -68,7 +68,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::MoveLast => scroll(deck, isize::MAX),
         Action::Open => return agree(deck),
         Action::Approve => approve(deck),
-        Action::Reject => stage(deck, CardStage::Rejecting(reason_field())),
+        Action::Reject => ask_reason(deck),
         Action::Mark if matches!(deck.overlays.last(), Some(Overlay::Ticks(_))) => {
             if let Some(Overlay::Ticks(sheet)) = deck.overlays.last_mut() {
                 sheet.tick();
@@ -84,7 +84,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
             let text = "no gates to run: name commands in `gates` of config.json and trust them";
             deck.say(Level::Info, text);
         }
-        Action::Gates => stage(deck, CardStage::Gates),
+        Action::Gates => ask_gates(deck),
         Action::Acknowledge => stage(deck, CardStage::Acknowledging),
         Action::Copy | Action::CopyId | Action::NextEntry | Action::PrevEntry | Action::Message
             if matches!(deck.overlays.last(), Some(Overlay::Recovery(_))) =>
@@ -197,6 +197,7 @@ fn next_card_entry(deck: &mut Deck) {
 fn close(deck: &mut Deck) {
     match deck.overlays.pop() {
         Some(Overlay::Card(mut card)) if !matches!(card.stage, CardStage::Reading) => {
+            card.keep(&mut deck.drafts);
             card.stage = CardStage::Reading;
             deck.overlays.push(Overlay::Card(card));
         }
@@ -305,10 +306,10 @@ fn send(deck: &mut Deck) -> Vec<Effect> {
     let Some(Overlay::Composer(composer)) = deck.overlays.last() else {
         return Vec::new();
     };
-    let Some(effect) = composer.send() else {
+    if composer.is_blank() {
         deck.say(Level::Info, "nothing is written yet");
         return Vec::new();
-    };
+    }
     if !deck.view.daemon.state.can_act() {
         deck.say(
             Level::Warn,
@@ -316,10 +317,11 @@ fn send(deck: &mut Deck) -> Vec<Effect> {
         );
         return Vec::new();
     }
-    if let Some(Overlay::Composer(composer)) = deck.overlays.pop() {
-        composer.give(&mut deck.drafts);
-    }
-    vec![effect]
+    let Some(Overlay::Composer(composer)) = deck.overlays.pop() else {
+        return Vec::new();
+    };
+    let draft = composer.give(&mut deck.drafts);
+    vec![composer.send(draft)]
 }
 
 /// Opens what is typed in the person's editor. It stays here as it is until the editor ends well.

@@ -23,7 +23,6 @@ use crate::effect::Effect;
 use crate::model::{Chips, Level};
 use crate::overlays::{ChipSheet, HelpSheet, Overlay, Palette, PlaceLine, Subject};
 use crate::pane::Pane;
-use crate::widgets::TextField;
 
 /// Commands that the palette remembers.
 const RECENT_MAX: usize = 8;
@@ -241,9 +240,4 @@ fn search_step(deck: &mut Deck, forward: bool) -> Vec<Effect> {
     let mut effects = go_to_hit(deck);
     effects.extend(more);
     effects
-}
-
-/// An empty reason, to be typed.
-pub(super) fn reason_field() -> TextField {
-    TextField::line("what has to change before it is done")
 }

@@ -17,6 +17,9 @@ use crate::id::{ThreadId, TurnId};
 /// The most that is kept of a diff, in characters.
 const DIFF_CHARS_MAX: usize = 200_000;
 
+/// The longest name of a choice, in characters.
+const LABEL_CHARS_MAX: usize = 300;
+
 /// A question, with the answer that each choice of its stands for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CodexQuestion {
@@ -195,11 +198,13 @@ impl Draft {
         }
         let rule = &decision["acceptWithExecpolicyAmendment"]["execpolicy_amendment"];
         if let Some(words) = rule.as_array() {
-            let words: Vec<_> = words.iter().filter_map(Value::as_str).collect();
+            let words: Option<Vec<_>> = words.iter().map(Value::as_str).collect();
+            let Some(words) = words else {
+                return false;
+            };
             let label = format!("allow, and always what begins with `{}`", words.join(" "));
             let id = "acceptWithExecpolicyAmendment";
-            self.choice(id, cut(label, 300), ChoiceEffect::AllowMore, result);
-            return true;
+            return self.rule(id, label, ChoiceEffect::AllowMore, result);
         }
         let rule = &decision["applyNetworkPolicyAmendment"]["network_policy_amendment"];
         if let (Some(host), Some(action)) = (rule["host"].as_str(), rule["action"].as_str()) {
@@ -207,13 +212,22 @@ impl Draft {
                 "allow" => ChoiceEffect::AllowMore,
                 _ => ChoiceEffect::Deny,
             };
-            let label = cut(format!("from now on {action} the host {host}"), 300);
+            let label = format!("from now on {action} the host {host}");
             // Both rules can be offered at once.
             let id = format!("applyNetworkPolicyAmendment/{action}");
-            self.choice(&id, label, effect, result);
-            return true;
+            return self.rule(&id, label, effect, result);
         }
         false
+    }
+
+    /// A choice that holds for more than is asked: it is offered where all of it is read. Whether it
+    /// is.
+    fn rule(&mut self, id: &str, label: String, effect: ChoiceEffect, result: Value) -> bool {
+        let is_read = label.chars().count() <= LABEL_CHARS_MAX;
+        if is_read {
+            self.choice(id, label, effect, result);
+        }
+        is_read
     }
 }
 
@@ -284,35 +298,55 @@ fn permissions(params: &Params) -> Draft {
     draft
 }
 
-/// Network and folders, in a line each.
+/// Network and folders, in a line each; what else is wanted as it is: all of it is granted together.
 fn in_words(wanted: &Value) -> String {
     let mut lines = Vec::new();
-    if wanted["network"]["enabled"] == true {
+    let mut rest = wanted.clone();
+    if let Some(Value::Object(network)) = rest.get_mut("network")
+        && network.get("enabled") == Some(&Value::Bool(true))
+    {
+        network.remove("enabled");
         lines.push("the network".to_owned());
     }
-    for (access, word) in [("read", "read"), ("write", "write")] {
-        for path in wanted["fileSystem"][access]
-            .as_array()
-            .into_iter()
-            .flatten()
+    let mut listed = |key: &str, words: fn(&Value) -> String| {
+        if let Some(Value::Object(files)) = rest.get_mut("fileSystem")
+            && let Some(Value::Array(entries)) = files.get(key)
         {
-            let path = path
-                .as_str()
-                .map_or_else(|| path.to_string(), str::to_owned);
-            lines.push(format!("{word} {path}"));
+            lines.extend(entries.iter().map(words));
+            files.remove(key);
         }
-    }
-    for entry in wanted["fileSystem"]["entries"]
-        .as_array()
-        .into_iter()
-        .flatten()
-    {
-        lines.push(entry.to_string());
+    };
+    listed("read", |path| format!("read {}", plain(path)));
+    listed("write", |path| format!("write {}", plain(path)));
+    listed("entries", Value::to_string);
+    let rest = without_nothing(rest);
+    if !rest.is_null() {
+        lines.push(rest.to_string());
     }
     if lines.is_empty() {
         lines.push(wanted.to_string());
     }
     lines.join("\n")
+}
+
+fn plain(path: &Value) -> String {
+    path.as_str()
+        .map_or_else(|| path.to_string(), str::to_owned)
+}
+
+/// Without members that say nothing; `Null` where none is left.
+fn without_nothing(value: Value) -> Value {
+    let Value::Object(members) = value else {
+        return value;
+    };
+    let left = members
+        .into_iter()
+        .map(|(key, value)| (key, without_nothing(value)));
+    let left: serde_json::Map<_, _> = left.filter(|(_, value)| !value.is_null()).collect();
+    match left.is_empty() {
+        true => Value::Null,
+        false => Value::Object(left),
+    }
 }
 
 fn elicitation(params: &Params) -> Draft {
@@ -397,7 +431,8 @@ fn user_input(params: &Params) -> Draft {
             };
             let result =
                 json!({ "answers": { question.id.as_str(): { "answers": [option.label] } } });
-            draft.choice(&option.label, cut(label, 300), ChoiceEffect::Answer, result);
+            let label = cut(label, LABEL_CHARS_MAX);
+            draft.choice(&option.label, label, ChoiceEffect::Answer, result);
         }
     }
     draft

@@ -262,3 +262,62 @@ fn a_huge_command_and_a_huge_diff_are_cut() {
     );
     assert!(question.details.chars().count() < DIFF_CHARS_MAX + 100);
 }
+
+fn wants(permissions: &Value) -> CodexQuestion {
+    let params = json!({"threadId": "T", "itemId": "p", "permissions": permissions});
+    read("item/permissions/requestApproval", params)
+}
+
+#[test]
+fn nothing_is_granted_that_the_card_does_not_name() {
+    let network = json!({"enabled": true});
+    let subject = |wanted: Value| wants(&wanted).request.subject;
+    assert_eq!(
+        subject(json!({"network": network, "x": {"y": 1}})),
+        "the network\n{\"x\":{\"y\":1}}"
+    );
+    assert_eq!(
+        subject(json!({"network": {"enabled": true, "allowedDomains": ["a.b"]}})),
+        "the network\n{\"network\":{\"allowedDomains\":[\"a.b\"]}}"
+    );
+    let files = json!({"read": ["/a"], "write": null, "globScanMaxDepth": 9});
+    assert_eq!(
+        subject(json!({"network": null, "fileSystem": files})),
+        "read /a\n{\"fileSystem\":{\"globScanMaxDepth\":9}}"
+    );
+    // What the words say stands once.
+    let files = json!({"write": ["/b"], "entries": null});
+    assert_eq!(
+        subject(json!({"network": network, "fileSystem": files})),
+        "the network\nwrite /b"
+    );
+    assert_eq!(subject(json!({})), "{}");
+}
+
+#[test]
+fn a_rule_that_is_too_long_to_be_read_is_not_offered() {
+    let offer = |rule: Value| {
+        read(
+            "item/commandExecution/requestApproval",
+            json!({"threadId": "T", "itemId": "c", "command": "git push",
+                "availableDecisions": ["accept", rule]}),
+        )
+    };
+    let exec =
+        |words: Value| json!({"acceptWithExecpolicyAmendment": {"execpolicy_amendment": words}});
+    let long = "a".repeat(400);
+    let host = json!({"applyNetworkPolicyAmendment":
+        {"network_policy_amendment": {"host": long, "action": "allow"}}});
+    for rule in [exec(json!(["git", long])), exec(json!(["git", 7])), host] {
+        let question = offer(rule);
+        assert_eq!(ids(&question), ["accept", "decline"]);
+        assert!(
+            question
+                .details
+                .contains("Codex's own terminal offers more")
+        );
+    }
+    let question = offer(exec(json!(["git", "b".repeat(200)])));
+    assert_eq!(ids(&question).len(), 3);
+    assert!(question.request.choices[1].label.ends_with("bb`"));
+}

@@ -1,0 +1,179 @@
+//! [`OpenWishes`]: what the person asked for and has not got, in words for when the deck is left.
+
+use std::collections::VecDeque;
+
+use ctxrelay_ui::model::Level;
+use ctxrelay_ui::{Effect, Msg};
+
+/// Wishes without an outcome.
+#[derive(Debug, Default)]
+pub(super) struct OpenWishes {
+    /// The one that is being done.
+    under_way: Option<Effect>,
+    /// Those that wait for that, in their order.
+    pub(super) kept: VecDeque<Effect>,
+}
+
+impl OpenWishes {
+    /// This is being done from now on.
+    pub(super) fn began(&mut self, effect: &Effect) {
+        // Nothing else is worth a copy, least of all a passphrase.
+        self.under_way = in_words(effect).map(|_| effect.clone());
+    }
+
+    /// It is done.
+    pub(super) fn ended(&mut self) {
+        self.under_way = None;
+    }
+
+    /// A line each, with what was typed below.
+    pub(super) fn in_words(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut tell = |line: String, text: &str| {
+            lines.push(line);
+            lines.extend(text.lines().map(|line| format!("    {line}")));
+        };
+        if let Some((what, text)) = self.under_way.as_ref().and_then(in_words) {
+            let line = format!("no answer came to {what}: the record says whether it counts");
+            tell(line, text);
+        }
+        for (what, text) in self.kept.iter().filter_map(in_words) {
+            tell(format!("not done before the deck was left: {what}"), text);
+        }
+        lines
+    }
+}
+
+/// What the screen is told where there is no place for a wish.
+pub(super) fn dropped(effect: &Effect) -> Msg {
+    match effect.draft() {
+        Some(number) => Msg::NotSent {
+            why: "too much waits for an answer already".to_owned(),
+            draft: Some(number),
+        },
+        None => Msg::Notice(Level::Error, "busy: press the key again".to_owned()),
+    }
+}
+
+/// What was asked for, and what was typed for it; `None` for what is only looked at.
+fn in_words(effect: &Effect) -> Option<(String, &str)> {
+    let (what, text) = match effect {
+        Effect::SendMessage { to, text, .. } => {
+            (format!("your message to {}", to.title()), &**text)
+        }
+        Effect::Handoff { to, ask, .. } => (format!("your handoff to {}", to.title()), &**ask),
+        Effect::AppendNote { tag, text, .. } => (format!("your {}", tag.as_str()), &**text),
+        Effect::Approve { proposal_id, .. } => (format!("your approval of {proposal_id}"), ""),
+        Effect::Reject {
+            proposal_id,
+            reason,
+        } => (format!("your rejection of {proposal_id}"), &**reason),
+        Effect::AnswerApproval { id, note, .. } => {
+            let note = note.as_deref().unwrap_or_default();
+            (format!("your answer to {id}"), note)
+        }
+        Effect::DismissFinding { id, reason } => {
+            (format!("your dismissal of finding {id}"), &**reason)
+        }
+        Effect::ResolveFinding { id, how } => {
+            let how = how.as_deref().unwrap_or_default();
+            (format!("that finding {id} is resolved"), how)
+        }
+        Effect::Trust { .. } => ("your trust in config.json".to_owned(), ""),
+        Effect::RunGates => ("the run of the gates".to_owned(), ""),
+        Effect::StopGates => ("the end of the gates".to_owned(), ""),
+        Effect::Retry { ids } => (format!("sending {} messages again", ids.len()), ""),
+        Effect::GiveUp { ids } => (format!("giving up {} messages", ids.len()), ""),
+        Effect::Acknowledge { id } => (format!("that you have seen {id}"), ""),
+        Effect::SetCoordinator { .. } => ("who writes to git".to_owned(), ""),
+        Effect::ClearSession { session, discard } => {
+            let verb = if *discard { "deleting" } else { "archiving" };
+            (format!("{verb} session {session}"), "")
+        }
+        Effect::Attend { agent, .. } => (format!("what you asked of {}", agent.title()), ""),
+        Effect::StartAgent(agent) => (format!("the start of {}", agent.title()), ""),
+        Effect::ExportCapsule { id, .. } => (format!("the export of task {id}"), ""),
+        Effect::BeginTask { title, .. } => ("the task that you began".to_owned(), &**title),
+        Effect::HandCapsule { id, to, .. } => (format!("handing {id} to {}", to.title()), ""),
+        Effect::EditCapsule { id, after, .. } => (format!("your edit of task {id}"), &**after),
+        Effect::CloseCapsule { id, outcome } => {
+            let outcome = outcome.as_deref().unwrap_or_default();
+            (format!("closing task {id}"), outcome)
+        }
+        Effect::ImportReview => ("the import of the review".to_owned(), ""),
+        Effect::Notify { .. }
+        | Effect::Quit(_)
+        | Effect::LookAtTree
+        | Effect::Unlock { .. }
+        | Effect::LeaveUnlock
+        | Effect::LockKey
+        | Effect::ReadWords { .. }
+        | Effect::OpenEntry { .. }
+        | Effect::OpenThread { .. }
+        | Effect::ReadWork { .. }
+        | Effect::ReadRules { .. }
+        | Effect::ReadRecovery
+        | Effect::ReadCapsules
+        | Effect::ReadCapsule { .. }
+        | Effect::FindAlike(_)
+        | Effect::TellCapsule { .. }
+        | Effect::ReadFinding { .. }
+        | Effect::Search { .. }
+        | Effect::ShowTimeline(_)
+        | Effect::OpenEditor { .. }
+        | Effect::CopyText(_)
+        | Effect::SetTheme(_)
+        | Effect::Restart
+        | Effect::Redraw
+        | Effect::Suspend => return None,
+    };
+    Some((what, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use ctxrelay_ui::model::Agent;
+    use ctxrelay_ui::{Effect, Msg, WhenBusy};
+
+    use super::{OpenWishes, dropped};
+
+    fn message(text: &str, draft: u64) -> Effect {
+        Effect::SendMessage {
+            to: Agent::Codex,
+            text: text.to_owned(),
+            when_busy: WhenBusy::Wait,
+            draft: Some(draft),
+        }
+    }
+
+    #[test]
+    fn what_was_not_done_is_told_with_its_words() {
+        let mut open = OpenWishes::default();
+        open.began(&message("first", 1));
+        open.kept.push_back(Effect::ReadRecovery);
+        open.kept.push_back(message("plums\npears", 2));
+        assert_eq!(
+            open.in_words(),
+            [
+                "no answer came to your message to Codex: the record says whether it counts",
+                "    first",
+                "not done before the deck was left: your message to Codex",
+                "    plums",
+                "    pears",
+            ]
+        );
+        open.ended();
+        open.kept.clear();
+        assert!(open.in_words().is_empty());
+    }
+
+    #[test]
+    fn a_wish_without_a_place_gives_its_words_back() {
+        let told = dropped(&message("plums", 7));
+        assert!(
+            matches!(told, Msg::NotSent { draft: Some(7), .. }),
+            "{told:?}"
+        );
+        assert!(matches!(dropped(&Effect::RunGates), Msg::Notice(..)));
+    }
+}
