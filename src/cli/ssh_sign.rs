@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::adapters::program_start::start;
 use crate::core::hex::hex;
 use crate::core::signing::{SSH_NAMESPACE, Signer, signature_of_armor};
@@ -16,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often it is looked whether it is done.
 const LOOK_EVERY: Duration = Duration::from_millis(30);
+
+/// How long it may take to end.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// More than any signature is long.
 const BYTES_MAX: u64 = 64 * 1024;
@@ -69,8 +74,7 @@ pub fn ssh_sign(
     }
     let has_ended = wait(&mut child, is_left);
     if let Err(why) = has_ended {
-        let _ = child.kill();
-        let _ = child.wait();
+        end(&mut child);
         return Err(why);
     }
     let mut armor = String::new();
@@ -95,6 +99,20 @@ pub fn ssh_sign(
     }
 }
 
+/// Ends it. It may be asking on the terminal, which shows no typed letter then: told to end, it gives
+/// the terminal back as it was, and killed it cannot.
+fn end(child: &mut Child) {
+    let _ = kill_process(Pid::from_child(child), Signal::TERM);
+    let begun = Instant::now();
+    while let Ok(None) = child.try_wait()
+        && begun.elapsed() < GRACE
+    {
+        sleep(LOOK_EVERY);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
 /// Waits for its end. What it prints fits into the pipes.
 fn wait(child: &mut Child, is_left: &dyn Fn() -> bool) -> Result<(), String> {
     let begun = Instant::now();
@@ -104,10 +122,39 @@ fn wait(child: &mut Child, is_left: &dyn Fn() -> bool) -> Result<(), String> {
             Ok(None) if is_left() => return Err("left".to_owned()),
             Ok(None) if begun.elapsed() > PATIENCE => {
                 let seconds = PATIENCE.as_secs();
-                return Err(format!("the key was not touched within {seconds} s"));
+                return Err(format!(
+                    "the key was not touched, or its passphrase not typed, within {seconds} s"
+                ));
             }
             Ok(None) => sleep(LOOK_EVERY),
             Err(error) => return Err(error.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::io::{BufRead as _, BufReader};
+
+    use super::*;
+
+    #[test]
+    fn it_is_told_to_end_before_it_is_killed() {
+        let place = tempfile::tempdir().unwrap();
+        let mark = place.path().join("mark");
+        let asks = "trap 'touch \"$0\"; exit 1' TERM; echo asks; while :; do sleep 0.05; done";
+        let mut child = Command::new("sh")
+            .args(["-c", asks])
+            .arg(&mark)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stdout = child.stdout.take().unwrap();
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line).unwrap();
+        end(&mut child);
+        assert!(mark.exists(), "it could give nothing back");
+        assert!(child.try_wait().unwrap().is_some());
     }
 }

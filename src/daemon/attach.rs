@@ -53,27 +53,32 @@ pub struct Outlet {
 
 impl Outlet {
     /// An outlet, and where the client's task takes from.
-    pub fn new(closed: CancellationToken) -> (Self, mpsc::Receiver<Notification>) {
+    pub fn new(closed: CancellationToken) -> (Self, NotificationInlet) {
         let (sender, receiver) = mpsc::channel(OUTLET_MAX);
+        let missed = Arc::new(AtomicU64::new(0));
+        let inlet = NotificationInlet {
+            receiver,
+            missed: Arc::clone(&missed),
+        };
         let outlet = Self {
             sender,
-            missed: Arc::new(AtomicU64::new(0)),
+            missed,
             closed,
             probe: Arc::new(Notify::new()),
         };
-        (outlet, receiver)
+        (outlet, inlet)
     }
 
     /// Sends, or counts what could not be sent. Returns whether it was sent.
     pub fn send(&self, notification: Notification) -> bool {
-        let missed = self.missed.load(Ordering::Relaxed);
+        let missed = self.missed.swap(0, Ordering::Relaxed);
         if missed > 0
             && self
                 .sender
                 .try_send(Notification::Lagged { missed })
-                .is_ok()
+                .is_err()
         {
-            self.missed.fetch_sub(missed, Ordering::Relaxed);
+            self.missed.fetch_add(missed, Ordering::Relaxed);
         }
         if self.sender.try_send(notification).is_err() {
             self.missed.fetch_add(1, Ordering::Relaxed);
@@ -96,5 +101,61 @@ impl Outlet {
     /// Ends the connection.
     pub fn close(&self) {
         self.closed.cancel();
+    }
+}
+
+/// The client's end of an [`Outlet`]. Says that something was missed as soon as there is room, also
+/// when nothing more comes: what is missed at the end of a burst would else be missed for good.
+#[derive(Debug)]
+pub struct NotificationInlet {
+    receiver: mpsc::Receiver<Notification>,
+    missed: Arc<AtomicU64>,
+}
+
+impl NotificationInlet {
+    /// The next one; `None` when the outlet is gone. Nothing is lost where it is not waited for to
+    /// the end.
+    pub async fn recv(&mut self) -> Option<Notification> {
+        match self.try_recv() {
+            Ok(notification) => Some(notification),
+            Err(_) => self.receiver.recv().await,
+        }
+    }
+
+    /// The next one that is there.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub fn try_recv(&mut self) -> Result<Notification, mpsc::error::TryRecvError> {
+        self.receiver.try_recv().or_else(|none| {
+            // Nothing waits, so that nothing is being missed just now.
+            match self.missed.swap(0, Ordering::Relaxed) {
+                0 => Err(none),
+                missed => Ok(Notification::Lagged { missed }),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_missed_at_the_end_of_a_burst_is_told_without_more_to_tell() {
+        let (outlet, mut inlet) = Outlet::new(CancellationToken::new());
+        let ring = || Notification::StatusChanged {};
+        let sent = (0..OUTLET_MAX + 44).filter(|_| outlet.send(ring())).count();
+        assert_eq!(sent, OUTLET_MAX);
+        let mut told = Vec::new();
+        for _ in 0..=OUTLET_MAX {
+            told.push(inlet.recv().await.unwrap());
+        }
+        assert_eq!(told.pop().unwrap(), Notification::Lagged { missed: 44 });
+        assert!(inlet.try_recv().is_err(), "once");
+        assert!(outlet.send(ring()));
+        assert_eq!(inlet.recv().await.unwrap(), ring());
     }
 }

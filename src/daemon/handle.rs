@@ -5,15 +5,13 @@ use std::sync::Arc;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::attach::{ConnId, Outlet};
+use super::attach::{ConnId, NotificationInlet, Outlet};
 use super::event::Event;
 use super::fault::{DaemonFault, FaultSlot};
 use super::peer::ClientProcess;
 use super::tree_commit::TreeCommit;
 use crate::adapters::process::StartedProcess;
-use crate::wire::control::{
-    Command, Hello, Notification, Refusal, RefusalCode, Reply, Role, Welcome,
-};
+use crate::wire::control::{Command, Hello, Refusal, RefusalCode, Reply, Role, Welcome};
 
 /// How many events may wait for the loop. Connections wait for a place (back-pressure on the
 /// socket), so that a flood costs its sender and not our memory.
@@ -37,7 +35,7 @@ pub struct Joined {
     /// The daemon's answer.
     pub welcome: Welcome,
     /// What it is told unasked.
-    pub notifications: mpsc::Receiver<Notification>,
+    pub notifications: NotificationInlet,
     /// The daemon wants it gone.
     pub closed: CancellationToken,
     /// The daemon wants to know whether it lives.

@@ -17,7 +17,7 @@ use crate::core::entry::{NoteKind, TurnStatus};
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
-use crate::daemon::attach::{ConnId, Outlet};
+use crate::daemon::attach::{ConnId, NotificationInlet, Outlet};
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::event::Event;
 use crate::daemon::handle::DaemonHandle;
@@ -32,8 +32,7 @@ use crate::store::registry::{self, Ports};
 use crate::store::session;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, DeliveryMode, Hello, NoteParams, Notification, PROTOCOL, Refusal, Reply, Role,
-    SendParams,
+    Command, DeliveryMode, Hello, NoteParams, PROTOCOL, Refusal, Reply, Role, SendParams,
 };
 
 /// A daemon. Dropped in the middle of something it has died there.
@@ -52,7 +51,7 @@ pub struct Rig {
 #[derive(Debug)]
 pub struct Guest {
     pub conn: ConnId,
-    pub notifications: mpsc::Receiver<Notification>,
+    pub notifications: NotificationInlet,
     pub probes: Arc<Notify>,
 }
 

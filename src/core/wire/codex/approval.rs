@@ -17,6 +17,9 @@ use crate::id::{ThreadId, TurnId};
 /// The most that is kept of a diff, in characters.
 const DIFF_CHARS_MAX: usize = 200_000;
 
+/// The longest name of a rule, in characters.
+const RULE_CHARS_MAX: usize = 300;
+
 /// A question, with the answer that each choice of its stands for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CodexQuestion {
@@ -179,6 +182,15 @@ impl Draft {
         }
     }
 
+    /// Offers a rule, if it can be shown whole: who says yes to a part has said yes to all of it.
+    fn rule(&mut self, id: &str, label: String, effect: ChoiceEffect, result: Value) -> bool {
+        let is_shown = label.chars().count() <= RULE_CHARS_MAX;
+        if is_shown {
+            self.choice(id, label, effect, result);
+        }
+        is_shown
+    }
+
     /// Whether the decision is one that we know.
     fn decision(&mut self, decision: &Value) -> bool {
         let result = json!({ "decision": decision });
@@ -198,8 +210,7 @@ impl Draft {
             let words: Vec<_> = words.iter().filter_map(Value::as_str).collect();
             let label = format!("allow, and always what begins with `{}`", words.join(" "));
             let id = "acceptWithExecpolicyAmendment";
-            self.choice(id, cut(label, 300), ChoiceEffect::AllowMore, result);
-            return true;
+            return self.rule(id, label, ChoiceEffect::AllowMore, result);
         }
         let rule = &decision["applyNetworkPolicyAmendment"]["network_policy_amendment"];
         if let (Some(host), Some(action)) = (rule["host"].as_str(), rule["action"].as_str()) {
@@ -207,11 +218,10 @@ impl Draft {
                 "allow" => ChoiceEffect::AllowMore,
                 _ => ChoiceEffect::Deny,
             };
-            let label = cut(format!("from now on {action} the host {host}"), 300);
+            let label = format!("from now on {action} the host {host}");
             // Both rules can be offered at once.
             let id = format!("applyNetworkPolicyAmendment/{action}");
-            self.choice(&id, label, effect, result);
-            return true;
+            return self.rule(&id, label, effect, result);
         }
         false
     }
@@ -309,10 +319,33 @@ fn in_words(wanted: &Value) -> String {
     {
         lines.push(entry.to_string());
     }
+    // What has no words here is granted too, so that it is shown as it is.
+    let mut rest = wanted.clone();
+    if let Some(Value::Object(network)) = rest.get_mut("network") {
+        network.retain(|name, value| name != "enabled" || !value.is_boolean());
+    }
+    if let Some(Value::Object(files)) = rest.get_mut("fileSystem") {
+        let in_lines = ["read", "write", "entries"];
+        files.retain(|name, value| !in_lines.contains(&name.as_str()) || !value.is_array());
+    }
     if lines.is_empty() {
         lines.push(wanted.to_string());
+    } else if says_something(&mut rest) {
+        lines.push(format!("and {rest}"));
     }
     lines.join("\n")
+}
+
+/// Whether anything is in it, once what is empty was taken out.
+fn says_something(value: &mut Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Object(parts) => {
+            parts.retain(|_, part| says_something(part));
+            !parts.is_empty()
+        }
+        _ => true,
+    }
 }
 
 fn elicitation(params: &Params) -> Draft {

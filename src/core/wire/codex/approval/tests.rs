@@ -203,6 +203,51 @@ fn permissions_are_granted_as_they_were_asked_for_or_not_at_all() {
 }
 
 #[test]
+fn what_has_no_words_and_is_granted_with_the_rest_is_shown() {
+    let ask = |permissions: Value| {
+        let params = json!({"threadId": "T", "turnId": "U", "itemId": "i", "cwd": "/p",
+            "permissions": permissions});
+        let question = read("item/permissions/requestApproval", params);
+        question.request.subject
+    };
+    let subject = ask(
+        json!({"network": {"enabled": true, "proxy": {"x": 1}}, "other": {"y": 1},
+        "fileSystem": {"read": null, "write": ["/x"], "globScanMaxDepth": 3}, "none": {}}),
+    );
+    assert!(
+        subject.starts_with("the network\nwrite /x\nand "),
+        "{subject}"
+    );
+    for granted in [
+        "\"proxy\":{\"x\":1}",
+        "\"other\":{\"y\":1}",
+        "\"globScanMaxDepth\":3",
+    ] {
+        assert!(subject.contains(granted), "{subject}");
+    }
+    assert!(
+        !subject.contains("none") && !subject.contains("null"),
+        "{subject}"
+    );
+}
+
+#[test]
+fn a_rule_that_cannot_be_shown_whole_is_not_offered() {
+    let ask = |last: &str| {
+        let words = ["env", &"x".repeat(240), last];
+        let rule = json!({"acceptWithExecpolicyAmendment": {"execpolicy_amendment": words}});
+        let params = json!({"threadId": "T", "itemId": "i", "command": "ls",
+            "availableDecisions": ["accept", rule]});
+        read("item/commandExecution/requestApproval", params)
+    };
+    let whole = ask("rm");
+    assert!(whole.request.choices[1].label.ends_with(" rm`"));
+    let cut = ask(&"y".repeat(60));
+    assert_eq!(ids(&cut), ["accept", "decline"]);
+    assert!(cut.details.contains("Codex's own terminal offers more"));
+}
+
+#[test]
 fn one_question_has_its_options_and_several_are_for_the_terminal() {
     let one = json!({"id": "q1", "header": "Pick", "question": "Which?", "isOther": true, "isSecret": false,
         "options": [{"label": "A", "description": "a"}, {"label": "B", "description": ""}]});
