@@ -280,7 +280,7 @@ impl GateInProgress {
     async fn begin(&self, place: &Place, cmd: &str) -> Result<(HeldChild, pipe::Receiver), String> {
         let folder = folder(&place.root, self.order.gate.cwd.as_deref())?;
         let (output, [stdout, stderr]) = outputs().map_err(|error| format!("no pipe: {error}"))?;
-        let mut command = hold::command(&self.order.hold_program, OsStr::new("sh"));
+        let mut command = hold::command_with_all(&self.order.hold_program, OsStr::new("sh"));
         command
             .arg("-c")
             .arg(cmd)

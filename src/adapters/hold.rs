@@ -15,11 +15,14 @@ mod process;
 mod reap;
 
 pub use keeper::hold;
-pub use owner::{HeldChild, HoldError, PassedChild, command, spawn_held};
+pub use owner::{HeldChild, HoldError, PassedChild, command, command_with_all, spawn_held};
 pub use reap::{ChildRecord, Reaped, end_marked, reap};
 
 /// Names the child as ours: in its environment, and so in that of its descendants.
 pub const MARK_VARIABLE: &str = "CONTEXTRELAY_HOLD_MARK";
+
+/// The hold's own argument, before the program: it ends only after all that the program started.
+const WITH_ALL: &str = "--with-all";
 
 /// What the hold tells its owner, one line of JSON over the socket that is its standard input.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]

@@ -15,6 +15,7 @@ pub mod gh;
 pub mod git;
 pub mod git_anchor;
 pub mod git_facts;
+pub mod git_found;
 pub mod git_head;
 pub mod git_now;
 mod git_own;

@@ -60,6 +60,7 @@ pub fn plugin_spec(setting: &ProjectContext) -> PluginSpec {
         program: setting.own_program.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         project: Some(setting.dirs.root.clone()),
+        registry: Some(setting.user_dirs.registry.clone()),
     }
 }
 

@@ -25,7 +25,7 @@ use super::screen_files::ScreenFiles;
 use super::screen_watch::ScreenWatch;
 use super::search::{self, SearchPlace};
 use super::settings::environment;
-use crate::adapters::git::TreeReading;
+use crate::adapters::git_found::tree_found_since;
 use crate::adapters::program_start::{start, stop_group};
 use crate::client::Client;
 use crate::core::agent::Agent;
@@ -146,10 +146,7 @@ pub(super) fn options(
             Box::pin(ready(Err(why)))
         }),
         import_review: Arc::new(move |client| Box::pin(import_from_deck(client, importer.clone()))),
-        read_tree: Arc::new(move |approved| {
-            let read = TreeReading::since(&root, approved.as_ref())?;
-            Some((read.tree, read.changed))
-        }),
+        read_tree: Arc::new(move |approved| tree_found_since(&root, approved.as_ref())),
         read_trust: Arc::new(move || {
             let loaded = config::load(&trusting.dirs, &trusting.user_dirs);
             let acts = loaded.waiting.iter().any(Waiting::matters_now);

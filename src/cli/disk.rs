@@ -11,7 +11,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{RuntimeSession, SessionId};
-use crate::core::policy::SignOffMode;
+use crate::core::policy::{PolicyRules, SignOffMode};
 use crate::core::snapshot::Snapshot;
 use crate::host::ProjectContext;
 use crate::store::config;
@@ -241,8 +241,7 @@ pub fn unreadable(path: &Path, error: &io::Error) -> Failure {
 
 /// The rules that are trusted; no agent is known to keep to one while no daemon runs.
 pub fn policy_on_disk(setting: &ProjectContext) -> PolicyStatus {
-    let trusted = trust::read(&setting.user_dirs, &setting.dirs.instance_id());
-    let rules = trusted_policy(&trusted.keys);
+    let rules = trusted_rules(setting);
     PolicyStatus {
         coordinator: rules.coordinator,
         read_only: false,
@@ -253,8 +252,13 @@ pub fn policy_on_disk(setting: &ProjectContext) -> PolicyStatus {
 
 /// Who says that work is done, as it is trusted.
 fn sign_off_on_disk(setting: &ProjectContext) -> SignOffMode {
+    trusted_rules(setting).sign_off
+}
+
+/// The notices of the configuration tell it where they cannot be read.
+fn trusted_rules(setting: &ProjectContext) -> PolicyRules {
     let trusted = trust::read(&setting.user_dirs, &setting.dirs.instance_id());
-    trusted_policy(&trusted.keys).sign_off
+    trusted_policy(&trusted.unwrap_or_default().keys)
 }
 
 /// The status as far as the disk tells.

@@ -14,7 +14,7 @@ use super::report::{Report, ReportText};
 use super::words::{age, count, now_ms, short};
 use super::{operator, operator_key};
 use crate::adapters::git::work_tree;
-use crate::core::entry::WorkTree;
+use crate::core::entry::{TreeFound, WorkTree};
 use crate::core::id::EntryId;
 use crate::core::policy::{PolicyChange, SignOffMode};
 use crate::core::signing::DecisionSignature;
@@ -173,12 +173,17 @@ fn stale(out: &mut ReportText, look: &Look<'_>, proposal: &ProposalSnapshot) {
     if let Some(now) = look.stale(proposal) {
         out.spans(&[
             (Tone::Warning, "  STALE    "),
-            (
-                Tone::Plain,
-                &format!("the work tree is not what was proposed, but {now}"),
-            ),
+            (Tone::Plain, &why_stale(now)),
         ]);
     }
+}
+
+fn why_stale(now: &str) -> String {
+    if now == TreeFound::UNREADABLE {
+        return "git could not read the work tree: nobody knows whether it is what was proposed"
+            .to_owned();
+    }
+    format!("the work tree is not what was proposed, but {now}")
 }
 
 fn list(context: &CliContext) -> CliOutcome {
@@ -320,6 +325,9 @@ fn standing(
     let (tone, word) = match look.world.gate_standing(gate, &on) {
         GateStanding::Green => (Tone::Good, "green"),
         GateStanding::Red => (Tone::Bad, "red"),
+        GateStanding::Stale if on.is_unreadable => {
+            (Tone::Warning, "the work tree could not be read")
+        }
         GateStanding::Stale => (Tone::Warning, "not run on this tree"),
         GateStanding::Unrun => (Tone::Faint, "not run"),
         GateStanding::NotNeeded => (Tone::Faint, "not run"),
@@ -372,8 +380,7 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
         let stale = look.stale(proposal).filter(|_| approve).map(str::to_owned);
         match &stale {
             Some(now) => {
-                let what =
-                    format!("STALE: the work tree is not what was proposed, but {now}. {what}");
+                let what = format!("STALE: {}. {what}", why_stale(now));
                 operator::confirm(context, &what, "stale")?;
             }
             None => operator::confirm(context, &what, word)?,

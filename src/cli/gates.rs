@@ -138,6 +138,7 @@ fn untrusted(context: &CliContext, known: &[GateReport]) -> Vec<GateReport> {
 }
 
 fn run_gates(context: &CliContext, params: RunGatesParams) -> CliOutcome {
+    let names = params.names.clone();
     let command = Command::RunGates(params);
     let (report, ended) = runtime()?.block_on(async {
         operator::check(context, &command).await?;
@@ -169,8 +170,13 @@ fn run_gates(context: &CliContext, params: RunGatesParams) -> CliOutcome {
         None if ended.stopped => text.note("stopped: what did not run proves nothing"),
         None => {}
     }
-    let is_green = |gate: &GateReport| gate.ok == Some(true) || !gate.required;
-    let ok = !ended.stopped && ran.iter().all(is_green);
+    // Whoever names a gate wants its verdict, required or not.
+    let is_named = |gate: &GateReport| names.contains(&gate.name);
+    let is_green = |gate: &GateReport| gate.ok == Some(true) || !(gate.required || is_named(gate));
+    // One that was taken out of trust during the run is told by nobody: nothing was shown of it.
+    let is_told = |name: &String| ran.iter().any(|gate| gate.name == *name);
+    let ok =
+        !ended.stopped && ended.names.iter().chain(&names).all(is_told) && ran.iter().all(is_green);
     let value =
         json!({"gates": ran, "release": ended.release, "stopped": ended.stopped, "why": ended.why});
     context.out.report(Report::new(&value, text).checked(ok))
@@ -211,14 +217,25 @@ async fn sign(
 async fn end_of(live: &Live, number: u64) -> Result<(GatesReport, EndedRun), Failure> {
     loop {
         let report = ask(live, Command::ListGates).await?;
-        match &report.ended {
-            Some(ended) if ended.run >= number => {
-                let ended = ended.clone();
-                return Ok((report, ended));
-            }
-            _ => sleep(LOOK).await,
+        let ended = report.ended.as_ref().filter(|ended| ended.run == number);
+        if let Some(ended) = ended.cloned() {
+            return Ok((report, ended));
         }
+        if report.running != Some(number) {
+            return Err(lost());
+        }
+        sleep(LOOK).await;
     }
+}
+
+/// The daemon knows neither that it runs nor how it ended.
+fn lost() -> Failure {
+    Failure::state(
+        RefusalCode::WrongState,
+        "what this run came to is not known: the daemon went on in another process meanwhile, which \
+         ended the run, or another run has begun and ended",
+        "see `ctxrelay gates list` for what is recorded, and run the gates again",
+    )
 }
 
 async fn ask(live: &Live, command: Command) -> Result<GatesReport, Failure> {

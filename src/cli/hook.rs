@@ -1,5 +1,7 @@
 //! `ctxrelay hook EVENT` (hidden): what Claude runs at its events. Never fails.
 
+use std::path::PathBuf;
+
 use super::bridge;
 use super::connect::runtime;
 use super::context::CliContext;
@@ -7,6 +9,7 @@ use super::doorbell::claude_pid;
 use super::exit::{CliOutcome, ExitKind};
 use super::logging;
 use crate::bridge::hook::{self, HookCaller};
+use crate::core::policy::PolicyRules;
 use crate::store::trust;
 use crate::wire::config::trusted_policy;
 use crate::wire::control::{HookEvent, Role};
@@ -22,6 +25,9 @@ pub struct Args {
     /// The plugin that runs it has each call of a tool judged before
     #[arg(long, hide = true)]
     pub judged: bool,
+    /// Where trust lies, whatever the environment says
+    #[arg(long, hide = true)]
+    pub registry: Option<PathBuf>,
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
@@ -40,7 +46,11 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
             if args.event == HookEvent::PreToolUse {
                 let trusted = trust::read(&setting.user_dirs, &setting.dirs.instance_id());
-                let rules = trusted_policy(&trusted.keys);
+                // What it may is not known then: the person is asked.
+                let rules = trusted.map_or_else(
+                    |_| PolicyRules::all_asked(),
+                    |trusted| trusted_policy(&trusted.keys),
+                );
                 return hook::before_tool(&rules, caller, input, output, client).await;
             }
             hook::run(&args.event, caller, input, output, client()).await;

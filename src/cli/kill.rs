@@ -177,9 +177,22 @@ async fn kill(setting: &ProjectContext, stop: Command) -> Result<Was, Failure> {
             Failure::unwritable(&setting.dirs.state, error, "make it writable for you")
         })?;
     if asked {
-        return Ok(Was::Running);
+        return end_asked(&setting.dirs, END_WAIT, END_WAIT).await;
     }
     end_owner(&setting.dirs, GOES_WAIT, END_WAIT).await
+}
+
+/// Waits for the end of a daemon that has agreed to it. One that hangs over it is ended like one that
+/// cannot be asked.
+async fn end_asked(
+    dirs: &ProjectDirs,
+    goes_wait: Duration,
+    end_wait: Duration,
+) -> Result<Was, Failure> {
+    if !is_owned(dirs) || becomes_free(dirs, goes_wait).await {
+        return Ok(Was::Running);
+    }
+    end_owner(dirs, Duration::ZERO, end_wait).await
 }
 
 /// Ends the process that has the project's lock, when there is one.

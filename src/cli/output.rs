@@ -94,15 +94,19 @@ impl Output {
     ///
     /// As [`Self::json`].
     pub fn report(&self, report: Report) -> CliOutcome {
-        if self.json {
+        let printed = if self.json {
             let value = report
                 .value
                 .map_err(|error| Failure::internal("write JSON", error))?;
-            self.json_text(&value)?;
+            self.json_text(&value)
         } else {
-            self.text(&report.text)?;
+            self.text(&report.text)
+        };
+        match printed {
+            // Whoever reads no further wants the verdict all the same: `… | grep -q`.
+            Err(failure) if failure.is_silent() => Ok(report.kind),
+            printed => printed.map(|()| report.kind),
         }
-        Ok(report.kind)
     }
 
     /// Prints what only a person is shown, on the way to the result.

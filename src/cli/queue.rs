@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::agent_word::agent_word;
 use super::by_id::{Wanted, by_id};
-use super::connect::{self, Live, runtime, unexpected};
+use super::connect::{self, DaemonFound, Live, runtime, unexpected};
 use super::context::CliContext;
 use super::disk;
-use super::exit::{CliOutcome, ExitKind, Failure};
+use super::exit::{CliOutcome, Failure};
 use super::operator;
 use super::output::Tone;
 use super::report::{Report, ReportText};
@@ -119,15 +119,24 @@ pub(super) async fn rows(context: &CliContext) -> Result<(Live, Vec<QueueRow>), 
 }
 
 fn list(context: &CliContext) -> CliOutcome {
-    let rows = match runtime()?.block_on(rows(context)) {
-        Ok((_, rows)) => rows,
-        Err(failure) if failure.kind == ExitKind::Unavailable => {
+    let found = runtime()?.block_on(async {
+        match connect::control(&context.setting).await {
+            DaemonFound::Nobody => Ok(None),
+            // One that runs and does not answer knows what the record does not.
+            found => {
+                let live = connect::needed(found)?;
+                live.ask_for(Command::QueueList).await.map(Some)
+            }
+        }
+    })?;
+    let rows: Vec<QueueRow> = match found {
+        Some(rows) => rows,
+        None => {
             context
                 .out
                 .note("no daemon runs: this is what the record knows, without attempts");
             from_disk(context)?
         }
-        Err(failure) => return Err(failure),
     };
     let mut text = ReportText::new();
     if rows.is_empty() {

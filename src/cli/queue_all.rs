@@ -37,7 +37,11 @@ pub fn drain(context: &CliContext, args: &DrainArgs) -> CliOutcome {
         if !args.apply {
             return would(context, "drain", &taken, &what);
         }
-        let command = Command::QueueDrain(QueueDrainParams { to });
+        let command = Command::QueueDrain(QueueDrainParams {
+            to,
+            // What comes meanwhile was not shown, and waits on.
+            ids: Some(taken.iter().map(|row| row.id.clone()).collect()),
+        });
         match operator::ask(context, command, &what, "drain").await? {
             Reply::QueueChanged(ids) => done(context, "drain", &ids, "taken back"),
             other => Err(unexpected(&other)),

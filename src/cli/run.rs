@@ -167,7 +167,25 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Statusline(_)) => cli.project.or_else(statusline::project),
         _ => cli.project,
     };
-    let setting = settings::resolve(project.as_deref(), named, settings::environment);
+    let registry = match &verb {
+        Some(Verb::Hook(args)) => args.registry.clone(),
+        _ => None,
+    };
+    let var = |name: &str| match (&registry, name) {
+        (Some(dir), "CONTEXTRELAY_REGISTRY_DIR") => Some(dir.as_os_str().to_owned()),
+        _ => settings::environment(name),
+    };
+    let setting = settings::resolve(project.as_deref(), named, var).or_else(|failure| {
+        if registry.is_none() {
+            return Err(failure);
+        }
+        // Judged all the same, though perhaps without a daemon: an agent may have written it.
+        let bare = |name: &str| var(name).filter(|_| !settings::is_own(name));
+        settings::resolve(project.as_deref(), named, |name| match name {
+            "CONTEXTRELAY_REGISTRY_DIR" => var(name),
+            name => bare(name),
+        })
+    });
     let setting = match (verb.as_ref(), setting) {
         // A hook or a monitor that fails would disturb the agent's turn.
         (Some(Verb::Hook(_)), Err(_)) => return Ok(ExitKind::Ok),

@@ -11,6 +11,7 @@ use crate::core::id::RuntimeSession;
 use crate::host::ProjectContext;
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::registry::Ports;
+use crate::store::state_owner::{shared, state_of_another};
 use crate::wire::control::{DeliveryMode, ProgramCode, RefusalCode};
 
 /// The first port of the first project.
@@ -56,6 +57,17 @@ pub fn resolve(
     for place in [&dirs.root, &dirs.state, &user_dirs.registry, &own_program] {
         check_text(place)?;
     }
+    if let Some(other) = state_of_another(&dirs) {
+        return Err(Failure::state(
+            ProgramCode::BadEnvironment,
+            format!(
+                "CONTEXTRELAY_STATE_DIR names {}: {}",
+                dirs.state.display(),
+                shared(&other)
+            ),
+            "name a folder for each project with CONTEXTRELAY_STATE_DIR, or unset it",
+        ));
+    }
     Ok(ProjectContext {
         dirs,
         begun,
@@ -98,6 +110,11 @@ fn check_text(path: &Path) -> Result<(), Failure> {
         format!("the path {} is not text in UTF-8", path.display()),
         "rename that folder, or work in another one",
     ))
+}
+
+/// Whether a variable is one of our own settings.
+pub fn is_own(name: &str) -> bool {
+    name.starts_with("CONTEXTRELAY_") || PORT_VARIABLES.contains(&name)
 }
 
 /// The environment of this process.

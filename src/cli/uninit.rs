@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::alone::unwritable;
 use super::claude::plugin_dir;
 use super::connect::{self, DaemonFound, runtime};
 use super::context::CliContext;
@@ -10,7 +11,8 @@ use super::exit::{CliOutcome, Failure};
 use super::init::{InitState, InitStep, report, take_out};
 use super::instruction_files::{Homes, Plan};
 use super::operator;
-use crate::store::dirs::exists;
+use crate::store::dirs::{exists, make_private_dir};
+use crate::store::owner::OwnerLock;
 use crate::store::{operator_socket, registry, trust};
 use crate::wire::control::ProgramCode;
 
@@ -28,15 +30,12 @@ pub struct Args {
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let setting = &context.setting;
-    if !args.dry_run
-        && let DaemonFound::Live(_) = runtime()?.block_on(connect::control(setting))
-    {
-        return Err(Failure::state(
-            ProgramCode::Running,
-            "a daemon runs for this project",
-            "stop it first, with `ctxrelay kill`",
-        ));
-    }
+    // To the end, however long the questions take: a daemon that began meanwhile would acknowledge
+    // what goes with the folder.
+    let _lock = match args.dry_run {
+        true => None,
+        false => alone_here(context)?,
+    };
     let mut steps = Vec::new();
     let Plan { with, without, .. } = Plan::of(&setting.dirs.root, &Homes::from_env());
     for name in with.iter().chain(&without) {
@@ -46,6 +45,32 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     steps.push(remove(&plugin, "the Claude plugin", args.dry_run)?);
     steps.push(record(context, args)?);
     report(context, &steps)
+}
+
+/// The project for this command alone; `None` where there is none.
+fn alone_here(context: &CliContext) -> Result<Option<OwnerLock>, Failure> {
+    let setting = &context.setting;
+    let dirs = &setting.dirs;
+    let running = |what: String| {
+        let hint = "stop it first, with `ctxrelay kill`";
+        Err(Failure::state(ProgramCode::Running, what, hint))
+    };
+    match runtime()?.block_on(connect::control(setting)) {
+        DaemonFound::Live(_) => return running("a daemon runs for this project".to_owned()),
+        DaemonFound::Unfit(why) => {
+            let what = format!("a daemon runs for this project and cannot be asked: {why}");
+            return running(what);
+        }
+        DaemonFound::Nobody => {}
+    }
+    if !exists(&dirs.relay) {
+        return Ok(None);
+    }
+    make_private_dir(&dirs.state).map_err(|error| unwritable(dirs, error))?;
+    match OwnerLock::try_acquire(dirs).map_err(|error| unwritable(dirs, error))? {
+        Some(lock) => Ok(Some(lock)),
+        None => running("a daemon of this project is just starting or ending".to_owned()),
+    }
 }
 
 /// The record is the operator's: to end it needs a terminal and its name typed.

@@ -32,7 +32,7 @@ pub use continuity::{
 };
 pub use delivery::{DeliveryRecord, DeliveryResult};
 pub use error_code::ErrorCode;
-pub use finality::{FinalityDecision, FinalityProposal, WorkTree};
+pub use finality::{FinalityDecision, FinalityProposal, TreeFound, WorkTree};
 pub use finding::{FINDING, FindingFacts, FindingRecord, FindingStep};
 pub use gate_run::{GateRun, IsolatedRun};
 pub use lifecycle::LifecycleEvent;

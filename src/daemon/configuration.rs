@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::core::policy::{PolicyRules, SignOffMode};
 use crate::core::snapshot::GateInForce;
+use crate::store::config::Loaded;
 use crate::store::dirs::UserDirs;
 use crate::wire::config::{Config, ExtractKeys, Gate, OnStart, ShareMode, policy};
 
@@ -12,6 +13,9 @@ use crate::wire::config::{Config, ExtractKeys, Gate, OnStart, ShareMode, policy}
 pub(super) struct Configuration {
     user: Option<UserDirs>,
     config: Config,
+    /// What is trusted could not be read since the daemon began: which gates are required is not
+    /// known.
+    is_trust_unknown: bool,
 }
 
 /// How long a message may take on its way.
@@ -25,14 +29,22 @@ pub(super) struct DeliveryTimeouts {
 
 impl Configuration {
     /// What the daemon starts with. `user`: where trust lies.
-    pub(super) fn new(user: UserDirs, config: Config) -> Self {
-        let user = Some(user);
-        Self { user, config }
+    pub(super) fn new(user: UserDirs, loaded: &Loaded) -> Self {
+        Self {
+            user: Some(user),
+            config: loaded.config.clone(),
+            is_trust_unknown: loaded.trust_lost.is_some(),
+        }
     }
 
     /// The file says this now.
     pub(super) fn replace(&mut self, config: Config) {
         self.config = config;
+        self.is_trust_unknown = false;
+    }
+
+    pub(super) fn is_trust_unknown(&self) -> bool {
+        self.is_trust_unknown
     }
 
     /// Where trust lies; `None` until the configuration was read.

@@ -21,7 +21,7 @@ const NAME_CHARS_MAX: usize = 60;
 impl Daemon {
     /// Takes the configuration that the daemon starts with; its rules are in use already.
     pub(super) fn configure(&mut self, user: UserDirs, loaded: &Loaded) {
-        self.configuration = Configuration::new(user, loaded.config.clone());
+        self.configuration = Configuration::new(user, loaded);
         self.set_delivery_terms();
         self.note_configuration(loaded);
         self.apply_configuration(&loaded.config);
@@ -68,10 +68,11 @@ impl Daemon {
     }
 
     /// Takes what the file says now. A file that cannot be taken at all changes nothing: it may be
-    /// half written, and rules that masked must not be lost by a missing brace.
+    /// half written, and rules that masked must not be lost by a missing brace. As little does what
+    /// is trusted where it cannot be read: gates and rules that counted go on counting.
     pub(super) fn reconfigure(&mut self, loaded: Loaded, changed: &[String]) {
         self.note_configuration(&loaded);
-        if loaded.file.is_none() {
+        if loaded.file.is_none() || loaded.trust_lost.is_some() {
             return;
         }
         self.recorder.redactor().replace(loaded.rules);
@@ -90,6 +91,15 @@ impl Daemon {
 
     fn note_configuration(&mut self, loaded: &Loaded) {
         let mut changed = false;
+        let lost = loaded
+            .trust_lost
+            .as_ref()
+            .and_then(|_| loaded.trust_notice());
+        if let Some(lost) = lost
+            && !self.notices.lines().contains(&lost)
+        {
+            self.note_not_kept(lost);
+        }
         for (key, line) in [
             (NoticeKey::Config, loaded.problem_notice()),
             (NoticeKey::ConfigTrust, loaded.trust_notice()),

@@ -23,7 +23,7 @@ use crate::adapters::process::StartedProcess;
 use crate::core::agent::Agent;
 use crate::core::continuity::{ContextMarker, GitFacts};
 use crate::core::delivery::Checked;
-use crate::core::entry::{CompactionTrigger, WorkTree};
+use crate::core::entry::{CompactionTrigger, Entry, LifecycleEvent, TreeFound};
 use crate::core::id::{EntryId, RuntimeSession, SessionId};
 use crate::core::instructions::{FileName, RuleTexts, RulesDiff, SharedRules};
 use crate::core::snapshot::ChangedFiles;
@@ -32,8 +32,8 @@ use crate::store::ledger::WriterEvent;
 use crate::store::queue::QueueEvent;
 use crate::wire::claude::transcript::{CompactBoundary, TranscriptEnd};
 use crate::wire::control::{
-    ClearParams, Cleared, Command, DecideParams, Hello, PolicySet, ProposeParams, Refusal, Role,
-    Welcome,
+    ClearParams, Cleared, Command, DecideParams, Hello, PolicySet, ProposeParams, Recorded,
+    Refusal, Role, Welcome,
 };
 
 /// What wakes the loop. Behind each arrow stands the file of the daemon whose flow takes it.
@@ -112,8 +112,8 @@ pub enum Event {
     TreeRead {
         /// What for.
         purpose: TreePurpose,
-        /// `None` when the project is no git repository.
-        tree: Option<WorkTree>,
+        /// What came of it.
+        tree: TreeFound,
         /// What differs from the tree that was approved last, if that could be told.
         changed: Option<ChangedFiles>,
     },
@@ -161,6 +161,16 @@ pub enum Event {
     ServiceFailed,
     /// An answer of the operator's to a request for approval reached nobody. → `approvals`
     ApprovalUnanswered(EntryId),
+    /// One that says no reached Codex: the operator's reason goes after it. → `commands::approve`
+    ReasonToTell(Box<Entry>),
+    /// Codex did what the operator asked of it. → `commands::attend`
+    DeedDone {
+        deed: LifecycleEvent,
+        /// In words.
+        text: String,
+        /// Where that is recorded.
+        told: oneshot::Sender<Recorded>,
+    },
     /// What messages are given from was read for somebody. → `reading_bodies`
     BodiesRead(Box<BodiesRead>),
     /// The line of a message that waits is not the one that was recorded. → `altered`
@@ -227,6 +237,8 @@ impl Event {
             Self::WorkFailed { .. } => "work_failed",
             Self::ServiceFailed => "service_failed",
             Self::ApprovalUnanswered(_) => "approval_unanswered",
+            Self::ReasonToTell(_) => "reason_to_tell",
+            Self::DeedDone { .. } => "deed_done",
             Self::BodiesRead(_) => "bodies_read",
             Self::Altered(_) => "altered",
             Self::AgentsSeen(_) => "agents_seen",

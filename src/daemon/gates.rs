@@ -66,6 +66,15 @@ struct Now {
 }
 
 impl Gates {
+    /// Runs are numbered from the moment at which the daemon began, so that no run of a daemon
+    /// before has the number of one of this: whoever waits for that one would take this for it.
+    pub(super) fn numbered_from(now_ms: i64) -> Self {
+        Self {
+            runs: now_ms.unsigned_abs(),
+            ..Self::default()
+        }
+    }
+
     /// Whether none runs.
     pub(super) fn is_idle(&self) -> bool {
         self.run.is_none()

@@ -153,7 +153,7 @@ impl Daemon {
             board: Board::default(),
             loop_times: LoopTimes::default(),
             readers: Readers::default(),
-            gates: Gates::default(),
+            gates: Gates::numbered_from(clock.now_ms()),
             imports: Imports::default(),
         }
     }

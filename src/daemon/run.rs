@@ -191,6 +191,8 @@ impl Daemon {
             }
             Event::ServiceFailed => self.operations.fail(DaemonFault::Service),
             Event::ApprovalUnanswered(id) => self.approvals.failed(&id),
+            Event::ReasonToTell(message) => self.on_reason_to_tell(*message),
+            Event::DeedDone { deed, text, told } => self.on_deed_done(deed, text, told),
             Event::BodiesRead(found) => self.on_bodies_read(*found),
             Event::Altered(id) => self.on_altered(id),
             Event::AgentsSeen(processes) => {

@@ -5,7 +5,7 @@ use tokio::sync::mpsc;
 use super::event::{Event, TreePurpose};
 use super::recorder::Recorder;
 use super::tree_commit::TreeCommit;
-use crate::adapters::git::TreeReading;
+use crate::adapters::git_found::tree_found_since;
 
 /// Has the loop go on with `purpose` once the tree was read.
 pub(super) fn read_tree<T>(
@@ -22,15 +22,11 @@ pub(super) fn read_tree<T>(
     tokio::spawn(async move {
         // For the messages that may come of it.
         commit.read().await;
-        let read = move || TreeReading::since(commit.root(), approved.as_ref());
-        let Ok(read) = tokio::task::spawn_blocking(read).await else {
+        let read = move || tree_found_since(commit.root(), approved.as_ref());
+        let Ok((tree, changed)) = tokio::task::spawn_blocking(read).await else {
             // Nobody knows what the tree is: nothing is proposed or decided on it.
             let _ = events.send(Event::ServiceFailed).await;
             return;
-        };
-        let (tree, changed) = match read {
-            Some(read) => (Some(read.tree), read.changed),
-            None => (None, None),
         };
         let event = Event::TreeRead {
             purpose,

@@ -15,7 +15,7 @@ use super::key_slot::KeySlot;
 use super::signing::OperatorKeyAccess;
 use crate::client::Client;
 use crate::core::agent::Agent;
-use crate::core::entry::WorkTree;
+use crate::core::entry::{TreeFound, WorkTree};
 use crate::core::instructions::{FileName, RuleRow};
 use crate::core::snapshot::ChangedFiles;
 use crate::wire::config::Waiting;
@@ -55,10 +55,10 @@ pub struct DeckAbout {
 }
 
 /// The work tree of now, and what of it differs from one that was approved.
-pub type TreeOfNow = (WorkTree, Option<ChangedFiles>);
+pub type TreeOfNow = (TreeFound, Option<ChangedFiles>);
 
 /// Reads the work tree of now and compares it.
-pub type ReadTree = Arc<dyn Fn(Option<WorkTree>) -> Option<TreeOfNow> + Send + Sync>;
+pub type ReadTree = Arc<dyn Fn(Option<WorkTree>) -> TreeOfNow + Send + Sync>;
 
 /// What of `config.json` has power and is not as the operator trusted it.
 #[derive(Debug, Clone, PartialEq, Eq)]

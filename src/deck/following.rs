@@ -24,7 +24,6 @@ use super::run::{DeckExit, on_signed};
 use super::signing::{DeckSigning, SigningEnd, ToSign};
 use super::tree_looks::TreeLooks;
 use crate::client::{Client, Connection};
-use crate::core::entry::WorkTree;
 use crate::core::id::EntryId;
 use crate::wire::control::{Command, Notification, Reply, ReportKeyParams};
 
@@ -424,12 +423,9 @@ impl<'a> Following<'a> {
         Ok(())
     }
 
-    fn on_tree(&mut self, tree: Option<TreeOfNow>) {
-        let (tree, changed) = tree.unzip();
-        let found = (
-            Some(WorkTree::pin(tree.as_ref()).to_owned()),
-            changed.flatten(),
-        );
+    fn on_tree(&mut self, tree: TreeOfNow) {
+        let (tree, changed) = tree;
+        let found = (Some(tree.pin().to_owned()), changed);
         if found != (self.model.tree.take(), self.model.changed.take()) {
             self.due.view_soon();
         }

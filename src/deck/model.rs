@@ -12,6 +12,7 @@ use super::timeline::Timeline;
 use super::unclear::UnclearMessages;
 use super::work::WorkIndex;
 use crate::core::agent::Agent;
+use crate::core::entry::TreeFound;
 use crate::core::entry::{DeliveryRecord, Entry, EntryKind};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, Seq, SessionId};
@@ -57,7 +58,7 @@ pub struct Model {
     pub deliveries: BTreeMap<EntryId, BTreeMap<u64, (DeliveryRecord, i64)>>,
     /// The rows of the timeline.
     pub timeline: Timeline,
-    /// What names the work tree ([`pin`](crate::core::entry::WorkTree::pin)); `None` until somebody looked.
+    /// What names the work tree ([`TreeFound::pin`]); `None` until somebody looked.
     pub tree: Option<String>,
     /// Until when the key that signs is unlocked in this deck, ms since the epoch.
     pub key_until_ms: Option<i64>,
@@ -137,6 +138,7 @@ impl Model {
     pub fn in_question<'a>(&'a self, proposal: &'a ProposalSnapshot) -> TreeInQuestion<'a> {
         TreeInQuestion {
             tree: proposal.proposal.tree.as_ref(),
+            is_unreadable: self.tree.as_deref() == Some(TreeFound::UNREADABLE),
             since: Some(proposal.seq),
             changed: self.changed.as_ref(),
         }

@@ -236,6 +236,10 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
     let on = model.in_question(proposal);
     let of_gates = model.world.gate_blockers(in_force, &on);
     blockers.extend(of_gates.into_iter().map(ui::NamedEntry::from));
+    if on.is_unreadable {
+        let why = "git could not read the work tree: nobody knows what lies there".to_owned();
+        blockers.push(why.into());
+    }
     let now = model.tree.as_deref();
     let stale_tree = now
         .filter(|now| *now != WorkTree::pin(claimed.tree.as_ref()))

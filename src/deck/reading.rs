@@ -155,7 +155,7 @@ mod tests {
                     seq: Seq(500),
                     ..Snapshot::default()
                 })),
-                Command::ReadStatus => Reply::Status(Box::new(Status::default())),
+                Command::ReadStatus => Reply::Status(Box::default()),
                 Command::LedgerWindow(asked) => Reply::Window(match asked.place {
                     WindowPlace::After(0) => WindowPage {
                         steps: vec![proof()],

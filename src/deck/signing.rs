@@ -11,7 +11,7 @@ use tokio::task::spawn_blocking;
 use super::deck_options::ReadTree;
 use super::key_slot::{KeyFault, KeySlot, UnlockedKey};
 use super::model::Model;
-use crate::core::entry::{Fate, WorkTree};
+use crate::core::entry::{Fate, TreeFound, WorkTree};
 use crate::core::id::{EntryId, SessionId};
 use crate::core::signing::{
     ActSignature, DecisionSignature, OperatorAct, Signer, SigningState, TRUSTED,
@@ -122,8 +122,8 @@ impl DeckSigning {
             };
             let read = Arc::clone(&self.read_tree);
             let is_decision = subject.is_decision();
-            let tree = spawn_blocking(move || is_decision.then(|| read(None)).flatten());
-            let tree = tree.await.ok().flatten().map(|(tree, _)| tree);
+            let tree = spawn_blocking(move || is_decision.then(|| read(None).0));
+            let tree = tree.await.ok().flatten().and_then(TreeFound::into_tree);
             return ready(effect, subject.sign(signing, tree.as_ref(), sign));
         }
         let (fingerprint, what) = (signer.fingerprint(), subject.text(model));
@@ -197,8 +197,8 @@ impl DeckSigning {
         let read_tree = Arc::clone(&self.read_tree);
         let attempt = counter.load(Ordering::Relaxed);
         spawn_blocking(move || {
-            let tree = subject.is_decision().then(|| read_tree(None)).flatten();
-            let tree = tree.map(|(tree, _)| tree);
+            let tree = subject.is_decision().then(|| read_tree(None).0);
+            let tree = tree.and_then(TreeFound::into_tree);
             let is_left = || counter.load(Ordering::Relaxed) != attempt || ends.is_closed();
             let outcome = sign(&subject, &signing, tree.as_ref(), &is_left);
             // Nobody waits where the deck was left.

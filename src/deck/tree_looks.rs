@@ -16,8 +16,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// it is followed by one more.
 pub(super) struct TreeLooks {
     read: ReadTree,
-    reads: mpsc::Sender<Option<TreeOfNow>>,
-    done: mpsc::Receiver<Option<TreeOfNow>>,
+    reads: mpsc::Sender<TreeOfNow>,
+    done: mpsc::Receiver<TreeOfNow>,
     is_wanted_again: bool,
     /// Whether a card that tells of the tree is open.
     is_told: watch::Receiver<bool>,
@@ -69,7 +69,7 @@ impl TreeLooks {
     }
 
     /// What a read came to, once one is done; `None`: the next one may be due at another time.
-    pub(super) async fn next(&mut self) -> Option<Option<TreeOfNow>> {
+    pub(super) async fn next(&mut self) -> Option<TreeOfNow> {
         tokio::select! {
             read = self.done.recv() => read,
             Ok(()) = self.is_told.changed() => None,
@@ -89,6 +89,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::core::entry::TreeFound;
     use crate::deck::deck_options::DeckAbout;
     use crate::deck::model::DaemonLink;
 
@@ -99,7 +100,7 @@ mod tests {
         let counted = Arc::clone(&count);
         let read: ReadTree = Arc::new(move |_| {
             counted.fetch_add(1, Ordering::Relaxed);
-            None
+            (TreeFound::NoRepository, None)
         });
         let (card, is_told) = watch::channel(false);
         let mut looks = TreeLooks::new(read, is_told);
@@ -117,7 +118,7 @@ mod tests {
         assert_eq!(looks.due(), None, "one goes on");
         looks.due = Some(Instant::now());
         looks.look_when_due(&model);
-        assert_eq!(looks.next().await, Some(None));
+        assert_eq!(looks.next().await, Some((TreeFound::NoRepository, None)));
         looks.go_on(&model);
         assert_eq!(count.load(Ordering::Relaxed), 1);
         assert!(looks.due().is_some(), "and once more");

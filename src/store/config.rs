@@ -36,6 +36,9 @@ pub struct Loaded {
     pub problems: Vec<Problem>,
     /// What waits for the operator's trust.
     pub waiting: Vec<Waiting>,
+    /// Why what is trusted could not be read. Nothing with power counts here then, and what counted
+    /// before is not known.
+    pub trust_lost: Option<String>,
     /// The SHA-256 of the keys with power, by which the operator says what is trusted.
     pub digest: String,
 }
@@ -73,6 +76,12 @@ impl Loaded {
 
     /// That something in it waits for trust.
     pub fn trust_notice(&self) -> Option<String> {
+        if let Some(why) = &self.trust_lost {
+            return Some(format!(
+                "what you trusted of config.json cannot be read ({why}): trust it again with \
+                 `ctxrelay trust`"
+            ));
+        }
         let waits = self.ignored_keys();
         (!waits.is_empty()).then(|| {
             format!(
@@ -104,7 +113,10 @@ pub fn load(dirs: &ProjectDirs, user: &UserDirs) -> Loaded {
     let empty = Map::new();
     let (mut config, wrong) = read(file.as_ref().unwrap_or(&empty));
     problems.extend(wrong);
-    let trusted = trust::read(user, &dirs.instance_id());
+    let (trusted, trust_lost) = match trust::read(user, &dirs.instance_id()) {
+        Ok(trusted) => (trusted, None),
+        Err(error) => (trust::Trusted::default(), Some(error.to_string())),
+    };
     let power = file.as_ref().map(power).unwrap_or_default();
     only_trusted(&mut config, &trusted.keys);
     let (rules, wrong) = own_rules(&config);
@@ -114,6 +126,7 @@ pub fn load(dirs: &ProjectDirs, user: &UserDirs) -> Loaded {
             Some(_) => waiting(&power, &trusted.keys),
             None => Vec::new(),
         },
+        trust_lost,
         digest: digest(&power),
         file,
         config,

@@ -35,6 +35,7 @@ pub mod secrets;
 pub mod sentinel;
 pub mod session;
 pub mod signer;
+pub mod state_owner;
 pub mod trust;
 pub mod user_config;
 pub mod user_file;

@@ -22,7 +22,7 @@ use rusqlite::{Connection, OpenFlags};
 use ctxrelay_core::delivery::Delivery;
 use ctxrelay_core::id::{EntryId, Seq};
 
-use super::dirs::{ProjectDirs, remove_if_there};
+use super::dirs::ProjectDirs;
 
 pub use error::QueueError;
 use error::damage;
@@ -95,18 +95,6 @@ impl Queue {
     pub fn set_aside(dirs: &ProjectDirs) -> Result<(), QueueError> {
         let path = dirs.state_file("queue.db");
         set_aside(&path).map_err(|source| QueueError::Io { path, source })
-    }
-
-    /// Removes the queue of a project that came from somewhere else.
-    ///
-    /// # Errors
-    ///
-    /// When a file of it cannot be removed.
-    pub fn discard(dirs: &ProjectDirs) -> io::Result<()> {
-        for name in ["queue.db", "queue.db-wal", "queue.db-shm"] {
-            remove_if_there(&dirs.state_file(name))?;
-        }
-        Ok(())
     }
 
     fn open_at(path: &Path) -> Result<Self, QueueError> {

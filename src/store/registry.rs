@@ -6,20 +6,24 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::dirs::{
-    ProjectDirs, RELAY_DIR, UserDirs, make_private_dir, read_private, write_private,
+    ProjectDirs, RELAY_DIR, UserDirs, exists, make_private_dir, read_private, write_private,
 };
 use super::file_lock::wait_for_lock;
 use super::operator_socket;
 
 /// How far apart the groups of two projects are.
 const GROUP_STEP: u16 = 10;
+
+/// How many projects are remembered that cannot be seen: they may lie on a disk that is not there
+/// now. Those that were registered longest ago go first.
+const UNSEEN_MAX: usize = 500;
 
 /// More than any registry of living projects is long.
 const REGISTRY_BYTES_MAX: u64 = 8 * 1024 * 1024;
@@ -77,6 +81,9 @@ pub struct Instance {
     /// The inode of its `.contextrelay`: a copy of the folder is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relay_inode: Option<u64>,
+    /// The device that `.contextrelay` is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay_device: Option<u64>,
     /// What other versions keep here.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
@@ -139,7 +146,8 @@ pub fn move_on(
 /// When the registry cannot be read.
 pub fn is_known(user: &UserDirs, dirs: &ProjectDirs) -> io::Result<bool> {
     let inode = relay_inode(dirs);
-    Ok(list(user)?.iter().any(|instance| {
+    let instances = read(user)?.unwrap_or_default();
+    Ok(instances.iter().any(|instance| {
         is_of(instance, dirs)
             && instance
                 .relay_inode
@@ -147,13 +155,15 @@ pub fn is_known(user: &UserDirs, dirs: &ProjectDirs) -> io::Result<bool> {
     }))
 }
 
-/// All registered projects that still exist.
+/// All registered projects that can be seen.
 ///
 /// # Errors
 ///
 /// When the registry cannot be read. One that is no registry counts as empty.
 pub fn list(user: &UserDirs) -> io::Result<Vec<Instance>> {
-    Ok(read(user)?.unwrap_or_default())
+    let mut instances = read(user)?.unwrap_or_default();
+    instances.retain(is_seen);
+    Ok(instances)
 }
 
 /// Forgets a project.
@@ -166,6 +176,22 @@ pub fn forget(user: &UserDirs, dirs: &ProjectDirs) -> io::Result<()> {
         instances.retain(|instance| !is_of(instance, dirs));
         Ok(())
     })
+}
+
+/// Whether it lies there now.
+fn is_seen(instance: &Instance) -> bool {
+    let relay = instance.project_root.join(RELAY_DIR);
+    relay.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+/// Whether it was taken away from its folder, which is there. What only cannot be seen, because its
+/// disk or its folder is not there or does not open, may be back at any time.
+fn is_gone(instance: &Instance) -> bool {
+    let root = instance.project_root.symlink_metadata();
+    let is_same_disk = root.is_ok_and(|root| Some(root.dev()) == instance.relay_device);
+    let relay = instance.project_root.join(RELAY_DIR).symlink_metadata();
+    let is_away = relay.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    is_same_disk && is_away
 }
 
 fn is_of(instance: &Instance, dirs: &ProjectDirs) -> bool {
@@ -208,6 +234,7 @@ fn register(instances: &mut Vec<Instance>, user: &UserDirs, dirs: &ProjectDirs, 
         operator_socket: Some(operator_socket::place(user, &dirs.instance_id())),
         last_seen_at: Value::String(now),
         relay_inode: relay_inode(dirs),
+        relay_device: dirs.relay.symlink_metadata().ok().map(|found| found.dev()),
         rest,
     });
 }
@@ -217,30 +244,57 @@ fn relay_inode(dirs: &ProjectDirs) -> Option<u64> {
 }
 
 /// Changes the registry under its lock, pruned of what no longer exists.
+///
+/// A copy lies beside it: without it, one damaged file would make every project a stranger.
 fn update<T>(
     user: &UserDirs,
     change: impl FnOnce(&mut Vec<Instance>) -> io::Result<T>,
 ) -> io::Result<T> {
     make_private_dir(&user.registry)?;
     let _lock = wait_for_lock(&user.registry.join("instances.lock"))?;
-    let mut instances = match read(user)? {
-        Some(instances) => instances,
-        None => {
-            set_aside(user)?;
-            Vec::new()
-        }
-    };
+    let mut instances = read(user)?.unwrap_or_default();
+    if read_at(&user.instances())?.is_none() {
+        set_aside(user)?;
+    }
+    prune(&mut instances);
     let value = change(&mut instances)?;
     // No `json!`: it panics at a path that is no text.
     let mut text = serde_json::to_vec_pretty(&BTreeMap::from([("instances", instances)]))?;
     text.push(b'\n');
     write_private(&user.instances(), &text)?;
+    if let Err(error) = write_private(&copy_of(user), &text) {
+        tracing::warn!(%error, "the registry has no copy");
+    }
     Ok(value)
 }
 
-/// The projects that still exist; `None` when the file is no registry.
+fn prune(instances: &mut Vec<Instance>) {
+    instances.retain(|instance| !is_gone(instance));
+    let unseen = instances.iter().filter(|it| !is_seen(it)).count();
+    let mut too_many = unseen.saturating_sub(UNSEEN_MAX);
+    instances.retain(|instance| {
+        let is_too_many = too_many > 0 && !is_seen(instance);
+        too_many -= usize::from(is_too_many);
+        !is_too_many
+    });
+}
+
+fn copy_of(user: &UserDirs) -> PathBuf {
+    user.registry.join("instances.copy.json")
+}
+
+/// All projects that were registered, from the copy where the file is no registry; `None` when both
+/// are none.
 fn read(user: &UserDirs) -> io::Result<Option<Vec<Instance>>> {
-    let text = match read_private(&user.instances(), REGISTRY_BYTES_MAX) {
+    match read_at(&user.instances())? {
+        Some(instances) => Ok(Some(instances)),
+        None if exists(&copy_of(user)) => read_at(&copy_of(user)),
+        None => Ok(None),
+    }
+}
+
+fn read_at(path: &Path) -> io::Result<Option<Vec<Instance>>> {
+    let text = match read_private(path, REGISTRY_BYTES_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(Vec::new())),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(None),
@@ -256,10 +310,6 @@ fn read(user: &UserDirs) -> io::Result<Option<Vec<Instance>>> {
         instances
             .into_iter()
             .filter_map(|instance| serde_json::from_value::<Instance>(instance).ok())
-            .filter(|instance| {
-                let relay = instance.project_root.join(RELAY_DIR);
-                relay.symlink_metadata().is_ok_and(|found| found.is_dir())
-            })
             .collect(),
     ))
 }

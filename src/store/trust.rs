@@ -4,6 +4,7 @@
 //! ENFORCED against whoever can write the project only; ADVISORY against another process of the
 //! same user.
 
+use std::fs;
 use std::io;
 
 use serde::{Deserialize, Serialize};
@@ -21,29 +22,31 @@ const TRUST_BYTES_MAX: u64 = 1024 * 1024;
 pub struct Trusted {
     /// When, ms since the epoch.
     pub at: i64,
-    /// SHA-256 of `keys`; a file that was changed by hand counts as none.
+    /// SHA-256 of `keys`: a file that was changed by hand does not count.
     pub digest: String,
     /// The keys with power, dotted, with their values.
     pub keys: Map<String, Value>,
 }
 
-/// What is trusted of a project; nothing when there is no file, or none that is whole.
-pub fn read(user: &UserDirs, instance_id: &str) -> Trusted {
+/// What is trusted of a project; nothing when there is no file.
+///
+/// # Errors
+///
+/// When it cannot be read, or is not what was written there: what is trusted is not known then, and
+/// that is not nothing.
+pub fn read(user: &UserDirs, instance_id: &str) -> io::Result<Trusted> {
     let path = user.trust(instance_id);
     let text = match read_private(&path, TRUST_BYTES_MAX) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Trusted::default(),
-        Err(error) => {
-            tracing::warn!(path = %path.display(), %error, "what was trusted cannot be read");
-            return Trusted::default();
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Trusted::default()),
+        Err(error) => return Err(error),
     };
     match serde_json::from_slice::<Trusted>(&text) {
-        Ok(trusted) if trusted.digest == digest(&trusted.keys) => trusted,
-        _ => {
-            tracing::warn!(path = %path.display(), "is not what the operator trusted: ignored");
-            Trusted::default()
-        }
+        Ok(trusted) if trusted.digest == digest(&trusted.keys) => Ok(trusted),
+        _ => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "it is damaged, or was changed by hand",
+        )),
     }
 }
 
@@ -70,7 +73,22 @@ pub fn write(
     write_private(&path, &serde_json::to_vec(&trusted)?)
 }
 
-/// Trusts nothing any more: the project is not the one that was trusted.
+/// Trusts nothing any more: the project is perhaps not the one that was trusted. What was is kept
+/// beside, for the operator who knows better.
+///
+/// # Errors
+///
+/// When the file cannot be moved.
+pub fn set_aside(user: &UserDirs, instance_id: &str, now_ms: i64) -> io::Result<()> {
+    let path = user.trust(instance_id);
+    let aside = path.with_extension(format!("json.before-{now_ms}"));
+    match fs::rename(path, aside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Trusts nothing any more: the project is gone.
 ///
 /// # Errors
 ///

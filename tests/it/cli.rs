@@ -667,6 +667,15 @@ fn init_may_be_repeated_and_uninit_gives_the_users_files_back() {
     assert_eq!(project.read("CLAUDE.md"), with);
     assert_eq!(project.ledger().len(), entries);
 
+    // As of a daemon that is just starting: it answers nobody yet.
+    let starting = std::fs::File::open(project.state().join("state/daemon.lock")).unwrap();
+    starting.lock().unwrap();
+    let refused = project.run(["uninit", "--yes"]);
+    assert_eq!(refused.code(), 3, "{refused:?}");
+    assert!(refused.stderr.contains("starting or ending"), "{refused:?}");
+    assert_eq!(project.read("CLAUDE.md"), with);
+    starting.unlock().unwrap();
+
     project.run(["uninit", "--yes"]).expect_success();
     assert_eq!(project.read("CLAUDE.md"), mine);
     assert!(!project.root().join("AGENTS.md").exists());

@@ -3,9 +3,11 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use crate::support::launch::Launch;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 use crate::support::wait::{never_within, timeout, wait_until};
@@ -231,4 +233,70 @@ fn a_changed_current_is_told_and_put_back() {
         std::time::Duration::from_secs(2),
         || notices(&project).contains("somebody else").then_some(()),
     );
+}
+
+#[test]
+fn a_call_is_asked_for_while_nobody_can_read_what_the_operator_trusts() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let judged = || judged(&project.ctxrelay(["hook", "PreToolUse"]));
+    assert_eq!(judged(), "", "without a rule it is let through");
+    let status = project.run(["status", "--json"]).expect_success().json();
+    let file = format!("{}.json", status["instanceId"].as_str().unwrap());
+    fs::create_dir_all(project.registry().join("trust").join(file)).unwrap();
+    write_config(&project, &json!({"odd": 1}));
+    let said = judged();
+    assert!(said.contains("\"permissionDecision\":\"ask\""), "{said}");
+    wait_until("the banner", timeout(), || {
+        notices(&project).contains("cannot be read").then_some(())
+    });
+}
+
+/// What a hook says of a push.
+fn judged(hook: &Launch) -> String {
+    let mut hook = hook.command();
+    hook.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut hook = hook.spawn().unwrap();
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": "git push"}});
+    let mut input = hook.stdin.take().unwrap();
+    input.write_all(call.to_string().as_bytes()).unwrap();
+    drop(input);
+    String::from_utf8(hook.wait_with_output().unwrap().stdout).unwrap()
+}
+
+#[test]
+fn what_the_environment_of_a_hook_says_takes_no_rule_away() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    write_config(&project, &json!({"permissions": {"git": "deny"}}));
+    let mut operator = Pty::spawn(&project.ctxrelay(["trust"]));
+    operator.wait_for_text("Type `trust`");
+    operator.type_text("trust\r");
+    assert_eq!(operator.wait_exit(), 0, "{}", operator.screen());
+    let registry = project.registry().display().to_string();
+    let root = project.root().display().to_string();
+    let elsewhere = project.base().join("elsewhere").display().to_string();
+    // As the plugin of this project has it.
+    let args = [
+        "hook",
+        "PreToolUse",
+        "--judged",
+        "--registry",
+        &registry,
+        "--project",
+        &root,
+    ];
+    for (name, value) in [
+        ("CONTEXTRELAY_REGISTRY_DIR", &*elsewhere),
+        ("XDG_STATE_HOME", &elsewhere),
+        ("CONTEXTRELAY_PROJECT_ROOT", &elsewhere),
+        ("CONTEXTRELAY_STATE_DIR", "no absolute path"),
+        ("CONTEXTRELAY_PORT_BASE", "none"),
+    ] {
+        let said = judged(&project.ctxrelay(args).env(name, value));
+        assert!(
+            said.contains("\"permissionDecision\":\"deny\""),
+            "{name}: {said}"
+        );
+    }
 }

@@ -730,7 +730,10 @@ fn a_task_takes_its_findings_along_in_its_capsule_and_into_the_next_session() {
         (&json!([id]), &json!(["mock:1"]))
     );
     let told = project.run(["ledger", "clear"]).expect_success().stdout;
-    let (task, finding) = (format!("task      {id}  Fix the"), "finding   mock:1  blocks");
+    let (task, finding) = (
+        format!("task      {id}  Fix the"),
+        "finding   mock:1  blocks",
+    );
     assert!(told.contains(&task) && told.contains(finding), "{told}");
     let mut pty = Pty::spawn(&project.ctxrelay(["ledger", "clear", "--apply"]));
     pty.wait_for_text("to go on, anything else");

@@ -544,7 +544,7 @@ const SLOW: [&str; 33] = [
     "git_head::",
     "git_facts(",
     "FileHeads::",
-    "TreeReading::",
+    "tree_found",
     "ProjectRules::read",
     "fallback_names(",
     "CapsulesNow::",

@@ -56,6 +56,7 @@ impl Marketplace {
             program,
             version: version.to_owned(),
             project: None,
+            registry: None,
         };
         let wrote = plugin.write(&self.dir.join("plugins").join(PLUGIN_NAME))?;
         let manifest = json!({

@@ -56,6 +56,9 @@ pub struct PluginSpec {
     pub version: String,
     /// One project; `None` for a plugin that serves whatever project Claude runs in.
     pub project: Option<PathBuf>,
+    /// Where trust lies of that project. A call is judged by what lies there, whatever environment
+    /// a file of the project gives Claude's hooks.
+    pub registry: Option<PathBuf>,
 }
 
 /// Where the plugin of one project lies: `DATA/VERSION/INSTANCE`.
@@ -95,6 +98,7 @@ impl PluginSpec {
     pub(super) fn tree(&self) -> Result<Tree, PluginError> {
         let program = Quoted::new(&self.program)?;
         let project = self.project.as_deref().map(Quoted::new).transpose()?;
+        let registry = self.registry.as_deref().map(Quoted::new).transpose()?;
         Ok(vec![
             (
                 ".claude-plugin/plugin.json",
@@ -102,7 +106,7 @@ impl PluginSpec {
             ),
             (
                 "hooks/hooks.json",
-                pretty(&hooks(&program, project.as_ref())),
+                pretty(&hooks(&program, project.as_ref(), registry.as_ref())),
             ),
             (
                 "monitors/monitors.json",
@@ -140,15 +144,16 @@ impl PluginSpec {
 }
 
 /// A hook whose program is gone must not fail: that would be shown at every prompt.
-fn hooks(program: &Quoted, project: Option<&Quoted>) -> Value {
+fn hooks(program: &Quoted, project: Option<&Quoted>, registry: Option<&Quoted>) -> Value {
     // A hook runs wherever Claude has gone to; its environment names the project.
     let project = project.map_or_else(|| "\"$CLAUDE_PROJECT_DIR\"".to_owned(), Quoted::to_string);
+    let registry = registry.map_or_else(String::new, |dir| format!(" --registry {dir}"));
     let events = HookEvent::ALL
         .iter()
         .filter(|event| event.is_claudes())
         .map(|event| {
             let command = format!(
-                "[ ! -x {program} ] || exec {program} hook {event} --judged --project {project}"
+                "[ ! -x {program} ] || exec {program} hook {event} --judged{registry} --project {project}"
             );
             let timeout = match event {
                 HookEvent::PermissionRequest => PERSON_TIMEOUT_S,

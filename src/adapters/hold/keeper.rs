@@ -8,13 +8,13 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait, waitpgid};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait, waitpgid};
 use tokio::signal::unix::{self, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::Report;
-use super::process::{GRACE, LOOK, group_exists, pid, signal_group};
+use super::process::{GRACE, LOOK, everybody, group_exists, pid, signal_group, stat};
+use super::{Report, WITH_ALL};
 
 /// The shell's codes for "cannot be executed" and "not found".
 const CANNOT_EXECUTE: i32 = 126;
@@ -26,10 +26,12 @@ const NOT_FOUND: i32 = 127;
 /// `args` are those behind `hold`; a leading `--` is taken off. The child gets an empty standard
 /// input and shares the other two. At the end of our standard input, and at SIGTERM, SIGINT or
 /// SIGHUP, the child's whole group gets SIGTERM and two seconds later SIGKILL. What is left of
-/// the group when the child exits by itself ends in the same way. Prints nothing.
+/// the group when the child exits by itself ends in the same way; with [`WITH_ALL`], so does what
+/// left the group. Prints nothing.
 pub fn hold(args: Vec<OsString>) -> i32 {
     let mut args = args.into_iter().peekable();
     args.next_if(|arg| arg == "--");
+    let ends_all = args.next_if(|arg| arg == WITH_ALL).is_some();
     let Some(program) = args.next() else {
         report(&Report::Failed("no command was given".to_owned()));
         return NOT_FOUND;
@@ -44,7 +46,13 @@ pub fn hold(args: Vec<OsString>) -> i32 {
             return CANNOT_EXECUTE;
         }
     };
-    let code = runtime.block_on(keep(program, args.collect()));
+    let code = runtime.block_on(async {
+        let code = keep(program, args.collect()).await;
+        if ends_all {
+            end_strays().await;
+        }
+        code
+    });
     report(&Report::Ended(code));
     code
 }
@@ -160,6 +168,28 @@ async fn end_group(
             .exit_status()
             .unwrap_or_else(|| 128 + status.terminating_signal().unwrap_or_default()),
         Err(_) => CANNOT_EXECUTE,
+    }
+}
+
+/// Kills what left the group. All of it is ours by now, or becomes so when its parent is killed:
+/// handed on to the first process of the system, it would be nobody's, and could pass for the
+/// operator's. What forks faster than it is killed is given up on after the grace.
+async fn end_strays() {
+    let deadline = Instant::now() + GRACE;
+    let own = std::process::id();
+    while Instant::now() < deadline {
+        match wait(WaitOptions::NOHANG) {
+            // It would be found again.
+            Ok(Some(_)) => continue,
+            Err(rustix::io::Errno::CHILD) => return,
+            Ok(None) | Err(_) => {}
+        }
+        for stray in everybody().filter(|it| stat(*it).is_some_and(|it| it.parent == own)) {
+            if let Some(stray) = pid(stray) {
+                let _ = kill_process(stray, Signal::KILL);
+            }
+        }
+        sleep(LOOK).await;
     }
 }
 

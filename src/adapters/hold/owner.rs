@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::process::GRACE;
 use super::reap::{ChildRecord, reap};
-use super::{MARK_VARIABLE, Report};
+use super::{MARK_VARIABLE, Report, WITH_ALL};
 use crate::adapters::process::started;
 
 /// How long a hold may take to start its child; it only has to start a process.
@@ -49,6 +49,14 @@ pub enum HoldError {
 pub fn command(hold_program: &Path, program: &OsStr) -> Command {
     let mut command = Command::new(hold_program);
     command.arg("hold").arg("--").arg(program);
+    command
+}
+
+/// As [`command`], for one after which nothing may be left that it started, whatever group and
+/// environment it has by then.
+pub fn command_with_all(hold_program: &Path, program: &OsStr) -> Command {
+    let mut command = Command::new(hold_program);
+    command.args(["hold", "--", WITH_ALL]).arg(program);
     command
 }
 

@@ -38,6 +38,7 @@ pub(super) fn group_exists(group: Pid) -> bool {
 #[derive(Debug)]
 pub(super) struct Stat {
     pub(super) state: char,
+    pub(super) parent: u32,
     pub(super) group: u32,
 }
 
@@ -47,6 +48,7 @@ pub(super) fn stat(pid: u32) -> Option<Stat> {
     let fields = fields(&text)?;
     Some(Stat {
         state: fields.first()?.chars().next()?,
+        parent: fields.get(1)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,
     })
 }

@@ -266,7 +266,7 @@ fn blockers(snapshot: &Snapshot, gates: &[GateInForce]) -> Vec<String> {
         let on = TreeInQuestion {
             tree: oldest.proposal.tree.as_ref(),
             since: Some(oldest.seq),
-            changed: None,
+            ..TreeInQuestion::default()
         };
         blockers.extend(snapshot.gate_blockers(gates, &on));
     }

@@ -1,8 +1,9 @@
 //! [`Look`]: what proposals are looked at with.
 
-use crate::adapters::git::{TreeReading, work_tree};
+use crate::adapters::git::TreeReading;
+use crate::adapters::git_found::tree_found;
 use crate::cli::context::CliContext;
-use crate::core::entry::WorkTree;
+use crate::core::entry::{TreeFound, WorkTree};
 use crate::core::policy::SignOffMode;
 use crate::core::snapshot::{
     ChangedChecks, ChangedFiles, GateInForce, ProposalSnapshot, Snapshot, TreeInQuestion,
@@ -15,7 +16,7 @@ pub(super) struct Look<'a> {
     pub(super) gates: Vec<GateInForce>,
     changed: Option<ChangedFiles>,
     /// The work tree of now, looked at only where a proposal waits.
-    now: Option<WorkTree>,
+    now: TreeFound,
 }
 
 impl<'a> Look<'a> {
@@ -49,7 +50,7 @@ impl<'a> Look<'a> {
 
     /// What names the work tree of now, when a proposal waits and it is not what was proposed.
     pub(super) fn stale(&self, proposal: &ProposalSnapshot) -> Option<&str> {
-        let now = WorkTree::pin(self.now.as_ref());
+        let now = self.now.pin();
         let proposed = WorkTree::pin(proposal.proposal.tree.as_ref());
         (proposal.is_pending() && now != proposed).then_some(now)
     }
@@ -57,7 +58,7 @@ impl<'a> Look<'a> {
     /// What the required gates have against an approval, which is of the tree of now.
     pub(super) fn gate_blockers_now(&self, proposal: &ProposalSnapshot) -> Vec<String> {
         let on = TreeInQuestion {
-            tree: self.now.as_ref(),
+            tree: self.now.tree(),
             ..self.on(proposal)
         };
         self.world.gate_blockers(&self.gates, &on)
@@ -72,6 +73,7 @@ impl<'a> Look<'a> {
     pub(super) fn on<'b>(&'b self, proposal: &'b ProposalSnapshot) -> TreeInQuestion<'b> {
         TreeInQuestion {
             tree: proposal.proposal.tree.as_ref(),
+            is_unreadable: proposal.is_pending() && self.now.is_unreadable(),
             since: Some(proposal.seq),
             changed: self.changed.as_ref(),
         }
@@ -86,11 +88,11 @@ impl<'a> Look<'a> {
     }
 }
 
-fn tree_now(context: &CliContext, world: &Snapshot) -> Option<WorkTree> {
+fn tree_now(context: &CliContext, world: &Snapshot) -> TreeFound {
     if world.pending_proposals.is_empty() {
-        return None;
+        return TreeFound::NoRepository;
     }
-    work_tree(&context.setting.dirs.root)
+    tree_found(&context.setting.dirs.root)
 }
 
 /// The gates that are trusted now.

@@ -90,6 +90,24 @@ async fn an_owner_that_goes_by_itself_gets_no_signal() {
 }
 
 #[tokio::test]
+async fn one_that_agreed_to_end_and_hangs_is_ended() {
+    let place = Place::new();
+    let mut stuck = Sleeper::with_lock(&place, "");
+    let ended = end_asked(&place.dirs, GOES, END_WAIT).await;
+    assert_eq!(ended, Ok(Was::Stuck(stuck.pid())));
+    assert!(!stuck.lives());
+
+    let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
+    let going = async {
+        sleep(GOES).await;
+        drop(lock);
+    };
+    let (ended, ()) = tokio::join!(end_asked(&place.dirs, END_WAIT, GOES), going);
+    assert_eq!(ended, Ok(Was::Running));
+    assert!(is_free(&place.dirs), "it was waited for");
+}
+
+#[tokio::test]
 async fn a_process_that_only_the_file_names_gets_no_signal() {
     let place = Place::new();
     let _lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();

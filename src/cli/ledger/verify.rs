@@ -52,8 +52,12 @@ fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
         let mut value = to_json(&report);
         value["session"] = Value::from(stem(&path));
         sessions.push(value);
-        // Each as soon as it is checked: an old project has many.
-        context.out.aside(text(&path, &report))?;
+        // Each as soon as it is checked: an old project has many. All are checked, also where
+        // nobody reads any more: the exit code tells of all.
+        match context.out.aside(text(&path, &report)) {
+            Err(failure) if !failure.is_silent() => return Err(failure),
+            _ => {}
+        }
     }
     let told = Report::new(&json!({"ok": ok, "sessions": sessions}), ReportText::new());
     context.out.report(told.checked(ok))

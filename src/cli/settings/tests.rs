@@ -92,6 +92,22 @@ fn a_mode_or_session_that_makes_no_sense_is_named() {
 }
 
 #[test]
+fn a_state_folder_of_another_project_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().canonicalize().unwrap();
+    let other = root.join("other");
+    std::fs::create_dir_all(other.join(".contextrelay")).unwrap();
+    let state = root.join("state");
+    std::fs::create_dir(&state).unwrap();
+    let other = ProjectDirs::new(other, Some(state.clone()));
+    crate::store::state_owner::mark_state(&other).unwrap();
+    let failure = with(&[("CONTEXTRELAY_STATE_DIR", state.to_str().unwrap())]).unwrap_err();
+    assert_eq!(failure.kind.code(), 3);
+    let named = other.root.display().to_string();
+    assert!(failure.message.contains(&named), "{failure}");
+}
+
+#[test]
 fn a_program_is_named_or_on_the_path_and_never_below_a_relative_folder() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("codex");

@@ -44,6 +44,57 @@ impl WorkTree {
     }
 }
 
+/// What came of reading the work tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TreeFound {
+    /// There is no repository, so that nothing names what lies there.
+    NoRepository,
+    /// There is one, and what lies there now is not known: git refused, took too long, or there
+    /// are more repositories within than are read.
+    Unreadable,
+    Read(WorkTree),
+}
+
+impl TreeFound {
+    /// What stands for a tree that could not be read. Nothing was ever proposed on it, so that it is
+    /// never what was proposed.
+    pub const UNREADABLE: &str = "unreadable";
+
+    /// As [`WorkTree::pin`].
+    pub fn pin(&self) -> &str {
+        match self {
+            Self::NoRepository => WorkTree::UNKNOWN,
+            Self::Unreadable => Self::UNREADABLE,
+            Self::Read(tree) => &tree.tree,
+        }
+    }
+
+    pub fn tree(&self) -> Option<&WorkTree> {
+        match self {
+            Self::Read(tree) => Some(tree),
+            Self::NoRepository | Self::Unreadable => None,
+        }
+    }
+
+    /// For the record, which has no word for one that could not be read.
+    pub fn into_tree(self) -> Option<WorkTree> {
+        match self {
+            Self::Read(tree) => Some(tree),
+            Self::NoRepository | Self::Unreadable => None,
+        }
+    }
+
+    pub fn is_unreadable(&self) -> bool {
+        *self == Self::Unreadable
+    }
+}
+
+impl From<Option<WorkTree>> for TreeFound {
+    fn from(tree: Option<WorkTree>) -> Self {
+        tree.map_or(Self::NoRepository, Self::Read)
+    }
+}
+
 /// What the operator said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinalityDecision {

@@ -25,6 +25,15 @@ pub struct PolicyRules {
 }
 
 impl PolicyRules {
+    /// For where nobody knows the operator's rules: nothing is done unasked.
+    pub fn all_asked() -> Self {
+        let both = Permission::ALL.iter();
+        Self {
+            both: both.map(|one| (*one, PermissionRule::Ask)).collect(),
+            ..Self::default()
+        }
+    }
+
     /// What a permission of an agent comes to. The switch is stricter than every rule.
     pub fn rule(&self, agent: Agent, permission: Permission) -> PermissionRule {
         let own = self.own.get(&agent).and_then(|own| own.get(&permission));

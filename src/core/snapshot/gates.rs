@@ -55,6 +55,8 @@ pub struct GateSnapshot {
 pub struct TreeInQuestion<'a> {
     /// Its name; `None` without git.
     pub tree: Option<&'a WorkTree>,
+    /// Git is there and could not read it: then no gate is green, whenever it ran.
+    pub is_unreadable: bool,
     /// The entry after which a gate has to have run where there is no git to name the tree.
     pub since: Option<Seq>,
     /// What changed since the last approval, if somebody looked.
@@ -124,6 +126,7 @@ impl Snapshot {
     pub fn gate_standing(&self, gate: &GateInForce, on: &TreeInQuestion<'_>) -> GateStanding {
         match self.gates.get(&gate.name) {
             Some(latest) if latest.is_of(&gate.spec, on.tree, on.since) => match latest.status {
+                ArtifactStatus::Passed if on.is_unreadable => GateStanding::Stale,
                 ArtifactStatus::Passed => GateStanding::Green,
                 _ => GateStanding::Red,
             },
@@ -179,6 +182,9 @@ impl Snapshot {
             let why = match self.gate_standing(gate, on) {
                 GateStanding::Green | GateStanding::NotNeeded => return None,
                 GateStanding::Red => format!("required gate {name} is red: {}", self.how(name)),
+                GateStanding::Stale if on.is_unreadable => format!(
+                    "required gate {name} is green on no known tree: the work tree could not be read"
+                ),
                 GateStanding::Stale => match self.gate_gap(gate, on.tree) {
                     Some(gap) => format!(
                         "required gate {name} ran on the commit alone and did not cover {gap}: \

@@ -29,6 +29,13 @@ struct Approved {
     note: Option<String>,
 }
 
+/// An answer that is recorded and goes out now.
+struct GivenAnswer {
+    given: ApprovalAnswer,
+    /// What is told once it has arrived.
+    reason: Option<Box<Entry>>,
+}
+
 impl Daemon {
     pub(super) fn answer_approval(&mut self, params: AnswerApprovalParams, reply: ReplySender) {
         let id = params.id.clone();
@@ -41,14 +48,15 @@ impl Daemon {
         if approved.asked.request.is_user_question() {
             return self.answer_user_question(&approved, reply);
         }
-        let entries = self.answer_entries(&approved);
+        let entry = self.answer_entry(&approved);
+        let reason = self.reason_entry(&approved);
         let agent = approved.asked.agent;
         let given = ApprovalAnswer {
             choice: approved.choice.id,
             note: approved.note,
         };
         self.recorder.record(
-            entries,
+            vec![entry],
             Box::new(move |daemon, result| match result {
                 Err(refusal) => {
                     daemon.approvals.failed(&id);
@@ -56,9 +64,8 @@ impl Daemon {
                 }
                 Ok(stored) => {
                     let recorded = Recorded::of(&stored[0].entry);
-                    // First the answer: what is told with it is for the turn that goes on.
+                    let given = GivenAnswer { given, reason };
                     daemon.send_answer(&id, agent, given, recorded, reply);
-                    track_recorded(&daemon.recorder, &mut daemon.outbox, stored);
                 }
             }),
         );
@@ -127,18 +134,14 @@ impl Daemon {
         })
     }
 
-    /// The answer; and where nothing else carries it, the operator's word to the agent.
-    fn answer_entries(&self, approved: &Approved) -> Vec<Entry> {
+    fn answer_entry(&self, approved: &Approved) -> Entry {
         let Approved {
             asked,
             choice,
             note,
         } = approved;
-        let ApprovalSnapshot {
-            id, agent, request, ..
-        } = asked;
-        let subject = request.subject.lines().next().unwrap_or_default();
-        let subject: String = subject.chars().take(SUBJECT_NAMED_CHARS).collect();
+        let ApprovalSnapshot { id, agent, .. } = asked;
+        let subject = named_subject(asked);
         let mut content = format!("{}: {subject}", choice.label);
         if let Some(note) = note {
             content.push_str(&format!("\nreason: {note}"));
@@ -149,38 +152,60 @@ impl Daemon {
         };
         let to = Some(Party::Agent(*agent));
         let kind = given.of(id.clone(), *agent);
-        let mut entries = vec![
-            self.recorder
-                .entry(Party::Human, to.clone(), kind, content, None),
-        ];
+        let mut entry = self.recorder.entry(Party::Human, to, kind, content, None);
+        note_head(&self.commit, &mut entry);
+        entry
+    }
+
+    /// The operator's word to an agent that is told no, where nothing else carries it: Claude's hook
+    /// takes words with an answer, Codex does not.
+    fn reason_entry(&self, approved: &Approved) -> Option<Box<Entry>> {
+        let Approved {
+            asked,
+            choice,
+            note,
+        } = approved;
         let denies = matches!(choice.effect, ChoiceEffect::Deny | ChoiceEffect::Stop);
-        if let (Some(note), true, Agent::Codex) = (note, denies, agent) {
-            // Claude's hook takes words with an answer, Codex does not.
-            let message = EntryKind::Message(Message {
-                on_busy: OnBusy::Steer,
-                require_reply: false,
-                handles: Vec::new(),
-                in_reply_to: None,
-                from_turn: None,
-                decision: None,
-            });
-            let text = format!("I did not allow this: {subject}\nThe reason: {note}");
-            entries.push(self.recorder.entry(Party::Human, to, message, text, None));
-        }
-        for entry in &mut entries {
-            note_head(&self.commit, entry);
-        }
-        entries
+        let note = note
+            .as_ref()
+            .filter(|_| denies && asked.agent == Agent::Codex)?;
+        let message = EntryKind::Message(Message {
+            on_busy: OnBusy::Steer,
+            require_reply: false,
+            handles: Vec::new(),
+            in_reply_to: None,
+            from_turn: None,
+            decision: None,
+        });
+        let subject = named_subject(asked);
+        let text = format!("I did not allow this: {subject}\nThe reason: {note}");
+        let to = Some(Party::Agent(asked.agent));
+        let mut entry = self.recorder.entry(Party::Human, to, message, text, None);
+        note_head(&self.commit, &mut entry);
+        Some(Box::new(entry))
+    }
+
+    /// The answer reached Codex, and for the turn that goes on with it there is a reason. Not
+    /// before: an answer that came too late forbade nothing.
+    pub(in crate::daemon) fn on_reason_to_tell(&mut self, message: Entry) {
+        self.recorder.record_fact(
+            vec![message],
+            Box::new(|daemon, stored| {
+                let recorded = stored.unwrap_or_default();
+                track_recorded(&daemon.recorder, &mut daemon.outbox, recorded);
+            }),
+        );
     }
 
     fn send_answer(
         &mut self,
         id: &EntryId,
         agent: Agent,
-        given: ApprovalAnswer,
+        given: GivenAnswer,
         recorded: Recorded,
         reply: ReplySender,
     ) {
+        let GivenAnswer { given, reason } = given;
         if agent == Agent::Claude {
             let hook = self.approvals.take_hook(id);
             let was_here = hook.is_some();
@@ -208,14 +233,22 @@ impl Daemon {
         let id = id.clone();
         tokio::spawn(async move {
             let result = told(sent).await;
-            if result.is_err()
-                && let Some(events) = events.upgrade()
-            {
-                let _ = events.send(Event::ApprovalUnanswered(id)).await;
+            let event = match &result {
+                Ok(()) => reason.map(Event::ReasonToTell),
+                Err(_) => Some(Event::ApprovalUnanswered(id)),
+            };
+            if let (Some(event), Some(events)) = (event, events.upgrade()) {
+                let _ = events.send(event).await;
             }
             answer(reply, result.map(|()| Reply::Recorded(recorded)));
         });
     }
+}
+
+/// What was asked, in one line.
+fn named_subject(asked: &ApprovalSnapshot) -> String {
+    let subject = asked.request.subject.lines().next().unwrap_or_default();
+    subject.chars().take(SUBJECT_NAMED_CHARS).collect()
 }
 
 /// Whether the answer was sent. The adapter's write has a deadline.

@@ -8,6 +8,7 @@ use tokio::time::timeout;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, LimitInput};
 use crate::core::entry::LifecycleEvent;
+use crate::daemon::event::Event;
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer, no_adapter};
 use crate::wire::control::{AttendParams, Attendance, Recorded, Refusal, RefusalCode, Reply};
@@ -94,25 +95,46 @@ impl Daemon {
         let Some(stopped) = self.codex.interrupt(turn.clone()) else {
             return answer(reply, Err(no_adapter()));
         };
-        let recorded = self.record_deed(
-            LifecycleEvent::TurnInterrupted,
-            format!("the operator stopped Codex's turn {turn}"),
-        );
+        let deed = Deed {
+            done: LifecycleEvent::TurnInterrupted,
+            text: format!("the operator stopped Codex's turn {turn}"),
+            placed: params.placed,
+        };
+        let hint = "look again: the turn may have ended";
+        self.answer_deed(stopped, deed, hint, reply);
+    }
+
+    /// Answers once Codex has said whether it did it; only then it is on record as done. `hint` is
+    /// the next step where it refuses.
+    pub(super) fn answer_deed(
+        &self,
+        asked: oneshot::Receiver<Result<(), String>>,
+        deed: Deed,
+        hint: &'static str,
+        reply: ReplySender,
+    ) {
+        let events = self.events.clone();
         tokio::spawn(async move {
-            let stopped = told(stopped, "look again: the turn may have ended").await;
-            let reply_to = deed_reply(params.placed, recorded).await;
-            answer(reply, stopped.map(|()| reply_to));
+            if let Err(refusal) = told(asked, hint).await {
+                return answer(reply, Err(refusal));
+            }
+            let Deed { done, text, placed } = deed;
+            let (told, recorded) = oneshot::channel();
+            if let Some(events) = events.upgrade() {
+                let deed = done;
+                let _ = events.send(Event::DeedDone { deed, text, told }).await;
+            }
+            answer(reply, Ok(deed_reply(placed, recorded).await));
         });
     }
 
-    /// Records what the operator did to an agent; where that is, for who waits for it.
-    pub(super) fn record_deed(
+    pub(in crate::daemon) fn on_deed_done(
         &mut self,
-        event: LifecycleEvent,
-        text: impl Into<String>,
-    ) -> oneshot::Receiver<Recorded> {
-        let (told, recorded) = oneshot::channel();
-        let entry = self.recorder.entry(Party::Human, None, event, text, None);
+        deed: LifecycleEvent,
+        text: String,
+        told: oneshot::Sender<Recorded>,
+    ) {
+        let entry = self.recorder.entry(Party::Human, None, deed, text, None);
         self.recorder.record(
             vec![entry],
             Box::new(move |_, result| {
@@ -121,13 +143,21 @@ impl Daemon {
                 }
             }),
         );
-        recorded
     }
+}
+
+/// What the operator has Codex do.
+pub(super) struct Deed {
+    pub(super) done: LifecycleEvent,
+    /// In words.
+    pub(super) text: String,
+    /// Who asked wants to know where it is recorded.
+    pub(super) placed: bool,
 }
 
 /// The answer to what was done, with the entry that says so where that was `placed` and is durable
 /// soon.
-pub(super) async fn deed_reply(placed: bool, recorded: oneshot::Receiver<Recorded>) -> Reply {
+async fn deed_reply(placed: bool, recorded: oneshot::Receiver<Recorded>) -> Reply {
     if !placed {
         return Reply::Done;
     }
@@ -139,10 +169,7 @@ pub(super) async fn deed_reply(placed: bool, recorded: oneshot::Receiver<Recorde
 
 /// What the app-server says, and the next step where it refuses. Its request has a deadline in the
 /// adapter.
-pub(super) async fn told(
-    done: oneshot::Receiver<Result<(), String>>,
-    hint: &str,
-) -> Result<(), Refusal> {
+async fn told(done: oneshot::Receiver<Result<(), String>>, hint: &str) -> Result<(), Refusal> {
     match done.await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(why)) => Err(Refusal::new(

@@ -5,7 +5,7 @@
 use super::decide::DecisionVerdict;
 use crate::core::agent::Party;
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{EntryKind, Message, WorkTree};
+use crate::core::entry::{EntryKind, Message, TreeFound, WorkTree};
 use crate::core::id::EntryId;
 use crate::core::policy::SignOffMode;
 use crate::core::snapshot::{
@@ -74,10 +74,12 @@ impl Daemon {
     pub(super) fn end_sign_off(
         &mut self,
         proposal: &EntryId,
-        tree: Option<WorkTree>,
+        tree: TreeFound,
         changed: Option<&ChangedFiles>,
     ) {
         let world = self.recorder.world();
+        // What could not be read proves nothing: it is never the tree that was proposed.
+        let tree = tree.into_tree();
         let Some(pending) = world.pending_proposals.get(proposal).cloned() else {
             return;
         };
@@ -197,6 +199,7 @@ fn question<'a>(
 ) -> TreeInQuestion<'a> {
     TreeInQuestion {
         tree,
+        is_unreadable: false,
         since: Some(pending.seq),
         changed,
     }

@@ -1,6 +1,6 @@
 //! The operator has an agent's context compacted.
 
-use super::attend::{deed_reply, told};
+use super::attend::Deed;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::CodexInput;
 use crate::core::entry::LifecycleEvent;
@@ -24,16 +24,13 @@ impl Daemon {
             self.codex_input(CodexInput::CompactionOver { life });
             return answer(reply, Err(no_thread()));
         };
-        let recorded = self.record_deed(
-            LifecycleEvent::CompactionAsked,
-            "the operator had Codex's context compacted",
-        );
         self.clients.status_changed();
-        tokio::spawn(async move {
-            let begun = told(begun, "look again: it may be at work").await;
-            let reply_to = deed_reply(placed, recorded).await;
-            answer(reply, begun.map(|()| reply_to));
-        });
+        let deed = Deed {
+            done: LifecycleEvent::CompactionAsked,
+            text: "the operator had Codex's context compacted".to_owned(),
+            placed,
+        };
+        self.answer_deed(begun, deed, "look again: it may be at work", reply);
     }
 
     fn may_compact(&self, agent: Agent) -> Result<(), Refusal> {

@@ -4,7 +4,7 @@ use super::answers::told_of_decisions;
 use super::checks::check_length;
 use super::pending::not_pending;
 use crate::core::agent::Party;
-use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
+use crate::core::entry::{EntryKind, FinalityDecision, TreeFound, WorkTree};
 use crate::core::id::EntryId;
 use crate::core::signing::{DecisionSignature, NotSigned, SignedProposal, SigningState};
 use crate::core::snapshot::{ChangedFiles, ProposalSnapshot, TreeInQuestion};
@@ -17,7 +17,7 @@ impl Daemon {
     pub(super) fn decide(
         &mut self,
         params: DecideParams,
-        tree: Option<WorkTree>,
+        tree: TreeFound,
         changed: Option<&ChangedFiles>,
         reply: ReplySender,
     ) {
@@ -36,15 +36,26 @@ impl Daemon {
         if params.approve
             && let Err(refusal) = check_tree(
                 pending.proposal.tree.as_ref(),
-                tree.as_ref(),
+                &tree,
                 params.stale_tree.as_deref(),
             )
         {
             return answer(reply, Err(refusal));
         }
+        if params.approve && self.configuration.is_trust_unknown() {
+            return answer(
+                reply,
+                Err(Refusal::new(
+                    RefusalCode::GatesNotGreen,
+                    "what you trusted cannot be read, so that nobody knows which gates are required",
+                    "look at config.json and trust it again: `ctxrelay trust`",
+                )),
+            );
+        }
         if params.approve {
             let on = TreeInQuestion {
-                tree: tree.as_ref(),
+                tree: tree.tree(),
+                is_unreadable: tree.is_unreadable(),
                 since: Some(pending.seq),
                 changed,
             };
@@ -72,7 +83,7 @@ impl Daemon {
         let verdict = DecisionVerdict {
             approved: params.approve,
             reason,
-            tree,
+            tree: tree.into_tree(),
             runs: Vec::new(),
             signature: params.signature,
         };
@@ -220,16 +231,20 @@ fn check_signed(
 /// What is approved is what was proposed, or else exactly what the operator saw and named.
 fn check_tree(
     proposed: Option<&WorkTree>,
-    now: Option<&WorkTree>,
+    now: &TreeFound,
     seen: Option<&str>,
 ) -> Result<(), Refusal> {
-    let (proposed, now) = (WorkTree::pin(proposed), WorkTree::pin(now));
+    let is_unreadable = now.is_unreadable();
+    let (proposed, now) = (WorkTree::pin(proposed), now.pin());
     if proposed == now || seen == Some(now) {
         return Ok(());
     }
     Err(Refusal::new(
         RefusalCode::StaleTree,
         match seen {
+            _ if is_unreadable => format!(
+                "STALE: tree {proposed} was proposed, and the work tree of now could not be read"
+            ),
             Some(_) => format!("the work tree has changed again: it is {now} now"),
             None => format!("STALE: tree {proposed} was proposed, and the work tree is {now} now"),
         },

@@ -304,7 +304,7 @@ impl Daemon {
         let on = TreeInQuestion {
             tree: tree.as_ref(),
             since,
-            changed: None,
+            ..TreeInQuestion::default()
         };
         let red = world.gate_blockers(&gates, &on);
         let lines: Vec<String> = ran

@@ -105,7 +105,7 @@ impl Daemon {
     }
 
     /// What was to be kept outside of the project could not be.
-    pub(super) fn note_not_kept(&mut self, why: String) {
+    pub(in crate::daemon) fn note_not_kept(&mut self, why: String) {
         self.recorder
             .note_fact(Party::System, ErrorCode::TrustNotKept, why);
     }
@@ -168,7 +168,13 @@ impl Daemon {
 /// on; rules in the file that nobody trusted give way.
 fn keep(dirs: &ProjectDirs, user: &UserDirs, change: PolicyChange) -> std::io::Result<PolicyRules> {
     let id = dirs.instance_id();
-    let mut keys = trust::read(user, &id).keys;
+    // Else the one rule would be all that is trusted from then on.
+    let mut keys = trust::read(user, &id)
+        .map_err(|error| {
+            let why = format!("what is trusted cannot be read ({error}): `ctxrelay trust` first");
+            std::io::Error::new(error.kind(), why)
+        })?
+        .keys;
     let rules = trusted_policy(&keys).with(change);
     let wanted = keys_of(&rules);
     for (key, value) in wanted.clone() {
@@ -181,11 +187,19 @@ fn keep(dirs: &ProjectDirs, user: &UserDirs, change: PolicyChange) -> std::io::R
     let file = config::load(dirs, user).file;
     let mut file =
         file.ok_or_else(|| std::io::Error::other("config.json is no JSON object now"))?;
+    let before = file.clone();
     for (key, value) in wanted {
         set(&mut file, key, value);
     }
-    trust::write(user, &id, keys, now_ms())?;
+    // Trusted last: in the file alone the rule has no power, so that one that is refused is not in
+    // force.
     config::save(dirs, &file)?;
+    if let Err(error) = trust::write(user, &id, keys, now_ms()) {
+        if let Err(error) = config::save(dirs, &before) {
+            tracing::warn!(%error, "config.json has a rule that is not in force");
+        }
+        return Err(error);
+    }
     Ok(rules)
 }
 
@@ -218,3 +232,6 @@ pub(super) fn failed(why: &str) -> Refusal {
         "see that config.json and the registry's folder outside the project can be written",
     )
 }
+
+#[cfg(test)]
+mod tests;

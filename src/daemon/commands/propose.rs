@@ -2,7 +2,7 @@
 
 use super::checks::{check_handles, check_text};
 use crate::core::agent::Party;
-use crate::core::entry::{EntryKind, FinalityProposal, WorkTree};
+use crate::core::entry::{EntryKind, FinalityProposal, TreeFound};
 use crate::core::snapshot::{ChangedFiles, TreeInQuestion};
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Daemon;
@@ -14,7 +14,7 @@ impl Daemon {
         &mut self,
         conn: ConnId,
         params: ProposeParams,
-        tree: Option<WorkTree>,
+        tree: TreeFound,
         changed: Option<ChangedFiles>,
         reply: Option<ReplySender>,
     ) {
@@ -28,13 +28,14 @@ impl Daemon {
             }
             return;
         }
+        let is_unreadable = tree.is_unreadable();
         let runtime_session = self.clients.pair(conn, params.runtime_session_id);
         let proposal = FinalityProposal {
             summary: params.summary,
             evidence: params.evidence,
             remaining_risk: params.remaining_risk.filter(|risk| !risk.trim().is_empty()),
             handles: params.handles,
-            tree,
+            tree: tree.into_tree(),
         };
         let content = rendering(&proposal);
         let entry = self.recorder.entry(
@@ -71,6 +72,7 @@ impl Daemon {
                             let gates = daemon.configuration.told_gates();
                             let on = TreeInQuestion {
                                 tree: proposal.tree.as_ref(),
+                                is_unreadable,
                                 since: Some(seq),
                                 changed: changed.as_ref(),
                             };

@@ -1,5 +1,6 @@
 //! The outbox as the operator sees and changes it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::checks::not_found;
@@ -109,10 +110,13 @@ impl Daemon {
     /// Takes back all that can be taken back. What is on its way to Codex stays.
     pub(super) fn drain_queue(&mut self, params: &QueueDrainParams, reply: ReplySender) {
         let agents = params.to.map_or(Agent::ALL.to_vec(), |to| vec![to]);
+        let shown = params.ids.as_ref();
+        let shown: Option<HashSet<&EntryId>> = shown.map(|ids| ids.iter().collect());
         let rows: Vec<(EntryId, Agent)> = agents
             .into_iter()
             .flat_map(|agent| self.outbox.lane(agent))
             .filter(|row| QueueRow::can_be_removed(row.to, row.state))
+            .filter(|row| shown.as_ref().is_none_or(|ids| ids.contains(&row.id)))
             .filter(|row| !self.outbox.backlog().has_left(&row.id))
             .filter(|row| !self.outbox.backlog().is_recording(&row.id))
             .map(|row| (row.id.clone(), row.to))

@@ -19,17 +19,25 @@ impl Daemon {
             };
             return answer(reply, Err(refusal));
         };
-        let forgets = matches!(
-            change,
+        let forgets = match &change {
             SettingsChange::Trust {
+                params,
                 is_signer_forgotten: true,
-                ..
-            }
-        );
+            } => Some(params.digest.clone()),
+            _ => None,
+        };
+        let signing = self.recorder.world().signing.as_ref();
+        let signer = signing.map(|state| state.notice.clone());
         let (dirs, id) = (self.dirs.clone(), self.dirs.instance_id());
         self.beside_in_order(WorkBeside::Settings, move |under_way| {
-            let not_kept = forgets.then(|| keep_signer(&user, &id, None)).flatten();
+            let mut not_kept = forgets.as_ref().and_then(|_| keep_signer(&user, &id, None));
             let loaded = config::load(&dirs, &user);
+            if let (Some(shown), Some(signer)) = (forgets, signer)
+                && (loaded.digest != shown || loaded.file.is_none())
+            {
+                // It was changed in between, so that nothing comes of it: the key signs on.
+                not_kept = keep_signer(&user, &id, Some(&signer));
+            }
             Event::SettingsRead(Box::new(SettingsRead {
                 change,
                 user,

@@ -1,6 +1,6 @@
 //! The state of the work tree was read for somebody.
 
-use crate::core::entry::WorkTree;
+use crate::core::entry::TreeFound;
 use crate::core::snapshot::ChangedFiles;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::owners::Daemon;
@@ -9,7 +9,7 @@ impl Daemon {
     pub(in crate::daemon) fn on_tree(
         &mut self,
         purpose: TreePurpose,
-        tree: Option<WorkTree>,
+        tree: TreeFound,
         changed: Option<ChangedFiles>,
     ) {
         match purpose {

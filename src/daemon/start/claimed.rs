@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::{Builder, StartError};
 use crate::adapters::claude::inference;
 use crate::adapters::{gate, hold};
+use crate::daemon::clock::now_ms;
 use crate::daemon::takeover::{Endpoints, LoopState, Takeover};
 use crate::store::child;
 use crate::store::config::{self, Adopted, Loaded};
@@ -16,6 +17,7 @@ use crate::store::publisher::Publisher;
 use crate::store::queue::Queue;
 use crate::store::registry::{self, Ports};
 use crate::store::secrets::{self, Secrets};
+use crate::store::state_owner::mark_state;
 use crate::store::{sentinel, trust};
 
 /// A project of which this process is the owner. The lock goes last.
@@ -114,6 +116,10 @@ impl Claimed {
                 (lock.ok_or(StartError::Owned)?, None)
             }
         };
+        mark_state(&dirs).map_err(|source| StartError::Unwritable {
+            path: dirs.state.clone(),
+            source,
+        })?;
         if builder.clears_kill {
             sentinel::clear(&dirs).map_err(state_failed)?;
         } else if sentinel::is_killed(&dirs) {
@@ -134,13 +140,14 @@ impl Claimed {
         config::close_to_others(&dirs);
         let adopted = config::adopt(&dirs);
         if is_clone {
-            trust::forget(&user, &dirs.instance_id()).map_err(registry_failed)?;
+            trust::set_aside(&user, &dirs.instance_id(), now_ms()).map_err(registry_failed)?;
         }
         let loaded = config::load(&dirs, &user);
         let secrets = secrets::ensure(&dirs, is_clone).map_err(state_failed)?;
         let foreign_queue = contextrelay3::set_aside(&dirs).map_err(state_failed)?;
         if is_clone {
-            Queue::discard(&dirs).map_err(state_failed)?;
+            // Whose it was is not known: it may be the operator's own after all.
+            Queue::set_aside(&dirs).map_err(|error| state_failed(io::Error::other(error)))?;
         }
         let ports = match &inherited {
             Some(inherited) => inherited.endpoints.ports,

@@ -93,6 +93,8 @@ struct Watcher {
     look: LedgerLook,
     desk: Arc<Desk>,
     events: mpsc::WeakSender<Event>,
+    /// What is trusted could not be read when it was last looked at.
+    is_trust_lost: bool,
     /// Ends the system's signs when it is dropped; `None` when there are none.
     source: Option<RecommendedWatcher>,
     looked: Instant,
@@ -170,6 +172,7 @@ impl Watcher {
             look,
             desk,
             events,
+            is_trust_lost: false,
             source: None,
             looked: now,
             due: None,
@@ -288,7 +291,10 @@ impl Watcher {
 
     fn look_at_config(&mut self, is_trusted: bool) {
         let loaded = config::load(&self.watched.dirs, &self.watched.user);
-        if !is_trusted && loaded.file == self.watched.config {
+        // It may be back without a sign: what failed was perhaps the reading.
+        let is_lost = loaded.trust_lost.is_some();
+        let was_lost = std::mem::replace(&mut self.is_trust_lost, is_lost);
+        if !is_trusted && was_lost == is_lost && loaded.file == self.watched.config {
             return;
         }
         self.watched.config.clone_from(&loaded.file);

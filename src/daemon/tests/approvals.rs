@@ -223,6 +223,7 @@ async fn a_refusal_with_a_reason_is_a_message_that_joins_the_turn() {
         .answer(&operator, &id, "decline", Some("use the lock"))
         .await;
     assert_eq!(given, Ok(()));
+    rig.pump().await;
     let world = rig.daemon.recorder.world();
     let told: Vec<_> = world.unsettled.values().collect();
     assert_eq!(told.len(), 1);
@@ -230,6 +231,28 @@ async fn a_refusal_with_a_reason_is_a_message_that_joins_the_turn() {
     let message = rig.daemon.recorder.stored(told[0].seq).unwrap();
     let text = &message.entry.content;
     assert!(text.contains("touch made.txt") && text.contains("use the lock"));
+}
+
+#[tokio::test]
+async fn a_reason_is_not_told_with_an_answer_that_came_too_late() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let id = rig.codex_asks("3", "T/call_1").await;
+    let late = rig.ask(&operator, answer(&id, "decline", Some("use the lock")));
+    rig.settle().await;
+    let Ok(CodexRequest::AnswerApproval { reply, .. }) = rig.requests.try_recv() else {
+        panic!("nothing was sent");
+    };
+    reply.send(Err("it waits no longer".to_owned())).unwrap();
+    let refused = late.await.unwrap().unwrap_err();
+    assert_eq!(refused.code, RefusalCode::CodexRefused);
+    rig.pump().await;
+    let waits = &rig.daemon.recorder.world().unsettled;
+    assert!(
+        waits.is_empty(),
+        "codex hears that it was forbidden: {waits:?}"
+    );
 }
 
 #[tokio::test]

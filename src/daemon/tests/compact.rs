@@ -9,7 +9,7 @@ use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{EntryKind, LifecycleEvent, NoteKind};
+use crate::core::entry::{EntryKind, LifecycleEvent, NoteKind, TreeFound};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{HandoffSnapshot, MessageSnapshot, Snapshot};
 use crate::daemon::event::{Event, TreePurpose};
@@ -209,7 +209,7 @@ async fn at_work(rig: &mut Rig, claude: &Guest, operator: &Guest) -> Ids {
             },
             reply: Some(reply),
         },
-        tree: None,
+        tree: TreeFound::NoRepository,
         changed: None,
     });
     rig.settle().await;
@@ -360,7 +360,7 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
             },
             reply,
         },
-        tree: None,
+        tree: TreeFound::NoRepository,
         changed: None,
     });
     rig.settle().await;

@@ -8,7 +8,7 @@ use super::rig::Rig;
 use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{EntryKind, FinalityDecision, WorkTree};
+use crate::core::entry::{EntryKind, FinalityDecision, TreeFound, WorkTree};
 use crate::core::id::EntryId;
 use crate::core::snapshot::ProposalState;
 use crate::daemon::event::{Event, TreePurpose};
@@ -35,7 +35,7 @@ async fn of_two_decisions_at_once_one_is_recorded() {
                 },
                 reply,
             },
-            tree: None,
+            tree: TreeFound::NoRepository,
             changed: None,
         });
         answers.push(answer);
@@ -97,7 +97,7 @@ async fn decided_on(
             },
             reply,
         },
-        tree,
+        tree: tree.into(),
         changed: None,
     });
     rig.settle().await;

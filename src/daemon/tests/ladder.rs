@@ -565,7 +565,7 @@ async fn what_claude_just_reads_of_a_proven_channel_is_not_taken_back() {
     });
     let refused = pair.rig.call(&operator, remove.clone()).await.unwrap_err();
     assert_eq!(refused.code, RefusalCode::InFlight);
-    let drain = Command::QueueDrain(QueueDrainParams { to: None });
+    let drain = Command::QueueDrain(QueueDrainParams::default());
     let drained = pair.rig.call(&operator, drain).await;
     assert_eq!(drained, Ok(Reply::QueueChanged(Vec::new())));
     // Nothing has come of it: it is there to be taken back.

@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
+use super::proposals::{approve, proposed_as};
 use super::rig::{Guest, Rig};
 use super::tamper::{configured, write_config};
 use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{EntryKind, LifecycleEvent};
+use crate::core::entry::{EntryKind, LifecycleEvent, TreeFound};
 use crate::core::managed_block::with_block;
 use crate::core::policy::{Coordinator, Permission, PermissionRule, PolicyChange};
 use crate::store::testing::Place;
@@ -97,7 +98,9 @@ async fn what_the_file_says_counts_only_as_it_was_trusted() {
     });
     set(&mut rig, &operator, deny).await;
     assert_eq!(file(&place)["permissions"], json!({"secrets": "deny"}));
-    let trusted = trust::read(&place.user, &place.dirs.instance_id()).keys;
+    let trusted = trust::read(&place.user, &place.dirs.instance_id())
+        .unwrap()
+        .keys;
     let keys: Vec<&str> = trusted.keys().map(String::as_str).collect();
     assert_eq!(keys, ["permissions"], "what else waits waits on");
 
@@ -109,6 +112,62 @@ async fn what_the_file_says_counts_only_as_it_was_trusted() {
     let rule = rule.rule(Agent::Claude, Permission::Secrets);
     assert_eq!(rule, PermissionRule::Deny);
     assert!(rig.daemon.notices.lines()[0].contains("permissions waits for your trust"));
+}
+
+#[tokio::test]
+async fn what_counted_goes_on_counting_while_what_is_trusted_cannot_be_read() {
+    let place = Place::new();
+    write_config(&place, json!({"gates": [{"name": "tests", "cmd": "true"}]}));
+    let (mut rig, operator) = configured(&place).await;
+    let trust = Command::Trust(TrustParams {
+        digest: config::load(&place.dirs, &place.user).digest,
+        signing: None,
+        signature: None,
+    });
+    rig.call(&operator, trust.clone()).await.unwrap();
+    let path = place.user.trust(&place.dirs.instance_id());
+    let kept = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+
+    let reload = |rig: &mut Rig| {
+        let loaded = config::load(&place.dirs, &place.user);
+        rig.daemon.reconfigure(loaded, &[]);
+    };
+    reload(&mut rig);
+    assert_eq!(rig.daemon.configuration.gates().len(), 1);
+    let told = rig.daemon.notices.lines();
+    assert!(told[0].contains("cannot be read"), "{told:?}");
+    let refused = rig.call(&operator, coordinator(Coordinator::Human)).await;
+    assert_eq!(refused.unwrap_err().code, RefusalCode::TrustFailed);
+    assert!(path.is_dir());
+
+    std::fs::remove_dir(&path).unwrap();
+    std::fs::write(&path, kept).unwrap();
+    reload(&mut rig);
+    assert_eq!(rig.daemon.notices.lines(), [""; 0]);
+    assert_eq!(rig.daemon.configuration.gates().len(), 1);
+}
+
+#[tokio::test]
+async fn a_daemon_that_never_knew_what_is_trusted_approves_nothing() {
+    let place = Place::new();
+    let path = place.user.trust(&place.dirs.instance_id());
+    std::fs::create_dir_all(&path).unwrap();
+    let (mut rig, _operator) = configured(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let proposal = proposed_as(&mut rig, &claude, "done", Vec::new(), None).await;
+    let refused = approve(&mut rig, &proposal, TreeFound::NoRepository, None);
+    let refused = refused.await.unwrap().unwrap_err();
+    assert_eq!(refused.code, RefusalCode::GatesNotGreen);
+    let said = &refused.message;
+    assert!(said.contains("cannot be read"), "{said}");
+    std::fs::remove_dir(&path).unwrap();
+    let loaded = config::load(&place.dirs, &place.user);
+    rig.daemon.reconfigure(loaded, &[]);
+    let approved = approve(&mut rig, &proposal, TreeFound::NoRepository, None);
+    rig.settle().await;
+    approved.await.unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 
 use super::rig::{Guest, Rig};
 use crate::core::agent::Agent;
-use crate::core::entry::{NoteKind, WorkTree};
+use crate::core::entry::{NoteKind, TreeFound, WorkTree};
 use crate::core::id::EntryId;
 use crate::daemon::event::{Event, TreePurpose};
 use crate::store::testing::Place;
@@ -46,7 +46,7 @@ pub(super) async fn proposed_as(
             },
             reply: Some(reply),
         },
-        tree,
+        tree: tree.into(),
         changed: None,
     });
     rig.settle().await;
@@ -57,10 +57,10 @@ pub(super) async fn proposed_as(
 }
 
 /// The operator approves, having seen `stale_tree`, while `tree` lies there.
-fn approve(
+pub(super) fn approve(
     rig: &mut Rig,
     proposal: &EntryId,
-    tree: Option<WorkTree>,
+    tree: impl Into<TreeFound>,
     stale_tree: Option<&str>,
 ) -> oneshot::Receiver<Result<Reply, Refusal>> {
     let (reply, answer) = oneshot::channel();
@@ -75,7 +75,7 @@ fn approve(
             },
             reply,
         },
-        tree,
+        tree: tree.into(),
         changed: None,
     });
     answer
@@ -134,6 +134,29 @@ async fn what_changed_since_is_approved_only_as_the_operator_saw_it() {
         "changed",
         "it names what it is about"
     );
+}
+
+#[tokio::test]
+async fn a_tree_that_cannot_be_read_is_never_the_one_that_was_proposed() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let proposal = proposed(&mut rig, &claude, None).await;
+    let refused = approve(&mut rig, &proposal, TreeFound::Unreadable, None)
+        .await
+        .unwrap()
+        .unwrap_err();
+    assert_eq!(refused.code, RefusalCode::StaleTree);
+    assert!(
+        refused.message.contains("could not be read"),
+        "{}",
+        refused.message
+    );
+    // The operator was told that nobody knows.
+    let seen = Some(TreeFound::UNREADABLE);
+    let answer = approve(&mut rig, &proposal, TreeFound::Unreadable, seen);
+    rig.settle().await;
+    answer.await.unwrap().unwrap();
 }
 
 #[tokio::test]

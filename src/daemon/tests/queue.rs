@@ -60,8 +60,16 @@ async fn a_drained_queue_sends_nothing_and_says_what_it_could_not_call_back() {
     let other = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
 
+    // What was not shown waits on.
+    let unseen = Command::QueueDrain(QueueDrainParams {
+        to: Some(Agent::Codex),
+        ids: Some(vec![first.clone(), other.clone()]),
+    });
+    let taken = rig.call(&operator, unseen).await.unwrap();
+    assert_eq!(ids(taken), []);
     let drain = Command::QueueDrain(QueueDrainParams {
         to: Some(Agent::Codex),
+        ids: Some(vec![first.clone(), second.clone(), third.clone()]),
     });
     let refused = rig.call(&claude, drain.clone()).await.unwrap_err();
     assert_eq!(refused.code, RefusalCode::OperatorOnly);

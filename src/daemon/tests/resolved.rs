@@ -6,7 +6,7 @@ use super::compact::{hand_off, note};
 use super::rig::Rig;
 use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::Agent;
-use crate::core::entry::NoteKind;
+use crate::core::entry::{NoteKind, TreeFound};
 use crate::core::id::EntryId;
 use crate::daemon::event::{Event, TreePurpose};
 use crate::store::testing::Place;
@@ -54,7 +54,7 @@ async fn a_proposal_that_is_rejected_after_a_compaction_opens_again_what_it_had_
             params: propose,
             reply: None,
         },
-        tree: None,
+        tree: TreeFound::NoRepository,
         changed: None,
     });
     rig.settle().await;
@@ -84,7 +84,7 @@ async fn a_proposal_that_is_rejected_after_a_compaction_opens_again_what_it_had_
     let (reply, decided) = oneshot::channel();
     rig.daemon.on_event(Event::TreeRead {
         purpose: TreePurpose::Decide { params, reply },
-        tree: None,
+        tree: TreeFound::NoRepository,
         changed: None,
     });
     rig.settle().await;

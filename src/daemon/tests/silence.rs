@@ -1,5 +1,7 @@
 //! Turns that fall silent: shown in steps, recorded once, ended by nobody but the operator.
 
+use tokio::sync::oneshot;
+
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
@@ -159,6 +161,20 @@ async fn the_operator_lets_a_silent_turn_be_and_is_told_again() {
     assert_eq!(told(&rig), 2);
 }
 
+/// What an answer comes to for which the loop has more to do.
+async fn answered(
+    rig: &mut Rig,
+    mut waiting: oneshot::Receiver<Result<Reply, Refusal>>,
+) -> Result<Reply, Refusal> {
+    loop {
+        rig.pump().await;
+        match waiting.try_recv() {
+            Ok(answer) => return answer,
+            Err(_) => tokio::task::yield_now().await,
+        }
+    }
+}
+
 #[tokio::test]
 async fn only_the_operator_stops_a_turn_and_only_the_one_that_was_seen() {
     let place = Place::new();
@@ -185,14 +201,22 @@ async fn only_the_operator_stops_a_turn_and_only_the_one_that_was_seen() {
     );
     assert!(rig.requests.try_recv().is_err());
     let entries = rig.daemon.status().ledger.entries;
+    let refused = rig.ask(&operator, stop("turn-1"));
+    let Ok(CodexRequest::Interrupt { reply, .. }) = rig.requests.try_recv() else {
+        panic!("nothing was asked of the adapter");
+    };
+    reply.send(Err("no such turn".to_owned())).unwrap();
+    let refused = answered(&mut rig, refused).await;
+    assert_eq!(code(refused), RefusalCode::CodexRefused);
+    let after = rig.daemon.status().ledger.entries;
+    assert_eq!(after, entries, "nothing was stopped, and nothing says so");
     let stopped = rig.ask(&operator, stop("turn-1"));
     let Ok(CodexRequest::Interrupt { turn_id, reply }) = rig.requests.try_recv() else {
         panic!("nothing was asked of the adapter");
     };
     assert_eq!(turn_id, TurnId::new("turn-1"));
     reply.send(Ok(())).unwrap();
-    rig.settle().await;
-    let Ok(Reply::Recorded(recorded)) = stopped.await.unwrap() else {
+    let Ok(Reply::Recorded(recorded)) = answered(&mut rig, stopped).await else {
         panic!("no entry says so");
     };
     assert!(recorded.seq.0 > entries, "{recorded:?}");

@@ -226,7 +226,9 @@ async fn a_start_that_fails_at_any_stage_leaves_nothing_taken_and_nothing_said()
 
 #[tokio::test]
 async fn a_copy_from_elsewhere_is_taken_for_one_until_a_start_succeeds() {
-    for fails in Fails::ALL {
+    // Whatever lies in the place of a copy's queue is moved away.
+    let all = Fails::ALL.into_iter();
+    for fails in all.filter(|fails| *fails != Fails::OpeningTheOutbox) {
         let place = Place::new();
         let builder = with_ports(&place);
         live_once(&builder).await;

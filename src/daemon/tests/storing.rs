@@ -259,7 +259,7 @@ async fn what_has_just_been_given_is_not_taken_back_before_it_is_known_whether_i
     assert_eq!(reply.ids, std::slice::from_ref(&id));
     let refused = take_back(&mut rig, &operator, &id).await.unwrap();
     assert_eq!(refused.unwrap_err().code, RefusalCode::InFlight);
-    let drain = Command::QueueDrain(QueueDrainParams { to: None });
+    let drain = Command::QueueDrain(QueueDrainParams::default());
     let drained = rig.call(&operator, drain).await;
     assert!(rig.daemon.outbox.get(&id).is_some(), "{drained:?}");
     // Nobody says that it arrived.

@@ -117,13 +117,16 @@ async fn only_what_was_shown_is_trusted_and_it_is_the_operators_word() {
     let refused = rig.call(&operator, command.clone()).await.unwrap_err();
     assert_eq!(refused.code, RefusalCode::StaleConfig);
     let id = place.dirs.instance_id();
-    assert_eq!(trust::read(&place.user, &id), trust::Trusted::default());
+    assert_eq!(
+        trust::read(&place.user, &id).unwrap(),
+        trust::Trusted::default()
+    );
 
     write_config(&place, json!({"redaction": {"allow": [allowed]}}));
     let Ok(Reply::Recorded(recorded)) = rig.call(&operator, command).await else {
         panic!("not trusted");
     };
-    assert_eq!(trust::read(&place.user, &id).digest, digest);
+    assert_eq!(trust::read(&place.user, &id).unwrap().digest, digest);
     let entry = &rig
         .daemon
         .recorder

@@ -23,6 +23,9 @@ fn shown(model: &Model, proposal: &ProposalSnapshot, gate: &GateInForce) -> ui::
         (Some(_), ..) => (ui::GateState::Running, "runs".to_owned()),
         (None, GateStanding::Green, Some(latest)) => (ui::GateState::Passed, latest.how()),
         (None, GateStanding::Red, Some(latest)) => (ui::GateState::Failed, latest.how()),
+        (None, GateStanding::Stale, _) if on.is_unreadable => {
+            (missing(gate), "the work tree could not be read".to_owned())
+        }
         (None, GateStanding::Stale, _) => {
             let how = match model.world.gate_gap(gate, on.tree) {
                 Some(gap) => format!("did not cover {gap}"),

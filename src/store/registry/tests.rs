@@ -7,6 +7,7 @@ use std::thread;
 use serde_json::json;
 
 use super::*;
+use crate::dirs::remove_if_there;
 use crate::testing::{Place, mode};
 
 fn project(place: &Place, name: &str) -> ProjectDirs {
@@ -69,10 +70,65 @@ fn projects_that_are_gone_are_forgotten_and_their_ports_free() {
     let second = project(&place, "second");
     allocate(&place.user, &second, 4500, None).unwrap();
     fs::remove_dir_all(&second.relay).unwrap();
-    assert!(!is_known(&place.user, &second).unwrap());
+    assert_eq!(list(&place.user).unwrap(), []);
     let ports = allocate(&place.user, &place.dirs, 4500, None).unwrap();
     assert_eq!(ports, Ports::group(4500).unwrap());
     assert_eq!(list(&place.user).unwrap().len(), 1);
+}
+
+#[test]
+fn a_project_that_is_not_seen_for_a_moment_is_not_forgotten() {
+    let place = Place::new();
+    let disk = project(&place, "disk");
+    let away = project(&place, "disk/away");
+    let ports = allocate(&place.user, &away, 4500, None).unwrap();
+    // As a disk that is not mounted: its folder is there, and empty.
+    let unmounted = disk.root.with_file_name("unmounted");
+    fs::rename(&disk.root, &unmounted).unwrap();
+    fs::create_dir(&disk.root).unwrap();
+    let others = allocate(&place.user, &place.dirs, 4500, None).unwrap();
+    assert_ne!(others, ports);
+    assert_eq!(list(&place.user).unwrap().len(), 1);
+    fs::remove_dir(&disk.root).unwrap();
+    fs::rename(&unmounted, &disk.root).unwrap();
+    assert!(is_known(&place.user, &away).unwrap());
+    let again = allocate(&place.user, &away, 4500, None).unwrap();
+    assert_eq!(again, ports);
+}
+
+#[test]
+fn of_those_that_are_never_seen_again_the_oldest_are_forgotten() {
+    let place = Place::new();
+    allocate(&place.user, &place.dirs, 4500, None).unwrap();
+    let text = fs::read(place.user.instances()).unwrap();
+    let mut found: Value = serde_json::from_slice(&text).unwrap();
+    let instances = found["instances"].as_array_mut().unwrap();
+    let seen = instances[0].clone();
+    for number in 0..=UNSEEN_MAX {
+        let mut unseen = seen.clone();
+        unseen["projectRoot"] = json!(format!("/nowhere/{number}"));
+        instances.push(unseen);
+    }
+    fs::write(place.user.instances(), found.to_string()).unwrap();
+    allocate(&place.user, &place.dirs, 4500, None).unwrap();
+    let left = read(&place.user).unwrap().unwrap();
+    assert_eq!(left.len(), UNSEEN_MAX + 1);
+    let is_there = |root: &str| left.iter().any(|it| it.project_root == Path::new(root));
+    assert!(!is_there("/nowhere/0") && is_there("/nowhere/1"));
+    assert!(is_known(&place.user, &place.dirs).unwrap());
+}
+
+#[test]
+fn a_damaged_registry_makes_no_project_a_stranger() {
+    let place = Place::new();
+    let other = project(&place, "other");
+    allocate(&place.user, &other, 4500, None).unwrap();
+    allocate(&place.user, &place.dirs, 4500, None).unwrap();
+    fs::write(place.user.instances(), "{\"instances\":[").unwrap();
+    assert!(is_known(&place.user, &other).unwrap());
+    allocate(&place.user, &place.dirs, 4500, None).unwrap();
+    assert!(is_known(&place.user, &other).unwrap());
+    assert_eq!(list(&place.user).unwrap().len(), 2);
 }
 
 #[test]
@@ -119,6 +175,7 @@ fn a_registry_that_is_none_is_set_aside() {
     make_private_dir(&place.user.registry).unwrap();
     for text in ["", "null", "[]", "{\"instances\":3}", "{\"instances\":["] {
         fs::write(place.user.instances(), text).unwrap();
+        remove_if_there(&copy_of(&place.user)).unwrap();
         assert_eq!(list(&place.user).unwrap(), []);
         allocate(&place.user, &place.dirs, 4500, None).unwrap();
         assert_eq!(list(&place.user).unwrap().len(), 1);

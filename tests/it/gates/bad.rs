@@ -8,8 +8,10 @@ use super::{evidence, run_gates, trust, trust_file};
 use crate::failures::{order_panic, orderly};
 use crate::support::child::{Child, is_alive};
 use crate::support::gate_scene::Scene;
+use crate::support::hand_over::{Tidy, end_daemon};
 use crate::support::operator::Operator;
 use crate::support::project::Project;
+use crate::support::pty::Pty;
 use crate::support::wait::{timeout, wait_until};
 
 fn pid_in(path: &Path) -> Option<u32> {
@@ -60,6 +62,45 @@ fn what_a_gate_leaves_behind_ends_with_it_and_holds_nothing_up() {
     assert_eq!(report["gates"][0]["ok"], true);
     is_gone(&project, "child");
     is_gone(&project, "left");
+}
+
+#[test]
+fn what_left_group_and_environment_behind_ends_with_the_gate_too() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let cmd = "setsid -f env -i PATH=\"$PATH\" sh -c 'echo $$ > ../left.new; mv ../left.new ../left; \
+               sleep 1000'; while ! [ -e ../left ]; do sleep 0.01; done";
+    trust(&project, &json!([{"name": "tests", "cmd": cmd}]));
+    let mut operator = Operator::connect(&project);
+    let report = run_gates(&mut operator, json!({}));
+    assert_eq!(report["gates"][0]["ok"], true);
+    let left = pid_in(&project.base().join("left")).unwrap();
+    assert!(!is_alive(left), "it could decide as the operator");
+}
+
+#[test]
+fn who_waits_for_a_run_hears_that_the_daemon_went_on_without_it() {
+    let project = Project::new();
+    let _tidy = Tidy(&project);
+    let mut daemon = project.daemon();
+    let cmd = "touch ../began; exec sleep 1000";
+    trust(&project, &json!([{"name": "tests", "cmd": cmd}]));
+    let mut line = Pty::spawn(&project.ctxrelay(["gates", "run"]));
+    let began = project.base().join("began");
+    wait_until("the gate", timeout(), || began.exists().then_some(()));
+    let mut operator = Operator::connect(&project);
+    operator.hand_over(env!("CARGO_BIN_EXE_ctxrelay")).unwrap();
+    wait_until("the end of the process before", timeout(), || {
+        daemon.child().try_exit()
+    });
+    assert_eq!(line.wait_exit(), 3, "{}", line.screen());
+    let said = line.screen();
+    assert!(said.contains("went on in another process"), "{said}");
+    // Nor is the next run taken for it: the number is another one.
+    let mut operator = Operator::connect(&project);
+    let listed = operator.call("gates/list", json!({})).unwrap();
+    assert_eq!(listed["value"]["ended"], Value::Null);
+    end_daemon(&project);
 }
 
 #[test]

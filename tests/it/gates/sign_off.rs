@@ -89,6 +89,30 @@ fn nothing_is_approved_while_a_required_gate_is_not_green_on_the_tree_of_now() {
 }
 
 #[test]
+fn a_tree_that_git_cannot_read_is_approved_by_no_gate() {
+    let project = Project::new();
+    project.write("state.txt", "whole\n");
+    project.write(".git/config", "no configuration\n");
+    let _daemon = project.daemon();
+    trust(&project, &json!([{"name": "tests", "cmd": TESTS}]));
+    let scene = Scene::new(&project);
+    let mut operator = Operator::connect(&project);
+    let report = run_gates(&mut operator, json!({}));
+    assert_eq!(report["gates"][0]["exit_code"], 0);
+    project.write("state.txt", "broken\n");
+    let (code, screen) = approve(&scene, "stale");
+    assert_eq!(code, 6, "{screen}");
+    assert!(
+        screen.contains("git could not read the work tree"),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("required gate tests is green on no known tree"),
+        "{screen}"
+    );
+}
+
+#[test]
 fn a_gate_that_changes_what_it_checks_proves_nothing() {
     let project = Project::new();
     let _daemon = project.daemon();
@@ -163,6 +187,9 @@ fn gates_are_run_by_the_operator_alone_and_the_command_says_what_they_came_to() 
     let mut line = Pty::spawn(&project.ctxrelay(["gates", "run", "tests"]));
     assert_eq!(line.wait_exit(), 0, "{}", line.screen());
     assert!(line.screen().contains("green"), "{}", line.screen());
+    // Not required, and asked for by name all the same.
+    let mut line = Pty::spawn(&project.ctxrelay(["gates", "run", "e2e"]));
+    assert_eq!(line.wait_exit(), 6, "{}", line.screen());
     let mut line = Pty::spawn(&project.ctxrelay(["gates", "run", "nothing"]));
     assert_eq!(line.wait_exit(), 3, "{}", line.screen());
     assert!(line.screen().contains("in force are: tests, lint, e2e"));
@@ -179,5 +206,5 @@ fn gates_are_run_by_the_operator_alone_and_the_command_says_what_they_came_to() 
     let wanted = "required gate lint is red: exit 7 after ";
     assert!(summary.starts_with(wanted), "{summary}");
     // Only what is required was run.
-    assert_eq!(evidence(&project).len(), 3);
+    assert_eq!(evidence(&project).len(), 4);
 }

@@ -49,5 +49,13 @@ fn an_edited_message_of_the_operator_is_given_to_nobody_after_a_start_either() {
         let page = inbox(&project);
         assert!(!page.to_string().contains(MADE), "{is_killed}: {page}");
         assert_eq!(project.run(["ledger", "verify"]).code(), 6);
+        // Also where its reader has gone.
+        for args in [&["ledger", "verify"][..], &["ledger", "verify", "--all"]] {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            let mut verify = project.ctxrelay(args.iter().copied()).command();
+            let ended = verify.stdout(writer).status().unwrap();
+            assert_eq!(ended.code(), Some(6), "{args:?}");
+        }
     }
 }

@@ -11,6 +11,7 @@ fn spec(program: &Path, project: &Path) -> PluginSpec {
         program: program.to_path_buf(),
         version: "0.1.0".to_owned(),
         project: Some(project.to_path_buf()),
+        registry: Some(PathBuf::from("/of the user/registry")),
     }
 }
 
@@ -75,7 +76,7 @@ fn its_commands_run_the_program_with_paths_as_they_are() {
         assert_eq!(
             printed,
             format!(
-                "hook\n{event}\n--judged\n--project\n{}\n",
+                "hook\n{event}\n--judged\n--registry\n/of the user/registry\n--project\n{}\n",
                 project.display()
             )
         );
@@ -105,6 +106,7 @@ fn a_plugin_for_any_project_takes_it_from_the_hooks_environment_unharmed() {
     let plugin = dir.path().join("plugin");
     let mut spec = spec(&program, dir.path());
     spec.project = None;
+    spec.registry = None;
     spec.write(&plugin).unwrap();
     let manifest = fs::read_to_string(plugin.join(".claude-plugin/plugin.json")).unwrap();
     assert!(!manifest.contains("--project"));

@@ -126,9 +126,38 @@ fn required(name: &str) -> GateInForce {
     }
 }
 
+#[test]
+fn nothing_is_green_on_a_tree_that_could_not_be_read() {
+    let mut told = Told::default();
+    let proposed = told.propose();
+    told.ran(Party::System, ArtifactStatus::Passed, run(None, 0));
+    let since = told.world.proposal(&proposed).unwrap().seq;
+    let on = TreeInQuestion {
+        is_unreadable: true,
+        ..on(None, Some(since.0))
+    };
+    assert_eq!(told.standing(None, since.0), GateStanding::Green);
+    let standing = told.world.gate_standing(&required("tests"), &on);
+    assert_eq!(standing, GateStanding::Stale);
+    let blockers = told.world.gate_blockers(&[required("tests")], &on);
+    assert!(blockers[0].contains("could not be read"), "{blockers:?}");
+    let tree = tree("t");
+    let before = TreeInQuestion {
+        tree: Some(&tree),
+        ..on
+    };
+    assert_eq!(
+        told.world
+            .gate_blockers(&[required("tests")], &before)
+            .len(),
+        1
+    );
+}
+
 fn on(tree: Option<&WorkTree>, since: Option<u64>) -> TreeInQuestion<'_> {
     TreeInQuestion {
         tree,
+        is_unreadable: false,
         since: since.map(Seq),
         changed: None,
     }

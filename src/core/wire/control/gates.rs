@@ -34,7 +34,7 @@ pub struct GatesReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EndedRun {
-    /// Its number: one more for each run of a daemon.
+    /// Its number: no other run of the project has it.
     pub run: u64,
     /// The gates that began, by name.
     pub names: Vec<String>,

@@ -406,4 +406,7 @@ pub enum QueueChange {
 pub struct QueueDrainParams {
     /// Only what is for this agent.
     pub to: Option<Agent>,
+    /// Only these, which were shown to the operator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ids: Option<Vec<EntryId>>,
 }

@@ -1,0 +1,81 @@
+//! [`tree_found`]: the work tree, told apart from none and from one that git cannot read.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use super::git::TreeReading;
+use crate::core::entry::{TreeFound, WorkTree};
+use crate::core::snapshot::ChangedFiles;
+
+/// As [`work_tree`](super::git::work_tree), and whether there is a repository where there is no tree. Blocking.
+pub fn tree_found(root: &Path) -> TreeFound {
+    tree_found_since(root, None).0
+}
+
+/// As [`tree_found`], and what of it differs from one that was approved. Blocking.
+pub fn tree_found_since(
+    root: &Path,
+    approved: Option<&WorkTree>,
+) -> (TreeFound, Option<ChangedFiles>) {
+    match TreeReading::since(root, approved) {
+        Some(reading) => (TreeFound::Read(reading.tree), reading.changed),
+        None if is_in_repository(root) => (TreeFound::Unreadable, None),
+        None => (TreeFound::NoRepository, None),
+    }
+}
+
+/// Whether a folder lies in a repository, without asking git, which may be what fails. As git does,
+/// not beyond the file system that the folder is on.
+fn is_in_repository(root: &Path) -> bool {
+    let Ok(device) = root.metadata().map(|found| found.dev()) else {
+        return true;
+    };
+    let same = |folder: &&Path| folder.metadata().is_ok_and(|found| found.dev() == device);
+    root.ancestors().take_while(same).any(|folder| {
+        let mark = folder.join(".git");
+        match mark.metadata() {
+            // An empty one is put there by sandboxes, and git passes it over.
+            Ok(found) if found.is_dir() => {
+                std::fs::read_dir(&mark).map_or(true, |mut within| within.next().is_some())
+            }
+            Ok(found) => found.is_file(),
+            Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    fn init(root: &Path) {
+        let git = Command::new("git")
+            .arg("-C")
+            .arg(root)
+            .args(["init", "--quiet"])
+            .stdout(Stdio::null())
+            .status();
+        assert!(git.unwrap().success());
+    }
+
+    #[test]
+    fn a_repository_that_git_refuses_is_not_none() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("in");
+        std::fs::create_dir(&root).unwrap();
+        assert_eq!(tree_found(&root), TreeFound::NoRepository);
+        // What a sandbox puts there, which git passes over.
+        std::fs::create_dir(root.join(".git")).unwrap();
+        assert_eq!(tree_found(&root), TreeFound::NoRepository);
+        init(place.path());
+        assert!(matches!(tree_found(&root), TreeFound::Read(_)));
+        std::fs::write(place.path().join(".git/config"), "no configuration").unwrap();
+        assert_eq!(tree_found(&root), TreeFound::Unreadable);
+        std::fs::remove_dir_all(place.path().join(".git")).unwrap();
+        std::fs::write(place.path().join(".git"), "no pointer").unwrap();
+        assert_eq!(tree_found(&root), TreeFound::Unreadable);
+    }
+}

@@ -1,0 +1,79 @@
+//! Whose state a state folder holds: `CONTEXTRELAY_STATE_DIR` may name the same one for two projects,
+//! whose daemon, queue and tokens would then be one.
+
+use std::io;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
+
+use super::dirs::{ProjectDirs, RELAY_DIR, exists, read_private, write_private};
+
+/// In a state folder that does not lie in its project: the project's root.
+const MARKER: &str = "project";
+
+/// More than any path is long.
+const PATH_BYTES_MAX: u64 = 64 * 1024;
+
+/// The other project whose state lies in the state folder of this one; `None` when that is gone.
+pub fn state_of_another(dirs: &ProjectDirs) -> Option<PathBuf> {
+    let named = read_private(&dirs.state_file(MARKER), PATH_BYTES_MAX).ok()?;
+    let root = PathBuf::from(std::ffi::OsString::from_vec(named));
+    let is_another = root != dirs.root && exists(&root.join(RELAY_DIR));
+    (is_another && !is_within(dirs)).then_some(root)
+}
+
+/// Says in the state folder whose it is. To be done as its owner.
+///
+/// # Errors
+///
+/// When it holds the state of another project, or cannot be written.
+pub fn mark_state(dirs: &ProjectDirs) -> io::Result<()> {
+    if is_within(dirs) {
+        return Ok(());
+    }
+    if let Some(other) = state_of_another(dirs) {
+        return Err(io::Error::other(shared(&other)));
+    }
+    write_private(
+        &dirs.state_file(MARKER),
+        dirs.root.as_os_str().as_encoded_bytes(),
+    )
+}
+
+/// In words.
+pub fn shared(other: &std::path::Path) -> String {
+    format!("it holds the state of the project {}", other.display())
+}
+
+/// Whether it lies in its own project, where no other has it.
+fn is_within(dirs: &ProjectDirs) -> bool {
+    dirs.state.starts_with(&dirs.relay)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::testing::Place;
+
+    #[test]
+    fn a_state_folder_is_one_projects_until_that_is_gone() {
+        let (first, second) = (Place::new(), Place::new());
+        let state = first.dir.path().join("state");
+        std::fs::create_dir(&state).unwrap();
+        let of = |place: &Place| ProjectDirs::new(place.dirs.root.clone(), Some(state.clone()));
+        assert_eq!(state_of_another(&of(&second)), None);
+        mark_state(&of(&first)).unwrap();
+        mark_state(&of(&first)).unwrap();
+        assert_eq!(state_of_another(&of(&first)), None);
+        let root = first.dirs.root.clone();
+        assert_eq!(state_of_another(&of(&second)), Some(root));
+        mark_state(&of(&second)).unwrap_err();
+        std::fs::remove_dir_all(&first.dirs.relay).unwrap();
+        mark_state(&of(&second)).unwrap();
+        assert_eq!(state_of_another(&of(&second)), None);
+        // In the project itself nothing is marked.
+        mark_state(&second.dirs).unwrap();
+        assert!(!exists(&second.dirs.state_file(MARKER)));
+    }
+}
