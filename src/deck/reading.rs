@@ -110,7 +110,6 @@ mod tests {
     use crate::deck::deck_options::DeckAbout;
     use crate::deck::model::{DaemonLink, Model, entry};
     use crate::wire::control::{Command, Reply, Role};
-    use crate::wire::status::Status;
     use crate::wire::window::{DeliveryStep, WindowPage, WindowPlace, WindowRow};
 
     fn rows(lines: std::ops::RangeInclusive<u64>) -> Vec<WindowRow> {

@@ -307,8 +307,8 @@ impl Ladder {
     ) {
         self.idle_since = Some(at.now_ms);
         self.left_over = None;
+        self.limit(limited, effects);
         if limited {
-            self.limit(true, effects);
             // A turn that could not work shows nothing about the way that began it. What it had is
             // for whoever sends it again, and not read by the next one.
             backlog.out_of_turn(&self.pair);

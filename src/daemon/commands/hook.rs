@@ -196,7 +196,9 @@ impl Daemon {
                     ) => self.claude_hears(pair, ClaudeInput::Asks),
                     // It waits for a prompt, whatever became of its last turn.
                     Some(NotificationKind::IdlePrompt) if self.claude_is_in_turn(pair) => {
-                        self.tell_ladder(pair, LadderInput::TurnEnded { limited: false });
+                        // A turn that was stopped does not show that a limit is over.
+                        let limited = self.limits.holds(Agent::Claude);
+                        self.tell_ladder(pair, LadderInput::TurnEnded { limited });
                         self.claude_hears(pair, ClaudeInput::Idle);
                     }
                     _ => {}
@@ -209,7 +211,8 @@ impl Daemon {
                     TurnFailure::from(why.as_str()),
                     TurnFailure::RateLimit | TurnFailure::BillingError
                 );
-                self.tell_ladder(pair, LadderInput::TurnEnded { limited });
+                let is_held = limited || self.limits.holds(Agent::Claude);
+                self.tell_ladder(pair, LadderInput::TurnEnded { limited: is_held });
                 self.claude_hears(pair, ClaudeInput::Failed { limited, why });
             }
             HookEvent::SessionStart => {
@@ -266,10 +269,7 @@ impl Daemon {
         if source == Some(&SessionSource::Compact) {
             self.tell_ladder(pair, LadderInput::Compacted);
         } else {
-            let limited = self
-                .claude
-                .ladder(pair)
-                .is_some_and(|ladder| ladder.is_limited());
+            let limited = self.limits.holds(Agent::Claude);
             self.tell_ladder(pair, LadderInput::TurnEnded { limited });
             self.claude_hears(pair, ClaudeInput::Idle);
             self.tell_ladder(pair, LadderInput::NewContext);
