@@ -557,7 +557,7 @@ const SLOW: [&str; 33] = [
 
 /// The files of the daemon that may do such a thing, and why no event waits for it; those that the
 /// loop does wait for stand in the head of `daemon::run`.
-const SLOW_FILES: [(&str, &str); 38] = [
+const SLOW_FILES: [(&str, &str); 39] = [
     ("start", "before there is a loop"),
     ("signing", "before there is a loop"),
     ("ending", "behind the last event"),
@@ -598,6 +598,10 @@ const SLOW_FILES: [(&str, &str); 38] = [
     ("codex::turns", "the loop waits: a line of the record"),
     ("commands::answers", "the loop waits: a line of the record"),
     ("commands::checks", "the loop waits: a line of the record"),
+    (
+        "commands::pair_to_send_to",
+        "the loop waits: a line of the record",
+    ),
     ("commands::send", "the loop waits: a line of the record"),
     ("message_page", "the loop waits: a line of the record"),
     (
