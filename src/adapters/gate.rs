@@ -24,6 +24,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
 use super::git::{self, TreeReading};
+use super::git_found::is_unreadable;
 use super::hold::{self, HeldChild, spawn_held};
 use crate::core::agent::is_agents_own;
 use crate::core::entry::{ArtifactStatus, GateRun, IsolatedRun, WorkTree};
@@ -142,6 +143,8 @@ struct GateInProgress {
 pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Sender<GateFact>) {
     let stands = reading(&order.root).await;
     let before = stands.as_ref().map(|stands| stands.tree.clone());
+    // What nobody can read is the tree of no proposal.
+    let was_unreadable = is_unreadable(&order.root, stands.as_ref());
     let began = Instant::now();
     let mut gate = GateInProgress {
         until: began + Duration::from_secs(order.gate.timeout_s.get()),
@@ -158,8 +161,11 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
     let duration = began.elapsed();
     let (tree, stale, isolated) = match place {
         Some(place) => {
-            let after = reading(&place.root).await.map(|after| after.tree);
-            let stale = WorkTree::pin(place.before.as_ref()) != WorkTree::pin(after.as_ref());
+            let after = reading(&place.root).await;
+            let is_unreadable = was_unreadable || is_unreadable(&place.root, after.as_ref());
+            let after = after.map(|after| after.tree);
+            let is_another = WorkTree::pin(place.before.as_ref()) != WorkTree::pin(after.as_ref());
+            let stale = is_another || is_unreadable;
             (place.before, stale, remove(place.isolated).await)
         }
         None => (before, false, None),

@@ -19,9 +19,23 @@ pub fn tree_found_since(
 ) -> (TreeFound, Option<ChangedFiles>) {
     match TreeReading::since(root, approved) {
         Some(reading) => (TreeFound::Read(reading.tree), reading.changed),
-        None if is_in_repository(root) => (TreeFound::Unreadable, None),
+        None if is_in_repository(root) && has_git() => (TreeFound::Unreadable, None),
         None => (TreeFound::NoRepository, None),
     }
+}
+
+/// Whether git read nothing of a folder that lies in a repository.
+pub fn is_unreadable(root: &Path, reading: Option<&TreeReading>) -> bool {
+    reading.is_none() && is_in_repository(root) && has_git()
+}
+
+/// Whether git is there. Without it there is no tree to be like another one.
+fn has_git() -> bool {
+    let asked = std::process::Command::new("git")
+        .arg("--version")
+        .stdin(std::process::Stdio::null())
+        .output();
+    !asked.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
 /// Whether a folder lies in a repository, without asking git, which may be what fails. As git does,
@@ -34,9 +48,9 @@ fn is_in_repository(root: &Path) -> bool {
     root.ancestors().take_while(same).any(|folder| {
         let mark = folder.join(".git");
         match mark.metadata() {
-            // An empty one is put there by sandboxes, and git passes it over.
+            // What has no head, or no objects, git passes over: sandboxes put such a one there.
             Ok(found) if found.is_dir() => {
-                std::fs::read_dir(&mark).map_or(true, |mut within| within.next().is_some())
+                mark.join("HEAD").symlink_metadata().is_ok() && mark.join("objects").is_dir()
             }
             Ok(found) => found.is_file(),
             Err(error) => error.kind() != std::io::ErrorKind::NotFound,

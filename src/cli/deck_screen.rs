@@ -149,7 +149,8 @@ pub(super) fn options(
         read_tree: Arc::new(move |approved| tree_found_since(&root, approved.as_ref())),
         read_trust: Arc::new(move || {
             let loaded = config::load(&trusting.dirs, &trusting.user_dirs);
-            let acts = loaded.waiting.iter().any(Waiting::matters_now);
+            let is_lost = loaded.trust_lost.is_some();
+            let acts = is_lost || loaded.waiting.iter().any(Waiting::matters_now);
             (acts && loaded.file.is_some()).then_some(WaitingTrust {
                 digest: loaded.digest,
                 waiting: loaded.waiting,

@@ -176,7 +176,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         _ => settings::environment(name),
     };
     let setting = settings::resolve(project.as_deref(), named, var).or_else(|failure| {
-        if registry.is_none() {
+        if !matches!(verb, Some(Verb::Hook(_))) {
             return Err(failure);
         }
         // Judged all the same, though perhaps without a daemon: an agent may have written it.

@@ -37,7 +37,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             "mend it; until then nothing in it can be trusted",
         ));
     }
-    if args.show || loaded.waiting.is_empty() {
+    // A file of trust that is none is written anew, though nothing else waits.
+    let is_nothing_to_do = loaded.waiting.is_empty() && loaded.trust_lost.is_none();
+    if args.show || is_nothing_to_do {
         return show(context, &loaded);
     }
     let command = |signing, signature| {

@@ -101,16 +101,29 @@ impl Outlet {
 
     /// Sends, or counts what could not be sent. Returns whether it was sent.
     pub fn send(&self, notification: Notification) -> bool {
-        let missed = self.missed.swap(0, Ordering::Relaxed);
-        let lagged = Notification::Lagged { missed };
-        if missed > 0 && self.sender.try_send(lagged).is_err() {
-            self.missed.fetch_add(missed, Ordering::Relaxed);
+        let missed = self.missed.load(Ordering::Relaxed);
+        if missed > 0
+            && self
+                .sender
+                .try_send(Notification::Lagged { missed })
+                .is_ok()
+        {
+            self.are_told(missed);
         }
-        if self.sender.try_send(notification).is_err() {
-            self.missed.fetch_add(1, Ordering::Relaxed);
-            return false;
+        // Counted before it is missed: whoever empties the outlet right then finds the count.
+        self.missed.fetch_add(1, Ordering::Relaxed);
+        let sent = self.sender.try_send(notification).is_ok();
+        if sent {
+            self.are_told(1);
         }
-        true
+        sent
+    }
+
+    /// So many are missed no more. Whoever emptied the outlet meanwhile may have told of them.
+    fn are_told(&self, count: u64) {
+        let less = |missed: u64| Some(missed.saturating_sub(count));
+        let (set, read) = (Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.missed.fetch_update(set, read, less);
     }
 
     /// Asks the client whether it lives; the answer is an event. Beside the notifications, so

@@ -54,8 +54,12 @@ impl Daemon {
                     self.limits.codex_ends(until_ms);
                     self.codex_input(CodexInput::LimitHolds);
                 }
-                // Its ladders rest with the beginning of the limit.
-                Agent::Claude => {}
+                // No Claude is here yet: those that come rest as well.
+                Agent::Claude => {
+                    for pair in self.pairs_of_claude() {
+                        self.tell_ladder(&pair, LadderInput::LimitHolds);
+                    }
+                }
             }
             self.limit_input(agent, LimitInput::Recalled { since_ms, until_ms });
         }
@@ -136,6 +140,10 @@ impl Daemon {
     }
 
     fn lane_goes_on(&mut self, agent: Agent) {
+        if self.limits.holds(agent) {
+            // While the record took what is sent again, another turn ran into the next one.
+            return;
+        }
         match agent {
             Agent::Codex => self.later.push(LaterInput::Codex(CodexInput::LimitOver)),
             Agent::Claude => {

@@ -141,7 +141,7 @@ impl Daemon {
     ) -> u64 {
         let unread = match agent {
             Agent::Claude => self.outbox.backlog().unread_of_pair(runtime_session),
-            Agent::Codex => self.waiting_for_codex(runtime_session, cursor).count(),
+            Agent::Codex => self.waiting_for_codex(cursor).count(),
         };
         unread as u64
     }
@@ -160,23 +160,21 @@ impl Daemon {
                 (Box::new(order), until)
             }
             Agent::Codex => {
-                let rows: Vec<_> = self.waiting_for_codex(runtime_session, cursor).collect();
+                let rows: Vec<_> = self.waiting_for_codex(cursor).collect();
                 let (order, until) = page_order(&rows, cursor);
                 (Box::new(order.into_iter()), until)
             }
         }
     }
 
-    /// What Codex gets by asking, oldest first.
+    /// What Codex gets by asking, oldest first; of all pairs, for it is one for all of them.
     fn waiting_for_codex<'a>(
         &'a self,
-        runtime_session: &'a RuntimeSession,
         cursor: &'a MessageCursor,
     ) -> impl Iterator<Item = &'a Delivery> {
         let backlog = self.outbox.backlog();
         backlog
             .lane(Agent::Codex)
-            .filter(move |row| row.runtime_session == *runtime_session)
             .filter(move |row| self.is_codex_to_fetch(row, cursor))
             .filter(|row| row.state != DeliveryState::Cancelled && !backlog.is_ending(&row.id))
     }

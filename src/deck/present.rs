@@ -269,6 +269,7 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
         changed_files: claimed.tree.as_ref().map_or(0, |tree| small(tree.changed)),
         tree: claimed.tree.as_ref().map(|tree| tree.tree.clone()),
         tree_still_same: match now {
+            _ if on.is_unreadable => None,
             Some(WorkTree::UNKNOWN) | None if stale_tree.is_none() => None,
             _ => Some(stale_tree.is_none()),
         },

@@ -21,6 +21,10 @@ use super::operator_socket;
 /// How far apart the groups of two projects are.
 const GROUP_STEP: u16 = 10;
 
+/// How many groups of ports are near enough, so that those of projects that cannot be seen are left
+/// to these.
+const GROUPS_NEAR: usize = 20;
+
 /// How many projects are remembered that cannot be seen: they may lie on a disk that is not there
 /// now. Those that were registered longest ago go first.
 const UNSEEN_MAX: usize = 500;
@@ -204,20 +208,27 @@ fn free_group(
     base: u16,
     is_free: impl Fn(Ports) -> bool,
 ) -> io::Result<Ports> {
-    let others: Vec<_> = instances
-        .iter()
-        .filter(|instance| !is_of(instance, dirs))
-        .map(|instance| instance.ports)
-        .collect();
-    (base..=u16::MAX)
-        .step_by(GROUP_STEP.into())
-        .filter_map(Ports::group)
-        .find(|ports| is_free(*ports) && !others.iter().any(|other| other.overlaps(*ports)))
-        .ok_or_else(|| {
-            io::Error::other(format!(
-                "no port group is free from {base} on: set CONTEXTRELAY_PORT_BASE lower"
-            ))
-        })
+    let others = instances.iter().filter(|instance| !is_of(instance, dirs));
+    let (here, unseen): (Vec<_>, Vec<_>) = others.partition(|instance| is_seen(instance));
+    let overlaps = |others: &[&Instance], ports: Ports| {
+        let mut others = others.iter().map(|instance| instance.ports);
+        others.any(|other| other.overlaps(ports))
+    };
+    let groups = || {
+        let groups = (base..=u16::MAX).step_by(GROUP_STEP.into());
+        groups
+            .filter_map(Ports::group)
+            .filter(|ports| is_free(*ports) && !overlaps(&here, *ports))
+    };
+    // The ports of a project that may be back are left to it while there are others near: far up
+    // lie those of other programs.
+    let of_nobody = groups().take(GROUPS_NEAR);
+    let mut of_nobody = of_nobody.filter(|ports| !overlaps(&unseen, *ports));
+    of_nobody.next().or_else(|| groups().next()).ok_or_else(|| {
+        io::Error::other(format!(
+            "no port group is free from {base} on: set CONTEXTRELAY_PORT_BASE lower"
+        ))
+    })
 }
 
 fn register(instances: &mut Vec<Instance>, user: &UserDirs, dirs: &ProjectDirs, ports: Ports) {
@@ -286,6 +297,10 @@ fn copy_of(user: &UserDirs) -> PathBuf {
 /// All projects that were registered, from the copy where the file is no registry; `None` when both
 /// are none.
 fn read(user: &UserDirs) -> io::Result<Option<Vec<Instance>>> {
+    // One that was set aside a moment ago, or by a daemon that died over it, is not there.
+    if !exists(&user.instances()) && exists(&copy_of(user)) {
+        return read_at(&copy_of(user));
+    }
     match read_at(&user.instances())? {
         Some(instances) => Ok(Some(instances)),
         None if exists(&copy_of(user)) => read_at(&copy_of(user)),

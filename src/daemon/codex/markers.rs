@@ -13,6 +13,7 @@ use crate::daemon::attach::ConnId;
 use crate::daemon::codex_lane::Relayed;
 use crate::daemon::commands::checks::check_handles;
 use crate::daemon::commands::context::context;
+use crate::daemon::commands::pair_to_send_to::pair_of_nobody;
 use crate::daemon::decisions::track;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::handoff_dedup::Ask;
@@ -50,10 +51,12 @@ impl Daemon {
         let Some(marker) = marker else {
             return Marked::default();
         };
-        let pair = relayed
+        let of_claude = relayed
             .first()
+            .filter(|message| message.from == Agent::Claude.into());
+        let pair = of_claude
             .and_then(|message| message.runtime_session.clone())
-            .unwrap_or_default();
+            .unwrap_or_else(|| pair_of_nobody(&self.clients, RuntimeSession::default()));
         // An answer of ours that is answered by the same question would go round for ever.
         let is_our_answer = relayed.iter().any(|message| message.from == Party::System);
         if marker.is_question() && is_our_answer {

@@ -10,6 +10,7 @@ use crate::core::entry::{
 };
 use crate::core::id::EntryId;
 use crate::core::snapshot::ApprovalSnapshot;
+use crate::daemon::clock::now_ms;
 use crate::daemon::decisions::track_recorded;
 use crate::daemon::event::Event;
 use crate::daemon::inbox::note_head;
@@ -187,7 +188,10 @@ impl Daemon {
 
     /// The answer reached Codex, and for the turn that goes on with it there is a reason. Not
     /// before: an answer that came too late forbade nothing.
-    pub(in crate::daemon) fn on_reason_to_tell(&mut self, message: Entry) {
+    pub(in crate::daemon) fn on_reason_to_tell(&mut self, mut message: Entry) {
+        // Another session may have begun while the answer was on its way.
+        message.session_id = self.recorder.session_id().clone();
+        message.timestamp_ms = now_ms();
         self.recorder.record_fact(
             vec![message],
             Box::new(|daemon, stored| {

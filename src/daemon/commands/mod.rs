@@ -19,7 +19,7 @@ mod gates;
 mod hook;
 mod inbox;
 pub(super) mod ledger;
-mod pair_to_send_to;
+pub(in crate::daemon) mod pair_to_send_to;
 mod pending;
 mod policy;
 mod propose;

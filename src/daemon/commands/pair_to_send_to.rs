@@ -30,7 +30,7 @@ pub(super) struct PairAsked<'a> {
 
 /// A Claude speaks for its own pair. The one Codex and the operator speak with all of them: what
 /// they say goes to the Claude that it answers, else to the one whose message began the turn that
-/// says it, else to their own pair, where a Claude of that is here or no other is.
+/// says it, else to [`pair_of_nobody`].
 ///
 /// # Errors
 ///
@@ -50,9 +50,13 @@ pub(super) fn pair_to_send_to<T>(
     if asked.from == Some(Agent::Claude) {
         return Ok(own);
     }
+    // What passed between the operator and Codex says nothing of a Claude.
+    let is_of_claude = |party: Option<Agent>| party == Some(Agent::Claude);
     let of_entry = |id: &EntryId| {
         let stored = recorder.stored(recorder.ledger().seq_of(id)?)?;
-        stored.entry.runtime_session.clone()
+        let entry = &stored.entry;
+        let is_its = is_of_claude(entry.source.agent()) || is_of_claude(entry.receiver());
+        entry.runtime_session.clone().filter(|_| is_its)
     };
     let answered = asked.answers.into_iter().find_map(of_entry);
     let of_turn = || {
@@ -60,15 +64,26 @@ pub(super) fn pair_to_send_to<T>(
             Some(named) => TurnId::new(named),
             None => codex.running_turn()?,
         };
-        codex.last_relayed(&turn)?.runtime_session.clone()
+        let began = codex.last_relayed(&turn)?;
+        let is_its = is_of_claude(began.from.agent());
+        began.runtime_session.clone().filter(|_| is_its)
     };
     let began = answered.or_else(|| (asked.from == Some(Agent::Codex)).then(of_turn).flatten());
     if let Some(pair) = began {
         return Ok(pair);
     }
     let is_for_claude = asked.from == Some(Agent::Codex) || asked.to == Some(Agent::Claude);
-    if !is_for_claude || clients.is_claude_of(&own) {
-        return Ok(own);
+    match is_for_claude {
+        true => Ok(pair_of_nobody(clients, own)),
+        false => Ok(own),
+    }
+}
+
+/// The pair for what names no Claude: its author's `own`, where a Claude of that is here or no other
+/// is, else the only one that is here.
+pub(in crate::daemon) fn pair_of_nobody(clients: &Clients, own: RuntimeSession) -> RuntimeSession {
+    if clients.is_claude_of(&own) {
+        return own;
     }
     let here: BTreeSet<&RuntimeSession> = clients
         .iter()
@@ -76,8 +91,8 @@ pub(super) fn pair_to_send_to<T>(
         .map(|(_, client)| &client.hello.runtime_session_id)
         .collect();
     match Vec::from_iter(here).as_slice() {
-        [only] => Ok((*only).clone()),
-        _ => Ok(own),
+        [only] => (*only).clone(),
+        _ => own,
     }
 }
 

@@ -30,6 +30,7 @@ impl Builder {
             place: lock.place().ok(),
             suspect,
             config: loaded.file.clone(),
+            is_trust_lost: loaded.trust_lost.is_some(),
         };
         TamperWatch::start(watched, events.clone())
             .inspect_err(|error| tracing::warn!(%error, "nobody watches the project's files"))

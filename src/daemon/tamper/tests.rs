@@ -115,6 +115,7 @@ impl Written {
             place: None,
             suspect,
             config: Some(Map::new()),
+            is_trust_lost: false,
         };
         let watch = TamperWatch::start(watched, events.downgrade()).unwrap();
         (watch, events, facts)

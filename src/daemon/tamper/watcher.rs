@@ -86,6 +86,8 @@ pub(in crate::daemon) struct WatchedFiles {
     pub suspect: bool,
     /// `config.json` as the daemon has it; `None` when it could not be taken.
     pub config: Option<Map<String, Value>>,
+    /// What is trusted could not be read then.
+    pub is_trust_lost: bool,
 }
 
 struct Watcher {
@@ -172,7 +174,7 @@ impl Watcher {
             look,
             desk,
             events,
-            is_trust_lost: false,
+            is_trust_lost: watched.is_trust_lost,
             source: None,
             looked: now,
             due: None,

@@ -5,6 +5,7 @@ use tokio::sync::oneshot;
 use super::approvals::request;
 use super::rig::{Guest, Rig};
 use super::silence::{attend, turn_started};
+use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{OnBusy, Outcome, Watched};
 use crate::core::id::{EntryId, RuntimeSession};
@@ -12,8 +13,8 @@ use crate::daemon::attach::ConnId;
 use crate::store::testing::Place;
 use crate::wire::config::read;
 use crate::wire::control::{
-    AskApprovalParams, Attendance, Command, HandoffParams, HookParams, HookReply, IdsParams,
-    Notification, ReadContextParams, Refusal, Reply, Role, SendParams,
+    AskApprovalParams, Attendance, Command, GetMessagesParams, HandoffParams, HookParams,
+    HookReply, IdsParams, Notification, ReadContextParams, Refusal, Reply, Role, SendParams,
 };
 use crate::wire::status::{ClaudeStatus, NoticeKey};
 
@@ -248,6 +249,24 @@ async fn a_limit_holds_the_other_pairs_too_and_those_that_come_later() {
 }
 
 #[tokio::test]
+async fn a_limit_that_is_recalled_holds_whoever_comes() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    two.hook(true, "UserPromptSubmit", None).await;
+    two.hook(true, "StopFailure", Some("rate_limit")).await;
+    drop(two);
+    let mut two = Two::new(&place).await;
+    assert!(two.status().limit.is_some());
+    for (of_first, pair) in [(true, "default"), (false, "second")] {
+        two.send(pair, OnBusy::Queue).await;
+        assert!(!two.is_rung(of_first), "{pair}");
+    }
+    two.hook(true, "UserPromptSubmit", None).await;
+    two.hook(true, "Stop", None).await;
+    assert!(two.is_rung(true) && two.is_rung(false));
+}
+
+#[tokio::test]
 async fn a_message_that_must_not_wait_is_refused_by_the_pair_that_works_alone() {
     let place = Place::new();
     let mut two = Two::new(&place).await;
@@ -398,6 +417,21 @@ async fn a_claude_that_is_alone_gets_what_names_no_pair() {
         let sent = sent_by(&mut rig, conn, Command::Send(params)).await;
         assert_eq!(rig.daemon.outbox.pair_of(&sent).unwrap().as_str(), "second");
     }
+    // What the operator began says nothing of a Claude.
+    rig.codex_runs().await;
+    let to_codex = SendParams {
+        from: None,
+        to: Some(Agent::Codex),
+        ..said("look at that")
+    };
+    let began = sent_by(&mut rig, operator.conn, Command::Send(to_codex)).await;
+    turn_started(&mut rig);
+    rig.user_message("turn-1", Some(&began));
+    rig.settle().await;
+    let told = sent_by(&mut rig, codex.conn, Command::Send(said("I looked"))).await;
+    assert_eq!(rig.daemon.outbox.pair_of(&told).unwrap().as_str(), "second");
+    rig.completed("turn-1", &[began], "Done.");
+    rig.settle().await;
     // It may come back.
     for conn in [second.bridge.conn, second.bell.conn] {
         rig.daemon.disconnect(conn);
@@ -453,4 +487,34 @@ async fn that_a_second_claude_of_a_pair_gets_nothing_is_said_while_it_is_here() 
     assert!(is_said(&two));
     two.rig.daemon.disconnect(third.bridge.conn);
     assert!(!is_said(&two));
+}
+
+#[tokio::test]
+async fn codex_fetches_what_any_claude_has_for_it() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    let asked = SendParams {
+        from: Some(Agent::Claude),
+        ..said("which lock")
+    };
+    let second = two.second.bridge.conn;
+    two.rig.codex_runs().await;
+    two.rig.status(ReportedStatus::Active { waiting: false });
+    two.rig.user_message("turn-0", None);
+    two.rig.settle().await;
+    // One is on its way already, so that the other one waits.
+    two.sent_by(second, asked.clone()).await;
+    let id = two.sent_by(second, asked).await;
+    let get = Command::GetMessages(GetMessagesParams {
+        agent: Agent::Codex,
+        after: None,
+        limit: None,
+        ack: Vec::new(),
+        runtime_session_id: None,
+    });
+    let Ok(Reply::Messages(page)) = two.call(two.codex.conn, get).await else {
+        panic!("no page");
+    };
+    let ids: Vec<_> = page.messages.iter().map(|it| &it.message_id).collect();
+    assert_eq!(ids, [&id]);
 }

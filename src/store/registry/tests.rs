@@ -119,6 +119,37 @@ fn of_those_that_are_never_seen_again_the_oldest_are_forgotten() {
 }
 
 #[test]
+fn a_registry_that_was_set_aside_and_not_written_is_read_from_its_copy() {
+    let place = Place::new();
+    allocate(&place.user, &place.dirs, 4500, None).unwrap();
+    fs::remove_file(place.user.instances()).unwrap();
+    assert!(is_known(&place.user, &place.dirs).unwrap());
+}
+
+#[test]
+fn projects_that_cannot_be_seen_push_no_other_far_up() {
+    let place = Place::new();
+    let found = allocate(&place.user, &place.dirs, 4500, None).unwrap();
+    let text = fs::read(place.user.instances()).unwrap();
+    let mut registry: Value = serde_json::from_slice(&text).unwrap();
+    let instances = registry["instances"].as_array_mut().unwrap();
+    let (seen, step) = (instances[0].clone(), usize::from(GROUP_STEP));
+    for number in 1..=2 * GROUPS_NEAR {
+        let mut unseen = seen.clone();
+        unseen["projectRoot"] = json!(format!("/nowhere/{number}"));
+        for name in ["appPort", "proxyPort", "controlPort"] {
+            let port = seen[name].as_u64().unwrap();
+            unseen[name] = json!(port + (number * step) as u64);
+        }
+        instances.push(unseen);
+    }
+    fs::write(place.user.instances(), registry.to_string()).unwrap();
+    let other = allocate(&place.user, &project(&place, "other"), 4500, None).unwrap();
+    assert_eq!(found, Ports::group(4500).unwrap());
+    assert_eq!(other, Ports::group(4500 + GROUP_STEP).unwrap());
+}
+
+#[test]
 fn a_damaged_registry_makes_no_project_a_stranger() {
     let place = Place::new();
     let other = project(&place, "other");
