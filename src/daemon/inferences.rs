@@ -86,7 +86,10 @@ impl Inferences {
             .asked
             .is_none_or(|asked| since(asked) >= question.every_turns);
         let from = question.turns.saturating_sub(question.unwritten);
-        let texts = words.texts.iter().filter(|(turn, _)| *turn > from);
+        // Words can come before the record has their turn's beginning: those of a first turn are
+        // of none then. As long as nothing was written nothing of them is.
+        let texts = words.texts.iter();
+        let texts = texts.filter(|(turn, _)| from == 0 || *turn > from);
         let texts: Vec<String> = texts.map(|(_, text)| text.clone()).collect();
         if self.stop.is_some() || !is_late || times >= question.per_day || texts.is_empty() {
             return None;
@@ -191,5 +194,16 @@ mod tests {
         };
         assert!(!asked(recorded), "before a restart");
         assert!(asked(tomorrow));
+    }
+
+    #[test]
+    fn words_that_came_before_the_record_had_their_turn_are_read_too() {
+        let mut inferences = Inferences::default();
+        let pair = RuntimeSession::default();
+        inferences.said(Agent::Codex, &pair, 0, "the pears are washed");
+        inferences.said(Agent::Codex, &pair, 2, "the pears are dry");
+        let (words, _) = inferences.begin(&question(2, 2)).unzip();
+        let both = ["the pears are washed", "the pears are dry"];
+        assert_eq!(words.unwrap(), both);
     }
 }
