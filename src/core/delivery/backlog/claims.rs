@@ -24,6 +24,12 @@ impl Backlog {
         self.claims.contains_key(id)
     }
 
+    /// Whether its body is about to leave, and waits for its row.
+    pub fn is_leaving(&self, id: &EntryId) -> bool {
+        let claim = self.claims.get(id);
+        claim.is_some_and(|claim| claim.until_ms.is_none())
+    }
+
     /// Its body is no longer here: from now on it may take until the claim ends.
     pub fn sent(&mut self, id: &EntryId, now_ms: i64) {
         if let Some(claim) = self.claims.get_mut(id) {

@@ -11,10 +11,14 @@ impl Ladder {
     /// same turn had no room for. At its limit Claude gets nothing: that turn will most likely
     /// fail before the model reads it.
     pub fn carries(&self, backlog: &Backlog, carrier: HookPoint) -> Vec<EntryId> {
-        // Whether the rest of it arrives is not known yet: nothing overtakes it meanwhile.
+        // Whether the rest of it arrives is not known yet, or it has not left: nothing overtakes it
+        // meanwhile.
         let under_way = backlog
             .of_pair(&self.pair)
-            .find(|row| backlog.is_cut_claimed(&row.id) && !backlog.is_recording(&row.id))
+            .find(|row| {
+                let is_under_way = backlog.is_cut_claimed(&row.id) || backlog.is_leaving(&row.id);
+                is_under_way && !backlog.is_recording(&row.id)
+            })
             .map(|row| row.seq);
         self.waiting(backlog)
             .filter(|_| !self.is_limited)
