@@ -18,6 +18,12 @@ pub(super) struct Claim {
     has_left: bool,
 }
 
+impl Claim {
+    pub(super) fn is_leaving(&self) -> bool {
+        self.until_ms.is_none()
+    }
+}
+
 impl Backlog {
     /// Whether its body is on its way to somebody who asked.
     pub fn is_claimed(&self, id: &EntryId) -> bool {
@@ -26,8 +32,7 @@ impl Backlog {
 
     /// Whether its body is about to leave, and waits for its row.
     pub fn is_leaving(&self, id: &EntryId) -> bool {
-        let claim = self.claims.get(id);
-        claim.is_some_and(|claim| claim.until_ms.is_none())
+        self.claims.get(id).is_some_and(Claim::is_leaving)
     }
 
     /// Its body is no longer here: from now on it may take until the claim ends.

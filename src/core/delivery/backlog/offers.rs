@@ -1,6 +1,7 @@
 //! The places of Claude's messages on the ladder, which stand with their rows: who changes one
 //! changes the index with it.
 
+use super::claims::Claim;
 use super::index::{LaneIndex, Untold};
 use super::lane::{LaneId, LaneRow};
 use super::{Backlog, Shown};
@@ -94,16 +95,20 @@ impl Backlog {
         self.change_offers(pair, |_, _| false);
     }
 
-    /// Channels are on at the Claude of a pair: what was pushed to it has left for its model.
+    /// Channels are on at the Claude of a pair: what was pushed to it has left for its model. A push
+    /// that still waits for its row has not.
     pub(in crate::delivery) fn pushes_arrived(
         &mut self,
         pair: &RuntimeSession,
         effects: &mut Vec<DeliveryEffect>,
     ) {
+        let claims = &self.claims;
+        let is_leaving = |id: &EntryId| claims.get(id).is_some_and(Claim::is_leaving);
         if let Some(lane) = self.lanes.get_mut(&LaneId::Claude(pair.clone())) {
             lane.change_all(|row| {
                 let was_pushed = row.offer.as_ref().is_some_and(|offer| offer.was_pushed);
-                if was_pushed && row.delivery.show(Shown::Whole) {
+                let has_left = was_pushed && !is_leaving(&row.delivery.id);
+                if has_left && row.delivery.show(Shown::Whole) {
                     effects.push(DeliveryEffect::Store(row.delivery.id.clone()));
                 }
             });

@@ -401,3 +401,42 @@ fn a_text_that_did_not_leave_is_no_repeat() {
     );
     assert!(!way.backlog.get(&id()).unwrap().is_repeat());
 }
+
+#[test]
+fn a_push_that_waits_for_its_row_has_not_left_and_no_hook_overtakes_it() {
+    let mut way = Way::new(LadderMode::Push, false);
+    way.send();
+    let insert = |way: &mut Way, name: &str, seq: u64| {
+        let second = EntryId::new(name);
+        let (to, pair) = (Agent::Claude, RuntimeSession::default());
+        let row = Delivery::recorded(
+            second.clone(),
+            Seq(seq),
+            to,
+            pair,
+            OnBusy::Queue,
+            way.now_ms,
+        );
+        way.backlog.insert(row);
+        second
+    };
+    let second = insert(&mut way, "m2", 2);
+    let at = Moment {
+        now_ms: way.now_ms,
+        attempt: AttemptId::new("slow"),
+    };
+    let effects = way.ladder.apply(&mut way.backlog, LadderInput::News, &at);
+    assert!(
+        effects
+            .iter()
+            .any(|effect| effect.leaves() == Some(&second))
+    );
+    insert(&mut way, "m3", 3);
+    assert_eq!(way.carried(HookPoint::Prompt), 0);
+    // The first one is proven by its text: channels are on.
+    let ids = vec![id()];
+    way.ladder
+        .apply(&mut way.backlog, LadderInput::Acknowledged { ids }, &at);
+    assert_eq!(way.ladder.proven(), Some(Rung::Channel));
+    assert!(!way.backlog.get(&second).unwrap().is_repeat());
+}
