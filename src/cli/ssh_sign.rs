@@ -189,8 +189,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use std::fs::File;
-    use std::io::{BufRead as _, BufReader};
-    use std::process::{Command, Stdio};
+    use std::io::{BufRead as _, BufReader, Lines};
+    use std::process::{Child, ChildStdout, Command, Stdio};
 
     use portable_pty::{PtySize, native_pty_system};
     use rustix::fs::{Mode, OFlags, open};
@@ -198,32 +198,29 @@ mod tests {
 
     use super::{TerminalModes, end};
 
-    #[test]
-    fn who_asks_on_the_terminal_is_told_to_end_before_it_is_killed() {
-        let script = "trap 'echo put back; exit 1' TERM; echo ready; while :; do sleep 0.01; done";
+    /// A shell that waits, behind this, and what it says from then on.
+    fn waiting(before: &str) -> (Child, Lines<BufReader<ChildStdout>>) {
+        let script = format!("{before}; echo ready; while :; do sleep 0.01; done");
         let mut child = Command::new("sh")
-            .args(["-c", script])
+            .args(["-c", &script])
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         assert_eq!(lines.next().unwrap().unwrap(), "ready");
+        (child, lines)
+    }
+
+    #[test]
+    fn who_asks_on_the_terminal_is_told_to_end_before_it_is_killed() {
+        let (mut child, mut lines) = waiting("trap 'echo put back; exit 1' TERM");
         end(&mut child);
         assert_eq!(lines.next().unwrap().unwrap(), "put back");
     }
 
     #[test]
     fn who_does_not_heed_that_is_killed() {
-        let mut child = Command::new("sh")
-            .args([
-                "-c",
-                "trap '' TERM; echo ready; while :; do sleep 0.01; done",
-            ])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert_eq!(lines.next().unwrap().unwrap(), "ready");
+        let (mut child, _lines) = waiting("trap '' TERM");
         end(&mut child);
         assert!(child.try_wait().unwrap().is_some());
     }

@@ -323,16 +323,22 @@ async fn a_queue_without_a_writer_ends_the_daemon() {
     assert_eq!(rig.daemon.operations.fault(), Some(DaemonFault::Queue));
 }
 
-#[tokio::test]
-async fn what_a_hook_was_too_late_to_take_comes_as_a_first_copy() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+/// A message that waits for a Claude without a doorbell; that Claude's hooks, its bridge, and Codex.
+async fn waits_for_a_hook(place: &Place) -> (Rig, [Guest; 3], EntryId) {
+    let mut rig = Rig::start(place).await;
     let hooks = rig.connect(Role::Hook, None, false);
-    let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+    let bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
     let codex = rig.connect(Role::Codex, None, false);
     rig.settle().await;
     let id = send(&mut rig, &codex, Agent::Codex).await;
     rig.store();
+    (rig, [hooks, bridge, codex], id)
+}
+
+#[tokio::test]
+async fn what_a_hook_was_too_late_to_take_comes_as_a_first_copy() {
+    let place = Place::new();
+    let (mut rig, [hooks, _bridge, _codex], id) = waits_for_a_hook(&place).await;
     drop(rig.ask_only(&hooks, hook("UserPromptSubmit")));
     rig.store();
     rig.settle().await;
@@ -391,13 +397,7 @@ async fn what_a_refused_page_held_is_not_stuck() {
 #[tokio::test]
 async fn a_disk_that_stands_still_makes_no_repeat_of_a_first_copy() {
     let place = Place::new();
-    let mut rig = Rig::start(&place).await;
-    let hooks = rig.connect(Role::Hook, None, false);
-    let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
-    let codex = rig.connect(Role::Codex, None, false);
-    rig.settle().await;
-    let id = send(&mut rig, &codex, Agent::Codex).await;
-    rig.store();
+    let (mut rig, [hooks, _bridge, _codex], id) = waits_for_a_hook(&place).await;
     // Longer than a hook waits, and than what it was given may take: it has left by then.
     drop(rig.ask_only(&hooks, hook("UserPromptSubmit")));
     rig.daemon.clock.pass(6_000);
