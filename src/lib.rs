@@ -19,7 +19,8 @@
 //!   learns a fact that the ledger does not hold.
 //! - `bridge`, `cli` and `deck` ask the daemon through `client`, and in no other way.
 //! - `ctxrelay-ui` does not know that a daemon, a socket, a file or a clock exists.
-//! - Only `deck::term` touches the terminal, but for a passphrase (`cli::passphrase`); only `bridge` and `cli::output` write to stdout.
+//! - Only `deck::term` touches the terminal, but for a passphrase (`cli::passphrase`, and `cli::ssh_sign`
+//!   where `ssh-keygen` asks for it); only `bridge` and `cli::output` write to stdout.
 //! - Every queue is bounded, by its length or by who may put something into it, and says what
 //!   happens when it is full; every wait has a deadline.
 //!

@@ -19,7 +19,7 @@ pub fn tree_found_since(
 ) -> (TreeFound, Option<ChangedFiles>) {
     match TreeReading::since(root, approved) {
         Some(reading) => (TreeFound::Read(reading.tree), reading.changed),
-        None if is_in_repository(root) && has_git() => (TreeFound::Unreadable, None),
+        None if is_unreadable(root, None) => (TreeFound::Unreadable, None),
         None => (TreeFound::NoRepository, None),
     }
 }

@@ -62,7 +62,7 @@ enum Was {
     Stopped,
     /// A daemon that ended as it was asked, or by itself.
     Running,
-    /// A process that could not be asked. It ended on a signal.
+    /// A process that could not be asked, or did not end though it agreed. It ended on a signal.
     Stuck(Pid),
 }
 
@@ -126,7 +126,7 @@ fn report(killed: &[Killed]) -> Report {
         let word = match one.was {
             Was::Running => "ended".to_owned(),
             Was::Stuck(pid) => format!(
-                "did not answer; process {} was told to end, and did",
+                "did not end by itself; process {} was told to end, and did",
                 pid.as_raw_pid()
             ),
             Was::Stopped => "was not running, stays stopped".to_owned(),

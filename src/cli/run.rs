@@ -180,11 +180,9 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
             return Err(failure);
         }
         // Judged all the same, though perhaps without a daemon: an agent may have written it.
-        let bare = |name: &str| var(name).filter(|_| !settings::is_own(name));
-        settings::resolve(project.as_deref(), named, |name| match name {
-            "CONTEXTRELAY_REGISTRY_DIR" => var(name),
-            name => bare(name),
-        })
+        let is_kept = |name: &str| name == "CONTEXTRELAY_REGISTRY_DIR" || !settings::is_own(name);
+        let bare = |name: &str| var(name).filter(|_| is_kept(name));
+        settings::resolve(project.as_deref(), named, bare)
     });
     let setting = match (verb.as_ref(), setting) {
         // A hook or a monitor that fails would disturb the agent's turn.

@@ -14,6 +14,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::claude::turns::named;
 use super::clock::{now_ms, rand_u32};
 use super::continuation::Then;
 use super::deletion::Deletion;
@@ -199,7 +200,11 @@ impl Daemon {
             let others = was.standings.keys().filter(|pair| **pair != first);
             for pair in std::iter::once(&first).chain(others) {
                 let standing = was.standing(pair);
-                let text = format!("{} is {} as before", agent.title(), standing.state.as_str());
+                let text = format!(
+                    "{} is {} as before",
+                    named(*agent, pair),
+                    standing.state.as_str()
+                );
                 let changed = AgentChanged {
                     agent: *agent,
                     state: standing.state,
@@ -208,7 +213,7 @@ impl Daemon {
                     why: standing.why.filter(|_| is_kept),
                     until_ms: was.limit.and_then(|limit| limit.until_ms),
                 };
-                entries.push(self.entry_of_claude(pair, changed, text));
+                entries.push(self.entry_of_agent(pair, changed, text));
             }
             if let (Some(turn_id), Some(text)) = (&was.turn_id, &was.turn_text) {
                 entries.push(self.recorder.entry(

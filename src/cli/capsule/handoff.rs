@@ -40,7 +40,7 @@ pub struct HandTaskArgs {
     /// At most this many characters
     #[arg(long, value_name = "N", default_value_t = RENDER_CHARS_MAX, value_parser = budget)]
     pub budget: usize,
-    /// Into this file, readable by you alone
+    /// Into this file, readable by you alone; its folder is made where it is missing
     #[arg(long, short, value_name = "FILE", conflicts_with = "send")]
     pub output: Option<PathBuf>,
     /// Take the place of a file that exists
@@ -240,7 +240,7 @@ fn send(
     })
 }
 
-/// Makes the folder that a tool reads its rules from, where no rules are there yet.
+/// Makes the folder of a file where it is missing: a tool's rules may be the first there.
 fn make_folder(dirs: &ProjectDirs, path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.exists());
     let is_ours = |folder: &Path| {

@@ -89,8 +89,8 @@ pub(super) fn waiting(world: &Snapshot, agent: Agent, pair: &RuntimeSession) -> 
 }
 
 impl View<'_> {
-    /// Of this pair, for there is one Codex for all of them; and not of somebody else's record:
-    /// nobody asked for that.
+    /// Of this pair, for Codex of all, for there is one for all of them; and not of somebody else's
+    /// record: nobody asked for that.
     fn is_ours(&self, seq: Seq, of: Option<&RuntimeSession>) -> bool {
         let is_of_pair = self.agent == Agent::Codex || of.is_none_or(|of| of == self.pair);
         seq > self.world.foreign_through && is_of_pair

@@ -121,6 +121,7 @@ impl Ladder {
     }
 
     /// Whether it is at its usage limit.
+    #[cfg(test)]
     pub fn is_limited(&self) -> bool {
         self.is_limited
     }

@@ -64,7 +64,7 @@ words! {
         ServiceFailed = "service_failed",
         /// The last line was torn by a crash.
         TornTail = "torn_tail",
-        /// What the operator trusted could not be kept.
+        /// What the operator trusted could not be kept, or read.
         TrustNotKept = "trust_not_kept",
         /// A turn of Codex has given no sign for long.
         TurnSilent = "turn_silent",

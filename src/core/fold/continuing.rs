@@ -70,7 +70,7 @@ fn state_of<'a>(
     entry: &Entry,
     agent: Agent,
 ) -> Option<&'a mut ContinuityState> {
-    let session = entry.runtime_session.clone().unwrap_or_default();
+    let session = entry.pair();
     let states = world.continuity.entry(agent).or_default();
     if states.len() >= RUNTIME_SESSIONS_MAX && !states.contains_key(&session) {
         return None;

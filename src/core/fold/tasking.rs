@@ -21,7 +21,7 @@ pub(super) fn fold_task(world: &mut Snapshot, entry: &Entry, record: &TaskRecord
         return;
     }
     let has_room = world.open_tasks().count() < TASKS_OPEN_MAX;
-    let session = entry.runtime_session.clone().unwrap_or_default();
+    let session = entry.pair();
     let id = &record.task;
     let is_foreign = entry.seq <= world.foreign_through;
     match (&record.step, world.tasks.get_mut(id)) {
@@ -136,7 +136,7 @@ fn take_work(world: &mut Snapshot, entry: &Entry) {
         // Said before any turn that is counted here.
         Some(_) if entry.only_rebuilds_task() => 0,
         Some(agent) => {
-            let session = entry.runtime_session.clone().unwrap_or_default();
+            let session = entry.pair();
             world
                 .state_of(agent, &session)
                 .map_or(0, |state| state.turns)

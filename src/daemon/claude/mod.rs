@@ -23,4 +23,4 @@ mod ring;
 mod speaking;
 mod standing;
 pub(super) mod tools;
-mod turns;
+pub(super) mod turns;

@@ -46,10 +46,7 @@ impl Daemon {
     }
 
     fn record_claude(&mut self, pair: &RuntimeSession, change: ClaudeChange, has_come: bool) {
-        let who = match *pair == RuntimeSession::default() {
-            true => "Claude".to_owned(),
-            false => format!("Claude of pair {pair}"),
-        };
+        let who = named(Agent::Claude, pair);
         let text = match &change.why {
             None if has_come => format!("{who} attached"),
             None => format!("{who} is {}", change.state.as_str()),
@@ -63,7 +60,7 @@ impl Daemon {
             why: change.why.clone(),
             until_ms: None,
         };
-        let entry = self.entry_of_claude(pair, changed, text);
+        let entry = self.entry_of_agent(pair, changed, text);
         let of = pair.clone();
         self.recorder.record(
             vec![entry],
@@ -78,9 +75,9 @@ impl Daemon {
         );
     }
 
-    /// What the record says of the Claude of a pair. The first pair is not named, as nobody names
-    /// it.
-    pub(in crate::daemon) fn entry_of_claude(
+    /// What the record says of an agent, of Claude that of a pair. The first pair is not named, as
+    /// nobody names it.
+    pub(in crate::daemon) fn entry_of_agent(
         &self,
         pair: &RuntimeSession,
         changed: AgentChanged,
@@ -112,5 +109,13 @@ impl Daemon {
             since_ms: 0,
             ..recorded
         }
+    }
+}
+
+/// An agent, with its pair where that is not the first.
+pub(in crate::daemon) fn named(agent: Agent, pair: &RuntimeSession) -> String {
+    match *pair == RuntimeSession::default() {
+        true => agent.title().to_owned(),
+        false => format!("{} of pair {pair}", agent.title()),
     }
 }

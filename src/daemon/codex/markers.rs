@@ -163,7 +163,7 @@ impl Daemon {
         if let (EntryKind::Handoff(_), Some(to)) =
             (&entry.kind, entry.target.as_ref().and_then(Party::agent))
         {
-            let pair = entry.runtime_session.clone().unwrap_or_default();
+            let pair = entry.pair();
             let ask = Ask::new(entry.source.clone(), to, pair, &entry.content);
             let now_ms = self.clock.now_ms();
             self.handoff_dedup.recorded(ask, entry.id.clone(), now_ms);

@@ -33,7 +33,7 @@ impl Daemon {
         let world = self.recorder.world();
         let mut entries = self.carried_entries(world.entries_of_open_tasks(), read)?;
         for entry in &mut entries {
-            let session = entry.runtime_session.clone().unwrap_or_default();
+            let session = entry.pair();
             let current = world.current_task(&session).map(|task| &task.id);
             if entry.task().as_ref() != current {
                 entry.meta.insert(TASK_ONLY.to_owned(), true.into());

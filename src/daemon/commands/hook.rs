@@ -167,7 +167,7 @@ impl Daemon {
                     conversation.and_then(|it| Some((it.thread_id.clone()?, it)))
                 {
                     let said = format!("Claude converses in session {session}");
-                    let entry = self.entry_of_claude(pair, changed, said);
+                    let entry = self.entry_of_agent(pair, changed, said);
                     self.recorder.record_mere_fact(entry);
                 }
                 return;

@@ -104,7 +104,7 @@ impl Daemon {
         }
     }
 
-    /// What was to be kept outside of the project could not be.
+    /// What the operator trusts could not be kept, or read.
     pub(in crate::daemon) fn note_not_kept(&mut self, why: String) {
         self.recorder
             .note_fact(Party::System, ErrorCode::TrustNotKept, why);

@@ -163,7 +163,7 @@ impl Daemon {
         let settles_turn = said_in
             .as_ref()
             .is_some_and(|turn| settles_turn(&self.codex, &entry, turn));
-        let pair = entry.runtime_session.clone().unwrap_or_default();
+        let pair = entry.pair();
         let from = entry.source.clone();
         let id = entry.id.clone();
         let rejected = on_busy == OnBusy::Reject && self.is_busy(to, &pair);
