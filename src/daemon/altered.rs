@@ -10,10 +10,10 @@ use crate::wire::status::NoticeKey;
 impl Daemon {
     /// The message is settled as what it is: given to nobody.
     pub(super) fn on_altered(&mut self, id: EntryId) {
-        let Some(to) = self.outbox.get(&id).map(|row| row.to) else {
+        let Some(to) = self.deliveries.outbox.get(&id).map(|row| row.to) else {
             return;
         };
-        if self.outbox.backlog().is_recording(&id) {
+        if self.deliveries.outbox.backlog().is_recording(&id) {
             return;
         }
         let text = format!(
@@ -22,17 +22,20 @@ impl Daemon {
             to.title()
         );
         tracing::error!(text, "alarm");
-        self.notices.set(
+        self.base.notices.set(
             NoticeKey::MessageAltered,
             format!("{text} (`ctxrelay ledger verify`)"),
         );
         let result = DeliveryResult::Rejected;
         let kind = ErrorCode::MessageAltered;
-        let alarm = self.recorder.entry(Party::System, None, kind, text, None);
+        let alarm = self
+            .base
+            .recorder
+            .entry(Party::System, None, kind, text, None);
         let mut settled = self.delivery_entry(&id, to, result, None, None);
         "its line was edited: not delivered".clone_into(&mut settled.content);
-        self.outbox.records(&id, result);
-        self.recorder.record_fact(
+        self.deliveries.outbox.records(&id, result);
+        self.base.recorder.record_fact(
             vec![alarm, settled],
             Box::new(move |daemon, recorded| {
                 if recorded.is_ok() {
@@ -40,7 +43,7 @@ impl Daemon {
                 }
             }),
         );
-        self.clients.status_changed();
+        self.base.clients.status_changed();
     }
 
     /// An older copy lay in the place of the queue: what was on its way is ambiguous, and not sent
@@ -50,8 +53,10 @@ impl Daemon {
                     aside, and what had no proof in the record is ambiguous: nothing is sent again \
                     by itself";
         tracing::error!(text, "alarm");
-        self.notices.set(NoticeKey::QueuePutBack, text.to_owned());
+        self.base
+            .notices
+            .set(NoticeKey::QueuePutBack, text.to_owned());
         let kind = ErrorCode::QueuePutBack;
-        self.recorder.keep_fact(Party::System, kind, text);
+        self.base.recorder.keep_fact(Party::System, kind, text);
     }
 }

@@ -21,7 +21,7 @@ const NAME_CHARS_MAX: usize = 60;
 impl Daemon {
     /// Takes the configuration that the daemon starts with; its rules are in use already.
     pub(super) fn configure(&mut self, user: UserDirs, loaded: &Loaded) {
-        self.configuration = Configuration::new(user, loaded);
+        self.base.configuration = Configuration::new(user, loaded);
         self.set_delivery_terms();
         self.note_configuration(loaded);
         self.apply_configuration(&loaded.config);
@@ -32,21 +32,27 @@ impl Daemon {
         self.set_silences(config);
         self.set_limit_mode(config);
         let warn_percent = config.continuity.warn_percent.into();
-        self.contexts.warn_from(warn_percent, self.clock.now_ms());
+        self.agents
+            .contexts
+            .warn_from(warn_percent, self.base.clock.now_ms());
         self.want_codex_hook(config.continuity.codex_hook);
         if config.continuity.extract.every_turns.get() == 0 {
-            self.inferences.end();
+            self.agents.inferences.end();
         }
-        self.clients.status_changed();
-        self.recorder.space().set_limits(config.storage);
-        space_changed(self.recorder.space(), &mut self.notices, &self.clients);
+        self.base.clients.status_changed();
+        self.base.recorder.space().set_limits(config.storage);
+        space_changed(
+            self.base.recorder.space(),
+            &mut self.base.notices,
+            &self.base.clients,
+        );
     }
 
     /// Tells what became of a `config.json` of ContextRelay 3.
     pub(super) fn note_adopted_config(&mut self, adopted: io::Result<Option<Adopted>>) {
         match adopted {
             Ok(None) => {}
-            Ok(Some(Adopted { migrated, backup })) => self.recorder.note_fact(
+            Ok(Some(Adopted { migrated, backup })) => self.base.recorder.note_fact(
                 Party::System,
                 LifecycleEvent::ConfigMigrated,
                 format!(
@@ -57,7 +63,7 @@ impl Daemon {
                     backup.file_name().unwrap_or_default().display()
                 ),
             ),
-            Err(error) => self.recorder.note_fact(
+            Err(error) => self.base.recorder.note_fact(
                 Party::System,
                 ErrorCode::ConfigNotMigrated,
                 format!(
@@ -75,14 +81,14 @@ impl Daemon {
         if loaded.file.is_none() || loaded.trust_lost.is_some() {
             return;
         }
-        self.recorder.redactor().replace(loaded.rules);
+        self.base.recorder.redactor().replace(loaded.rules);
         self.apply_configuration(&loaded.config);
-        self.configuration.replace(loaded.config);
+        self.base.configuration.replace(loaded.config);
         self.set_delivery_terms();
         if changed.is_empty() {
             return;
         }
-        self.recorder.note_fact(
+        self.base.recorder.note_fact(
             Party::System,
             LifecycleEvent::ConfigReloaded,
             format!("config.json changed and was read again: {}", named(changed)),
@@ -96,7 +102,7 @@ impl Daemon {
             .as_ref()
             .and_then(|_| loaded.trust_notice());
         if let Some(lost) = lost
-            && !self.notices.lines().contains(&lost)
+            && !self.base.notices.lines().contains(&lost)
         {
             self.note_not_kept(lost);
         }
@@ -105,19 +111,21 @@ impl Daemon {
             (NoticeKey::ConfigTrust, loaded.trust_notice()),
         ] {
             changed |= match line {
-                Some(line) => self.notices.set(key, line),
-                None => self.notices.clear(&key),
+                Some(line) => self.base.notices.set(key, line),
+                None => self.base.notices.clear(&key),
             };
         }
         if changed {
-            self.clients.status_changed();
+            self.base.clients.status_changed();
         }
     }
 
     fn set_delivery_terms(&mut self) {
-        let timeouts = self.configuration.delivery_timeouts();
-        self.claude.set_terms(timeouts.idle_ms, timeouts.expiry_ms);
-        self.codex.set_expiry(timeouts.expiry_ms);
+        let timeouts = self.base.configuration.delivery_timeouts();
+        self.agents
+            .claude
+            .set_terms(timeouts.idle_ms, timeouts.expiry_ms);
+        self.agents.codex.set_expiry(timeouts.expiry_ms);
     }
 }
 

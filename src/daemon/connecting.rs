@@ -27,7 +27,7 @@ impl Daemon {
         outlet: Outlet,
     ) -> Result<Welcome, Refusal> {
         Clients::check_protocol(&hello)?;
-        if self.operations.is_stopping() {
+        if self.base.operations.is_stopping() {
             return Err(stopping());
         }
         let role = hello.role;
@@ -42,28 +42,28 @@ impl Daemon {
             since_ms: now_ms(),
             outlet,
         };
-        let now_ms = self.clock.now_ms();
-        let receiver = self.clients.connect(conn, newcomer, now_ms)?;
+        let now_ms = self.base.clock.now_ms();
+        let receiver = self.base.clients.connect(conn, newcomer, now_ms)?;
         // The parent of a bridge or hook is an agent.
         let agent = agent.into_iter().collect();
-        know_agents(&mut self.agent_processes, &self.events, agent);
+        know_agents(&mut self.agents.agent_processes, &self.base.events, agent);
         // A hook says nothing about the doorbell beside it.
         if role != Role::Hook {
-            is_up_to_date(&mut self.clients, &mut self.notices, role);
+            is_up_to_date(&mut self.base.clients, &mut self.base.notices, role);
         }
         if role == Role::Claude {
-            tools::came(&self.clients, &mut self.claude_processes, conn);
+            tools::came(&self.base.clients, &mut self.agents.claude_processes, conn);
         }
         if receiver {
             self.receives(conn);
         }
         self.say_second_claude();
-        self.clients.status_changed();
+        self.base.clients.status_changed();
         Ok(Welcome {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            instance_id: self.identity.instance_id.clone(),
-            session_id: self.recorder.session_id().clone(),
+            instance_id: self.base.identity.instance_id.clone(),
+            session_id: self.base.recorder.session_id().clone(),
             receiver: receiver || role != Role::Claude,
             operator,
         })
@@ -71,28 +71,28 @@ impl Daemon {
 
     pub(super) fn disconnect(&mut self, conn: ConnId) {
         self.asking_hook_left(conn);
-        if let Some(gone) = self.clients.disconnect(conn) {
+        if let Some(gone) = self.base.clients.disconnect(conn) {
             self.claude_client_left(conn, &gone);
             self.say_second_claude();
-            self.clients.status_changed();
+            self.base.clients.status_changed();
         }
     }
 
     /// A client answered a ping.
     pub(super) fn heard(&mut self, conn: ConnId) {
-        let now_ms = self.clock.now_ms();
-        self.clients.heard(conn, now_ms);
+        let now_ms = self.base.clock.now_ms();
+        self.base.clients.heard(conn, now_ms);
     }
 
     /// When a bridge that was asked whether it lives must have answered, or is asked again.
     pub(super) fn next_probe(&self) -> Option<Instant> {
-        let next_ms = self.clients.next_probe_ms();
-        next_ms.map(|at_ms| self.clock.instant(at_ms))
+        let next_ms = self.base.clients.next_probe_ms();
+        next_ms.map(|at_ms| self.base.clock.instant(at_ms))
     }
 
     pub(super) fn probe_deadline(&mut self) {
-        let now_ms = self.clock.now_ms();
-        for lost in self.clients.probes_due(now_ms) {
+        let now_ms = self.base.clock.now_ms();
+        for lost in self.base.clients.probes_due(now_ms) {
             self.place_was_lost(lost);
         }
     }
@@ -105,7 +105,7 @@ impl Daemon {
             pid,
             heir,
         } = lost;
-        self.recorder.note_fact(
+        self.base.recorder.note_fact(
             Party::System,
             LifecycleEvent::ClaudeBridgeReplaced,
             format!(
@@ -116,9 +116,9 @@ impl Daemon {
         );
         let bridge = holder.number();
         self.tell_ladder(&pair, LadderInput::Left { bridge });
-        self.clients.tell_receiver(holder, false);
+        self.base.clients.tell_receiver(holder, false);
         self.receives(heir);
-        self.clients.tell_receiver(heir, true);
-        self.clients.status_changed();
+        self.base.clients.tell_receiver(heir, true);
+        self.base.clients.status_changed();
     }
 }

@@ -58,7 +58,10 @@ impl Deletion {
 impl Daemon {
     /// The first step.
     pub(super) fn read_texts(&mut self, params: ClearParams, reply: ReplySender) {
-        let (dirs, session) = (self.dirs.clone(), self.recorder.session_id().clone());
+        let (dirs, session) = (
+            self.base.dirs.clone(),
+            self.base.recorder.session_id().clone(),
+        );
         self.beside(WorkBeside::KeptTexts, move |under_way| {
             let texts = texts_of_others(&dirs, &session);
             Event::DeletionAsked(DeletionAsked {
@@ -72,15 +75,15 @@ impl Daemon {
 
     /// Deletes the files of a session that has ended.
     pub(super) fn delete_session(&mut self, old: &SessionId, texts: KeptTexts) -> Deletion {
-        let left = self.recorder.delete(old, texts);
+        let left = self.base.recorder.delete(old, texts);
         // Words of what has gone only now may be in the index of the new session.
-        self.recorder.search().rebuild();
+        self.base.recorder.search().rebuild();
         Deletion {
             left,
-            queue: self.outbox.erase(),
-            search: self.recorder.search().waiter(),
-            folders: WorkFolders::of(&self.dirs),
-            rendering: self.renderings.lock(),
+            queue: self.deliveries.outbox.erase(),
+            search: self.base.recorder.search().waiter(),
+            folders: WorkFolders::of(&self.base.dirs),
+            rendering: self.base.renderings.lock(),
         }
     }
 
@@ -92,10 +95,10 @@ impl Daemon {
             under_way: _heard,
         } = done;
         // What was made of the new session may have gone with what was there of the old one.
-        self.renderings.changed();
+        self.base.renderings.changed();
         if !cleared.left.is_empty() {
             let (old, left) = (&cleared.sealed, cleared.left.join("; "));
-            self.recorder.note_fact(
+            self.base.recorder.note_fact(
                 Party::System,
                 ErrorCode::NotDeleted,
                 format!("not everything of {old} could be deleted: {left}"),

@@ -15,14 +15,14 @@ impl Daemon {
             LaterInput::Limit(agent, input) => self.limit_input(agent, input),
             LaterInput::News => {
                 self.deliver();
-                self.outbox.drop_wrong_rows();
+                self.deliveries.outbox.drop_wrong_rows();
             }
         }
     }
 
     /// Delivers what can be delivered now.
     fn deliver(&mut self) {
-        if self.operations.is_stopping() {
+        if self.base.operations.is_stopping() {
             return;
         }
         // A turn that waits for messages gets them into that very turn.

@@ -16,7 +16,7 @@ impl Daemon {
         rung: Option<DeliveryWay>,
         turn_id: Option<TurnId>,
     ) -> Entry {
-        let row = self.outbox.get(id);
+        let row = self.deliveries.outbox.get(id);
         let is_proof = match result {
             DeliveryResult::Confirmed => true,
             // What was acknowledged without another proof.
@@ -26,8 +26,8 @@ impl Daemon {
             _ => false,
         };
         let text = delivery_text(to, result, rung.as_ref());
-        let given = self.given.of(id).filter(|_| is_proof).cloned();
-        self.recorder.entry(
+        let given = self.deliveries.given.of(id).filter(|_| is_proof).cloned();
+        self.base.recorder.entry(
             Party::System,
             Some(to.into()),
             EntryKind::Delivery(DeliveryRecord {

@@ -32,7 +32,7 @@ impl Daemon {
                     Ok(()) => self.let_leave(agent, effect),
                     Err(_) => self.does_not_leave(&effect),
                 },
-                DeliveryEffect::Forget(id) => self.outbox.forget(&id),
+                DeliveryEffect::Forget(id) => self.deliveries.outbox.forget(&id),
                 DeliveryEffect::Record {
                     id,
                     to,
@@ -56,19 +56,19 @@ impl Daemon {
                     self.record_results(results);
                 }
                 DeliveryEffect::Recover(ids) => {
-                    let messages = ids.iter().map(|id| self.outbox.attempted(id));
-                    told_adapter(self.codex.recover(messages.collect()));
+                    let messages = ids.iter().map(|id| self.deliveries.outbox.attempted(id));
+                    told_adapter(self.agents.codex.recover(messages.collect()));
                 }
                 // What comes of it comes as facts.
-                DeliveryEffect::Wake => told_adapter(self.codex.ensure().map(drop)),
+                DeliveryEffect::Wake => told_adapter(self.agents.codex.ensure().map(drop)),
                 // The lane remembers it.
                 DeliveryEffect::Receipt { .. } => {}
                 DeliveryEffect::CutOff { id, turn } => self.note_cut_off(&id, &turn),
                 DeliveryEffect::Limit(limited) if agent == Agent::Codex => self.note_limit(limited),
                 // Claude's own hook has said it already.
-                DeliveryEffect::Limit(_) => self.clients.status_changed(),
+                DeliveryEffect::Limit(_) => self.base.clients.status_changed(),
                 // The lane says so itself.
-                DeliveryEffect::Held(_) => self.clients.status_changed(),
+                DeliveryEffect::Held(_) => self.base.clients.status_changed(),
                 DeliveryEffect::Stale { what, of, current } => {
                     tracing::info!(
                         what,
@@ -78,7 +78,7 @@ impl Daemon {
                     );
                 }
                 DeliveryEffect::Ring { bell, ids, asks } => self.ring(bell, ids, asks),
-                DeliveryEffect::ReleaseQueue => told_adapter(self.codex.release_queue()),
+                DeliveryEffect::ReleaseQueue => told_adapter(self.agents.codex.release_queue()),
             }
         }
         stored
@@ -90,7 +90,7 @@ impl Daemon {
             .into_iter()
             .map(|(id, result, entry)| ((id, result), entry))
             .unzip();
-        self.recorder.record_fact(
+        self.base.recorder.record_fact(
             entries,
             Box::new(move |daemon, result| {
                 // Of what was given up the lanes hear by `fact_refused`.
@@ -103,7 +103,7 @@ impl Daemon {
 
     fn note_cut_off(&mut self, id: &EntryId, turn: &TurnId) {
         let event = LifecycleEvent::DeliveryCutOff;
-        self.recorder.keep_fact(
+        self.base.recorder.keep_fact(
             Party::System,
             event,
             format!(
@@ -118,7 +118,7 @@ impl Daemon {
     /// counts them as cut off. Returns what is to be told behind that: the ends of the turn and of
     /// what waited for an answer, for which nobody was left.
     pub(super) fn note_unfinished(&mut self) -> Vec<Entry> {
-        let world = self.recorder.world();
+        let world = self.base.recorder.world();
         let unfinished = world.in_turn.clone();
         let turns: Vec<TurnRecord> = world
             .agents
@@ -141,7 +141,7 @@ impl Daemon {
             .collect();
         for (id, (turn, _)) in unfinished {
             let event = LifecycleEvent::DeliveryCutOff;
-            self.recorder.keep_fact(
+            self.base.recorder.keep_fact(
                 Party::System,
                 event,
                 format!(
@@ -153,27 +153,34 @@ impl Daemon {
         let asked = asked.into_iter().map(|(id, agent)| {
             let said = format!("what {} asked is gone with the daemon", agent.title());
             let lost = ApprovalStep::Ended(ApprovalEnd::Lost).of(id, agent);
-            self.recorder.entry(Party::System, None, lost, said, None)
+            self.base
+                .recorder
+                .entry(Party::System, None, lost, said, None)
         });
         let turns = turns.into_iter().map(|turn| {
             // Only Codex tells of its turns one by one.
             let (codex, turn) = (Party::Agent(Agent::Codex), EntryKind::Turn(turn));
             let said = "the turn died with the daemon";
-            self.recorder.entry(codex, None, turn, said, None)
+            self.base.recorder.entry(codex, None, turn, said, None)
         });
         asked.chain(turns).collect()
     }
 
     fn note_limit(&mut self, limited: bool) {
         let (state, why, until_ms, text) = if limited {
-            let why = self.codex.take_last_error();
+            let why = self.agents.codex.take_last_error();
             let text = "Codex is at its usage limit; messages for it are held";
-            (AgentState::Limited, why, self.limits.codex_ends_ms(), text)
+            (
+                AgentState::Limited,
+                why,
+                self.agents.limits.codex_ends_ms(),
+                text,
+            )
         } else {
             let text = "Codex works again: the usage limit is over";
-            (self.codex.state(), None, None, text)
+            (self.agents.codex.state(), None, None, text)
         };
-        self.recorder.keep_fact(
+        self.base.recorder.keep_fact(
             Party::System,
             EntryKind::AgentChanged(AgentChanged {
                 agent: Agent::Codex,

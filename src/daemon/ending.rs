@@ -21,13 +21,17 @@ pub(super) const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 impl Daemon {
     pub(super) fn stop(&mut self, stop: Stop) {
-        if self.operations.is_stopping() {
+        if self.base.operations.is_stopping() {
             return;
         }
         self.stop_serving(stop.kill);
-        let counted = self.clients.refusals_mut().take(self.clock.now_ms());
-        note_refusals(&mut self.recorder, counted);
-        self.recorder.note_fact(
+        let counted = self
+            .base
+            .clients
+            .refusals_mut()
+            .take(self.base.clock.now_ms());
+        note_refusals(&mut self.base.recorder, counted);
+        self.base.recorder.note_fact(
             Party::System,
             LifecycleEvent::DaemonStopped,
             if stop.kill {
@@ -36,7 +40,7 @@ impl Daemon {
                 "the daemon stopped"
             },
         );
-        self.operations.stop(stop);
+        self.base.operations.stop(stop);
     }
 
     /// Ends what the daemon owns, each step with a deadline of its own; Codex only if it is not
@@ -47,16 +51,19 @@ impl Daemon {
     /// When not everything is written and closed.
     pub(super) async fn finish(self, with_codex: bool) -> Result<(), DaemonFault> {
         if with_codex {
-            self.codex.shutdown().await;
+            self.agents.codex.shutdown().await;
         }
         let how = if with_codex {
             CloseHow::Ended
         } else {
             CloseHow::Left
         };
-        let (costs, dirs) = (self.costs, self.dirs);
-        let is_disowned = self.recorder.is_disowned();
-        let (record, rows) = (self.recorder.into_closing(), self.outbox.into_writer());
+        let (costs, dirs) = (self.agents.costs, self.base.dirs);
+        let is_disowned = self.base.recorder.is_disowned();
+        let (record, rows) = (
+            self.base.recorder.into_closing(),
+            self.deliveries.outbox.into_writer(),
+        );
         let closed = tokio::task::spawn_blocking(move || {
             tracing::debug!("closing the record and the queue");
             record.close(how);
@@ -87,17 +94,17 @@ impl Daemon {
     /// have left; whoever does not take them in time is left behind.
     pub(super) async fn part(&mut self, events: &mut mpsc::Receiver<Event>) {
         // First, or a bridge that is sent away would start another daemon.
-        if self.operations.is_killed()
-            && let Err(error) = crate::store::sentinel::write(&self.dirs, now_ms())
+        if self.base.operations.is_killed()
+            && let Err(error) = crate::store::sentinel::write(&self.base.dirs, now_ms())
         {
             tracing::error!(%error, "the killed sentinel could not be written");
         }
-        self.clients.close_all();
+        self.base.clients.close_all();
         let deadline = Instant::now() + LAST_ANSWERS;
-        while self.clients.outside().next().is_some() {
+        while self.base.clients.outside().next().is_some() {
             match timeout_at(deadline, events.recv()).await {
                 Ok(Some(Event::Disconnected { conn })) => {
-                    self.clients.disconnect(conn);
+                    self.base.clients.disconnect(conn);
                 }
                 Ok(Some(
                     Event::Command { reply, .. }
@@ -109,7 +116,7 @@ impl Daemon {
                             | TreePurpose::Decide { reply, .. },
                         ..
                     },
-                )) => answer(reply, Err(self.operations.refusal())),
+                )) => answer(reply, Err(self.base.operations.refusal())),
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => return,
             }

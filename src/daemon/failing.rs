@@ -35,7 +35,7 @@ impl Daemon {
         fault: DaemonFault,
         mut events: mpsc::Receiver<Event>,
     ) -> DaemonFault {
-        self.operations.fail(fault);
+        self.base.operations.fail(fault);
         tracing::error!(code = fault.code().as_str(), "{fault}: it ends");
         let Sound {
             record,
@@ -72,22 +72,22 @@ impl Daemon {
 
     /// Takes out what is sound, and drops the rest with everything that somebody waits for.
     fn dismantle(self, fault: DaemonFault) -> Sound {
-        if !self.recorder.is_disowned() {
-            fault.leave_mark(&self.dirs);
+        if !self.base.recorder.is_disowned() {
+            fault.leave_mark(&self.base.dirs);
         }
-        self.clients.close_all();
+        self.base.clients.close_all();
         Sound {
-            clients: self.clients.outside().collect(),
-            record: self.recorder.into_closing(),
-            rows: self.outbox.into_writer(),
-            codex: self.codex,
+            clients: self.base.clients.outside().collect(),
+            record: self.base.recorder.into_closing(),
+            rows: self.deliveries.outbox.into_writer(),
+            codex: self.agents.codex,
         }
     }
 
     /// Records that the daemon before this one failed, and has `status` and the deck say so for as
     /// long as this one runs.
     pub(super) fn note_failed(&mut self) {
-        let Some(fault) = failed::take(&self.dirs) else {
+        let Some(fault) = failed::take(&self.base.dirs) else {
             return;
         };
         let what = DaemonFault::of_code(&fault.into()).unwrap_or(DaemonFault::Loop);
@@ -95,8 +95,9 @@ impl Daemon {
             "before this start {what}; what was acknowledged is here, and \
              .contextrelay/state/contextrelay.log says where it was"
         );
-        self.recorder
+        self.base
+            .recorder
             .note_fact(Party::System, what.code(), text.clone());
-        self.notices.set(NoticeKey::DaemonFailed, text);
+        self.base.notices.set(NoticeKey::DaemonFailed, text);
     }
 }

@@ -30,7 +30,7 @@ impl Daemon {
         markers: Vec<ContextMarker>,
         is_over: bool,
     ) {
-        if self.configuration.extract().is_some() {
+        if self.base.configuration.extract().is_some() {
             self.keep_words(agent, pair, said);
             if is_over && markers.is_empty() {
                 self.ended_without_a_mark(agent, pair);
@@ -40,22 +40,22 @@ impl Daemon {
     }
 
     fn keep_words(&mut self, agent: Agent, pair: &RuntimeSession, said: &[String]) {
-        let state = self.recorder.world().state_of(agent, pair);
+        let state = self.base.recorder.world().state_of(agent, pair);
         let turn = state.map_or(0, |state| state.turns);
-        let redactor = self.recorder.redactor();
+        let redactor = self.base.recorder.redactor();
         for text in said.iter().filter(|text| text.len() <= SAID_BYTES_MAX) {
             let (text, _) = redactor.redact_text(text);
-            self.inferences.said(agent, pair, turn, &text);
+            self.agents.inferences.said(agent, pair, turn, &text);
         }
     }
 
     /// What was taken after an earlier turn is recorded, or a model is asked.
     fn ended_without_a_mark(&mut self, agent: Agent, pair: &RuntimeSession) {
-        let Some(keys) = self.configuration.extract() else {
+        let Some(keys) = self.base.configuration.extract() else {
             return;
         };
         let (every_turns, per_day) = (keys.every_turns.get(), keys.per_day.get());
-        let world = self.recorder.world();
+        let world = self.base.recorder.world();
         let Some(state) = world.state_of(agent, pair) else {
             return;
         };
@@ -65,7 +65,7 @@ impl Daemon {
                 self.record_inferred(agent, pair, values);
             }
         } else if state.is_inference_due(every_turns) {
-            let day = day_of(self.clock.outside_ms());
+            let day = day_of(self.base.clock.outside_ms());
             let question = Question {
                 agent,
                 pair: pair.clone(),
@@ -89,6 +89,7 @@ impl Daemon {
             };
             let (us, to) = (Party::System, Some(agent.into()));
             let mut note = self
+                .base
                 .recorder
                 .entry(us, to, kind, value.text, Some(pair.clone()));
             let tag = StateTag::Auto.as_str();
@@ -96,7 +97,7 @@ impl Daemon {
             note
         });
         let notes: Vec<Entry> = notes.collect();
-        self.recorder.record(
+        self.base.recorder.record(
             notes,
             Box::new(|_, result| {
                 // It stays what it was, and is tried again when the next turn ends.
@@ -108,25 +109,28 @@ impl Daemon {
     }
 
     fn ask_model(&mut self, question: &Question) {
-        let (Some(keys), Some(user)) = (self.configuration.extract(), self.configuration.user())
-        else {
+        let (Some(keys), Some(user)) = (
+            self.base.configuration.extract(),
+            self.base.configuration.user(),
+        ) else {
             return;
         };
         let (model, max_usd) = (keys.model.clone(), f64::from(keys.max_usd));
-        let folder = user.inference(&self.dirs.instance_id());
+        let folder = user.inference(&self.base.dirs.instance_id());
         // Without the program nobody is asked; `ctxrelay doctor` says so.
-        let (Some(program), Some(events)) =
-            (self.identity.claude_program.clone(), self.events.upgrade())
-        else {
+        let (Some(program), Some(events)) = (
+            self.base.identity.claude_program.clone(),
+            self.base.events.upgrade(),
+        ) else {
             return;
         };
-        let Some((words, stop)) = self.inferences.begin(question) else {
+        let Some((words, stop)) = self.agents.inferences.begin(question) else {
             return;
         };
         let (agent, pair) = (question.agent, question.pair.clone());
         let order = InferenceOrder {
             program,
-            hold_program: self.identity.own_program.clone(),
+            hold_program: self.base.identity.own_program.clone(),
             folder,
             model: model.clone(),
             max_usd,
@@ -153,7 +157,7 @@ impl Daemon {
                 let _ = events.send(Event::WordsRead(read)).await;
             }
         };
-        supervise(self.events.clone(), failed, ask);
+        supervise(self.base.events.clone(), failed, ask);
     }
 
     /// A model has read what an agent said, or could not.
@@ -164,7 +168,7 @@ impl Daemon {
             model,
             answer,
         } = read;
-        self.inferences.ended();
+        self.agents.inferences.ended();
         if answer.text.is_ok() {
             let (pair, model) = (pair.clone(), model.clone());
             self.work_done(&WorkBeside::Inference { agent, pair, model });
@@ -173,9 +177,9 @@ impl Daemon {
             Ok(text) => (inferred_values(&text), None),
             Err(why) => (Vec::new(), Some(why)),
         };
-        let state = self.recorder.world().state_of(agent, &pair);
+        let state = self.base.recorder.world().state_of(agent, &pair);
         // By now it may have said it itself, or the operator wants none any more.
-        let is_off = self.configuration.extract().is_none();
+        let is_off = self.base.configuration.extract().is_none();
         if is_off || state.is_none_or(|state| state.turns_since_written == 0) {
             values.clear();
         }
@@ -192,9 +196,10 @@ impl Daemon {
             cost_micro_usd: answer.cost_micro_usd,
             failure,
         });
-        let entry = self
-            .recorder
-            .entry(Party::System, None, fact.of(agent), content, Some(pair));
-        self.recorder.record_mere_fact(entry);
+        let entry =
+            self.base
+                .recorder
+                .entry(Party::System, None, fact.of(agent), content, Some(pair));
+        self.base.recorder.record_mere_fact(entry);
     }
 }

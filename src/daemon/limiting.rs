@@ -28,21 +28,21 @@ impl Daemon {
         for agent in Agent::ALL {
             self.limit_input(agent, LimitInput::Mode(mode));
         }
-        self.clients.status_changed();
+        self.base.clients.status_changed();
     }
 
     /// Holds what the record says was held when the daemon before this one ended. What died of it
     /// is not sent again by itself: of what else was cut off it is not told apart.
     pub(super) fn recall_limits(&mut self) {
-        let now_ms = self.clock.outside_ms();
+        let now_ms = self.base.clock.outside_ms();
         for agent in Agent::ALL {
             let holds = |limit: &LimitSnapshot| {
                 let end_ms = limit.until_ms.unwrap_or(limit.since_ms + BELIEVED_MS);
                 // A clock that was set back must not hold a lane for ever.
                 end_ms > now_ms && limit.since_ms <= now_ms
             };
-            let Some(limit) = self.recorder.world().agent(agent).limit.filter(holds) else {
-                if agent == Agent::Codex && self.codex.is_limited() {
+            let Some(limit) = self.base.recorder.world().agent(agent).limit.filter(holds) else {
+                if agent == Agent::Codex && self.agents.codex.is_limited() {
                     // The process before held the lane; the next message is the test.
                     self.codex_input(CodexInput::LimitOver);
                 }
@@ -51,7 +51,7 @@ impl Daemon {
             let (since_ms, until_ms) = (limit.since_ms, limit.until_ms);
             match agent {
                 Agent::Codex => {
-                    self.limits.codex_ends(until_ms);
+                    self.agents.limits.codex_ends(until_ms);
                     self.codex_input(CodexInput::LimitHolds);
                 }
                 // No Claude is here yet: those that come rest as well.
@@ -69,15 +69,20 @@ impl Daemon {
     pub(super) fn next_limit_deadline(&self) -> Option<Instant> {
         Agent::ALL
             .into_iter()
-            .filter_map(|agent| self.limits.next_ms(agent))
+            .filter_map(|agent| self.agents.limits.next_ms(agent))
             .min()
-            .map(|at_ms| self.clock.instant_outside(at_ms))
+            .map(|at_ms| self.base.clock.instant_outside(at_ms))
     }
 
     pub(super) fn limit_deadline(&mut self) {
-        let now_ms = self.clock.outside_ms();
+        let now_ms = self.base.clock.outside_ms();
         for agent in Agent::ALL {
-            if self.limits.next_ms(agent).is_some_and(|at| at <= now_ms) {
+            if self
+                .agents
+                .limits
+                .next_ms(agent)
+                .is_some_and(|at| at <= now_ms)
+            {
                 self.limit_input(agent, LimitInput::Tick);
             }
         }
@@ -85,21 +90,22 @@ impl Daemon {
 
     /// A turn of Codex ended at its limit. `ids`: our messages in it.
     pub(super) fn codex_hit_limit(&mut self, ids: &[EntryId]) {
-        let until_ms = self.limits.codex_ends_ms();
-        let died = self.recorder.written_by_agents(ids);
+        let until_ms = self.agents.limits.codex_ends_ms();
+        let died = self.base.recorder.written_by_agents(ids);
         self.limit_input(Agent::Codex, LimitInput::Hit { until_ms, died });
     }
 
     /// Hands something to an agent's limit, and does what it says.
     pub(super) fn limit_input(&mut self, agent: Agent, input: LimitInput) {
-        let now_ms = self.clock.outside_ms();
-        for step in self.limits.apply(agent, input, now_ms) {
+        let now_ms = self.base.clock.outside_ms();
+        for step in self.agents.limits.apply(agent, input, now_ms) {
             match step {
                 LimitStep::Begins => {
-                    self.clients.status_changed();
+                    self.base.clients.status_changed();
                     if agent == Agent::Claude {
                         // It is the account's: the Claudes of other pairs run into it as well.
-                        self.later
+                        self.base
+                            .later
                             .push(LaterInput::Ladders(LadderInput::LimitHolds));
                     }
                 }
@@ -111,11 +117,11 @@ impl Daemon {
 
     fn ask_limit(&mut self, agent: Agent) {
         let asked = (agent == Agent::Codex)
-            .then(|| self.codex.ask_limit())
+            .then(|| self.agents.codex.ask_limit())
             .flatten();
-        let (Some(asked), events) = (asked, self.events.clone()) else {
+        let (Some(asked), events) = (asked, self.base.events.clone()) else {
             let unknown = LimitInput::Checked(Checked::Unknown);
-            return self.later.push(LaterInput::Limit(agent, unknown));
+            return self.base.later.push(LaterInput::Limit(agent, unknown));
         };
         tokio::spawn(async move {
             let checked = match timeout(CHECK_WAIT, asked).await {
@@ -130,7 +136,7 @@ impl Daemon {
 
     /// What died goes first: the lane goes on once the record has it.
     fn limit_is_over(&mut self, agent: Agent, again: Vec<EntryId>) {
-        self.clients.status_changed();
+        self.base.clients.status_changed();
         let again = self.can_be_sent_again(agent, again);
         if again.is_empty() {
             return self.lane_goes_on(agent);
@@ -140,15 +146,22 @@ impl Daemon {
     }
 
     fn lane_goes_on(&mut self, agent: Agent) {
-        if self.limits.holds(agent) {
+        if self.agents.limits.holds(agent) {
             // While the record took what is sent again, another turn ran into the next one.
             return;
         }
         match agent {
-            Agent::Codex => self.later.push(LaterInput::Codex(CodexInput::LimitOver)),
+            Agent::Codex => self
+                .base
+                .later
+                .push(LaterInput::Codex(CodexInput::LimitOver)),
             Agent::Claude => {
-                self.later.push(LaterInput::Claudes(ClaudeInput::LimitOver));
-                self.later.push(LaterInput::Ladders(LadderInput::LimitOver));
+                self.base
+                    .later
+                    .push(LaterInput::Claudes(ClaudeInput::LimitOver));
+                self.base
+                    .later
+                    .push(LaterInput::Ladders(LadderInput::LimitOver));
             }
         }
     }

@@ -6,9 +6,9 @@
 //! fit into a page of its own is given in parts.
 
 use super::bodies::{BodyOrder, NotRead, ReadBodies};
-use super::continuation::{ThenStored, ThenTaken};
 use super::inbox::{answers, enveloped};
 use super::owners::Daemon;
+use super::owners::continuation::{ThenStored, ThenTaken};
 use super::reply::{ReplySender, answer, is_answered};
 use crate::core::agent::Agent;
 use crate::core::delivery::{
@@ -140,7 +140,11 @@ impl Daemon {
         cursor: &MessageCursor,
     ) -> u64 {
         let unread = match agent {
-            Agent::Claude => self.outbox.backlog().unread_of_pair(runtime_session),
+            Agent::Claude => self
+                .deliveries
+                .outbox
+                .backlog()
+                .unread_of_pair(runtime_session),
             Agent::Codex => self.waiting_for_codex(cursor).count(),
         };
         unread as u64
@@ -155,7 +159,7 @@ impl Daemon {
     ) -> (Box<dyn Iterator<Item = &'a Delivery> + 'a>, Seq) {
         match agent {
             Agent::Claude => {
-                let backlog = self.outbox.backlog();
+                let backlog = self.deliveries.outbox.backlog();
                 let (order, until) = backlog.page_of_pair(runtime_session, cursor);
                 (Box::new(order), until)
             }
@@ -172,7 +176,7 @@ impl Daemon {
         &'a self,
         cursor: &'a MessageCursor,
     ) -> impl Iterator<Item = &'a Delivery> {
-        let backlog = self.outbox.backlog();
+        let backlog = self.deliveries.outbox.backlog();
         backlog
             .lane(Agent::Codex)
             .filter(move |row| self.is_codex_to_fetch(row, cursor))
@@ -183,7 +187,8 @@ impl Daemon {
     /// the rest.
     fn is_codex_to_fetch(&self, row: &Delivery, cursor: &MessageCursor) -> bool {
         let is_cut = cursor.cut.as_ref().is_some_and(|cut| cut.id == row.id);
-        row.state == DeliveryState::Queued || is_cut && self.outbox.backlog().is_claimed(&row.id)
+        row.state == DeliveryState::Queued
+            || is_cut && self.deliveries.outbox.backlog().is_claimed(&row.id)
     }
 
     /// The message of a row, if it is one that was asked for.
@@ -195,7 +200,7 @@ impl Daemon {
     ) -> Result<Option<InboxMessage>, NotRead> {
         if let Some(question) = query.reply_to {
             // An answer stands after its question: most rows need not be read.
-            let asked_at: Option<Seq> = self.recorder.ledger().seq_of(question);
+            let asked_at: Option<Seq> = self.base.recorder.ledger().seq_of(question);
             if asked_at.is_some_and(|asked| row.seq < asked) {
                 return Ok(None);
             }
@@ -204,7 +209,7 @@ impl Daemon {
             let question = query.reply_to;
             question.is_none_or(|question| answers(&body.stored.entry, question))
         });
-        Ok(body.map(|body| enveloped(&self.identity, &body, row.is_repeat())))
+        Ok(body.map(|body| enveloped(&self.base.identity, &body, row.is_repeat())))
     }
 
     /// These texts are on their way to an agent that asked: they are not offered by another way
@@ -212,7 +217,7 @@ impl Daemon {
     fn claim(&mut self, page: &MessagePage, agent: Agent, then: ThenTaken) {
         for message in &page.messages {
             if message.part.is_none_or(|part| part.from == 0) {
-                self.given.note(message);
+                self.deliveries.given.note(message);
             }
         }
         let (whole, head): (Vec<_>, Vec<_>) = page
@@ -229,55 +234,64 @@ impl Daemon {
             match whole
                 .iter()
                 .chain(&head)
-                .find_map(|id| self.outbox.pair_of(id))
+                .find_map(|id| self.deliveries.outbox.pair_of(id))
             {
                 Some(pair) => self.claim_rows(&pair, whole, head, then),
                 None => {
                     let nothing: ThenStored = Box::new(|daemon, stored| {
                         then(daemon, stored);
                     });
-                    self.held.go_on(nothing, Ok(()));
+                    self.deliveries.held.go_on(nothing, Ok(()));
                 }
             }
             return;
         }
-        let at = self.clock.moment();
+        let at = self.base.clock.moment();
         let whole = whole.into_iter().map(|id| (id, Shown::Whole));
         let claims: Vec<(EntryId, Shown)> = whole
             .chain(head.into_iter().map(|id| (id, Shown::Head)))
             .collect();
-        let effects = self.outbox.claim_for_codex(&claims, &at, CLAIM_MS);
+        let effects = self
+            .deliveries
+            .outbox
+            .claim_for_codex(&claims, &at, CLAIM_MS);
         let stored = self.perform(agent, effects);
         let ids: Vec<EntryId> = claims.into_iter().map(|(id, _)| id).collect();
         let then: ThenStored = Box::new(move |daemon, stored| {
             let stored = stored.map_err(Clone::clone);
             let stored = stored.and_then(|()| daemon.still_waiting(&ids));
             let has_left = then(daemon, stored.as_ref().copied()) && stored.is_ok();
-            let now_ms = daemon.clock.now_ms();
+            let now_ms = daemon.base.clock.now_ms();
             if has_left {
-                ids.iter().for_each(|id| daemon.outbox.has_left(id, now_ms));
+                ids.iter()
+                    .for_each(|id| daemon.deliveries.outbox.has_left(id, now_ms));
             } else {
                 // Where the disk took too long, somebody else may have it by now.
-                let is_ours = |id: &EntryId| daemon.outbox.is_of_attempt(id, Some(&at.attempt));
+                let is_ours = |id: &EntryId| {
+                    daemon
+                        .deliveries
+                        .outbox
+                        .is_of_attempt(id, Some(&at.attempt))
+                };
                 let ids: Vec<EntryId> = ids.into_iter().filter(is_ours).collect();
-                let effects = daemon.outbox.take_claims_back(&ids, now_ms);
+                let effects = daemon.deliveries.outbox.take_claims_back(&ids, now_ms);
                 // The first refusal says it all.
                 let _ = daemon.perform(Agent::Codex, effects);
                 for id in ids {
                     let ended = CodexInput::ClaimEnded { id };
-                    daemon.later.push(LaterInput::Codex(ended));
+                    daemon.base.later.push(LaterInput::Codex(ended));
                 }
             }
         });
         match stored {
-            Ok(()) => self.held.when_stored(agent, then),
-            Err(refusal) => self.held.go_on(then, Err(refusal)),
+            Ok(()) => self.deliveries.held.when_stored(agent, then),
+            Err(refusal) => self.deliveries.held.go_on(then, Err(refusal)),
         }
     }
 
     /// Refuses to hand out what somebody took back while its row was written.
     pub(super) fn still_waiting(&self, ids: &[EntryId]) -> Result<(), Refusal> {
-        let backlog = self.outbox.backlog();
+        let backlog = self.deliveries.outbox.backlog();
         let waits = |id: &EntryId| backlog.get(id).is_some() && !backlog.is_ending(id);
         if ids.iter().all(waits) {
             return Ok(());
@@ -304,15 +318,20 @@ impl Daemon {
 
     /// Whoever asked went away without taking them.
     pub(super) fn expire_claims(&mut self) {
-        let expired = self.outbox.expire_claims(self.clock.now_ms());
+        let expired = self
+            .deliveries
+            .outbox
+            .expire_claims(self.base.clock.now_ms());
         if expired.is_empty() {
             return;
         }
         for id in expired {
-            self.outbox
+            self.deliveries
+                .outbox
                 .following(&id)
                 .in_scope(|| tracing::debug!("nobody said that it arrived"));
             if self
+                .deliveries
                 .outbox
                 .get(&id)
                 .is_some_and(|row| row.to == Agent::Codex)
@@ -320,7 +339,7 @@ impl Daemon {
                 self.codex_input(CodexInput::ClaimEnded { id });
             }
         }
-        self.later.push(LaterInput::News);
+        self.base.later.push(LaterInput::News);
     }
 }
 

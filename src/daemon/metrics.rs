@@ -11,8 +11,8 @@ use crate::core::agent::Agent;
 /// The figures of now.
 pub(super) fn render(daemon: &Daemon) -> String {
     let mut registry = Registry::default();
-    let world = daemon.recorder.world();
-    let stats = daemon.recorder.ledger().stats();
+    let world = daemon.base.recorder.world();
+    let stats = daemon.base.recorder.ledger().stats();
     let counter = |value: u64| ConstCounter::new(value);
     let gauge = |value: u64| ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
     registry.register(
@@ -54,17 +54,17 @@ pub(super) fn render(daemon: &Daemon) -> String {
     registry.register(
         "ctxrelay_calls_waiting",
         "Calls that wait for messages, or for what becomes of one",
-        gauge(daemon.clients.waiters().count() as u64),
+        gauge(daemon.base.clients.waiters().count() as u64),
     );
     for agent in Agent::ALL {
         registry.register(
             format!("ctxrelay_queue_{agent}"),
             format!("Messages for {} that are not settled", agent.title()),
-            gauge(daemon.outbox.backlog().count(agent) as u64),
+            gauge(daemon.deliveries.outbox.backlog().count(agent) as u64),
         );
     }
     for agent in Agent::ALL {
-        let fill = daemon.contexts.fill(agent);
+        let fill = daemon.agents.contexts.fill(agent);
         let title = agent.title();
         for (name, what, figure) in [
             ("used", "Tokens in the context", fill.used),
@@ -86,7 +86,7 @@ pub(super) fn render(daemon: &Daemon) -> String {
             counter(fill.compactions),
         );
     }
-    daemon.loop_times.register(&mut registry);
+    daemon.base.loop_times.register(&mut registry);
     let mut text = String::new();
     if encode(&mut text, &registry).is_err() {
         tracing::error!("the metrics could not be written");

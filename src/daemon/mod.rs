@@ -58,7 +58,7 @@
 //!   `commands::hook` take what the agents tell, `tamper::alert` what the watch found
 //! - carried out: `commands`, one file a family
 //! - recorded and told: `recording` follows the recorder, publishes, and calls the
-//!   [`Then`](continuation::Then) that came with the entries; `results` tells the lanes what the
+//!   [`Then`](owners::continuation::Then) that came with the entries; `results` tells the lanes what the
 //!   record has of their messages
 //! - told: `delivering` gives the machines what `LaterInputs` has for them
 //! - delivered: `codex::delivering` and `claude::delivering` tell the lanes, `effects` does what
@@ -77,7 +77,7 @@
 //! [`LaterInputs`](crate::core::delivery::LaterInputs) has what the machines are told,
 //! [`HeldEffects`](crate::core::delivery::HeldEffects) who has nothing to wait for any more,
 //! [`Recorder`](recorder::Recorder) what became of entries. A flow that has to wait for the disk, for
-//! rows or for a body leaves a [continuation](continuation) with an owner. The loop calls it behind
+//! rows or for a body leaves a [continuation](owners::continuation) with an owner. The loop calls it behind
 //! that flow, with the whole [`Daemon`](owners::Daemon), and it has to look again at whatever may have
 //! changed meanwhile.
 //!
@@ -127,7 +127,6 @@ mod configuration;
 mod configuring;
 mod connecting;
 mod contexts;
-mod continuation;
 pub mod control;
 mod costs;
 mod decisions;

@@ -6,10 +6,10 @@ use super::bodies::{
     AlteredLine, BodiesRead, Body, BodyOrder, LostText, NotRead, READ_AT_ONCE, ReadBodies,
     as_recorded,
 };
-use super::continuation::ThenRead;
 use super::event::Event;
 use super::inbox::says_whether_head_moved;
 use super::owners::Daemon;
+use super::owners::continuation::ThenRead;
 use crate::core::agent::Party;
 use crate::core::delivery::LaterInput;
 use crate::core::entry::ErrorCode;
@@ -39,7 +39,7 @@ impl Daemon {
             Err(AlteredLine) => {
                 // Looking changes nothing. A full queue loses only this hint: the next one who looks
                 // gives it again.
-                if let Some(events) = self.events.upgrade() {
+                if let Some(events) = self.base.events.upgrade() {
                     let _ = events.try_send(Event::Altered(id.clone()));
                 }
                 Ok(None)
@@ -62,16 +62,16 @@ impl Daemon {
     }
 
     fn body_order(&self, id: &EntryId) -> Option<BodyOrder> {
-        let seq = self.outbox.get(id)?.seq;
-        let known = self.recorder.world().unsettled.get(id);
-        let recent = self.recorder.recent_entry(seq);
+        let seq = self.deliveries.outbox.get(id)?.seq;
+        let known = self.base.recorder.world().unsettled.get(id);
+        let recent = self.base.recorder.recent_entry(seq);
         Some(BodyOrder {
             id: id.clone(),
             seq,
             hash: known.and_then(|message| message.hash),
             wants_commit: recent
                 .as_ref()
-                .is_none_or(|stored| says_whether_head_moved(&self.identity, &stored.entry)),
+                .is_none_or(|stored| says_whether_head_moved(&self.base.identity, &stored.entry)),
             recent,
         })
     }
@@ -79,7 +79,7 @@ impl Daemon {
     /// What is in memory, if that is all of it.
     fn at_hand(&self, order: &BodyOrder) -> Option<Result<Body, AlteredLine>> {
         let recent = order.recent.clone()?;
-        let ledger = self.recorder.ledger();
+        let ledger = self.base.recorder.ledger();
         let stored = match as_recorded(ledger, Some(recent), order.seq, order.hash) {
             Ok(stored) => stored?,
             Err(altered) => return Some(Err(altered)),
@@ -100,27 +100,30 @@ impl Daemon {
         then: ThenRead,
     ) {
         // The loop has ended: nothing is given any more.
-        let Some(events) = self.events.upgrade() else {
+        let Some(events) = self.base.events.upgrade() else {
             return;
         };
         // Of what fails nothing is given, and it is not asked for a second time.
         read.extend(orders.iter().map(|order| (order.id.clone(), None)));
         let mut found = BodiesRead {
-            number: self.bodies.begin(then),
+            number: self.deliveries.bodies.begin(then),
             bodies: read.clone(),
             altered: Vec::new(),
             lost: Vec::new(),
-            under_way: self.operations.begin_beside(),
+            under_way: self.base.operations.begin_beside(),
         };
         let failed = BodiesRead {
             number: found.number,
             bodies: read,
             altered: Vec::new(),
             lost: Vec::new(),
-            under_way: self.operations.begin_beside(),
+            under_way: self.base.operations.begin_beside(),
         };
-        let (ledger, commit) = (self.recorder.ledger().clone(), self.commit.clone());
-        let threads = self.bodies.threads();
+        let (ledger, commit) = (
+            self.base.recorder.ledger().clone(),
+            self.base.commit.clone(),
+        );
+        let threads = self.deliveries.bodies.threads();
         tokio::spawn(async move {
             // Nobody closes them.
             let _thread = threads.acquire().await;
@@ -154,20 +157,20 @@ impl Daemon {
         for lost in lost {
             self.on_text_lost(&lost);
         }
-        if let Some(then) = self.bodies.take(number) {
+        if let Some(then) = self.deliveries.bodies.take(number) {
             then(self, bodies);
         }
-        if self.bodies.has_room_again() {
-            self.later.push(LaterInput::News);
+        if self.deliveries.bodies.has_room_again() {
+            self.base.later.push(LaterInput::News);
         }
     }
 
     /// Records it, once for each entry.
     fn on_text_lost(&mut self, lost: &LostText) {
-        if !self.recorder.note_lost_text(&lost.entry) {
+        if !self.base.recorder.note_lost_text(&lost.entry) {
             return;
         }
-        self.recorder.note_fact(
+        self.base.recorder.note_fact(
             Party::System,
             match lost.error {
                 BlobError::Missing => ErrorCode::BlobMissing,

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use super::continuation::Then;
 use super::fault::DaemonFault;
 use super::foreign::{raise_alarm, told_of_alarms};
 use super::owners::Daemon;
+use super::owners::continuation::Then;
 use super::recorder::RecorderAction;
 use super::space::space_changed;
 use crate::core::delivery::{ClaudeInput, LaterInput};
@@ -25,9 +25,10 @@ impl Daemon {
                     Some(then) => then(self, Ok(&entries)),
                     None => self.forget_taken_back(&entries),
                 }
-                self.later
+                self.base
+                    .later
                     .push(LaterInput::Claudes(ClaudeInput::Recordable));
-                self.later.push(LaterInput::News);
+                self.base.later.push(LaterInput::News);
             }
             RecorderAction::Refused { then, refusal } => then(self, Err(&refusal)),
             RecorderAction::FactRefused {
@@ -36,33 +37,37 @@ impl Daemon {
                 is_kept,
             } => self.fact_refused(&entries, &refusal, is_kept),
             RecorderAction::Unwritable(why) => {
-                if self.notices.set(NoticeKey::LedgerUnwritable, why) {
-                    self.clients.status_changed();
+                if self.base.notices.set(NoticeKey::LedgerUnwritable, why) {
+                    self.base.clients.status_changed();
                 }
             }
             RecorderAction::Writable => {
-                if self.notices.clear(&NoticeKey::LedgerUnwritable) {
-                    self.clients.status_changed();
+                if self.base.notices.clear(&NoticeKey::LedgerUnwritable) {
+                    self.base.clients.status_changed();
                 }
-                self.later
+                self.base
+                    .later
                     .push(LaterInput::Claudes(ClaudeInput::Recordable));
             }
-            RecorderAction::SpaceChanged => {
-                space_changed(self.recorder.space(), &mut self.notices, &self.clients)
-            }
-            RecorderAction::Foreign(alarm) => raise_alarm(&mut self.recorder, &alarm),
-            RecorderAction::WriterGone => self.operations.fail(DaemonFault::Writer),
+            RecorderAction::SpaceChanged => space_changed(
+                self.base.recorder.space(),
+                &mut self.base.notices,
+                &self.base.clients,
+            ),
+            RecorderAction::Foreign(alarm) => raise_alarm(&mut self.base.recorder, &alarm),
+            RecorderAction::WriterGone => self.base.operations.fail(DaemonFault::Writer),
         }
     }
 
     /// Tells what is durable and folded.
     pub(super) fn publish(&mut self, entries: &[Arc<Stored>]) {
         for stored in entries {
-            self.clients
+            self.base
+                .clients
                 .tell_subscribers(|| Notification::Entry(Arc::clone(stored)));
         }
-        let (notices, clients) = (&mut self.notices, &self.clients);
-        told_of_alarms(&self.recorder, notices, clients, entries);
+        let (notices, clients) = (&mut self.base.notices, &self.base.clients);
+        told_of_alarms(&self.base.recorder, notices, clients, entries);
         self.look_for_work(entries);
     }
 }

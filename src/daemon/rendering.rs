@@ -22,23 +22,24 @@ impl Daemon {
             _ => false,
         };
         if entries.iter().any(is_of_work) {
-            self.renderings.changed();
+            self.base.renderings.changed();
         }
     }
 
     /// Makes the files when that is due.
     pub(super) fn render_deadline(&mut self) {
         let is_due = self
+            .base
             .renderings
             .next_deadline()
             .is_some_and(|due| due <= Instant::now());
-        if !is_due || self.operations.is_stopping() {
+        if !is_due || self.base.operations.is_stopping() {
             return;
         }
-        let (dirs, ledger) = (self.dirs.clone(), self.recorder.ledger().clone());
-        let world = Arc::clone(self.recorder.world());
-        let redactor = Arc::clone(self.recorder.redactor());
-        let lock = self.renderings.begin();
+        let (dirs, ledger) = (self.base.dirs.clone(), self.base.recorder.ledger().clone());
+        let world = Arc::clone(self.base.recorder.world());
+        let redactor = Arc::clone(self.base.recorder.redactor());
+        let lock = self.base.renderings.begin();
         let session = lock.session();
         self.beside(WorkBeside::Rendering, move |under_way| {
             let page = |filter: &_, limit| ledger.page(filter, None, false, limit);
@@ -65,6 +66,6 @@ impl Daemon {
 
     pub(super) fn on_work_rendered(&mut self) {
         self.work_done(&WorkBeside::Rendering);
-        self.renderings.ended();
+        self.base.renderings.ended();
     }
 }

@@ -26,10 +26,10 @@ impl Daemon {
             false => self.refuse_asked(&ids, refusal),
         }
         for (id, result) in of_messages {
-            match self.outbox.get(&id).map(|row| row.to) {
+            match self.deliveries.outbox.get(&id).map(|row| row.to) {
                 _ if is_kept => {}
                 Some(Agent::Claude) => {
-                    if let Some(pair) = self.outbox.pair_of(&id) {
+                    if let Some(pair) = self.deliveries.outbox.pair_of(&id) {
                         self.tell_ladder(&pair, LadderInput::NotDurable { id, result });
                     }
                 }
@@ -42,17 +42,19 @@ impl Daemon {
     /// What the record says was taken back is not delivered any more, be it that the disk was so
     /// late that nobody waited for it.
     pub(super) fn forget_taken_back(&mut self, stored: &[Arc<Stored>]) {
-        self.outbox.forget_taken_back(stored);
-        self.codex.forget_settled(self.outbox.backlog());
+        self.deliveries.outbox.forget_taken_back(stored);
+        self.agents
+            .codex
+            .forget_settled(self.deliveries.outbox.backlog());
     }
 
     /// The ledger says what became of a message: this and nothing else moves it to its end.
     pub(super) fn result_is_durable(&mut self, id: EntryId, result: DeliveryResult) {
         if matches!(result, DeliveryResult::Rejected | DeliveryResult::Cancelled) {
             // Sent again it is another one.
-            self.handoff_dedup.forget(&id);
+            self.deliveries.handoff_dedup.forget(&id);
         }
-        let row = self.outbox.get(&id);
+        let row = self.deliveries.outbox.get(&id);
         match row.map(|row| (row.to, row.runtime_session.clone())) {
             Some((Agent::Claude, pair)) => {
                 let durable = LadderInput::Durable {
@@ -67,6 +69,6 @@ impl Daemon {
             }),
         }
         self.recorded_for_asked(&id, result);
-        self.clients.status_changed();
+        self.base.clients.status_changed();
     }
 }

@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use super::claude::turns::named;
 use super::clock::{now_ms, rand_u32};
-use super::continuation::Then;
 use super::deletion::Deletion;
 use super::foreign::open_alarms;
 use super::owners::Daemon;
+use super::owners::continuation::Then;
 use super::signing::signing_as_it_is;
 use crate::core::agent::Party;
 use crate::core::delivery::LaterInput;
@@ -69,7 +69,7 @@ pub(super) struct RolledOver {
 impl Daemon {
     /// Refuses unless this session can end now.
     pub(super) fn may_end(&self, named: Option<&SessionId>) -> Result<(), Refusal> {
-        if let Some(named) = named.filter(|named| *named != self.recorder.session_id()) {
+        if let Some(named) = named.filter(|named| *named != self.base.recorder.session_id()) {
             return Err(Refusal::new(
                 RefusalCode::StaleSession,
                 format!("{named} is not the current session"),
@@ -77,7 +77,7 @@ impl Daemon {
             ));
         }
         // What has happened to a message would be recorded behind that it was taken back.
-        if self.recorder.has_unwritten() {
+        if self.base.recorder.has_unwritten() {
             return Err(Refusal::new(
                 RefusalCode::LedgerUnwritable,
                 "what has happened already is not recorded yet",
@@ -86,10 +86,10 @@ impl Daemon {
         }
         // Bodies that were handed to whoever asked, and of which nobody knows yet whether they
         // arrived.
-        let is_claimed = self.outbox.backlog().has_claims();
-        let in_flight = !self.codex.is_quiet()
-            || self.recorder.pending_count() > 0
-            || !self.held.is_empty()
+        let is_claimed = self.deliveries.outbox.backlog().has_claims();
+        let in_flight = !self.agents.codex.is_quiet()
+            || self.base.recorder.pending_count() > 0
+            || !self.deliveries.held.is_empty()
             || is_claimed;
         if in_flight {
             return Err(Refusal::new(
@@ -112,6 +112,7 @@ impl Daemon {
         } = succession;
         let ending = taken_back(&closing);
         let stored = match self
+            .base
             .recorder
             .append_and_wait(closing, APPEND, late(&ending))
         {
@@ -119,7 +120,9 @@ impl Daemon {
             Err(error) if matches!(error, LedgerError::Late { .. }) => {
                 // Nobody gets them while it may be recorded yet that they are taken back.
                 for id in &ending {
-                    self.outbox.records(id, DeliveryResult::Cancelled);
+                    self.deliveries
+                        .outbox
+                        .records(id, DeliveryResult::Cancelled);
                 }
                 return Err(failed(&error, ending.len()));
             }
@@ -128,7 +131,7 @@ impl Daemon {
         self.publish(&stored);
         self.forget_taken_back(&stored);
 
-        let before = self.recorder.as_predecessor(fate);
+        let before = self.base.recorder.as_predecessor(fate);
         let next = session::new_id(now_ms(), rand_u32());
         let mut begins = self.session_entry(&next, Some(before.clone()));
         if let Some(signature) = &signature {
@@ -136,12 +139,12 @@ impl Daemon {
         }
         let mut first = vec![begins];
         // Before what is carried on: of that, too, only what is signed counts.
-        first.extend(signing_as_it_is(&self.recorder));
+        first.extend(signing_as_it_is(&self.base.recorder));
         first.extend(carried);
-        first.extend(open_alarms(&self.recorder));
+        first.extend(open_alarms(&self.base.recorder));
         first.extend(self.agents_as_they_are(fate));
         let head = before.head.clone();
-        let (world, stored) = match self.recorder.go_on_as(next, head, first, APPEND) {
+        let (world, stored) = match self.base.recorder.go_on_as(next, head, first, APPEND) {
             Ok(begun) => begun,
             Err(error) => {
                 self.note_not_sealed(&error);
@@ -149,7 +152,7 @@ impl Daemon {
             }
         };
         self.watch_session();
-        self.renderings.begin_anew();
+        self.base.renderings.begin_anew();
         self.publish(&stored);
         self.forget_taken_back(&stored);
         let (archive, deletion) = match texts {
@@ -165,7 +168,7 @@ impl Daemon {
     }
 
     fn note_not_sealed(&mut self, error: &dyn std::fmt::Display) {
-        self.recorder.note_fact(
+        self.base.recorder.note_fact(
             Party::System,
             ErrorCode::NotSealed,
             format!("this session could not be sealed and goes on: {error}"),
@@ -175,13 +178,13 @@ impl Daemon {
     /// Archives the old file; where it lies. It is not the current one any more, so that nothing
     /// here can fail the succession.
     fn put_away(&mut self, old: &SessionId) -> String {
-        let path = self.recorder.archive(old).unwrap_or_else(|error| {
-            self.recorder.note_fact(
+        let path = self.base.recorder.archive(old).unwrap_or_else(|error| {
+            self.base.recorder.note_fact(
                 Party::System,
                 ErrorCode::NotArchived,
                 format!("the old session stays where it was, it could not be moved: {error}"),
             );
-            self.dirs.ledger(old)
+            self.base.dirs.ledger(old)
         });
         path.display().to_string()
     }
@@ -192,7 +195,7 @@ impl Daemon {
         let mut entries = Vec::new();
         // Texts of a session that is deleted stay in it.
         let is_kept = fate != Fate::Discarded;
-        for (agent, was) in &self.recorder.world().agents {
+        for (agent, was) in &self.base.recorder.world().agents {
             if !was.state.is_attached() && was.thread_id.is_none() {
                 continue;
             }
@@ -216,7 +219,7 @@ impl Daemon {
                 entries.push(self.entry_of_agent(pair, changed, text));
             }
             if let (Some(turn_id), Some(text)) = (&was.turn_id, &was.turn_text) {
-                entries.push(self.recorder.entry(
+                entries.push(self.base.recorder.entry(
                     Party::Agent(*agent),
                     None,
                     EntryKind::Turn(TurnRecord {
@@ -235,7 +238,7 @@ impl Daemon {
                 ));
             }
             if let Some(turn_id) = &was.stopped_turn {
-                entries.push(self.recorder.entry(
+                entries.push(self.base.recorder.entry(
                     Party::Agent(*agent),
                     None,
                     EntryKind::Turn(TurnRecord {
@@ -257,7 +260,7 @@ impl Daemon {
     /// What the agents ask still waits, for an answer or for the end behind one. A question of `ask_user` of which no word is kept nobody
     /// could answer; what a vendor asks has to be answered all the same.
     fn approvals_as_they_are(&self, is_kept: bool) -> Vec<Entry> {
-        let open = self.recorder.world().open_approvals.values();
+        let open = self.base.recorder.world().open_approvals.values();
         let open = open.filter(|asked| is_kept || !asked.request.is_user_question());
         let asked = open.flat_map(|asked| {
             let mut request = asked.request.clone();
@@ -271,7 +274,8 @@ impl Daemon {
             let kind = ApprovalStep::Asked(request).of(asked.id.clone(), asked.agent);
             let pair = asked.runtime_session.clone();
             let again =
-                self.recorder
+                self.base
+                    .recorder
                     .entry(by.clone(), Some(Party::Human), kind, text, pair.clone());
             // What was answered waits for its end alone, in the next session as well.
             let given = asked.given.as_ref().map(|(choice, _)| {
@@ -281,7 +285,8 @@ impl Daemon {
                 };
                 let kind = given.of(asked.id.clone(), asked.agent);
                 let text = "it was answered before this session";
-                self.recorder
+                self.base
+                    .recorder
                     .entry(Party::Human, Some(by), kind, text, pair)
             });
             [again].into_iter().chain(given)
@@ -309,19 +314,20 @@ impl Daemon {
             None => (Party::System, format!("session {session} started")),
         };
         let kind = EntryKind::SessionStarted { predecessor };
-        self.recorder.entry(source, None, kind, text, None)
+        self.base.recorder.entry(source, None, kind, text, None)
     }
 
     /// Begins the record of a session that follows none.
     pub(super) fn start_session(&mut self) {
-        let first = self.session_entry(self.recorder.session_id(), None);
-        self.recorder
+        let first = self.session_entry(self.base.recorder.session_id(), None);
+        self.base
+            .recorder
             .note_fact(first.source, first.kind, first.content);
     }
 
     /// The entries that take back what nobody has settled, and their messages.
     pub(super) fn take_back_all(&self) -> (Vec<EntryId>, Vec<Entry>) {
-        let mut unsettled: Vec<_> = self.recorder.world().unsettled.iter().collect();
+        let mut unsettled: Vec<_> = self.base.recorder.world().unsettled.iter().collect();
         unsettled.sort_by_key(|(_, message)| message.seq);
         unsettled
             .into_iter()
@@ -350,21 +356,21 @@ pub(super) fn late(ending: &[EntryId]) -> Then {
     let ending = ending.to_vec();
     Box::new(move |daemon, result| {
         for id in &ending {
-            let outbox = &mut daemon.outbox;
+            let outbox = &mut daemon.deliveries.outbox;
             outbox.does_not_record(id, DeliveryResult::Cancelled);
         }
         match result {
             Ok(stored) => {
                 daemon.forget_taken_back(stored);
                 for id in &ending {
-                    daemon.handoff_dedup.forget(id);
+                    daemon.deliveries.handoff_dedup.forget(id);
                 }
                 daemon.answer_receipts_of(&ending);
                 // It says that the operator ended it.
                 daemon.note_not_sealed(&"the disk was too late for its end");
             }
             // They may be given out again.
-            Err(_) => daemon.later.push(LaterInput::News),
+            Err(_) => daemon.base.later.push(LaterInput::News),
         }
     })
 }

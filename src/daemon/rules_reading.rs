@@ -64,10 +64,10 @@ impl Daemon {
         let reads_once = agent == Agent::Codex && goes_on;
         RulesReading {
             agent,
-            root: self.dirs.root.clone(),
-            redactor: Arc::clone(self.recorder.redactor()),
-            said: self.rules_watch.said_by(agent).cloned(),
-            began: self.rules_watch.codex_began().filter(|_| reads_once),
+            root: self.base.dirs.root.clone(),
+            redactor: Arc::clone(self.base.recorder.redactor()),
+            said: self.agents.rules_watch.said_by(agent).cloned(),
+            began: self.agents.rules_watch.codex_began().filter(|_| reads_once),
             only: None,
         }
     }
@@ -76,7 +76,7 @@ impl Daemon {
     /// only what the record says has changed is new to it; none where nothing has. What it reads by
     /// itself its next request holds as it is then (0.169.0, observed).
     pub(super) fn packet_rules(&self, order: &ReloadOrder) -> Option<RulesReading> {
-        if !self.configuration.shares_rules() {
+        if !self.base.configuration.shares_rules() {
             return None;
         }
         let reading = self.rules_reading(order.agent, !order.begins());

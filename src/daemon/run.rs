@@ -50,16 +50,16 @@ impl Daemon {
             };
             match catch_unwind(AssertUnwindSafe(|| self.turn(event, deadline))) {
                 Ok(Some(next)) => deadline = next,
-                Ok(None) if self.operations.fault().is_none() => break,
+                Ok(None) if self.base.operations.fault().is_none() => break,
                 Ok(None) => {}
-                Err(_) => self.operations.fail(DaemonFault::Loop),
+                Err(_) => self.base.operations.fail(DaemonFault::Loop),
             }
-            if let Some(fault) = self.operations.fault() {
+            if let Some(fault) = self.base.operations.fault() {
                 return Ended::Failed(self.fail(fault, events).await);
             }
         }
         // From here on a call that gets no answer gets none because the daemon ends.
-        self.operations.begin_end();
+        self.base.operations.begin_end();
         // What was being recorded may have made somebody wait for what becomes of it.
         self.dismiss_waiters();
         // Whoever still asks hears at once that there is nobody, and neither the adapter nor the
@@ -89,8 +89,8 @@ impl Daemon {
             self.on_deadline();
         }
         self.watch_idleness();
-        show(&self.clients, &self.codex, &mut self.board);
-        self.loop_times.took(kind, begun.elapsed());
+        show(&self.base.clients, &self.agents.codex, &mut self.base.board);
+        self.base.loop_times.took(kind, begun.elapsed());
         (!self.may_stop()).then(|| self.next_deadline())
     }
 
@@ -104,11 +104,11 @@ impl Daemon {
     /// Does what the owners want on account of what was done, until nothing is left of it.
     pub(super) fn settle(&mut self) {
         loop {
-            if let Some(input) = self.later.take_next() {
+            if let Some(input) = self.base.later.take_next() {
                 self.tell(input);
-            } else if let Some((then, stored)) = self.held.next_ready() {
+            } else if let Some((then, stored)) = self.deliveries.held.next_ready() {
                 then(self, stored.as_ref().copied());
-            } else if let Some(action) = self.recorder.next_action() {
+            } else if let Some(action) = self.base.recorder.next_action() {
                 self.follow_recorder(action);
             } else {
                 break;
@@ -131,7 +131,9 @@ impl Daemon {
                 let welcome = self.connect(conn, hello, operator, process, outlet);
                 let _ = reply.send(welcome);
             }
-            Event::Outdated { role } => came_outdated(&mut self.clients, &mut self.notices, role),
+            Event::Outdated { role } => {
+                came_outdated(&mut self.base.clients, &mut self.base.notices, role)
+            }
             Event::Heard { conn } => self.heard(conn),
             Event::Disconnected { conn } => self.disconnect(conn),
             Event::Command {
@@ -139,16 +141,16 @@ impl Daemon {
                 command,
                 reply,
             } => self.command(conn, *command, reply),
-            Event::Ledger(event) => self.recorder.on_writer(event),
+            Event::Ledger(event) => self.base.recorder.on_writer(event),
             Event::Queue(event) => self.on_queue(event),
             Event::Codex(fact) => self.on_codex(fact),
             Event::LimitChecked { agent, checked } => {
                 self.limit_input(agent, LimitInput::Checked(checked));
-                self.clients.status_changed();
+                self.base.clients.status_changed();
             }
             Event::TranscriptRead(read) => {
-                if on_transcript(&mut self.contexts, self.clock.now_ms(), read) {
-                    self.clients.status_changed();
+                if on_transcript(&mut self.agents.contexts, self.base.clock.now_ms(), read) {
+                    self.base.clients.status_changed();
                 }
             }
             Event::ClaudeSpoke(spoke) => self.on_claude_spoke(spoke),
@@ -189,26 +191,28 @@ impl Daemon {
                 drop(under_way);
                 self.on_work_failed(what);
             }
-            Event::ServiceFailed => self.operations.fail(DaemonFault::Service),
-            Event::ApprovalUnanswered(id) => self.approvals.failed(&id),
+            Event::ServiceFailed => self.base.operations.fail(DaemonFault::Service),
+            Event::ApprovalUnanswered(id) => self.decisions.approvals.failed(&id),
             Event::ReasonToTell(message) => self.on_reason_to_tell(*message),
             Event::DeedDone { deed, text, told } => self.on_deed_done(deed, text, told),
             Event::BodiesRead(found) => self.on_bodies_read(*found),
             Event::Altered(id) => self.on_altered(id),
-            Event::AgentsSeen(processes) => {
-                know_agents(&mut self.agent_processes, &self.events, processes)
-            }
-            Event::AgentsEnded(ended) => self.agent_processes.forget(&ended),
+            Event::AgentsSeen(processes) => know_agents(
+                &mut self.agents.agent_processes,
+                &self.base.events,
+                processes,
+            ),
+            Event::AgentsEnded(ended) => self.agents.agent_processes.forget(&ended),
             Event::AgentsKnown { reply } => {
-                let _ = reply.send(self.agent_processes.known());
+                let _ = reply.send(self.agents.agent_processes.known());
             }
             Event::Metrics { reply } => {
                 let _ = reply.send(super::metrics::render(self));
             }
-            Event::CodexSilent => self.operations.takeover_mut().adapter_is_silent(),
+            Event::CodexSilent => self.base.operations.takeover_mut().adapter_is_silent(),
             Event::CodexLeft(passed) => {
                 let passed = passed.map(|passed| *passed);
-                self.operations.takeover_mut().adapter_left(passed);
+                self.base.operations.takeover_mut().adapter_left(passed);
             }
             Event::Leave { reply } => self.leave(reply),
             Event::Shutdown { kill } => self.stop(Stop::now(kill)),
@@ -218,7 +222,7 @@ impl Daemon {
     pub(super) fn next_deadline(&self) -> Instant {
         // A timer stands still while the machine sleeps.
         let far = Instant::now() + LOOK_FOR_SLEEP;
-        let waiters = self.clients.waiters().next_deadline();
+        let waiters = self.base.clients.waiters().next_deadline();
         waiters
             .into_iter()
             .chain(self.delivery_deadline())
@@ -226,16 +230,17 @@ impl Daemon {
             .chain(self.next_look_at_silence())
             .chain(self.next_limit_deadline())
             .chain(self.next_probe())
-            .chain(next_refusals(&self.clients, &self.clock))
-            .chain(self.clients.outdated().next_deadline())
-            .chain(self.recorder.next_deadline())
+            .chain(next_refusals(&self.base.clients, &self.base.clock))
+            .chain(self.base.clients.outdated().next_deadline())
+            .chain(self.base.recorder.next_deadline())
             .chain(self.alarms.next_deadline())
-            .chain(self.renderings.next_deadline())
+            .chain(self.base.renderings.next_deadline())
             .chain(self.next_look_at_rules())
             .chain(self.next_lapse())
             .chain(
-                self.operations
-                    .next_deadline(self.configuration.idle_shutdown()),
+                self.base
+                    .operations
+                    .next_deadline(self.base.configuration.idle_shutdown()),
             )
             .chain([far])
             .min()
@@ -244,9 +249,9 @@ impl Daemon {
 
     /// The machine may have slept: the time that the vendors and the operator go by went on.
     fn catch_up_with_sleep(&mut self) {
-        if let Some(slept_ms) = self.clock.catch_up() {
+        if let Some(slept_ms) = self.base.clock.catch_up() {
             tracing::info!(slept_ms, "the machine slept");
-            self.clients.status_changed();
+            self.base.clients.status_changed();
         }
     }
 
@@ -262,11 +267,15 @@ impl Daemon {
             Self::limit_deadline,
             Self::probe_deadline,
             |daemon| {
-                let counted = daemon.clients.refusals_mut().due(daemon.clock.now_ms());
-                note_refusals(&mut daemon.recorder, counted);
+                let counted = daemon
+                    .base
+                    .clients
+                    .refusals_mut()
+                    .due(daemon.base.clock.now_ms());
+                note_refusals(&mut daemon.base.recorder, counted);
             },
-            |daemon| outdated_deadline(&mut daemon.clients, &mut daemon.notices),
-            |daemon| daemon.recorder.write_again(),
+            |daemon| outdated_deadline(&mut daemon.base.clients, &mut daemon.base.notices),
+            |daemon| daemon.base.recorder.write_again(),
             Self::watch_deadline,
             Self::render_deadline,
             Self::rules_deadline,
@@ -281,8 +290,9 @@ impl Daemon {
 
     fn idle_deadline(&mut self) {
         if self
+            .base
             .operations
-            .is_idle_for(self.configuration.idle_shutdown())
+            .is_idle_for(self.base.configuration.idle_shutdown())
         {
             tracing::info!("nothing is attached: the detached daemon ends");
             self.stop(Stop::now(false));
@@ -291,18 +301,18 @@ impl Daemon {
 
     /// A detached daemon that nobody needs counts down; anything that happens stops the count.
     pub(super) fn watch_idleness(&mut self) {
-        let attached = self.clients.outside().next().is_some();
-        let idle = self.identity.detached
+        let attached = self.base.clients.outside().next().is_some();
+        let idle = self.base.identity.detached
             && !attached
-            && !self.codex.is_needed()
-            && self.gates.is_idle()
+            && !self.agents.codex.is_needed()
+            && self.decisions.gates.is_idle()
             // What a file that was taken away would have been told keeps nobody here: the project
             // may be gone for good.
-            && (self.recorder.pending_count() == 0
-                && self.held.is_empty()
-                && !self.recorder.has_unwritten()
-                && !self.outbox.has_waiting()
-                || self.recorder.is_ledger_gone());
-        self.operations.set_idle(idle);
+            && (self.base.recorder.pending_count() == 0
+                && self.deliveries.held.is_empty()
+                && !self.base.recorder.has_unwritten()
+                && !self.deliveries.outbox.has_waiting()
+                || self.base.recorder.is_ledger_gone());
+        self.base.operations.set_idle(idle);
     }
 }

@@ -1,7 +1,7 @@
 //! Messages whose turn ended early, and how they are sent again.
 
-use super::continuation::Then;
 use super::owners::Daemon;
+use super::owners::continuation::Then;
 use crate::core::agent::Agent;
 use crate::core::delivery::{ClaudeInput, DeliveryState, LaterInput};
 use crate::core::entry::{DeliveryResult, Entry};
@@ -13,22 +13,22 @@ impl Daemon {
     pub(super) fn cut_off(&self, agent: Agent) -> Vec<EntryId> {
         match agent {
             Agent::Codex => {
-                let mut cut_off: Vec<_> = self.recorder.world().cut_off.iter().collect();
+                let mut cut_off: Vec<_> = self.base.recorder.world().cut_off.iter().collect();
                 cut_off.sort_by_key(|(_, message)| message.seq);
                 cut_off.into_iter().map(|(id, _)| id.clone()).collect()
             }
-            Agent::Claude => self.can_be_sent_again(agent, self.claude.cut_off()),
+            Agent::Claude => self.can_be_sent_again(agent, self.agents.claude.cut_off()),
         }
     }
 
     /// What is settled for good, or on its way already, cannot; nor what is being settled.
     pub(super) fn can_be_sent_again(&self, agent: Agent, ids: Vec<EntryId>) -> Vec<EntryId> {
         let can = |id: &EntryId| match agent {
-            Agent::Codex => self.recorder.world().cut_off.contains_key(id),
+            Agent::Codex => self.base.recorder.world().cut_off.contains_key(id),
             Agent::Claude => {
-                let row = self.outbox.get(id);
+                let row = self.deliveries.outbox.get(id);
                 row.is_some_and(|row| row.state == DeliveryState::Confirmed)
-                    && !self.outbox.backlog().is_recording(id)
+                    && !self.deliveries.outbox.backlog().is_recording(id)
             }
         };
         ids.into_iter().filter(can).collect()
@@ -45,7 +45,7 @@ impl Daemon {
         // The row that it had is gone for good before it is to have another one: brought back by a
         // loss of power, it would tell of the attempt before this one. A failing queue is told, and
         // the next row cannot be written then either.
-        let given = self.outbox.sync();
+        let given = self.deliveries.outbox.sync();
         // A refusal has been said to the operator.
         let _ = self.rows_given(&[agent], given);
         let record = move |daemon: &mut Self, _: Result<(), &Refusal>| {
@@ -53,7 +53,7 @@ impl Daemon {
             let ids = daemon.can_be_sent_again(agent, ids);
             daemon.record_sent_again(agent, ids, why, then);
         };
-        self.held.when_stored(agent, Box::new(record));
+        self.deliveries.held.when_stored(agent, Box::new(record));
     }
 
     fn record_sent_again(
@@ -65,7 +65,7 @@ impl Daemon {
     ) {
         if ids.is_empty() {
             let then = move |daemon: &mut Self, _: Result<(), &Refusal>| then(daemon);
-            return self.held.go_on(Box::new(then), Ok(()));
+            return self.deliveries.held.go_on(Box::new(then), Ok(()));
         }
         let entries: Vec<Entry> = ids
             .iter()
@@ -75,21 +75,23 @@ impl Daemon {
             })
             .collect();
         let then: Then = Box::new(move |daemon, result| {
-            if daemon.operations.fault().is_some() {
+            if daemon.base.operations.fault().is_some() {
                 return;
             }
             // Given up for good they stay without their turn, and hold nothing up.
             for id in result.map_or_else(|_| Vec::new(), |_| ids) {
-                let message = daemon.recorder.world().unsettled.get(&id).cloned();
-                if let Some(message) = message.filter(|_| daemon.outbox.get(&id).is_none()) {
-                    daemon.outbox.track_again(id.clone(), &message);
+                let message = daemon.base.recorder.world().unsettled.get(&id).cloned();
+                if let Some(message) =
+                    message.filter(|_| daemon.deliveries.outbox.get(&id).is_none())
+                {
+                    daemon.deliveries.outbox.track_again(id.clone(), &message);
                 }
                 daemon.claudes_hear(&ClaudeInput::SentAgain { id: id.clone() });
                 daemon.result_is_durable(id, DeliveryResult::Requeued);
             }
             then(daemon);
-            daemon.later.push(LaterInput::News);
+            daemon.base.later.push(LaterInput::News);
         });
-        self.recorder.record_fact(entries, then);
+        self.base.recorder.record_fact(entries, then);
     }
 }

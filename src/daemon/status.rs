@@ -19,35 +19,35 @@ use crate::wire::status::{
 
 impl Daemon {
     pub(super) fn status(&self) -> Status {
-        let (clock_ms, outside_ms) = (self.clock.now_ms(), self.clock.outside_ms());
-        let stats = self.recorder.ledger().stats();
+        let (clock_ms, outside_ms) = (self.base.clock.now_ms(), self.base.clock.outside_ms());
+        let stats = self.base.recorder.ledger().stats();
         let claude = self.claude_as_it_is();
-        let turn = self.claude.shown().map(|(_, _, turn)| turn);
-        let codex = self.recorder.world().agent(Agent::Codex);
-        let parts = self.codex.status_parts();
-        let [open, active, blocked, stale, done] = self.recorder.world().lanes(now_ms());
+        let turn = self.agents.claude.shown().map(|(_, _, turn)| turn);
+        let codex = self.base.recorder.world().agent(Agent::Codex);
+        let parts = self.agents.codex.status_parts();
+        let [open, active, blocked, stale, done] = self.base.recorder.world().lanes(now_ms());
         let mut codex_delivery = parts.delivery;
         codex_delivery.proven = codex
             .proven_rung
             .as_ref()
-            .is_some_and(|(_, at_ms)| *at_ms >= self.identity.started_ms);
+            .is_some_and(|(_, at_ms)| *at_ms >= self.base.identity.started_ms);
         Status {
             running: true,
             answers: true,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             protocol: PROTOCOL,
             pid: Some(std::process::id()),
-            started_at: Some(self.identity.started_ms),
-            instance_id: self.identity.instance_id.clone(),
-            project_root: self.dirs.root.display().to_string(),
-            state_dir: self.dirs.state.display().to_string(),
-            daemon_identity: Some(self.identity.fingerprint.clone()),
-            control_port: Some(self.identity.control_port),
+            started_at: Some(self.base.identity.started_ms),
+            instance_id: self.base.identity.instance_id.clone(),
+            project_root: self.base.dirs.root.display().to_string(),
+            state_dir: self.base.dirs.state.display().to_string(),
+            daemon_identity: Some(self.base.identity.fingerprint.clone()),
+            control_port: Some(self.base.identity.control_port),
             codex_port: parts.port,
-            proxy_port: Some(self.identity.proxy_port),
-            session_id: Some(self.recorder.session_id().clone()),
+            proxy_port: Some(self.base.identity.proxy_port),
+            session_id: Some(self.base.recorder.session_id().clone()),
             ledger: LedgerStatus {
-                path: self.recorder.ledger().path().display().to_string(),
+                path: self.base.recorder.ledger().path().display().to_string(),
                 entries: stats.entries,
                 bytes: stats.bytes,
                 chain: self.chain_state(&stats),
@@ -62,37 +62,43 @@ impl Daemon {
                     pid: claude.pid,
                     turn_text: turn.and_then(ShownClaude::words),
                     tool: turn.and_then(ShownClaude::tool),
-                    why: tools::gone(&self.clients, &self.claude_processes).or(claude.why),
-                    installed: self.identity.claude_program.is_some(),
-                    unread: self.outbox.backlog().count(Agent::Claude) as u64,
-                    silence: self.silences.status(Agent::Claude, clock_ms),
-                    limit: self.limits.status(Agent::Claude, outside_ms),
+                    why: tools::gone(&self.base.clients, &self.agents.claude_processes)
+                        .or(claude.why),
+                    installed: self.base.identity.claude_program.is_some(),
+                    unread: self.deliveries.outbox.backlog().count(Agent::Claude) as u64,
+                    silence: self.agents.silences.status(Agent::Claude, clock_ms),
+                    limit: self.agents.limits.status(Agent::Claude, outside_ms),
                     cut_off: self.cut_off(Agent::Claude).len() as u64,
-                    tools_gone: tools::gone(&self.clients, &self.claude_processes).is_some(),
-                    context: self.contexts.fill(Agent::Claude),
+                    tools_gone: tools::gone(&self.base.clients, &self.agents.claude_processes)
+                        .is_some(),
+                    context: self.agents.contexts.fill(Agent::Claude),
                     continuity: self.continuity_status(Agent::Claude),
                     pairs: pairs_of(&claude.standings),
                 },
                 codex: CodexStatus {
-                    state: self.codex.state(),
-                    since: self.state_since(Agent::Codex, self.codex.state(), codex.since_ms),
+                    state: self.agents.codex.state(),
+                    since: self.state_since(
+                        Agent::Codex,
+                        self.agents.codex.state(),
+                        codex.since_ms,
+                    ),
                     delivery: codex_delivery,
                     thread_id: parts.thread_id,
                     turn_id: parts.turn_id,
                     turn_text: codex.turn_text,
-                    command: self.shown_turn.command(),
-                    tool: self.shown_turn.tool(),
+                    command: self.agents.shown_turn.command(),
+                    tool: self.agents.shown_turn.tool(),
                     app_server: parts.app_server,
                     tui: parts.tui,
                     why: parts.trouble.or(codex.why),
-                    installed: self.identity.codex_installed,
-                    hook: self.codex.hook_review().cloned(),
-                    context: self.contexts.fill(Agent::Codex),
+                    installed: self.base.identity.codex_installed,
+                    hook: self.agents.codex.hook_review().cloned(),
+                    context: self.agents.contexts.fill(Agent::Codex),
                     continuity: self.continuity_status(Agent::Codex),
-                    silence: self.silences.status(Agent::Codex, clock_ms),
-                    limit: self.limits.status(Agent::Codex, outside_ms),
+                    silence: self.agents.silences.status(Agent::Codex, clock_ms),
+                    limit: self.agents.limits.status(Agent::Codex, outside_ms),
                     cut_off: self.cut_off(Agent::Codex).len() as u64,
-                    held: self.codex.is_held(),
+                    held: self.agents.codex.is_held(),
                 },
             },
             queue: QueueStatus {
@@ -100,7 +106,7 @@ impl Daemon {
                 codex: self.lane_status(Agent::Codex),
             },
             handoffs: HandoffsStatus {
-                open: self.recorder.world().open_handoffs.len() as u64,
+                open: self.base.recorder.world().open_handoffs.len() as u64,
             },
             tasks: TasksStatus {
                 open,
@@ -109,23 +115,24 @@ impl Daemon {
                 stale,
                 done,
             },
-            findings: FindingsStatus::of(self.recorder.world()),
+            findings: FindingsStatus::of(self.base.recorder.world()),
             capsule: self
+                .base
                 .recorder
                 .world()
                 .current_task(&RuntimeSession::default())
                 .map(|task| task.id.clone()),
-            finality: FinalityStatus::of(self.recorder.world(), self.sign_off()),
+            finality: FinalityStatus::of(self.base.recorder.world(), self.sign_off()),
             gates: GatesStatus {
-                in_force: self.configuration.told_gates(),
-                running: self.gates.running(),
+                in_force: self.base.configuration.told_gates(),
+                running: self.decisions.gates.running(),
             },
             approvals: self.approvals_status(parts.approvals, parts.waiting_helpers),
             policy: self.policy_status(),
             autonomy: AutonomyStatus { enabled: false },
-            notices: self.notices.lines(),
-            notice_keys: self.notices.keys(),
-            detached: self.identity.detached,
+            notices: self.base.notices.lines(),
+            notice_keys: self.base.notices.keys(),
+            detached: self.base.identity.detached,
         }
     }
 
@@ -133,10 +140,10 @@ impl Daemon {
     /// is of a daemon that records again are not counted by the adapter (`of_codex`) yet. What is on its
     /// way to the record can be answered only when it is there.
     fn approvals_status(&self, of_codex: u64, waiting_helpers: u64) -> ApprovalsStatus {
-        let open = self.recorder.world().open_approvals.values();
+        let open = self.base.recorder.world().open_approvals.values();
         let (questions, of_vendors): (Vec<_>, Vec<_>) =
             open.partition(|asked| asked.request.is_user_question());
-        let on_their_way = self.approvals.on_their_way_of(Agent::Codex) as u64;
+        let on_their_way = self.decisions.approvals.on_their_way_of(Agent::Codex) as u64;
         let of_codex = of_codex.saturating_sub(on_their_way);
         let recorded = of_vendors.len() as u64;
         let elsewhere = of_codex.saturating_sub(recorded) + waiting_helpers;
@@ -149,7 +156,10 @@ impl Daemon {
     /// Since when an agent is in its state, ms. A limit holds since it was hit, whatever was recorded
     /// of the agent since then.
     fn state_since(&self, agent: Agent, state: AgentState, since_ms: i64) -> Option<i64> {
-        let limit = self.limits.status(agent, self.clock.outside_ms());
+        let limit = self
+            .agents
+            .limits
+            .status(agent, self.base.clock.outside_ms());
         let limit = limit.filter(|_| state == AgentState::Limited);
         limit
             .map(|limit| limit.since)
@@ -159,15 +169,16 @@ impl Daemon {
 
     fn continuity_status(&self, agent: Agent) -> ContinuityStatus {
         let state = self
+            .base
             .recorder
             .world()
             .state_of(agent, &RuntimeSession::default());
-        let cost = self.costs.today(agent, self.clock.now_ms());
+        let cost = self.agents.costs.today(agent, self.base.clock.now_ms());
         ContinuityStatus {
-            instructions_read: self.rules_watch.said_by(agent).cloned(),
+            instructions_read: self.agents.rules_watch.said_by(agent).cloned(),
             compacting: match agent {
-                Agent::Claude => self.reloads.is_compacting(self.clock.now_ms()),
-                Agent::Codex => self.codex.is_compacting(),
+                Agent::Claude => self.agents.reloads.is_compacting(self.base.clock.now_ms()),
+                Agent::Codex => self.agents.codex.is_compacting(),
             },
             ..ContinuityStatus::of(state, Some(cost))
         }
@@ -177,7 +188,7 @@ impl Daemon {
     fn chain_state(&self, stats: &Stats) -> ChainState {
         if !stats.chain_ok || self.alarms.is_altered() {
             ChainState::Broken
-        } else if self.recorder.world().open_alarms().next().is_some() {
+        } else if self.base.recorder.world().open_alarms().next().is_some() {
             ChainState::Touched
         } else {
             ChainState::Ok
@@ -185,7 +196,7 @@ impl Daemon {
     }
 
     fn lane_status(&self, agent: Agent) -> LaneStatus {
-        let counts = self.outbox.backlog().counts(agent);
+        let counts = self.deliveries.outbox.backlog().counts(agent);
         LaneStatus {
             pending: counts.queued as u64,
             in_flight: counts.on_their_way as u64,

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 
 use super::bodies::ReadBodies;
-use super::continuation::ThenStored;
 use super::fault::DaemonFault;
 use super::owners::Daemon;
+use super::owners::continuation::ThenStored;
 use crate::core::agent::Agent;
 use crate::core::delivery::{
     CodexInput, Delivery, DeliveryEffect, HeldEffect, HeldTooMuch, LaterInput, OnBusy, leaves,
@@ -32,20 +32,23 @@ impl Daemon {
             DeliveryEffect::Store(id) => Some(id),
             _ => None,
         });
-        let given = self.outbox.store(ids, self.held.waits_for(agent));
+        let given = self
+            .deliveries
+            .outbox
+            .store(ids, self.deliveries.held.waits_for(agent));
         self.rows_given(&[agent], given)
     }
 
     /// Has the row of a message to Claude written while the message is being recorded, when it would
     /// be pushed at once. To be called before it is given to be recorded.
     pub(super) fn store_ahead(&mut self, id: &EntryId, pair: &RuntimeSession, on_busy: OnBusy) {
-        let at = self.clock.moment();
+        let at = self.base.clock.moment();
         // Its place is that of the record, which a start goes by as well.
-        let (seq, to) = (self.recorder.world().seq, Agent::Claude);
+        let (seq, to) = (self.base.recorder.world().seq, Agent::Claude);
         let row = Delivery::recorded(id.clone(), seq, to, pair.clone(), on_busy, at.now_ms);
-        let ladder = self.claude.ladder(pair);
+        let ladder = self.agents.claude.ladder(pair);
         if let Some(row) = ladder.and_then(|ladder| ladder.row_ahead(row, &at)) {
-            self.outbox.store_ahead(row);
+            self.deliveries.outbox.store_ahead(row);
         }
     }
 
@@ -63,14 +66,14 @@ impl Daemon {
         match given {
             Ok(Some(token)) => {
                 for agent in lanes {
-                    self.held.begin(*agent, token);
+                    self.deliveries.held.begin(*agent, token);
                 }
                 Ok(())
             }
             Ok(None) => Ok(()),
             Err(not_taken) => {
                 if not_taken == RowsNotTaken::WriterGone {
-                    self.operations.fail(DaemonFault::Queue);
+                    self.base.operations.fail(DaemonFault::Queue);
                 }
                 Err(self.queue_refuses(&not_taken))
             }
@@ -79,7 +82,7 @@ impl Daemon {
 
     /// Has a body leave behind the rows before it.
     pub(super) fn let_leave(&mut self, agent: Agent, effect: DeliveryEffect) {
-        match self.held.hold(agent, HeldEffect::Leave(effect)) {
+        match self.deliveries.held.hold(agent, HeldEffect::Leave(effect)) {
             Ok(now) => {
                 if let Some(effect) = now {
                     self.go_on(agent, effect);
@@ -93,22 +96,22 @@ impl Daemon {
     pub(super) fn on_queue(&mut self, event: QueueEvent) {
         match event {
             QueueEvent::Durable { upto } => {
-                self.outbox.answered(upto);
-                if self.notices.clear(&NoticeKey::Queue) {
-                    self.clients.status_changed();
+                self.deliveries.outbox.answered(upto);
+                if self.base.notices.clear(&NoticeKey::Queue) {
+                    self.base.clients.status_changed();
                 }
-                while let Some((agent, effect)) = self.held.next_durable(upto) {
+                while let Some((agent, effect)) = self.deliveries.held.next_durable(upto) {
                     self.go_on(agent, effect);
                 }
             }
             QueueEvent::Failed { upto, error } => {
-                self.outbox.failed(upto);
+                self.deliveries.outbox.failed(upto);
                 let refusal = self.queue_refuses(&error);
-                for (_, effect) in self.held.take_failed(upto) {
+                for (_, effect) in self.deliveries.held.take_failed(upto) {
                     self.stay(effect, &refusal);
                 }
             }
-            QueueEvent::Gone => self.operations.fail(DaemonFault::Queue),
+            QueueEvent::Gone => self.base.operations.fail(DaemonFault::Queue),
         }
     }
 
@@ -132,11 +135,13 @@ impl Daemon {
             }
             HeldEffect::Leave(effect) => effect,
         };
-        let (backlog, flow) = (self.outbox.backlog(), self.codex.flow());
-        let effect = match leaves(effect, backlog, flow, |pair| self.claude.ladder(pair)) {
+        let (backlog, flow) = (self.deliveries.outbox.backlog(), self.agents.codex.flow());
+        let effect = match leaves(effect, backlog, flow, |pair| {
+            self.agents.claude.ladder(pair)
+        }) {
             Ok(effect) => effect,
             Err(told) => {
-                self.later.extend(told);
+                self.base.later.extend(told);
                 return false;
             }
         };
@@ -166,7 +171,7 @@ impl Daemon {
     /// Has read what the first of a lane is given from; what comes behind it stays there. Always
     /// true.
     fn read_for_lane(&mut self, agent: Agent, id: &EntryId, effect: DeliveryEffect) -> bool {
-        self.held.begin_read(agent);
+        self.deliveries.held.begin_read(agent);
         let read = ReadBodies::default();
         let orders = self.on_disk([id], &read);
         let then = move |daemon: &mut Self, read| {
@@ -175,7 +180,7 @@ impl Daemon {
                 if daemon.go_on_with(agent, effect, read) {
                     return;
                 }
-                let behind = daemon.held.next_read(agent);
+                let behind = daemon.deliveries.held.next_read(agent);
                 next = behind.map(|effect| (effect, ReadBodies::default()));
             }
             daemon.release_codex();
@@ -194,11 +199,11 @@ impl Daemon {
 
     /// As [`Self::stay`], of what was not held.
     pub(super) fn does_not_leave(&mut self, effect: &DeliveryEffect) {
-        let told = stays(effect, self.outbox.backlog());
+        let told = stays(effect, self.deliveries.outbox.backlog());
         if let Some(LaterInput::Codex(CodexInput::NotSent { .. })) = &told {
             self.codex_trouble("the queue could not be written");
         }
-        self.later.extend(told);
+        self.base.later.extend(told);
     }
 
     /// Rows cannot be written, which is said to the operator and to whoever asked.
@@ -208,8 +213,12 @@ impl Daemon {
             format!("the queue could not be written: {why}"),
             "nothing was sent; free space or make the project writable, it goes on by itself",
         );
-        if self.notices.set(NoticeKey::Queue, refusal.message.clone()) {
-            self.clients.status_changed();
+        if self
+            .base
+            .notices
+            .set(NoticeKey::Queue, refusal.message.clone())
+        {
+            self.base.clients.status_changed();
         }
         refusal
     }

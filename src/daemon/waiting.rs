@@ -25,7 +25,7 @@ impl Daemon {
     /// Has somebody wait. With every place taken whoever wants messages is refused, and a sender
     /// hears at once what it would hear at its deadline: its message is recorded.
     pub(super) fn wait(&mut self, waiter: Waiter) {
-        let Some(waiter) = self.clients.waiters_mut().add(waiter) else {
+        let Some(waiter) = self.base.clients.waiters_mut().add(waiter) else {
             return;
         };
         match waiter.wants {
@@ -37,9 +37,9 @@ impl Daemon {
     /// Answers whoever has something to get now. What one is given the next one may not get, so
     /// that each is looked at behind the answer of the one before.
     pub(super) fn answer_waiters(&mut self) {
-        self.clients.waiters_mut().forget_closed();
+        self.base.clients.waiters_mut().forget_closed();
         let mut last = None;
-        while let Some(id) = self.clients.waiters().next_after(last) {
+        while let Some(id) = self.base.clients.waiters().next_after(last) {
             last = Some(id);
             self.look_at_waiter(id, ReadBodies::default());
         }
@@ -48,22 +48,24 @@ impl Daemon {
     /// Answers one of them, if it has something to get. While it is being read what that is, the
     /// call is not looked at again.
     fn look_at_waiter(&mut self, id: WaiterId, read: ReadBodies) {
-        let waiters = self.clients.waiters();
+        let waiters = self.base.clients.waiters();
         let reply = match waiters.wants(id).map(|wants| self.ready(wants, &read)) {
             Some(Ok(Some(reply))) => reply,
             Some(Ok(None)) | None => return,
             // Whoever waits is looked at again once there is.
-            Some(Err(_)) if !self.bodies.has_room() => return self.bodies.wait_for_room(),
+            Some(Err(_)) if !self.deliveries.bodies.has_room() => {
+                return self.deliveries.bodies.wait_for_room();
+            }
             Some(Err(orders)) => {
-                self.clients.waiters_mut().begin_read(id);
+                self.base.clients.waiters_mut().begin_read(id);
                 let then = move |daemon: &mut Self, read| {
-                    daemon.clients.waiters_mut().end_read(id);
+                    daemon.base.clients.waiters_mut().end_read(id);
                     daemon.look_at_waiter(id, read);
                 };
                 return self.read_bodies(orders, read, Box::new(then));
             }
         };
-        let Some(waiter) = self.clients.waiters_mut().take(id) else {
+        let Some(waiter) = self.base.clients.waiters_mut().take(id) else {
             return;
         };
         match (reply, waiter.wants) {
@@ -85,7 +87,7 @@ impl Daemon {
     ) {
         match self.page_for(conn, &params, &acked, &read) {
             Ok(page) => self.answer_page(reply, page, params.agent),
-            Err(_) if !self.bodies.has_room() => {
+            Err(_) if !self.deliveries.bodies.has_room() => {
                 answer(
                     reply,
                     Err(too_much("too many messages are being read already")),
@@ -110,7 +112,10 @@ impl Daemon {
         acked: &AckedPartly,
         read: &ReadBodies,
     ) -> Result<MessagePage, Vec<BodyOrder>> {
-        let runtime_session = self.clients.pair(conn, params.runtime_session_id.clone());
+        let runtime_session = self
+            .base
+            .clients
+            .pair(conn, params.runtime_session_id.clone());
         let query = PageQuery {
             agent: params.agent,
             runtime_session: &runtime_session,
@@ -130,7 +135,7 @@ impl Daemon {
     /// and would hide everything that has come since.
     pub(super) fn place<'a>(&self, after: Option<&'a MessageCursor>) -> Option<&'a MessageCursor> {
         after.filter(|place| {
-            place.after.max(place.until.unwrap_or_default()) <= self.recorder.world().seq
+            place.after.max(place.until.unwrap_or_default()) <= self.base.recorder.world().seq
         })
     }
 
@@ -153,10 +158,10 @@ impl Daemon {
                 let page = self.message_page(&query, read)?;
                 (!page.messages.is_empty()).then_some(Reply::Messages(page))
             }
-            Wants::Receipt(sent) => self.codex.receipt(&sent.message_id).map(|outcome| {
+            Wants::Receipt(sent) => self.agents.codex.receipt(&sent.message_id).map(|outcome| {
                 Reply::Sent(Sent {
                     outcome,
-                    delivery_attempt_id: self.codex.last_attempt(&sent.message_id),
+                    delivery_attempt_id: self.agents.codex.last_attempt(&sent.message_id),
                     ..sent.clone()
                 })
             }),
@@ -165,7 +170,7 @@ impl Daemon {
 
     /// Answers whoever has waited long enough.
     pub(super) fn expire_waiters(&mut self) {
-        for waiter in self.clients.waiters_mut().take_expired(Instant::now()) {
+        for waiter in self.base.clients.waiters_mut().take_expired(Instant::now()) {
             self.answer_expired(waiter);
         }
     }
@@ -179,6 +184,7 @@ impl Daemon {
             } => Reply::Messages(self.nothing_yet(agent, &runtime_session)),
             Wants::Receipt(sent) => {
                 let attempt = self
+                    .deliveries
                     .outbox
                     .get(&sent.message_id)
                     .and_then(|row| row.attempt.clone());
@@ -211,7 +217,7 @@ impl Daemon {
 
     /// Whoever still waits to hear what becomes of a message hears that it was taken back.
     pub(super) fn answer_receipts_of(&mut self, cancelled: &[EntryId]) {
-        for (sent, reply) in self.clients.waiters_mut().take_receipts_of(cancelled) {
+        for (sent, reply) in self.base.clients.waiters_mut().take_receipts_of(cancelled) {
             let sent = Sent {
                 outcome: Outcome::Rejected,
                 ..sent
@@ -231,31 +237,31 @@ impl Daemon {
         let asked = Asked { when, reply };
         let left: BTreeSet<EntryId> = ids
             .iter()
-            .filter(|id| self.outbox.backlog().records(id, result))
+            .filter(|id| self.deliveries.outbox.backlog().records(id, result))
             .cloned()
             .collect();
         if left.is_empty() {
             return self.answer_asked(asked);
         }
-        if self.recorder.is_read_only() {
+        if self.base.recorder.is_read_only() {
             // Said again while the disk refuses: it is kept since the first time.
             return answer(asked.reply, Err(unwritable()));
         }
-        if let Some(asked) = self.clients.asked_mut().add(left, result, asked) {
+        if let Some(asked) = self.base.clients.asked_mut().add(left, result, asked) {
             answer(asked.reply, Err(too_many_asked()));
         }
     }
 
     /// The ledger has it.
     pub(super) fn recorded_for_asked(&mut self, id: &EntryId, result: DeliveryResult) {
-        for asked in self.clients.asked_mut().recorded(id, result) {
+        for asked in self.base.clients.asked_mut().recorded(id, result) {
             self.answer_asked(asked);
         }
     }
 
     /// The disk refuses for now. What was said is kept and written later; whoever said it goes on.
     pub(super) fn refuse_asked(&mut self, ids: &[EntryId], refusal: &Refusal) {
-        for asked in self.clients.asked_mut().refused(ids) {
+        for asked in self.base.clients.asked_mut().refused(ids) {
             answer(asked.reply, Err(refusal.clone()));
         }
     }

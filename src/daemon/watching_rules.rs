@@ -22,26 +22,26 @@ impl Daemon {
     pub(super) fn codex_read(&mut self, paths: &[String]) {
         let read = paths.iter().filter_map(|path| self.in_project(path));
         let read = read.collect();
-        self.rules_watch.codex_says(read);
-        self.clients.status_changed();
+        self.agents.rules_watch.codex_says(read);
+        self.base.clients.status_changed();
     }
 
     /// A file that Claude says it loaded; as with Codex.
     pub(super) fn claude_read(&mut self, path: &str) {
         let file = self.in_project(path);
-        self.rules_watch.claude_says(file);
-        self.clients.status_changed();
+        self.agents.rules_watch.claude_says(file);
+        self.base.clients.status_changed();
     }
 
     fn in_project(&self, path: &str) -> Option<String> {
-        let path = Path::new(path).strip_prefix(&self.dirs.root).ok()?;
+        let path = Path::new(path).strip_prefix(&self.base.dirs.root).ok()?;
         path.to_str().map(str::to_owned)
     }
 
     /// When the rules are to be looked at again.
     pub(super) fn next_look_at_rules(&self) -> Option<Instant> {
         let is_here = self.agents_here().next().is_some();
-        self.rules_watch.next_look().filter(|_| is_here)
+        self.agents.rules_watch.next_look().filter(|_| is_here)
     }
 
     pub(super) fn rules_deadline(&mut self) {
@@ -55,15 +55,16 @@ impl Daemon {
 
     /// Has the project's rules compared with what the agents were told, beside the loop.
     pub(super) fn look_at_rules(&mut self) {
-        let is_of_use = self.configuration.shares_rules() && self.agents_here().next().is_some();
-        if !is_of_use || self.operations.is_stopping() {
+        let is_of_use =
+            self.base.configuration.shares_rules() && self.agents_here().next().is_some();
+        if !is_of_use || self.base.operations.is_stopping() {
             return;
         }
-        let Some(told) = self.rules_watch.begin_look() else {
+        let Some(told) = self.agents.rules_watch.begin_look() else {
             return;
         };
-        let root = self.dirs.root.clone();
-        let redactor = Arc::clone(self.recorder.redactor());
+        let root = self.base.dirs.root.clone();
+        let redactor = Arc::clone(self.base.recorder.redactor());
         self.beside(WorkBeside::RulesLook, move |under_way| {
             let texts = ProjectRules::read(&root, &redactor).texts();
             let differ = told.into_iter().map(|(agent, told)| {
@@ -85,17 +86,17 @@ impl Daemon {
             texts,
             under_way: _heard,
         } = looked;
-        self.rules_watch.looked();
+        self.agents.rules_watch.looked();
         self.work_done(&WorkBeside::RulesLook);
         let here: Vec<Agent> = self.agents_here().collect();
         for agent in here {
             let known = differ.iter().find(|(of, ..)| *of == agent);
-            let now = self.rules_watch.told(agent);
+            let now = self.agents.rules_watch.told(agent);
             match (known, now) {
                 // Its beginning was not seen: from here on.
                 (None, None) => {
                     let of_before = self.changed_rules(agent).cloned().collect();
-                    self.rules_watch.has(agent, &texts, of_before, false);
+                    self.agents.rules_watch.has(agent, &texts, of_before, false);
                 }
                 (Some((_, told, differ)), Some(now)) if Arc::ptr_eq(told, now) => {
                     self.record_rules(agent, differ);
@@ -110,12 +111,12 @@ impl Daemon {
     /// neither reads by itself nor was given.
     pub(super) fn rules_are_told(&mut self, agent: Agent, told: &ToldRules, begins: bool) {
         let Some(read) = &told.read else {
-            self.rules_watch.is_told(agent, &told.texts, begins);
+            self.agents.rules_watch.is_told(agent, &told.texts, begins);
             return self.record_rules(agent, &[]);
         };
-        let before = self.rules_watch.told(agent);
+        let before = self.agents.rules_watch.told(agent);
         let mut of_before: Vec<ChangedRules> = match before {
-            Some(_) => self.rules_watch.of_before(agent).to_vec(),
+            Some(_) => self.agents.rules_watch.of_before(agent).to_vec(),
             // Its beginning was not seen.
             None => self.changed_rules(agent).cloned().collect(),
         };
@@ -127,7 +128,8 @@ impl Daemon {
                 None => texts.remove(file),
             };
         }
-        self.rules_watch
+        self.agents
+            .rules_watch
             .has(agent, &Arc::new(texts), of_before, begins);
         self.look_at_rules();
     }
@@ -135,14 +137,14 @@ impl Daemon {
     /// What the record says differs from what the agent was told.
     pub(super) fn changed_rules(&self, agent: Agent) -> impl Iterator<Item = &ChangedRules> {
         let pair = RuntimeSession::default();
-        let state = self.recorder.world().state_of(agent, &pair);
+        let state = self.base.recorder.world().state_of(agent, &pair);
         let seen = state.into_iter().flat_map(|state| &state.rules_changed);
         seen.map(|seen| &seen.changed)
     }
 
     fn record_rules(&mut self, agent: Agent, differ: &[RulesDiff]) {
         let pair = RuntimeSession::default();
-        let of_before = self.rules_watch.of_before(agent).iter();
+        let of_before = self.agents.rules_watch.of_before(agent).iter();
         let of_before = of_before
             .filter(|known| !differ.iter().any(|differs| differs.file == known.file))
             .cloned();
@@ -157,12 +159,12 @@ impl Daemon {
         {
             return;
         }
-        let since_ms = self.clock.now_ms() - RECENT_MS;
+        let since_ms = self.base.clock.now_ms() - RECENT_MS;
         let wrote = |by: &Agent, file: &str| {
-            let mut files = self.recent_writes.since(*by, since_ms);
+            let mut files = self.agents.recent_writes.since(*by, since_ms);
             files.any(|path| {
                 let path = Path::new(path);
-                path.strip_prefix(&self.dirs.root).unwrap_or(path) == Path::new(file)
+                path.strip_prefix(&self.base.dirs.root).unwrap_or(path) == Path::new(file)
             })
         };
         let files = differ.iter().map(|differs| ChangedRules {
@@ -186,13 +188,14 @@ impl Daemon {
         };
         let fact = ContinuityFact::RulesChanged(change).of(agent);
         let entry =
-            self.recorder
+            self.base
+                .recorder
                 .entry(Party::System, Some(agent.into()), fact, content, Some(pair));
-        self.recorder.record_mere_fact(entry);
+        self.base.recorder.record_mere_fact(entry);
     }
 
     fn agents_here(&self) -> impl Iterator<Item = Agent> {
-        let world = self.recorder.world();
+        let world = self.base.recorder.world();
         Agent::ALL
             .into_iter()
             .filter(|agent| world.agent(*agent).state.is_attached())

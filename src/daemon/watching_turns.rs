@@ -14,33 +14,35 @@ use crate::wire::config::Config;
 impl Daemon {
     /// Takes what the configuration says, for turns that run too.
     pub(super) fn set_silences(&mut self, config: &Config) {
-        self.silences.configure(config);
+        self.agents.silences.configure(config);
         self.look_at_silences();
     }
 
     /// A turn begins, or gives a sign.
     pub(super) fn turn_lives(&mut self, of: &TurnOf) {
-        self.silences.lives(of, self.clock.now_ms());
+        self.agents.silences.lives(of, self.base.clock.now_ms());
         self.look_at_silence(of);
     }
 
     /// No turn runs any more.
     pub(super) fn turn_is_over(&mut self, of: &TurnOf) {
-        self.silences.is_over(of);
+        self.agents.silences.is_over(of);
         self.look_at_silence(of);
     }
 
     /// A turn waits for the human, or no longer.
     pub(super) fn turn_waits(&mut self, of: &TurnOf, waits: bool) {
-        self.silences.waits(of, waits, self.clock.now_ms());
+        self.agents
+            .silences
+            .waits(of, waits, self.base.clock.now_ms());
         self.look_at_silence(of);
     }
 
     /// The operator lets a silent turn be. Returns whether there is one.
     pub(super) fn let_turn_be(&mut self, agent: Agent) -> bool {
-        let is_silent = self.silences.snooze(agent, self.clock.now_ms());
+        let is_silent = self.agents.silences.snooze(agent, self.base.clock.now_ms());
         self.look_at_silences();
-        self.clients.status_changed();
+        self.base.clients.status_changed();
         is_silent
     }
 
@@ -51,7 +53,7 @@ impl Daemon {
             CodexFact::ThreadStatus {
                 status: ReportedStatus::Active { waiting },
             } => {
-                if !self.silences.is_on(&TurnOf::Codex) {
+                if !self.agents.silences.is_on(&TurnOf::Codex) {
                     self.turn_lives(&TurnOf::Codex);
                 }
                 self.turn_waits(&TurnOf::Codex, *waiting);
@@ -60,39 +62,39 @@ impl Daemon {
             | CodexFact::TurnCompleted { .. }
             | CodexFact::ServerLost { .. }
             | CodexFact::Unavailable { .. } => {
-                self.shown_turn.is_over();
+                self.agents.shown_turn.is_over();
                 self.turn_is_over(&TurnOf::Codex);
             }
             CodexFact::TurnStarted { .. } => {
-                self.shown_turn.begin();
+                self.agents.shown_turn.begin();
                 self.turn_lives(&TurnOf::Codex);
             }
             // A command may outlive its turn.
-            CodexFact::Sign if self.silences.is_on(&TurnOf::Codex) => {
+            CodexFact::Sign if self.agents.silences.is_on(&TurnOf::Codex) => {
                 self.turn_lives(&TurnOf::Codex);
             }
-            CodexFact::ThreadAdopted { .. } => self.shown_turn.forget(),
+            CodexFact::ThreadAdopted { .. } => self.agents.shown_turn.forget(),
             _ => {}
         }
     }
 
     /// When a silence is to be looked at again.
     pub(super) fn next_look_at_silence(&self) -> Option<Instant> {
-        let next_ms = self.silences.next_ms(self.clock.now_ms())?;
-        Some(self.clock.instant(next_ms))
+        let next_ms = self.agents.silences.next_ms(self.base.clock.now_ms())?;
+        Some(self.base.clock.instant(next_ms))
     }
 
     pub(super) fn look_at_silences(&mut self) {
-        for of in self.silences.turns() {
+        for of in self.agents.silences.turns() {
             self.look_at_silence(&of);
         }
     }
 
     fn look_at_silence(&mut self, of: &TurnOf) {
-        let Some(step) = self.silences.look(of, self.clock.now_ms()) else {
+        let Some(step) = self.agents.silences.look(of, self.base.clock.now_ms()) else {
             return;
         };
-        self.clients.status_changed();
+        self.base.clients.status_changed();
         if let SilenceStep::Record { silent_ms } = step {
             self.record_silence(of, &age(silent_ms / 1_000));
         }
@@ -106,10 +108,12 @@ impl Daemon {
                      may be idle"
                 );
                 let silent = ClaudeInput::Silent { why };
-                self.later.push(LaterInput::Claude(pair.clone(), silent));
+                self.base
+                    .later
+                    .push(LaterInput::Claude(pair.clone(), silent));
             }
             TurnOf::Codex => {
-                self.recorder.note_fact(
+                self.base.recorder.note_fact(
                     Party::System,
                     ErrorCode::TurnSilent,
                     format!(

@@ -13,17 +13,18 @@ impl Daemon {
     pub(super) fn on_work_failed(&mut self, what: WorkBeside) {
         let text = what.failure();
         tracing::error!("{text}");
-        if self.notices.set(what.key(), text.clone()) {
-            self.recorder
+        if self.base.notices.set(what.key(), text.clone()) {
+            self.base
+                .recorder
                 .note_fact(Party::System, ErrorCode::WorkFailed, text.clone());
-            self.clients.status_changed();
+            self.base.clients.status_changed();
         }
         match what {
-            WorkBeside::Rendering => self.renderings.ended(),
-            WorkBeside::RulesLook => self.rules_watch.looked(),
-            WorkBeside::SpokenWords => self.spoken.was_read(),
+            WorkBeside::Rendering => self.base.renderings.ended(),
+            WorkBeside::RulesLook => self.agents.rules_watch.looked(),
+            WorkBeside::SpokenWords => self.agents.spoken.was_read(),
             // What was made of the new session may have gone with what was there of the old one.
-            WorkBeside::Deletion => self.renderings.changed(),
+            WorkBeside::Deletion => self.base.renderings.changed(),
             WorkBeside::Gate => self.gate_failed(text),
             WorkBeside::Inference { agent, pair, model } => self.on_words_read(WordsRead {
                 agent,

@@ -40,12 +40,16 @@ impl WorkingSet {
 impl Daemon {
     /// The files for a packet: of a short one none.
     pub(super) fn working_set(&self, order: &ReloadOrder) -> WorkingSet {
-        let state = self.recorder.world().state_of(order.agent, &order.pair);
+        let state = self
+            .base
+            .recorder
+            .world()
+            .state_of(order.agent, &order.pair);
         let state = state.filter(|_| !order.begins());
         let files = state.into_iter().flat_map(|state| state.files.iter().rev());
         WorkingSet {
-            root: self.dirs.root.clone(),
-            redactor: Arc::clone(self.recorder.redactor()),
+            root: self.base.dirs.root.clone(),
+            redactor: Arc::clone(self.base.recorder.redactor()),
             files: files.map(|file| file.path.clone()).collect(),
         }
     }

@@ -40,14 +40,16 @@ impl Daemon {
             );
             return answer(reply, Err(refusal));
         }
-        let pair = self.clients.pair(conn, None);
-        let is_receivers = is_receivers_hook(&self.claude, &self.clients, &pair, claude_pid);
+        let pair = self.base.clients.pair(conn, None);
+        let is_receivers =
+            is_receivers_hook(&self.agents.claude, &self.base.clients, &pair, claude_pid);
         let is_looked_at =
-            (self.clients.iter()).any(|(_, it)| it.operator && it.hello.role == Role::Deck);
-        let known = self
-            .approvals
-            .known(self.recorder.world(), Agent::Claude, &request.key);
-        let has_room = self.recorder.world().open_approvals.len() < APPROVALS_OPEN_MAX;
+            (self.base.clients.iter()).any(|(_, it)| it.operator && it.hello.role == Role::Deck);
+        let known =
+            self.decisions
+                .approvals
+                .known(self.base.recorder.world(), Agent::Claude, &request.key);
+        let has_room = self.base.recorder.world().open_approvals.len() < APPROVALS_OPEN_MAX;
         if !is_receivers || known.is_none() && !(is_looked_at && has_room) {
             return answer(reply, Ok(Reply::Approval(None)));
         }
@@ -58,14 +60,16 @@ impl Daemon {
             tool_use,
         };
         if let Some(id) = known {
-            return self.approvals.claude_waits(id, hook);
+            return self.decisions.approvals.claude_waits(id, hook);
         }
         let key = request.key.clone();
         let entry = self.asked_entry(Agent::Claude, request, &details);
         let id = entry.id.clone();
-        self.approvals.asked(Agent::Claude, key.clone(), id.clone());
-        self.approvals.claude_waits(id, hook);
-        self.recorder.record(
+        self.decisions
+            .approvals
+            .asked(Agent::Claude, key.clone(), id.clone());
+        self.decisions.approvals.claude_waits(id, hook);
+        self.base.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 daemon.asked_is_recorded(Agent::Claude, key, result.is_ok());
@@ -75,7 +79,7 @@ impl Daemon {
 
     /// A hook that was not answered is gone.
     pub(in crate::daemon) fn asking_hook_left(&mut self, conn: ConnId) {
-        if let Some(id) = self.approvals.hook_left(conn) {
+        if let Some(id) = self.decisions.approvals.hook_left(conn) {
             self.end_approval(id, Agent::Claude, ApprovalEnd::Answered);
         }
     }
@@ -96,14 +100,18 @@ impl Daemon {
         if *event == HookEvent::Notification {
             return;
         }
-        for id in self.approvals.claude_goes_on(pair, tool_use, is_over) {
+        for id in self
+            .decisions
+            .approvals
+            .claude_goes_on(pair, tool_use, is_over)
+        {
             self.end_approval(id, Agent::Claude, ApprovalEnd::Answered);
         }
     }
 
     /// No Claude of this pair is here any more.
     pub(in crate::daemon) fn end_claude_approvals(&mut self, pair: &RuntimeSession) {
-        for id in self.approvals.claude_goes_on(pair, None, true) {
+        for id in self.decisions.approvals.claude_goes_on(pair, None, true) {
             self.end_approval(id, Agent::Claude, ApprovalEnd::Lost);
         }
     }

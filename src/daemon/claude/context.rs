@@ -6,9 +6,9 @@ use crate::core::delivery::{Fit, HookPoint, LadderInput, Load, OnBusy, Shown};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::core::relay_cost::CostSort;
 use crate::daemon::bodies::{Body, BodyOrder, NotRead, ReadBodies};
-use crate::daemon::continuation::{ThenStored, ThenTaken};
 use crate::daemon::inbox::{beginning as beginning_of, enveloped, enveloped_beginning, whole_text};
 use crate::daemon::owners::Daemon;
+use crate::daemon::owners::continuation::{ThenStored, ThenTaken};
 use crate::wire::control::{HookReply, InboxMessage, Refusal};
 
 /// Gets what a hook hands over. Whether the hook was still there.
@@ -82,7 +82,7 @@ impl Daemon {
         then: impl FnOnce(&mut Self, HookReply) -> bool + Send + 'static,
     ) {
         // A hook may come before its bridge does.
-        self.claude.know(pair);
+        self.agents.claude.know(pair);
         self.read_context(pair.clone(), carrier, ReadBodies::default(), Box::new(then));
     }
 
@@ -96,7 +96,7 @@ impl Daemon {
     ) {
         let context = match self.hook_context(&pair, carrier, &read) {
             Ok(Some(context)) => context,
-            Err(orders) if self.bodies.has_room() => {
+            Err(orders) if self.deliveries.bodies.has_room() => {
                 let then = move |daemon: &mut Self, read| {
                     daemon.read_context(pair, carrier, read, then);
                 };
@@ -107,7 +107,7 @@ impl Daemon {
                 let nothing: ThenStored = Box::new(|daemon, _| {
                     then(daemon, HookReply::default());
                 });
-                return self.held.go_on(nothing, Ok(()));
+                return self.deliveries.held.go_on(nothing, Ok(()));
             }
         };
         let whole = context.whole.iter();
@@ -121,15 +121,16 @@ impl Daemon {
                 return then(daemon, HookReply::default());
             }
             for message in &context.whole {
-                daemon.given.note(message);
+                daemon.deliveries.given.note(message);
             }
             if let Some(upto) = context.upto {
                 let to_fetch = context.to_fetch.map(|fetch| fetch.id);
                 daemon.tell_ladder(&of, LadderInput::LeftOver { upto, to_fetch });
             }
             let ours = context.text.chars().count().saturating_sub(context.others);
-            let now_ms = daemon.clock.now_ms();
+            let now_ms = daemon.base.clock.now_ms();
             daemon
+                .agents
                 .costs
                 .add(Agent::Claude, CostSort::Envelopes, ours, now_ms);
             let reply = HookReply {
@@ -152,13 +153,13 @@ impl Daemon {
         carrier: HookPoint,
         read: &ReadBodies,
     ) -> Result<Option<HookContext>, Vec<BodyOrder>> {
-        let Some(ladder) = self.claude.ladder(pair) else {
+        let Some(ladder) = self.agents.claude.ladder(pair) else {
             return Ok(None);
         };
         let mut context = HookContext::default();
-        let carried = ladder.carries(self.outbox.backlog(), carrier);
+        let carried = ladder.carries(self.deliveries.outbox.backlog(), carrier);
         for (at, id) in carried.iter().enumerate() {
-            let Some(row) = self.outbox.get(id) else {
+            let Some(row) = self.deliveries.outbox.get(id) else {
                 continue;
             };
             let (seq, repeat, shown) = (row.seq, row.is_repeat(), row.shown);
@@ -172,7 +173,7 @@ impl Daemon {
                 },
             };
             if let Some(body) = body {
-                let message = enveloped(&self.identity, &body, repeat);
+                let message = enveloped(&self.base.identity, &body, repeat);
                 match context.load.fit(units(&message.text) + 1) {
                     Fit::Whole => {
                         context.put(&message.text);
@@ -205,7 +206,7 @@ impl Daemon {
     /// Shows the beginning of a text, where there is room. A reason can be long too, and marks
     /// before forged lines take room.
     fn put_beginning(&self, context: &mut HookContext, body: &Body) -> bool {
-        let beginning = enveloped_beginning(&self.identity, body);
+        let beginning = enveloped_beginning(&self.base.identity, body);
         let has_room = context.load.has_room(units(&beginning.text) + 1);
         if has_room {
             context.put(&beginning.text);
@@ -229,34 +230,44 @@ impl Daemon {
             let nothing: ThenStored = Box::new(|daemon, stored| {
                 then(daemon, stored);
             });
-            return self.held.go_on(nothing, Ok(()));
+            return self.deliveries.held.go_on(nothing, Ok(()));
         }
         let handed = LadderInput::HandedOut { whole, head };
         let stored = self.claude_input(pair, handed);
-        let attempt = |id| self.outbox.get(id).and_then(|row| row.attempt.clone());
+        let attempt = |id| {
+            self.deliveries
+                .outbox
+                .get(id)
+                .and_then(|row| row.attempt.clone())
+        };
         let attempts: Vec<_> = ids.iter().map(attempt).collect();
         let pair = pair.clone();
         let then: ThenStored = Box::new(move |daemon, stored| {
             let stored = stored.map_err(Clone::clone);
             let stored = stored.and_then(|()| daemon.still_waiting(&ids));
             let has_left = then(daemon, stored.as_ref().copied()) && stored.is_ok();
-            let now_ms = daemon.clock.now_ms();
+            let now_ms = daemon.base.clock.now_ms();
             for (id, attempt) in ids.into_iter().zip(attempts) {
                 daemon
+                    .deliveries
                     .outbox
                     .following(&id)
                     .in_scope(|| tracing::debug!(has_left, "handed out"));
                 // Where the disk took too long, somebody else may have it by now.
                 if has_left {
-                    daemon.outbox.has_left(&id, now_ms);
-                } else if daemon.outbox.is_of_attempt(&id, attempt.as_ref()) {
+                    daemon.deliveries.outbox.has_left(&id, now_ms);
+                } else if daemon
+                    .deliveries
+                    .outbox
+                    .is_of_attempt(&id, attempt.as_ref())
+                {
                     daemon.tell_ladder(&pair, LadderInput::NotStored { id });
                 }
             }
         });
         match stored {
-            Ok(()) => self.held.when_stored(Agent::Claude, then),
-            Err(refusal) => self.held.go_on(then, Err(refusal)),
+            Ok(()) => self.deliveries.held.when_stored(Agent::Claude, then),
+            Err(refusal) => self.deliveries.held.go_on(then, Err(refusal)),
         }
     }
 }

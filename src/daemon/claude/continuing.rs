@@ -7,8 +7,8 @@ use crate::core::agent::Agent;
 use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX};
 use crate::core::entry::{Reload, ReloadCause, ReloadStep, ReloadWay};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
-use crate::daemon::continuation::ThenReloaded;
 use crate::daemon::owners::Daemon;
+use crate::daemon::owners::continuation::ThenReloaded;
 use crate::daemon::reloads::ReloadOrder;
 use crate::wire::control::{HookEvent, HookParams, SessionSource};
 
@@ -50,30 +50,32 @@ impl Daemon {
                 self.record_touched(pair);
                 self.search_claudes_words(pair, params);
                 let trigger = params.detail.as_deref().unwrap_or_default();
-                let now_ms = self.clock.now_ms();
-                self.reloads.compacts(pair.clone(), trigger.into(), now_ms);
-                self.clients.status_changed();
+                let now_ms = self.base.clock.now_ms();
+                self.agents
+                    .reloads
+                    .compacts(pair.clone(), trigger.into(), now_ms);
+                self.base.clients.status_changed();
             }
             HookEvent::SessionStart if params.source() == Some(SessionSource::Compact) => {
-                self.reloads.goes_on_compacted(pair);
+                self.agents.reloads.goes_on_compacted(pair);
             }
             HookEvent::SessionStart => {
                 // What the Claude before this one began to compact stays as it was.
-                self.reloads.compacted(pair);
-                self.clients.status_changed();
+                self.agents.reloads.compacted(pair);
+                self.base.clients.status_changed();
                 self.leave_claudes_turn(pair);
             }
             HookEvent::PostCompact => {
                 let summary = params.text.clone().unwrap_or_default();
-                let begun = self.reloads.compacted(pair);
+                let begun = self.agents.reloads.compacted(pair);
                 self.claude_compacted(pair, begun, params, summary);
             }
             HookEvent::SessionEnd => {
                 self.record_touched(pair);
                 self.search_claudes_words(pair, params);
                 self.leave_claudes_turn(pair);
-                self.reloads.left_compaction(pair, true);
-                self.clients.status_changed();
+                self.agents.reloads.left_compaction(pair, true);
+                self.base.clients.status_changed();
                 let why = "Claude's session ended before it was seen to go on".to_owned();
                 self.settle_reload(Agent::Claude, pair, ReloadStep::Unknown { why });
             }
@@ -112,7 +114,7 @@ impl Daemon {
     /// Packets that a daemon of before was about to give: its hooks are gone, and nobody knows which
     /// of them got their answer.
     pub(in crate::daemon) fn lose_claudes_packets(&mut self) {
-        let states = self.recorder.world().continuity.get(&Agent::Claude);
+        let states = self.base.recorder.world().continuity.get(&Agent::Claude);
         let offered = states.into_iter().flatten().filter_map(|(pair, state)| {
             let packet = state.packet.as_ref()?;
             let is_open = matches!(packet.step, ReloadStep::Offered { .. });
@@ -132,7 +134,7 @@ impl Daemon {
 
     /// What a summary must not lose: the ids that are open.
     pub(in crate::daemon) fn ids_to_keep(&self, pair: &RuntimeSession) -> Option<String> {
-        let world = self.recorder.world();
+        let world = self.base.recorder.world();
         // An id of somebody else's record may be any text, and this one is shown on a terminal.
         let is_ours = |id: &EntryId, seq: Seq, of: Option<&RuntimeSession>| {
             let is_plain = id
@@ -170,7 +172,7 @@ impl Daemon {
     /// which it said no more is over.
     fn claude_went_on(&mut self, pair: &RuntimeSession, is_new_turn: bool, params: &HookParams) {
         self.settle_reload(Agent::Claude, pair, ReloadStep::Given);
-        if let Some(begun) = self.reloads.left_compaction(pair, is_new_turn) {
+        if let Some(begun) = self.agents.reloads.left_compaction(pair, is_new_turn) {
             self.claude_compacted(pair, Some(begun), params, String::new());
         }
     }
@@ -181,19 +183,20 @@ impl Daemon {
         };
         let is_written = WRITING.contains(&tool.as_str());
         if is_written || READING.contains(&tool.as_str()) {
-            let below = Path::new(path).strip_prefix(&self.dirs.root).ok();
+            let below = Path::new(path).strip_prefix(&self.base.dirs.root).ok();
             let below = below.and_then(Path::to_str).unwrap_or(path).to_owned();
             if is_written {
-                let now_ms = self.clock.now_ms();
-                self.recent_writes
+                let now_ms = self.base.clock.now_ms();
+                self.agents
+                    .recent_writes
                     .wrote(Agent::Claude, below.clone(), now_ms);
             }
-            self.touched.file(pair, below, is_written);
+            self.agents.touched.file(pair, below, is_written);
         }
     }
 
     fn record_touched(&mut self, pair: &RuntimeSession) {
-        if let Some(files) = self.touched.take(pair) {
+        if let Some(files) = self.agents.touched.take(pair) {
             self.record_files(pair, files);
         }
     }

@@ -21,9 +21,10 @@ impl Daemon {
         pair: &RuntimeSession,
         input: LadderInput,
     ) -> Result<(), Refusal> {
-        let at = self.clock.moment();
-        let claude = &mut self.claude;
+        let at = self.base.clock.moment();
+        let claude = &mut self.agents.claude;
         let effects = self
+            .deliveries
             .outbox
             .decide(|backlog| claude.apply(pair, input, backlog, &at));
         self.perform(Agent::Claude, effects)
@@ -37,7 +38,8 @@ impl Daemon {
     /// The first pair, and those for which something waits.
     pub(in crate::daemon) fn pairs_of_claude(&self) -> BTreeSet<RuntimeSession> {
         let first = RuntimeSession::default();
-        self.outbox
+        self.deliveries
+            .outbox
             .backlog()
             .pairs()
             .cloned()
@@ -47,10 +49,10 @@ impl Daemon {
 
     /// Offers what has not been offered, by the best way there is.
     pub(in crate::daemon) fn pump_claude(&mut self) {
-        if self.claude.lets_expire() {
+        if self.agents.claude.lets_expire() {
             // What waits for a Claude that never came expires too.
             for pair in self.pairs_of_claude() {
-                self.claude.know(&pair);
+                self.agents.claude.know(&pair);
             }
         }
         self.tell_all_ladders(&LadderInput::News);
@@ -62,25 +64,26 @@ impl Daemon {
     }
 
     pub(in crate::daemon) fn tell_all_ladders(&mut self, input: &LadderInput) {
-        for pair in self.claude.pairs() {
+        for pair in self.agents.claude.pairs() {
             self.tell_ladder(&pair, input.clone());
         }
     }
 
     /// When something about Claude happens by itself.
     pub(in crate::daemon) fn claude_next(&self) -> Option<Instant> {
-        self.next_ladder_ms().map(|at_ms| self.clock.instant(at_ms))
+        self.next_ladder_ms()
+            .map(|at_ms| self.base.clock.instant(at_ms))
     }
 
     fn next_ladder_ms(&self) -> Option<i64> {
-        self.claude.next_ms(self.outbox.backlog())
+        self.agents.claude.next_ms(self.deliveries.outbox.backlog())
     }
 
     pub(in crate::daemon) fn claude_deadline(&mut self) {
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.base.clock.now_ms();
         if self.next_ladder_ms().is_some_and(|at_ms| at_ms <= now_ms) {
             self.tell_all_ladders(&LadderInput::Tick);
-            self.clients.status_changed();
+            self.base.clients.status_changed();
         }
     }
 }

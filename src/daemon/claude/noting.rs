@@ -14,9 +14,10 @@ impl Daemon {
         let fact = ContinuityFact::TurnFiles(files).of(Agent::Claude);
         let claude = Party::Agent(Agent::Claude);
         let entry = self
+            .base
             .recorder
             .entry(claude, None, fact, "", Some(pair.clone()));
-        self.recorder.record_mere_fact(entry);
+        self.base.recorder.record_mere_fact(entry);
     }
 
     /// Records what an agent said of its work in its own words.
@@ -37,11 +38,12 @@ impl Daemon {
                 (_, text) => text,
             };
             let mut entry =
-                self.recorder
+                self.base
+                    .recorder
                     .entry(agent.into(), None, kind, content, Some(pair.clone()));
             let tag = StateTag::Marker.as_str();
             entry.meta.insert(STATE_TAG.to_owned(), json!(tag));
-            self.recorder.record_mere_fact(entry);
+            self.base.recorder.record_mere_fact(entry);
         }
     }
 }

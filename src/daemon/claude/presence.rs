@@ -28,13 +28,13 @@ impl Daemon {
     pub(in crate::daemon) fn claude_client_left(&mut self, conn: ConnId, gone: &Gone) {
         let pair = &gone.hello.runtime_session_id;
         if gone.receiver {
-            self.claude_processes.bridge_left(&gone.hello);
+            self.agents.claude_processes.bridge_left(&gone.hello);
             let bridge = conn.number();
             self.tell_ladder(pair, LadderInput::Left { bridge });
             match gone.heir {
                 Some(heir) => {
                     self.receives(heir);
-                    self.clients.tell_receiver(heir, true);
+                    self.base.clients.tell_receiver(heir, true);
                 }
                 None => self.hang_bell(pair),
             }
@@ -42,15 +42,15 @@ impl Daemon {
             self.hang_bell(pair);
         }
         let of_claude = gone.hello.role == Role::Claude || gone.doorbell;
-        if of_claude && !self.clients.is_claude_here() {
-            self.claude_processes.all_left();
+        if of_claude && !self.base.clients.is_claude_here() {
+            self.agents.claude_processes.all_left();
         }
-        if of_claude && !self.clients.is_claude_of(pair) {
+        if of_claude && !self.base.clients.is_claude_of(pair) {
             self.leave_claudes_turn(pair);
             self.end_claude_approvals(pair);
             self.claude_hears(pair, ClaudeInput::Gone);
-            self.reloads.claude_left(pair);
-            self.clients.status_changed();
+            self.agents.reloads.claude_left(pair);
+            self.base.clients.status_changed();
         }
         self.say_silence();
     }
@@ -61,7 +61,7 @@ impl Daemon {
             pair,
             process,
             mode,
-        }) = self.clients.give_place(conn)
+        }) = self.base.clients.give_place(conn)
         else {
             return;
         };
@@ -78,26 +78,30 @@ impl Daemon {
     }
 
     pub(in crate::daemon) fn attach_doorbell(&mut self, conn: ConnId) {
-        let Some(Doorbell { pair, process: pid }) = self.clients.hang_doorbell(conn) else {
+        let Some(Doorbell { pair, process: pid }) = self.base.clients.hang_doorbell(conn) else {
             return;
         };
         if let Some(process) = pid {
-            self.claude_processes.bell_came(process);
+            self.agents.claude_processes.bell_came(process);
         }
-        is_up_to_date(&mut self.clients, &mut self.notices, Role::Hook);
+        is_up_to_date(&mut self.base.clients, &mut self.base.notices, Role::Hook);
         self.hang_bell(&pair);
         let is_away = |state: &ClaudeState| state.now().state == AgentState::Offline;
-        if self.claude.state(&pair).is_none_or(is_away) {
+        if self.agents.claude.state(&pair).is_none_or(is_away) {
             // Its bridge died, or comes yet.
             self.claude_hears(&pair, ClaudeInput::Attached { pid });
         }
         self.say_silence();
-        self.clients.status_changed();
+        self.base.clients.status_changed();
     }
 
     /// Has the ladder of a pair know which doorbell is its Claude's.
     fn hang_bell(&mut self, pair: &RuntimeSession) {
-        let known = self.claude.ladder(pair).and_then(|ladder| ladder.bell());
+        let known = self
+            .agents
+            .claude
+            .ladder(pair)
+            .and_then(|ladder| ladder.bell());
         let bell = self.doorbell_of(pair).map(ConnId::number);
         if known == bell {
             return;
@@ -113,9 +117,10 @@ impl Daemon {
     /// The doorbell of the Claude that gets the deliveries. Where its bridge died and none has
     /// come instead, any Claude of the pair is as good.
     fn doorbell_of(&self, pair: &RuntimeSession) -> Option<ConnId> {
-        let receiver = self.clients.receiver(pair);
+        let receiver = self.base.clients.receiver(pair);
         // The newest: an older one of the same Claude may be one that it gave up.
-        self.clients
+        self.base
+            .clients
             .iter()
             .rfind(|(_, other)| {
                 let hello = &other.hello;
@@ -124,7 +129,7 @@ impl Daemon {
                 });
                 let rings = hello
                     .agent_pid
-                    .is_none_or(|process| !self.claude_processes.is_silent(process));
+                    .is_none_or(|process| !self.agents.claude_processes.is_silent(process));
                 other.doorbell && hello.runtime_session_id == *pair && is_its && rings
             })
             .map(|(conn, _)| conn)
@@ -141,12 +146,12 @@ impl Daemon {
         if !runs && !self.had_time_for_its_bell(pair, process) {
             return;
         }
-        if !self.claude_processes.monitor(process, runs) {
+        if !self.agents.claude_processes.monitor(process, runs) {
             return;
         }
         if !runs {
             let event = LifecycleEvent::DoorbellDead;
-            self.recorder.note_fact(
+            self.base.recorder.note_fact(
                 Party::System,
                 event,
                 "Claude's monitor, the doorbell, has ended: messages wait for its next turn",
@@ -154,20 +159,21 @@ impl Daemon {
         }
         self.hang_bell(pair);
         self.say_silence();
-        self.clients.status_changed();
+        self.base.clients.status_changed();
     }
 
     /// Whether a doorbell that is not there was there, or would be by now.
     fn had_time_for_its_bell(&self, pair: &RuntimeSession, process: u32) -> bool {
-        let bridge = self.clients.receiver(pair);
+        let bridge = self.base.clients.receiver(pair);
         let bridge = bridge.filter(|bridge| bridge.hello.agent_pid == Some(process));
-        self.claude_processes.has_rung(process)
+        self.agents.claude_processes.has_rung(process)
             || bridge.is_some_and(|bridge| now_ms() - bridge.since_ms > BELL_LATE_MS)
     }
 
     /// Has the operator know of a dead doorbell while that Claude lives.
     fn say_silence(&mut self) {
         let processes: Vec<u32> = self
+            .base
             .clients
             .bridges()
             .map(|(_, bridge)| bridge)
@@ -176,31 +182,31 @@ impl Daemon {
             .collect();
         if processes
             .iter()
-            .any(|process| self.claude_processes.is_silent(*process))
+            .any(|process| self.agents.claude_processes.is_silent(*process))
         {
-            self.notices.set(
+            self.base.notices.set(
                 NoticeKey::Doorbell,
                 "Claude's monitor has ended and Claude starts none again: messages reach it with \
                  its next tool call or turn; restart Claude to have it woken again",
             );
         } else {
-            self.notices.clear(&NoticeKey::Doorbell);
+            self.base.notices.clear(&NoticeKey::Doorbell);
         }
     }
 
     /// Has the operator know of a Claude to which nothing comes, because another one of its pair has
     /// that.
     pub(in crate::daemon) fn say_second_claude(&mut self) {
-        let bridges = self.clients.bridges().map(|(_, bridge)| &bridge.hello);
+        let bridges = self.base.clients.bridges().map(|(_, bridge)| &bridge.hello);
         let claudes =
             bridges.filter_map(|hello| Some((&hello.runtime_session_id, hello.agent_pid?)));
         let claudes: BTreeSet<_> = claudes.collect();
         let pairs: BTreeSet<_> = claudes.iter().map(|(pair, _)| *pair).collect();
         if claudes.len() == pairs.len() {
-            self.notices.clear(&NoticeKey::SecondClaude);
+            self.base.notices.clear(&NoticeKey::SecondClaude);
             return;
         }
-        self.notices.set(
+        self.base.notices.set(
             NoticeKey::SecondClaude,
             "two Claudes of one pair are here: messages and answers reach the first alone; start \
              the other with CONTEXTRELAY_RUNTIME_SESSION=NAME for a pair of its own",

@@ -21,28 +21,31 @@ impl Daemon {
         repeat: bool,
         body: Option<Body>,
     ) {
-        let Some(row) = self.outbox.get(&id) else {
+        let Some(row) = self.deliveries.outbox.get(&id) else {
             return;
         };
         // Where channels are off nobody hears of it.
         let (pair, is_heard) = (row.runtime_session.clone(), row.shown == Shown::Whole);
         let sent = body.is_some_and(|body| {
-            let message = enveloped(&self.identity, &body, repeat);
-            self.given.note(&message);
-            self.outbox
+            let message = enveloped(&self.base.identity, &body, repeat);
+            self.deliveries.given.note(&message);
+            self.deliveries
+                .outbox
                 .following(&id)
                 .in_scope(|| tracing::debug!(repeat, "pushed to the bridge"));
-            self.clients
+            self.base
+                .clients
                 .send(ConnId::of(bridge), Notification::Push(Box::new(message)))
         });
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.base.clock.now_ms();
         match (sent, is_heard) {
-            (true, true) => self.outbox.has_left(&id, now_ms),
-            (true, false) => self.outbox.was_sent(&id, now_ms),
+            (true, true) => self.deliveries.outbox.has_left(&id, now_ms),
+            (true, false) => self.deliveries.outbox.was_sent(&id, now_ms),
             (false, _) => {}
         }
         if !sent {
-            self.later
+            self.base
+                .later
                 .push(LaterInput::Ladder(pair, LadderInput::OutletFull { id }));
         }
     }
@@ -51,14 +54,15 @@ impl Daemon {
     pub(in crate::daemon) fn ring(&mut self, bell: u64, ids: Vec<EntryId>, asks: bool) {
         let bell = ConnId::of(bell);
         let has_hooks = self
+            .base
             .clients
             .get(bell)
             .and_then(|bell| bell.hello.agent_pid)
-            .is_some_and(|process| self.claude_processes.runs_hooks(process));
+            .is_some_and(|process| self.agents.claude_processes.runs_hooks(process));
         let waiting: Vec<(&str, &str)> = ids
             .iter()
             .filter_map(|id| {
-                let message = self.recorder.world().unsettled.get(id)?;
+                let message = self.base.recorder.world().unsettled.get(id)?;
                 Some((message.from.as_str(), id.as_str()))
             })
             .collect();
@@ -69,16 +73,18 @@ impl Daemon {
         let about = waiting.iter().take(RUNG_IDS_MAX);
         let about = about.map(|(_, id)| EntryId::new(*id)).collect();
         let ring = Notification::Ring { line, ids: about };
-        let rung = self.clients.send(bell, ring);
+        let rung = self.base.clients.send(bell, ring);
         for id in &ids {
-            self.outbox
+            self.deliveries
+                .outbox
                 .following(id)
                 .in_scope(|| tracing::debug!(rung, "announced by the doorbell"));
         }
         if !rung {
             for id in ids {
-                if let Some(pair) = self.outbox.pair_of(&id) {
-                    self.later
+                if let Some(pair) = self.deliveries.outbox.pair_of(&id) {
+                    self.base
+                        .later
                         .push(LaterInput::Ladder(pair, LadderInput::OutletFull { id }));
                 }
             }

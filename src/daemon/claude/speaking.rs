@@ -28,7 +28,7 @@ impl Daemon {
     /// What Claude said was read.
     pub(in crate::daemon) fn on_claude_spoke(&mut self, spoke: ClaudeSpoke) {
         drop(spoke.under_way);
-        self.spoken.was_read();
+        self.agents.spoken.was_read();
         self.work_done(&WorkBeside::SpokenWords);
         if !spoke.unfinished.is_empty() {
             let files = TurnFiles {
@@ -48,7 +48,7 @@ impl Daemon {
         let Some(path) = path.filter(|path| path.is_absolute()) else {
             return false;
         };
-        let Some(words) = self.spoken.of(pair) else {
+        let Some(words) = self.agents.spoken.of(pair) else {
             return false;
         };
         let (path, pair) = (path.to_owned(), pair.clone());
@@ -70,13 +70,13 @@ impl Daemon {
                 under_way,
             })
         });
-        self.spoken.read(&self.events, work);
+        self.agents.spoken.read(&self.base.events, work);
         true
     }
 
     /// Claude is gone, or begins anew: a turn that ran has ended without a word.
     pub(in crate::daemon) fn leave_claudes_turn(&mut self, pair: &RuntimeSession) {
-        let Some(words) = self.spoken.known(pair) else {
+        let Some(words) = self.agents.spoken.known(pair) else {
             return;
         };
         let pair = pair.clone();
@@ -92,7 +92,7 @@ impl Daemon {
                 under_way,
             })
         });
-        self.spoken.read(&self.events, work);
+        self.agents.spoken.read(&self.base.events, work);
     }
 }
 

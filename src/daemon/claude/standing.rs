@@ -12,8 +12,9 @@ impl Daemon {
     /// How messages reach Claude now, in words.
     pub(in crate::daemon) fn claude_delivery(&self) -> DeliveryStatus {
         let default = RuntimeSession::default();
-        let receiver = self.clients.receiver(&default).or_else(|| {
-            self.clients
+        let receiver = self.base.clients.receiver(&default).or_else(|| {
+            self.base
+                .clients
                 .bridges()
                 .map(|(_, bridge)| bridge)
                 .find(|bridge| bridge.receiver)
@@ -21,6 +22,7 @@ impl Daemon {
         let mode = receiver.map_or(DeliveryMode::Auto, |bridge| bridge.hello.mode);
         let pair = receiver.map_or(&default, |bridge| &bridge.hello.runtime_session_id);
         let Some((ladder, rung)) = self
+            .agents
             .claude
             .ladder(pair)
             .and_then(|ladder| Some((ladder, ladder.first_rung()?)))
@@ -29,13 +31,14 @@ impl Daemon {
                 mode: mode.into(),
                 rung: DeliveryWay::None,
                 proven: false,
-                why: tools::gone(&self.clients, &self.claude_processes).unwrap_or_else(|| {
-                    "no Claude bridge is attached; messages wait here".to_owned()
-                }),
+                why: tools::gone(&self.base.clients, &self.agents.claude_processes).unwrap_or_else(
+                    || "no Claude bridge is attached; messages wait here".to_owned(),
+                ),
             };
         };
         let process = receiver.and_then(|bridge| bridge.hello.agent_pid);
-        let is_silent = process.is_some_and(|process| self.claude_processes.is_silent(process));
+        let is_silent =
+            process.is_some_and(|process| self.agents.claude_processes.is_silent(process));
         let mut why = match rung {
             Rung::Doorbell if receiver.is_none() => {
                 "Claude's bridge died; messages still reach it by its doorbell and its hook"
@@ -68,6 +71,7 @@ impl Daemon {
         .to_owned();
         let since = receiver.map_or(0, |bridge| bridge.since_ms);
         let arrived_by = self
+            .base
             .recorder
             .world()
             .agent(Agent::Claude)
@@ -81,7 +85,7 @@ impl Daemon {
                 (Some(by), Rung::Pull) => *by == DeliveryWay::Pull,
                 _ => false,
             };
-        let tools_gone = tools::gone(&self.clients, &self.claude_processes);
+        let tools_gone = tools::gone(&self.base.clients, &self.agents.claude_processes);
         if let Some(gone) = &tools_gone {
             why = format!("{gone}. {why}");
         }
@@ -90,7 +94,7 @@ impl Daemon {
         if let Some(by) = arrived_by.filter(|_| !proven) {
             why = format!("{why}; the last message arrived by {by}");
         }
-        let backlog = self.outbox.backlog();
+        let backlog = self.deliveries.outbox.backlog();
         if let Some(worst) = backlog.worst_rung(pair).filter(|worst| *worst > rung) {
             why = match worst {
                 Rung::Pull => format!("{why}; what had no effect so far waits until Claude asks"),

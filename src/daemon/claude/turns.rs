@@ -13,16 +13,16 @@ impl Daemon {
     /// Takes in what is told of the Claude of a pair, and does what follows.
     pub(in crate::daemon) fn claude_hears(&mut self, pair: &RuntimeSession, input: ClaudeInput) {
         let setting = ClaudeSetting {
-            is_here: self.clients.is_claude_of(pair),
-            is_limited: self.limits.holds(Agent::Claude),
+            is_here: self.base.clients.is_claude_of(pair),
+            is_limited: self.agents.limits.holds(Agent::Claude),
         };
         let turn = TurnOf::Claude(pair.clone());
-        for step in self.claude.hear(pair, input, setting) {
+        for step in self.agents.claude.hear(pair, input, setting) {
             match step {
                 ClaudeStep::Lives => self.turn_lives(&turn),
                 ClaudeStep::Waits(waits) => self.turn_waits(&turn, waits),
                 ClaudeStep::Over => {
-                    self.claude.turn_mut(pair).is_over();
+                    self.agents.claude.turn_mut(pair).is_over();
                     self.turn_is_over(&turn);
                 }
                 ClaudeStep::Record { change, has_come } => {
@@ -31,7 +31,7 @@ impl Daemon {
                 ClaudeStep::Worked => self.limit_input(Agent::Claude, LimitInput::Worked),
                 ClaudeStep::Died(ids) => {
                     // It never says when its limit ends.
-                    let (until_ms, died) = (None, self.recorder.written_by_agents(&ids));
+                    let (until_ms, died) = (None, self.base.recorder.written_by_agents(&ids));
                     self.limit_input(Agent::Claude, LimitInput::Hit { until_ms, died });
                 }
             }
@@ -40,7 +40,7 @@ impl Daemon {
 
     /// As [`Self::claude_hears`], of all pairs.
     pub(in crate::daemon) fn claudes_hear(&mut self, input: &ClaudeInput) {
-        for pair in self.claude.pairs() {
+        for pair in self.agents.claude.pairs() {
             self.claude_hears(&pair, input.clone());
         }
     }
@@ -62,12 +62,17 @@ impl Daemon {
         };
         let entry = self.entry_of_agent(pair, changed, text);
         let of = pair.clone();
-        self.recorder.record(
+        self.base.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 if let Err(refusal) = result {
                     tracing::warn!(code = %refusal.code, "Claude's state was not recorded");
-                    let known = daemon.recorder.world().agent(Agent::Claude).standing(&of);
+                    let known = daemon
+                        .base
+                        .recorder
+                        .world()
+                        .agent(Agent::Claude)
+                        .standing(&of);
                     let known = (known.state, known.pid);
                     daemon.claude_hears(&of, ClaudeInput::NotRecorded { change, known });
                 }
@@ -84,7 +89,7 @@ impl Daemon {
         text: impl Into<String>,
     ) -> Entry {
         let named = Some(pair.clone()).filter(|pair| *pair != RuntimeSession::default());
-        self.recorder.entry(
+        self.base.recorder.entry(
             Party::System,
             None,
             EntryKind::AgentChanged(changed),
@@ -95,8 +100,8 @@ impl Daemon {
 
     /// For the status: as the record tells it, and as it is where the record is behind.
     pub(in crate::daemon) fn claude_as_it_is(&self) -> AgentSnapshot {
-        let recorded = self.recorder.world().agent(Agent::Claude);
-        let Some((_, now, _)) = self.claude.shown() else {
+        let recorded = self.base.recorder.world().agent(Agent::Claude);
+        let Some((_, now, _)) = self.agents.claude.shown() else {
             return recorded;
         };
         if recorded.state == now.state {

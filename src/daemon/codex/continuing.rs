@@ -39,9 +39,9 @@ impl Daemon {
     /// Codex's context was compacted, whoever had it done.
     pub(in crate::daemon) fn codex_compacted(&mut self, turn_id: &TurnId, in_turn: bool) {
         tracing::info!(%turn_id, "codex's context was compacted");
-        codex_was_compacted(&mut self.contexts, self.clock.now_ms());
-        self.clients.status_changed();
-        let trigger = if self.codex.is_compaction_asked() {
+        codex_was_compacted(&mut self.agents.contexts, self.base.clock.now_ms());
+        self.base.clients.status_changed();
+        let trigger = if self.agents.codex.is_compaction_asked() {
             CompactionTrigger::Manual
         } else if in_turn {
             CompactionTrigger::Auto
@@ -49,10 +49,10 @@ impl Daemon {
             // Somebody asked elsewhere, or it was full when the next turn began.
             CompactionTrigger::Unknown
         };
-        let life = self.codex.life();
+        let life = self.agents.codex.life();
         self.codex_input(CodexInput::Compacted { life });
-        let before = self.contexts.take_before(Agent::Codex);
-        let now = self.contexts.used(Agent::Codex);
+        let before = self.agents.contexts.take_before(Agent::Codex);
+        let now = self.agents.contexts.used(Agent::Codex);
         let compaction = Compaction {
             trigger,
             tokens_before: before,
@@ -63,10 +63,11 @@ impl Daemon {
         let codex = Party::Agent(Agent::Codex);
         // Codex has one thread, whatever pairs there are.
         let pair = RuntimeSession::default();
-        let entry = self.recorder.entry(codex, None, fact, "", Some(pair));
-        self.codex.hook_packet().begin();
+        let entry = self.base.recorder.entry(codex, None, fact, "", Some(pair));
+        self.agents.codex.hook_packet().begin();
         // Behind what the turn did until now: the packet is to hold it.
-        self.recorder
+        self.base
+            .recorder
             .record_fact(vec![entry], Box::new(|daemon, _| daemon.packet_is_due()));
     }
 
@@ -106,9 +107,10 @@ impl Daemon {
     /// work, and the rules that it does not read by itself.
     pub(in crate::daemon) fn tell_codex_at_start(&mut self) {
         let untold = self
+            .agents
             .codex
             .untold()
-            .filter(|_| self.codex.is_between_turns());
+            .filter(|_| self.agents.codex.is_between_turns());
         let cause = match untold {
             None => return,
             // A full one that was put off to the end of a turn waits as `Compacted`.
@@ -116,17 +118,17 @@ impl Daemon {
                 // What it was given last may be in its thread: that is being looked up.
                 LatestPacket::Open => return,
                 LatestPacket::Unread => {
-                    self.codex.take_untold();
+                    self.agents.codex.take_untold();
                     return;
                 }
                 LatestPacket::Other => self.cause_of_going_on(),
             },
             Some(cause) => cause.clone(),
         };
-        self.codex.take_untold();
+        self.agents.codex.take_untold();
         if cause == ReloadCause::Started {
-            let now_ms = self.clock.now_ms();
-            self.costs.conversation_began(Agent::Codex, now_ms);
+            let now_ms = self.base.clock.now_ms();
+            self.agents.costs.conversation_began(Agent::Codex, now_ms);
         }
         let order = ReloadOrder {
             agent: Agent::Codex,
@@ -151,11 +153,11 @@ impl Daemon {
     /// lost with an earlier daemon its context holds nothing of it, so that one is made once more in
     /// full.
     fn cause_of_going_on(&mut self) -> ReloadCause {
-        let world = self.recorder.world();
+        let world = self.base.recorder.world();
         let state = world.state_of(Agent::Codex, &RuntimeSession::default());
         let is_lost = state.is_some_and(ContinuityState::has_lost_packet);
-        let is_put_off = self.codex.untold() == Some(&ReloadCause::Compacted);
-        if is_lost && (is_put_off || self.reloads.tries_again()) {
+        let is_put_off = self.agents.codex.untold() == Some(&ReloadCause::Compacted);
+        if is_lost && (is_put_off || self.agents.reloads.tries_again()) {
             ReloadCause::Compacted
         } else {
             ReloadCause::Resumed
@@ -164,7 +166,7 @@ impl Daemon {
 
     /// How what Codex was given last stands to the turns since.
     fn latest_packet(&self) -> LatestPacket {
-        let world = self.recorder.world();
+        let world = self.base.recorder.world();
         let state = world.state_of(Agent::Codex, &RuntimeSession::default());
         let packet = state.and_then(|state| Some((state.packet.as_ref()?, state.turns)));
         match packet {
@@ -182,9 +184,9 @@ impl Daemon {
 
     /// Messages go out again.
     pub(in crate::daemon) fn compaction_is_over(&mut self) {
-        let life = self.codex.life();
+        let life = self.agents.codex.life();
         self.codex_input(CodexInput::CompactionOver { life });
-        self.clients.status_changed();
+        self.base.clients.status_changed();
     }
 
     /// What a turn touched that ends or is compacted, and what it said of its work.
@@ -196,7 +198,7 @@ impl Daemon {
     ) {
         let pair = RuntimeSession::default();
         for path in &mut files.written {
-            let below = Path::new(&*path).strip_prefix(&self.dirs.root).ok();
+            let below = Path::new(&*path).strip_prefix(&self.base.dirs.root).ok();
             if let Some(below) = below.and_then(Path::to_str) {
                 *path = below.to_owned();
             }
@@ -205,9 +207,10 @@ impl Daemon {
             let fact = ContinuityFact::TurnFiles(files).of(Agent::Codex);
             let codex = Party::Agent(Agent::Codex);
             let entry = self
+                .base
                 .recorder
                 .entry(codex, None, fact, "", Some(pair.clone()));
-            self.recorder.record_mere_fact(entry);
+            self.base.recorder.record_mere_fact(entry);
         }
         self.hear(Agent::Codex, &pair, said, markers_of_turn(said), is_over);
         self.look_at_rules();
@@ -216,7 +219,12 @@ impl Daemon {
     /// `by_hook`: our hook waits for the packet, and gives it.
     pub(in crate::daemon) fn give_codex(&mut self, packet: RecordedPacket, by_hook: bool) {
         let RecordedPacket { id, text } = packet;
-        if self.codex.inject(id.clone(), text, by_hook).is_none() {
+        if self
+            .agents
+            .codex
+            .inject(id.clone(), text, by_hook)
+            .is_none()
+        {
             let why = "the app-server was gone before the packet could be put into its thread";
             let why = why.to_owned();
             self.settle_codex_packet(&id, ReloadStep::NotGiven { why });
@@ -228,15 +236,15 @@ impl Daemon {
         let Some((reload, sha256)) = self.open_codex_packet() else {
             return;
         };
-        self.codex.find_packet(reload.packet_id, sha256);
+        self.agents.codex.find_packet(reload.packet_id, sha256);
     }
 
     /// Codex has a packet. `is_put_in`: also where our hook was to give it.
     pub(in crate::daemon) fn codex_packet_given(&mut self, id: &EntryId, is_put_in: bool) {
         let way = is_put_in.then_some(ReloadWay::Inject);
-        if self.codex.untold() == Some(&ReloadCause::Resumed) {
+        if self.agents.codex.untold() == Some(&ReloadCause::Resumed) {
             // It was found in the thread that is gone on with.
-            self.codex.take_untold();
+            self.agents.codex.take_untold();
         }
         self.settle_packet(id, ReloadStep::Given, way);
     }
@@ -248,7 +256,7 @@ impl Daemon {
 
     fn settle_packet(&mut self, id: &EntryId, step: ReloadStep, way: Option<ReloadWay>) {
         let pair = RuntimeSession::default();
-        self.reloads.settle_that(Agent::Codex, &pair, id);
+        self.agents.reloads.settle_that(Agent::Codex, &pair, id);
         let open = self.open_codex_packet().map(|(reload, _)| reload);
         let Some(mut reload) = open.filter(|reload| reload.packet_id == *id) else {
             return;
@@ -261,10 +269,11 @@ impl Daemon {
         let fact = ContinuityFact::Reloaded(Reload { step, ..reload }).of(Agent::Codex);
         let to = Some(Agent::Codex.into());
         let entry = self
+            .base
             .recorder
             .entry(Party::System, to, fact, content, Some(pair));
         // A thread that is gone on with may have waited for this.
-        self.recorder.record_fact(
+        self.base.recorder.record_fact(
             vec![entry],
             Box::new(|daemon, _| daemon.tell_codex_at_start()),
         );
@@ -272,7 +281,7 @@ impl Daemon {
 
     /// The packet of which the record does not say whether Codex has it, and its SHA-256.
     fn open_codex_packet(&self) -> Option<(Reload, String)> {
-        let world = self.recorder.world();
+        let world = self.base.recorder.world();
         let state = world.state_of(Agent::Codex, &RuntimeSession::default())?;
         let packet = state.packet.as_ref()?;
         let ReloadStep::Offered { sha256 } = &packet.step else {

@@ -11,34 +11,36 @@ use crate::wire::control::{CodexJoin, Refusal, RefusalCode, Reply};
 impl Daemon {
     /// Hands something to the lane to Codex, and does what it says.
     pub(in crate::daemon) fn codex_input(&mut self, input: CodexInput) {
-        let at = self.clock.moment();
+        let at = self.base.clock.moment();
         let comes_back = input.comes_back();
-        let codex = &mut self.codex;
+        let codex = &mut self.agents.codex;
         let effects = self
+            .deliveries
             .outbox
             .decide(|backlog| codex.apply(input, backlog, &at));
         // A refusal has been said to the operator.
         let _ = self.perform(Agent::Codex, effects);
         if comes_back {
             // Whoever began to wait meanwhile found it on its way.
-            self.later.push(LaterInput::News);
+            self.base.later.push(LaterInput::News);
         }
     }
 
     /// When something about deliveries happens by itself.
     pub(in crate::daemon) fn delivery_deadline(&self) -> Option<Instant> {
-        let backlog = self.outbox.backlog();
-        self.codex
+        let backlog = self.deliveries.outbox.backlog();
+        self.agents
+            .codex
             .next_ms(backlog)
             .into_iter()
             .chain(backlog.next_claim_ms())
             .min()
-            .map(|at_ms| self.clock.instant(at_ms))
+            .map(|at_ms| self.base.clock.instant(at_ms))
     }
 
     pub(in crate::daemon) fn codex_deadline(&mut self) {
-        let next = self.codex.next_ms(self.outbox.backlog());
-        if next.is_some_and(|at_ms| at_ms <= self.clock.now_ms()) {
+        let next = self.agents.codex.next_ms(self.deliveries.outbox.backlog());
+        if next.is_some_and(|at_ms| at_ms <= self.base.clock.now_ms()) {
             self.codex_input(CodexInput::Tick);
         }
     }
@@ -51,7 +53,7 @@ impl Daemon {
     /// Holds the lane to Codex where the record says that the human stopped a turn and nothing has
     /// begun since.
     pub(in crate::daemon) fn recall_stop(&mut self) {
-        let codex = self.recorder.world().agent(Agent::Codex);
+        let codex = self.base.recorder.world().agent(Agent::Codex);
         if codex.stopped_turn.is_some() {
             let thread = codex.thread_id;
             self.codex_input(CodexInput::Stopped { thread });
@@ -59,12 +61,12 @@ impl Daemon {
     }
 
     pub(in crate::daemon) fn ensure_codex(&mut self, reply: ReplySender) {
-        let Ok(thread) = self.codex.ensure() else {
+        let Ok(thread) = self.agents.codex.ensure() else {
             return answer(reply, Err(no_adapter()));
         };
         // Whoever wants Codex now does not wait for the lane's rest.
         self.codex_input(CodexInput::Wanted);
-        let proxy_port = self.identity.proxy_port;
+        let proxy_port = self.base.identity.proxy_port;
         tokio::spawn(async move {
             let result = match thread.await {
                 Ok(Ok(thread_id)) => Ok(Reply::Codex(CodexJoin {

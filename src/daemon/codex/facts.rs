@@ -17,22 +17,22 @@ use crate::wire::status::{AppServerStatus, NoticeKey};
 impl Daemon {
     pub(in crate::daemon) fn on_codex(&mut self, fact: CodexFact) {
         self.watch_codex(&fact);
-        meter_codex(&mut self.contexts, &fact);
+        meter_codex(&mut self.agents.contexts, &fact);
         match fact {
             CodexFact::ServerStarted {
                 pid, version, port, ..
             } => {
                 let server = AppServerStatus { pid, version };
-                let life = self.codex.server_started(server, port);
-                self.rules_watch.codex_says_nothing();
-                self.notices.clear(&NoticeKey::Codex);
-                self.clients.status_changed();
+                let life = self.agents.codex.server_started(server, port);
+                self.agents.rules_watch.codex_says_nothing();
+                self.base.notices.clear(&NoticeKey::Codex);
+                self.base.clients.status_changed();
                 self.codex_input(CodexInput::ServerStarted { life });
             }
             CodexFact::ServerLost { why, gave_up } => self.server_lost(&why, gave_up),
             CodexFact::Unavailable { code, why } => {
-                if self.notices.set(NoticeKey::Codex, why.clone()) {
-                    self.recorder.note_fact(Party::System, code, why.clone());
+                if self.base.notices.set(NoticeKey::Codex, why.clone()) {
+                    self.base.recorder.note_fact(Party::System, code, why.clone());
                 }
                 self.codex_input(CodexInput::Unavailable);
                 self.codex_trouble(&why);
@@ -41,12 +41,12 @@ impl Daemon {
             CodexFact::ThreadAdopted { thread_id } => self.thread_adopted(thread_id),
             CodexFact::ThreadStatus { status } => self.thread_status(status),
             CodexFact::TurnStarted { turn_id, .. } => {
-                let life = self.codex.life();
+                let life = self.agents.codex.life();
                 self.codex_input(CodexInput::TurnStarted {
                     life,
                     turn: turn_id,
                 });
-                self.clients.status_changed();
+                self.base.clients.status_changed();
             }
             CodexFact::UserMessage {
                 turn_id,
@@ -82,46 +82,46 @@ impl Daemon {
                 self.answered(message_id, AdapterAnswer::StillQueued);
             }
             CodexFact::NotTaken { message_id, why } => {
-                self.outbox
+                self.deliveries.outbox
                     .following(&message_id)
                     .in_scope(|| tracing::info!(why, "codex did not take a message"));
                 self.answered(message_id, AdapterAnswer::NotTaken);
-                if self.codex.is_resting() {
+                if self.agents.codex.is_resting() {
                     self.codex_trouble(&why);
                 }
             }
             CodexFact::Unanswered { message_id } => {
-                self.outbox.following(&message_id).in_scope(|| {
+                self.deliveries.outbox.following(&message_id).in_scope(|| {
                     tracing::info!("codex went away before it answered; recovery will tell");
                 });
                 self.answered(message_id, AdapterAnswer::Unanswered);
             }
             CodexFact::Tui { attached, pid } => self.tui(attached, pid),
             CodexFact::ProxyRefused { count } => {
-                if self.notices.set(
+                if self.base.notices.set(
                     NoticeKey::Proxy,
                     "somebody came to the Codex proxy with a wrong token; start the terminal with `ctxrelay codex`",
                 ) {
-                    self.recorder.note_fact(
+                    self.base.recorder.note_fact(
                         Party::System,
                         ErrorCode::ProxyRefused,
                         format!("refused {count} connection(s) to the Codex proxy: wrong token"),
                     );
-                    self.clients.status_changed();
+                    self.base.clients.status_changed();
                 }
             }
             CodexFact::ContextUsed { used, window } => {
-                let now_ms = self.clock.now_ms();
-                if codex_context(&mut self.contexts, now_ms, used, window) {
-                    self.clients.status_changed();
+                let now_ms = self.base.clock.now_ms();
+                if codex_context(&mut self.agents.contexts, now_ms, used, window) {
+                    self.base.clients.status_changed();
                 }
             }
             CodexFact::CompactionBegan => {
-                let (life, is_asked) = (self.codex.life(), false);
+                let (life, is_asked) = (self.agents.codex.life(), false);
                 self.codex_input(CodexInput::CompactionBegan { life, is_asked });
-                self.codex.hook_packet().begin();
-                self.contexts.compaction_begins(Agent::Codex);
-                self.clients.status_changed();
+                self.agents.codex.hook_packet().begin();
+                self.agents.contexts.compaction_begins(Agent::Codex);
+                self.base.clients.status_changed();
             }
             CodexFact::HookReviewed { review } => self.codex_hook_reviewed(review),
             CodexFact::HookGaveNothing => self.codex_hook_gave_nothing(),
@@ -139,36 +139,36 @@ impl Daemon {
             CodexFact::PacketNotGiven { packet_id, why } => {
                 self.settle_codex_packet(&packet_id, ReloadStep::NotGiven { why });
             }
-            CodexFact::Failed => self.operations.fail(DaemonFault::Codex),
+            CodexFact::Failed => self.base.operations.fail(DaemonFault::Codex),
             CodexFact::ToolBegan { item_id, act, text } => {
-                let (redactor, now_ms) = (self.recorder.redactor(), self.clock.now_ms());
-                self.shown_turn
+                let (redactor, now_ms) = (self.base.recorder.redactor(), self.base.clock.now_ms());
+                self.agents.shown_turn
                     .tool_began(redactor, now_ms, item_id, act, &text);
-                self.clients.status_changed();
+                self.base.clients.status_changed();
             }
             CodexFact::ToolEnded { item_id } => {
-                if self.shown_turn.tool_ended(&item_id) {
-                    self.clients.status_changed();
+                if self.agents.shown_turn.tool_ended(&item_id) {
+                    self.base.clients.status_changed();
                 }
             }
             CodexFact::TurnDid { act, text } => {
-                let (redactor, now_ms) = (self.recorder.redactor(), self.clock.now_ms());
-                self.shown_turn.did(redactor, now_ms, act, &text);
-                self.clients.status_changed();
+                let (redactor, now_ms) = (self.base.recorder.redactor(), self.base.clock.now_ms());
+                self.agents.shown_turn.did(redactor, now_ms, act, &text);
+                self.base.clients.status_changed();
             }
             CodexFact::FilesWritten { paths } => {
-                let now_ms = self.clock.now_ms();
+                let now_ms = self.base.clock.now_ms();
                 for path in paths {
-                    self.recent_writes.wrote(Agent::Codex, path, now_ms);
+                    self.agents.recent_writes.wrote(Agent::Codex, path, now_ms);
                 }
             }
             CodexFact::TurnPlanned { steps } => {
-                self.shown_turn.planned(self.recorder.redactor(), steps);
-                self.clients.status_changed();
+                self.agents.shown_turn.planned(self.base.recorder.redactor(), steps);
+                self.base.clients.status_changed();
             }
             // It was looked at.
             CodexFact::Sign => {}
-            CodexFact::LimitEnds { at_ms } => self.limits.codex_ends(Some(at_ms)),
+            CodexFact::LimitEnds { at_ms } => self.agents.limits.codex_ends(Some(at_ms)),
             CodexFact::SignIn { needed } => self.sign_in(needed),
             CodexFact::ApprovalAsked {
                 request_id,
@@ -177,24 +177,24 @@ impl Daemon {
             } => self.approval_asked(request_id, *request, &details),
             CodexFact::ApprovalResolved { request_id } => self.approval_resolved(&request_id),
             CodexFact::ApprovalsPending { count, helpers } => {
-                self.codex.approvals_pending(count, helpers);
-                self.clients.status_changed();
+                self.agents.codex.approvals_pending(count, helpers);
+                self.base.clients.status_changed();
             }
         }
     }
 
     /// Codex waits for somebody to sign in, or no longer.
     fn sign_in(&mut self, needed: bool) {
-        if self.codex.needs_sign_in() == needed {
+        if self.agents.codex.needs_sign_in() == needed {
             return;
         }
-        let life = self.codex.life();
+        let life = self.agents.codex.life();
         self.codex_input(CodexInput::SignIn { life, needed });
-        self.recorder.note_fact(
+        self.base.recorder.note_fact(
             Party::System,
             EntryKind::AgentChanged(AgentChanged {
                 agent: Agent::Codex,
-                state: self.codex.state(),
+                state: self.agents.codex.state(),
                 pid: None,
                 thread_id: None,
                 why: needed.then(|| SIGN_IN.to_owned()),
@@ -206,28 +206,33 @@ impl Daemon {
                 "Codex is signed in"
             },
         );
-        self.clients.status_changed();
+        self.base.clients.status_changed();
     }
 
     /// What became of a request. The adapter speaks of one attempt at a time: the last one.
     fn answered(&mut self, id: EntryId, answer: AdapterAnswer) {
-        self.outbox
+        self.deliveries
+            .outbox
             .following(&id)
             .in_scope(|| tracing::debug!(?answer, "answered by the Codex adapter"));
-        let attempt = self.outbox.get(&id).and_then(|row| row.attempt.clone());
-        let life = self.codex.life();
+        let attempt = self
+            .deliveries
+            .outbox
+            .get(&id)
+            .and_then(|row| row.attempt.clone());
+        let life = self.agents.codex.life();
         self.codex_input(CodexInput::Answer {
             life,
             id,
             attempt,
             answer,
         });
-        self.clients.status_changed();
+        self.base.clients.status_changed();
     }
 
     pub(super) fn server_lost(&mut self, why: &str, gave_up: bool) {
-        if self.codex.server().is_some() {
-            self.recorder.keep_fact(
+        if self.agents.codex.server().is_some() {
+            self.base.recorder.keep_fact(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
                     agent: Agent::Codex,
@@ -240,34 +245,35 @@ impl Daemon {
                 format!("the codex app-server is gone: {why}"),
             );
         }
-        self.codex.server_gone();
+        self.agents.codex.server_gone();
         self.end_codex_approvals(ApprovalEnd::Lost);
-        let life = self.codex.life();
+        let life = self.agents.codex.life();
         self.codex_input(CodexInput::ServerLost { life, gave_up });
         if gave_up {
             self.codex_trouble(why);
         }
-        self.clients.status_changed();
+        self.base.clients.status_changed();
     }
 
     pub(super) fn thread_adopted(&mut self, thread_id: ThreadId) {
-        let known = self.recorder.world().agent(Agent::Codex);
+        let known = self.base.recorder.world().agent(Agent::Codex);
         let is_another = known.thread_id.as_ref() != Some(&thread_id);
-        let pid = self.codex.server().map(|server| server.pid);
+        let pid = self.agents.codex.server().map(|server| server.pid);
         let is_other_server = known.pid != pid;
-        let is_first = self.codex.converses();
+        let is_first = self.agents.codex.converses();
         if is_another {
-            self.codex.is_to_be_told(ReloadCause::Started);
-            self.inferences
+            self.agents.codex.is_to_be_told(ReloadCause::Started);
+            self.agents
+                .inferences
                 .forget(Agent::Codex, &RuntimeSession::default());
         }
         let changed = is_another || is_other_server || !known.state.is_attached();
         if changed {
-            let (state, why) = match self.codex.is_limited() {
+            let (state, why) = match self.agents.codex.is_limited() {
                 true => (AgentState::Limited, known.why),
                 false => (AgentState::Idle, None),
             };
-            self.recorder.keep_fact(
+            self.base.recorder.keep_fact(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
                     agent: Agent::Codex,
@@ -280,9 +286,9 @@ impl Daemon {
                 format!("Codex works on thread {thread_id}"),
             );
         }
-        self.clients.status_changed();
+        self.base.clients.status_changed();
         self.answer_waiters();
-        let life = self.codex.life();
+        let life = self.agents.codex.life();
         self.codex_input(CodexInput::Adopted {
             life,
             thread: thread_id,
@@ -293,7 +299,7 @@ impl Daemon {
         } else if !self.find_owed_packet(is_other_server) && is_first && is_other_server {
             // In the life of one daemon its thread holds what it was told, over all connections and
             // app-servers.
-            self.codex.is_to_be_told(ReloadCause::Resumed);
+            self.agents.codex.is_to_be_told(ReloadCause::Resumed);
             // Its status may have been told before this, and is told only where it changes.
             self.tell_codex_at_start();
         }
@@ -302,21 +308,21 @@ impl Daemon {
     pub(super) fn thread_status(&mut self, status: ReportedStatus) {
         // A turn that waits for messages gets them into that very turn.
         self.answer_waiters();
-        let was = self.codex.state();
-        let life = self.codex.life();
+        let was = self.agents.codex.state();
+        let life = self.agents.codex.life();
         let activity = match status {
             ReportedStatus::Idle | ReportedStatus::SystemError => Activity::Idle,
             ReportedStatus::Active { waiting } => Activity::Busy { waiting },
             ReportedStatus::NotLoaded => Activity::NotLoaded,
         };
         self.codex_input(CodexInput::Activity { life, activity });
-        let now = self.codex.state();
+        let now = self.agents.codex.state();
         // The app-server tells of each that was answered, and not while we were not connected.
         if was == AgentState::Waiting && now != AgentState::Waiting {
             self.end_codex_approvals(ApprovalEnd::Answered);
         }
         if was != now && (was == AgentState::Waiting || now == AgentState::Waiting) {
-            self.recorder.note_fact(
+            self.base.recorder.note_fact(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
                     agent: Agent::Codex,
@@ -333,15 +339,15 @@ impl Daemon {
             );
         }
         self.tell_codex_at_start();
-        self.clients.status_changed();
+        self.base.clients.status_changed();
     }
 
     pub(super) fn tui(&mut self, attached: bool, pid: Option<u32>) {
         if attached {
-            self.notices.clear(&NoticeKey::Proxy);
+            self.base.notices.clear(&NoticeKey::Proxy);
         }
-        if self.codex.terminal(attached, pid) {
-            self.recorder.note_fact(
+        if self.agents.codex.terminal(attached, pid) {
+            self.base.recorder.note_fact(
                 Party::System,
                 if attached {
                     LifecycleEvent::CodexTuiAttached
@@ -356,6 +362,6 @@ impl Daemon {
             );
         }
         self.codex_input(CodexInput::Terminal { attached });
-        self.clients.status_changed();
+        self.base.clients.status_changed();
     }
 }

@@ -23,8 +23,8 @@ impl Daemon {
         let Some(body) = body else {
             return self.not_sent(id, "a message could not be read from the record");
         };
-        let message = enveloped(&self.identity, &body, repeat);
-        self.given.note(&message);
+        let message = enveloped(&self.base.identity, &body, repeat);
+        self.deliveries.given.note(&message);
         let mut text = message.text;
         let pair = RuntimeSession::default();
         let more = self.rides_along(Agent::Codex, &pair);
@@ -38,44 +38,46 @@ impl Daemon {
         }
         let ours = text.chars().count();
         let ours = ours.saturating_sub(whole_text(&body).chars().count());
-        let now_ms = self.clock.now_ms();
-        self.costs
+        let now_ms = self.base.clock.now_ms();
+        self.agents
+            .costs
             .add(Agent::Codex, CostSort::Envelopes, ours, now_ms);
-        let message = self.outbox.attempted(&id);
-        let asked = self.codex.deliver(message, attempt, text, on_busy);
+        let message = self.deliveries.outbox.attempted(&id);
+        let asked = self.agents.codex.deliver(message, attempt, text, on_busy);
         if asked.is_err() {
             return self.not_sent(id, "the Codex adapter takes no requests");
         }
         if let Some(more) = more {
-            self.reminders.said(Agent::Codex, &pair, &more);
+            self.agents.reminders.said(Agent::Codex, &pair, &more);
         }
     }
 
     /// What tells Codex, with this message, that the operator changed who writes to git; recorded,
     /// and said once. Codex reads its instruction files when a conversation begins, and not again.
     fn tell_coordinator(&mut self, with: &EntryId) -> Option<String> {
-        let world = self.recorder.world();
+        let world = self.base.recorder.world();
         let change = (world.session_id.clone()?, world.untold_coordinator?);
-        if !self.codex.begin_to_tell_coordinator(change) {
+        if !self.agents.codex.begin_to_tell_coordinator(change) {
             return None;
         }
-        let note = coordinator_note(self.configuration.policy().coordinator);
+        let note = coordinator_note(self.base.configuration.policy().coordinator);
         let text = format!("Codex is told with message {}: {note}", with.short());
-        self.recorder
+        self.base
+            .recorder
             .note_fact(Party::System, LifecycleEvent::CoordinatorTold, text);
         Some(note)
     }
 
     /// The message stays where it is, and the lane rests.
     pub(in crate::daemon) fn not_sent(&mut self, id: EntryId, why: &str) {
-        self.later.not_sent(id);
+        self.base.later.not_sent(id);
         self.codex_trouble(why);
     }
 
     /// Why the lane rests, for the status.
     pub(in crate::daemon) fn codex_trouble(&mut self, why: &str) {
-        if self.codex.rests_because(why) {
-            self.clients.status_changed();
+        if self.agents.codex.rests_because(why) {
+            self.base.clients.status_changed();
         }
     }
 }

@@ -18,23 +18,23 @@ const UNREVIEWED: &str = "Codex leaves out the hook of `continuity.codexHook` un
 impl Daemon {
     /// `continuity.codexHook` says this now.
     pub(in crate::daemon) fn want_codex_hook(&mut self, is_wanted: bool) {
-        self.codex.want_hook(is_wanted);
+        self.agents.codex.want_hook(is_wanted);
         self.tell_of_codex_hook();
     }
 
     /// Codex says what it thinks of our hook.
     pub(in crate::daemon) fn codex_hook_reviewed(&mut self, review: Option<HookReview>) {
-        self.codex.hook_reviewed(review);
+        self.agents.codex.hook_reviewed(review);
         self.tell_of_codex_hook();
     }
 
     fn tell_of_codex_hook(&mut self) {
-        let changed = match self.codex.hook_review() {
-            Some(HookReview::Unreviewed) => self.notices.set(NoticeKey::CodexHook, UNREVIEWED),
-            _ => self.notices.clear(&NoticeKey::CodexHook),
+        let changed = match self.agents.codex.hook_review() {
+            Some(HookReview::Unreviewed) => self.base.notices.set(NoticeKey::CodexHook, UNREVIEWED),
+            _ => self.base.notices.clear(&NoticeKey::CodexHook),
         };
         if changed {
-            self.clients.status_changed();
+            self.base.clients.status_changed();
         }
     }
 
@@ -43,7 +43,7 @@ impl Daemon {
         if !self.is_visible_threads(params) {
             return answer_with_nothing(reply);
         }
-        match self.codex.hook_packet().ask(reply) {
+        match self.agents.codex.hook_packet().ask(reply) {
             Some((reply, true)) => self.give_by_hook(reply),
             Some((reply, false)) => answer_with_nothing(reply),
             None => {}
@@ -52,8 +52,8 @@ impl Daemon {
 
     /// A compaction of Codex's is on record: who gives its packet.
     pub(in crate::daemon) fn packet_is_due(&mut self) {
-        let is_trusted = self.codex.hook_review() == Some(&HookReview::Trusted);
-        match self.codex.hook_packet().recorded(is_trusted) {
+        let is_trusted = self.agents.codex.hook_review() == Some(&HookReview::Trusted);
+        match self.agents.codex.hook_packet().recorded(is_trusted) {
             PacketDue::Now(reply) => {
                 self.give_by_hook(reply);
                 self.compaction_is_over();
@@ -66,14 +66,14 @@ impl Daemon {
 
     /// Our hook has no packet to give.
     pub(in crate::daemon) fn settle_hook_packet(&mut self) {
-        if let Some(reply) = self.codex.hook_packet().settle() {
+        if let Some(reply) = self.agents.codex.hook_packet().settle() {
             answer_with_nothing(reply);
         }
     }
 
     /// Codex was not compacted after all.
     pub(in crate::daemon) fn codex_not_compacted(&mut self) {
-        if let Some(reply) = self.codex.hook_packet().not_compacted() {
+        if let Some(reply) = self.agents.codex.hook_packet().not_compacted() {
             answer_with_nothing(reply);
         }
         self.compaction_is_over();
@@ -92,7 +92,7 @@ impl Daemon {
 
     /// The model goes on without what the hook was to give.
     pub(in crate::daemon) fn codex_hook_gave_nothing(&mut self) {
-        if self.codex.hook_packet().miss() {
+        if self.agents.codex.hook_packet().miss() {
             tracing::info!("our hook gave codex nothing");
             self.inject_after_compaction();
         }
@@ -102,8 +102,8 @@ impl Daemon {
     /// that our hook asks for, or one that was being made. An app-server that took the thread up
     /// again knows of no compaction, and runs no hook. Returns whether the packet is put in now.
     pub(in crate::daemon) fn find_owed_packet(&mut self, is_other_server: bool) -> bool {
-        let has_hook = self.codex.wants_hook();
-        let world = self.recorder.world();
+        let has_hook = self.agents.codex.wants_hook();
+        let world = self.base.recorder.world();
         let state = world.state_of(Agent::Codex, &RuntimeSession::default());
         let is_owed = state.is_some_and(|state| {
             let compaction = state.unmended_compaction();
@@ -114,12 +114,12 @@ impl Daemon {
             })
         });
         if !is_owed {
-            self.codex.hook_packet().not_owed();
+            self.agents.codex.hook_packet().not_owed();
         } else if !is_other_server {
-            if let PacketDue::Now(reply) = self.codex.hook_packet().recorded(true) {
+            if let PacketDue::Now(reply) = self.agents.codex.hook_packet().recorded(true) {
                 self.give_by_hook(reply);
             }
-        } else if !self.reloads.is_mending(Agent::Codex) {
+        } else if !self.agents.reloads.is_mending(Agent::Codex) {
             self.inject_after_compaction();
         }
         is_owed && is_other_server
@@ -128,7 +128,7 @@ impl Daemon {
     /// Whether the hook runs in the conversation that we follow: the context of a helper is none of
     /// ours. Its rollout is named after the thread (0.169.0, observed).
     fn is_visible_threads(&self, params: &HookParams) -> bool {
-        let thread = self.codex.thread().map(ToString::to_string);
+        let thread = self.agents.codex.thread().map(ToString::to_string);
         let rollout = params.transcript.as_deref();
         thread.zip(rollout).is_some_and(|(thread, rollout)| {
             let name = rollout.strip_suffix(".jsonl").unwrap_or(rollout);

@@ -56,7 +56,7 @@ impl Daemon {
             .filter(|message| message.from == Agent::Claude.into());
         let pair = of_claude
             .and_then(|message| message.runtime_session.clone())
-            .unwrap_or_else(|| pair_of_nobody(&self.clients, RuntimeSession::default()));
+            .unwrap_or_else(|| pair_of_nobody(&self.base.clients, RuntimeSession::default()));
         // An answer of ours that is answered by the same question would go round for ever.
         let is_our_answer = relayed.iter().any(|message| message.from == Party::System);
         if marker.is_question() && is_our_answer {
@@ -86,12 +86,14 @@ impl Daemon {
                 // it.
                 let handles = handles
                     .into_iter()
-                    .filter(|id| check_handles(&self.recorder, std::slice::from_ref(id)).is_ok())
+                    .filter(|id| {
+                        check_handles(&self.base.recorder, std::slice::from_ref(id)).is_ok()
+                    })
                     .collect();
                 read_tree(
-                    &self.recorder,
-                    &self.commit,
-                    &self.events,
+                    &self.base.recorder,
+                    &self.base.commit,
+                    &self.base.events,
                     TreePurpose::Propose {
                         conn: ConnId::next(),
                         params: ProposeParams {
@@ -131,7 +133,8 @@ impl Daemon {
             }
         };
         Some(
-            self.recorder
+            self.base
+                .recorder
                 .entry(codex, target, kind, content, Some(pair)),
         )
     }
@@ -141,7 +144,11 @@ impl Daemon {
         let same = Ask::new(codex.clone(), Agent::Claude, pair.clone(), &ask);
         // A tool has said it already. It is remembered only once it is recorded: nobody must wait
         // for that here while the disk is full.
-        if self.handoff_dedup.knows(&same, self.clock.now_ms()) {
+        if self
+            .deliveries
+            .handoff_dedup
+            .knows(&same, self.base.clock.now_ms())
+        {
             return None;
         }
         let handoff = Handoff {
@@ -152,21 +159,24 @@ impl Daemon {
         };
         let kind = EntryKind::Handoff(handoff);
         Some(
-            self.recorder
+            self.base
+                .recorder
                 .entry(codex, Some(Agent::Claude.into()), kind, ask, Some(pair)),
         )
     }
 
     /// What a turn led to is recorded: it is on its way, and a handoff counts as asked for.
     pub(super) fn marked_is_durable(&mut self, entry: &Entry) {
-        track(&self.recorder, &mut self.outbox, &entry.id);
+        track(&self.base.recorder, &mut self.deliveries.outbox, &entry.id);
         if let (EntryKind::Handoff(_), Some(to)) =
             (&entry.kind, entry.target.as_ref().and_then(Party::agent))
         {
             let pair = entry.pair();
             let ask = Ask::new(entry.source.clone(), to, pair, &entry.content);
-            let now_ms = self.clock.now_ms();
-            self.handoff_dedup.recorded(ask, entry.id.clone(), now_ms);
+            let now_ms = self.base.clock.now_ms();
+            self.deliveries
+                .handoff_dedup
+                .recorded(ask, entry.id.clone(), now_ms);
         }
     }
 
@@ -180,8 +190,8 @@ impl Daemon {
                 ..ReadContextParams::default()
             };
             let read = match context(
-                self.recorder.ledger(),
-                Arc::clone(self.recorder.world()),
+                self.base.recorder.ledger(),
+                Arc::clone(self.base.recorder.world()),
                 None,
                 &params,
             ) {
@@ -198,7 +208,7 @@ impl Daemon {
             "" => String::new(),
             focus => format!(" (you asked about: {focus})"),
         };
-        self.recorder.entry(
+        self.base.recorder.entry(
             Party::System,
             Some(Agent::Codex.into()),
             EntryKind::Message(Message {

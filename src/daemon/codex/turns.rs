@@ -23,29 +23,37 @@ impl Daemon {
         let message_id = client_id.map(EntryId::new);
         let is_ours = message_id
             .as_ref()
-            .is_some_and(|id| self.recorder.ledger().seq_of(id).is_some());
-        let message_id = message_id
-            .filter(|id| self.outbox.get(id).is_some() || self.codex.receipt(id).is_some());
-        let is_first = self.codex.shows_message_of(&turn_id);
+            .is_some_and(|id| self.base.recorder.ledger().seq_of(id).is_some());
+        let message_id = message_id.filter(|id| {
+            self.deliveries.outbox.get(id).is_some() || self.agents.codex.receipt(id).is_some()
+        });
+        let is_first = self.agents.codex.shows_message_of(&turn_id);
         if is_first {
             // What came through no message of ours was typed into the Codex terminal.
-            let author = message_id.as_ref().and_then(|id| self.recorder.author(id));
+            let author = message_id
+                .as_ref()
+                .and_then(|id| self.base.recorder.author(id));
             let started_by = author.unwrap_or(Party::Human);
             // Of a message of ours the text itself: what Codex shows of it begins with the
             // envelope.
             let about = message_id
                 .as_ref()
-                .and_then(|id| self.recorder.stored(self.recorder.ledger().seq_of(id)?))
+                .and_then(|id| {
+                    self.base
+                        .recorder
+                        .stored(self.base.recorder.ledger().seq_of(id)?)
+                })
                 .map_or_else(
                     || first_line(preview),
                     |stored| first_line(&stored.entry.content),
                 );
             let thread_id = self
+                .agents
                 .codex
                 .thread()
                 .cloned()
                 .unwrap_or_else(|| ThreadId::new(""));
-            self.recorder.note_fact(
+            self.base.recorder.note_fact(
                 Party::Agent(Agent::Codex),
                 EntryKind::Turn(TurnRecord {
                     thread_id,
@@ -59,7 +67,7 @@ impl Daemon {
         }
         let Some(id) = message_id else {
             if !is_ours {
-                let life = self.codex.life();
+                let life = self.agents.codex.life();
                 self.codex_input(CodexInput::HumanMessage {
                     life,
                     turn: turn_id,
@@ -68,10 +76,11 @@ impl Daemon {
             return;
         };
         let stored = self
+            .base
             .recorder
             .ledger()
             .seq_of(&id)
-            .and_then(|seq| self.recorder.stored(seq));
+            .and_then(|seq| self.base.recorder.stored(seq));
         if let Some(stored) = stored {
             let relayed = Relayed {
                 id: id.clone(),
@@ -83,9 +92,10 @@ impl Daemon {
                 is_decision: matches!(&stored.entry.kind, EntryKind::Message(message)
                     if message.decision.is_some()),
             };
-            self.codex.relayed_into(&turn_id, relayed);
+            self.agents.codex.relayed_into(&turn_id, relayed);
         }
-        self.outbox
+        self.deliveries
+            .outbox
             .following(&id)
             .in_scope(|| tracing::debug!(%turn_id, steered, "shown by codex"));
         self.codex_input(CodexInput::Proof {
@@ -101,11 +111,11 @@ impl Daemon {
         final_answer: Option<String>,
         client_ids: &[String],
     ) {
-        if self.codex.flow().has_ended(&end.turn_id, end.status) {
+        if self.agents.codex.flow().has_ended(&end.turn_id, end.status) {
             // A history that is read again tells it again.
             return;
         }
-        let relayed = self.codex.relayed(&end.turn_id).to_vec();
+        let relayed = self.agents.codex.relayed(&end.turn_id).to_vec();
         let is_stopped = end.status == TurnStatus::Interrupted && !end.died;
         let content = match (end.status, &end.error) {
             (TurnStatus::Completed, _) => "the turn ended".to_owned(),
@@ -118,7 +128,7 @@ impl Daemon {
         };
         let mut entries = Vec::new();
         entries.push(
-            self.recorder.entry(
+            self.base.recorder.entry(
                 Party::Agent(Agent::Codex),
                 None,
                 EntryKind::Turn(TurnRecord {
@@ -138,30 +148,31 @@ impl Daemon {
         entries.extend(marked.entries);
         let final_answer = final_answer.filter(|_| !marked.is_kept_back);
         if let Some(mut answer) = self.relayed_answer(&end, final_answer, client_ids, &relayed) {
-            note_head(&self.commit, &mut answer);
+            note_head(&self.base.commit, &mut answer);
             entries.push(answer);
         }
         let ids: Vec<EntryId> = client_ids
             .iter()
             .map(|id| EntryId::new(id.as_str()))
-            .filter(|id| self.recorder.ledger().seq_of(id).is_some())
+            .filter(|id| self.base.recorder.ledger().seq_of(id).is_some())
             .collect();
         // A turn that worked ends a limit; what died of it goes before what has come since, so the
         // lane rests until the record says that it is sent again.
         let waits = end.status == TurnStatus::Completed
-            && self.codex.is_limited()
+            && self.agents.codex.is_limited()
             && self
+                .agents
                 .limits
-                .sends_again(Agent::Codex, self.clock.outside_ms());
+                .sends_again(Agent::Codex, self.base.clock.outside_ms());
         let ended = CodexInput::TurnEnded {
-            life: self.codex.life(),
+            life: self.agents.codex.life(),
             turn: end.turn_id,
             status: end.status,
             ids: ids.clone(),
             limited: end.usage_limited || waits,
             died: end.died,
         };
-        self.recorder.record_fact(
+        self.base.recorder.record_fact(
             entries,
             Box::new(|daemon, stored| {
                 for stored in stored.unwrap_or_default() {
@@ -169,7 +180,7 @@ impl Daemon {
                 }
             }),
         );
-        self.codex.set_last_error(end.error);
+        self.agents.codex.set_last_error(end.error);
         self.codex_input(ended);
         match end.status {
             _ if end.usage_limited => self.codex_hit_limit(&ids),
@@ -207,13 +218,13 @@ impl Daemon {
         };
         // Claude waits for it; the operator can see Codex's terminal as well.
         let question = match question_of(Party::Agent(Agent::Claude)) {
-            Some(_) if self.codex.has_answered_by_tool(&end.turn_id) => return None,
+            Some(_) if self.agents.codex.has_answered_by_tool(&end.turn_id) => return None,
             Some(of_claude) => of_claude,
             // What came into a turn on something else it goes on with, and of a decision it is told.
             None => question_of(Party::Human).filter(|it| it.starts && !it.is_decision)?,
         };
         let is_answer = question.starts || !question.asks;
-        Some(self.recorder.entry(
+        Some(self.base.recorder.entry(
             Party::Agent(Agent::Codex),
             Some(question.from.clone()),
             EntryKind::Message(Message {

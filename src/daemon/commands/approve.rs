@@ -41,7 +41,8 @@ impl Daemon {
     pub(super) fn answer_approval(&mut self, params: AnswerApprovalParams, reply: ReplySender) {
         let id = params.id.clone();
         let checked = self.check_answer(params);
-        let begun = checked.and_then(|checked| self.approvals.begin(&id).map(|()| checked));
+        let begun =
+            checked.and_then(|checked| self.decisions.approvals.begin(&id).map(|()| checked));
         let approved = match begun {
             Ok(approved) => approved,
             Err(refusal) => return answer(reply, Err(refusal)),
@@ -56,11 +57,11 @@ impl Daemon {
             choice: approved.choice.id,
             note: approved.note,
         };
-        self.recorder.record(
+        self.base.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| match result {
                 Err(refusal) => {
-                    daemon.approvals.failed(&id);
+                    daemon.decisions.approvals.failed(&id);
                     answer(reply, Err(refusal.clone()));
                 }
                 Ok(stored) => {
@@ -81,23 +82,23 @@ impl Daemon {
         } = approved;
         let id = asked.id.clone();
         let entries = self.user_answer_entries(asked, choice, note.as_deref());
-        self.recorder.record(
+        self.base.recorder.record(
             entries,
             Box::new(move |daemon, result| {
-                daemon.approvals.failed(&id);
+                daemon.decisions.approvals.failed(&id);
                 let recorded = result.map_err(Clone::clone).map(|stored| {
-                    track_recorded(&daemon.recorder, &mut daemon.outbox, stored);
+                    track_recorded(&daemon.base.recorder, &mut daemon.deliveries.outbox, stored);
                     Reply::Recorded(Recorded::of(&stored[0].entry))
                 });
                 answer(reply, recorded);
-                daemon.clients.status_changed();
+                daemon.base.clients.status_changed();
             }),
         );
     }
 
     fn check_answer(&self, params: AnswerApprovalParams) -> Result<Approved, Refusal> {
         let AnswerApprovalParams { id, choice, note } = params;
-        let Some(asked) = self.recorder.world().open_approvals.get(&id) else {
+        let Some(asked) = self.base.recorder.world().open_approvals.get(&id) else {
             let shown: String = id.as_str().chars().take(ID_CHARS_MAX).collect();
             let hint = "it was answered, or what asked is gone: look again";
             return Err(not_found(&format!("request {shown}"), hint));
@@ -125,7 +126,7 @@ impl Daemon {
                 "say them in `note`",
             ));
         }
-        if !asked.request.is_user_question() && !self.approvals.is_answerable(&id) {
+        if !asked.request.is_user_question() && !self.decisions.approvals.is_answerable(&id) {
             return Err(reconnecting(asked.agent));
         }
         Ok(Approved {
@@ -153,8 +154,11 @@ impl Daemon {
         };
         let to = Some(Party::Agent(*agent));
         let kind = given.of(id.clone(), *agent);
-        let mut entry = self.recorder.entry(Party::Human, to, kind, content, None);
-        note_head(&self.commit, &mut entry);
+        let mut entry = self
+            .base
+            .recorder
+            .entry(Party::Human, to, kind, content, None);
+        note_head(&self.base.commit, &mut entry);
         entry
     }
 
@@ -181,8 +185,11 @@ impl Daemon {
         let subject = named_subject(asked);
         let text = format!("I did not allow this: {subject}\nThe reason: {note}");
         let to = Some(Party::Agent(asked.agent));
-        let mut entry = self.recorder.entry(Party::Human, to, message, text, None);
-        note_head(&self.commit, &mut entry);
+        let mut entry = self
+            .base
+            .recorder
+            .entry(Party::Human, to, message, text, None);
+        note_head(&self.base.commit, &mut entry);
         Some(Box::new(entry))
     }
 
@@ -190,13 +197,17 @@ impl Daemon {
     /// before: an answer that came too late forbade nothing.
     pub(in crate::daemon) fn on_reason_to_tell(&mut self, mut message: Entry) {
         // Another session may have begun while the answer was on its way.
-        message.session_id = self.recorder.session_id().clone();
+        message.session_id = self.base.recorder.session_id().clone();
         message.timestamp_ms = now_ms();
-        self.recorder.record_fact(
+        self.base.recorder.record_fact(
             vec![message],
             Box::new(|daemon, stored| {
                 let recorded = stored.unwrap_or_default();
-                track_recorded(&daemon.recorder, &mut daemon.outbox, recorded);
+                track_recorded(
+                    &daemon.base.recorder,
+                    &mut daemon.deliveries.outbox,
+                    recorded,
+                );
             }),
         );
     }
@@ -211,7 +222,7 @@ impl Daemon {
     ) {
         let GivenAnswer { given, reason } = given;
         if agent == Agent::Claude {
-            let hook = self.approvals.take_hook(id);
+            let hook = self.decisions.approvals.take_hook(id);
             let was_here = hook.is_some();
             let is_sent = hook.is_some_and(|hook| {
                 let given = Reply::Approval(Some(given));
@@ -227,13 +238,18 @@ impl Daemon {
             let hint = "it was answered in Claude's own terminal: look there";
             return answer(reply, Err(not_found("the hook that asked", hint)));
         }
-        let request = self.approvals.codex_request(id).map(str::to_owned);
-        let sent = request.and_then(|request| self.codex.answer_approval(request, given.choice));
+        let request = self
+            .decisions
+            .approvals
+            .codex_request(id)
+            .map(str::to_owned);
+        let sent =
+            request.and_then(|request| self.agents.codex.answer_approval(request, given.choice));
         let Some(sent) = sent else {
-            self.approvals.failed(id);
+            self.decisions.approvals.failed(id);
             return answer(reply, Err(reconnecting(Agent::Codex)));
         };
-        let events = self.events.clone();
+        let events = self.base.events.clone();
         let id = id.clone();
         tokio::spawn(async move {
             let result = told(sent).await;

@@ -48,9 +48,12 @@ impl Daemon {
             return answer(reply, Err(refusal));
         }
         let agent = params.agent;
-        let pair = self.clients.pair(conn, params.runtime_session_id.clone());
+        let pair = self
+            .base
+            .clients
+            .pair(conn, params.runtime_session_id.clone());
         let key = key(&params, &pair);
-        let world = self.recorder.world();
+        let world = self.base.recorder.world();
         // Asked again word for word, as by a call that repeats one whose time ran out.
         let mut open = world.open_approvals.values();
         let known = open.find(|asked| asked.agent == agent && asked.request.key == key);
@@ -65,7 +68,7 @@ impl Daemon {
         let waiting = open
             .filter(|asked| asked.request.is_user_question())
             .count();
-        if waiting + self.approvals.on_their_way() >= QUESTIONS_OPEN_MAX {
+        if waiting + self.decisions.approvals.on_their_way() >= QUESTIONS_OPEN_MAX {
             let refusal = Refusal::new(
                 RefusalCode::Overloaded,
                 "too many questions wait for the operator",
@@ -74,7 +77,7 @@ impl Daemon {
             );
             return answer(reply, Err(refusal));
         }
-        if self.approvals.known(world, agent, &key).is_some() {
+        if self.decisions.approvals.known(world, agent, &key).is_some() {
             let refusal = Refusal::new(
                 RefusalCode::InFlight,
                 "this very question is being recorded",
@@ -82,11 +85,13 @@ impl Daemon {
             );
             return answer(reply, Err(refusal));
         }
-        let request = request(&params, key.clone(), self.clock.outside_ms());
+        let request = request(&params, key.clone(), self.base.clock.outside_ms());
         let mut entry = self.asked_entry(agent, request, "");
         entry.runtime_session = Some(pair);
-        self.approvals.asked(agent, key.clone(), entry.id.clone());
-        self.recorder.record(
+        self.decisions
+            .approvals
+            .asked(agent, key.clone(), entry.id.clone());
+        self.base.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 daemon.asked_is_recorded(agent, key, result.is_ok());
@@ -132,11 +137,13 @@ impl Daemon {
         let given = given.of(id.clone(), agent);
         let ended = ApprovalStep::Ended(ApprovalEnd::Answered).of(id.clone(), agent);
         let mut entries = vec![
-            self.recorder
+            self.base
+                .recorder
                 .entry(Party::Human, to.clone(), message, told, pair.clone()),
-            self.recorder
+            self.base
+                .recorder
                 .entry(Party::Human, to, given, words, pair.clone()),
-            self.recorder.entry(
+            self.base.recorder.entry(
                 Party::System,
                 None,
                 ended,
@@ -145,7 +152,7 @@ impl Daemon {
             ),
         ];
         for entry in &mut entries {
-            note_head(&self.commit, entry);
+            note_head(&self.base.commit, entry);
         }
         entries
     }

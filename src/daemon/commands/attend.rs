@@ -29,7 +29,7 @@ impl Daemon {
                 format!("{} is not silent", agent.title()),
                 "there is nothing to wait for",
             )),
-            Attendance::TryNow | Attendance::Cancel if !self.limits.holds(agent) => {
+            Attendance::TryNow | Attendance::Cancel if !self.agents.limits.holds(agent) => {
                 Err(Refusal::new(
                     RefusalCode::NotLimited,
                     format!("{} is at no usage limit", agent.title()),
@@ -42,7 +42,7 @@ impl Daemon {
             }
             Attendance::Cancel => {
                 self.limit_input(agent, LimitInput::Cancel);
-                self.clients.status_changed();
+                self.base.clients.status_changed();
                 Ok(())
             }
         };
@@ -61,7 +61,7 @@ impl Daemon {
         }
         let why = "the operator asked for another try: its turn ended early";
         self.send_again(agent, ids, why, move |daemon| {
-            if agent == Agent::Codex && daemon.codex.is_held() {
+            if agent == Agent::Codex && daemon.agents.codex.is_held() {
                 // What the human stopped goes on, because they say so.
                 daemon.codex_input(CodexInput::Released);
             }
@@ -81,7 +81,7 @@ impl Daemon {
                 )),
             );
         }
-        let running = self.codex.running_turn();
+        let running = self.agents.codex.running_turn();
         let (Some(turn), true) = (running.clone(), running == params.turn_id) else {
             return answer(
                 reply,
@@ -92,7 +92,7 @@ impl Daemon {
                 )),
             );
         };
-        let Some(stopped) = self.codex.interrupt(turn.clone()) else {
+        let Some(stopped) = self.agents.codex.interrupt(turn.clone()) else {
             return answer(reply, Err(no_adapter()));
         };
         let deed = Deed {
@@ -113,7 +113,7 @@ impl Daemon {
         hint: &'static str,
         reply: ReplySender,
     ) {
-        let events = self.events.clone();
+        let events = self.base.events.clone();
         tokio::spawn(async move {
             if let Err(refusal) = told(asked, hint).await {
                 return answer(reply, Err(refusal));
@@ -134,8 +134,11 @@ impl Daemon {
         text: String,
         told: oneshot::Sender<Recorded>,
     ) {
-        let entry = self.recorder.entry(Party::Human, None, deed, text, None);
-        self.recorder.record(
+        let entry = self
+            .base
+            .recorder
+            .entry(Party::Human, None, deed, text, None);
+        self.base.recorder.record(
             vec![entry],
             Box::new(move |_, result| {
                 if let Some(stored) = result.ok().and_then(|stored| stored.first()) {

@@ -28,11 +28,14 @@ impl Daemon {
         if self.sign_off() != SignOffMode::Auto {
             return;
         }
-        if !self.gates.is_idle() {
+        if !self.decisions.gates.is_idle() {
             // What is trusted, and whether it still waits, is looked at when its turn comes.
-            return self.gates.put_behind(proposal.clone(), changed.cloned());
+            return self
+                .decisions
+                .gates
+                .put_behind(proposal.clone(), changed.cloned());
         }
-        let world = self.recorder.world();
+        let world = self.base.recorder.world();
         let Some(pending) = world.pending_proposals.get(proposal) else {
             return;
         };
@@ -43,29 +46,29 @@ impl Daemon {
         }
         let is_needed =
             |gate: &&Gate| gate.required && world.is_needed(&GateInForce::from(*gate), &on);
-        let gates = self.configuration.gates().iter().filter(is_needed);
+        let gates = self.base.configuration.gates().iter().filter(is_needed);
         let gates: Vec<Gate> = gates.cloned().collect();
         if gates.is_empty() {
             return;
         }
-        self.gates.begin_for(proposal.clone(), gates);
+        self.decisions.gates.begin_for(proposal.clone(), gates);
         self.next_gate();
     }
 
     /// Who signs off: where decisions are signed, the operator alone.
     pub(in crate::daemon) fn sign_off(&self) -> SignOffMode {
-        match self.recorder.world().signing {
+        match self.base.recorder.world().signing {
             Some(_) => SignOffMode::Manual,
-            None => self.configuration.sign_off(),
+            None => self.base.configuration.sign_off(),
         }
     }
 
     /// The gates that were run for a proposal are done.
     pub(super) fn gates_ran_for(&mut self, proposal: EntryId) {
         read_tree(
-            &self.recorder,
-            &self.commit,
-            &self.events,
+            &self.base.recorder,
+            &self.base.commit,
+            &self.base.events,
             TreePurpose::SignOff { proposal },
         );
     }
@@ -77,13 +80,13 @@ impl Daemon {
         tree: TreeFound,
         changed: Option<&ChangedFiles>,
     ) {
-        let world = self.recorder.world();
+        let world = self.base.recorder.world();
         // What could not be read proves nothing: it is never the tree that was proposed.
         let tree = tree.into_tree();
         let Some(pending) = world.pending_proposals.get(proposal).cloned() else {
             return;
         };
-        if self.deciding.check(proposal).is_err() {
+        if self.decisions.deciding.check(proposal).is_err() {
             return;
         }
         let judged = match self.sign_off() {
@@ -114,7 +117,7 @@ impl Daemon {
         tree: Option<&WorkTree>,
         changed: Option<&ChangedFiles>,
     ) -> Result<Vec<EntryId>, Vec<String>> {
-        let world = self.recorder.world();
+        let world = self.base.recorder.world();
         let proposed = pending.proposal.tree.as_ref();
         if tree.is_none() || WorkTree::pin(tree) != WorkTree::pin(proposed) {
             return Err(vec![
@@ -122,7 +125,7 @@ impl Daemon {
             ]);
         }
         let on = question(pending, tree, changed);
-        let gates = self.configuration.told_gates();
+        let gates = self.base.configuration.told_gates();
         let mut why = world.blockers(&pending.proposal);
         why.extend(world.gate_blockers(&gates, &on));
         let mut runs = Vec::new();
@@ -174,19 +177,23 @@ impl Daemon {
             from_turn: None,
             decision: None,
         };
-        let mut entry = self.recorder.entry(
+        let mut entry = self.base.recorder.entry(
             Party::System,
             Some(agent.into()),
             EntryKind::Message(message),
             text,
             pending.runtime_session.clone(),
         );
-        note_head(&self.commit, &mut entry);
-        self.recorder.record_fact(
+        note_head(&self.base.commit, &mut entry);
+        self.base.recorder.record_fact(
             vec![entry],
             Box::new(|daemon, stored| {
                 let recorded = stored.unwrap_or_default();
-                track_recorded(&daemon.recorder, &mut daemon.outbox, recorded);
+                track_recorded(
+                    &daemon.base.recorder,
+                    &mut daemon.deliveries.outbox,
+                    recorded,
+                );
             }),
         );
     }

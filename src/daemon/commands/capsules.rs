@@ -42,17 +42,17 @@ impl Daemon {
         params: ReadCapsulesParams,
         reply: ReplySender,
     ) {
-        let pair = self.clients.pair(conn, params.runtime_session_id);
-        let gates = self.configuration.gates().iter();
+        let pair = self.base.clients.pair(conn, params.runtime_session_id);
+        let gates = self.base.configuration.gates().iter();
         let sources = Sources {
-            dirs: self.dirs.clone(),
-            kept: Capsules::of(&self.dirs),
-            world: Arc::clone(self.recorder.world()),
-            ledger: self.recorder.ledger().clone(),
-            redactor: Arc::clone(self.recorder.redactor()),
+            dirs: self.base.dirs.clone(),
+            kept: Capsules::of(&self.base.dirs),
+            world: Arc::clone(self.base.recorder.world()),
+            ledger: self.base.recorder.ledger().clone(),
+            redactor: Arc::clone(self.base.recorder.redactor()),
             gates: gates.map(|gate| gate.name.clone()).collect(),
         };
-        self.readers.read(conn, reply, move || {
+        self.base.readers.read(conn, reply, move || {
             let shelf = sources.open();
             match params.question {
                 CapsuleQuestion::List => Ok(Reply::Capsules(shelf.list(params.ids, &pair))),

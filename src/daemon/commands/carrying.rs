@@ -14,9 +14,9 @@ use crate::wire::control::Refusal;
 impl Daemon {
     /// Has read what this session leaves; it ends behind that.
     pub(super) fn read_carrying(&mut self, wish: EndingWish, reply: ReplySender) {
-        let ledger = self.recorder.ledger().clone();
-        let world = Arc::clone(self.recorder.world());
-        let session = self.recorder.session_id().clone();
+        let ledger = self.base.recorder.ledger().clone();
+        let world = Arc::clone(self.base.recorder.world());
+        let session = self.base.recorder.session_id().clone();
         self.beside(WorkBeside::Carrying, move |under_way| {
             let read = CarryingRead::of(&wish, &ledger, &world);
             Event::SessionEnding(Box::new(SessionEnding {
@@ -34,9 +34,9 @@ impl Daemon {
         if let Some(entry) = read.entries.get(&seq) {
             return Ok(entry.clone());
         }
-        match self.recorder.recent_entry(seq) {
+        match self.base.recorder.recent_entry(seq) {
             Some(recent) => Ok(recent.entry.clone()),
-            None => entry_at(self.recorder.ledger(), seq),
+            None => entry_at(self.base.recorder.ledger(), seq),
         }
     }
 }

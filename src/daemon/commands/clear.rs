@@ -17,7 +17,14 @@ impl Daemon {
     pub(super) fn clear(&mut self, params: ClearParams, reply: ReplySender) {
         match self.may_end(params.session_id.as_ref()) {
             Ok(()) if params.discard => self.read_texts(params, reply),
-            Ok(()) if self.recorder.world().entries_of_open_tasks().is_empty() => {
+            Ok(())
+                if self
+                    .base
+                    .recorder
+                    .world()
+                    .entries_of_open_tasks()
+                    .is_empty() =>
+            {
                 // There is nothing to be read.
                 let cleared = self.clear_now(None, None, params.signature);
                 answer(reply, cleared.map(|(cleared, _)| Reply::Cleared(cleared)));
@@ -30,7 +37,7 @@ impl Daemon {
     /// What the open tasks are made of. What was said for one that is not current is nothing that
     /// the agents are at.
     fn entries_of_tasks(&self, read: &CarryingRead) -> Result<Vec<Entry>, Refusal> {
-        let world = self.recorder.world();
+        let world = self.base.recorder.world();
         let mut entries = self.carried_entries(world.entries_of_open_tasks(), read)?;
         for entry in &mut entries {
             let session = entry.pair();
@@ -44,14 +51,16 @@ impl Daemon {
 
     /// What was imported, said anew: the session that said so is not read.
     fn imports_again(&self) -> Vec<Entry> {
-        let imported = self.recorder.world().imported.iter();
+        let imported = self.base.recorder.world().imported.iter();
         let mut imported: Vec<_> = imported.collect();
         imported.sort_by_key(|(_, imported)| imported.seq);
         let imported = imported.into_iter();
         let entries = imported.map(|(id, imported)| {
             let step = TaskStep::Imported.of(id.clone());
             let words = imported_words(&imported.digest);
-            self.recorder.entry(Party::Human, None, step, words, None)
+            self.base
+                .recorder
+                .entry(Party::Human, None, step, words, None)
         });
         entries.collect()
     }
@@ -69,9 +78,9 @@ impl Daemon {
         } else {
             (Fate::Archived, "puts this session away")
         };
-        let session = self.recorder.session_id().as_str();
+        let session = self.base.recorder.session_id().as_str();
         check_act(
-            &self.recorder,
+            &self.base.recorder,
             OperatorAct::Clear,
             signature.as_ref(),
             session,
@@ -84,7 +93,7 @@ impl Daemon {
             Some(read) => self.entries_of_tasks(read)?,
         };
         let (cancelled, mut closing) = self.take_back_all();
-        let world = self.recorder.world();
+        let world = self.base.recorder.world();
         let mut words = format!(
             "the operator {how}: {} messages are taken back, {} handoffs and {} proposals stay open",
             cancelled.len(),
@@ -98,7 +107,10 @@ impl Daemon {
             ));
         }
         let event = LifecycleEvent::SessionCleared;
-        let mut word = self.recorder.entry(Party::Human, None, event, words, None);
+        let mut word = self
+            .base
+            .recorder
+            .entry(Party::Human, None, event, words, None);
         if let Some(signature) = &signature {
             signature.put_on(&mut word);
         }
@@ -114,19 +126,19 @@ impl Daemon {
         // it took nothing at all.
         let cancelled: Vec<_> = cancelled
             .into_iter()
-            .filter(|id| !self.recorder.world().unsettled.contains_key(id))
+            .filter(|id| !self.base.recorder.world().unsettled.contains_key(id))
             .collect();
         self.answer_receipts_of(&cancelled);
         let rolled_over = rolled_over?;
-        self.handoff_dedup.retain(|_| false);
+        self.deliveries.handoff_dedup.retain(|_| false);
         self.claude_forgets();
-        self.clients.waiters_mut().move_cursors(|_| None);
+        self.base.clients.waiters_mut().move_cursors(|_| None);
         let cleared = Cleared {
             sealed: rolled_over.before.session_id,
             archive: rolled_over.archive,
             entries: rolled_over.before.entries,
             head: rolled_over.before.head,
-            session_id: self.recorder.session_id().clone(),
+            session_id: self.base.recorder.session_id().clone(),
             cancelled,
             left: Vec::new(),
         };

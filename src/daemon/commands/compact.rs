@@ -32,18 +32,24 @@ impl Daemon {
         signature: Option<ActSignature>,
     ) -> Result<Compacted, Refusal> {
         let (act, verdict) = (OperatorAct::Clear, Fate::Compacted.verdict());
-        let session = self.recorder.session_id().as_str();
-        check_act(&self.recorder, act, signature.as_ref(), session, verdict)?;
-        let world = self.recorder.world();
+        let session = self.base.recorder.session_id().as_str();
+        check_act(
+            &self.base.recorder,
+            act,
+            signature.as_ref(),
+            session,
+            verdict,
+        )?;
+        let world = self.base.recorder.world();
         let wanted = match world.seq == read.upto {
             true => read.wanted.clone(),
-            false => compaction_wants(world, self.recorder.ledger()),
+            false => compaction_wants(world, self.base.recorder.ledger()),
         };
         let mut carried = self.carried_entries(wanted, read)?;
         let count = carried.len() as u64;
         carried.extend(self.delivery_facts());
         carried.extend(self.digest_entry(count, read));
-        let mut word = self.recorder.entry(
+        let mut word = self.base.recorder.entry(
             Party::Human,
             None,
             LifecycleEvent::SessionCompacted,
@@ -60,18 +66,21 @@ impl Daemon {
             carried,
             signature,
         })?;
-        self.outbox.move_to(self.recorder.world());
-        self.codex.forget_settled(self.outbox.backlog());
+        self.deliveries.outbox.move_to(self.base.recorder.world());
+        self.agents
+            .codex
+            .forget_settled(self.deliveries.outbox.backlog());
         self.move_cursors(&rolled_over.world);
-        let world = self.recorder.world();
-        self.handoff_dedup
+        let world = self.base.recorder.world();
+        self.deliveries
+            .handoff_dedup
             .retain(|id| world.open_handoffs.contains_key(id));
         Ok(Compacted {
             sealed: rolled_over.before.session_id,
             archive: rolled_over.archive.unwrap_or_default(),
             entries: rolled_over.before.entries,
             head: rolled_over.before.head,
-            session_id: self.recorder.session_id().clone(),
+            session_id: self.base.recorder.session_id().clone(),
             carried: count,
         })
     }
@@ -85,14 +94,14 @@ impl Daemon {
         let mut entries = Vec::new();
         for seq in wanted {
             let mut entry = self.carried_entry(seq, read)?;
-            let world = self.recorder.world();
+            let world = self.base.recorder.world();
             let in_turn = world.in_turn.get(&entry.id);
             let cut_off = world.cut_off.get(&entry.id);
             let known = in_turn.map(|(_, message)| message).or(cut_off);
             let (session_id, seq, task_only) = match entry.carried.take() {
                 // Carried again, it still stood first where it stood first.
                 Some(first) => (first.session_id, first.seq, first.task_only),
-                None => (self.recorder.session_id().clone(), seq, false),
+                None => (self.base.recorder.session_id().clone(), seq, false),
             };
             entry.carried = Some(CarriedEntry {
                 session_id,
@@ -106,7 +115,7 @@ impl Daemon {
             entry.seq = Seq(0);
             if let EntryKind::Task(record) = &mut entry.kind
                 && record.step == TaskStep::Opened
-                && let Some(task) = self.recorder.world().tasks.get(&record.task)
+                && let Some(task) = self.base.recorder.world().tasks.get(&record.task)
             {
                 record.dropped.clone_from(&task.dropped);
             }
@@ -119,7 +128,7 @@ impl Daemon {
     /// and nothing that nobody can know is sent again.
     fn delivery_facts(&self) -> Vec<Entry> {
         let mut facts: BTreeMap<Seq, Vec<Entry>> = BTreeMap::new();
-        for (id, message) in &self.recorder.world().unsettled {
+        for (id, message) in &self.base.recorder.world().unsettled {
             if let Some(result) = message.result {
                 let rung = message.rung.clone();
                 // Of one that was sent again: what its history shows of that turn proves nothing.
@@ -134,7 +143,7 @@ impl Daemon {
                 facts.insert(message.seq, turns.into_iter().map(fact).collect());
             }
         }
-        for (id, handoff) in &self.recorder.world().open_handoffs {
+        for (id, handoff) in &self.base.recorder.world().open_handoffs {
             if let (true, Some(to)) = (handoff.delivered, receiver(handoff.to.as_ref())) {
                 facts.entry(handoff.seq).or_insert_with(|| {
                     vec![self.delivery_entry(id, to, DeliveryResult::Confirmed, None, None)]
@@ -152,8 +161,8 @@ impl Daemon {
     }
 
     fn digest_entry(&self, carried: u64, read: &CarryingRead) -> Option<Entry> {
-        let digest = Digest::of(read.digest.as_ref()?, self.recorder.world(), carried);
-        Some(self.recorder.entry(
+        let digest = Digest::of(read.digest.as_ref()?, self.base.recorder.world(), carried);
+        Some(self.base.recorder.entry(
             Party::System,
             None,
             EntryKind::Other {
@@ -171,9 +180,11 @@ impl Daemon {
         let places: BTreeMap<Seq, Seq> = before
             .unsettled
             .iter()
-            .filter_map(|(id, old)| Some((old.seq, self.recorder.world().unsettled.get(id)?.seq)))
+            .filter_map(|(id, old)| {
+                Some((old.seq, self.base.recorder.world().unsettled.get(id)?.seq))
+            })
             .collect();
-        self.clients.waiters_mut().move_cursors(|mut cursor| {
+        self.base.clients.waiters_mut().move_cursors(|mut cursor| {
             cursor.after = place_now(&places, cursor.after);
             cursor.until = cursor.until.map(|seq| place_now(&places, seq));
             Some(cursor)

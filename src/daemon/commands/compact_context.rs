@@ -14,17 +14,17 @@ impl Daemon {
         if let Err(refusal) = self.may_compact(agent) {
             return answer(reply, Err(refusal));
         }
-        let life = self.codex.life();
+        let life = self.agents.codex.life();
         // Before it is asked for: nothing may begin a turn that it would cut off.
         self.codex_input(CodexInput::CompactionBegan {
             life,
             is_asked: true,
         });
-        let Some(begun) = self.codex.compact() else {
+        let Some(begun) = self.agents.codex.compact() else {
             self.codex_input(CodexInput::CompactionOver { life });
             return answer(reply, Err(no_thread()));
         };
-        self.clients.status_changed();
+        self.base.clients.status_changed();
         let deed = Deed {
             done: LifecycleEvent::CompactionAsked,
             text: "the operator had Codex's context compacted".to_owned(),
@@ -45,29 +45,29 @@ impl Daemon {
                 "type /compact there",
             ));
         }
-        if self.codex.is_compacting() {
+        if self.agents.codex.is_compacting() {
             return refused(
                 "Codex's context is being compacted already",
                 "see `ctxrelay continuity status` for when it was",
             );
         }
-        if self.reloads.is_compacting(self.clock.now_ms()) {
+        if self.agents.reloads.is_compacting(self.base.clock.now_ms()) {
             return refused(
                 "Claude's context is being compacted, and one of the two keeps the thread",
                 "try again when Claude is done",
             );
         }
-        match self.codex.state() {
+        match self.agents.codex.state() {
             AgentState::Offline => Err(no_thread()),
             AgentState::Limited => refused(
                 "Codex is at its usage limit, and a compaction asks its model",
                 "try again when the limit is over",
             ),
-            _ if self.codex.needs_sign_in() => refused(
+            _ if self.agents.codex.needs_sign_in() => refused(
                 "Codex waits for somebody to sign in, and a compaction asks its model",
                 "sign in with `ctxrelay codex`",
             ),
-            AgentState::Idle if self.codex.is_quiet() => Ok(()),
+            AgentState::Idle if self.agents.codex.is_quiet() => Ok(()),
             AgentState::Idle => refused(
                 "a message is on its way to Codex, and a compaction would cut off its turn",
                 "try again when Codex is idle",

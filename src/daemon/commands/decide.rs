@@ -22,15 +22,16 @@ impl Daemon {
         reply: ReplySender,
     ) {
         let Some(pending) = self
+            .base
             .recorder
             .world()
             .pending_proposals
             .get(&params.proposal_id)
         else {
-            let refusal = not_pending(self.recorder.world(), &params.proposal_id);
+            let refusal = not_pending(self.base.recorder.world(), &params.proposal_id);
             return answer(reply, Err(refusal));
         };
-        if let Err(refusal) = self.deciding.check(&params.proposal_id) {
+        if let Err(refusal) = self.decisions.deciding.check(&params.proposal_id) {
             return answer(reply, Err(refusal));
         }
         if params.approve
@@ -42,7 +43,7 @@ impl Daemon {
         {
             return answer(reply, Err(refusal));
         }
-        if params.approve && self.configuration.is_trust_unknown() {
+        if params.approve && self.base.configuration.is_trust_unknown() {
             return answer(
                 reply,
                 Err(Refusal::new(
@@ -59,8 +60,8 @@ impl Daemon {
                 since: Some(pending.seq),
                 changed,
             };
-            let gates = self.configuration.told_gates();
-            let red = self.recorder.world().gate_blockers(&gates, &on);
+            let gates = self.base.configuration.told_gates();
+            let red = self.base.recorder.world().gate_blockers(&gates, &on);
             if !red.is_empty() {
                 return answer(reply, Err(not_green(&red)));
             }
@@ -87,7 +88,7 @@ impl Daemon {
             runs: Vec::new(),
             signature: params.signature,
         };
-        let signing = self.recorder.world().signing.as_ref();
+        let signing = self.base.recorder.world().signing.as_ref();
         if let Some(Err(refusal)) = signing.map(|state| check_signed(state, &proposal, &verdict)) {
             return answer(reply, Err(refusal));
         }
@@ -116,9 +117,9 @@ impl Daemon {
             Vec::new()
         };
         let tells = told_of_decisions(
-            &self.identity,
-            self.recorder.world(),
-            &self.clients,
+            &self.base.identity,
+            self.base.recorder.world(),
+            &self.base.clients,
             &proposal.by,
         );
         let content = match (&reason, approved) {
@@ -138,7 +139,7 @@ impl Daemon {
             true => Party::Human,
             false => Party::System,
         };
-        let entry = self.recorder.entry(
+        let entry = self.base.recorder.entry(
             by,
             Some(proposal.by.clone()),
             EntryKind::FinalityDecision(FinalityDecision {
@@ -154,15 +155,25 @@ impl Daemon {
             content,
             None,
         );
-        let mut entries = decision_messages(&self.recorder, &self.commit, &entry, proposal, &tells);
+        let mut entries = decision_messages(
+            &self.base.recorder,
+            &self.base.commit,
+            &entry,
+            proposal,
+            &tells,
+        );
         entries.insert(0, entry);
-        self.deciding.begin(proposal_id.clone());
-        self.recorder.record(
+        self.decisions.deciding.begin(proposal_id.clone());
+        self.base.recorder.record(
             entries,
             Box::new(move |daemon, result| {
-                daemon.deciding.end(&proposal_id);
+                daemon.decisions.deciding.end(&proposal_id);
                 let recorded = result.unwrap_or_default();
-                track_recorded(&daemon.recorder, &mut daemon.outbox, recorded);
+                track_recorded(
+                    &daemon.base.recorder,
+                    &mut daemon.deliveries.outbox,
+                    recorded,
+                );
                 let Some(reply) = reply else {
                     if let Err(refusal) = result {
                         tracing::warn!(code = %refusal.code, "an approval could not be recorded");

@@ -33,24 +33,27 @@ const TREE_CHARS: usize = 12;
 
 impl Daemon {
     pub(super) fn list_gates(&self) -> Reply {
-        let (gates, world) = (self.configuration.told_gates(), self.recorder.world());
+        let (gates, world) = (
+            self.base.configuration.told_gates(),
+            self.base.recorder.world(),
+        );
         let gates = gates.iter().map(|gate| GateReport::of(gate, world));
         Reply::Gates(GatesReport {
             gates: gates.collect(),
-            running: self.gates.number(),
-            ended: self.gates.ended().cloned(),
+            running: self.decisions.gates.number(),
+            ended: self.decisions.gates.ended().cloned(),
         })
     }
 
     pub(super) fn run_gates(&mut self, params: &RunGatesParams) -> Result<Reply, Refusal> {
         let gates = self.gates_to_run(params)?;
-        self.gates.begin(gates, params.release);
+        self.decisions.gates.begin(gates, params.release);
         self.next_gate();
         Ok(self.list_gates())
     }
 
     pub(super) fn stop_gates(&mut self) -> Result<Reply, Refusal> {
-        if self.gates.stop() {
+        if self.decisions.gates.stop() {
             return Ok(Reply::Done);
         }
         Err(Refusal::new(
@@ -61,14 +64,14 @@ impl Daemon {
     }
 
     fn gates_to_run(&self, params: &RunGatesParams) -> Result<Vec<Gate>, Refusal> {
-        if !self.gates.is_idle() {
+        if !self.decisions.gates.is_idle() {
             return Err(Refusal::new(
                 RefusalCode::InFlight,
                 "gates are running",
                 "wait for their end: `ctxrelay gates list`",
             ));
         }
-        let gates = self.configuration.gates();
+        let gates = self.base.configuration.gates();
         if let Some(name) = params.names.iter().find(|name| !has(gates, name)) {
             let known: Vec<&str> = gates.iter().map(|gate| gate.name.as_str()).collect();
             let hint = match known.as_slice() {
@@ -95,23 +98,24 @@ impl Daemon {
 
     /// Begins the next gate of the run, or ends the run.
     pub(super) fn next_gate(&mut self) {
-        let next = self.gates.next(self.clock.now_ms());
-        self.clients.status_changed();
+        let next = self.decisions.gates.next(self.base.clock.now_ms());
+        self.base.clients.status_changed();
         let Some((gate, stop)) = next else {
             return self.gates_done();
         };
-        let Some(events) = self.events.upgrade() else {
+        let Some(events) = self.base.events.upgrade() else {
             return;
         };
         let registry = self
+            .base
             .configuration
             .user()
-            .map(|user| user.worktrees(&self.dirs.instance_id()));
+            .map(|user| user.worktrees(&self.base.dirs.instance_id()));
         let order = GateOrder {
             gate,
             worktrees: registry.unwrap_or_default(),
-            root: self.dirs.root.clone(),
-            hold_program: self.identity.own_program.clone(),
+            root: self.base.dirs.root.clone(),
+            hold_program: self.base.identity.own_program.clone(),
         };
         let (told, mut facts) = mpsc::channel(FACTS_WAITING);
         let follow = async move {
@@ -134,12 +138,12 @@ impl Daemon {
             tracing::debug!("a gate begins");
             tokio::join!(gate::run(order, stop, told), follow);
         };
-        supervise(self.events.clone(), failed, run);
+        supervise(self.base.events.clone(), failed, run);
     }
 
     /// The run under which a gate failed by a fault of ours proves nothing: it is over.
     pub(in crate::daemon) fn gate_failed(&mut self, why: String) {
-        self.gates.give_up(why);
+        self.decisions.gates.give_up(why);
         self.next_gate();
     }
 
@@ -149,9 +153,9 @@ impl Daemon {
             GateFact::Began { .. } => {}
             GateFact::Printed(text) => {
                 // The status shows it, which agents can read as well.
-                let (text, _) = self.recorder.redactor().redact_text(&text);
-                if self.gates.printed(&text) {
-                    self.clients.status_changed();
+                let (text, _) = self.base.recorder.redactor().redact_text(&text);
+                if self.decisions.gates.printed(&text) {
+                    self.base.clients.status_changed();
                 }
             }
             GateFact::Ended(outcome) => {
@@ -163,7 +167,7 @@ impl Daemon {
 
     fn record_gate(&mut self, outcome: GateOutcome) {
         let entry = self.gate_entry(outcome.clone());
-        self.recorder.record(
+        self.base.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 let Err(refusal) = result else {
@@ -174,7 +178,7 @@ impl Daemon {
                     return daemon.record_gate(brief);
                 }
                 tracing::warn!(code = %refusal.code, "a gate could not be recorded");
-                daemon.gates.give_up(refusal.message.clone());
+                daemon.decisions.gates.give_up(refusal.message.clone());
                 daemon.next_gate();
             }),
         );
@@ -208,29 +212,30 @@ impl Daemon {
 
     /// What was run before a gate, if this is how it is trusted now.
     fn setup_of(&self, run: &GateRun) -> Option<&str> {
-        let mut gates = self.configuration.gates().iter();
+        let mut gates = self.base.configuration.gates().iter();
         gates.find(|gate| gate.spec() == run.spec)?.setup.as_deref()
     }
 
     /// What the daemon itself says of what was run.
     fn evidence(&self, artifact: Artifact, content: String) -> Entry {
         let kind = EntryKind::Artifact(artifact);
-        self.recorder
+        self.base
+            .recorder
             .entry(Party::System, None, kind, content, None)
     }
 
     /// No gate is left to run.
     fn gates_done(&mut self) {
-        let release = self.gates.release();
+        let release = self.decisions.gates.release();
         let Some((entry, to_sign)) = release.map(|ran| self.release_entry(ran)) else {
             return self.end_gates(ReleaseEnd::None);
         };
-        let signing = self.recorder.world().signing.as_ref();
+        let signing = self.base.recorder.world().signing.as_ref();
         if signing.is_some_and(SigningState::signs_acts) {
             return self.end_gates(ReleaseEnd::Unsigned(Box::new(entry), to_sign));
         }
         let id = entry.id.clone();
-        self.recorder.record(
+        self.base.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 daemon.end_gates(match result {
@@ -242,19 +247,19 @@ impl Daemon {
     }
 
     fn end_gates(&mut self, release: ReleaseEnd) {
-        if let Some(proposal) = self.gates.end(release) {
+        if let Some(proposal) = self.decisions.gates.end(release) {
             self.gates_ran_for(proposal);
         }
-        self.clients.status_changed();
+        self.base.clients.status_changed();
         // One that needs no gate any more begins none.
-        while let Some((proposal, changed)) = self.gates.next_proposal() {
+        while let Some((proposal, changed)) = self.decisions.gates.next_proposal() {
             self.begin_sign_off(&proposal, changed.as_ref());
         }
     }
 
     /// Records what the last release gate came to, once the operator has signed it.
     pub(super) fn sign_release(&mut self, params: SignReleaseParams, reply: ReplySender) {
-        let Some((entry, to_sign)) = self.gates.unsigned(params.run) else {
+        let Some((entry, to_sign)) = self.decisions.gates.unsigned(params.run) else {
             let refusal = Refusal::new(
                 RefusalCode::WrongState,
                 "no release gate of that run waits for a signature",
@@ -268,7 +273,7 @@ impl Daemon {
         } = to_sign;
         let signed = Some(signature).filter(|signed| signed.tree == to_sign.tree);
         if let Err(refusal) = check_act(
-            &self.recorder,
+            &self.base.recorder,
             OperatorAct::Release,
             signed,
             subject,
@@ -278,12 +283,12 @@ impl Daemon {
         }
         let mut entry = entry.clone();
         signature.put_on(&mut entry);
-        self.recorder.record(
+        self.base.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 let recorded = result.map(|stored| Recorded::of(&stored[0].entry));
                 if let Ok(recorded) = &recorded {
-                    daemon.gates.signed(recorded.entry_id.clone());
+                    daemon.decisions.gates.signed(recorded.entry_id.clone());
                 }
                 answer(reply, recorded.map(Reply::Recorded).map_err(Clone::clone));
             }),
@@ -292,13 +297,13 @@ impl Daemon {
 
     /// One artifact about all that was run.
     fn release_entry(&self, ran: &[String]) -> (Entry, ReleaseToSign) {
-        let world = self.recorder.world();
+        let world = self.base.recorder.world();
         let ran = ran.iter();
         let ran: Vec<&GateSnapshot> = ran.filter_map(|name| world.gates.get(name)).collect();
         let tree = ran.first().and_then(|first| first.run.tree.clone());
         let since = ran.iter().map(|gate| gate.seq).min();
         let since = since.map(|first| Seq(first.0.saturating_sub(1)));
-        let mut gates = self.configuration.told_gates();
+        let mut gates = self.base.configuration.told_gates();
         // What all of them came to; which of them a proposal needs is another question.
         gates.iter_mut().for_each(|gate| gate.when.clear());
         let on = TreeInQuestion {

@@ -26,7 +26,7 @@ struct AskedHook {
 impl AskedHook {
     /// Answers. Whether somebody was there to take it.
     fn with(self, daemon: &mut Daemon, handed: HookReply) -> bool {
-        daemon.clients.give_bodies(self.conn, &handed.ids);
+        daemon.base.clients.give_bodies(self.conn, &handed.ids);
         is_answered(self.reply, Ok(Reply::Hook(handed)))
     }
 
@@ -50,16 +50,21 @@ impl Daemon {
             return self.codex_hook_asks(params, reply);
         }
         if let Some(pid) = params.claude_pid {
-            self.claude_processes.hook_ran(pid, params.is_judged);
+            self.agents.claude_processes.hook_ran(pid, params.is_judged);
         }
         if params.event == HookEvent::PreToolUse {
             // It asks nothing: what became of the call was judged before.
             self.note_refused_tool(params);
             return answer(reply, Ok(Reply::Hook(HookReply::default())));
         }
-        let pair = self.clients.pair(conn, None);
+        let pair = self.base.clients.pair(conn, None);
         let asked = AskedHook { conn, reply };
-        if is_receivers_hook(&self.claude, &self.clients, &pair, params.claude_pid) {
+        if is_receivers_hook(
+            &self.agents.claude,
+            &self.base.clients,
+            &pair,
+            params.claude_pid,
+        ) {
             self.receivers_hook(&pair, params, asked);
         } else {
             asked.with_nothing();
@@ -74,47 +79,68 @@ impl Daemon {
         reply: ReplySender,
     ) {
         if let Some(pid) = params.claude_pid {
-            self.claude_processes.hook_ran(pid, params.is_judged);
+            self.agents.claude_processes.hook_ran(pid, params.is_judged);
         }
-        let pair = self.clients.pair(conn, None);
-        if is_receivers_hook(&self.claude, &self.clients, &pair, params.claude_pid) {
+        let pair = self.base.clients.pair(conn, None);
+        if is_receivers_hook(
+            &self.agents.claude,
+            &self.base.clients,
+            &pair,
+            params.claude_pid,
+        ) {
             // One that begins beside an open dialog does not answer that.
             let waits = |state: &ClaudeState| state.now().state == AgentState::Waiting;
-            if !self.claude.state(&pair).is_some_and(waits) {
+            if !self.agents.claude.state(&pair).is_some_and(waits) {
                 self.claude_hears(&pair, ClaudeInput::Called);
             }
-            let (redactor, now_ms) = (self.recorder.redactor(), self.clock.now_ms());
-            self.claude
-                .turn_mut(&pair)
-                .tool_begins(redactor, &self.dirs.root, now_ms, params);
-            self.clients.status_changed();
+            let (redactor, now_ms) = (self.base.recorder.redactor(), self.base.clock.now_ms());
+            self.agents.claude.turn_mut(&pair).tool_begins(
+                redactor,
+                &self.base.dirs.root,
+                now_ms,
+                params,
+            );
+            self.base.clients.status_changed();
         }
         answer(reply, Ok(Reply::Done));
     }
 
     /// The status line, and what Claude says of its context on the way.
     fn status_line_for(&mut self, conn: ConnId, params: &HookParams) -> String {
-        let pair = self.clients.pair(conn, None);
-        let is_receiver = is_receivers_hook(&self.claude, &self.clients, &pair, params.claude_pid);
-        if is_receiver && meter_status_line(&mut self.contexts, self.clock.now_ms(), params) {
-            self.clients.status_changed();
+        let pair = self.base.clients.pair(conn, None);
+        let is_receiver = is_receivers_hook(
+            &self.agents.claude,
+            &self.base.clients,
+            &pair,
+            params.claude_pid,
+        );
+        if is_receiver
+            && meter_status_line(&mut self.agents.contexts, self.base.clock.now_ms(), params)
+        {
+            self.base.clients.status_changed();
         }
-        let context = is_receiver.then(|| self.contexts.fill(Agent::Claude));
-        let world = self.recorder.world();
-        status_line(world, &self.codex, &self.outbox, context, params.columns)
+        let context = is_receiver.then(|| self.agents.contexts.fill(Agent::Claude));
+        let world = self.base.recorder.world();
+        status_line(
+            world,
+            &self.agents.codex,
+            &self.deliveries.outbox,
+            context,
+            params.columns,
+        )
     }
 
     /// A hook has printed these. It can have printed only what it was given itself: what it says of
     /// other messages proves nothing.
     pub(super) fn hook_handed(&mut self, conn: ConnId, mut params: IdsParams, reply: ReplySender) {
-        params.ids = self.clients.bodies_handed(conn, params.ids);
+        params.ids = self.base.clients.bodies_handed(conn, params.ids);
         self.fetched(params, reply);
     }
 
     fn receivers_hook(&mut self, pair: &RuntimeSession, params: &HookParams, asked: AskedHook) {
         if params.event == HookEvent::SubagentStop {
             // It tells of a helper and not of Claude's turn.
-            self.touched.helper(pair);
+            self.agents.touched.helper(pair);
             return asked.with_nothing();
         }
         if params.event == HookEvent::InstructionsLoaded {
@@ -126,34 +152,36 @@ impl Daemon {
         }
         self.claude_goes_on(pair, &params.event, params.tool_use.as_deref());
         let is_in_turn = self.claude_is_in_turn(pair);
-        let redactor = self.recorder.redactor();
+        let redactor = self.base.recorder.redactor();
         if self
+            .agents
             .claude
             .turn_mut(pair)
             .hears(redactor, params, is_in_turn)
         {
-            self.clients.status_changed();
+            self.base.clients.status_changed();
         }
-        let now_ms = self.clock.now_ms();
-        if meter_claude(&mut self.contexts, &self.events, now_ms, params) {
-            self.clients.status_changed();
+        let now_ms = self.base.clock.now_ms();
+        if meter_claude(&mut self.agents.contexts, &self.base.events, now_ms, params) {
+            self.base.clients.status_changed();
         }
         self.claude_continues(pair, params);
         match &params.event {
             HookEvent::UserPromptSubmit => {
                 // A turn that ends at the limit would have them and do nothing with them.
-                if self.limits.holds(Agent::Claude) {
+                if self.agents.limits.holds(Agent::Claude) {
                     asked.with_nothing();
                 } else {
                     let more = self.rides_along(Agent::Claude, pair);
                     let chars = more.as_ref().map_or(0, |more| more.text.chars().count());
-                    let now_ms = self.clock.now_ms();
-                    self.costs
+                    let now_ms = self.base.clock.now_ms();
+                    self.agents
+                        .costs
                         .add(Agent::Claude, CostSort::Envelopes, chars, now_ms);
                     let of = pair.clone();
                     let give = move |daemon: &mut Self, handed: HookReply| {
                         if let Some(more) = more.as_ref().filter(|_| !asked.is_gone()) {
-                            daemon.reminders.said(Agent::Claude, &of, more);
+                            daemon.agents.reminders.said(Agent::Claude, &of, more);
                         }
                         asked.with(daemon, handed.followed_by(more.map(|more| more.text)))
                     };
@@ -162,13 +190,14 @@ impl Daemon {
                 self.tell_ladder(pair, LadderInput::TurnBegan);
                 self.claude_hears(pair, ClaudeInput::TurnBegan);
                 let session = params.claude_session_id.as_deref();
-                let conversation = conversation(&self.recorder, &self.claude, pair, session);
+                let conversation =
+                    conversation(&self.base.recorder, &self.agents.claude, pair, session);
                 if let Some((session, changed)) =
                     conversation.and_then(|it| Some((it.thread_id.clone()?, it)))
                 {
                     let said = format!("Claude converses in session {session}");
                     let entry = self.entry_of_agent(pair, changed, said);
-                    self.recorder.record_mere_fact(entry);
+                    self.base.recorder.record_mere_fact(entry);
                 }
                 return;
             }
@@ -197,7 +226,7 @@ impl Daemon {
                     // It waits for a prompt, whatever became of its last turn.
                     Some(NotificationKind::IdlePrompt) if self.claude_is_in_turn(pair) => {
                         // A turn that was stopped does not show that a limit is over.
-                        let limited = self.limits.holds(Agent::Claude);
+                        let limited = self.agents.limits.holds(Agent::Claude);
                         self.tell_ladder(pair, LadderInput::TurnEnded { limited });
                         self.claude_hears(pair, ClaudeInput::Idle);
                     }
@@ -211,18 +240,18 @@ impl Daemon {
                     TurnFailure::from(why.as_str()),
                     TurnFailure::RateLimit | TurnFailure::BillingError
                 );
-                let is_held = limited || self.limits.holds(Agent::Claude);
+                let is_held = limited || self.agents.limits.holds(Agent::Claude);
                 self.tell_ladder(pair, LadderInput::TurnEnded { limited: is_held });
                 self.claude_hears(pair, ClaudeInput::Failed { limited, why });
             }
             HookEvent::SessionStart => {
                 let source = params.source();
                 self.began_anew(pair, source.as_ref());
-                let now_ms = self.clock.now_ms();
-                self.costs.conversation_began(Agent::Claude, now_ms);
-                self.rules_watch.claude_begins();
+                let now_ms = self.base.clock.now_ms();
+                self.agents.costs.conversation_began(Agent::Claude, now_ms);
+                self.agents.rules_watch.claude_begins();
                 if matches!(source, Some(SessionSource::Startup | SessionSource::Clear)) {
-                    self.inferences.forget(Agent::Claude, pair);
+                    self.agents.inferences.forget(Agent::Claude, pair);
                 }
                 let of = pair.clone();
                 return self.reload_claude(pair, source, move |daemon, text| {
@@ -269,7 +298,7 @@ impl Daemon {
         if source == Some(&SessionSource::Compact) {
             self.tell_ladder(pair, LadderInput::Compacted);
         } else {
-            let limited = self.limits.holds(Agent::Claude);
+            let limited = self.agents.limits.holds(Agent::Claude);
             self.tell_ladder(pair, LadderInput::TurnEnded { limited });
             self.claude_hears(pair, ClaudeInput::Idle);
             self.tell_ladder(pair, LadderInput::NewContext);
@@ -277,12 +306,13 @@ impl Daemon {
     }
 
     fn claude_is_in_turn(&self, pair: &RuntimeSession) -> bool {
-        let state = self.claude.state(pair);
+        let state = self.agents.claude.state(pair);
         state.is_some_and(ClaudeState::is_in_turn)
     }
 
     fn is_in_turn(&self, pair: &RuntimeSession) -> bool {
-        self.claude
+        self.agents
+            .claude
             .ladder(pair)
             .is_some_and(|ladder| ladder.is_in_turn())
     }

@@ -43,7 +43,7 @@ impl Daemon {
         reply: ReplySender,
     ) {
         let wait = Duration::from_millis(params.timeout_ms.min(WAIT_MS_MAX));
-        let runtime_session = self.clients.pair(conn, params.runtime_session_id);
+        let runtime_session = self.base.clients.pair(conn, params.runtime_session_id);
         self.wait(Waiter {
             deadline: Instant::now() + wait,
             wants: Wants::Messages {
@@ -66,7 +66,8 @@ impl Daemon {
             }
         }
         for id in &params.ids {
-            self.outbox
+            self.deliveries
+                .outbox
                 .following(id)
                 .in_scope(|| tracing::debug!(%rung, "proven"));
         }
@@ -89,14 +90,20 @@ impl Daemon {
 
     /// Records that these were read, as far as they are the agent's and were shown whole.
     fn acknowledge(&mut self, agent: Agent, ids: &[EntryId]) -> AckedPartly {
-        let is_its = |id: &&EntryId| self.outbox.get(id).is_some_and(|row| row.to == agent);
+        let is_its = |id: &&EntryId| {
+            self.deliveries
+                .outbox
+                .get(id)
+                .is_some_and(|row| row.to == agent)
+        };
         let (ids, unfinished): (Vec<EntryId>, Vec<EntryId>) = ids
             .iter()
             .filter(is_its)
             .cloned()
-            .partition(|id| self.outbox.backlog().can_be_acknowledged(id));
+            .partition(|id| self.deliveries.outbox.backlog().can_be_acknowledged(id));
         for id in &ids {
-            self.outbox
+            self.deliveries
+                .outbox
                 .following(id)
                 .in_scope(|| tracing::debug!("acknowledged"));
         }
@@ -120,7 +127,7 @@ impl Daemon {
     fn by_pair(&self, ids: &[EntryId]) -> BTreeMap<RuntimeSession, Vec<EntryId>> {
         let mut by_pair: BTreeMap<RuntimeSession, Vec<EntryId>> = BTreeMap::new();
         for id in ids {
-            if let Some(pair) = self.outbox.pair_of(id) {
+            if let Some(pair) = self.deliveries.outbox.pair_of(id) {
                 by_pair.entry(pair).or_default().push(id.clone());
             }
         }
@@ -129,7 +136,7 @@ impl Daemon {
 
     /// Codex asked by itself, which its lane did not see.
     fn codex_has(&mut self, ids: &[EntryId], result: DeliveryResult, rung: Option<DeliveryWay>) {
-        let effects = self.outbox.codex_has(ids, result, rung.as_ref());
+        let effects = self.deliveries.outbox.codex_has(ids, result, rung.as_ref());
         // Nothing of it leaves or is stored in the queue.
         let _ = self.perform(Agent::Codex, effects);
     }

@@ -73,15 +73,15 @@ impl Daemon {
 
     /// Whether this client may have it carried out now; as what it came.
     fn admit(&mut self, conn: ConnId, command: &Command) -> Result<Role, Refusal> {
-        let Some(attachment) = self.clients.get(conn) else {
+        let Some(attachment) = self.base.clients.get(conn) else {
             return Err(no_hello());
         };
-        if self.operations.is_stopping() && !(command.is_proof() && self.waits_for_proofs()) {
-            return Err(self.operations.refusal());
+        if self.base.operations.is_stopping() && !(command.is_proof() && self.waits_for_proofs()) {
+            return Err(self.base.operations.refusal());
         }
         if command.is_operator_only() && !attachment.operator {
-            let counted = count_refused_operator(&mut self.clients, &self.clock, conn);
-            note_refusals(&mut self.recorder, counted);
+            let counted = count_refused_operator(&mut self.base.clients, &self.base.clock, conn);
+            note_refusals(&mut self.base.recorder, counted);
             return Err(not_the_operator());
         }
         let role = attachment.hello.role;
@@ -90,11 +90,11 @@ impl Daemon {
         }
         if role == Role::Claude && attachment.receiver {
             // It calls a tool.
-            tools::called(&self.clients, &mut self.claude_processes, conn);
-            let pair = self.clients.pair(conn, None);
+            tools::called(&self.base.clients, &mut self.agents.claude_processes, conn);
+            let pair = self.base.clients.pair(conn, None);
             self.claude_hears(&pair, ClaudeInput::Called);
         }
-        check_space(self.recorder.space(), command)?;
+        check_space(self.base.recorder.space(), command)?;
         Ok(role)
     }
 
@@ -107,20 +107,26 @@ impl Daemon {
             Command::Fetched(params) => self.fetched(params, reply),
             Command::Ack(params) => self.ack(params, reply),
             Command::AppendNote(params) => {
-                let session = self.clients.pair(conn, params.runtime_session_id.clone());
-                let (deciding, approvals) = (&self.deciding, &self.approvals);
-                let note = append_note(&self.recorder, deciding, approvals, session, params);
+                let session = self
+                    .base
+                    .clients
+                    .pair(conn, params.runtime_session_id.clone());
+                let (deciding, approvals) = (&self.decisions.deciding, &self.decisions.approvals);
+                let note = append_note(&self.base.recorder, deciding, approvals, session, params);
                 self.record_wish(note, reply);
             }
             Command::RecordArtifact(params) => {
-                let session = self.clients.pair(conn, params.runtime_session_id.clone());
-                let artifact = record_artifact(&self.recorder, session, params);
+                let session = self
+                    .base
+                    .clients
+                    .pair(conn, params.runtime_session_id.clone());
+                let artifact = record_artifact(&self.base.recorder, session, params);
                 self.record_wish(artifact, reply);
             }
             Command::ProposeFinal(params) => read_tree(
-                &self.recorder,
-                &self.commit,
-                &self.events,
+                &self.base.recorder,
+                &self.base.commit,
+                &self.base.events,
                 TreePurpose::Propose {
                     conn,
                     params,
@@ -132,19 +138,20 @@ impl Daemon {
                     .into_iter()
                     .find(|agent| role == Role::of(*agent));
                 let is_of_pair = role == Role::Claude && !params.all_pairs;
-                let pair = is_of_pair.then(|| self.clients.pair(conn, None));
+                let pair = is_of_pair.then(|| self.base.clients.pair(conn, None));
                 let asking = agent.map(|agent| context::AskingAgent {
                     agent,
-                    pair: self.clients.pair(conn, None),
-                    root: self.dirs.root.clone(),
+                    pair: self.base.clients.pair(conn, None),
+                    root: self.base.dirs.root.clone(),
                     rules: self
+                        .base
                         .configuration
                         .shares_rules()
                         .then(|| self.rules_reading(agent, true)),
                 });
                 context::read(
-                    &self.recorder,
-                    &self.readers,
+                    &self.base.recorder,
+                    &self.base.readers,
                     conn,
                     pair,
                     asking,
@@ -154,20 +161,23 @@ impl Daemon {
             }
             Command::ReadSnapshot => answer(
                 reply,
-                Ok(Reply::Snapshot(Arc::clone(self.recorder.world()))),
+                Ok(Reply::Snapshot(Arc::clone(self.base.recorder.world()))),
             ),
             Command::ReadStatus => answer(reply, Ok(Reply::Status(Box::new(self.status())))),
-            Command::ReadTurn => answer(reply, Ok(Reply::Turn(self.shown_turn.live().clone()))),
+            Command::ReadTurn => answer(
+                reply,
+                Ok(Reply::Turn(self.agents.shown_turn.live().clone())),
+            ),
             Command::LedgerList(params) => {
-                ledger::list(&self.recorder, &self.readers, conn, params, reply)
+                ledger::list(&self.base.recorder, &self.base.readers, conn, params, reply)
             }
             Command::LedgerShow {
                 entry,
                 full,
                 placed,
             } => ledger::show(
-                &self.recorder,
-                &self.readers,
+                &self.base.recorder,
+                &self.base.readers,
                 conn,
                 entry,
                 full,
@@ -175,14 +185,20 @@ impl Daemon {
                 reply,
             ),
             Command::LedgerWindow(params) => {
-                ledger::window(&self.recorder, &self.readers, conn, params, reply)
+                ledger::window(&self.base.recorder, &self.base.readers, conn, params, reply)
             }
-            Command::LedgerSearch(params) => search::find(&self.recorder, &params, reply),
+            Command::LedgerSearch(params) => search::find(&self.base.recorder, &params, reply),
             Command::SearchCapsules(params) => {
-                search::find_capsules(&self.recorder, &params, reply);
+                search::find_capsules(&self.base.recorder, &params, reply);
             }
             Command::SearchSealed(params) => {
-                search::find_sealed(&self.recorder, &self.readers, conn, &params, reply);
+                search::find_sealed(
+                    &self.base.recorder,
+                    &self.base.readers,
+                    conn,
+                    &params,
+                    reply,
+                );
             }
             Command::ReadCapsules(params) => {
                 let mut agents = Agent::ALL.into_iter();
@@ -190,23 +206,37 @@ impl Daemon {
                 self.read_capsules(conn, asking, params, reply);
             }
             Command::ReadFinding(params) => {
-                let root = self.dirs.root.clone();
-                read_finding(&self.recorder, &self.readers, root, conn, params, reply);
+                let root = self.base.dirs.root.clone();
+                read_finding(
+                    &self.base.recorder,
+                    &self.base.readers,
+                    root,
+                    conn,
+                    params,
+                    reply,
+                );
             }
             Command::LedgerRebuild(params) => {
-                let dirs = self.dirs.clone();
-                search::rebuild(dirs, &self.recorder, &self.readers, conn, params, reply);
+                let dirs = self.base.dirs.clone();
+                search::rebuild(
+                    dirs,
+                    &self.base.recorder,
+                    &self.base.readers,
+                    conn,
+                    params,
+                    reply,
+                );
             }
             Command::QueueList => answer(reply, Ok(Reply::Queue(self.queue_rows()))),
             Command::Subscribe => {
-                self.clients.subscribe(conn);
+                self.base.clients.subscribe(conn);
                 answer(reply, Ok(Reply::Done));
             }
             Command::RegisterAgent => {
-                let agents = &mut self.agent_processes;
+                let agents = &mut self.agents.agent_processes;
                 answer(
                     reply,
-                    register_agent(&self.clients, agents, &self.events, conn),
+                    register_agent(&self.base.clients, agents, &self.base.events, conn),
                 );
             }
             Command::Hook(params) => self.hook(conn, &params, reply),
@@ -218,25 +248,31 @@ impl Daemon {
             }
             Command::EnsureCodex => self.ensure_codex(reply),
             Command::Decide(params) => read_tree(
-                &self.recorder,
-                &self.commit,
-                &self.events,
+                &self.base.recorder,
+                &self.base.commit,
+                &self.base.events,
                 TreePurpose::Decide { params, reply },
             ),
             Command::AskUser(params) => self.ask_user(conn, params, reply),
             Command::AskApproval(params) => self.ask_approval(conn, params, reply),
             Command::AnswerApproval(params) => self.answer_approval(params, reply),
             Command::StateWork(params) => {
-                let session = self.clients.pair(conn, params.runtime_session_id.clone());
-                self.record_wish(state_work(&self.recorder, &session, params), reply);
+                let session = self
+                    .base
+                    .clients
+                    .pair(conn, params.runtime_session_id.clone());
+                self.record_wish(state_work(&self.base.recorder, &session, params), reply);
             }
             Command::ForgetWork(params) => {
-                let session = self.clients.pair(conn, params.runtime_session_id.clone());
-                self.record_wish(forget_work(&self.recorder, &session, &params), reply);
+                let session = self
+                    .base
+                    .clients
+                    .pair(conn, params.runtime_session_id.clone());
+                self.record_wish(forget_work(&self.base.recorder, &session, &params), reply);
             }
             Command::ChangeReview(params) => {
-                let session = self.clients.pair(conn, params.runtime_session_id);
-                let (recorder, imports) = (&self.recorder, &self.imports);
+                let session = self.base.clients.pair(conn, params.runtime_session_id);
+                let (recorder, imports) = (&self.base.recorder, &self.decisions.imports);
                 let changed = change_review(recorder, imports, &session, params.change);
                 self.record_wish(changed, reply);
             }
@@ -273,13 +309,13 @@ impl Daemon {
             }
             Command::Attend(params) => self.attend(params, reply),
             Command::ReportKey(params) => {
-                if let Some(replaced) = meet_key(&self.recorder, params.found) {
-                    raise_alarm(&mut self.recorder, &replaced);
+                if let Some(replaced) = meet_key(&self.base.recorder, params.found) {
+                    raise_alarm(&mut self.base.recorder, &replaced);
                 }
                 answer(reply, Ok(Reply::Done));
             }
             Command::AcknowledgeAlarm(params) => {
-                let seen = acknowledgement(&self.recorder, &params);
+                let seen = acknowledgement(&self.base.recorder, &params);
                 self.record_wish(seen.map(ToRecord::one), reply);
             }
         }

@@ -44,7 +44,7 @@ impl Daemon {
                 mode: SignOffMode::Auto
             }
         );
-        if is_auto && self.recorder.world().signing.is_some() {
+        if is_auto && self.base.recorder.world().signing.is_some() {
             let why = "decisions are signed here, and the gates have no key";
             return answer(reply, Err(failed(why)));
         }
@@ -53,10 +53,11 @@ impl Daemon {
             _ => LifecycleEvent::PermissionsChanged,
         };
         let entry = self
+            .base
             .recorder
             .entry(Party::Human, None, event, change.to_string(), None);
         let entry_id = entry.id.clone();
-        self.recorder.record(
+        self.base.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 let stored = match result {
@@ -69,7 +70,7 @@ impl Daemon {
                     rewritten: Vec::new(),
                     left: Vec::new(),
                 };
-                let dirs = daemon.dirs.clone();
+                let dirs = daemon.base.dirs.clone();
                 daemon.beside_in_order(WorkBeside::Settings, move |under_way| {
                     let kept = keep(&dirs, &user, change)
                         .map(|rules| (rules, config::load(&dirs, &user)))
@@ -97,7 +98,7 @@ impl Daemon {
         };
         self.reconfigure(loaded, &[]);
         self.alarms.trusted();
-        self.clients.status_changed();
+        self.base.clients.status_changed();
         match change {
             PolicyChange::Coordinator { .. } => self.rewrite_blocks(&rules, set, reply),
             _ => answer(reply, Ok(Reply::PolicySet(set))),
@@ -106,13 +107,14 @@ impl Daemon {
 
     /// What the operator trusts could not be kept, or read.
     pub(in crate::daemon) fn note_not_kept(&mut self, why: String) {
-        self.recorder
+        self.base
+            .recorder
             .note_fact(Party::System, ErrorCode::TrustNotKept, why);
     }
 
     /// Has the instruction files say who writes to git. Files are read and written beside the loop.
     fn rewrite_blocks(&self, rules: &PolicyRules, mut set: PolicySet, reply: ReplySender) {
-        let root = self.dirs.root.clone();
+        let root = self.base.dirs.root.clone();
         let body = managed_instructions(rules.coordinator);
         self.beside(WorkBeside::ManagedBlocks, move |under_way| {
             let RewrittenBlocks { changed, left } = rewrite(&root, &body);
@@ -143,21 +145,26 @@ impl Daemon {
         let why = params.text.as_deref().unwrap_or_default();
         let why: String = why.chars().take(WHY_CHARS_MAX).collect();
         let text = format!("{} was kept from a call: {why}", Agent::Claude.title());
-        self.recorder
+        self.base
+            .recorder
             .note_fact(Party::System, LifecycleEvent::ToolRefused, text);
     }
 
     /// The rules, and whether each is enforced.
     pub(in crate::daemon) fn policy_status(&self) -> PolicyStatus {
-        let rules = self.configuration.policy();
+        let rules = self.base.configuration.policy();
         // With a second one that goes free the rule is not enforced.
-        let mut claudes = self.clients.bridges().map(|(_, it)| it.hello.agent_pid);
-        let is_here = self.clients.bridges().next().is_some();
-        let claude_asks =
-            is_here && claudes.all(|it| it.is_some_and(|it| self.claude_processes.is_judged(it)));
+        let mut claudes = self
+            .base
+            .clients
+            .bridges()
+            .map(|(_, it)| it.hello.agent_pid);
+        let is_here = self.base.clients.bridges().next().is_some();
+        let claude_asks = is_here
+            && claudes.all(|it| it.is_some_and(|it| self.agents.claude_processes.is_judged(it)));
         PolicyStatus {
             coordinator: rules.coordinator,
-            read_only: self.recorder.is_read_only(),
+            read_only: self.base.recorder.is_read_only(),
             tools_read_only: rules.read_only,
             rules: rules.in_force(claude_asks),
         }

@@ -20,7 +20,7 @@ impl Daemon {
     ) {
         let checked = check_text("summary", &params.summary)
             .and_then(|()| check_text("evidence", &params.evidence.join("\n")))
-            .and_then(|()| check_handles(&self.recorder, &params.handles));
+            .and_then(|()| check_handles(&self.base.recorder, &params.handles));
         if let Err(refusal) = checked {
             match reply {
                 Some(reply) => answer(reply, Err(refusal)),
@@ -29,7 +29,7 @@ impl Daemon {
             return;
         }
         let is_unreadable = tree.is_unreadable();
-        let runtime_session = self.clients.pair(conn, params.runtime_session_id);
+        let runtime_session = self.base.clients.pair(conn, params.runtime_session_id);
         let proposal = FinalityProposal {
             summary: params.summary,
             evidence: params.evidence,
@@ -38,7 +38,7 @@ impl Daemon {
             tree: tree.into_tree(),
         };
         let content = rendering(&proposal);
-        let entry = self.recorder.entry(
+        let entry = self.base.recorder.entry(
             params.agent.into(),
             Some(Party::Human),
             EntryKind::FinalityProposal(proposal.clone()),
@@ -48,7 +48,7 @@ impl Daemon {
         let Some(reply) = reply else {
             // Nobody is there who could try again.
             let id = entry.id.clone();
-            return self.recorder.record_fact(
+            return self.base.recorder.record_fact(
                 vec![entry],
                 Box::new(move |daemon, result| {
                     if result.is_ok() {
@@ -58,7 +58,7 @@ impl Daemon {
             );
         };
         let proposal_id = entry.id.clone();
-        self.recorder.record(
+        self.base.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 let recorded = result.is_ok().then(|| proposal_id.clone());
@@ -67,9 +67,9 @@ impl Daemon {
                     result
                         .map(|stored| {
                             let seq = stored[0].entry.seq;
-                            let world = daemon.recorder.world();
+                            let world = daemon.base.recorder.world();
                             let mut blockers = world.blockers(&proposal);
-                            let gates = daemon.configuration.told_gates();
+                            let gates = daemon.base.configuration.told_gates();
                             let on = TreeInQuestion {
                                 tree: proposal.tree.as_ref(),
                                 is_unreadable,

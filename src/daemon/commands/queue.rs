@@ -9,8 +9,8 @@ use crate::core::delivery::{CodexInput, Delivery, DeliveryState};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
 use crate::daemon::clock::now_ms;
-use crate::daemon::continuation::ThenStored;
 use crate::daemon::owners::Daemon;
+use crate::daemon::owners::continuation::ThenStored;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::store::ledger::Stored;
 use crate::wire::control::{
@@ -21,7 +21,7 @@ use crate::wire::control::{
 impl Daemon {
     pub(super) fn queue_rows(&self) -> Vec<QueueRow> {
         let now = now_ms();
-        let mut rows: Vec<&Delivery> = self.outbox.backlog().rows().collect();
+        let mut rows: Vec<&Delivery> = self.deliveries.outbox.backlog().rows().collect();
         rows.sort_by_key(|row| (row.to, row.seq));
         rows.into_iter()
             .map(|row| QueueRow {
@@ -30,6 +30,7 @@ impl Daemon {
                 state: row.state.into(),
                 attempts: row.attempts,
                 age_ms: self
+                    .base
                     .recorder
                     .world()
                     .unsettled
@@ -41,7 +42,7 @@ impl Daemon {
     }
 
     pub(super) fn change_queue(&mut self, params: QueueChangeParams, reply: ReplySender) {
-        let Some(row) = self.outbox.get(&params.id) else {
+        let Some(row) = self.deliveries.outbox.get(&params.id) else {
             return answer(
                 reply,
                 Err(not_found(
@@ -58,7 +59,7 @@ impl Daemon {
         // Here, or in the app-server's own queue.
         let waits =
             to == Agent::Codex && matches!(state, DeliveryState::Queued | DeliveryState::Offered);
-        if params.change == QueueChange::Retry && waits && self.codex.is_held() {
+        if params.change == QueueChange::Retry && waits && self.agents.codex.is_held() {
             // What the human stopped goes on, because the operator says so.
             self.codex_input(CodexInput::Released);
             return answer(reply, Ok(Reply::Done));
@@ -77,7 +78,9 @@ impl Daemon {
                 )),
             );
         }
-        if params.change == QueueChange::Remove && self.outbox.backlog().has_left(&params.id) {
+        if params.change == QueueChange::Remove
+            && self.deliveries.outbox.backlog().has_left(&params.id)
+        {
             return answer(
                 reply,
                 Err(Refusal::new(
@@ -87,7 +90,7 @@ impl Daemon {
                 )),
             );
         }
-        if self.outbox.backlog().is_recording(&params.id) {
+        if self.deliveries.outbox.backlog().is_recording(&params.id) {
             return answer(
                 reply,
                 Err(Refusal::new(
@@ -114,11 +117,11 @@ impl Daemon {
         let shown: Option<HashSet<&EntryId>> = shown.map(|ids| ids.iter().collect());
         let rows: Vec<(EntryId, Agent)> = agents
             .into_iter()
-            .flat_map(|agent| self.outbox.lane(agent))
+            .flat_map(|agent| self.deliveries.outbox.lane(agent))
             .filter(|row| QueueRow::can_be_removed(row.to, row.state))
             .filter(|row| shown.as_ref().is_none_or(|ids| ids.contains(&row.id)))
-            .filter(|row| !self.outbox.backlog().has_left(&row.id))
-            .filter(|row| !self.outbox.backlog().is_recording(&row.id))
+            .filter(|row| !self.deliveries.outbox.backlog().has_left(&row.id))
+            .filter(|row| !self.deliveries.outbox.backlog().is_recording(&row.id))
             .map(|row| (row.id.clone(), row.to))
             .collect();
         self.end_all(rows, DeliveryResult::Cancelled, |_, ids, outcome| {
@@ -131,11 +134,12 @@ impl Daemon {
     /// that nothing is sent again by itself.
     pub(super) fn rebuild_queue(&mut self, reply: ReplySender) {
         let rows: Vec<(EntryId, Agent)> = self
+            .deliveries
             .outbox
             .backlog()
             .rows()
             .filter(|row| QueueRow::becomes_ambiguous(row.state))
-            .filter(|row| !self.outbox.backlog().is_recording(&row.id))
+            .filter(|row| !self.deliveries.outbox.backlog().is_recording(&row.id))
             .map(|row| (row.id.clone(), row.to))
             .collect();
         self.end_all(rows, DeliveryResult::Ambiguous, |daemon, ids, outcome| {
@@ -147,10 +151,11 @@ impl Daemon {
                 answer(reply, done.map_err(Clone::clone));
             });
             let given = daemon
+                .deliveries
                 .outbox
-                .rebuild(&daemon.dirs, daemon.recorder.world().seq);
+                .rebuild(&daemon.base.dirs, daemon.base.recorder.world().seq);
             match daemon.rows_given(&Agent::ALL, given) {
-                Ok(()) => daemon.held.when_stored(Agent::Codex, done),
+                Ok(()) => daemon.deliveries.held.when_stored(Agent::Codex, done),
                 Err(refusal) => done(daemon, Err(&refusal)),
             }
         });
@@ -171,19 +176,19 @@ impl Daemon {
         let ids: Vec<EntryId> = rows.into_iter().map(|(id, _)| id).collect();
         if entries.is_empty() {
             let then: ThenStored = Box::new(move |daemon, _| then(daemon, ids, Ok(&[])));
-            return self.held.go_on(then, Ok(()));
+            return self.deliveries.held.go_on(then, Ok(()));
         }
         for id in &ids {
             // From here on nothing is offered of it. That it is to be recorded is said once, here.
-            self.outbox.records(id, result);
+            self.deliveries.outbox.records(id, result);
         }
-        self.recorder.record(
+        self.base.recorder.record(
             entries,
             Box::new(move |daemon, outcome| {
                 for id in &ids {
                     match outcome {
                         Ok(_) => daemon.result_is_durable(id.clone(), result),
-                        Err(_) => daemon.outbox.does_not_record(id, result),
+                        Err(_) => daemon.deliveries.outbox.does_not_record(id, result),
                     }
                 }
                 then(daemon, ids, outcome);

@@ -17,8 +17,11 @@ impl Daemon {
         pair: RuntimeSession,
         reply: ReplySender,
     ) {
-        let (dirs, world) = (self.dirs.clone(), Arc::clone(self.recorder.world()));
-        let session = self.recorder.session_id().clone();
+        let (dirs, world) = (
+            self.base.dirs.clone(),
+            Arc::clone(self.base.recorder.world()),
+        );
+        let session = self.base.recorder.session_id().clone();
         self.beside(WorkBeside::SealedTask, move |under_way| {
             let read = SealedTask::find(&dirs, &world, &id);
             Event::SealedTaskRead(Box::new(SealedTaskRead {
@@ -42,8 +45,8 @@ impl Daemon {
             reply,
             under_way: _heard,
         } = found;
-        if self.operations.is_stopping() {
-            return answer(reply, Err(self.operations.refusal()));
+        if self.base.operations.is_stopping() {
+            return answer(reply, Err(self.base.operations.refusal()));
         }
         match self.reopening(&id, &session, pair, read) {
             Ok(entries) => self.record_task(id, entries, reply),

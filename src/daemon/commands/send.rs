@@ -45,10 +45,10 @@ impl Daemon {
         };
         let to = match receiver(params.from, params.to)
             .and_then(|to| check_text("text", &params.text).map(|()| to))
-            .and_then(|to| check_handles(&self.recorder, &params.handles).map(|()| to))
+            .and_then(|to| check_handles(&self.base.recorder, &params.handles).map(|()| to))
             .and_then(|to| {
                 check_reply(
-                    &self.recorder,
+                    &self.base.recorder,
                     params.from,
                     &runtime_session,
                     named.as_ref(),
@@ -61,9 +61,14 @@ impl Daemon {
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         let from = sender(params.from);
-        let in_reply_to = named
-            .or_else(|| turns_message(&self.codex, params.turn_id.as_deref(), &runtime_session));
-        let entry = self.recorder.entry(
+        let in_reply_to = named.or_else(|| {
+            turns_message(
+                &self.agents.codex,
+                params.turn_id.as_deref(),
+                &runtime_session,
+            )
+        });
+        let entry = self.base.recorder.entry(
             from,
             Some(to.into()),
             EntryKind::Message(Message {
@@ -77,7 +82,7 @@ impl Daemon {
             params.text,
             Some(runtime_session),
         );
-        let said_in = turn_of_call(&self.codex, params.from, params.turn_id);
+        let said_in = turn_of_call(&self.agents.codex, params.from, params.turn_id);
         self.dispatch(entry, to, params.on_busy, said_in, reply);
     }
 
@@ -86,7 +91,7 @@ impl Daemon {
             .and_then(|to| check_text("ask", &params.ask).map(|()| to))
             .and_then(|to| check_length("reason", &params.reason).map(|()| to))
             .and_then(|to| check_length("context_refs", &params.context_refs.concat()).map(|()| to))
-            .and_then(|to| check_handles(&self.recorder, &params.handles).map(|()| to))
+            .and_then(|to| check_handles(&self.base.recorder, &params.handles).map(|()| to))
             .and_then(|to| self.room(to).map(|()| to))
         {
             Ok(to) => to,
@@ -106,7 +111,7 @@ impl Daemon {
         };
         let ask = Ask::new(from.clone(), to, runtime_session.clone(), &params.ask);
         let handed_over = params.task.filter(|_| params.from.is_none());
-        let mut entry = self.recorder.entry(
+        let mut entry = self.base.recorder.entry(
             from,
             Some(to.into()),
             EntryKind::Handoff(Handoff {
@@ -120,29 +125,29 @@ impl Daemon {
         );
         if let Some(task) = handed_over {
             // It is no work of the current one. What no task of this record is belongs to none.
-            match self.recorder.world().tasks.contains_key(&task) {
+            match self.base.recorder.world().tasks.contains_key(&task) {
                 true => entry.meta.insert(TASK.to_owned(), task.as_str().into()),
                 false => entry.meta.shift_remove(TASK),
             };
         }
-        let now_ms = self.clock.now_ms();
-        match self.handoff_dedup.ask(ask, &entry.id, now_ms) {
+        let now_ms = self.base.clock.now_ms();
+        match self.deliveries.handoff_dedup.ask(ask, &entry.id, now_ms) {
             Admission::New => {}
-            Admission::Undecided(first) => return self.handoff_dedup.wait(first, reply),
+            Admission::Undecided(first) => return self.deliveries.handoff_dedup.wait(first, reply),
             Admission::Same(first) => {
                 return answer(reply, self.sent_before(first).map(Reply::Sent));
             }
         }
-        let said_in = turn_of_call(&self.codex, params.from, params.turn_id);
+        let said_in = turn_of_call(&self.agents.codex, params.from, params.turn_id);
         self.dispatch(entry, to, params.on_busy, said_in, reply);
     }
 
     fn pair_to_send_to(&self, conn: ConnId, sent: PairAsked) -> Result<RuntimeSession, Refusal> {
         pair_to_send_to(
-            &self.clients,
-            &self.claude,
-            &self.codex,
-            &self.recorder,
+            &self.base.clients,
+            &self.agents.claude,
+            &self.agents.codex,
+            &self.base.recorder,
             conn,
             sent,
         )
@@ -159,10 +164,10 @@ impl Daemon {
     ) {
         let _following = trace::message(&entry.id).entered();
         tracing::debug!(from = %entry.source, %to, ?on_busy, "to be recorded");
-        note_head(&self.commit, &mut entry);
+        note_head(&self.base.commit, &mut entry);
         let settles_turn = said_in
             .as_ref()
-            .is_some_and(|turn| settles_turn(&self.codex, &entry, turn));
+            .is_some_and(|turn| settles_turn(&self.agents.codex, &entry, turn));
         let pair = entry.pair();
         let from = entry.source.clone();
         let id = entry.id.clone();
@@ -173,32 +178,32 @@ impl Daemon {
         } else if to == Agent::Claude {
             self.store_ahead(&id, &pair, on_busy);
         }
-        self.recorder.record(
+        self.base.recorder.record(
             entries,
             Box::new(move |daemon, result| {
                 let stored = match result {
                     Ok(stored) => stored,
                     Err(refusal) => {
-                        daemon.outbox.not_recorded(&id);
-                        daemon.handoff_dedup.decided(&id, Err(refusal));
+                        daemon.deliveries.outbox.not_recorded(&id);
+                        daemon.deliveries.handoff_dedup.decided(&id, Err(refusal));
                         return answer(reply, Err(refusal.clone()));
                     }
                 };
                 if let Some(turn) = said_in.as_ref().filter(|_| settles_turn && !rejected) {
                     // What was refused answers nobody: the turn's last words still do.
-                    daemon.codex.answered_by_tool(turn.clone());
+                    daemon.agents.codex.answered_by_tool(turn.clone());
                 }
                 let question = said_in
                     .as_ref()
-                    .and_then(|turn| daemon.codex.question_of(turn));
-                let world = daemon.recorder.world();
+                    .and_then(|turn| daemon.agents.codex.question_of(turn));
+                let world = daemon.base.recorder.world();
                 let mut sent = Sent {
                     message_id: id.clone(),
                     delivery_attempt_id: None,
                     outcome: Outcome::QueuedForNextTurn,
                     seq: stored[0].entry.seq,
                     duplicate: false,
-                    receiver_missing: is_missing(&daemon.identity, world, to),
+                    receiver_missing: is_missing(&daemon.base.identity, world, to),
                     waits_for_human: daemon.waits_for_human(to),
                     unanswered: unanswered_by(
                         world,
@@ -209,15 +214,15 @@ impl Daemon {
                 };
                 if rejected {
                     sent.outcome = Outcome::Rejected;
-                    daemon.handoff_dedup.decided(&id, Ok(&sent));
+                    daemon.deliveries.handoff_dedup.decided(&id, Ok(&sent));
                     // Sent again it is another try, and not the one that was refused.
-                    daemon.handoff_dedup.forget(&id);
+                    daemon.deliveries.handoff_dedup.forget(&id);
                     return answer(reply, Ok(Reply::Sent(sent)));
                 }
-                daemon.handoff_dedup.decided(&id, Ok(&sent));
-                track(&daemon.recorder, &mut daemon.outbox, &id);
+                daemon.deliveries.handoff_dedup.decided(&id, Ok(&sent));
+                track(&daemon.base.recorder, &mut daemon.deliveries.outbox, &id);
                 match to {
-                    Agent::Codex if daemon.codex.may_deliver_soon(on_busy) => {
+                    Agent::Codex if daemon.agents.codex.may_deliver_soon(on_busy) => {
                         daemon.wait(Waiter {
                             deadline: Instant::now() + RECEIPT_WAIT,
                             wants: Wants::Receipt(sent),
@@ -234,9 +239,14 @@ impl Daemon {
     /// Whether a turn of an agent runs, or waits for the person; of Claude's that of a pair.
     fn is_busy(&self, agent: Agent, pair: &RuntimeSession) -> bool {
         match agent {
-            Agent::Codex => self.codex.is_busy(),
+            Agent::Codex => self.agents.codex.is_busy(),
             Agent::Claude => {
-                let claude = self.recorder.world().agent(Agent::Claude).standing(pair);
+                let claude = self
+                    .base
+                    .recorder
+                    .world()
+                    .agent(Agent::Claude)
+                    .standing(pair);
                 matches!(claude.state, AgentState::Busy | AgentState::Waiting)
             }
         }
@@ -244,22 +254,23 @@ impl Daemon {
 
     /// What the sender of a repeated handoff hears of the first one.
     fn sent_before(&self, first: EntryId) -> Result<Sent, Refusal> {
-        let seq = self.recorder.ledger().seq_of(&first).ok_or_else(|| {
+        let seq = self.base.recorder.ledger().seq_of(&first).ok_or_else(|| {
             Refusal::new(
                 RefusalCode::NotFound,
                 format!("the same handoff was recorded as {first}, which is not in this session"),
                 "say it in other words",
             )
         })?;
-        let row = self.outbox.get(&first);
+        let row = self.deliveries.outbox.get(&first);
         Ok(Sent {
             delivery_attempt_id: row.and_then(|row| row.attempt.clone()),
             message_id: first,
             outcome: Outcome::QueuedForNextTurn,
             seq,
             duplicate: true,
-            receiver_missing: row
-                .is_some_and(|row| is_missing(&self.identity, self.recorder.world(), row.to)),
+            receiver_missing: row.is_some_and(|row| {
+                is_missing(&self.base.identity, self.base.recorder.world(), row.to)
+            }),
             waits_for_human: row.and_then(|row| self.waits_for_human(row.to)),
             unanswered: Vec::new(),
         })
@@ -268,18 +279,18 @@ impl Daemon {
     /// What a sender should know of a receiver that its human stopped, or cut off from its tools.
     fn waits_for_human(&self, to: Agent) -> Option<String> {
         match to {
-            Agent::Codex => self.codex.is_held().then(|| {
+            Agent::Codex => self.agents.codex.is_held().then(|| {
                 "your operator stopped Codex's turn (Esc or Ctrl-C): this waits until they write \
                  to Codex, or release it in the deck's Inbox"
                     .to_owned()
             }),
-            Agent::Claude => tools::gone(&self.clients, &self.claude_processes)
+            Agent::Claude => tools::gone(&self.base.clients, &self.agents.claude_processes)
                 .map(|why| format!("{why}; tell your operator")),
         }
     }
 
     fn room(&self, to: Agent) -> Result<(), Refusal> {
-        if self.outbox.has_room(to) {
+        if self.deliveries.outbox.has_room(to) {
             Ok(())
         } else {
             Err(Refusal::new(

@@ -17,8 +17,8 @@ impl Daemon {
             reply,
             under_way: _heard,
         } = ending;
-        if self.operations.is_stopping() {
-            return answer(reply, Err(self.operations.refusal()));
+        if self.base.operations.is_stopping() {
+            return answer(reply, Err(self.base.operations.refusal()));
         }
         let named = match &wish {
             EndingWish::Clear(params) => params.session_id.as_ref(),
@@ -28,7 +28,7 @@ impl Daemon {
             Ok(read) => read,
             Err(refusal) => return answer(reply, Err(refusal)),
         };
-        if session != *self.recorder.session_id() {
+        if session != *self.base.recorder.session_id() {
             // Another one has ended meanwhile, and this one leaves something else.
             return self.read_carrying(wish, reply);
         }
@@ -51,13 +51,13 @@ impl Daemon {
             reply,
             under_way: _heard,
         } = asked;
-        if self.operations.is_stopping() {
-            return answer(reply, Err(self.operations.refusal()));
+        if self.base.operations.is_stopping() {
+            return answer(reply, Err(self.base.operations.refusal()));
         }
         if let Err(refusal) = self.may_end(params.session_id.as_ref()) {
             return answer(reply, Err(refusal));
         }
-        if texts.session != *self.recorder.session_id() {
+        if texts.session != *self.base.recorder.session_id() {
             // Another one has ended meanwhile, whose texts are not among them.
             return self.read_texts(params, reply);
         }

@@ -65,12 +65,12 @@ impl Daemon {
         if entries.is_empty() {
             return answer(reply, Ok(told(&[])));
         }
-        self.recorder.record(
+        self.base.recorder.record(
             entries,
             Box::new(move |daemon, result| {
                 let result = result.map(told).map_err(Clone::clone);
                 if is_status {
-                    daemon.clients.status_changed();
+                    daemon.base.clients.status_changed();
                 }
                 answer(reply, result);
             }),

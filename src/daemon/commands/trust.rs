@@ -40,8 +40,8 @@ impl Daemon {
         }
         let power = loaded.power();
         let signing = match signing_change(
-            &self.recorder,
-            &self.dirs,
+            &self.base.recorder,
+            &self.base.dirs,
             signing_mode(&power),
             params.signing.clone(),
         ) {
@@ -55,7 +55,7 @@ impl Daemon {
         if !is_off {
             let act = OperatorAct::Trust;
             if let Err(refusal) = check_act(
-                &self.recorder,
+                &self.base.recorder,
                 act,
                 signature.as_ref(),
                 &loaded.digest,
@@ -82,7 +82,7 @@ impl Daemon {
                 &loaded.digest[..12]
             )
         };
-        let mut entry = self.recorder.entry(
+        let mut entry = self.base.recorder.entry(
             Party::Human,
             None,
             LifecycleEvent::ConfigTrusted,
@@ -94,13 +94,15 @@ impl Daemon {
         }
         let entry_id = entry.id.clone();
         let rules = trusted_policy(&power);
-        let names_another = rules.coordinator != self.configuration.policy().coordinator;
+        let names_another = rules.coordinator != self.base.configuration.policy().coordinator;
         let renews = names_another.then_some(rules);
         let coordinator = renews.as_ref().map(|rules| {
             let to = rules.coordinator;
             let text = PolicyChange::Coordinator { to }.to_string();
             let event = LifecycleEvent::CoordinatorChanged;
-            self.recorder.entry(Party::Human, None, event, text, None)
+            self.base
+                .recorder
+                .entry(Party::Human, None, event, text, None)
         });
         let mut entries: Vec<Entry> = std::iter::once(entry).chain(signing).collect();
         // Each is judged by what stands before it: signed up to the end, and from the beginning on.
@@ -108,7 +110,7 @@ impl Daemon {
             entries.reverse();
         }
         entries.extend(coordinator);
-        self.recorder.record(
+        self.base.recorder.record(
             entries,
             Box::new(move |daemon, result| {
                 let stored = match result {
@@ -118,10 +120,10 @@ impl Daemon {
                 let trusted = stored.iter().find(|stored| stored.entry.id == entry_id);
                 let seq = trusted.map_or(Seq(0), |stored| stored.entry.seq);
                 let recorded = Recorded { entry_id, seq };
-                let state = daemon.recorder.world().signing.as_ref();
+                let state = daemon.base.recorder.world().signing.as_ref();
                 let notice = state.map(|state| state.notice.clone());
                 let notice = notice.filter(|_| changes_signing);
-                let (dirs, id) = (daemon.dirs.clone(), daemon.dirs.instance_id());
+                let (dirs, id) = (daemon.base.dirs.clone(), daemon.base.dirs.instance_id());
                 daemon.beside_in_order(WorkBeside::Settings, move |under_way| {
                     let signer = notice.and_then(|it| keep_signer(&user, &id, Some(&it)));
                     let kept = trust::write(&user, &id, power, now_ms())

@@ -68,6 +68,7 @@ impl FirstWords {
         if let Some(aside) = &claimed.foreign_queue {
             let said = adopt::queue_set_aside(aside);
             daemon
+                .base
                 .recorder
                 .note_fact(Party::System, ErrorCode::ForeignQueue, said);
         }
@@ -82,12 +83,13 @@ impl FirstWords {
             (LifecycleEvent::DaemonStarted, "the daemon started", ends)
         };
         let began = daemon
+            .base
             .recorder
             .entry(Party::System, None, event, said, None);
         let began = std::iter::once(began).chain(ends).collect();
-        daemon.recorder.note_together(began);
+        daemon.base.recorder.note_together(began);
         if let Some(missing) = &self.missing {
-            daemon.recorder.note_fact(
+            daemon.base.recorder.note_fact(
                 Party::System,
                 ErrorCode::LedgerMissing,
                 format!(
@@ -97,11 +99,11 @@ impl FirstWords {
             );
         }
         daemon.note_failed();
-        for (kind, said) in finish_mending(&daemon.outbox, self.mended) {
-            daemon.recorder.note_fact(Party::System, kind, said);
+        for (kind, said) in finish_mending(&daemon.deliveries.outbox, self.mended) {
+            daemon.base.recorder.note_fact(Party::System, kind, said);
         }
         if let Some(torn) = &self.torn {
-            daemon.recorder.note_fact(
+            daemon.base.recorder.note_fact(
                 Party::System,
                 ErrorCode::TornTail,
                 format!(
@@ -112,32 +114,39 @@ impl FirstWords {
         }
         let lost = self.lost.filter(|lost| !self.alarms.contains(lost));
         for alarm in lost.into_iter().chain(self.alarms) {
-            raise_alarm(&mut daemon.recorder, &alarm);
+            raise_alarm(&mut daemon.base.recorder, &alarm);
         }
-        say_alarms(&daemon.recorder, &mut daemon.notices);
+        say_alarms(&daemon.base.recorder, &mut daemon.base.notices);
         if self.has_foreign_history {
-            daemon.recorder.note_fact(
+            daemon.base.recorder.note_fact(
                 Party::System,
                 ErrorCode::ForeignHistory,
                 foreign_history(self.is_clone, daemon),
             );
         }
         for id in self.unknowable {
-            if let Some(to) = daemon.outbox.get(&id).map(|row| row.to) {
+            if let Some(to) = daemon.deliveries.outbox.get(&id).map(|row| row.to) {
                 let entry = daemon.delivery_entry(&id, to, DeliveryResult::Ambiguous, None, None);
-                daemon.recorder.record(vec![entry], Box::new(|_, _| {}));
+                daemon
+                    .base
+                    .recorder
+                    .record(vec![entry], Box::new(|_, _| {}));
             }
         }
         daemon.lose_claudes_packets();
         daemon.recall_limits();
         if !self.is_clone {
-            let messages = untold_messages(&daemon.recorder, &daemon.commit);
+            let messages = untold_messages(&daemon.base.recorder, &daemon.base.commit);
             if !messages.is_empty() {
-                daemon.recorder.record_fact(
+                daemon.base.recorder.record_fact(
                     messages,
                     Box::new(|daemon, recorded| {
                         let recorded = recorded.unwrap_or_default();
-                        track_recorded(&daemon.recorder, &mut daemon.outbox, recorded);
+                        track_recorded(
+                            &daemon.base.recorder,
+                            &mut daemon.deliveries.outbox,
+                            recorded,
+                        );
                     }),
                 );
             }
@@ -152,33 +161,38 @@ fn meet_signer(daemon: &mut Daemon, user: &UserDirs) {
         lost,
         goes_on,
         not_kept,
-    } = signing::meet_signer(&daemon.recorder, &daemon.dirs, user);
+    } = signing::meet_signer(&daemon.base.recorder, &daemon.base.dirs, user);
     if let Some(why) = not_kept {
         daemon
+            .base
             .recorder
             .note_fact(Party::System, ErrorCode::TrustNotKept, why);
     }
     if let Some(lost) = lost {
-        raise_alarm(&mut daemon.recorder, &lost);
+        raise_alarm(&mut daemon.base.recorder, &lost);
     }
     if let Some(entry) = goes_on {
-        daemon.recorder.record_mere_fact(entry);
+        daemon.base.recorder.record_mere_fact(entry);
     }
 }
 
 /// The record of ContextRelay 3 goes on as ours.
 pub(in crate::daemon) fn adopt(daemon: &mut Daemon, entries: u64, unread: &Unread) {
-    let (first, carried) = adopt::adopted(&daemon.recorder, entries, unread);
+    let (first, carried) = adopt::adopted(&daemon.base.recorder, entries, unread);
     let mut batch = vec![first];
     for entry in carried {
         let (to, result) = (Agent::Claude, DeliveryResult::Ambiguous);
         let unsure = daemon.delivery_entry(&entry.id, to, result, None, None);
         batch.extend([entry, unsure]);
     }
-    daemon.recorder.record(
+    daemon.base.recorder.record(
         batch,
         Box::new(|daemon, result| match result {
-            Ok(recorded) => adopt::take_up(&daemon.recorder, &mut daemon.outbox, recorded),
+            Ok(recorded) => adopt::take_up(
+                &daemon.base.recorder,
+                &mut daemon.deliveries.outbox,
+                recorded,
+            ),
             // The next start finds the prefix as it was and does it again.
             Err(refusal) => {
                 tracing::error!(code = %refusal.code, "the record could not be taken over");
@@ -196,6 +210,6 @@ fn foreign_history(is_clone: bool, daemon: &Daemon) -> String {
     format!(
         "nothing outside of the project vouches for the entries up to {}: they are somebody else's \
          word, and no decision or message of yours in them counts",
-        daemon.recorder.world().foreign_through
+        daemon.base.recorder.world().foreign_through
     )
 }

@@ -230,8 +230,11 @@ impl Opened {
             self.channel.handle.commit().clone(),
             weak,
         );
-        daemon.costs.shows(shown);
-        daemon.costs.go_on(&daemon.dirs, daemon.clock.now_ms());
+        daemon.agents.costs.shows(shown);
+        daemon
+            .agents
+            .costs
+            .go_on(&daemon.base.dirs, daemon.base.clock.now_ms());
         Assembled {
             daemon,
             first_words: self.first_words,

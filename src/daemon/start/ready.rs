@@ -137,10 +137,11 @@ impl Bound {
         }
         let (ask_successor, successors) = mpsc::channel(1);
         daemon
+            .base
             .operations
             .takeover_mut()
             .take_successors(ask_successor);
-        daemon.board = board;
+        daemon.base.board = board;
         first_words.say(&mut daemon, &mut claimed, server_runs_on);
         let Claimed {
             builder,

@@ -206,7 +206,7 @@ impl Ready {
         } = &self.ground;
         let watch = builder.watch(&self.daemon, lock, loaded, !is_read, &weak);
         self.daemon.alarms.watch(watch);
-        let space = Arc::clone(self.daemon.recorder.space());
+        let space = Arc::clone(self.daemon.base.recorder.space());
         builder.watch_owner(lock, space, &weak)
     }
 }
@@ -224,7 +224,7 @@ impl LoopTask {
         let (inbox, end) = (channel.inbox, channel.ended.drop_guard());
         let fault = channel.handle.fault_slot();
         drop(channel.handle);
-        daemon.operations.share_fault(fault.clone());
+        daemon.base.operations.share_fault(fault.clone());
         let run = run_loop(leave, serving.clone(), detached, held, daemon, inbox);
         let task = tokio::spawn(until_over(end, run, fault));
         Self {

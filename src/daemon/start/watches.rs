@@ -25,8 +25,8 @@ impl Builder {
         let watched = WatchedFiles {
             dirs: self.dirs.clone(),
             user: self.user_dirs.clone(),
-            session: daemon.recorder.session_id().clone(),
-            ledger: daemon.recorder.ledger().clone(),
+            session: daemon.base.recorder.session_id().clone(),
+            ledger: daemon.base.recorder.ledger().clone(),
             place: lock.place().ok(),
             suspect,
             config: loaded.file.clone(),

@@ -38,7 +38,7 @@ impl Daemon {
             program: params.program,
             reply,
         };
-        match self.operations.takeover().ask_successor(replacement) {
+        match self.base.operations.takeover().ask_successor(replacement) {
             Ok(()) => {}
             Err(TrySendError::Full(replacement)) => answer(
                 replacement.reply,
@@ -61,11 +61,11 @@ impl Daemon {
 
     /// Begins to leave.
     pub(in crate::daemon) fn leave(&mut self, reply: oneshot::Sender<Result<(), Refusal>>) {
-        if self.operations.is_stopping() {
+        if self.base.operations.is_stopping() {
             let _ = reply.send(Err(crate::daemon::reply::stopping()));
             return;
         }
-        if self.recorder.has_unwritten() {
+        if self.base.recorder.has_unwritten() {
             let refusal = Refusal::new(
                 RefusalCode::LedgerUnwritable,
                 "something that happened is not recorded yet",
@@ -74,18 +74,22 @@ impl Daemon {
             let _ = reply.send(Err(refusal));
             return;
         }
-        self.operations.takeover_mut().begin();
+        self.base.operations.takeover_mut().begin();
         // A row must not say that an attempt began which nobody makes any more.
-        self.codex.begin_leaving();
+        self.agents.codex.begin_leaving();
         self.stop_serving(false);
-        let counted = self.clients.refusals_mut().take(self.clock.now_ms());
-        note_refusals(&mut self.recorder, counted);
-        self.recorder.note_fact(
+        let counted = self
+            .base
+            .clients
+            .refusals_mut()
+            .take(self.base.clock.now_ms());
+        note_refusals(&mut self.base.recorder, counted);
+        self.base.recorder.note_fact(
             Party::System,
             LifecycleEvent::DaemonHandedOver,
             "the daemon hands over to another process",
         );
-        self.operations.stop(Stop {
+        self.base.operations.stop(Stop {
             kill: false,
             by: Instant::now() + RELEASE_WAIT,
         });
@@ -96,30 +100,34 @@ impl Daemon {
     /// Asks the adapter to let go, once it has what was to be handed over: the rows say that an
     /// attempt began.
     pub(in crate::daemon) fn release_codex(&mut self) {
-        if !self.held.is_empty() || !self.operations.takeover_mut().ask_adapter() {
+        if !self.deliveries.held.is_empty() || !self.base.operations.takeover_mut().ask_adapter() {
             return;
         }
         let (release, released) = oneshot::channel();
-        let asked = self.codex.release(release).is_ok();
-        if let (true, Some(events)) = (asked, self.events.upgrade()) {
+        let asked = self.agents.codex.release(release).is_ok();
+        if let (true, Some(events)) = (asked, self.base.events.upgrade()) {
             tokio::spawn(async move {
                 let passed = released.await.ok().map(Box::new);
                 let _ = events.send(Event::CodexLeft(passed)).await;
             });
         } else {
-            self.operations.takeover_mut().adapter_left(None);
+            self.base.operations.takeover_mut().adapter_left(None);
         }
     }
 
     /// What the next process gets; `None` when it has to begin without.
     pub(in crate::daemon) fn remains(&mut self) -> Option<LoopState> {
-        let is_settled = self.is_settled() && !self.recorder.has_unwritten();
-        let codex = self.operations.takeover_mut().take_passed(is_settled)?;
+        let is_settled = self.is_settled() && !self.base.recorder.has_unwritten();
+        let codex = self
+            .base
+            .operations
+            .takeover_mut()
+            .take_passed(is_settled)?;
         Some(LoopState {
             codex,
             known: CarriedState {
-                lane: self.codex.carried(),
-                agents: self.agent_processes.drain(),
+                lane: self.agents.codex.carried(),
+                agents: self.agents.agent_processes.drain(),
             },
         })
     }
@@ -131,24 +139,28 @@ impl Daemon {
         server_stays: bool,
         terminal_stays: bool,
     ) {
-        self.codex.inherit(known.lane, server_stays, terminal_stays);
-        self.agent_processes.inherit(known.agents);
+        self.agents
+            .codex
+            .inherit(known.lane, server_stays, terminal_stays);
+        self.agents.agent_processes.inherit(known.agents);
     }
 
     /// Tells everybody, and takes no more.
     pub(in crate::daemon) fn stop_serving(&mut self, killed: bool) {
-        self.clients.tell_all(&Notification::Stopping { killed });
+        self.base
+            .clients
+            .tell_all(&Notification::Stopping { killed });
         self.dismiss_waiters();
     }
 
     /// Answers whoever still waits.
     pub(in crate::daemon) fn dismiss_waiters(&mut self) {
-        let refusal = self.operations.refusal();
-        for waiter in self.clients.waiters_mut().take_all() {
+        let refusal = self.base.operations.refusal();
+        for waiter in self.base.clients.waiters_mut().take_all() {
             match waiter.wants {
                 // It is recorded: whoever heard of a refusal would send it a second time.
                 Wants::Receipt(sent) => {
-                    let delivery_attempt_id = self.codex.last_attempt(&sent.message_id);
+                    let delivery_attempt_id = self.agents.codex.last_attempt(&sent.message_id);
                     let sent = Sent {
                         outcome: Outcome::QueuedForNextTurn,
                         delivery_attempt_id,
@@ -162,7 +174,7 @@ impl Daemon {
                     agent: Agent::Codex,
                     runtime_session,
                     ..
-                } if self.operations.takeover().is_begun() => {
+                } if self.base.operations.takeover().is_begun() => {
                     let page = self.nothing_yet(Agent::Codex, &runtime_session);
                     answer(waiter.reply, Ok(Reply::Messages(page)));
                 }

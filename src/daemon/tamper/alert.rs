@@ -20,24 +20,28 @@ impl Daemon {
                 session,
                 touches,
                 verdict,
-            } if session == *self.recorder.session_id() => self.on_touched(&touches, &verdict),
-            WatchFact::Chain { session, is_whole } if session == *self.recorder.session_id() => {
+            } if session == *self.base.recorder.session_id() => self.on_touched(&touches, &verdict),
+            WatchFact::Chain { session, is_whole }
+                if session == *self.base.recorder.session_id() =>
+            {
                 self.alarms.read_over(is_whole);
-                self.clients.status_changed();
+                self.base.clients.status_changed();
             }
             // It was sealed meanwhile, by us.
             WatchFact::Ledger { .. } | WatchFact::Chain { .. } => {}
-            WatchFact::Space => {
-                space_changed(self.recorder.space(), &mut self.notices, &self.clients)
-            }
+            WatchFact::Space => space_changed(
+                self.base.recorder.space(),
+                &mut self.base.notices,
+                &self.base.clients,
+            ),
             WatchFact::LockLost => self.on_lock_lost(),
             WatchFact::FolderLost => self.on_folder_lost(),
             WatchFact::Degraded { why } => {
                 let notice = format!(
                     "changes of files are noticed late, because the system gives no signs: {why}"
                 );
-                if self.notices.set(NoticeKey::Watch, notice) {
-                    self.clients.status_changed();
+                if self.base.notices.set(NoticeKey::Watch, notice) {
+                    self.base.clients.status_changed();
                 }
             }
         }
@@ -51,17 +55,17 @@ impl Daemon {
         );
         tracing::warn!(text, "alarm");
         self.alarm(ErrorCode::LedgerTouched, text.clone());
-        self.notices.set(
+        self.base.notices.set(
             NoticeKey::Touched,
             format!("{text} (`ctxrelay ledger verify`)"),
         );
-        self.clients.status_changed();
+        self.base.clients.status_changed();
     }
 
     /// Ends, because nobody can find this daemon any more, and the next one cannot start before it
     /// has gone: it has the project's folder.
     fn on_lock_lost(&mut self) {
-        if self.operations.is_stopping() {
+        if self.base.operations.is_stopping() {
             return;
         }
         let text = "somebody else removed the lock of this daemon with the state folder: nobody \
@@ -73,18 +77,18 @@ impl Daemon {
 
     /// Ends without a word in the record, which is wherever somebody moved it.
     fn on_folder_lost(&mut self) {
-        if self.operations.is_stopping() {
+        if self.base.operations.is_stopping() {
             return;
         }
         tracing::error!("somebody removed or renamed this project's folder: its daemon ends");
-        self.recorder.disown();
+        self.base.recorder.disown();
         self.stop_serving(false);
-        self.operations.stop(Stop::now(false));
+        self.base.operations.stop(Stop::now(false));
     }
 
     fn on_current(&mut self, found: Option<SessionId>) {
         // A session that was begun meanwhile, by us.
-        if found.as_ref() == Some(self.recorder.session_id()) {
+        if found.as_ref() == Some(self.base.recorder.session_id()) {
             return;
         }
         let named = found.map_or_else(
@@ -93,10 +97,10 @@ impl Daemon {
         );
         let text = format!(
             "somebody else changed .contextrelay/current, which {named}: this daemon goes on with {}",
-            self.recorder.session_id()
+            self.base.recorder.session_id()
         );
-        if self.notices.set(NoticeKey::Current, text.clone()) {
-            self.clients.status_changed();
+        if self.base.notices.set(NoticeKey::Current, text.clone()) {
+            self.base.clients.status_changed();
         }
         let put_back = self.alarms.current_changed();
         if put_back == PutBack::Waits {
@@ -110,8 +114,11 @@ impl Daemon {
 
     /// What an alarm says cannot be said again by anybody, so it is kept until the disk takes it.
     fn alarm(&mut self, code: ErrorCode, text: String) {
-        let entry = self.recorder.entry(Party::System, None, code, text, None);
-        self.recorder.record_mere_fact(entry);
+        let entry = self
+            .base
+            .recorder
+            .entry(Party::System, None, code, text, None);
+        self.base.recorder.record_mere_fact(entry);
     }
 
     pub(in crate::daemon) fn watch_deadline(&mut self) {
@@ -122,13 +129,13 @@ impl Daemon {
 
     fn put_current_back(&mut self) {
         self.alarms.puts_back();
-        if let Err(error) = self.recorder.name_current() {
+        if let Err(error) = self.base.recorder.name_current() {
             tracing::warn!(%error, "`current` could not be put back");
             let notice = format!(
                 "somebody else changed .contextrelay/current, and it could not be put back: {error}"
             );
-            if self.notices.set(NoticeKey::Current, notice) {
-                self.clients.status_changed();
+            if self.base.notices.set(NoticeKey::Current, notice) {
+                self.base.clients.status_changed();
             }
         }
     }
@@ -136,11 +143,11 @@ impl Daemon {
     /// Watches the session that has just begun.
     pub(in crate::daemon) fn watch_session(&mut self) {
         self.alarms.follow(
-            self.recorder.session_id().clone(),
-            self.recorder.ledger().clone(),
+            self.base.recorder.session_id().clone(),
+            self.base.recorder.ledger().clone(),
         );
         // They spoke of the session before.
-        self.notices.clear(&NoticeKey::Touched);
-        self.notices.clear(&NoticeKey::Current);
+        self.base.notices.clear(&NoticeKey::Touched);
+        self.base.notices.clear(&NoticeKey::Current);
     }
 }

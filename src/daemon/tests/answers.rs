@@ -32,7 +32,7 @@ async fn send(rig: &mut Rig, guest: &Guest, params: SendParams) -> Result<Sent, 
     let answer = rig.ask(guest, Command::Send(params));
     rig.settle().await;
     // Nobody proves what goes to a Codex that works.
-    let waiters = rig.daemon.clients.waiters_mut();
+    let waiters = rig.daemon.base.clients.waiters_mut();
     waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
     rig.daemon.expire_waiters();
     match answer.await.unwrap()? {
@@ -51,19 +51,25 @@ async fn asked_codex(rig: &mut Rig, claude: &Guest) -> EntryId {
 }
 
 fn open(rig: &Rig) -> Vec<EntryId> {
-    let open = rig.daemon.recorder.world().open_questions.values();
+    let open = rig.daemon.base.recorder.world().open_questions.values();
     open.map(|question| question.id.clone()).collect()
 }
 
 /// What Codex sent, with what it answers.
 fn of_codex(rig: &Rig) -> Vec<(String, Option<EntryId>)> {
-    let messages = rig.daemon.recorder.recent().iter().filter_map(|stored| {
-        let EntryKind::Message(Message { in_reply_to, .. }) = &stored.entry.kind else {
-            return None;
-        };
-        let is_its = stored.entry.source == Party::Agent(Agent::Codex);
-        is_its.then(|| (stored.entry.content.clone(), in_reply_to.clone()))
-    });
+    let messages = rig
+        .daemon
+        .base
+        .recorder
+        .recent()
+        .iter()
+        .filter_map(|stored| {
+            let EntryKind::Message(Message { in_reply_to, .. }) = &stored.entry.kind else {
+                return None;
+            };
+            let is_its = stored.entry.source == Party::Agent(Agent::Codex);
+            is_its.then(|| (stored.entry.content.clone(), in_reply_to.clone()))
+        });
     messages.collect()
 }
 
@@ -157,7 +163,7 @@ async fn an_answer_names_a_message_that_its_sender_was_sent_in_its_own_pair() {
     let own = send(&mut rig, &claude, said(Agent::Claude, "hello"))
         .await
         .unwrap();
-    let before = rig.daemon.recorder.world().counts["message"];
+    let before = rig.daemon.base.recorder.world().counts["message"];
     for (id, pair) in [
         (EntryId::new("made-up"), None),
         (own.message_id, None),
@@ -166,7 +172,7 @@ async fn an_answer_names_a_message_that_its_sender_was_sent_in_its_own_pair() {
         let refused = send(&mut rig, &claude, reply(&id, pair)).await.unwrap_err();
         assert_eq!(refused.code, RefusalCode::NotFound, "{id}");
     }
-    assert_eq!(rig.daemon.recorder.world().counts["message"], before);
+    assert_eq!(rig.daemon.base.recorder.world().counts["message"], before);
     assert_eq!(open(&rig), std::slice::from_ref(&asked.message_id));
     // By the other name too it is no answer from there.
     let far = SendParams {
@@ -228,7 +234,7 @@ async fn what_codex_answers_the_operator_is_recorded_and_delivered_to_nobody() {
     });
     let answer = rig.ask(&operator, handed);
     rig.settle().await;
-    let waiters = rig.daemon.clients.waiters_mut();
+    let waiters = rig.daemon.base.clients.waiters_mut();
     waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
     rig.daemon.expire_waiters();
     let Ok(Reply::Sent(handed)) = answer.await.unwrap() else {
@@ -247,7 +253,7 @@ async fn what_codex_answers_the_operator_is_recorded_and_delivered_to_nobody() {
         of_codex(&rig),
         [("it was the cache".to_owned(), Some(id.clone()))]
     );
-    let world = rig.daemon.recorder.world();
+    let world = rig.daemon.base.recorder.world();
     assert!(world.open_handoffs[&id].answer.is_some());
     assert!(world.unsettled.is_empty());
     // Of a turn that Claude's message came into as well, Claude hears.
@@ -257,7 +263,7 @@ async fn what_codex_answers_the_operator_is_recorded_and_delivered_to_nobody() {
     rig.settle().await;
     rig.completed("turn-2", std::slice::from_ref(&again), "the index's");
     rig.settle().await;
-    let unsettled = rig.daemon.recorder.world().unsettled.values();
+    let unsettled = rig.daemon.base.recorder.world().unsettled.values();
     let to: Vec<Agent> = unsettled.map(|message| message.to).collect();
     assert_eq!(to, [Agent::Claude]);
 }
@@ -275,7 +281,7 @@ async fn a_message_for_a_pair_that_nobody_knows_is_refused_with_those_that_are_k
     assert_eq!(refused.code, RefusalCode::InvalidArguments);
     assert!(refused.message.contains("`typo`"), "{refused:?}");
     assert!(refused.hint.contains("default"), "{refused:?}");
-    assert!(rig.daemon.recorder.world().unsettled.is_empty());
+    assert!(rig.daemon.base.recorder.world().unsettled.is_empty());
     assert!(send(&mut rig, &codex, to_pair("default")).await.is_ok());
 }
 

@@ -51,7 +51,7 @@ impl Rig {
         });
         self.status(WAITING);
         self.settle().await;
-        let open = &self.daemon.recorder.world().open_approvals;
+        let open = &self.daemon.base.recorder.world().open_approvals;
         let asked = open.values().find(|asked| asked.request.key == key);
         asked.unwrap().id.clone()
     }
@@ -82,12 +82,12 @@ impl Rig {
     }
 
     fn open(&self) -> usize {
-        self.daemon.recorder.world().open_approvals.len()
+        self.daemon.base.recorder.world().open_approvals.len()
     }
 
     async fn steps(&mut self) -> Vec<String> {
-        let place = self.daemon.recorder.world().seq.0;
-        let stored = (1..=place).filter_map(|seq| self.daemon.recorder.stored(Seq(seq)));
+        let place = self.daemon.base.recorder.world().seq.0;
+        let stored = (1..=place).filter_map(|seq| self.daemon.base.recorder.stored(Seq(seq)));
         let steps = stored.filter_map(|stored| match &stored.entry.kind {
             EntryKind::Approval(record) => {
                 Some(format!("{} {}", stored.entry.source, record.step.as_str()))
@@ -224,11 +224,11 @@ async fn a_refusal_with_a_reason_is_a_message_that_joins_the_turn() {
         .await;
     assert_eq!(given, Ok(()));
     rig.pump().await;
-    let world = rig.daemon.recorder.world();
+    let world = rig.daemon.base.recorder.world();
     let told: Vec<_> = world.unsettled.values().collect();
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].to, Agent::Codex);
-    let message = rig.daemon.recorder.stored(told[0].seq).unwrap();
+    let message = rig.daemon.base.recorder.stored(told[0].seq).unwrap();
     let text = &message.entry.content;
     assert!(text.contains("touch made.txt") && text.contains("use the lock"));
 }
@@ -248,7 +248,7 @@ async fn a_reason_is_not_told_with_an_answer_that_came_too_late() {
     let refused = late.await.unwrap().unwrap_err();
     assert_eq!(refused.code, RefusalCode::CodexRefused);
     rig.pump().await;
-    let waits = &rig.daemon.recorder.world().unsettled;
+    let waits = &rig.daemon.base.recorder.world().unsettled;
     assert!(
         waits.is_empty(),
         "codex hears that it was forbidden: {waits:?}"
@@ -307,7 +307,7 @@ impl Rig {
     }
 
     fn only_open(&self) -> EntryId {
-        let open = &self.daemon.recorder.world().open_approvals;
+        let open = &self.daemon.base.recorder.world().open_approvals;
         assert_eq!(open.len(), 1);
         open.keys().next().unwrap().clone()
     }
@@ -335,7 +335,7 @@ async fn claude_is_answered_by_its_hook_and_what_it_does_next_ends_the_request()
     rig.settle().await;
     assert_eq!(rig.only_open(), id);
     // The reason went with the answer.
-    assert!(rig.daemon.recorder.world().unsettled.is_empty());
+    assert!(rig.daemon.base.recorder.world().unsettled.is_empty());
     rig.claude_hook("PostToolUse", Some("another tool")).await;
     assert_eq!(rig.open(), 0);
     assert_eq!(
@@ -473,7 +473,7 @@ async fn a_hundred_requests_at_once_are_each_answered_as_it_was_meant() {
     rig.settle().await;
     assert_eq!(rig.open(), 100);
     assert_eq!(rig.daemon.status().approvals.pending, 100);
-    let open = rig.daemon.recorder.world().open_approvals.values();
+    let open = rig.daemon.base.recorder.world().open_approvals.values();
     let ids: Vec<(EntryId, String)> = open
         .map(|asked| (asked.id.clone(), asked.request.key.clone()))
         .collect();
@@ -539,7 +539,7 @@ async fn a_deck_that_is_killed_answers_nothing_and_the_next_one_may() {
     assert!(rig.requests.try_recv().is_err(), "nothing was answered");
     let next = rig.connect(Role::Deck, None, true);
     assert_eq!(rig.answer(&next, &of_codex, "accept", None).await, Ok(()));
-    let open = &rig.daemon.recorder.world().open_approvals;
+    let open = &rig.daemon.base.recorder.world().open_approvals;
     let of_hook = open.keys().find(|id| **id != of_codex).unwrap().clone();
     assert_eq!(rig.answer(&next, &of_hook, "decline", None).await, Ok(()));
     assert!(matches!(
@@ -578,7 +578,7 @@ async fn a_request_names_the_files_that_the_other_agent_just_wrote() {
         details: String::new(),
     });
     rig.settle().await;
-    let world = rig.daemon.recorder.world();
+    let world = rig.daemon.base.recorder.world();
     let asked = world.open_approvals.values().next().unwrap();
     assert_eq!(asked.request.peer_files, ["src/lib.rs"]);
 
@@ -595,7 +595,7 @@ async fn a_request_names_the_files_that_the_other_agent_just_wrote() {
     });
     let _waiting = rig.ask(&hook, ask);
     rig.settle().await;
-    let mut open = rig.daemon.recorder.world().open_approvals.values();
+    let mut open = rig.daemon.base.recorder.world().open_approvals.values();
     let asked = open.find(|asked| asked.agent == Agent::Claude).unwrap();
     assert_eq!(asked.request.peer_files, [below("src/main.rs")]);
 }

@@ -60,14 +60,14 @@ impl Rig {
     }
 
     fn waiting_questions(&self) -> Vec<EntryId> {
-        let open = &self.daemon.recorder.world().open_approvals;
+        let open = &self.daemon.base.recorder.world().open_approvals;
         open.keys().cloned().collect()
     }
 
     /// What was recorded of questions and answers, oldest first.
     fn told(&self) -> Vec<String> {
-        let until = self.daemon.recorder.world().seq.0;
-        let stored = (1..=until).filter_map(|seq| self.daemon.recorder.stored(Seq(seq)));
+        let until = self.daemon.base.recorder.world().seq.0;
+        let stored = (1..=until).filter_map(|seq| self.daemon.base.recorder.stored(Seq(seq)));
         let told = stored.filter_map(|stored| {
             let what = match &stored.entry.kind {
                 EntryKind::Approval(record) => record.step.as_str().to_owned(),
@@ -206,7 +206,14 @@ async fn a_question_outlives_the_daemon_and_codexs_app_server() {
         .await
         .unwrap();
     assert!(rig.waiting_questions().is_empty());
-    let told: Vec<_> = rig.daemon.recorder.world().unsettled.values().collect();
+    let told: Vec<_> = rig
+        .daemon
+        .base
+        .recorder
+        .world()
+        .unsettled
+        .values()
+        .collect();
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].to, Agent::Codex);
 }
@@ -289,13 +296,13 @@ async fn a_question_stays_in_the_next_session_unless_its_words_are_deleted() {
         rig.call(&operator, command).await.unwrap();
         assert_eq!(rig.waiting_questions().len(), left);
         if left > 0 {
-            let asked = &rig.daemon.recorder.world().open_approvals[&id];
+            let asked = &rig.daemon.base.recorder.world().open_approvals[&id];
             assert_eq!(asked.request.subject, "May the old endpoint go?");
             assert_eq!(asked.runtime_session, Some(Default::default()));
             rig.call(&operator, answer(&id, "choice/1", None))
                 .await
                 .unwrap();
-            let mut told = rig.daemon.recorder.world().unsettled.values();
+            let mut told = rig.daemon.base.recorder.world().unsettled.values();
             assert_eq!(told.next().map(|told| told.to), Some(Agent::Claude));
         }
     }
@@ -316,9 +323,9 @@ async fn the_answer_says_whose_words_are_whose() {
     rig.call(&operator, answer(&id, "own_words", Some("no")))
         .await
         .unwrap();
-    let world = rig.daemon.recorder.world();
+    let world = rig.daemon.base.recorder.world();
     let told = world.unsettled.values().next().unwrap().seq;
-    let told = rig.daemon.recorder.stored(told).unwrap();
+    let told = rig.daemon.base.recorder.stored(told).unwrap();
     let wanted = format!("no\n\nThis answers your question {id}: Go on?");
     assert_eq!(told.entry.content, wanted);
     assert_eq!(told.entry.source, Party::Human);

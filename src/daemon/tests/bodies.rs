@@ -185,12 +185,12 @@ async fn with_too_much_being_read_a_page_is_refused_and_what_is_at_hand_is_given
     let codex = rig.connect(Role::Codex, None, false);
     drop(rig.ask(&codex, send(Agent::Claude, long())));
     rig.settle().await;
-    while rig.daemon.bodies.has_room() {
-        rig.daemon.bodies.begin(Box::new(|_, _| {}));
+    while rig.daemon.deliveries.bodies.has_room() {
+        rig.daemon.deliveries.bodies.begin(Box::new(|_, _| {}));
     }
     let refused = rig.call(&claude, get(Agent::Claude)).await.unwrap_err();
     assert_eq!(refused.code, RefusalCode::Overloaded);
-    rig.daemon.bodies = Default::default();
+    rig.daemon.deliveries.bodies = Default::default();
     assert_eq!(texts(rig.call(&claude, get(Agent::Claude)).await).len(), 1);
 }
 
@@ -225,11 +225,11 @@ async fn two_changes_of_the_rules_end_as_the_record_says_and_none_holds_up_the_l
     let mut first = rig.ask(&operator, name(Coordinator::Claude));
     let mut second = rig.ask(&operator, name(Coordinator::Codex));
     assert!(is_open(&mut first) && is_open(&mut second));
-    assert_eq!(rig.daemon.configuration.policy().coordinator, None);
+    assert_eq!(rig.daemon.base.configuration.policy().coordinator, None);
     rig.settle().await;
     assert!(matches!(first.await.unwrap(), Ok(Reply::PolicySet(_))));
     assert!(matches!(second.await.unwrap(), Ok(Reply::PolicySet(_))));
-    let rules = rig.daemon.configuration.policy();
+    let rules = rig.daemon.base.configuration.policy();
     assert_eq!(rules.coordinator, Some(Coordinator::Codex));
 }
 
@@ -267,8 +267,8 @@ async fn a_record_is_read_for_a_compaction_beside_the_loop() {
         panic!("not compacted");
     };
     assert_eq!(compacted.carried, 1);
-    assert_eq!(rig.daemon.recorder.world().unsettled.len(), 1);
-    let errors = &rig.daemon.recorder.world().errors;
+    assert_eq!(rig.daemon.base.recorder.world().unsettled.len(), 1);
+    let errors = &rig.daemon.base.recorder.world().errors;
     assert!(errors.iter().all(|it| it.code != ErrorCode::NotSealed));
 }
 
@@ -289,8 +289,8 @@ async fn whoever_waits_gets_what_there_was_no_room_to_read_once_there_is() {
         }),
     );
     let mut reads = Vec::new();
-    while rig.daemon.bodies.has_room() {
-        reads.push(rig.daemon.bodies.begin(Box::new(|_, _| {})));
+    while rig.daemon.deliveries.bodies.has_room() {
+        reads.push(rig.daemon.deliveries.bodies.begin(Box::new(|_, _| {})));
     }
     drop(rig.ask(&codex, send(Agent::Claude, long())));
     rig.record().await;

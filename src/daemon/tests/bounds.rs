@@ -37,7 +37,7 @@ async fn what_is_due_waits_for_no_flood_of_events() {
     let codex = rig.connect(Role::Codex, None, false);
     let mut waits = rig.ask(&codex, wait());
     // It is due, and the queue is full before the loop looks, and never empty after it.
-    rig.daemon.clients.waiters_mut().make_due(|_| true);
+    rig.daemon.base.clients.waiters_mut().make_due(|_| true);
     let (looping, events) = rig.run();
     let flood = || Event::Heard {
         conn: ConnId::next(),
@@ -103,6 +103,7 @@ async fn calls_that_wait_are_bounded_and_a_sender_is_answered_in_spite_of_them()
     };
     assert!(
         rig.daemon
+            .base
             .recorder
             .world()
             .unsettled
@@ -136,5 +137,5 @@ async fn calls_that_wait_for_the_record_are_bounded_and_what_they_said_is_record
     for answer in &mut asked {
         answered(answer).unwrap();
     }
-    assert!(!rig.daemon.recorder.world().unsettled.contains_key(&id));
+    assert!(!rig.daemon.base.recorder.world().unsettled.contains_key(&id));
 }

@@ -28,7 +28,7 @@ async fn a_bridge_that_comes_back_at_once_is_not_called_offline() {
     let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     rig.settle().await;
     assert_eq!(
-        rig.daemon.recorder.world().agent(Agent::Claude).state,
+        rig.daemon.base.recorder.world().agent(Agent::Claude).state,
         AgentState::Idle
     );
 }
@@ -41,7 +41,7 @@ async fn a_bridge_that_leaves_at_once_is_not_called_attached() {
     rig.daemon.disconnect(bridge.conn);
     rig.settle().await;
     assert_eq!(
-        rig.daemon.recorder.world().agent(Agent::Claude).state,
+        rig.daemon.base.recorder.world().agent(Agent::Claude).state,
         AgentState::Offline
     );
 }
@@ -60,7 +60,7 @@ async fn the_hook_of_a_second_claude_gets_no_bodies_of_the_first_one() {
     };
     assert_eq!(ids, []);
     assert_eq!(
-        rig.daemon.recorder.world().agent(Agent::Claude).state,
+        rig.daemon.base.recorder.world().agent(Agent::Claude).state,
         AgentState::Idle
     );
     let reply = rig.call(&hook, prompt(7_000_000)).await;
@@ -138,12 +138,18 @@ async fn an_agent_cannot_lock_the_operator_out_by_naming_another_process() {
     for role in [Role::Claude, Role::Hook, Role::Codex] {
         rig.connect(role, Some(std::process::id()), false);
     }
-    assert_eq!(rig.daemon.agent_processes.living(), Vec::<u32>::new());
+    assert_eq!(
+        rig.daemon.agents.agent_processes.living(),
+        Vec::<u32>::new()
+    );
     // The kernel's word counts: the parent of a bridge, and whoever registers itself.
     let bridge = rig.connect_by_kernel(Role::Claude, child.id());
-    assert_eq!(rig.daemon.agent_processes.living(), [std::process::id()]);
+    assert_eq!(
+        rig.daemon.agents.agent_processes.living(),
+        [std::process::id()]
+    );
     rig.call(&bridge, Command::RegisterAgent).await.unwrap();
-    let mut known = rig.daemon.agent_processes.living();
+    let mut known = rig.daemon.agents.agent_processes.living();
     known.sort_unstable();
     let mut both = [child.id(), std::process::id()];
     both.sort_unstable();
@@ -153,7 +159,10 @@ async fn an_agent_cannot_lock_the_operator_out_by_naming_another_process() {
     assert!(rig.call(&reader, Command::RegisterAgent).await.is_err());
     drop(child.stdin.take());
     child.wait().unwrap();
-    assert_eq!(rig.daemon.agent_processes.living(), [std::process::id()]);
+    assert_eq!(
+        rig.daemon.agents.agent_processes.living(),
+        [std::process::id()]
+    );
 }
 
 #[tokio::test]
@@ -187,12 +196,12 @@ async fn the_conversation_of_claudes_last_prompt_is_recorded_once() {
             .await
             .unwrap();
         rig.settle().await;
-        let claude = rig.daemon.recorder.world().agent(Agent::Claude);
+        let claude = rig.daemon.base.recorder.world().agent(Agent::Claude);
         let thread = claude.thread_id.as_ref().map(|id| id.as_str());
         assert_eq!(thread, known, "{event} of {session}");
         assert!(claude.state.is_attached() && claude.pid == Some(7_000_000));
     }
-    let recorded = rig.daemon.recorder.recent().iter();
+    let recorded = rig.daemon.base.recorder.recent().iter();
     let named = recorded.filter(|stored| stored.entry.content.starts_with("Claude converses"));
     assert_eq!(named.count(), 2);
 }

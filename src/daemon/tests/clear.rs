@@ -18,7 +18,7 @@ async fn after_a_clear_the_new_file_alone_makes_the_same_world() {
     rig.settle().await;
     let clear = Command::Clear(ClearParams::default());
     rig.call(&operator, clear).await.unwrap();
-    let live = (**rig.daemon.recorder.world()).clone();
+    let live = (**rig.daemon.base.recorder.world()).clone();
     assert_eq!(live.agent(Agent::Claude).state, AgentState::Idle);
     drop(rig);
     let (replayed, _) = Rig::replayed(&place);
@@ -52,7 +52,7 @@ async fn a_turn_that_outlives_its_session_still_answers_whoever_asked() {
         died: false,
     });
     rig.settle().await;
-    let waiting: Vec<_> = rig.daemon.outbox.lane(Agent::Claude).collect();
+    let waiting: Vec<_> = rig.daemon.deliveries.outbox.lane(Agent::Claude).collect();
     assert_eq!(waiting.len(), 1);
 }
 
@@ -61,7 +61,7 @@ async fn a_session_that_cannot_be_archived_is_cleared_all_the_same() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
-    let old = rig.daemon.recorder.session_id().clone();
+    let old = rig.daemon.base.recorder.session_id().clone();
     let _ = std::fs::remove_dir(place.dirs.archives());
     std::fs::write(place.dirs.archives(), "in the way").unwrap();
     let clear = Command::Clear(ClearParams::default());
@@ -72,15 +72,16 @@ async fn a_session_that_cannot_be_archived_is_cleared_all_the_same() {
     let kept = place.dirs.ledger(&old);
     assert_eq!(cleared.archive, Some(kept.display().to_string()));
     assert!(kept.is_file());
-    assert_eq!(*rig.daemon.recorder.session_id(), cleared.session_id);
+    assert_eq!(*rig.daemon.base.recorder.session_id(), cleared.session_id);
     assert!(
         rig.daemon
+            .base
             .recorder
             .recent()
             .iter()
             .all(|stored| { stored.entry.session_id == cleared.session_id })
     );
-    assert!(rig.daemon.recorder.recent().iter().any(|stored| {
+    assert!(rig.daemon.base.recorder.recent().iter().any(|stored| {
         matches!(
             &stored.entry.kind,
             EntryKind::Error {

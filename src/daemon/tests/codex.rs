@@ -45,7 +45,7 @@ async fn a_message_that_a_waiting_turn_got_is_not_delivered_as_a_turn_too() {
     rig.call(&codex, Command::Fetched(fetched)).await.unwrap();
     rig.status(ReportedStatus::Idle);
     assert_eq!(rig.delivered_ids(), []);
-    assert!(rig.daemon.recorder.world().unsettled.is_empty());
+    assert!(rig.daemon.base.recorder.world().unsettled.is_empty());
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn what_the_operator_takes_back_is_not_sent_while_that_is_recorded() {
     rig.settle().await;
     removed.await.unwrap().unwrap();
     assert_eq!(rig.delivered_ids(), []);
-    assert!(rig.daemon.codex.is_quiet());
+    assert!(rig.daemon.agents.codex.is_quiet());
 }
 
 #[tokio::test]
@@ -140,8 +140,8 @@ async fn a_message_that_wants_no_waiting_is_rejected_when_codex_is_busy_at_last(
     });
     rig.settle().await;
     assert_eq!(rig.delivered_ids(), []);
-    assert!(rig.daemon.outbox.get(&id).is_none());
-    assert!(rig.daemon.recorder.world().unsettled.is_empty());
+    assert!(rig.daemon.deliveries.outbox.get(&id).is_none());
+    assert!(rig.daemon.base.recorder.world().unsettled.is_empty());
 }
 
 #[tokio::test]
@@ -178,9 +178,9 @@ async fn a_doubt_that_was_resolved_does_not_come_back() {
     });
     // No deadline is left at which it would be called ambiguous.
     assert!(rig.daemon.delivery_deadline().is_none());
-    let row = rig.daemon.outbox.get(&id).unwrap();
+    let row = rig.daemon.deliveries.outbox.get(&id).unwrap();
     assert_eq!(row.state, DeliveryState::Offered);
-    assert!(!rig.daemon.codex.is_quiet());
+    assert!(!rig.daemon.agents.codex.is_quiet());
 }
 
 #[tokio::test]
@@ -231,13 +231,13 @@ async fn a_usage_limit_ends_on_the_record_too() {
     rig.fact(ended(true));
     rig.settle().await;
     assert_eq!(
-        rig.daemon.recorder.world().agent(Agent::Codex).state,
+        rig.daemon.base.recorder.world().agent(Agent::Codex).state,
         AgentState::Limited
     );
     rig.fact(ended(false));
     rig.settle().await;
     assert_eq!(
-        rig.daemon.recorder.world().agent(Agent::Codex).state,
+        rig.daemon.base.recorder.world().agent(Agent::Codex).state,
         AgentState::Idle
     );
 }

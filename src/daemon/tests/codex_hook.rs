@@ -207,7 +207,7 @@ async fn without_the_hook_a_packet_that_was_being_made_is_put_in_by_the_next_dae
     rig.codex_says_its_goal().await;
     compacted(&mut rig);
     rig.record().await;
-    let world = rig.daemon.recorder.world();
+    let world = rig.daemon.base.recorder.world();
     let state = world
         .state_of(Agent::Codex, &RuntimeSession::default())
         .unwrap();

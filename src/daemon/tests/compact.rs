@@ -64,7 +64,7 @@ impl Rig {
     pub async fn newest(&mut self, guest: &Guest, command: Command) -> EntryId {
         drop(self.ask(guest, command));
         self.settle().await;
-        let unsettled = self.daemon.recorder.world().unsettled.iter();
+        let unsettled = self.daemon.base.recorder.world().unsettled.iter();
         let newest = unsettled.max_by_key(|(_, message)| message.seq);
         newest.unwrap().0.clone()
     }
@@ -236,21 +236,26 @@ async fn what_is_open_goes_on_under_its_ids_and_nothing_is_delivered_again() {
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let operator = rig.connect(Role::Deck, None, true);
     let ids = at_work(&mut rig, &claude, &operator).await;
-    let old = rig.daemon.recorder.session_id().clone();
-    let before = rig.daemon.recorder.world().clone();
+    let old = rig.daemon.base.recorder.session_id().clone();
+    let before = rig.daemon.base.recorder.world().clone();
     assert_eq!(before.unsettled.len(), 3);
     assert_eq!(before.open_handoffs.len(), 2);
     assert_eq!(before.open_questions.len(), 1);
     let states: BTreeMap<_, _> = [&ids.read, &ids.unread, &ids.ambiguous]
-        .map(|id| (id.clone(), rig.daemon.outbox.get(id).unwrap().state))
+        .map(|id| {
+            (
+                id.clone(),
+                rig.daemon.deliveries.outbox.get(id).unwrap().state,
+            )
+        })
         .into();
 
     let compacted = rig.compact(&operator).await;
     assert_eq!(compacted.sealed, old);
-    let live = (**rig.daemon.recorder.world()).clone();
+    let live = (**rig.daemon.base.recorder.world()).clone();
     assert_eq!(open_world(&live), open_world(&before));
     for (id, state) in &states {
-        let row = rig.daemon.outbox.get(id).unwrap();
+        let row = rig.daemon.deliveries.outbox.get(id).unwrap();
         assert_eq!((row.state, row.seq), (*state, live.unsettled[id].seq));
     }
     rig.status(ReportedStatus::Idle);
@@ -273,6 +278,7 @@ async fn what_is_open_goes_on_under_its_ids_and_nothing_is_delivered_again() {
     // Carried entries say where they stood, and are the same but for that.
     let carried = rig
         .daemon
+        .base
         .recorder
         .stored(live.open_handoffs[&ids.delivered].seq)
         .unwrap();
@@ -343,6 +349,7 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
     rig.call(&claude, close).await.unwrap();
     assert!(
         !rig.daemon
+            .base
             .recorder
             .world()
             .open_handoffs
@@ -366,7 +373,7 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
     rig.settle().await;
     decided.await.unwrap().unwrap();
     assert_eq!(
-        rig.daemon.recorder.world().open_handoffs.len(),
+        rig.daemon.base.recorder.world().open_handoffs.len(),
         0,
         "as the proposal said"
     );
@@ -394,34 +401,36 @@ async fn compacted_twice_an_entry_still_names_where_it_stood_first() {
     let operator = rig.connect(Role::Deck, None, true);
     let ids = at_work(&mut rig, &claude, &operator).await;
     let (first, seq) = (
-        rig.daemon.recorder.session_id().clone(),
-        rig.daemon.recorder.world().open_handoffs[&ids.delivered].seq,
+        rig.daemon.base.recorder.session_id().clone(),
+        rig.daemon.base.recorder.world().open_handoffs[&ids.delivered].seq,
     );
-    let before = rig.daemon.recorder.world().clone();
+    let before = rig.daemon.base.recorder.world().clone();
     let one = rig.compact(&operator).await;
     let two = rig.compact(&operator).await;
     assert_eq!((&one.sealed, &two.sealed), (&first, &one.session_id));
-    let world = rig.daemon.recorder.world().clone();
+    let world = rig.daemon.base.recorder.world().clone();
     assert_eq!(open_world(&world), open_world(&before));
     let carried = rig
         .daemon
+        .base
         .recorder
         .stored(world.open_handoffs[&ids.delivered].seq)
         .unwrap();
     let origin = carried.entry.carried.clone().unwrap();
     assert_eq!((origin.session_id, origin.seq), (first, seq));
     // The second digest knows of the first.
-    let digest = rig
-        .daemon
-        .recorder
-        .recent()
-        .iter()
-        .find_map(|stored| match &stored.entry.kind {
-            EntryKind::Other {
-                entry_type, detail, ..
-            } if entry_type == "summary" => Some(detail["digest"].clone()),
-            _ => None,
-        });
+    let digest =
+        rig.daemon
+            .base
+            .recorder
+            .recent()
+            .iter()
+            .find_map(|stored| match &stored.entry.kind {
+                EntryKind::Other {
+                    entry_type, detail, ..
+                } if entry_type == "summary" => Some(detail["digest"].clone()),
+                _ => None,
+            });
     let digest = digest.unwrap();
     assert_eq!(digest["earlier"]["sessions"], 1);
     assert_eq!(digest["earlier"]["closedHandoffs"], 1);
@@ -458,7 +467,7 @@ async fn a_long_text_is_carried_by_its_hash() {
         after = page.cursor;
     }
     assert!(read.contains(&text));
-    let report = verify(rig.daemon.recorder.ledger().path(), None).unwrap();
+    let report = verify(rig.daemon.base.recorder.ledger().path(), None).unwrap();
     assert_eq!((report.ok, report.blobs.texts), (true, 1));
 }
 
@@ -468,7 +477,7 @@ async fn it_is_the_operators_and_waits_for_what_is_on_its_way() {
     let mut rig = Rig::with_codex(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
     let operator = rig.connect(Role::Deck, None, true);
-    let session = rig.daemon.recorder.session_id().clone();
+    let session = rig.daemon.base.recorder.session_id().clone();
     let compact = || Command::Compact(CompactParams::default());
     let refusal = rig.call(&claude, compact()).await.unwrap_err();
     assert_eq!(refusal.code, RefusalCode::OperatorOnly);
@@ -485,12 +494,12 @@ async fn it_is_the_operators_and_waits_for_what_is_on_its_way() {
         rig.call(&operator, stale).await.unwrap_err().code,
         RefusalCode::StaleSession
     );
-    assert_eq!(*rig.daemon.recorder.session_id(), session);
+    assert_eq!(*rig.daemon.base.recorder.session_id(), session);
     let compacted = rig.compact(&operator).await;
     // The decision stands in both files, as the operator's.
     for path in [
         compacted.archive.as_ref(),
-        rig.daemon.recorder.ledger().path(),
+        rig.daemon.base.recorder.ledger().path(),
     ] {
         let mut by_human = 0;
         ledger::read(path, |stored| {

@@ -51,7 +51,7 @@ async fn only_the_operator_compacts_and_only_between_turns() {
 async fn a_summary_does_not_outlive_the_session_that_it_tells_of() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
-    let now = rig.daemon.recorder.session_id().clone();
+    let now = rig.daemon.base.recorder.session_id().clone();
     for (session, kept) in [(SessionId::new("session_before"), ""), (now, "the plums")] {
         let compacted = ClaudeCompacted {
             session,
@@ -59,11 +59,11 @@ async fn a_summary_does_not_outlive_the_session_that_it_tells_of() {
             trigger: CompactionTrigger::Manual,
             summary: "the plums".to_owned(),
             boundary: None,
-            under_way: rig.daemon.operations.begin_beside(),
+            under_way: rig.daemon.base.operations.begin_beside(),
         };
         rig.daemon.on_claude_compacted(compacted);
         rig.settle().await;
-        let mut recent = rig.daemon.recorder.recent().iter().rev();
+        let mut recent = rig.daemon.base.recorder.recent().iter().rev();
         let said = recent.find_map(|stored| match &stored.entry.kind {
             EntryKind::Continuity(_) => Some(stored.entry.content.clone()),
             _ => None,

@@ -70,7 +70,7 @@ async fn a_message_leaves_behind_the_packet_of_a_compaction_that_the_operator_as
     assert!(rig.delivered().is_empty(), "it waits");
     compacted(&mut rig);
     assert_eq!(leaves(&mut rig, 2).await, [None, Some(id)]);
-    let world = rig.daemon.recorder.world();
+    let world = rig.daemon.base.recorder.world();
     let state = world.state_of(Agent::Codex, &RuntimeSession::default());
     let compactions = &state.unwrap().compactions;
     let last = compactions.back().unwrap();

@@ -52,8 +52,8 @@ async fn a_nearly_full_context_is_told_from_the_percent_on_that_the_operator_set
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
     let warn_from = |rig: &mut Rig, percent| {
-        let now_ms = rig.daemon.clock.now_ms();
-        rig.daemon.contexts.warn_from(percent, now_ms);
+        let now_ms = rig.daemon.base.clock.now_ms();
+        rig.daemon.agents.contexts.warn_from(percent, now_ms);
     };
     warn_from(&mut rig, 80);
     used(&mut rig, 79_999);
@@ -126,6 +126,7 @@ async fn claudes_figure_comes_from_the_transcript_that_its_hooks_name() {
     assert_eq!(claude(&rig), ContextFill::default());
     assert!(
         rig.daemon
+            .base
             .recorder
             .world()
             .agent(Agent::Claude)

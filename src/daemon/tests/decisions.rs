@@ -47,7 +47,10 @@ async fn of_two_decisions_at_once_one_is_recorded() {
         second.await.unwrap().unwrap_err().code,
         RefusalCode::InFlight
     );
-    assert_eq!(rig.daemon.recorder.world().counts["finality_decision"], 1);
+    assert_eq!(
+        rig.daemon.base.recorder.world().counts["finality_decision"],
+        1
+    );
 }
 
 #[tokio::test]
@@ -138,7 +141,7 @@ async fn a_compaction_carries_on_what_was_approved_last_and_tells_nobody_again()
     rig.settle().await;
     for _ in 0..2 {
         rig.compact(&operator).await;
-        let world = rig.daemon.recorder.world();
+        let world = rig.daemon.base.recorder.world();
         assert_eq!(world.approved_tree, Some(tree("second")));
         assert!(world.approved_through > world.decided_proposals[0].seq);
         let note = world.changed_checks(None).note.unwrap();
@@ -152,6 +155,7 @@ async fn a_compaction_carries_on_what_was_approved_last_and_tells_nobody_again()
 fn told(rig: &Rig) -> Vec<(Agent, EntryId)> {
     let entries = rig
         .daemon
+        .base
         .recorder
         .recent()
         .iter()
@@ -204,7 +208,7 @@ async fn a_decision_reaches_both_agents_as_a_message_of_the_operator_once() {
     pair.rig.call(&claude, acked).await.unwrap();
     pair.rig.user_message("turn-1", Some(to_codex));
     pair.rig.settle().await;
-    assert!(pair.rig.daemon.recorder.world().unsettled.is_empty());
+    assert!(pair.rig.daemon.base.recorder.world().unsettled.is_empty());
     assert_eq!(pair.rig.delivered_ids(), []);
     let status = pair.rig.daemon.status().finality;
     assert_eq!(status.decided[0].proposal_id, proposal);
@@ -220,7 +224,7 @@ async fn a_decision_that_a_crash_left_without_messages_is_told_after_it() {
     let mut rig = Rig::start(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
     let proposal = proposed(&mut rig, &claude, Vec::new()).await;
-    let decision = rig.daemon.recorder.entry(
+    let decision = rig.daemon.base.recorder.entry(
         Party::Human,
         Some(Agent::Claude.into()),
         EntryKind::FinalityDecision(FinalityDecision {
@@ -237,6 +241,7 @@ async fn a_decision_that_a_crash_left_without_messages_is_told_after_it() {
         None,
     );
     rig.daemon
+        .base
         .recorder
         .record(vec![decision], Box::new(|_, _| {}));
     rig.settle().await;
@@ -245,7 +250,7 @@ async fn a_decision_that_a_crash_left_without_messages_is_told_after_it() {
     let mut rig = Rig::start(&place).await;
     let ids = told(&rig);
     assert_eq!(ids.len(), 2, "{ids:?}");
-    assert!(rig.daemon.recorder.world().untold_decisions.is_empty());
+    assert!(rig.daemon.base.recorder.world().untold_decisions.is_empty());
     rig.codex_runs().await;
     assert_eq!(rig.delivered_ids(), [ids[1].1.clone()]);
     rig.user_message("turn-1", Some(&ids[1].1));
@@ -263,7 +268,7 @@ async fn a_decision_of_a_version_that_told_nobody_is_not_told_years_later() {
     let mut rig = Rig::start(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
     let proposal = proposed(&mut rig, &claude, Vec::new()).await;
-    let decision = rig.daemon.recorder.entry(
+    let decision = rig.daemon.base.recorder.entry(
         Party::Human,
         Some(Agent::Claude.into()),
         EntryKind::FinalityDecision(FinalityDecision {
@@ -280,6 +285,7 @@ async fn a_decision_of_a_version_that_told_nobody_is_not_told_years_later() {
         None,
     );
     rig.daemon
+        .base
         .recorder
         .record(vec![decision], Box::new(|_, _| {}));
     rig.settle().await;
@@ -291,13 +297,13 @@ async fn a_decision_of_a_version_that_told_nobody_is_not_told_years_later() {
 async fn an_agent_that_was_never_there_is_not_told_of_decisions() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
-    rig.daemon.identity.codex_installed = false;
+    rig.daemon.base.identity.codex_installed = false;
     let claude = rig.connect(Role::Claude, None, false);
     let first = proposed(&mut rig, &claude, Vec::new()).await;
     decided(&mut rig, &first, None).await;
     let receivers = |rig: &Rig| -> Vec<Agent> { told(rig).iter().map(|(to, _)| *to).collect() };
     assert_eq!(receivers(&rig), [Agent::Claude]);
-    assert!(rig.daemon.recorder.world().untold_decisions.is_empty());
+    assert!(rig.daemon.base.recorder.world().untold_decisions.is_empty());
     let _codex = rig.connect(Role::Codex, None, false);
     let second = proposed(&mut rig, &claude, Vec::new()).await;
     decided(&mut rig, &second, None).await;

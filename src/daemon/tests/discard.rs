@@ -114,6 +114,7 @@ async fn a_secret_that_was_recorded_is_in_no_file_afterwards() {
     rig.settle().await;
     let text = rig
         .daemon
+        .base
         .recorder
         .world()
         .agent(Agent::Codex)
@@ -122,8 +123,8 @@ async fn a_secret_that_was_recorded_is_in_no_file_afterwards() {
     assert!(text.contains(MARKER));
     fs::write(place.dirs.state_file("checkpoint"), MARKER).unwrap();
     // The search index has the words of it, in lower case and cut.
-    let seq = rig.daemon.recorder.world().seq.0;
-    assert!(rig.daemon.recorder.search().wait_for(seq, DEADLINE));
+    let seq = rig.daemon.base.recorder.world().seq.0;
+    assert!(rig.daemon.base.recorder.search().wait_for(seq, DEADLINE));
     let words = holding(&place.dirs.state, "velvet");
     let in_index = |path: &PathBuf| path.to_string_lossy().contains("index.db");
     assert!(words.iter().any(in_index), "{words:?}");
@@ -131,7 +132,7 @@ async fn a_secret_that_was_recorded_is_in_no_file_afterwards() {
     fs::write(place.dirs.sessions().join(foreign), MARKER).unwrap();
     assert!(holding(&place.dirs.relay, MARKER).len() >= 6);
 
-    let before = rig.daemon.recorder.ledger().stats();
+    let before = rig.daemon.base.recorder.ledger().stats();
     let Ok(Reply::Cleared(cleared)) = rig.call(&operator, discard()).await else {
         panic!("not cleared");
     };
@@ -139,17 +140,24 @@ async fn a_secret_that_was_recorded_is_in_no_file_afterwards() {
     assert_eq!(holding(&place.dirs.relay, MARKER), Vec::<PathBuf>::new());
     assert_eq!(holding(&place.dirs.relay, "velvet"), Vec::<PathBuf>::new());
     // The number of entries and the head are what is left.
-    let kept = rig.daemon.recorder.world().predecessor.clone().unwrap();
+    let kept = rig
+        .daemon
+        .base
+        .recorder
+        .world()
+        .predecessor
+        .clone()
+        .unwrap();
     assert_eq!(kept.fate, Fate::Discarded);
     assert!(kept.entries > before.entries);
     assert_eq!((kept.entries, kept.head), (cleared.entries, cleared.head));
 
     // Everything goes on, here and after a restart.
     let id = rig.send(&claude, Agent::Claude, Default::default()).await;
-    let live = (**rig.daemon.recorder.world()).clone();
+    let live = (**rig.daemon.base.recorder.world()).clone();
     assert!(live.unsettled.contains_key(&id));
     assert!(
-        verify(rig.daemon.recorder.ledger().path(), None)
+        verify(rig.daemon.base.recorder.ledger().path(), None)
             .unwrap()
             .ok
     );
@@ -163,7 +171,7 @@ async fn sessions_before_it_are_left_alone() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
-    let first = rig.daemon.recorder.session_id().clone();
+    let first = rig.daemon.base.recorder.session_id().clone();
     let long = format!("{MARKER} {}", "word ".repeat(5_000));
     let send = Command::Send(SendParams {
         from: None,
@@ -195,7 +203,7 @@ async fn what_cannot_be_deleted_is_said_and_recorded() {
     };
     assert_eq!(cleared.left.len(), 1, "{:?}", cleared.left);
     assert!(cleared.left[0].contains("checkpoint"));
-    let error = rig.daemon.recorder.world().errors.back().unwrap();
+    let error = rig.daemon.base.recorder.world().errors.back().unwrap();
     assert_eq!(error.code, ErrorCode::NotDeleted);
 }
 
@@ -204,7 +212,7 @@ async fn a_session_that_ends_while_a_deletion_is_prepared_keeps_its_texts() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
-    let first = rig.daemon.recorder.session_id().clone();
+    let first = rig.daemon.base.recorder.session_id().clone();
     let send = Command::Send(SendParams {
         from: None,
         to: Some(Agent::Claude),

@@ -20,8 +20,8 @@ async fn proof_that_came_while_the_disk_refused_is_recorded_once_it_no_longer_do
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     rig.user_message("turn-1", Some(&id));
     rig.fail_writes().await;
-    assert!(rig.daemon.outbox.get(&id).is_some());
-    assert_eq!(rig.daemon.notices.lines().len(), 1);
+    assert!(rig.daemon.deliveries.outbox.get(&id).is_some());
+    assert_eq!(rig.daemon.base.notices.lines().len(), 1);
 
     let deadline = rig.daemon.next_deadline();
     assert!(deadline < Instant::now() + Duration::from_secs(2));
@@ -29,16 +29,16 @@ async fn proof_that_came_while_the_disk_refused_is_recorded_once_it_no_longer_do
     rig.daemon.on_event(Event::Ledger(WriterEvent::Recovered));
     rig.daemon.on_deadline();
     rig.settle().await;
-    assert!(rig.daemon.outbox.get(&id).is_none());
-    assert!(rig.daemon.recorder.world().unsettled.is_empty());
-    assert!(rig.daemon.notices.lines().is_empty());
+    assert!(rig.daemon.deliveries.outbox.get(&id).is_none());
+    assert!(rig.daemon.base.recorder.world().unsettled.is_empty());
+    assert!(rig.daemon.base.notices.lines().is_empty());
 }
 
 #[tokio::test]
 async fn the_service_in_its_own_process_keeps_no_detached_daemon_alive() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
-    rig.daemon.identity.detached = true;
+    rig.daemon.base.identity.detached = true;
     rig.connect_from(std::process::id(), Role::Codex, None, false);
     rig.settle().await;
     rig.daemon.watch_idleness();
@@ -54,13 +54,13 @@ async fn the_service_in_its_own_process_keeps_no_detached_daemon_alive() {
 async fn a_detached_daemon_stays_while_a_message_waits() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
-    rig.daemon.identity.detached = true;
+    rig.daemon.base.identity.detached = true;
     let guest = rig.connect(Role::Codex, None, false);
     let id = rig.send(&guest, Agent::Codex, OnBusy::Queue).await;
-    rig.daemon.clients.forget_all();
+    rig.daemon.base.clients.forget_all();
     rig.daemon.watch_idleness();
-    assert_eq!(rig.daemon.operations.idle_since(), None);
-    rig.daemon.outbox.settle(&id);
+    assert_eq!(rig.daemon.base.operations.idle_since(), None);
+    rig.daemon.deliveries.outbox.settle(&id);
     rig.daemon.watch_idleness();
-    assert!(rig.daemon.operations.idle_since().is_some());
+    assert!(rig.daemon.base.operations.idle_since().is_some());
 }

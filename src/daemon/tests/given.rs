@@ -20,7 +20,7 @@ async fn a_hook_proves_only_what_it_was_given_itself() {
     assert_eq!(given.ids, std::slice::from_ref(&first));
     let second = pair.send("pear").await;
     let proven = |pair: &Pair, id: &EntryId| {
-        let unsettled = &pair.rig.daemon.recorder.world().unsettled;
+        let unsettled = &pair.rig.daemon.base.recorder.world().unsettled;
         unsettled.get(id).is_none_or(|message| message.is_proven())
     };
     // Another hook of the same Claude was given nothing; and this one not the second.
@@ -110,7 +110,7 @@ async fn a_late_message_says_how_old_it_is_and_that_the_tree_moved() {
     let then = commit('a');
     let mut pair = Pair::new(&place, true).await;
     let id = pair.send("plum").await;
-    let stored = pair.rig.daemon.recorder.recent().iter();
+    let stored = pair.rig.daemon.base.recorder.recent().iter();
     let stored = stored.clone().find(|stored| stored.entry.id == id).unwrap();
     assert_eq!(stored.entry.meta["gitHead"], Value::String(then));
     commit('b');

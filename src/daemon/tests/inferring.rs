@@ -27,8 +27,8 @@ fn words(rig: &mut Rig) -> Vec<String> {
         recorded: 0,
         per_day: 10,
     };
-    let begun = rig.daemon.inferences.begin(&question);
-    rig.daemon.inferences.end();
+    let begun = rig.daemon.agents.inferences.begin(&question);
+    rig.daemon.agents.inferences.end();
     begun.map(|(words, _)| words).unwrap_or_default()
 }
 
@@ -54,7 +54,7 @@ async fn a_secret_is_masked_also_where_its_beginning_is_cut_off() {
     rig.daemon
         .hear(Agent::Codex, &pair, &text, Vec::new(), false);
     assert_eq!(words(&mut rig), Vec::<String>::new(), "nobody is asked");
-    rig.daemon.configuration.replace(config);
+    rig.daemon.base.configuration.replace(config);
     rig.daemon
         .hear(Agent::Codex, &pair, &text, Vec::new(), false);
     let read = words(&mut rig).concat();
@@ -70,7 +70,10 @@ async fn a_question_that_failed_by_a_fault_of_ours_is_recorded_as_such_and_keeps
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
     let pair = RuntimeSession::default();
-    rig.daemon.inferences.said(Agent::Codex, &pair, 1, "words");
+    rig.daemon
+        .agents
+        .inferences
+        .said(Agent::Codex, &pair, 1, "words");
     let question = Question {
         agent: Agent::Codex,
         pair: pair.clone(),
@@ -86,9 +89,12 @@ async fn a_question_that_failed_by_a_fault_of_ours_is_recorded_as_such_and_keeps
         unwritten: 2,
         ..question.clone()
     };
-    let begun = rig.daemon.inferences.begin(&question);
+    let begun = rig.daemon.agents.inferences.begin(&question);
     assert!(begun.is_some());
-    assert!(rig.daemon.inferences.begin(&later).is_none(), "one is open");
+    assert!(
+        rig.daemon.agents.inferences.begin(&later).is_none(),
+        "one is open"
+    );
     let what = WorkBeside::Inference {
         agent: Agent::Codex,
         pair,
@@ -98,10 +104,10 @@ async fn a_question_that_failed_by_a_fault_of_ours_is_recorded_as_such_and_keeps
         what,
         under_way: None,
     };
-    let events = rig.daemon.events.clone();
+    let events = rig.daemon.base.events.clone();
     supervise(events, failed, async { panic!("a test's") });
     let told = |rig: &Rig| {
-        let mut recent = rig.daemon.recorder.recent().iter();
+        let mut recent = rig.daemon.base.recorder.recent().iter();
         recent.any(|stored| match &stored.entry.kind {
             EntryKind::Continuity(_) => stored.entry.content.contains("fault of ctxrelay's own"),
             _ => false,
@@ -111,5 +117,5 @@ async fn a_question_that_failed_by_a_fault_of_ours_is_recorded_as_such_and_keeps
         rig.pump().await;
         tokio::task::yield_now().await;
     }
-    assert!(rig.daemon.inferences.begin(&later).is_some());
+    assert!(rig.daemon.agents.inferences.begin(&later).is_some());
 }

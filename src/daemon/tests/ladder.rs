@@ -175,7 +175,13 @@ impl Pair {
     }
 
     fn state(&self) -> AgentState {
-        self.rig.daemon.recorder.world().agent(Agent::Claude).state
+        self.rig
+            .daemon
+            .base
+            .recorder
+            .world()
+            .agent(Agent::Claude)
+            .state
     }
 }
 
@@ -207,7 +213,7 @@ async fn a_doorbell_wakes_claude_and_the_hook_of_that_turn_hands_the_body_over_o
         (DeliveryWay::Doorbell, true)
     );
     // What it was given can be seen.
-    let entries = pair.rig.daemon.recorder.recent().iter();
+    let entries = pair.rig.daemon.base.recorder.recent().iter();
     let proof = entries.filter_map(|stored| match &stored.entry.kind {
         EntryKind::Delivery(record) => record.given.clone(),
         _ => None,
@@ -220,7 +226,7 @@ async fn a_doorbell_wakes_claude_and_the_hook_of_that_turn_hands_the_body_over_o
     // The turn that had it ends: nobody has to acknowledge it, and nothing of it comes by itself
     // any more, whatever Claude does.
     pair.hook("Stop").await;
-    assert!(pair.rig.daemon.recorder.world().unsettled.is_empty());
+    assert!(pair.rig.daemon.base.recorder.world().unsettled.is_empty());
     assert_eq!(pair.get().await, []);
     for event in ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"] {
         pair.rig.later(IDLE_OVER_MS).await;
@@ -276,13 +282,13 @@ async fn a_dead_monitor_is_said_and_passed_over_until_there_is_another() {
         ..HookParams::default()
     };
     pair.hook_with(stop(true)).await;
-    assert_eq!(pair.rig.daemon.notices.lines(), Vec::<String>::new());
+    assert_eq!(pair.rig.daemon.base.notices.lines(), Vec::<String>::new());
     // Its process hangs, and Claude has given it up.
     for _ in 0..2 {
         pair.hook_with(stop(false)).await;
     }
-    assert_eq!(pair.rig.daemon.notices.lines().len(), 1);
-    let dead = pair.rig.daemon.recorder.recent().iter();
+    assert_eq!(pair.rig.daemon.base.notices.lines().len(), 1);
+    let dead = pair.rig.daemon.base.recorder.recent().iter();
     let dead = dead.filter(|stored| stored.line.contains("doorbell_dead"));
     assert_eq!(dead.count(), 1, "it is told once");
     let id = pair.send("plum").await;
@@ -294,7 +300,7 @@ async fn a_dead_monitor_is_said_and_passed_over_until_there_is_another() {
     pair.hang_bell().await;
     pair.rig.later(CLAIM_OVER_MS).await;
     assert_eq!(pair.rung().len(), 1);
-    assert_eq!(pair.rig.daemon.notices.lines(), Vec::<String>::new());
+    assert_eq!(pair.rig.daemon.base.notices.lines(), Vec::<String>::new());
     assert_eq!(pair.delivery().rung, DeliveryWay::Doorbell);
 }
 
@@ -308,11 +314,11 @@ async fn a_monitor_may_be_later_than_the_first_turn_and_not_by_much() {
         ..HookParams::default()
     };
     pair.hook_with(stop()).await;
-    assert_eq!(pair.rig.daemon.notices.lines(), Vec::<String>::new());
-    let clients = &mut pair.rig.daemon.clients;
+    assert_eq!(pair.rig.daemon.base.notices.lines(), Vec::<String>::new());
+    let clients = &mut pair.rig.daemon.base.clients;
     clients.came_earlier(pair.bridge.conn, 11_000);
     pair.hook_with(stop()).await;
-    assert_eq!(pair.rig.daemon.notices.lines().len(), 1);
+    assert_eq!(pair.rig.daemon.base.notices.lines().len(), 1);
 }
 
 #[tokio::test]
@@ -442,9 +448,9 @@ async fn proof_that_came_while_the_disk_refused_is_kept_and_nothing_comes_again(
     pair.rig.fail_writes().await;
     let refusal = answer.await.unwrap().unwrap_err();
     assert_eq!(refusal.code, RefusalCode::LedgerUnwritable);
-    pair.rig.daemon.clock.pass(CLAIM_OVER_MS);
+    pair.rig.daemon.base.clock.pass(CLAIM_OVER_MS);
     assert_eq!(pair.hook("UserPromptSubmit").await, HookReply::default());
-    let row = pair.rig.daemon.outbox.get(&id).unwrap();
+    let row = pair.rig.daemon.deliveries.outbox.get(&id).unwrap();
     assert!(row.is_repeat());
     assert_eq!(row.on_busy, OnBusy::Queue);
 }
@@ -484,7 +490,7 @@ async fn a_backlog_larger_than_one_hook_comes_without_anybody_prompting() {
     assert_eq!(came, sent, "once, and in their order");
     assert!(rings > 1);
     assert!(
-        pair.rig.daemon.recorder.world().unsettled.is_empty(),
+        pair.rig.daemon.base.recorder.world().unsettled.is_empty(),
         "all are read"
     );
     assert_eq!(pair.rung(), Vec::<String>::new());
@@ -499,9 +505,9 @@ async fn what_a_stopped_turn_had_is_read_by_the_next_one_and_what_died_at_a_limi
     // The human pressed Esc: no stop comes.
     pair.send("pear").await;
     take(&mut pair, "UserPromptSubmit").await;
-    assert_eq!(pair.rig.daemon.recorder.world().unsettled.len(), 2);
+    assert_eq!(pair.rig.daemon.base.recorder.world().unsettled.len(), 2);
     pair.hook("Stop").await;
-    assert!(pair.rig.daemon.recorder.world().unsettled.is_empty());
+    assert!(pair.rig.daemon.base.recorder.world().unsettled.is_empty());
 
     pair.send("fig").await;
     take(&mut pair, "UserPromptSubmit").await;
@@ -514,7 +520,7 @@ async fn what_a_stopped_turn_had_is_read_by_the_next_one_and_what_died_at_a_limi
     pair.hook("UserPromptSubmit").await;
     pair.hook("Stop").await;
     assert_eq!(
-        pair.rig.daemon.recorder.world().unsettled.len(),
+        pair.rig.daemon.base.recorder.world().unsettled.len(),
         1,
         "it can be sent again"
     );

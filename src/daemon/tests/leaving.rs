@@ -65,7 +65,7 @@ async fn whoever_sent_is_not_told_that_nothing_was_sent() {
         assert_eq!(sent.outcome, Outcome::QueuedForNextTurn);
     }
     let rig = Rig::start_after(&place, Some(known)).await;
-    assert_eq!(rig.daemon.recorder.world().unsettled.len(), 2);
+    assert_eq!(rig.daemon.base.recorder.world().unsettled.len(), 2);
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn a_turn_that_goes_on_is_answered_and_recorded_once() {
         turn_ended(&mut rig, "turn-1", TurnStatus::Interrupted, &ids);
         rig.settle().await;
     }
-    let began = rig.daemon.recorder.recent().iter().filter(|stored| {
+    let began = rig.daemon.base.recorder.recent().iter().filter(|stored| {
         matches!(&stored.entry.kind, EntryKind::Turn(turn)
             if turn.status == TurnStatus::InProgress)
     });
@@ -175,6 +175,7 @@ async fn an_answer_goes_back_to_whoever_asked_the_process_before() {
     rig.settle().await;
     let answers: Vec<_> = rig
         .daemon
+        .base
         .recorder
         .recent()
         .iter()
@@ -247,8 +248,8 @@ async fn what_was_given_when_another_process_is_to_go_on_is_proven_before_and_no
         rung: None,
     });
     assert_eq!(rig.call(&bridge, fetched).await, Ok(Reply::Done));
-    rig.daemon.operations.takeover_mut().adapter_left(None);
+    rig.daemon.base.operations.takeover_mut().adapter_left(None);
     assert!(rig.daemon.may_stop());
-    let unsettled = &rig.daemon.recorder.world().unsettled;
+    let unsettled = &rig.daemon.base.recorder.world().unsettled;
     assert!(unsettled[&id].is_proven());
 }

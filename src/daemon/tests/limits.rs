@@ -28,13 +28,13 @@ fn mode(rig: &mut Rig, mode: &str) {
 }
 
 async fn pass(rig: &mut Rig, seconds: i64) {
-    rig.daemon.clock.pass(seconds * 1_000);
+    rig.daemon.base.clock.pass(seconds * 1_000);
     rig.daemon.on_deadline();
     rig.pump().await;
 }
 
 fn now_ms(rig: &Rig) -> i64 {
-    rig.daemon.clock.now_ms()
+    rig.daemon.base.clock.now_ms()
 }
 
 /// A message that Codex has in a turn which ends at the limit, in ten minutes.
@@ -86,7 +86,7 @@ async fn messages_for_a_limited_codex_wait_until_its_vendor_says_so() {
     assert_eq!(rig.delivered_ids(), [second]);
     assert_eq!(rig.daemon.status().agents.codex.limit, None);
     assert_eq!(
-        rig.daemon.recorder.world().agent(Agent::Codex).state,
+        rig.daemon.base.recorder.world().agent(Agent::Codex).state,
         AgentState::Idle
     );
 }
@@ -334,7 +334,7 @@ async fn a_limit_is_recorded_once_and_holds_since_it_was_hit_over_any_number_of_
     let at_ms = now_ms(&rig) + 600_000;
     rig.fact(CodexFact::LimitEnds { at_ms });
     hit(&mut rig, "turn-1", &id).await;
-    let recorded = rig.daemon.recorder.world().agent(Agent::Codex).limit;
+    let recorded = rig.daemon.base.recorder.world().agent(Agent::Codex).limit;
     let since = recorded.unwrap().since_ms;
     for _ in 0..3 {
         rig.fact(CodexFact::ServerLost {
@@ -349,7 +349,7 @@ async fn a_limit_is_recorded_once_and_holds_since_it_was_hit_over_any_number_of_
         assert_eq!(codex.limit.unwrap().resets_at, Some(at_ms));
         assert_eq!(codex.since, Some(since));
     }
-    let record = std::fs::read_to_string(rig.daemon.recorder.ledger().path()).unwrap();
+    let record = std::fs::read_to_string(rig.daemon.base.recorder.ledger().path()).unwrap();
     assert_eq!(record.matches("Codex is at its usage limit").count(), 1);
 }
 
@@ -368,7 +368,7 @@ async fn a_limit_goes_along_to_the_process_that_goes_on() {
     assert_eq!(limit.next_try, Some(ends + 2_000));
     rig.codex_runs().await;
     assert_eq!(
-        rig.daemon.recorder.world().agent(Agent::Codex).state,
+        rig.daemon.base.recorder.world().agent(Agent::Codex).state,
         AgentState::Limited
     );
 }
@@ -465,17 +465,17 @@ async fn a_limit_that_ended_while_the_machine_slept_is_over() {
     let claude = rig.connect(Role::Claude, None, false);
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
-    let ends = rig.daemon.clock.outside_ms() + 6 * 60 * 60_000;
+    let ends = rig.daemon.base.clock.outside_ms() + 6 * 60 * 60_000;
     rig.fact(CodexFact::LimitEnds { at_ms: ends });
     hit(&mut rig, "turn-1", &first).await;
     let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
 
-    rig.daemon.clock.sleep(8 * 60 * 60_000);
+    rig.daemon.base.clock.sleep(8 * 60 * 60_000);
     // Timers stood still: the loop looks by itself, soon, whatever it waits for.
     let wakes = rig.daemon.next_deadline();
     assert!(wakes <= Instant::now() + Duration::from_secs(60));
     rig.daemon.on_deadline();
-    assert!(rig.daemon.clock.outside_ms() > ends);
+    assert!(rig.daemon.base.clock.outside_ms() > ends);
     rig.pump().await;
     answer(&mut rig, Checked::Over).await;
     assert_eq!(rig.delivered_ids(), [second]);
@@ -488,11 +488,11 @@ async fn whatever_happens_first_after_the_machine_slept_finds_the_time_that_it_i
     let mut rig = Rig::with_codex(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
-    let ends = rig.daemon.clock.outside_ms() + 60 * 60_000;
+    let ends = rig.daemon.base.clock.outside_ms() + 60 * 60_000;
     rig.fact(CodexFact::LimitEnds { at_ms: ends });
     hit(&mut rig, "turn-1", &first).await;
-    rig.daemon.clock.sleep(2 * 60 * 60_000);
+    rig.daemon.base.clock.sleep(2 * 60 * 60_000);
     rig.daemon.on_event(Event::Heard { conn: claude.conn });
-    assert!(rig.daemon.clock.outside_ms() > ends);
+    assert!(rig.daemon.base.clock.outside_ms() > ends);
     assert!(rig.daemon.next_deadline() <= Instant::now());
 }

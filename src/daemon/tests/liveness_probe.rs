@@ -19,7 +19,7 @@ const SILENT_MS: i64 = 3_100;
 const AGAIN_MS: i64 = 30_100;
 
 async fn pass(rig: &mut Rig, ms: i64) {
-    rig.daemon.clock.pass(ms);
+    rig.daemon.base.clock.pass(ms);
     rig.daemon.on_deadline();
     rig.settle().await;
 }
@@ -33,7 +33,7 @@ fn answers(rig: &mut Rig, guest: &Guest) {
 }
 
 fn receives(rig: &Rig, guest: &Guest) -> bool {
-    rig.daemon.clients.get(guest.conn).unwrap().receiver
+    rig.daemon.base.clients.get(guest.conn).unwrap().receiver
 }
 
 /// What a client was told: whether it receives, and how many messages were pushed.

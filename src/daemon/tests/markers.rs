@@ -19,7 +19,7 @@ async fn answers(rig: &mut Rig, turn: &str, id: Option<&EntryId>, text: &str) {
 
 /// Texts that wait for Claude.
 fn for_claude(rig: &Rig) -> Vec<String> {
-    let world = rig.daemon.recorder.world();
+    let world = rig.daemon.base.recorder.world();
     let mut rows: Vec<_> = world
         .unsettled
         .values()
@@ -29,6 +29,7 @@ fn for_claude(rig: &Rig) -> Vec<String> {
     rows.iter()
         .map(|message| {
             rig.daemon
+                .base
                 .recorder
                 .stored(message.seq)
                 .unwrap()
@@ -47,7 +48,7 @@ async fn what_is_for_the_person_does_not_reach_claude() {
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     answers(&mut rig, "turn-1", Some(&id), "[HUMAN] please log in again").await;
     assert_eq!(for_claude(&rig), Vec::<String>::new());
-    let note = rig.daemon.recorder.world().notes.back().unwrap();
+    let note = rig.daemon.base.recorder.world().notes.back().unwrap();
     assert_eq!(note.text, "please log in again");
 
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
@@ -55,7 +56,14 @@ async fn what_is_for_the_person_does_not_reach_claude() {
     answers(&mut rig, "turn-2", Some(&id), done).await;
     // A claim, and the answer that Claude waits for.
     assert_eq!(for_claude(&rig), [done]);
-    assert!(rig.daemon.recorder.world().pending_proposals.is_empty());
+    assert!(
+        rig.daemon
+            .base
+            .recorder
+            .world()
+            .pending_proposals
+            .is_empty()
+    );
 }
 
 #[tokio::test]
@@ -66,7 +74,7 @@ async fn a_handoff_by_marker_is_a_handoff_once() {
     answers(&mut rig, "turn-1", None, text).await;
     answers(&mut rig, "turn-2", None, text).await;
     assert_eq!(for_claude(&rig), ["review the parser"]);
-    let open = &rig.daemon.recorder.world().open_handoffs;
+    let open = &rig.daemon.base.recorder.world().open_handoffs;
     assert_eq!(open.len(), 1);
     let handoff = open.values().next().unwrap();
     assert_eq!(handoff.from, Party::Agent(Agent::Codex));
@@ -128,7 +136,7 @@ async fn a_turn_that_did_not_end_well_asks_for_nothing() {
         died: false,
     });
     rig.pump().await;
-    assert!(rig.daemon.recorder.world().notes.is_empty());
+    assert!(rig.daemon.base.recorder.world().notes.is_empty());
 }
 
 #[tokio::test]
@@ -146,5 +154,5 @@ async fn a_question_about_the_record_is_answered_once_and_not_in_a_circle() {
     assert!(text.contains("not from your operator"), "{text}");
     answers(&mut rig, "turn-3", Some(id), question).await;
     assert_eq!(rig.delivered_ids(), []);
-    assert!(rig.daemon.recorder.world().unsettled.is_empty());
+    assert!(rig.daemon.base.recorder.world().unsettled.is_empty());
 }

@@ -40,7 +40,7 @@ fn step(rig: &Rig) -> Option<ReloadStep> {
 }
 
 fn step_of(rig: &Rig, agent: Agent) -> Option<ReloadStep> {
-    let world = rig.daemon.recorder.world();
+    let world = rig.daemon.base.recorder.world();
     let state = world.state_of(agent, &RuntimeSession::default())?;
     Some(state.packet.as_ref()?.step.clone())
 }
@@ -163,7 +163,7 @@ async fn claude(rig: &mut Rig) -> Guest {
 }
 
 fn compactions_of(rig: &Rig, agent: Agent) -> u64 {
-    let world = rig.daemon.recorder.world();
+    let world = rig.daemon.base.recorder.world();
     let state = world.state_of(agent, &RuntimeSession::default());
     state.map_or(0, |state| state.compactions_total)
 }
@@ -500,14 +500,14 @@ async fn a_compaction_of_claudes_is_recorded_with_what_its_transcript_says_a_mom
     // Looked at for the first time before it stands there.
     let _told = rig.ask(&hooks, hook_of("PostCompact", None, &transcript));
     tokio::task::yield_now().await;
-    let at = jiff::Timestamp::from_millisecond(rig.daemon.clock.now_ms() + 1).unwrap();
+    let at = jiff::Timestamp::from_millisecond(rig.daemon.base.clock.now_ms() + 1).unwrap();
     add(
         &transcript,
         json!({"type": "system", "subtype": "compact_boundary", "timestamp": at.to_string(),
             "compactMetadata": {"trigger": "auto", "preTokens": 970_502, "postTokens": 5_216}}),
     );
     until(&mut rig, |rig| compactions_of(rig, Agent::Claude) == 1).await;
-    let world = rig.daemon.recorder.world();
+    let world = rig.daemon.base.recorder.world();
     let state = world
         .state_of(Agent::Claude, &RuntimeSession::default())
         .unwrap();
@@ -529,7 +529,7 @@ async fn a_command_of_claudes_that_never_ended_stands_in_its_next_packet() {
             {"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}]}})
     };
     let unfinished = |rig: &Rig| {
-        let world = rig.daemon.recorder.world();
+        let world = rig.daemon.base.recorder.world();
         let state = world.state_of(Agent::Claude, &RuntimeSession::default());
         state.map_or(Vec::new(), |state| {
             state.unfinished.iter().cloned().collect::<Vec<_>>()

@@ -149,7 +149,7 @@ async fn a_long_text_arrives_whole_though_its_beginning_was_acknowledged() {
     assert!(whole.contains(&long));
     assert!(whole.ends_with(&end(&id)));
     assert_eq!(pair.ack(&id).await, Reply::Acked(vec![id]));
-    assert!(pair.rig.daemon.recorder.world().unsettled.is_empty());
+    assert!(pair.rig.daemon.base.recorder.world().unsettled.is_empty());
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn a_long_text_is_settled_by_its_last_part_and_by_no_other() {
     pair.fetched(&first).await;
     pair.rig.later(CLAIM_OVER_MS).await;
     assert!(matches!(pair.ack(&id).await, Reply::AckedPartly(_)));
-    let unproven = pair.rig.daemon.outbox.get(&id).unwrap();
+    let unproven = pair.rig.daemon.deliveries.outbox.get(&id).unwrap();
     assert_eq!(unproven.shown, Shown::Head);
     // Whoever begins again gets its beginning, not a repeat.
     let again = pair.page(None).await;

@@ -59,6 +59,7 @@ async fn the_operator_alone_names_the_coordinator_and_the_files_with_a_block_say
     assert_eq!(theirs, "# Mine alone\n");
     let stored = rig
         .daemon
+        .base
         .recorder
         .ledger()
         .read(done.seq)
@@ -108,10 +109,10 @@ async fn what_the_file_says_counts_only_as_it_was_trusted() {
     write_config(&place, json!({}));
     let loaded = config::load(&place.dirs, &place.user);
     rig.daemon.reconfigure(loaded, &[]);
-    let rule = rig.daemon.configuration.policy();
+    let rule = rig.daemon.base.configuration.policy();
     let rule = rule.rule(Agent::Claude, Permission::Secrets);
     assert_eq!(rule, PermissionRule::Deny);
-    assert!(rig.daemon.notices.lines()[0].contains("permissions waits for your trust"));
+    assert!(rig.daemon.base.notices.lines()[0].contains("permissions waits for your trust"));
 }
 
 #[tokio::test]
@@ -135,8 +136,8 @@ async fn what_counted_goes_on_counting_while_what_is_trusted_cannot_be_read() {
         rig.daemon.reconfigure(loaded, &[]);
     };
     reload(&mut rig);
-    assert_eq!(rig.daemon.configuration.gates().len(), 1);
-    let told = rig.daemon.notices.lines();
+    assert_eq!(rig.daemon.base.configuration.gates().len(), 1);
+    let told = rig.daemon.base.notices.lines();
     assert!(told[0].contains("cannot be read"), "{told:?}");
     let refused = rig.call(&operator, coordinator(Coordinator::Human)).await;
     assert_eq!(refused.unwrap_err().code, RefusalCode::TrustFailed);
@@ -145,8 +146,8 @@ async fn what_counted_goes_on_counting_while_what_is_trusted_cannot_be_read() {
     std::fs::remove_dir(&path).unwrap();
     std::fs::write(&path, kept).unwrap();
     reload(&mut rig);
-    assert_eq!(rig.daemon.notices.lines(), [""; 0]);
-    assert_eq!(rig.daemon.configuration.gates().len(), 1);
+    assert_eq!(rig.daemon.base.notices.lines(), [""; 0]);
+    assert_eq!(rig.daemon.base.configuration.gates().len(), 1);
 }
 
 #[tokio::test]
@@ -203,7 +204,7 @@ async fn a_rule_for_claude_is_enforced_once_its_hooks_run_and_what_they_refuse_i
     // A second one goes free.
     let _second = rig.connect(Role::Claude, Some(4_000_009), false);
     assert!(!rig.daemon.status().policy.rules[0].enforced);
-    let recent = rig.daemon.recorder.recent();
+    let recent = rig.daemon.base.recorder.recent();
     let said = recent.iter().find(|stored| stored.entry.kind == kind);
     assert!(said.unwrap().entry.content.contains("`git push`"));
 }
@@ -224,7 +225,14 @@ async fn codex_is_told_of_a_new_coordinator_once_with_its_next_message() {
     set(&mut rig, &operator, coordinator(Coordinator::Claude)).await;
     // What is in force is told, however often it was changed.
     set(&mut rig, &operator, coordinator(Coordinator::Human)).await;
-    assert!(rig.daemon.recorder.world().untold_coordinator.is_some());
+    assert!(
+        rig.daemon
+            .base
+            .recorder
+            .world()
+            .untold_coordinator
+            .is_some()
+    );
     rig.status(ReportedStatus::Idle);
     let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let texts = rig.delivered();
@@ -232,8 +240,8 @@ async fn codex_is_told_of_a_new_coordinator_once_with_its_next_message() {
     assert_eq!(*id, second);
     let note = "\n\n[ctxrelay] The operator changed who writes to git: The operator alone";
     assert!(text.contains(note), "{text}");
-    assert_eq!(rig.daemon.recorder.world().untold_coordinator, None);
-    let recent = rig.daemon.recorder.recent();
+    assert_eq!(rig.daemon.base.recorder.world().untold_coordinator, None);
+    let recent = rig.daemon.base.recorder.recent();
     let told = EntryKind::from(LifecycleEvent::CoordinatorTold);
     let told: Vec<_> = (recent.iter())
         .filter(|stored| stored.entry.kind == told)
@@ -254,11 +262,11 @@ async fn codex_is_told_of_a_new_coordinator_once_with_its_next_message() {
     rig.settle().await;
 
     // Another session counts its entries anew.
-    let before = rig.daemon.recorder.world().seq;
+    let before = rig.daemon.base.recorder.world().seq;
     let clear = Command::Clear(ClearParams::default());
     rig.call(&operator, clear).await.unwrap();
     set(&mut rig, &operator, coordinator(Coordinator::Codex)).await;
-    assert!(rig.daemon.recorder.world().seq < before);
+    assert!(rig.daemon.base.recorder.world().seq < before);
     let _fourth = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let texts = rig.delivered();
     assert!(
@@ -276,7 +284,7 @@ async fn a_coordinator_that_is_trusted_in_the_file_is_told_like_one_that_is_set(
     let place = Place::new();
     write_config(&place, json!({"collaboration": {"coordinator": "codex"}}));
     let (mut rig, operator) = configured(&place).await;
-    assert_eq!(rig.daemon.configuration.policy().coordinator, None);
+    assert_eq!(rig.daemon.base.configuration.policy().coordinator, None);
     let loaded = config::load(&place.dirs, &place.user);
     let trust = Command::Trust(TrustParams {
         digest: loaded.digest,
@@ -284,7 +292,14 @@ async fn a_coordinator_that_is_trusted_in_the_file_is_told_like_one_that_is_set(
         signature: None,
     });
     rig.call(&operator, trust).await.unwrap();
-    let policy = rig.daemon.configuration.policy();
+    let policy = rig.daemon.base.configuration.policy();
     assert_eq!(policy.coordinator, Some(Coordinator::Codex));
-    assert!(rig.daemon.recorder.world().untold_coordinator.is_some());
+    assert!(
+        rig.daemon
+            .base
+            .recorder
+            .world()
+            .untold_coordinator
+            .is_some()
+    );
 }

@@ -119,6 +119,7 @@ async fn what_changed_since_is_approved_only_as_the_operator_saw_it() {
     }
     assert!(
         !rig.daemon
+            .base
             .recorder
             .world()
             .counts
@@ -127,7 +128,13 @@ async fn what_changed_since_is_approved_only_as_the_operator_saw_it() {
     let answer = approve(&mut rig, &proposal, tree("changed"), Some("changed"));
     rig.settle().await;
     answer.await.unwrap().unwrap();
-    let decided = rig.daemon.recorder.world().proposal(&proposal).unwrap();
+    let decided = rig
+        .daemon
+        .base
+        .recorder
+        .world()
+        .proposal(&proposal)
+        .unwrap();
     let (decision, _) = decided.decision.clone().unwrap();
     assert_eq!(
         decision.tree.unwrap().tree,

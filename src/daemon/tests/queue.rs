@@ -38,7 +38,7 @@ fn handoff(ask: &str, on_busy: OnBusy) -> Command {
 }
 
 fn state(rig: &Rig, id: &EntryId) -> Option<DeliveryState> {
-    rig.daemon.outbox.get(id).map(|row| row.state)
+    rig.daemon.deliveries.outbox.get(id).map(|row| row.state)
 }
 
 async fn three_for_codex(rig: &mut Rig, claude: &Guest) -> [EntryId; 3] {
@@ -88,7 +88,7 @@ async fn a_drained_queue_sends_nothing_and_says_what_it_could_not_call_back() {
     assert_eq!(rig.delivered_ids(), []);
     drop(rig);
     let rig = Rig::with_codex(&place).await;
-    assert_eq!(rig.daemon.outbox.lane(Agent::Codex).count(), 0);
+    assert_eq!(rig.daemon.deliveries.outbox.lane(Agent::Codex).count(), 0);
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn two_equal_handoffs_at_once_are_one() {
     rig.settle().await;
     let second = sent(second.await.unwrap());
     assert!(second.duplicate);
-    let open = &rig.daemon.recorder.world().open_handoffs;
+    let open = &rig.daemon.base.recorder.world().open_handoffs;
     assert_eq!(&*open[&second.message_id].ask, "Review  the parser");
     assert_eq!(open.len(), 2);
 }
@@ -207,6 +207,7 @@ async fn a_handoff_repeated_after_a_restart_is_the_first_one() {
     rig.settle().await;
     let first: Vec<EntryId> = rig
         .daemon
+        .base
         .recorder
         .world()
         .open_handoffs
@@ -249,15 +250,15 @@ async fn what_waits_for_too_long_expires_where_everybody_sees_it() {
     // What is on its way never expires.
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
-    rig.daemon.codex.set_expiry(Some(60_000));
-    let recorded_ms = rig.daemon.recorder.world().unsettled[&id].at_ms;
+    rig.daemon.agents.codex.set_expiry(Some(60_000));
+    let recorded_ms = rig.daemon.base.recorder.world().unsettled[&id].at_ms;
     rig.tick_codex(recorded_ms + 59_999);
     rig.settle().await;
     assert_eq!(state(&rig, &id), Some(DeliveryState::Queued));
     rig.tick_codex(recorded_ms + 60_000);
     rig.settle().await;
     assert_eq!(state(&rig, &id), None);
-    let last = &rig.daemon.recorder.recent().back().unwrap().entry;
+    let last = &rig.daemon.base.recorder.recent().back().unwrap().entry;
     let EntryKind::Delivery(record) = &last.kind else {
         panic!("{last:?}");
     };
@@ -284,7 +285,7 @@ async fn the_sender_of_what_the_operator_takes_back_in_that_second_is_not_told_t
     });
     let asked = rig.ask(&claude, send);
     rig.settle().await;
-    let lane = rig.daemon.outbox.lane(Agent::Codex);
+    let lane = rig.daemon.deliveries.outbox.lane(Agent::Codex);
     let id = lane.last().unwrap().id.clone();
     let remove = Command::QueueChange(QueueChangeParams {
         id: id.clone(),

@@ -22,7 +22,7 @@ fn hold_reads(rig: &Rig) -> Vec<mpsc::Sender<()>> {
         let (end, ended) = mpsc::channel::<()>();
         let (reply, _) = oneshot::channel();
         let client = ConnId::of(1_000 + number);
-        rig.daemon.readers.read(client, reply, move || {
+        rig.daemon.base.readers.read(client, reply, move || {
             let _ = ended.recv();
             Ok(Reply::Done)
         });

@@ -30,7 +30,7 @@ async fn a_proposal_that_is_rejected_after_a_compaction_opens_again_what_it_had_
         .await
         .unwrap();
     let blockers = |rig: &Rig| -> Vec<EntryId> {
-        let open = rig.daemon.recorder.world().open_blockers.iter();
+        let open = rig.daemon.base.recorder.world().open_blockers.iter();
         open.map(|blocker| blocker.id.clone()).collect()
     };
     let lifted = blockers(&rig)[1].clone();
@@ -63,11 +63,12 @@ async fn a_proposal_that_is_rejected_after_a_compaction_opens_again_what_it_had_
     rig.status(ReportedStatus::Idle);
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&handoff));
     rig.compact(&operator).await;
-    assert!(rig.daemon.recorder.world().open_handoffs.is_empty());
+    assert!(rig.daemon.base.recorder.world().open_handoffs.is_empty());
     assert_eq!(blockers(&rig), standing);
 
     let proposal = rig
         .daemon
+        .base
         .recorder
         .world()
         .pending_proposals
@@ -91,6 +92,7 @@ async fn a_proposal_that_is_rejected_after_a_compaction_opens_again_what_it_had_
     decided.await.unwrap().unwrap();
     assert!(
         rig.daemon
+            .base
             .recorder
             .world()
             .open_handoffs

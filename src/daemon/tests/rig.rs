@@ -244,7 +244,10 @@ impl Rig {
             now_ms,
             attempt: AttemptId::new("none"),
         };
-        let (codex, outbox) = (&mut self.daemon.codex, &mut self.daemon.outbox);
+        let (codex, outbox) = (
+            &mut self.daemon.agents.codex,
+            &mut self.daemon.deliveries.outbox,
+        );
         let effects = outbox.decide(|backlog| codex.apply(CodexInput::Tick, backlog, &at));
         self.daemon.perform(Agent::Codex, effects).unwrap();
         self.store();
@@ -264,7 +267,7 @@ impl Rig {
 
     /// As `store`, on a disk that refuses them.
     pub fn fail_rows(&mut self) {
-        let path = self.daemon.dirs.state_file("queue.db");
+        let path = self.daemon.base.dirs.state_file("queue.db");
         self.answer_rows(|event| match event {
             QueueEvent::Durable { upto } => {
                 let path = path.clone();
@@ -277,7 +280,7 @@ impl Rig {
 
     fn answer_rows(&mut self, said: impl Fn(QueueEvent) -> QueueEvent) {
         let mut waiting = std::mem::take(&mut self.put_off);
-        while self.daemon.outbox.is_writing() {
+        while self.daemon.deliveries.outbox.is_writing() {
             let next = waiting.pop_front().or_else(|| self.inbox.try_recv().ok());
             match next {
                 Some(Event::Queue(event)) => self.daemon.on_event(Event::Queue(said(event))),
@@ -293,7 +296,7 @@ impl Rig {
     pub async fn record(&mut self) {
         self.daemon.settle();
         let mut rows = VecDeque::new();
-        while self.daemon.recorder.pending_count() > 0 {
+        while self.daemon.base.recorder.pending_count() > 0 {
             match self.next().await {
                 event @ Event::Queue(_) => rows.push_back(event),
                 event => self.daemon.on_event(event),
@@ -348,10 +351,10 @@ impl Rig {
     /// As `settle`, where nothing is recorded, for this reason.
     pub async fn refuse_writes(&mut self, why: impl Fn(std::path::PathBuf) -> LedgerError) {
         self.daemon.settle();
-        while self.daemon.recorder.pending_count() > 0 {
+        while self.daemon.base.recorder.pending_count() > 0 {
             let event = match self.next().await {
                 Event::Ledger(WriterEvent::Durable { token, .. }) => {
-                    let path = self.daemon.recorder.ledger().path().to_owned();
+                    let path = self.daemon.base.recorder.ledger().path().to_owned();
                     let error = why(path);
                     Event::Ledger(WriterEvent::Failed { token, error })
                 }
@@ -363,7 +366,7 @@ impl Rig {
 
     /// Lets time pass, with what happens by itself meanwhile.
     pub async fn later(&mut self, ms: i64) {
-        self.daemon.clock.pass(ms);
+        self.daemon.base.clock.pass(ms);
         self.daemon.on_deadline();
         self.settle().await;
     }
@@ -526,7 +529,7 @@ impl Rig {
         };
         drop(self.ask(guest, Command::Send(send)));
         self.settle().await;
-        let newest = self.daemon.recorder.world().unsettled.iter();
+        let newest = self.daemon.base.recorder.world().unsettled.iter();
         let newest = newest.max_by_key(|(_, message)| message.seq);
         newest.unwrap().0.clone()
     }

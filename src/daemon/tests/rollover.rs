@@ -52,6 +52,7 @@ fn entries(path: &std::path::Path) -> Vec<Stored> {
 
 fn lifecycle(rig: &Rig, wanted: &str) -> bool {
     rig.daemon
+        .base
         .recorder
         .recent()
         .iter()
@@ -89,11 +90,11 @@ async fn what_nobody_settled_is_taken_back_in_the_record_that_is_sealed() {
     assert_eq!(last.entry.source, Party::Human);
     assert_eq!(last.hash, cleared.head);
     // In the new record they are nowhere, and nobody gets them.
-    assert!(rig.daemon.recorder.world().unsettled.is_empty());
-    assert_eq!(rig.daemon.outbox.lane(Agent::Claude).count(), 0);
-    let first = &entries(rig.daemon.recorder.ledger().path())[0].entry;
+    assert!(rig.daemon.base.recorder.world().unsettled.is_empty());
+    assert_eq!(rig.daemon.deliveries.outbox.lane(Agent::Claude).count(), 0);
+    let first = &entries(rig.daemon.base.recorder.ledger().path())[0].entry;
     assert_eq!(first.source, Party::Human);
-    let live = (**rig.daemon.recorder.world()).clone();
+    let live = (**rig.daemon.base.recorder.world()).clone();
     drop(rig);
     assert_eq!(Rig::replayed(&place).0, live);
 }
@@ -132,7 +133,7 @@ async fn a_disk_that_takes_no_new_file_leaves_the_session_going_and_says_so() {
     let mut rig = Rig::start(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
     let id = write_to_claude(&mut rig, &operator).await;
-    let session = rig.daemon.recorder.session_id().clone();
+    let session = rig.daemon.base.recorder.session_id().clone();
     // `current` cannot be replaced by a file while a folder has its name.
     fs::remove_file(place.dirs.current()).unwrap();
     fs::create_dir(place.dirs.current()).unwrap();
@@ -141,13 +142,13 @@ async fn a_disk_that_takes_no_new_file_leaves_the_session_going_and_says_so() {
         .await;
     assert_eq!(refused.unwrap_err().code, RefusalCode::ClearFailed);
     rig.settle().await;
-    assert_eq!(*rig.daemon.recorder.session_id(), session);
+    assert_eq!(*rig.daemon.base.recorder.session_id(), session);
     assert!(lifecycle(&rig, "not_sealed"));
     assert!(
-        !rig.daemon.recorder.world().unsettled.contains_key(&id),
+        !rig.daemon.base.recorder.world().unsettled.contains_key(&id),
         "taken back all the same"
     );
-    assert!(rig.daemon.outbox.get(&id).is_none());
+    assert!(rig.daemon.deliveries.outbox.get(&id).is_none());
     assert_eq!(fs::read_dir(place.dirs.sessions()).unwrap().count(), 1);
     fs::remove_dir(place.dirs.current()).unwrap();
     clear(&mut rig, &operator, false).await;
@@ -157,21 +158,23 @@ async fn a_disk_that_takes_no_new_file_leaves_the_session_going_and_says_so() {
 async fn what_a_session_that_never_began_writes_late_is_not_heard() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
-    let world = Arc::clone(rig.daemon.recorder.world());
-    let (_, head) = rig.daemon.recorder.ledger().stats().head.unwrap();
+    let world = Arc::clone(rig.daemon.base.recorder.world());
+    let (_, head) = rig.daemon.base.recorder.ledger().stats().head.unwrap();
     // No disk is so fast; a system that lets this thread wait is.
     let late = (0..100).any(|n| {
         let next = session::new_id(1_795_000_000_000, n);
         let kind = EntryKind::SessionStarted { predecessor: None };
         let mut first = rig
             .daemon
+            .base
             .recorder
             .entry(Party::System, None, kind, "begins", None);
         first.session_id = next.clone();
-        let begun = rig
-            .daemon
-            .recorder
-            .begin(&next, head.clone(), vec![first], Duration::ZERO);
+        let begun =
+            rig.daemon
+                .base
+                .recorder
+                .begin(&next, head.clone(), vec![first], Duration::ZERO);
         match begun {
             Ok((ledger, _)) => {
                 ledger.close();
@@ -186,7 +189,7 @@ async fn what_a_session_that_never_began_writes_late_is_not_heard() {
     });
     assert!(late);
     rig.pump().await;
-    assert_eq!(*rig.daemon.recorder.world(), world);
+    assert_eq!(*rig.daemon.base.recorder.world(), world);
 }
 
 /// As after a crash before the old file was put away.
@@ -208,9 +211,16 @@ async fn a_crash_before_the_old_file_is_put_away_is_mended_at_the_next_start() {
     drop(rig);
     undo_archive(&place, &cleared.sealed);
     let rig = Rig::start(&place).await;
-    assert_eq!(*rig.daemon.recorder.session_id(), cleared.session_id);
+    assert_eq!(*rig.daemon.base.recorder.session_id(), cleared.session_id);
     assert!(lifecycle(&rig, "session_archived"));
-    let before = rig.daemon.recorder.world().predecessor.clone().unwrap();
+    let before = rig
+        .daemon
+        .base
+        .recorder
+        .world()
+        .predecessor
+        .clone()
+        .unwrap();
     assert_eq!(
         (before.session_id, before.head),
         (cleared.sealed.clone(), cleared.head)
@@ -231,7 +241,7 @@ async fn a_crash_before_current_names_the_new_session_leaves_the_old_one_going()
     let mut rig = Rig::start(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
     let id = write_to_claude(&mut rig, &operator).await;
-    let heads = rig.daemon.recorder.heads().clone();
+    let heads = rig.daemon.base.recorder.heads().clone();
     let before = heads.kept().unwrap();
     let cleared = clear(&mut rig, &operator, false).await;
     drop(rig);
@@ -240,11 +250,11 @@ async fn a_crash_before_current_names_the_new_session_leaves_the_old_one_going()
     heads.replace(before).unwrap();
     session::write_current(&place.dirs, &cleared.sealed).unwrap();
     let rig = Rig::start(&place).await;
-    assert_eq!(*rig.daemon.recorder.session_id(), cleared.sealed);
+    assert_eq!(*rig.daemon.base.recorder.session_id(), cleared.sealed);
     assert!(lifecycle(&rig, "clear_cut_short"));
     assert!(!place.dirs.ledger(&cleared.session_id).exists());
-    assert!(!rig.daemon.recorder.world().unsettled.contains_key(&id));
-    assert!(rig.daemon.outbox.get(&id).is_none());
+    assert!(!rig.daemon.base.recorder.world().unsettled.contains_key(&id));
+    assert!(rig.daemon.deliveries.outbox.get(&id).is_none());
 }
 
 #[tokio::test]
@@ -252,12 +262,12 @@ async fn a_crash_before_the_deletion_is_mended_at_the_next_start() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
-    let path = rig.daemon.recorder.ledger().path().to_owned();
+    let path = rig.daemon.base.recorder.ledger().path().to_owned();
     let cleared = clear(&mut rig, &operator, true).await;
     drop(rig);
     fs::write(&path, "{}\n").unwrap();
     let rig = Rig::start(&place).await;
-    assert_eq!(*rig.daemon.recorder.session_id(), cleared.session_id);
+    assert_eq!(*rig.daemon.base.recorder.session_id(), cleared.session_id);
     assert!(lifecycle(&rig, "session_deleted"));
     assert!(!path.exists());
 }
@@ -276,10 +286,10 @@ async fn of_what_a_clear_takes_back_the_lane_to_codex_remembers_nothing() {
         });
         rig.settle().await;
     }
-    assert!(rig.daemon.codex.flow().remembered() > 0);
+    assert!(rig.daemon.agents.codex.flow().remembered() > 0);
     let cleared = clear(&mut rig, &operator, false).await;
     assert_eq!(cleared.cancelled, [id]);
-    assert_eq!(rig.daemon.codex.flow().remembered(), 0);
+    assert_eq!(rig.daemon.agents.codex.flow().remembered(), 0);
 }
 
 #[tokio::test]
@@ -296,11 +306,11 @@ async fn the_end_of_a_session_that_is_recorded_too_late_is_said_to_be_none() {
     let asked = rig.ask(&claude, send);
     rig.record().await;
     rig.store();
-    let session = rig.daemon.recorder.session_id().clone();
+    let session = rig.daemon.base.recorder.session_id().clone();
 
     // As the operator's clear leaves it once the disk was too late for it.
     let (ids, mut closing) = rig.daemon.take_back_all();
-    let word = rig.daemon.recorder.entry(
+    let word = rig.daemon.base.recorder.entry(
         Party::Human,
         None,
         LifecycleEvent::SessionCleared,
@@ -309,14 +319,14 @@ async fn the_end_of_a_session_that_is_recorded_too_late_is_said_to_be_none() {
     );
     closing.push(word);
     for id in &ids {
-        let outbox = &mut rig.daemon.outbox;
+        let outbox = &mut rig.daemon.deliveries.outbox;
         outbox.records(id, DeliveryResult::Cancelled);
     }
-    rig.daemon.recorder.record(closing, late(&ids));
+    rig.daemon.base.recorder.record(closing, late(&ids));
     rig.settle().await;
 
-    assert_eq!(*rig.daemon.recorder.session_id(), session);
-    let recent = rig.daemon.recorder.recent();
+    assert_eq!(*rig.daemon.base.recorder.session_id(), session);
+    let recent = rig.daemon.base.recorder.recent();
     let last = &recent.back().unwrap().entry;
     assert_eq!(last.kind, EntryKind::from(ErrorCode::NotSealed));
     // Its sender does not go on as if it were delivered.

@@ -11,7 +11,7 @@ use crate::wire::control::{Command, ContextView, NoteParams, ReadContextParams, 
 
 /// The files that differ for an agent, with who wrote them.
 fn changed(rig: &Rig, agent: Agent) -> Vec<(String, Vec<Agent>)> {
-    let world = rig.daemon.recorder.world();
+    let world = rig.daemon.base.recorder.world();
     let state = world.state_of(agent, &RuntimeSession::default());
     let changed = state.into_iter().flat_map(|state| &state.rules_changed);
     changed
@@ -40,14 +40,14 @@ async fn a_change_is_recorded_once_with_its_author_until_the_agent_begins_anew()
     rig.fact(CodexFact::FilesWritten {
         paths: vec![place.dirs.root.join("AGENTS.md").display().to_string()],
     });
-    let before = rig.daemon.recorder.world().seq;
+    let before = rig.daemon.base.recorder.world().seq;
     for _ in 0..2 {
         rig.daemon.look_at_rules();
         rig.settle().await;
     }
     let told = changed(&rig, Agent::Claude);
     assert_eq!(told, [("AGENTS.md".to_owned(), vec![Agent::Codex])]);
-    assert_eq!(rig.daemon.recorder.world().seq.0, before.0 + 1);
+    assert_eq!(rig.daemon.base.recorder.world().seq.0, before.0 + 1);
 
     let again = hook("SessionStart", Some("compact"));
     assert!(matches!(rig.call(&hooks, again).await, Ok(Reply::Hook(_))));
@@ -90,10 +90,10 @@ async fn a_change_that_an_agent_was_not_told_is_still_shown_by_the_next_daemon()
     rig.daemon.look_at_rules();
     rig.settle().await;
     assert_eq!(names(&rig), ["AGENTS.md", "GEMINI.md"]);
-    let before = rig.daemon.recorder.world().seq;
+    let before = rig.daemon.base.recorder.world().seq;
     rig.daemon.look_at_rules();
     rig.settle().await;
-    let after = rig.daemon.recorder.world().seq;
+    let after = rig.daemon.base.recorder.world().seq;
     assert_eq!(after, before, "recorded once");
     std::fs::remove_file(place.dirs.root.join("GEMINI.md")).unwrap();
     rig.daemon.look_at_rules();

@@ -237,7 +237,7 @@ const CLAUDE: u32 = 7_000_000;
 async fn what_claude_runs_is_shown_from_its_hook_before_it_until_it_ended_well_or_not() {
     let place = Place::new();
     let mut claude = ClaudeRig::new(&place).await;
-    let root = claude.rig.daemon.dirs.root.join("src/a.rs");
+    let root = claude.rig.daemon.base.dirs.root.join("src/a.rs");
     claude.prompt(Some("\n  make it fast\nand small")).await;
     assert_eq!(claude.claude().turn_text.as_deref(), Some("make it fast"));
     claude
@@ -311,7 +311,7 @@ async fn what_is_shown_of_claudes_turn_has_no_secret_and_is_in_no_record() {
         .await;
     assert_eq!(claude.tool().unwrap().1.chars().count(), 201);
     claude.event("Stop").await;
-    let recent = claude.rig.daemon.recorder.recent().iter();
+    let recent = claude.rig.daemon.base.recorder.recent().iter();
     let lines: Vec<&str> = recent.map(|stored| &*stored.line).collect();
     assert!(!lines.join("\n").contains("plum"), "{lines:#?}");
 }

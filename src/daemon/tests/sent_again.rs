@@ -42,12 +42,12 @@ fn of_attempt(id: &EntryId, turns: &[&str]) -> Vec<AttemptedMessage> {
 }
 
 fn state(rig: &Rig, id: &EntryId) -> Option<DeliveryState> {
-    rig.daemon.outbox.get(id).map(|row| row.state)
+    rig.daemon.deliveries.outbox.get(id).map(|row| row.state)
 }
 
 /// How often this was recorded of a message.
 fn recorded(rig: &Rig, id: &EntryId, result: DeliveryResult) -> usize {
-    let recent = rig.daemon.recorder.recent().iter();
+    let recent = rig.daemon.base.recorder.recent().iter();
     let of_it = recent.filter(|stored| {
         matches!(&stored.entry.kind, EntryKind::Delivery(record)
             if record.message_id == *id && record.result == result)
@@ -180,7 +180,7 @@ async fn what_claude_is_done_with_meanwhile_is_not_sent_again() {
     assert!(matches!(acked, Reply::Acked(_)), "{acked:?}");
     assert_eq!(recorded(&pair.rig, &id, DeliveryResult::Acknowledged), 1);
     assert_eq!(recorded(&pair.rig, &id, DeliveryResult::Requeued), 0);
-    assert!(pair.rig.daemon.recorder.world().unsettled.is_empty());
+    assert!(pair.rig.daemon.base.recorder.world().unsettled.is_empty());
 }
 
 #[tokio::test]
@@ -197,7 +197,7 @@ async fn a_compaction_does_not_forget_what_was_cut_off_nor_what_a_running_turn_h
 
     rig.compact(&operator).await;
     ended(&mut rig, "turn-2", TurnStatus::Failed, &[&id], false).await;
-    let live = (**rig.daemon.recorder.world()).clone();
+    let live = (**rig.daemon.base.recorder.world()).clone();
     assert_eq!(live.cut_off.keys().collect::<Vec<_>>(), [&id]);
     send_again(&mut rig).await;
     assert_eq!(

@@ -19,7 +19,7 @@ const BUSY: ReportedStatus = ReportedStatus::Active { waiting: false };
 const ASKING: ReportedStatus = ReportedStatus::Active { waiting: true };
 
 async fn pass(rig: &mut Rig, seconds: i64) {
-    rig.daemon.clock.pass(seconds * 1_000);
+    rig.daemon.base.clock.pass(seconds * 1_000);
     rig.daemon.on_deadline();
     rig.settle().await;
 }
@@ -34,7 +34,7 @@ fn level(rig: &Rig, agent: Agent) -> Option<Watched> {
 }
 
 fn told(rig: &Rig) -> usize {
-    let errors = rig.daemon.recorder.world().errors.iter();
+    let errors = rig.daemon.base.recorder.world().errors.iter();
     errors
         .filter(|error| error.code == ErrorCode::TurnSilent)
         .count()
@@ -92,7 +92,7 @@ async fn a_silent_turn_is_shown_in_steps_and_recorded_once() {
         assert_eq!(level(&rig, Agent::Codex), Some(watched));
     }
     assert_eq!(told(&rig), 1);
-    assert_eq!(rig.daemon.codex.state(), AgentState::Busy);
+    assert_eq!(rig.daemon.agents.codex.state(), AgentState::Busy);
     assert!(rig.requests.try_recv().is_err(), "nothing is stopped");
 
     rig.fact(CodexFact::Sign);
@@ -261,7 +261,7 @@ async fn what_a_stopped_turn_had_is_sent_again_when_the_operator_says_so() {
     rig.settle().await;
     ended(&mut rig, "turn-2", TurnStatus::Completed, &[&id], false).await;
     assert_eq!(rig.daemon.status().agents.codex.cut_off, 0);
-    assert!(rig.daemon.recorder.world().unsettled.is_empty());
+    assert!(rig.daemon.base.recorder.world().unsettled.is_empty());
     let (replayed, _) = Rig::replayed(&place);
     assert!(replayed.unsettled.is_empty() && replayed.cut_off.is_empty());
 }
@@ -346,7 +346,7 @@ async fn a_silence_is_looked_at_though_something_else_woke_the_daemon_in_that_mo
     turn_started(&mut rig);
     rig.settle().await;
     // Later than every step, and nobody has looked.
-    rig.daemon.clock.pass(21_000);
+    rig.daemon.base.clock.pass(21_000);
     assert!(rig.daemon.next_look_at_silence().is_some());
     rig.daemon.on_deadline();
     rig.settle().await;
@@ -361,7 +361,7 @@ async fn a_turn_is_not_silent_for_the_time_that_the_machine_slept() {
     turn_started(&mut rig);
     rig.settle().await;
     assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));
-    rig.daemon.clock.sleep(8 * 60 * 60_000);
+    rig.daemon.base.clock.sleep(8 * 60 * 60_000);
     rig.daemon.on_deadline();
     rig.settle().await;
     assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));

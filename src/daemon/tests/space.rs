@@ -41,9 +41,9 @@ async fn the_last_words_of_a_turn_are_shortened_where_long_texts_have_no_room() 
     rig.completed("turn-1", std::slice::from_ref(&id), &long);
     rig.pump().await;
     rig.settle().await;
-    assert!(!rig.daemon.recorder.is_read_only());
-    assert!(!rig.daemon.recorder.has_unwritten());
-    let mut recent = rig.daemon.recorder.recent().iter().rev();
+    assert!(!rig.daemon.base.recorder.is_read_only());
+    assert!(!rig.daemon.base.recorder.has_unwritten());
+    let mut recent = rig.daemon.base.recorder.recent().iter().rev();
     let answer = recent
         .find(|stored| matches!(stored.entry.kind, EntryKind::Message(_)))
         .unwrap();

@@ -55,7 +55,7 @@ impl Speaker {
     }
 
     fn notes(&self) -> Vec<&str> {
-        let notes = &self.rig.daemon.recorder.world().notes;
+        let notes = &self.rig.daemon.base.recorder.world().notes;
         notes.iter().map(|note| note.text.as_str()).collect()
     }
 }
@@ -123,7 +123,7 @@ async fn helpers_that_ended_are_counted_with_the_turn_and_are_no_turn_of_claudes
         claude.hook("SubagentStop", Some(done)).await;
     }
     claude.hook("Stop", Some("Done.")).await;
-    let world = claude.rig.daemon.recorder.world();
+    let world = claude.rig.daemon.base.recorder.world();
     let state = world.state_of(Agent::Claude, &RuntimeSession::default());
     assert_eq!(state.unwrap().helpers_total, 2);
     assert!(claude.notes().is_empty());
@@ -137,7 +137,7 @@ async fn readings_that_panicked_keep_no_later_words_from_being_read() {
     let daemon = &mut claude.rig.daemon;
     for _ in 0..64 {
         let work = daemon.lane_work(WorkBeside::SpokenWords, |_| panic!("a test's"));
-        daemon.spoken.read(&daemon.events, work);
+        daemon.agents.spoken.read(&daemon.base.events, work);
     }
     claude.rig.settle().await;
     let told = |claude: &Speaker| {
@@ -149,7 +149,7 @@ async fn readings_that_panicked_keep_no_later_words_from_being_read() {
     claude.hook("Stop", None).await;
     assert_eq!(claude.notes(), ["Peel"]);
     assert_eq!(told(&claude), 0, "it is read again");
-    let errors = &claude.rig.daemon.recorder.world().errors;
+    let errors = &claude.rig.daemon.base.recorder.world().errors;
     assert_eq!(errors.len(), 1, "{errors:?}");
 }
 
@@ -157,9 +157,9 @@ async fn readings_that_panicked_keep_no_later_words_from_being_read() {
 async fn a_look_at_the_rules_that_panicked_is_followed_by_the_next_one() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
-    assert!(rig.daemon.rules_watch.begin_look().is_some());
+    assert!(rig.daemon.agents.rules_watch.begin_look().is_some());
     let work = WorkBeside::RulesLook;
     rig.daemon.beside(work, |_| panic!("a test's"));
     rig.settle().await;
-    assert!(rig.daemon.rules_watch.begin_look().is_some());
+    assert!(rig.daemon.agents.rules_watch.begin_look().is_some());
 }

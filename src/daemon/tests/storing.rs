@@ -31,7 +31,7 @@ async fn send(rig: &mut Rig, guest: &Guest, from: Agent) -> EntryId {
     };
     drop(rig.ask_only(guest, Command::Send(send)));
     rig.record().await;
-    let newest = rig.daemon.recorder.world().unsettled.iter();
+    let newest = rig.daemon.base.recorder.world().unsettled.iter();
     let newest = newest.max_by_key(|(_, message)| message.seq);
     newest.unwrap().0.clone()
 }
@@ -88,7 +88,7 @@ async fn a_crash_before_anybody_heard_of_the_row_has_sent_nothing() {
     drop(rig);
     // It may have left: the next one asks before it sends.
     let rig = Rig::start(&place).await;
-    let row = rig.daemon.outbox.get(&id).unwrap();
+    let row = rig.daemon.deliveries.outbox.get(&id).unwrap();
     assert_eq!(row.state, DeliveryState::Attempted);
 }
 
@@ -138,7 +138,7 @@ async fn behind_a_row_that_was_refused_nothing_leaves_and_it_goes_on_by_itself()
     let refused = page.try_recv().unwrap().unwrap_err();
     assert_eq!(refused.code, RefusalCode::QueueUnwritable);
     assert!(rig.delivered_ids().is_empty());
-    assert_eq!(rig.daemon.notices.lines().len(), 1);
+    assert_eq!(rig.daemon.base.notices.lines().len(), 1);
     // A turn that begins meanwhile goes on without it.
     let mut handed = rig.ask_only(&hooks, hook("UserPromptSubmit"));
     rig.fail_rows();
@@ -148,7 +148,7 @@ async fn behind_a_row_that_was_refused_nothing_leaves_and_it_goes_on_by_itself()
     assert_eq!((reply.additional_context, reply.ids), (None, vec![]));
     rig.later(20_000).await;
     assert_eq!(rig.delivered_ids(), [to_codex]);
-    assert!(rig.daemon.notices.lines().is_empty());
+    assert!(rig.daemon.base.notices.lines().is_empty());
     let Ok(Reply::Messages(page)) = rig.call(&claude, get(Agent::Claude)).await else {
         panic!("no page");
     };
@@ -175,7 +175,7 @@ async fn what_the_human_stopped_meanwhile_does_not_leave() {
     rig.daemon.on_event(Event::Codex(stopped));
     rig.settle().await;
     assert!(rig.delivered_ids().is_empty());
-    let row = rig.daemon.outbox.get(&id).unwrap();
+    let row = rig.daemon.deliveries.outbox.get(&id).unwrap();
     assert_eq!(row.state, DeliveryState::Queued);
     assert_eq!(row_on_disk(&place, &id), Some(DeliveryState::Queued));
 }
@@ -261,7 +261,10 @@ async fn what_has_just_been_given_is_not_taken_back_before_it_is_known_whether_i
     assert_eq!(refused.unwrap_err().code, RefusalCode::InFlight);
     let drain = Command::QueueDrain(QueueDrainParams::default());
     let drained = rig.call(&operator, drain).await;
-    assert!(rig.daemon.outbox.get(&id).is_some(), "{drained:?}");
+    assert!(
+        rig.daemon.deliveries.outbox.get(&id).is_some(),
+        "{drained:?}"
+    );
     // Nobody says that it arrived.
     rig.later(6_000).await;
     let removed = take_back(&mut rig, &operator, &id);
@@ -320,7 +323,7 @@ async fn a_queue_without_a_writer_ends_the_daemon() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     rig.daemon.on_event(Event::Queue(QueueEvent::Gone));
-    assert_eq!(rig.daemon.operations.fault(), Some(DaemonFault::Queue));
+    assert_eq!(rig.daemon.base.operations.fault(), Some(DaemonFault::Queue));
 }
 
 /// A message that waits for a Claude without a doorbell; that Claude's hooks, its bridge, and Codex.
@@ -400,7 +403,7 @@ async fn a_disk_that_stands_still_makes_no_repeat_of_a_first_copy() {
     let (mut rig, [hooks, _bridge, _codex], id) = waits_for_a_hook(&place).await;
     // Longer than a hook waits, and than what it was given may take: it has left by then.
     drop(rig.ask_only(&hooks, hook("UserPromptSubmit")));
-    rig.daemon.clock.pass(6_000);
+    rig.daemon.base.clock.pass(6_000);
     rig.daemon.on_deadline();
     let meanwhile = rig.ask_only(&hooks, hook("UserPromptSubmit"));
     rig.store();
@@ -428,14 +431,14 @@ async fn what_left_after_a_stall_of_the_disk_has_its_whole_time_to_arrive() {
     let id = send(&mut rig, &codex, Agent::Codex).await;
     rig.store();
     let mut handed = rig.ask_only(&hooks, hook("UserPromptSubmit"));
-    rig.daemon.clock.pass(6_000);
+    rig.daemon.base.clock.pass(6_000);
     rig.daemon.on_deadline();
     rig.store();
     let Ok(Reply::Hook(reply)) = handed.try_recv().unwrap() else {
         panic!("no answer");
     };
     assert_eq!(reply.ids, std::slice::from_ref(&id));
-    let may_arrive = |rig: &Rig| rig.daemon.outbox.backlog().has_left(&id);
+    let may_arrive = |rig: &Rig| rig.daemon.deliveries.outbox.backlog().has_left(&id);
     rig.later(4_000).await;
     assert!(may_arrive(&rig));
     rig.later(2_000).await;

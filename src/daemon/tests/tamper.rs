@@ -23,7 +23,7 @@ pub async fn configured(place: &Place) -> (Rig, Guest) {
     let mut rig = Rig::start(place).await;
     let loaded = config::load(&place.dirs, &place.user);
     rig.daemon.configure(place.user.clone(), &loaded);
-    rig.daemon.recorder.redactor().replace(loaded.rules);
+    rig.daemon.base.recorder.redactor().replace(loaded.rules);
     let operator = rig.connect(Role::Deck, None, true);
     (rig, operator)
 }
@@ -37,6 +37,7 @@ fn changed(rig: &mut Rig, place: &Place, keys: &[&str]) {
 
 fn contents(rig: &Rig) -> Vec<String> {
     rig.daemon
+        .base
         .recorder
         .recent()
         .iter()
@@ -46,6 +47,7 @@ fn contents(rig: &Rig) -> Vec<String> {
 
 fn codes(rig: &Rig) -> Vec<String> {
     rig.daemon
+        .base
         .recorder
         .recent()
         .iter()
@@ -86,10 +88,10 @@ async fn a_file_that_is_no_json_takes_no_rule_away() {
     let claude = rig.connect(Role::Claude, None, false);
     rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     assert!(contents(&rig).join("\n").contains("[REDACTED_FISH] look"));
-    assert!(rig.daemon.notices.lines()[0].contains("not JSON"));
+    assert!(rig.daemon.base.notices.lines()[0].contains("not JSON"));
     write_config(&place, json!({}));
     changed(&mut rig, &place, &["redaction"]);
-    assert!(rig.daemon.notices.lines().is_empty());
+    assert!(rig.daemon.base.notices.lines().is_empty());
 }
 
 #[tokio::test]
@@ -98,7 +100,7 @@ async fn only_what_was_shown_is_trusted_and_it_is_the_operators_word() {
     let allowed = format!("AKIA{}", "EXAMPLE7EXAMPLE7");
     write_config(&place, json!({"redaction": {"allow": [allowed]}}));
     let (mut rig, operator) = configured(&place).await;
-    assert!(rig.daemon.notices.lines()[0].contains("waits for your trust"));
+    assert!(rig.daemon.base.notices.lines()[0].contains("waits for your trust"));
     let digest = config::load(&place.dirs, &place.user).digest;
     let command = Command::Trust(TrustParams {
         digest: digest.clone(),
@@ -129,6 +131,7 @@ async fn only_what_was_shown_is_trusted_and_it_is_the_operators_word() {
     assert_eq!(trust::read(&place.user, &id).unwrap().digest, digest);
     let entry = &rig
         .daemon
+        .base
         .recorder
         .ledger()
         .read(recorded.seq)
@@ -138,15 +141,18 @@ async fn only_what_was_shown_is_trusted_and_it_is_the_operators_word() {
     assert_eq!(entry.source, Party::Human);
     assert!(entry.content.contains("redaction.allow"));
     assert!(!entry.content.contains(&allowed));
-    assert!(rig.daemon.notices.lines().is_empty());
-    assert_eq!(rig.daemon.recorder.redactor().redact_text(&allowed).1, 0);
+    assert!(rig.daemon.base.notices.lines().is_empty());
+    assert_eq!(
+        rig.daemon.base.recorder.redactor().redact_text(&allowed).1,
+        0
+    );
 }
 
 #[tokio::test]
 async fn a_foreign_current_is_said_and_put_back_and_not_without_end() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
-    let own = rig.daemon.recorder.session_id().clone();
+    let own = rig.daemon.base.recorder.session_id().clone();
     let other = SessionId::new("session_1795000000001_00000000");
     let current = || session::read_current(&place.dirs).unwrap();
     let fact = |rig: &mut Rig, found: &SessionId| {
@@ -170,7 +176,7 @@ async fn a_foreign_current_is_said_and_put_back_and_not_without_end() {
     fact(&mut rig, &own);
     rig.settle().await;
     assert_eq!(codes(&rig), ["current_changed", "current_changed"]);
-    assert!(rig.daemon.notices.lines()[0].contains("goes on with"));
+    assert!(rig.daemon.base.notices.lines()[0].contains("goes on with"));
 }
 
 #[tokio::test]
@@ -200,11 +206,18 @@ async fn unread_messages_of_contextrelay_3_wait_for_the_operator() {
     };
     adopt(&mut rig.daemon, 12, &unread);
     rig.settle().await;
-    let rows: Vec<_> = rig.daemon.outbox.lane(Agent::Claude).cloned().collect();
+    let rows: Vec<_> = rig
+        .daemon
+        .deliveries
+        .outbox
+        .lane(Agent::Claude)
+        .cloned()
+        .collect();
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0].state, DeliveryState::Ambiguous);
     let entry = rig
         .daemon
+        .base
         .recorder
         .ledger()
         .read(rows[0].seq)
@@ -216,6 +229,6 @@ async fn unread_messages_of_contextrelay_3_wait_for_the_operator() {
     let id = rows[0].id.clone();
     drop(rig);
     let rig = Rig::start(&place).await;
-    let state = rig.daemon.outbox.get(&id).unwrap().state;
+    let state = rig.daemon.deliveries.outbox.get(&id).unwrap().state;
     assert_eq!(state, DeliveryState::Ambiguous);
 }

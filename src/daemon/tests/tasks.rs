@@ -52,7 +52,7 @@ impl Rig {
 
     /// A task without the places of its entries, which are other ones in another session.
     fn content(&self, id: &CapsuleId) -> (Vec<String>, String, Vec<String>, bool) {
-        let world = self.daemon.recorder.world();
+        let world = self.daemon.base.recorder.world();
         let task: &TaskSnapshot = &world.tasks[id];
         let said = task
             .stated()
@@ -86,13 +86,13 @@ async fn a_task_is_opened_used_closed_and_opened_again() {
         .await
         .unwrap();
     let decisions = |rig: &Rig, id: &CapsuleId| -> Vec<String> {
-        let decisions = rig.daemon.recorder.world().tasks[id].decisions.iter();
+        let decisions = rig.daemon.base.recorder.world().tasks[id].decisions.iter();
         decisions.map(|said| said.text.clone()).collect()
     };
     assert_eq!(decisions(&rig, &login), ["of the login"]);
     assert_eq!(decisions(&rig, &crash), ["of the crash"]);
-    let last = rig.daemon.recorder.world().seq;
-    let note = rig.daemon.recorder.stored(last).unwrap();
+    let last = rig.daemon.base.recorder.world().seq;
+    let note = rig.daemon.base.recorder.stored(last).unwrap();
     assert_eq!(note.entry.meta[TASK], login.as_str());
     let close = change(TaskChange::Close {
         task: login.clone(),
@@ -155,7 +155,7 @@ async fn nobody_but_the_operator_changes_a_task_and_bad_words_are_refused() {
             "{command:?}"
         );
     }
-    assert!(rig.daemon.recorder.world().tasks.is_empty());
+    assert!(rig.daemon.base.recorder.world().tasks.is_empty());
     for _ in 0..16 {
         rig.task(&operator, open("one of many", None)).await;
     }
@@ -192,7 +192,7 @@ async fn an_open_task_goes_on_after_a_compaction_and_after_a_clear() {
         .await
         .unwrap();
     assert_eq!(rig.content(&login).0.len(), before.0.len() + 1);
-    let live = (**rig.daemon.recorder.world()).clone();
+    let live = (**rig.daemon.base.recorder.world()).clone();
     assert_eq!(live.open_tasks().count(), 1);
     drop(rig);
     let (replayed, _) = Rig::replayed(&place);
@@ -220,11 +220,11 @@ async fn nothing_of_a_task_is_left_after_a_clear_for_good() {
         ..ClearParams::default()
     });
     rig.call(&operator, clear).await.unwrap();
-    let imported = &rig.daemon.recorder.world().imported;
+    let imported = &rig.daemon.base.recorder.world().imported;
     assert_eq!(imported.len(), 1);
     assert_eq!(imported[&sent].digest, digest);
-    assert!(rig.daemon.recorder.world().tasks.is_empty());
-    assert!(rig.daemon.recorder.world().current_tasks.is_empty());
+    assert!(rig.daemon.base.recorder.world().tasks.is_empty());
+    assert!(rig.daemon.base.recorder.world().current_tasks.is_empty());
     // What was rendered from it goes too; what was brought from elsewhere was not in it.
     assert!(kept.ids(CapsuleOwner::Project).is_empty());
     assert_eq!(kept.ids(CapsuleOwner::Foreign), [login]);

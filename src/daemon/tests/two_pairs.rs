@@ -71,7 +71,7 @@ async fn sent_by(rig: &mut Rig, conn: ConnId, command: Command) -> EntryId {
     rig.daemon.command(conn, command, reply);
     rig.daemon.settle();
     rig.settle().await;
-    let unsettled = rig.daemon.recorder.world().unsettled.iter();
+    let unsettled = rig.daemon.base.recorder.world().unsettled.iter();
     let newest = unsettled.max_by_key(|(_, message)| message.seq);
     newest.unwrap().0.clone()
 }
@@ -147,7 +147,13 @@ impl Two {
     }
 
     fn pair_of(&self, id: &EntryId) -> String {
-        self.rig.daemon.outbox.pair_of(id).unwrap().to_string()
+        self.rig
+            .daemon
+            .deliveries
+            .outbox
+            .pair_of(id)
+            .unwrap()
+            .to_string()
     }
 
     fn status(&self) -> ClaudeStatus {
@@ -155,7 +161,7 @@ impl Two {
     }
 
     fn recorded(&self, pair: &str) -> AgentState {
-        let claude = self.rig.daemon.recorder.world().agent(Agent::Claude);
+        let claude = self.rig.daemon.base.recorder.world().agent(Agent::Claude);
         claude.standing(&RuntimeSession::new(pair)).state
     }
 
@@ -332,13 +338,13 @@ async fn what_one_claude_asks_stays_open_while_another_pairs_goes_on_or_leaves()
         two.rig.daemon.disconnect(conn);
     }
     two.rig.settle().await;
-    assert_eq!(two.rig.daemon.recorder.world().open_approvals.len(), 1);
+    assert_eq!(two.rig.daemon.base.recorder.world().open_approvals.len(), 1);
     assert!(waiting.try_recv().is_err());
     for conn in [two.first.bridge.conn, two.first.bell.conn] {
         two.rig.daemon.disconnect(conn);
     }
     two.rig.settle().await;
-    assert_eq!(two.rig.daemon.recorder.world().open_approvals.len(), 0);
+    assert_eq!(two.rig.daemon.base.recorder.world().open_approvals.len(), 0);
 }
 
 #[tokio::test]
@@ -379,7 +385,15 @@ async fn what_codex_says_goes_to_the_claude_that_it_answers_or_whose_message_it_
     };
     let answer = two.sent_by(two.codex.conn, answered).await;
     assert_eq!(two.pair_of(&answer), "second");
-    assert!(two.rig.daemon.recorder.world().open_questions.is_empty());
+    assert!(
+        two.rig
+            .daemon
+            .base
+            .recorder
+            .world()
+            .open_questions
+            .is_empty()
+    );
     // It names what it closes, or says something in the turn that a message began.
     let handoff = two.handed_over(second).await;
     let closes = SendParams {
@@ -388,7 +402,15 @@ async fn what_codex_says_goes_to_the_claude_that_it_answers_or_whose_message_it_
     };
     let closed = two.sent_by(two.codex.conn, closes).await;
     assert_eq!(two.pair_of(&closed), "second");
-    assert!(two.rig.daemon.recorder.world().open_handoffs.is_empty());
+    assert!(
+        two.rig
+            .daemon
+            .base
+            .recorder
+            .world()
+            .open_handoffs
+            .is_empty()
+    );
     let began = two.sent_by(second, ask(false)).await;
     turn_started(&mut two.rig);
     two.rig.user_message("turn-1", Some(&began));
@@ -415,7 +437,15 @@ async fn a_claude_that_is_alone_gets_what_names_no_pair() {
     };
     for (conn, params) in [(codex.conn, said("hello")), (operator.conn, to_claude)] {
         let sent = sent_by(&mut rig, conn, Command::Send(params)).await;
-        assert_eq!(rig.daemon.outbox.pair_of(&sent).unwrap().as_str(), "second");
+        assert_eq!(
+            rig.daemon
+                .deliveries
+                .outbox
+                .pair_of(&sent)
+                .unwrap()
+                .as_str(),
+            "second"
+        );
     }
     // What the operator began says nothing of a Claude.
     rig.codex_runs().await;
@@ -429,7 +459,15 @@ async fn a_claude_that_is_alone_gets_what_names_no_pair() {
     rig.user_message("turn-1", Some(&began));
     rig.settle().await;
     let told = sent_by(&mut rig, codex.conn, Command::Send(said("I looked"))).await;
-    assert_eq!(rig.daemon.outbox.pair_of(&told).unwrap().as_str(), "second");
+    assert_eq!(
+        rig.daemon
+            .deliveries
+            .outbox
+            .pair_of(&told)
+            .unwrap()
+            .as_str(),
+        "second"
+    );
     rig.completed("turn-1", &[began], "Done.");
     rig.settle().await;
     // It may come back.
@@ -439,7 +477,12 @@ async fn a_claude_that_is_alone_gets_what_names_no_pair() {
     let again = Command::Send(said("hello again"));
     let sent = sent_by(&mut rig, codex.conn, again).await;
     assert_eq!(
-        rig.daemon.outbox.pair_of(&sent).unwrap().as_str(),
+        rig.daemon
+            .deliveries
+            .outbox
+            .pair_of(&sent)
+            .unwrap()
+            .as_str(),
         "default"
     );
 }

@@ -15,13 +15,13 @@ use crate::wire::control::{Attendance, Command, GetMessagesParams, RefusalCode, 
 /// The disk takes everything again, and what was kept is written.
 async fn recover(rig: &mut Rig) {
     rig.daemon.on_event(Event::Ledger(WriterEvent::Recovered));
-    rig.daemon.recorder.write_again_now();
-    rig.daemon.recorder.write_again();
+    rig.daemon.base.recorder.write_again_now();
+    rig.daemon.base.recorder.write_again();
     rig.pump().await;
 }
 
 fn said(rig: &Rig, kind: impl Fn(&EntryKind) -> bool) -> Vec<String> {
-    let recent = rig.daemon.recorder.recent().iter();
+    let recent = rig.daemon.base.recorder.recent().iter();
     recent
         .filter(|stored| kind(&stored.entry.kind))
         .map(|stored| stored.entry.content.clone())
@@ -78,8 +78,8 @@ async fn facts_are_written_in_their_order_once_the_disk_takes_them_again() {
     rig.pump().await;
     recover(&mut rig).await;
     // Only a turn's end that stands behind the proof cuts its message off.
-    assert!(rig.daemon.recorder.world().cut_off.contains_key(&id));
-    assert!(!rig.daemon.recorder.has_unwritten());
+    assert!(rig.daemon.base.recorder.world().cut_off.contains_key(&id));
+    assert!(!rig.daemon.base.recorder.has_unwritten());
 }
 
 #[tokio::test]
@@ -91,7 +91,13 @@ async fn the_thread_of_codex_is_remembered_though_the_disk_refused_it_at_first()
     });
     rig.fail_writes().await;
     recover(&mut rig).await;
-    let known = rig.daemon.recorder.world().agent(Agent::Codex).thread_id;
+    let known = rig
+        .daemon
+        .base
+        .recorder
+        .world()
+        .agent(Agent::Codex)
+        .thread_id;
     assert_eq!(known, Some(ThreadId::new("thread-2")));
 }
 
@@ -104,11 +110,11 @@ async fn a_claude_that_came_while_the_disk_refused_is_there_without_another_word
     let status = rig.daemon.status().agents.claude;
     assert_eq!((status.state, status.pid), (AgentState::Idle, Some(7)));
     assert_eq!(
-        rig.daemon.recorder.world().agent(Agent::Claude).state,
+        rig.daemon.base.recorder.world().agent(Agent::Claude).state,
         AgentState::Offline
     );
     recover(&mut rig).await;
-    let known = rig.daemon.recorder.world().agent(Agent::Claude);
+    let known = rig.daemon.base.recorder.world().agent(Agent::Claude);
     assert_eq!((known.state, known.pid), (AgentState::Idle, Some(7)));
 
     // So is one that went meanwhile.
@@ -117,7 +123,7 @@ async fn a_claude_that_came_while_the_disk_refused_is_there_without_another_word
     assert_eq!(rig.daemon.status().agents.claude.state, AgentState::Offline);
     recover(&mut rig).await;
     assert_eq!(
-        rig.daemon.recorder.world().agent(Agent::Claude).state,
+        rig.daemon.base.recorder.world().agent(Agent::Claude).state,
         AgentState::Offline
     );
 }
@@ -135,9 +141,16 @@ async fn a_proposal_by_marker_waits_for_the_disk() {
     );
     while !rig.next_is_tree().await {}
     rig.fail_writes().await;
-    assert!(rig.daemon.recorder.world().pending_proposals.is_empty());
+    assert!(
+        rig.daemon
+            .base
+            .recorder
+            .world()
+            .pending_proposals
+            .is_empty()
+    );
     recover(&mut rig).await;
-    assert_eq!(rig.daemon.recorder.world().pending_proposals.len(), 1);
+    assert_eq!(rig.daemon.base.recorder.world().pending_proposals.len(), 1);
 }
 
 #[tokio::test]
@@ -199,7 +212,7 @@ async fn the_end_of_a_turn_that_is_told_again_says_nothing_twice() {
     let mut rig = Rig::start_after(&place, Some(known)).await;
     rig.completed("turn-1", std::slice::from_ref(&id), "the answer");
     rig.pump().await;
-    let to_claude = rig.daemon.recorder.world().unsettled.values();
+    let to_claude = rig.daemon.base.recorder.world().unsettled.values();
     let to_claude = to_claude.filter(|message| message.from == Party::Agent(Agent::Codex));
     assert_eq!(to_claude.count(), 1);
 }
@@ -249,34 +262,34 @@ async fn what_waits_for_a_claude_that_never_came_expires() {
     let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     drop(rig);
     let mut rig = Rig::start(&place).await;
-    rig.daemon.claude.set_terms(20_000, Some(60_000));
+    rig.daemon.agents.claude.set_terms(20_000, Some(60_000));
     rig.daemon.pump_claude();
-    assert!(rig.daemon.recorder.world().unsettled.contains_key(&id));
+    assert!(rig.daemon.base.recorder.world().unsettled.contains_key(&id));
     rig.later(61_000).await;
-    assert!(!rig.daemon.recorder.world().unsettled.contains_key(&id));
+    assert!(!rig.daemon.base.recorder.world().unsettled.contains_key(&id));
 }
 
 #[tokio::test]
 async fn a_daemon_whose_record_was_taken_away_ends_when_nobody_is_there() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
-    rig.daemon.identity.detached = true;
+    rig.daemon.base.identity.detached = true;
     rig.fact(CodexFact::ServerLost {
         why: "it was removed too".to_owned(),
         gave_up: true,
     });
     rig.fail_writes().await;
-    assert!(rig.daemon.recorder.has_unwritten());
+    assert!(rig.daemon.base.recorder.has_unwritten());
     rig.daemon.watch_idleness();
-    let since = rig.daemon.operations.idle_since();
+    let since = rig.daemon.base.operations.idle_since();
     assert!(since.is_some());
     // It is asked for again and again meanwhile.
-    rig.daemon.recorder.write_again_now();
-    rig.daemon.recorder.write_again();
+    rig.daemon.base.recorder.write_again_now();
+    rig.daemon.base.recorder.write_again();
     rig.daemon.watch_idleness();
-    assert_eq!(rig.daemon.operations.idle_since(), since);
+    assert_eq!(rig.daemon.base.operations.idle_since(), since);
     rig.fail_writes().await;
     // A disk that is only full gets its facts yet.
     recover(&mut rig).await;
-    assert!(!rig.daemon.recorder.has_unwritten());
+    assert!(!rig.daemon.base.recorder.has_unwritten());
 }

@@ -61,7 +61,7 @@ async fn both_agents_get_all_of_a_long_text_and_the_line_holds_its_beginning() {
     drop(rig.ask(&codex, send(Agent::Claude)));
     rig.settle().await;
     assert!(text_for_claude(&mut rig, &bridge).await.contains(&long()));
-    let line = fs::read_to_string(rig.daemon.recorder.ledger().path()).unwrap();
+    let line = fs::read_to_string(rig.daemon.base.recorder.ledger().path()).unwrap();
     assert!(!line.contains("the very end"));
     assert!(line.contains("\\n[TRUNCATED "));
 }
@@ -76,6 +76,7 @@ async fn a_lost_text_is_handed_over_as_what_it_is_and_recorded_once() {
     rig.settle().await;
     let (id, message) = rig
         .daemon
+        .base
         .recorder
         .world()
         .unsettled
@@ -84,6 +85,7 @@ async fn a_lost_text_is_handed_over_as_what_it_is_and_recorded_once() {
     let (id, seq): (EntryId, _) = (id.clone(), message.seq);
     let whole = rig
         .daemon
+        .base
         .recorder
         .stored(seq)
         .unwrap()
@@ -91,7 +93,7 @@ async fn a_lost_text_is_handed_over_as_what_it_is_and_recorded_once() {
         .whole
         .clone()
         .unwrap();
-    let blobs = Blobs::of_ledger(rig.daemon.recorder.ledger().path());
+    let blobs = Blobs::of_ledger(rig.daemon.base.recorder.ledger().path());
     let path = blobs.dir().join(&whole.sha256);
 
     fs::write(&path, "somebody else's words").unwrap();
@@ -103,7 +105,7 @@ async fn a_lost_text_is_handed_over_as_what_it_is_and_recorded_once() {
         assert!(!text.contains("somebody else's words"));
         rig.pump().await;
     }
-    let errors = &rig.daemon.recorder.world().errors;
+    let errors = &rig.daemon.base.recorder.world().errors;
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0].code, ErrorCode::BlobAltered);
     assert!(errors[0].text.contains(id.as_str()));
@@ -130,6 +132,7 @@ async fn show_gives_all_of_it_when_asked() {
     rig.settle().await;
     let seq = rig
         .daemon
+        .base
         .recorder
         .world()
         .unsettled
@@ -150,6 +153,7 @@ async fn show_gives_all_of_it_when_asked() {
         let is_error = |kind: &EntryKind| matches!(kind, EntryKind::Error { .. });
         assert!(
             !rig.daemon
+                .base
                 .recorder
                 .recent()
                 .iter()

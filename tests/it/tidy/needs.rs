@@ -52,14 +52,16 @@ pub fn imports(room: &str, files: &[(String, String)]) -> Needs {
     needs
 }
 
-/// Which file calls a method that another one gives to the type `of`: on itself, or, where it gives
-/// it none, on a `daemon`. What a continuation calls on its `daemon` does not count: it is the loop
-/// that calls a continuation, behind the flow that left it.
-pub fn calls(of: &str, files: &[(String, String)]) -> Needs {
+/// Which file calls a method that another one gives to the type `of`, or to one of its groups, which
+/// are fields of it: on itself, on such a field, on what it is lent under the field's name, or, where
+/// it gives them none, on a `daemon`. What a continuation calls on its `daemon` does not count: it is
+/// the loop that calls a continuation, behind the flow that left it.
+pub fn calls(of: &str, groups: &[(&str, &str)], files: &[(String, String)]) -> Needs {
+    let is_of = |it: &str| it == of || groups.iter().any(|(group, _)| *group == it);
     let methods: Vec<(&String, BTreeSet<&str>)> = files
         .iter()
         .map(|(name, code)| {
-            let of_type = impls(code).into_iter().filter(|(of_it, _)| *of_it == of);
+            let of_type = impls(code).into_iter().filter(|(of_it, _)| is_of(of_it));
             (
                 name,
                 of_type.flat_map(|(_, body)| functions(body)).collect(),
@@ -68,9 +70,16 @@ pub fn calls(of: &str, files: &[(String, String)]) -> Needs {
         .collect();
     let mut needs = Needs::new();
     for (name, code) in files {
-        let is_flow = impls(code).into_iter().any(|(of_it, _)| of_it == of);
+        let is_flow = impls(code).into_iter().any(|(of_it, _)| is_of(of_it));
         let receiver = if is_flow { "self" } else { "daemon" };
-        let of_the_loop = called(code).filter(|(on, _)| on.ends_with(receiver));
+        let is_of_the_loop = |on: &str| match on.rsplit_once(['.', ' ', '(', '\n']) {
+            Some((before, field)) if groups.iter().any(|(_, group)| *group == field) => {
+                let holder = on[..before.len() + 1].trim_end().strip_suffix('.');
+                holder.is_none_or(|holder| holder.trim_end().ends_with(receiver))
+            }
+            _ => on.ends_with(receiver),
+        };
+        let of_the_loop = called(code).filter(|(on, _)| is_of_the_loop(on));
         let called: BTreeSet<&str> = of_the_loop.map(|(_, name)| name).collect();
         let others = methods
             .iter()
@@ -376,7 +385,26 @@ fn a_cycle_is_found_by_methods_that_a_file_gives_to_the_type_of_another() {
         ("pair", "impl Daemon {\n    fn pair(&self) {}\n}\n"),
     ]);
     assert_eq!(
-        large_cycles(&calls("Daemon", &files)),
+        large_cycles(&calls("Daemon", &[], &files)),
         [["d", "one", "two"]]
     );
+    let files = room(&[
+        (
+            "d",
+            "impl Daemon {\n    fn on(&mut self) { self.base\n        .one(1) }\n}\n",
+        ),
+        (
+            "one",
+            "impl Base {\n    fn one(&mut self) { Box::new(|daemon| daemon.base.later()) }\n}\n",
+        ),
+        (
+            "two",
+            "impl Agents {\n    fn two(&mut self, base: &mut Base) { (base.one(), 1) }\n}\n",
+        ),
+        ("later", "impl Base {\n    fn later(&self) {}\n}\n"),
+    ]);
+    let calls = calls("Daemon", &[("Base", "base"), ("Agents", "agents")], &files);
+    let of = |name: &str| calls[name].iter().map(String::as_str).collect::<Vec<_>>();
+    assert_eq!([of("d"), of("two")], [["one"], ["one"]]);
+    assert_eq!(of("one"), <[&str; 0]>::default());
 }

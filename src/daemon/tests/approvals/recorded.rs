@@ -13,7 +13,7 @@ use crate::wire::control::{ClearParams, Command, CompactParams, Reply, Role};
 impl Rig {
     /// The steps that are folded, each with its words.
     fn folded_steps(&self) -> Vec<(String, String)> {
-        let recent = self.daemon.recorder.recent().iter();
+        let recent = self.daemon.base.recorder.recent().iter();
         let steps = recent.filter_map(|stored| match &stored.entry.kind {
             EntryKind::Approval(record) => Some((
                 format!("{} {}", stored.entry.source, record.step.as_str()),
@@ -27,8 +27,8 @@ impl Rig {
     /// The disk takes everything again, and what was kept is written.
     async fn disk_recovers(&mut self) {
         self.daemon.on_event(Event::Ledger(WriterEvent::Recovered));
-        self.daemon.recorder.write_again_now();
-        self.daemon.recorder.write_again();
+        self.daemon.base.recorder.write_again_now();
+        self.daemon.base.recorder.write_again();
         self.pump().await;
     }
 
@@ -66,7 +66,7 @@ async fn what_was_answered_stays_answered_in_the_session_after_it() {
         // What was allowed runs on meanwhile.
         rig.call(&operator, ends).await.unwrap();
         assert_eq!(rig.only_open(), id);
-        let open = &rig.daemon.recorder.world().open_approvals[&id];
+        let open = &rig.daemon.base.recorder.world().open_approvals[&id];
         assert_eq!(open.given_label(), Some("accept it"));
         rig.claude_hook("PostToolUse", Some("touch")).await;
         let steps = rig.folded_steps();
@@ -139,7 +139,7 @@ async fn what_codex_asked_and_the_record_will_never_have_can_be_asked_again() {
     };
     rig.codex_asked("3", "T/call_1");
     rig.refuse_writes(refused).await;
-    assert_eq!(rig.daemon.approvals.on_their_way(), 0);
+    assert_eq!(rig.daemon.decisions.approvals.on_their_way(), 0);
     assert_eq!(rig.open(), 0);
     // On another connection, with fewer words.
     rig.codex_asked("3", "T/call_1");

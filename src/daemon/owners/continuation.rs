@@ -7,25 +7,28 @@
 
 use std::sync::Arc;
 
-use super::bodies::ReadBodies;
-use super::owners::Daemon;
-use super::reloads::RecordedPacket;
+use super::Daemon;
+use crate::daemon::bodies::ReadBodies;
+use crate::daemon::reloads::RecordedPacket;
 use crate::store::ledger::Stored;
 use crate::wire::control::Refusal;
 
 /// What happens once a batch is durable, or is not recorded for good: what was asked for was
 /// refused, or what has happened was given up.
-pub(super) type Then = Box<dyn FnOnce(&mut Daemon, Result<&[Arc<Stored>], &Refusal>) + Send>;
+pub(in crate::daemon) type Then =
+    Box<dyn FnOnce(&mut Daemon, Result<&[Arc<Stored>], &Refusal>) + Send>;
 
 /// What happens once the rows before it are on the disk, or were refused.
-pub(super) type ThenStored = Box<dyn FnOnce(&mut Daemon, Result<(), &Refusal>) + Send>;
+pub(in crate::daemon) type ThenStored = Box<dyn FnOnce(&mut Daemon, Result<(), &Refusal>) + Send>;
 
 /// As [`ThenStored`], for texts that leave by it. Whether somebody was there to take them.
-pub(super) type ThenTaken = Box<dyn FnOnce(&mut Daemon, Result<(), &Refusal>) -> bool + Send>;
+pub(in crate::daemon) type ThenTaken =
+    Box<dyn FnOnce(&mut Daemon, Result<(), &Refusal>) -> bool + Send>;
 
 /// Gets a packet once it is recorded; none where the record knows of no work, and where it could not
 /// be recorded.
-pub(super) type ThenReloaded = Box<dyn FnOnce(&mut Daemon, Option<RecordedPacket>) + Send>;
+pub(in crate::daemon) type ThenReloaded =
+    Box<dyn FnOnce(&mut Daemon, Option<RecordedPacket>) + Send>;
 
 /// What happens once bodies were read beside the loop.
-pub(super) type ThenRead = Box<dyn FnOnce(&mut Daemon, ReadBodies) + Send>;
+pub(in crate::daemon) type ThenRead = Box<dyn FnOnce(&mut Daemon, ReadBodies) + Send>;

@@ -1,0 +1,69 @@
+//! [`Agents`]: what is known of the agents.
+
+use super::continuation::ThenReloaded;
+use crate::daemon::agent_processes::AgentProcesses;
+use crate::daemon::claude_lane::ClaudeLane;
+use crate::daemon::claude_processes::ClaudeProcesses;
+use crate::daemon::codex_lane::CodexLane;
+use crate::daemon::contexts::Contexts;
+use crate::daemon::costs::Costs;
+use crate::daemon::inferences::Inferences;
+use crate::daemon::limits::Limits;
+use crate::daemon::recent_writes::RecentWrites;
+use crate::daemon::reloads::Reloads;
+use crate::daemon::reminders::Reminders;
+use crate::daemon::rules_watch::RulesWatch;
+use crate::daemon::shown_turn::ShownTurn;
+use crate::daemon::silence::Silences;
+use crate::daemon::spoken_turns::SpokenTurns;
+use crate::daemon::touched_files::TouchedFiles;
+
+/// What is known of the two agents, of each pair: whether they run, what they are at, what they were
+/// told and what they did. Their lanes are among it, which say what can be delivered.
+pub struct Agents {
+    pub(in crate::daemon) claude: ClaudeLane,
+    pub(in crate::daemon) claude_processes: ClaudeProcesses,
+    pub(in crate::daemon) codex: CodexLane,
+    pub(in crate::daemon) limits: Limits,
+    pub(in crate::daemon) contexts: Contexts,
+    pub(in crate::daemon) costs: Costs,
+    pub(in crate::daemon) silences: Silences,
+    pub(in crate::daemon) shown_turn: ShownTurn,
+    pub(in crate::daemon) spoken: SpokenTurns,
+    pub(in crate::daemon) inferences: Inferences,
+    pub(in crate::daemon) touched: TouchedFiles,
+    pub(in crate::daemon) reloads: Reloads<ThenReloaded>,
+    pub(in crate::daemon) reminders: Reminders,
+    pub(in crate::daemon) rules_watch: RulesWatch,
+    pub(in crate::daemon) agent_processes: AgentProcesses,
+    pub(in crate::daemon) recent_writes: RecentWrites,
+}
+
+impl Agents {
+    pub(super) fn new(codex: CodexLane, reminders: Reminders) -> Self {
+        Self {
+            claude: ClaudeLane::default(),
+            claude_processes: ClaudeProcesses::default(),
+            codex,
+            limits: Limits::default(),
+            contexts: Contexts::default(),
+            costs: Costs::default(),
+            silences: Silences::default(),
+            shown_turn: ShownTurn::default(),
+            spoken: SpokenTurns::default(),
+            inferences: Inferences::default(),
+            touched: TouchedFiles::default(),
+            reloads: Reloads::default(),
+            reminders,
+            rules_watch: RulesWatch::default(),
+            agent_processes: AgentProcesses::default(),
+            recent_writes: RecentWrites::default(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Agents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Agents").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,82 @@
+//! [`Base`]: what any flow may need.
+
+use tokio::sync::mpsc;
+
+use super::continuation::Then;
+use crate::core::delivery::LaterInputs;
+use crate::daemon::clients::Clients;
+use crate::daemon::clock::Clock;
+use crate::daemon::configuration::Configuration;
+use crate::daemon::event::Event;
+use crate::daemon::identity::Identity;
+use crate::daemon::loop_times::LoopTimes;
+use crate::daemon::notices::Notices;
+use crate::daemon::operations::Operations;
+use crate::daemon::readers::Readers;
+use crate::daemon::recorder::Recorder;
+use crate::daemon::renderings::Renderings;
+use crate::daemon::tree_commit::TreeCommit;
+use crate::daemon::work_lane::WorkLane;
+use crate::store::dirs::ProjectDirs;
+use crate::store::publisher::Board;
+
+/// What any flow may need: the record, who is told, what is said to the operator, and the three ways
+/// in which a flow goes on behind itself (`recorder`, `later`, and work beside the loop). Also what
+/// follows from the record alone, and what does not change in a daemon's life.
+///
+/// What one of the agents, a message or a decision is about does not belong in here: a method of it
+/// can change none of these.
+pub struct Base {
+    pub(in crate::daemon) dirs: ProjectDirs,
+    pub(in crate::daemon) identity: Identity,
+    pub(in crate::daemon) clock: Clock,
+    pub(in crate::daemon) events: mpsc::WeakSender<Event>,
+    pub(in crate::daemon) operations: Operations,
+    pub(in crate::daemon) recorder: Recorder<Then>,
+    pub(in crate::daemon) clients: Clients,
+    pub(in crate::daemon) notices: Notices,
+    pub(in crate::daemon) configuration: Configuration,
+    pub(in crate::daemon) settings_work: WorkLane,
+    pub(in crate::daemon) commit: TreeCommit,
+    /// What others read on the disk.
+    pub(in crate::daemon) board: Board,
+    pub(in crate::daemon) renderings: Renderings,
+    pub(in crate::daemon) loop_times: LoopTimes,
+    pub(in crate::daemon) readers: Readers,
+    pub(in crate::daemon) later: LaterInputs,
+}
+
+impl Base {
+    pub(super) fn new(
+        dirs: ProjectDirs,
+        identity: Identity,
+        recorder: Recorder<Then>,
+        commit: TreeCommit,
+        events: mpsc::WeakSender<Event>,
+    ) -> Self {
+        Self {
+            dirs,
+            identity,
+            clock: Clock::start(),
+            events,
+            operations: Operations::default(),
+            recorder,
+            clients: Clients::default(),
+            notices: Notices::default(),
+            configuration: Configuration::default(),
+            settings_work: WorkLane::default(),
+            commit,
+            board: Board::default(),
+            renderings: Renderings::default(),
+            loop_times: LoopTimes::default(),
+            readers: Readers::default(),
+            later: LaterInputs::default(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Base {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Base").finish_non_exhaustive()
+    }
+}

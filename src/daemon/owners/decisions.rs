@@ -1,0 +1,32 @@
+//! [`Decisions`]: what is decided about the agents' work.
+
+use crate::daemon::approvals::Approvals;
+use crate::daemon::gates::Gates;
+use crate::daemon::imports::Imports;
+use crate::daemon::pending_decisions::PendingDecisions;
+
+/// What is decided about the agents' work, by the operator, by gates or by a review, and is not in
+/// the record yet.
+pub struct Decisions {
+    pub(in crate::daemon) approvals: Approvals,
+    pub(in crate::daemon) deciding: PendingDecisions,
+    pub(in crate::daemon) gates: Gates,
+    pub(in crate::daemon) imports: Imports,
+}
+
+impl Decisions {
+    pub(super) fn since(now_ms: i64) -> Self {
+        Self {
+            approvals: Approvals::default(),
+            deciding: PendingDecisions::default(),
+            gates: Gates::numbered_from(now_ms),
+            imports: Imports::default(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Decisions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decisions").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,43 @@
+//! [`Deliveries`]: the messages that are on their way.
+
+use super::continuation::ThenRead;
+use super::continuation::ThenStored;
+use crate::core::delivery::HeldEffects;
+use crate::daemon::bodies::BodyReads;
+use crate::daemon::given_heads::GivenHeads;
+use crate::daemon::handoff_dedup::HandoffDedup;
+use crate::daemon::outbox::Outbox;
+use crate::wire::control::Refusal;
+
+/// What waits for rows of messages to be on the disk.
+pub(in crate::daemon) type HeldByRows = HeldEffects<ThenStored, Refusal>;
+
+/// The messages that are on their way to an agent, whichever it is: their rows, what waits for these
+/// to be on the disk, their bodies, and how they were given.
+///
+/// Whether an agent can take one now is a matter of its lane, in [`Agents`](super::Agents).
+pub struct Deliveries {
+    pub(in crate::daemon) outbox: Outbox,
+    pub(in crate::daemon) held: HeldByRows,
+    pub(in crate::daemon) bodies: BodyReads<ThenRead>,
+    pub(in crate::daemon) given: GivenHeads,
+    pub(in crate::daemon) handoff_dedup: HandoffDedup,
+}
+
+impl Deliveries {
+    pub(super) fn new(outbox: Outbox, handoff_dedup: HandoffDedup) -> Self {
+        Self {
+            outbox,
+            held: HeldByRows::default(),
+            bodies: BodyReads::default(),
+            given: GivenHeads::default(),
+            handoff_dedup,
+        }
+    }
+}
+
+impl std::fmt::Debug for Deliveries {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Deliveries").finish_non_exhaustive()
+    }
+}

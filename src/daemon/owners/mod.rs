@@ -1,0 +1,68 @@
+//! [`Daemon`]: the owners that the loop has, and nothing that they do.
+//!
+//! They stand in four groups, so that the compiler holds who may change what: a method of
+//! [`Base`] reaches nothing but the record, who is told, and work beside the loop; one of another
+//! group its own owners, and of the base what it is lent. Only what needs several groups is a method
+//! of [`Daemon`].
+
+mod agents;
+mod base;
+pub(in crate::daemon) mod continuation;
+mod decisions;
+mod deliveries;
+
+use tokio::sync::mpsc;
+
+pub(in crate::daemon) use self::agents::Agents;
+pub(in crate::daemon) use self::base::Base;
+use self::continuation::Then;
+pub(in crate::daemon) use self::decisions::Decisions;
+pub(in crate::daemon) use self::deliveries::Deliveries;
+use super::codex_lane::CodexLane;
+use super::event::Event;
+use super::handoff_dedup::HandoffDedup;
+use super::identity::Identity;
+use super::outbox::Outbox;
+use super::recorder::Recorder;
+use super::reminders::Reminders;
+use super::tamper::Alarms;
+use super::tree_commit::TreeCommit;
+use crate::store::dirs::ProjectDirs;
+
+/// The only owner of mutable world state.
+pub struct Daemon {
+    pub(super) base: Base,
+    pub(super) deliveries: Deliveries,
+    pub(super) agents: Agents,
+    pub(super) decisions: Decisions,
+    pub(super) alarms: Alarms,
+}
+
+impl std::fmt::Debug for Daemon {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Daemon").finish_non_exhaustive()
+    }
+}
+
+impl Daemon {
+    pub(super) fn new(
+        dirs: ProjectDirs,
+        identity: Identity,
+        recorder: Recorder<Then>,
+        outbox: Outbox,
+        codex: CodexLane,
+        commit: TreeCommit,
+        events: mpsc::WeakSender<Event>,
+    ) -> Self {
+        let base = Base::new(dirs, identity, recorder, commit, events);
+        let now_ms = base.clock.now_ms();
+        let handoff_dedup = HandoffDedup::of(base.recorder.world(), now_ms);
+        Self {
+            deliveries: Deliveries::new(outbox, handoff_dedup),
+            agents: Agents::new(codex, Reminders::since(now_ms)),
+            decisions: Decisions::since(now_ms),
+            alarms: Alarms::default(),
+            base,
+        }
+    }
+}
