@@ -22,7 +22,7 @@ use crate::core::delivery::{
     AdapterAnswer, Backlog, CodexFlow, CodexInput, DeliveryEffect, Moment, OnBusy, Outcome,
 };
 use crate::core::entry::ReloadCause;
-use crate::core::id::{AttemptId, EntryId, Seq, SessionId, ThreadId, TurnId};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use crate::wire::status::{AppServerStatus, HookReview};
 
 use hook_packet::HookPacket;
@@ -41,7 +41,8 @@ pub struct CodexLane {
     receipts: BoundedMap<EntryId, Outcome>,
     attempts: BoundedMap<EntryId, AttemptId>,
     relayed: BoundedMap<TurnId, Vec<Relayed>>,
-    answered: BoundedMap<TurnId, ()>,
+    /// The Claudes that a tool call of a turn answered; one of before tells of none, and means all.
+    answered: BoundedMap<TurnId, Option<Vec<RuntimeSession>>>,
     turns_noted: HashSet<TurnId>,
     /// The app-server that runs, or ran last.
     server: Option<(AppServerStatus, Option<u16>)>,
@@ -57,6 +58,10 @@ pub struct CodexLane {
     untold: Option<ReloadCause>,
     /// The change of who writes to git of which it was told last.
     coordinator_told: Option<(SessionId, Seq)>,
+    /// The message that was to tell it.
+    coordinator_told_with: Option<EntryId>,
+    /// That came back: it has not heard of it, whatever the record says.
+    coordinator_came_back: bool,
     /// This process has seen it in a conversation.
     has_conversed: bool,
     /// Our hook in the app-server, and what Codex says of it.
@@ -86,6 +91,8 @@ impl CodexLane {
             trouble: None,
             untold: None,
             coordinator_told: None,
+            coordinator_told_with: None,
+            coordinator_came_back: false,
             has_conversed: false,
             hook,
             review: None,
@@ -103,6 +110,19 @@ impl CodexLane {
     ) -> Vec<DeliveryEffect> {
         if let CodexInput::Answer { answer, .. } = &input {
             self.trouble_by(*answer);
+        }
+        if let CodexInput::NotSent { id }
+        | CodexInput::Answer {
+            id,
+            answer: AdapterAnswer::NotTaken,
+            ..
+        } = &input
+            && self
+                .coordinator_told_with
+                .take_if(|with| with == id)
+                .is_some()
+        {
+            self.coordinator_came_back = true;
         }
         let effects = self.flow.apply(backlog, input, at);
         for effect in &effects {
@@ -131,13 +151,22 @@ impl CodexLane {
         }
     }
 
-    /// It is to be told of this change of who writes to git, by its place in the record; false where
-    /// that is on its way.
-    pub(super) fn begin_to_tell_coordinator(&mut self, change: (SessionId, Seq)) -> bool {
-        let change = Some(change);
-        let is_new = self.coordinator_told != change;
-        self.coordinator_told = change;
-        is_new
+    /// It is to be told of this change of who writes to git, by its place in the record, with this
+    /// message; false where that is on its way. `None`: the record counts all of them as told.
+    pub(super) fn begin_to_tell_coordinator(
+        &mut self,
+        change: Option<(SessionId, Seq)>,
+        with: &EntryId,
+    ) -> bool {
+        let is_new = change.is_some() && self.coordinator_told != change;
+        if is_new {
+            self.coordinator_told = change;
+        }
+        let tells = std::mem::take(&mut self.coordinator_came_back) || is_new;
+        if tells {
+            self.coordinator_told_with = Some(with.clone());
+        }
+        tells
     }
 
     /// What was not attempted for this long expires, ms; `None`: never.
@@ -246,6 +275,11 @@ impl CodexLane {
     /// Nothing is on its way.
     pub(super) fn is_quiet(&self) -> bool {
         self.flow.is_quiet()
+    }
+
+    /// Something is on its way, and it can be found out what becomes of it.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.flow.is_awaited()
     }
 
     /// A detached daemon must not end now.

@@ -55,8 +55,7 @@ impl HandoffDedup {
             .open_handoffs
             .values()
             .filter(|handoff| now_ms - handoff.at_ms < SAME_FOR_MS)
-            // One that was rejected or taken back does not stand.
-            .filter(|handoff| handoff.delivered || world.unsettled.contains_key(&handoff.id))
+            .filter(|handoff| stands(world, &handoff.id))
             // A snapshot holds only the beginning of a long text, which is not the same text.
             .filter(|handoff| handoff.ask.len() < crate::core::snapshot::TEXT_CHARS_MAX)
             .collect();
@@ -130,10 +129,16 @@ impl HandoffDedup {
         self.admissions.refused(id);
     }
 
-    /// Only these still stand, besides what is being recorded.
-    pub fn retain(&mut self, stands: impl Fn(&EntryId) -> bool) {
-        self.admissions.retain(stands);
+    /// What is closed, or reaches nobody any more, does not stand: asked again it is another one.
+    pub fn forget_what_is_over(&mut self, world: &Snapshot) {
+        self.admissions.retain(|id| stands(world, id));
     }
+}
+
+/// Whether a handoff is open, and was not rejected, taken back or left to expire.
+fn stands(world: &Snapshot, id: &EntryId) -> bool {
+    let open = world.open_handoffs.get(id);
+    open.is_some_and(|handoff| handoff.delivered || world.unsettled.contains_key(id))
 }
 
 fn folded(ask: &str) -> String {

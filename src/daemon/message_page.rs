@@ -78,7 +78,13 @@ impl Daemon {
         let mut free = page_chars;
         let mut messages = Vec::new();
         let mut more = false;
+        // An answer stands after its question: most rows need not be read.
+        let ledger = self.base.recorder.ledger();
+        let asked_at = query.reply_to.and_then(|question| ledger.seq_of(question));
         while let Some(row) = order.next() {
+            if asked_at.is_some_and(|asked| row.seq < asked) {
+                continue;
+            }
             let Ok(message) = self.asked_for(row, query, read) else {
                 let ids = std::iter::once(row).chain(order).map(|row| &row.id);
                 return Err(self.on_disk(ids, read));
@@ -198,13 +204,6 @@ impl Daemon {
         query: &PageQuery<'_>,
         read: &ReadBodies,
     ) -> Result<Option<InboxMessage>, NotRead> {
-        if let Some(question) = query.reply_to {
-            // An answer stands after its question: most rows need not be read.
-            let asked_at: Option<Seq> = self.base.recorder.ledger().seq_of(question);
-            if asked_at.is_some_and(|asked| row.seq < asked) {
-                return Ok(None);
-            }
-        }
         let body = self.body(&row.id, read)?.filter(|body| {
             let question = query.reply_to;
             question.is_none_or(|question| answers(&body.stored.entry, question))

@@ -92,10 +92,18 @@ impl Daemon {
             || !self.deliveries.held.is_empty()
             || is_claimed;
         if in_flight {
+            let codex = &self.agents.codex;
+            let hint = match codex.is_held() || !codex.is_quiet() && !codex.is_awaited() {
+                false => "nothing was changed; try again in a moment",
+                true => {
+                    "nothing was changed; Codex does not take it now: let it go on, or give it up \
+                     with `ctxrelay queue rebuild --apply`"
+                }
+            };
             return Err(Refusal::new(
                 RefusalCode::InFlight,
                 "a message is on its way",
-                "nothing was changed; try again in a moment",
+                hint,
             ));
         }
         Ok(())

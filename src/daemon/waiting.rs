@@ -13,7 +13,7 @@ use super::message_page::PageQuery;
 use super::owners::Daemon;
 use super::reply::{ReplySender, answer, too_much};
 use crate::core::agent::Agent;
-use crate::core::delivery::{MessageCursor, Outcome};
+use crate::core::delivery::{CodexInput, LaterInput, MessageCursor, Outcome};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{
@@ -175,7 +175,7 @@ impl Daemon {
         }
     }
 
-    fn answer_expired(&self, waiter: Waiter) {
+    fn answer_expired(&mut self, waiter: Waiter) {
         let reply = match waiter.wants {
             Wants::Messages {
                 agent,
@@ -188,6 +188,9 @@ impl Daemon {
                     .outbox
                     .get(&sent.message_id)
                     .and_then(|row| row.attempt.clone());
+                let id = sent.message_id.clone();
+                let promised = CodexInput::Promised { id };
+                self.base.later.push(LaterInput::Codex(promised));
                 Reply::Sent(Sent {
                     outcome: Outcome::QueuedForNextTurn,
                     delivery_attempt_id: attempt,

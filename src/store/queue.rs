@@ -32,11 +32,12 @@ pub use writer::{QueueEvent, QueueWriter, RowsNotTaken, Scrubbing};
 
 /// The steps that make the tables, oldest first; `user_version` counts those that were taken.
 /// Steps are only ever added.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("queue/0001_deliveries.sql"),
     include_str!("queue/0002_maybe_shown.sql"),
     include_str!("queue/0003_shown.sql"),
     include_str!("queue/0004_generation.sql"),
+    include_str!("queue/0005_lost_turn.sql"),
 ];
 
 /// How long another process may keep the file busy. Only one daemon writes it, so that this is
@@ -192,7 +193,7 @@ impl Queue {
         let read = || {
             let mut rows = self.db.prepare_cached(
                 "SELECT id, seq, receiver, runtime_session, on_busy, state, attempts, attempt,
-                        changed_ms, shown
+                        changed_ms, shown, lost_turn
                  FROM deliveries ORDER BY seq, id",
             )?;
             rows.query_map([], delivery)?.collect::<Result<Vec<_>, _>>()

@@ -102,10 +102,13 @@ impl Backlog {
             // A compaction gives it another place, and may die before the queue hears of it.
             row.seq = message.seq;
             row.cut_off_in.clone_from(&message.cut_off_in);
+            // Its sender has heard something by now.
+            row.promise();
             if message.is_proven() {
                 row.state = DeliveryState::Confirmed;
                 row.show(Shown::Whole);
-                row.in_turn = row.to == Agent::Claude && message.rung == Some(DeliveryWay::Hook);
+                let by_hook = message.rung == Some(DeliveryWay::Hook);
+                row.in_turn = row.to == Agent::Claude && by_hook && !row.lost_turn;
             } else if lost || message.result == Some(DeliveryResult::Ambiguous) {
                 // When lost, asked for again or not: whether an attempt followed is what was lost.
                 row.state = DeliveryState::Ambiguous;
@@ -296,6 +299,14 @@ impl Backlog {
             && !self.is_recording(&row.id)
     }
 
+    /// Its sender was told that it waits: it is not rejected any more.
+    pub(super) fn promise(&mut self, id: &EntryId, effects: &mut Vec<DeliveryEffect>) {
+        let promised = self.change(id, |row| row.delivery.promise());
+        if promised == Some(true) {
+            effects.push(DeliveryEffect::Store(id.clone()));
+        }
+    }
+
     /// So much of its text turns out to have left.
     pub fn show(&mut self, id: &EntryId, shown: Shown, effects: &mut Vec<DeliveryEffect>) {
         if self.change(id, |row| row.delivery.show(shown)) == Some(true) {
@@ -305,14 +316,36 @@ impl Backlog {
 
     /// A hook handed it into a turn, or it came by another way.
     pub(super) fn handed_into_turn(&mut self, id: &EntryId, by_hook: bool) {
-        self.change(id, |row| row.delivery.in_turn = by_hook);
+        self.change(id, |row| {
+            row.delivery.in_turn = by_hook;
+            row.delivery.lost_turn = false;
+        });
     }
 
-    /// What hooks handed into turns of this pair is read by no end of a turn.
-    pub(super) fn out_of_turn(&mut self, pair: &RuntimeSession) {
+    /// What hooks handed into turns of this pair is read by no end of a turn, and by none after the
+    /// next start of the daemon.
+    pub(super) fn out_of_turn(&mut self, pair: &RuntimeSession, effects: &mut Vec<DeliveryEffect>) {
         if let Some(lane) = self.lanes.get_mut(&LaneId::Claude(pair.clone())) {
-            lane.change_all(|row| row.delivery.in_turn = false);
+            lane.change_all(|row| {
+                if std::mem::take(&mut row.delivery.in_turn) {
+                    row.delivery.lost_turn = true;
+                    effects.push(DeliveryEffect::Store(row.delivery.id.clone()));
+                }
+            });
         }
+    }
+
+    /// What Claude's turns of before left unread, by its pairs.
+    pub fn lost_turns(&self) -> BTreeMap<RuntimeSession, Vec<EntryId>> {
+        let mut lost: BTreeMap<_, Vec<EntryId>> = BTreeMap::new();
+        let rows = self.rows().filter(|row| {
+            row.lost_turn && row.to == Agent::Claude && row.state == DeliveryState::Confirmed
+        });
+        for row in rows {
+            let of = lost.entry(row.runtime_session.clone()).or_default();
+            of.push(row.id.clone());
+        }
+        lost
     }
 
     /// Wants a result in the ledger, unless the same is being appended already.

@@ -9,6 +9,9 @@ use crate::id::EntryId;
 /// Messages of one turn of Claude that are remembered; more than a person has ever waiting.
 const TURN_MAX: usize = 100;
 
+/// Why one that has just come is at its limit, for people.
+const LIMIT_HOLDS: &str = "the usage limit of before holds";
+
 /// What Claude is and does now.
 #[derive(Debug, Default)]
 pub struct ClaudeState {
@@ -19,7 +22,7 @@ pub struct ClaudeState {
     is_in_turn: bool,
     /// The messages that it was given in the turn that runs.
     given: Vec<EntryId>,
-    /// The messages that it was given in the turn that failed last.
+    /// The messages that it was given in turns that failed, and that nobody has sent again since.
     cut_off: Vec<EntryId>,
 }
 
@@ -72,6 +75,11 @@ pub enum ClaudeInput {
     LimitOver,
     /// It was given these messages.
     Given {
+        /// The messages.
+        ids: Vec<EntryId>,
+    },
+    /// A daemon starts: turns of before left these unread.
+    CutOffBefore {
         /// The messages.
         ids: Vec<EntryId>,
     },
@@ -132,7 +140,8 @@ impl ClaudeState {
         self.is_in_turn
     }
 
-    /// The messages that it was given in the turn that failed last.
+    /// The messages that it was given in turns that failed, and that nobody has sent again since.
+    /// Some of them it may have read meanwhile.
     pub fn cut_off(&self) -> &[EntryId] {
         &self.cut_off
     }
@@ -151,7 +160,12 @@ impl ClaudeState {
                     return;
                 }
                 self.turn_over(steps);
-                (self.now.state, self.now.pid, self.now.why) = (AgentState::Idle, pid, None);
+                self.now.pid = pid;
+                (self.now.state, self.now.why) = match setting.is_limited {
+                    // The record would take it for over.
+                    true => (AgentState::Limited, Some(LIMIT_HOLDS.to_owned())),
+                    false => (AgentState::Idle, None),
+                };
                 self.record(true, steps);
             }
             ClaudeInput::Gone => {
@@ -202,9 +216,10 @@ impl ClaudeState {
                 };
                 let why = format!("the last turn failed: {why}");
                 self.is(state, Some(why), setting, steps);
-                self.cut_off = std::mem::take(&mut self.given);
+                let died = std::mem::take(&mut self.given);
+                self.cuts_off(&died);
                 if limited {
-                    steps.push(ClaudeStep::Died(self.cut_off.clone()));
+                    steps.push(ClaudeStep::Died(died));
                 }
             }
             // While it waits for the human its silence says nothing.
@@ -221,6 +236,7 @@ impl ClaudeState {
                     }
                 }
             }
+            ClaudeInput::CutOffBefore { ids } => self.cuts_off(&ids),
             ClaudeInput::SentAgain { id } => self.cut_off.retain(|cut_off| *cut_off != id),
             ClaudeInput::NotRecorded { change, known } => {
                 // Another change that is on its way may still be written.
@@ -231,10 +247,18 @@ impl ClaudeState {
             ClaudeInput::Recordable => {
                 if self.recorded != (self.now.state, self.now.pid) {
                     let was_gone = self.recorded.0 == AgentState::Offline;
-                    self.record(was_gone && self.now.state == AgentState::Idle, steps);
+                    let rests = matches!(self.now.state, AgentState::Idle | AgentState::Limited);
+                    self.record(was_gone && rests, steps);
                 }
             }
         }
+    }
+
+    fn cuts_off(&mut self, ids: &[EntryId]) {
+        self.cut_off.retain(|before| !ids.contains(before));
+        self.cut_off.extend_from_slice(ids);
+        let too_many = self.cut_off.len().saturating_sub(TURN_MAX);
+        self.cut_off.drain(..too_many);
     }
 
     fn turn_began(&mut self, setting: ClaudeSetting, steps: &mut Vec<ClaudeStep>) {

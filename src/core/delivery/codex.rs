@@ -207,6 +207,7 @@ impl CodexFlow {
         match input {
             CodexInput::Began => self.began(backlog, at, effects),
             CodexInput::News => {}
+            CodexInput::Promised { id } => backlog.promise(&id, effects),
             CodexInput::Tick => self.tick(backlog, at, effects),
             // That was taken in with its life.
             CodexInput::ServerStarted { .. } => {}

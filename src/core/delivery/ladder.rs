@@ -37,6 +37,8 @@ pub struct Ladder {
     bridge: Option<Bridge>,
     /// The Claude whose bridge came last; it may be there without its bridge.
     process: Option<u32>,
+    /// The Claude that worked with the daemon before, until one comes.
+    recalled: Option<u32>,
     bell: Option<u64>,
     ringing: Ringing,
     /// Since when no turn runs, ms; `None` while one runs.
@@ -64,6 +66,7 @@ impl Ladder {
             pair,
             bridge: None,
             process: None,
+            recalled: None,
             bell: None,
             ringing: Ringing::default(),
             idle_since: Some(0),
@@ -191,8 +194,11 @@ impl Ladder {
                     mode,
                     bell_due: at.now_ms + self.terms.bell_ms,
                 };
-                self.attached(backlog, bridge, at);
+                self.attached(backlog, bridge, at, effects);
             }
+            // Whoever comes has not read what that one was given.
+            LadderInput::Recalled { process: None } => self.forget_context(backlog, effects),
+            LadderInput::Recalled { process } => self.recalled = process,
             LadderInput::Left { bridge } => {
                 if self.bridge.is_some_and(|known| known.id == bridge) {
                     self.bridge = None;
@@ -211,7 +217,7 @@ impl Ladder {
                 }
             }
             LadderInput::NewContext => {
-                self.forget_context(backlog);
+                self.forget_context(backlog, effects);
                 self.forget_offers(backlog);
             }
             LadderInput::Compacted => self.forget_offers(backlog),
@@ -228,6 +234,8 @@ impl Ladder {
                 self.settle_turn(backlog, effects);
             }
             LadderInput::TurnEnded { limited } => self.turn_ended(backlog, at, limited, effects),
+            LadderInput::TurnStopped if self.is_limited => self.turn_over(at),
+            LadderInput::TurnStopped => self.turn_ended(backlog, at, false, effects),
             LadderInput::LimitHolds => self.limit(true, effects),
             LadderInput::LimitOver => self.limit(false, effects),
             LadderInput::HandedOut { whole, head } => {
@@ -283,16 +291,24 @@ impl Ladder {
         }
     }
 
-    fn attached(&mut self, backlog: &mut Backlog, bridge: Bridge, at: &Moment) {
+    fn attached(
+        &mut self,
+        backlog: &mut Backlog,
+        bridge: Bridge,
+        at: &Moment,
+        effects: &mut Vec<DeliveryEffect>,
+    ) {
         self.bridge = Some(bridge);
         self.forget_offers(backlog);
+        let recalled = self.recalled.take();
         let before = std::mem::replace(&mut self.process, bridge.process);
         if before.is_none() || before != bridge.process {
             // Another Claude: what proved itself there proves nothing here.
             self.proven = None;
             self.is_deaf = false;
-            if before.is_some() {
-                self.forget_context(backlog);
+            let had = before.or(recalled);
+            if had.is_some() && had != bridge.process {
+                self.forget_context(backlog, effects);
             }
             self.ringing = Ringing::default();
             self.idle_since = Some(at.now_ms);
@@ -306,13 +322,12 @@ impl Ladder {
         limited: bool,
         effects: &mut Vec<DeliveryEffect>,
     ) {
-        self.idle_since = Some(at.now_ms);
-        self.left_over = None;
+        self.turn_over(at);
         self.limit(limited, effects);
         if limited {
             // A turn that could not work shows nothing about the way that began it. What it had is
             // for whoever sends it again, and not read by the next one.
-            backlog.out_of_turn(&self.pair);
+            backlog.out_of_turn(&self.pair, effects);
             return;
         }
         let has_progressed = std::mem::take(&mut self.has_progressed);
@@ -335,6 +350,11 @@ impl Ladder {
             }
             true
         });
+    }
+
+    fn turn_over(&mut self, at: &Moment) {
+        self.idle_since = Some(at.now_ms);
+        self.left_over = None;
     }
 
     fn limit(&mut self, limited: bool, effects: &mut Vec<DeliveryEffect>) {

@@ -152,6 +152,16 @@ struct Slot {
     is_cancelled: bool,
 }
 
+/// What stands behind a try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// The limit is over.
+    Over,
+    /// It may hold: what dies of it once more was not sent again for good. How many such tries are
+    /// made is bounded.
+    Nothing,
+}
+
 /// One agent's usage limit.
 #[derive(Debug, Default)]
 pub struct Limit {
@@ -161,7 +171,7 @@ pub struct Limit {
     tries: u32,
     /// What died of it, and when. Kept over a try: that may end at the limit again.
     died: Vec<(EntryId, i64)>,
-    /// These were sent again already. Once is enough.
+    /// These were sent again already. Once is enough, where it was known that work is allowed.
     resent: BTreeSet<EntryId>,
 }
 
@@ -216,13 +226,13 @@ impl Limit {
             }
             LimitInput::Worked => {
                 self.tries = 0;
-                self.over(now_ms)
+                self.over(Known::Over, now_ms)
             }
             LimitInput::Checked(checked) => self.checked(checked, now_ms),
             LimitInput::Tick => self.tick(now_ms),
             LimitInput::TryNow if self.holds() => {
                 self.tries = 0;
-                self.over(now_ms)
+                self.over(Known::Nothing, now_ms)
             }
             LimitInput::TryNow => Vec::new(),
             LimitInput::Cancel => {
@@ -326,13 +336,18 @@ impl Limit {
                 Vec::new()
             }
             Checked::Over | Checked::Unknown => {
+                let known = match (checked, slot.until_ms) {
+                    // Nobody named an end.
+                    (Checked::Unknown, None) => Known::Nothing,
+                    _ => Known::Over,
+                };
                 self.tries += 1;
-                self.over(now_ms)
+                self.over(known, now_ms)
             }
         }
     }
 
-    fn over(&mut self, now_ms: i64) -> Vec<LimitStep> {
+    fn over(&mut self, known: Known, now_ms: i64) -> Vec<LimitStep> {
         let Some(slot) = self.slot.take() else {
             return Vec::new();
         };
@@ -341,11 +356,13 @@ impl Limit {
             _ => Vec::new(),
         };
         self.died.clear();
-        if self.resent.len() + again.len() > RESENT_MAX {
-            // Of the oldest nobody speaks any more: their ids begin with their time.
-            self.resent = self.resent.split_off(&self.middle());
+        if known == Known::Over {
+            if self.resent.len() + again.len() > RESENT_MAX {
+                // Of the oldest nobody speaks any more: their ids begin with their time.
+                self.resent = self.resent.split_off(&self.middle());
+            }
+            self.resent.extend(again.iter().cloned());
         }
-        self.resent.extend(again.iter().cloned());
         vec![LimitStep::Over { again }]
     }
 

@@ -37,9 +37,13 @@ pub struct Delivery {
     #[serde(default)]
     pub shown: Shown,
     /// A hook handed it into a turn whose end has not come: that end settles it. Known from the
-    /// ledger.
+    /// ledger, unless [`Self::lost_turn`].
     #[serde(default)]
     pub in_turn: bool,
+    /// The turn that a hook handed it into is known to have left it unread: the end of no other
+    /// turn settles it.
+    #[serde(default)]
+    pub lost_turn: bool,
     /// The turns of Codex that had it and ended early, before it was asked for once more: their
     /// history proves nothing of the attempts since. Known from the ledger.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -91,6 +95,7 @@ impl Delivery {
             changed_ms: at_ms,
             shown: Shown::Nothing,
             in_turn: false,
+            lost_turn: false,
             cut_off_in: Vec::new(),
         }
     }
@@ -107,6 +112,15 @@ impl Delivery {
             self.state,
             DeliveryState::Attempted | DeliveryState::Offered
         )
+    }
+
+    /// It waits as long as it has to. Returns whether it did not before.
+    pub fn promise(&mut self) -> bool {
+        let was_impatient = self.on_busy == OnBusy::Reject;
+        if was_impatient {
+            self.on_busy = OnBusy::Queue;
+        }
+        was_impatient
     }
 
     /// So much of its text has left, or may have. Returns whether that is more than before.
@@ -177,7 +191,7 @@ impl Delivery {
             }
             (S::Confirmed, DeliveryFact::CutOff) => {
                 self.show(Shown::Whole);
-                self.in_turn = false;
+                (self.in_turn, self.lost_turn) = (false, false);
                 S::Queued
             }
             _ => return false,

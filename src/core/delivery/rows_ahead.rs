@@ -83,7 +83,10 @@ impl RowsAhead {
     ) -> RowsDue {
         let (mut rows, mut waits) = (Vec::new(), None);
         for id in ids {
-            let Some(row) = backlog.get(id).filter(|row| row.attempts > 0).cloned() else {
+            // What was never attempted needs no row, unless it was asked for again: of that a lost
+            // queue could not be told.
+            let is_told = |row: &&Delivery| row.attempts > 0 || row.is_repeat();
+            let Some(row) = backlog.get(id).filter(is_told).cloned() else {
                 continue;
             };
             let Some((token, attempt)) = self.take_same(&row) else {

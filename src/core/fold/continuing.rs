@@ -24,7 +24,8 @@ pub(super) fn note_of_state(world: &mut Snapshot, entry: &Entry, note: NoteKind)
 
 /// A turn of the agent's begins.
 pub(super) fn turn_begins(world: &mut Snapshot, entry: &Entry, agent: Agent) {
-    if entry.runtime_session.is_some() {
+    // Of the first pair's Claude no entry names the pair.
+    if entry.runtime_session.is_some() || agent == Agent::Claude {
         if let Some(state) = state_of(world, entry, agent) {
             state.turn_began();
         }

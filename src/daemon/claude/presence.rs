@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::agent::{AgentState, Party};
+use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{ClaudeInput, ClaudeState, LadderInput};
 use crate::core::entry::LifecycleEvent;
 use crate::core::id::RuntimeSession;
@@ -24,6 +24,19 @@ use crate::wire::status::NoticeKey;
 const BELL_LATE_MS: i64 = 10_000;
 
 impl Daemon {
+    /// A daemon starts, and the record tells of the one before: of which Claude of each pair is the
+    /// turn that hooks handed messages into, and which turns left theirs unread.
+    pub(in crate::daemon) fn recall_claudes(&mut self) {
+        let known = self.base.recorder.world().agent(Agent::Claude);
+        for pair in self.pairs_of_claude() {
+            let process = known.standing(&pair).pid;
+            self.tell_ladder(&pair, LadderInput::Recalled { process });
+        }
+        for (pair, ids) in self.deliveries.outbox.backlog().lost_turns() {
+            self.claude_hears(&pair, ClaudeInput::CutOffBefore { ids });
+        }
+    }
+
     /// A client is gone: a bridge, a doorbell, or nobody of Claude's.
     pub(in crate::daemon) fn claude_client_left(&mut self, conn: ConnId, gone: &Gone) {
         let pair = &gone.hello.runtime_session_id;

@@ -49,6 +49,7 @@ impl Daemon {
         let who = named(Agent::Claude, pair);
         let text = match &change.why {
             None if has_come => format!("{who} attached"),
+            Some(why) if has_come => format!("{who} attached: {why}"),
             None => format!("{who} is {}", change.state.as_str()),
             Some(why) => format!("{who} is {}: {why}", change.state.as_str()),
         };

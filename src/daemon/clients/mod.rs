@@ -171,7 +171,7 @@ impl Clients {
         self.probes.forget(conn);
         let pair = &gone.hello.runtime_session_id;
         // A second bridge of the same pair waited for the place.
-        let heir = self.bridges_of(pair).map(|(heir, _)| heir).next();
+        let heir = self.heir_of_left(pair);
         Some(Gone {
             heir: heir.filter(|_| gone.receiver),
             hello: gone.hello,

@@ -56,8 +56,8 @@ impl Daemon {
     /// and said once. Codex reads its instruction files when a conversation begins, and not again.
     fn tell_coordinator(&mut self, with: &EntryId) -> Option<String> {
         let world = self.base.recorder.world();
-        let change = (world.session_id.clone()?, world.untold_coordinator?);
-        if !self.agents.codex.begin_to_tell_coordinator(change) {
+        let change = world.session_id.clone().zip(world.untold_coordinator);
+        if !self.agents.codex.begin_to_tell_coordinator(change, with) {
             return None;
         }
         let note = coordinator_note(self.base.configuration.policy().coordinator);

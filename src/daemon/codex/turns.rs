@@ -216,9 +216,13 @@ impl Daemon {
                 .filter(is_its)
                 .or_else(|| latest.clone().find(is_its))
         };
+        let is_answered = |question: &Relayed| {
+            let pair = question.runtime_session.clone().unwrap_or_default();
+            self.agents.codex.has_answered_by_tool(&end.turn_id, &pair)
+        };
         // Claude waits for it; the operator can see Codex's terminal as well.
         let question = match question_of(Party::Agent(Agent::Claude)) {
-            Some(_) if self.agents.codex.has_answered_by_tool(&end.turn_id) => return None,
+            Some(of_claude) if is_answered(of_claude) => return None,
             Some(of_claude) => of_claude,
             // What came into a turn on something else it goes on with, and of a decision it is told.
             None => question_of(Party::Human).filter(|it| it.starts && !it.is_decision)?,

@@ -7,7 +7,7 @@ use super::CodexLane;
 use super::relayed::Relayed;
 use crate::core::delivery::{CarriedFlow, Outcome};
 use crate::core::entry::TurnStatus;
-use crate::core::id::{AttemptId, EntryId, TurnId};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, TurnId};
 use crate::daemon::bounded_map::BoundedMap;
 use crate::wire::status::AppServerStatus;
 
@@ -18,7 +18,7 @@ pub(in crate::daemon) struct LaneState {
     receipts: Vec<(EntryId, Outcome)>,
     attempts: Vec<(EntryId, AttemptId)>,
     relayed: Vec<(TurnId, Vec<Relayed>)>,
-    answered: Vec<(TurnId, ())>,
+    answered: Vec<(TurnId, Option<Vec<RuntimeSession>>)>,
     /// As the flow has them: a process of before looks for them here.
     #[serde(default)]
     ends: Vec<((TurnId, TurnStatus), ())>,

@@ -4,7 +4,7 @@
 use super::CodexLane;
 use super::relayed::Relayed;
 use crate::core::delivery::Outcome;
-use crate::core::id::{AttemptId, EntryId, TurnId};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, TurnId};
 use crate::daemon::bounded_map::REMEMBERED_MAX;
 use crate::wire::status::{AppServerStatus, HookReview};
 
@@ -119,14 +119,24 @@ impl CodexLane {
         self.last_error.take()
     }
 
-    /// A tool call of this turn answered the peer: its final answer need not be relayed.
-    pub(in crate::daemon) fn answered_by_tool(&mut self, turn: TurnId) {
-        self.answered.insert(turn, ());
+    /// A tool call of this turn answered the Claude of a pair: to that one its final answer need not
+    /// be relayed.
+    pub(in crate::daemon) fn answered_by_tool(&mut self, turn: &TurnId, pair: RuntimeSession) {
+        match self.answered.get_mut(turn) {
+            Some(Some(pairs)) if !pairs.contains(&pair) => pairs.push(pair),
+            Some(_) => {}
+            None => self.answered.insert(turn.clone(), Some(vec![pair])),
+        }
     }
 
-    /// Whether a tool call of this turn answered the peer.
-    pub(in crate::daemon) fn has_answered_by_tool(&self, turn: &TurnId) -> bool {
-        self.answered.get(turn).is_some()
+    /// Whether a tool call of this turn answered the Claude of a pair.
+    pub(in crate::daemon) fn has_answered_by_tool(
+        &self,
+        turn: &TurnId,
+        pair: &RuntimeSession,
+    ) -> bool {
+        let answered = self.answered.get(turn);
+        answered.is_some_and(|pairs| pairs.as_ref().is_none_or(|pairs| pairs.contains(pair)))
     }
 
     /// What became of a message.

@@ -130,7 +130,8 @@ impl Daemon {
             .collect();
         self.answer_receipts_of(&cancelled);
         let rolled_over = rolled_over?;
-        self.deliveries.handoff_dedup.retain(|_| false);
+        let world = self.base.recorder.world();
+        self.deliveries.handoff_dedup.forget_what_is_over(world);
         self.claude_forgets();
         self.base.clients.waiters_mut().move_cursors(|_| None);
         let cleared = Cleared {

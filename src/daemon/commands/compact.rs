@@ -72,9 +72,7 @@ impl Daemon {
             .forget_settled(self.deliveries.outbox.backlog());
         self.move_cursors(&rolled_over.world);
         let world = self.base.recorder.world();
-        self.deliveries
-            .handoff_dedup
-            .retain(|id| world.open_handoffs.contains_key(id));
+        self.deliveries.handoff_dedup.forget_what_is_over(world);
         Ok(Compacted {
             sealed: rolled_over.before.session_id,
             archive: rolled_over.archive.unwrap_or_default(),

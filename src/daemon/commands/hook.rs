@@ -225,9 +225,7 @@ impl Daemon {
                     ) => self.claude_hears(pair, ClaudeInput::Asks),
                     // It waits for a prompt, whatever became of its last turn.
                     Some(NotificationKind::IdlePrompt) if self.claude_is_in_turn(pair) => {
-                        // A turn that was stopped does not show that a limit is over.
-                        let limited = self.agents.limits.holds(Agent::Claude);
-                        self.tell_ladder(pair, LadderInput::TurnEnded { limited });
+                        self.tell_ladder(pair, LadderInput::TurnStopped);
                         self.claude_hears(pair, ClaudeInput::Idle);
                     }
                     _ => {}

@@ -131,6 +131,8 @@ impl Daemon {
             };
         }
         let now_ms = self.base.clock.now_ms();
+        let world = self.base.recorder.world();
+        self.deliveries.handoff_dedup.forget_what_is_over(world);
         match self.deliveries.handoff_dedup.ask(ask, &entry.id, now_ms) {
             Admission::New => {}
             Admission::Undecided(first) => return self.deliveries.handoff_dedup.wait(first, reply),
@@ -171,7 +173,7 @@ impl Daemon {
         let pair = entry.pair();
         let from = entry.source.clone();
         let id = entry.id.clone();
-        let rejected = on_busy == OnBusy::Reject && self.is_busy(to, &pair);
+        let rejected = on_busy == OnBusy::Reject && !self.may_take_at_once(to, &pair);
         let mut entries = vec![entry];
         if rejected {
             entries.push(self.delivery_entry(&id, to, DeliveryResult::Rejected, None, None));
@@ -191,7 +193,7 @@ impl Daemon {
                 };
                 if let Some(turn) = said_in.as_ref().filter(|_| settles_turn && !rejected) {
                     // What was refused answers nobody: the turn's last words still do.
-                    daemon.agents.codex.answered_by_tool(turn.clone());
+                    daemon.agents.codex.answered_by_tool(turn, pair.clone());
                 }
                 let question = said_in
                     .as_ref()
@@ -236,10 +238,11 @@ impl Daemon {
         );
     }
 
-    /// Whether a turn of an agent runs, or waits for the person; of Claude's that of a pair.
-    fn is_busy(&self, agent: Agent, pair: &RuntimeSession) -> bool {
+    /// Whether no turn of an agent runs or waits for the person, of Claude's that of a pair, and
+    /// nothing else keeps a message from it that is known to last.
+    fn may_take_at_once(&self, agent: Agent, pair: &RuntimeSession) -> bool {
         match agent {
-            Agent::Codex => self.agents.codex.is_busy(),
+            Agent::Codex => self.agents.codex.may_deliver_soon(OnBusy::Reject),
             Agent::Claude => {
                 let claude = self
                     .base
@@ -247,7 +250,7 @@ impl Daemon {
                     .world()
                     .agent(Agent::Claude)
                     .standing(pair);
-                matches!(claude.state, AgentState::Busy | AgentState::Waiting)
+                !matches!(claude.state, AgentState::Busy | AgentState::Waiting)
             }
         }
     }

@@ -142,6 +142,8 @@ impl Bound {
             .takeover_mut()
             .take_successors(ask_successor);
         daemon.base.board = board;
+        // Before the record says that nobody is here.
+        daemon.recall_claudes();
         first_words.say(&mut daemon, &mut claimed, server_runs_on);
         let Claimed {
             builder,

@@ -7,6 +7,7 @@ use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
 use crate::core::entry::TurnStatus;
 use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::daemon::clients::Wants;
 use crate::store::testing::Place;
 use crate::wire::control::{
     Command, IdsParams, QueueChange, QueueChangeParams, RefusalCode, Reply, Role, SendParams,
@@ -142,6 +143,47 @@ async fn a_message_that_wants_no_waiting_is_rejected_when_codex_is_busy_at_last(
     assert_eq!(rig.delivered_ids(), []);
     assert!(rig.daemon.deliveries.outbox.get(&id).is_none());
     assert!(rig.daemon.base.recorder.world().unsettled.is_empty());
+}
+
+#[tokio::test]
+async fn what_a_sender_was_promised_is_not_rejected_any_more() {
+    for restarts in [false, true] {
+        let place = Place::new();
+        let mut rig = Rig::with_codex(&place).await;
+        let claude = rig.connect(Role::Claude, None, false);
+        let send = Command::Send(SendParams {
+            from: Some(Agent::Claude),
+            text: "at once, or not".to_owned(),
+            on_busy: OnBusy::Reject,
+            ..SendParams::default()
+        });
+        let told = rig.ask(&claude, send);
+        rig.settle().await;
+        let [id] = &rig.delivered_ids()[..] else {
+            panic!("it is handed over");
+        };
+        let id = id.clone();
+        // Its app-server takes its time.
+        let waiters = rig.daemon.base.clients.waiters_mut();
+        waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
+        rig.daemon.expire_waiters();
+        rig.settle().await;
+        let Ok(Reply::Sent(told)) = told.await.unwrap() else {
+            panic!("it is recorded");
+        };
+        assert_eq!(told.outcome, Outcome::QueuedForNextTurn);
+        if restarts {
+            drop(rig);
+            rig = Rig::with_codex(&place).await;
+        }
+        rig.status(ReportedStatus::Active { waiting: false });
+        rig.fact(CodexFact::NotTaken {
+            message_id: id.clone(),
+            why: "codex is working".to_owned(),
+        });
+        rig.settle().await;
+        assert_eq!(rig.delivered_ids(), [id], "{restarts}");
+    }
 }
 
 #[tokio::test]

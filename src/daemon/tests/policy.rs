@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::proposals::{approve, proposed_as};
 use super::rig::{Guest, Rig};
 use super::tamper::{configured, write_config};
-use crate::adapters::codex::fact::ReportedStatus;
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, LifecycleEvent, TreeFound};
@@ -277,6 +277,33 @@ async fn codex_is_told_of_a_new_coordinator_once_with_its_next_message() {
             .contains("who writes to git: Codex alone"),
         "{texts:?}"
     );
+}
+
+#[tokio::test]
+async fn codex_is_told_of_a_new_coordinator_again_where_the_message_with_it_came_back() {
+    let place = Place::new();
+    write_config(&place, json!({}));
+    let (mut rig, operator) = configured(&place).await;
+    rig.codex_runs().await;
+    let claude = rig.connect(Role::Claude, None, false);
+    set(&mut rig, &operator, coordinator(Coordinator::Claude)).await;
+    rig.status(ReportedStatus::Idle);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert!(rig.delivered()[0].1.contains("who writes to git"));
+    rig.fact(CodexFact::NotTaken {
+        message_id: id.clone(),
+        why: "the conversation moved on".to_owned(),
+    });
+    rig.settle().await;
+    let again = rig.delivered();
+    assert_eq!(again[0].0, id);
+    assert!(again[0].1.contains("who writes to git"), "{}", again[0].1);
+    rig.user_message("turn-1", Some(&id));
+    rig.completed("turn-1", std::slice::from_ref(&id), "yes");
+    rig.status(ReportedStatus::Idle);
+    rig.settle().await;
+    let _next = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert!(!rig.delivered()[0].1.contains("who writes to git"));
 }
 
 #[tokio::test]

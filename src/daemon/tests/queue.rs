@@ -223,6 +223,61 @@ async fn a_handoff_repeated_after_a_restart_is_the_first_one() {
 }
 
 #[tokio::test]
+async fn a_handoff_that_is_closed_is_handed_over_again_in_the_same_words() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let ask = handoff("run the tests", OnBusy::Queue);
+    drop(rig.ask(&claude, ask.clone()));
+    rig.settle().await;
+    let [first] = &rig.delivered_ids()[..] else {
+        panic!("it is handed over");
+    };
+    let first = first.clone();
+    rig.user_message("turn-1", Some(&first));
+    rig.settle().await;
+    let done = Command::Send(SendParams {
+        from: Some(Agent::Codex),
+        text: "two fail".to_owned(),
+        handles: vec![first.clone()],
+        ..SendParams::default()
+    });
+    rig.call(&codex, done).await.unwrap();
+    rig.completed("turn-1", std::slice::from_ref(&first), "done");
+    rig.status(ReportedStatus::Idle);
+    rig.settle().await;
+    assert!(rig.daemon.base.recorder.world().open_handoffs.is_empty());
+    drop(rig.ask(&claude, ask));
+    rig.settle().await;
+    let again = rig.delivered_ids();
+    assert_eq!(again.len(), 1);
+    assert_ne!(again[0], first);
+}
+
+#[tokio::test]
+async fn what_is_asked_for_again_is_not_in_doubt_after_a_restart() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.call(&operator, Command::QueueRebuild).await.unwrap();
+    assert_eq!(state(&rig, &id), Some(DeliveryState::Ambiguous));
+    let retry = Command::QueueChange(QueueChangeParams {
+        id: id.clone(),
+        change: QueueChange::Retry,
+        placed: false,
+    });
+    rig.call(&operator, retry).await.unwrap();
+    rig.settle().await;
+    assert_eq!(state(&rig, &id), Some(DeliveryState::Queued));
+    drop(rig);
+    let rig = Rig::start(&place).await;
+    assert_eq!(state(&rig, &id), Some(DeliveryState::Queued));
+}
+
+#[tokio::test]
 async fn a_rejected_handoff_and_its_twin_leave_the_way_free() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;

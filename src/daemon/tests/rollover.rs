@@ -100,6 +100,30 @@ async fn what_nobody_settled_is_taken_back_in_the_record_that_is_sealed() {
 }
 
 #[tokio::test]
+async fn a_message_that_codex_does_not_take_keeps_the_session_and_the_way_out_is_named() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, None, false);
+    rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.delivered_ids();
+    rig.fact(CodexFact::ServerLost {
+        why: "it cannot be started".to_owned(),
+        gave_up: true,
+    });
+    rig.settle().await;
+    let clear = || Command::Clear(ClearParams::default());
+    let refused = rig.call(&operator, clear()).await.unwrap_err();
+    assert_eq!(refused.code, RefusalCode::InFlight);
+    assert!(
+        refused.hint.contains("queue rebuild --apply"),
+        "{refused:?}"
+    );
+    rig.call(&operator, Command::QueueRebuild).await.unwrap();
+    rig.call(&operator, clear()).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_message_that_was_just_handed_over_keeps_the_session_until_it_is_known() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;

@@ -1,5 +1,7 @@
 //! Two Claudes in one project, each of a pair of its own: what one does changes nothing of the other.
 
+use std::collections::BTreeSet;
+
 use tokio::sync::oneshot;
 
 use super::approvals::request;
@@ -156,6 +158,15 @@ impl Two {
             .to_string()
     }
 
+    fn unsettled(&self) -> BTreeSet<EntryId> {
+        let world = self.rig.daemon.base.recorder.world();
+        world.unsettled.keys().cloned().collect()
+    }
+
+    fn is_unsettled(&self, id: &EntryId) -> bool {
+        self.unsettled().contains(id)
+    }
+
     fn status(&self) -> ClaudeStatus {
         self.rig.daemon.status().agents.claude
     }
@@ -261,8 +272,11 @@ async fn a_limit_that_is_recalled_holds_whoever_comes() {
     two.hook(true, "UserPromptSubmit", None).await;
     two.hook(true, "StopFailure", Some("rate_limit")).await;
     drop(two);
+    // Whoever comes does not end it for the daemon after this one either.
+    drop(Two::new(&place).await);
     let mut two = Two::new(&place).await;
     assert!(two.status().limit.is_some());
+    assert_eq!(two.recorded("second"), AgentState::Limited);
     for (of_first, pair) in [(true, "default"), (false, "second")] {
         two.send(pair, OnBusy::Queue).await;
         assert!(!two.is_rung(of_first), "{pair}");
@@ -270,6 +284,102 @@ async fn a_limit_that_is_recalled_holds_whoever_comes() {
     two.hook(true, "UserPromptSubmit", None).await;
     two.hook(true, "Stop", None).await;
     assert!(two.is_rung(true) && two.is_rung(false));
+}
+
+#[tokio::test]
+async fn what_a_turn_left_unread_is_yours_to_send_again_after_a_restart_too() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    let (id, _) = two.send("second", OnBusy::Queue).await;
+    assert_eq!(
+        two.hook(false, "UserPromptSubmit", None).await.ids,
+        [id.clone()]
+    );
+    two.hook(false, "StopFailure", Some("rate_limit")).await;
+    drop(two);
+    let mut two = Two::new(&place).await;
+    assert_eq!(two.status().cut_off, 1);
+    // The turn of another message shows nothing about it.
+    two.hook(false, "UserPromptSubmit", None).await;
+    two.hook(false, "Stop", None).await;
+    assert!(two.is_unsettled(&id));
+    assert_eq!(two.status().cut_off, 1);
+}
+
+#[tokio::test]
+async fn another_claude_has_not_read_what_the_one_before_the_restart_was_given() {
+    for is_same in [true, false] {
+        let place = Place::new();
+        let mut two = Two::new(&place).await;
+        let (id, _) = two.send("second", OnBusy::Queue).await;
+        two.hook(false, "UserPromptSubmit", None).await;
+        drop(two);
+        let mut rig = Rig::start(&place).await;
+        let pid = if is_same { 7_000_001 } else { 7_000_009 };
+        let second = claude(&mut rig, "second", pid).await;
+        let worked = HookParams {
+            event: "Stop".into(),
+            claude_pid: Some(pid),
+            ..HookParams::default()
+        };
+        rig.call(&second.hooks, Command::Hook(worked))
+            .await
+            .unwrap();
+        rig.settle().await;
+        let unsettled = &rig.daemon.base.recorder.world().unsettled;
+        assert_eq!(unsettled.contains_key(&id), !is_same, "{is_same}");
+    }
+}
+
+#[tokio::test]
+async fn what_codex_told_one_claude_does_not_answer_the_other() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    two.rig.codex_runs().await;
+    let asks = |text: &str| SendParams {
+        from: Some(Agent::Claude),
+        text: text.to_owned(),
+        ..SendParams::default()
+    };
+    let of_second = two
+        .sent_by(two.second.bridge.conn, asks("which lock"))
+        .await;
+    two.rig.user_message("turn-1", Some(&of_second));
+    two.rig.settle().await;
+    let to_first = SendParams {
+        runtime_session_id: Some(RuntimeSession::default()),
+        turn_id: Some("turn-1".to_owned()),
+        ..said("the build is yours")
+    };
+    two.sent_by(two.codex.conn, to_first).await;
+    let before = two.unsettled();
+    two.rig
+        .completed("turn-1", std::slice::from_ref(&of_second), "the fair one");
+    two.rig.settle().await;
+    let relayed: Vec<_> = two.unsettled().difference(&before).cloned().collect();
+    assert_eq!(relayed.len(), 1);
+    assert_eq!(two.pair_of(&relayed[0]), "second");
+}
+
+#[tokio::test]
+async fn a_turn_of_one_pairs_claude_is_no_turn_of_the_others() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    let turns = |two: &Two, pair: &str| {
+        let states = &two.rig.daemon.base.recorder.world().continuity;
+        let state = states[&Agent::Claude].get(&RuntimeSession::new(pair));
+        state.map_or(0, |state| state.turns)
+    };
+    two.hook(false, "UserPromptSubmit", None).await;
+    two.hook(false, "Stop", None).await;
+    two.rig.settle().await;
+    let before = turns(&two, "second");
+    assert_ne!(before, 0);
+    two.hook(true, "UserPromptSubmit", None).await;
+    two.hook(true, "Stop", None).await;
+    two.rig.settle().await;
+    assert_eq!(turns(&two, "default"), 1);
+    assert_eq!(turns(&two, "second"), before);
 }
 
 #[tokio::test]

@@ -13,11 +13,11 @@ use ctxrelay_core::id::{AttemptId, EntryId, RuntimeSession, Seq};
 pub(super) fn put(db: &Connection, delivery: &Delivery) -> rusqlite::Result<()> {
     let mut put = db.prepare_cached(
         "INSERT INTO deliveries (id, seq, receiver, runtime_session, on_busy, state,
-                                 attempts, attempt, changed_ms, shown)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+                                 attempts, attempt, changed_ms, shown, lost_turn)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
          ON CONFLICT (id) DO UPDATE SET
             seq = ?2, receiver = ?3, runtime_session = ?4, on_busy = ?5, state = ?6,
-            attempts = ?7, attempt = ?8, changed_ms = ?9, shown = ?10",
+            attempts = ?7, attempt = ?8, changed_ms = ?9, shown = ?10, lost_turn = ?11",
     )?;
     put.execute(params![
         delivery.id.as_str(),
@@ -30,6 +30,7 @@ pub(super) fn put(db: &Connection, delivery: &Delivery) -> rusqlite::Result<()> 
         delivery.attempt.as_ref().map(AttemptId::as_str),
         delivery.changed_ms,
         delivery.shown.as_str(),
+        delivery.lost_turn,
     ])?;
     Ok(())
 }
@@ -50,6 +51,7 @@ pub(super) fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
         changed_ms: row.get(8)?,
         shown: word(row, 9)?,
         in_turn: false,
+        lost_turn: row.get(10)?,
         cut_off_in: Vec::new(),
     })
 }

@@ -20,6 +20,7 @@ fn message(id: &str, seq: u64) -> Delivery {
         changed_ms: 1_795_000_000_000,
         shown: Shown::Nothing,
         in_turn: false,
+        lost_turn: seq == 20,
         cut_off_in: Vec::new(),
     }
 }
@@ -102,7 +103,7 @@ fn it_is_a_write_ahead_log_and_synced() {
     };
     assert_eq!(pragma("journal_mode"), "Text(\"wal\")");
     assert_eq!(pragma("synchronous"), "Integer(2)");
-    assert_eq!(pragma("user_version"), "Integer(4)");
+    assert_eq!(pragma("user_version"), "Integer(5)");
 }
 
 #[test]

@@ -123,6 +123,11 @@ pub enum CodexInput {
         /// It was interrupted by the end of its app-server, and not by the human.
         died: bool,
     },
+    /// The sender of a message was told that it gets through without another call.
+    Promised {
+        /// The message.
+        id: EntryId,
+    },
     /// An earlier process saw the human stop a turn, and nothing go on since.
     Stopped {
         /// In which thread, where that is known.

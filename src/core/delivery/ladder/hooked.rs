@@ -73,8 +73,12 @@ impl Ladder {
     }
 
     /// The model knows nothing of what it was given: what was proven stays to be asked for.
-    pub(super) fn forget_context(&mut self, backlog: &mut Backlog) {
+    pub(super) fn forget_context(
+        &mut self,
+        backlog: &mut Backlog,
+        effects: &mut Vec<DeliveryEffect>,
+    ) {
         self.left_over = None;
-        backlog.out_of_turn(&self.pair);
+        backlog.out_of_turn(&self.pair, effects);
     }
 }

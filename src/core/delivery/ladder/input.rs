@@ -80,6 +80,11 @@ pub enum LadderInput {
         /// What the operator chose.
         mode: LadderMode,
     },
+    /// A daemon starts: with the one before it this Claude worked, or none.
+    Recalled {
+        /// Its process.
+        process: Option<u32>,
+    },
     /// A bridge is gone.
     Left {
         /// Its connection.
@@ -107,6 +112,9 @@ pub enum LadderInput {
         /// It failed because of a usage limit.
         limited: bool,
     },
+    /// The human stopped a turn: that says nothing about a limit that holds, and the next turn reads
+    /// what hooks handed into this one.
+    TurnStopped,
     /// A usage limit that an earlier process saw holds still.
     LimitHolds,
     /// The usage limit is over, from another source than a turn.

@@ -55,6 +55,24 @@ fn each_change_is_recorded_once() {
 }
 
 #[test]
+fn one_that_comes_while_the_limit_holds_is_limited() {
+    let limited = ClaudeSetting {
+        is_limited: true,
+        ..HERE
+    };
+    let mut claude = ClaudeState::default();
+    let steps = claude.apply(ClaudeInput::Attached { pid: Some(7) }, limited);
+    let Some(ClaudeStep::Record { change, has_come }) = steps.last() else {
+        panic!("{steps:?}");
+    };
+    assert_eq!((change.state, *has_come), (AgentState::Limited, true));
+    assert_eq!(
+        hear(&mut claude, ClaudeInput::LimitOver),
+        [AgentState::Idle]
+    );
+}
+
+#[test]
 fn what_comes_late_does_not_bring_it_back() {
     let mut claude = attached();
     hear(&mut claude, ClaudeInput::Gone);
@@ -115,6 +133,11 @@ fn a_turn_that_fails_is_cut_off_with_what_it_was_given() {
     let steps = claude.apply(failed(true), HERE);
     assert_eq!(steps.last(), Some(&ClaudeStep::Died(ids.clone())));
     assert_eq!(claude.now().state, AgentState::Limited);
+    assert_eq!(claude.cut_off(), ids);
+    // One that had nothing changes nothing about what the one before had.
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    let steps = claude.apply(failed(true), HERE);
+    assert_eq!(steps.last(), Some(&ClaudeStep::Died(Vec::new())));
     assert_eq!(claude.cut_off(), ids);
     let id = ids[0].clone();
     hear(&mut claude, ClaudeInput::SentAgain { id });

@@ -207,6 +207,56 @@ fn a_doorbell_without_its_bridge_is_rung_and_a_limit_silences_all() {
 }
 
 #[test]
+fn a_turn_that_the_human_stopped_leaves_what_hooks_handed_into_it_to_the_next_one() {
+    for others_limit in [false, true] {
+        let mut way = Way::new(LadderMode::Auto, true);
+        way.send();
+        way.hear(LadderInput::TurnBegan);
+        let rung = DeliveryWay::Hook;
+        let ids = vec![id()];
+        way.hear(LadderInput::Proven { ids, rung });
+        let result = DeliveryResult::Confirmed;
+        way.hear(LadderInput::Durable { id: id(), result });
+        if others_limit {
+            // Another pair's turn ran into it.
+            way.hear(LadderInput::LimitHolds);
+        }
+        way.hear(LadderInput::TurnStopped);
+        way.hear(LadderInput::TurnBegan);
+        let effects = way.hear(LadderInput::TurnWorked);
+        let is_read = |effect: &DeliveryEffect| {
+            matches!(
+                effect,
+                DeliveryEffect::Record {
+                    result: DeliveryResult::Acknowledged,
+                    ..
+                }
+            )
+        };
+        assert!(effects.iter().any(is_read), "{others_limit}: {effects:?}");
+    }
+}
+
+#[test]
+fn what_a_turn_left_unread_no_later_turn_reads_in_another_life_of_the_daemon_either() {
+    let mut way = Way::new(LadderMode::Auto, true);
+    way.send();
+    way.hear(LadderInput::TurnBegan);
+    let rung = DeliveryWay::Hook;
+    let ids = vec![id()];
+    way.hear(LadderInput::Proven { ids, rung });
+    let result = DeliveryResult::Confirmed;
+    way.hear(LadderInput::Durable { id: id(), result });
+    let effects = way.hear(LadderInput::TurnEnded { limited: true });
+    assert!(
+        effects.contains(&DeliveryEffect::Store(id())),
+        "{effects:?}"
+    );
+    let row = way.backlog.get(&id()).unwrap();
+    assert!(row.lost_turn && !row.in_turn);
+}
+
+#[test]
 fn a_new_bridge_is_told_everything_and_a_limited_claude_nothing() {
     let mut way = Way::new(LadderMode::Auto, true);
     way.send();

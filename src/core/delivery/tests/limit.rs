@@ -141,6 +141,30 @@ fn what_died_is_sent_again_once_and_only_where_that_is_wanted() {
 }
 
 #[test]
+fn what_dies_of_a_try_into_the_blue_is_sent_again_with_the_next_one() {
+    let mut limit = limit(LimitMode::Resume);
+    let mut now_ms = 0;
+    let mut tries = 0;
+    while limit.apply(hit(None, &["m"]), now_ms) == [LimitStep::Begins] {
+        if limit.next_ms().is_none() {
+            break;
+        }
+        assert_eq!(wait(&mut limit, &mut now_ms), [LimitStep::Ask]);
+        let unknown = LimitInput::Checked(Checked::Unknown);
+        assert_eq!(limit.apply(unknown, now_ms), over(&["m"]));
+        tries += 1;
+    }
+    assert_eq!(tries, 6);
+    // The operator's own try may come too early as well.
+    assert_eq!(limit.apply(LimitInput::TryNow, now_ms), over(&["m"]));
+    limit.apply(hit(None, &["m"]), now_ms);
+    // A turn works: from here on once is enough.
+    assert_eq!(limit.apply(LimitInput::Worked, now_ms), over(&["m"]));
+    limit.apply(hit(None, &["m"]), now_ms);
+    assert_eq!(limit.apply(LimitInput::Worked, now_ms), over(&[]));
+}
+
+#[test]
 fn what_died_days_ago_is_not_sent_again() {
     let mut limit = limit(LimitMode::Resume);
     limit.apply(hit(None, &["m"]), 0);

@@ -286,7 +286,8 @@ impl World {
     pub fn server_up(&mut self) {
         self.start_server();
         let life = self.server.as_ref().map_or(0, |server| server.life);
-        let Some(adapter) = self.adapter() else {
+        // One that let go while it was starting asks nothing: the next process does.
+        let Some(adapter) = self.adapter().filter(|adapter| !adapter.is_gone) else {
             return;
         };
         adapter.is_starting = false;
