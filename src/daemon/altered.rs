@@ -1,19 +1,19 @@
 //! What is given as somebody's word is given from the line that was recorded: whoever edits it in
 //! place while it waits has it given to nobody.
 
-use super::owners::Daemon;
+use super::owners::{Base, Deliveries};
 use crate::core::agent::Party;
 use crate::core::entry::{DeliveryResult, ErrorCode};
 use crate::core::id::EntryId;
 use crate::wire::status::NoticeKey;
 
-impl Daemon {
+impl Deliveries {
     /// The message is settled as what it is: given to nobody.
-    pub(super) fn on_altered(&mut self, id: EntryId) {
-        let Some(to) = self.deliveries.outbox.get(&id).map(|row| row.to) else {
+    pub(super) fn on_altered(&mut self, base: &mut Base, id: EntryId) {
+        let Some(to) = self.outbox.get(&id).map(|row| row.to) else {
             return;
         };
-        if self.deliveries.outbox.backlog().is_recording(&id) {
+        if self.outbox.backlog().is_recording(&id) {
             return;
         }
         let text = format!(
@@ -22,20 +22,17 @@ impl Daemon {
             to.title()
         );
         tracing::error!(text, "alarm");
-        self.base.notices.set(
+        base.notices.set(
             NoticeKey::MessageAltered,
             format!("{text} (`ctxrelay ledger verify`)"),
         );
         let result = DeliveryResult::Rejected;
         let kind = ErrorCode::MessageAltered;
-        let alarm = self
-            .base
-            .recorder
-            .entry(Party::System, None, kind, text, None);
-        let mut settled = self.delivery_entry(&id, to, result, None, None);
+        let alarm = base.recorder.entry(Party::System, None, kind, text, None);
+        let mut settled = self.delivery_entry(base, &id, to, result, None, None);
         "its line was edited: not delivered".clone_into(&mut settled.content);
-        self.deliveries.outbox.records(&id, result);
-        self.base.recorder.record_fact(
+        self.outbox.records(&id, result);
+        base.recorder.record_fact(
             vec![alarm, settled],
             Box::new(move |daemon, recorded| {
                 if recorded.is_ok() {
@@ -43,9 +40,11 @@ impl Daemon {
                 }
             }),
         );
-        self.base.clients.status_changed();
+        base.clients.status_changed();
     }
+}
 
+impl Base {
     /// An older copy lay in the place of the queue: what was on its way is ambiguous, and not sent
     /// again.
     pub(super) fn note_older_queue(&mut self) {
@@ -53,10 +52,8 @@ impl Daemon {
                     aside, and what had no proof in the record is ambiguous: nothing is sent again \
                     by itself";
         tracing::error!(text, "alarm");
-        self.base
-            .notices
-            .set(NoticeKey::QueuePutBack, text.to_owned());
+        self.notices.set(NoticeKey::QueuePutBack, text.to_owned());
         let kind = ErrorCode::QueuePutBack;
-        self.base.recorder.keep_fact(Party::System, kind, text);
+        self.recorder.keep_fact(Party::System, kind, text);
     }
 }

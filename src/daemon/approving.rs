@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::owners::Daemon;
+use super::owners::{Base, Decisions};
 use super::recent_writes::RECENT_MS;
+use super::recent_writes::RecentWrites;
 use super::reply::answer;
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{ApprovalEnd, ApprovalRequest, ApprovalStep, Entry, EntryKind};
@@ -14,26 +15,38 @@ use crate::wire::control::Reply;
 /// How many files of the other agent's are named with a request.
 const PEER_FILES_MAX: usize = 20;
 
-impl Daemon {
+impl Decisions {
     /// A request is in the record, or could not be recorded.
-    pub(super) fn asked_is_recorded(&mut self, agent: Agent, key: String, is_recorded: bool) {
+    pub(super) fn asked_is_recorded(
+        &mut self,
+        base: &mut Base,
+        agent: Agent,
+        key: String,
+        is_recorded: bool,
+    ) {
         if is_recorded {
-            if let Some((id, end)) = self.decisions.approvals.recorded(agent, key) {
-                self.end_approval(id, agent, end);
+            if let Some((id, end)) = self.approvals.recorded(agent, key) {
+                self.end_approval(base, id, agent, end);
             }
-        } else if let Some(hook) = self.decisions.approvals.not_recorded(agent, key) {
+        } else if let Some(hook) = self.approvals.not_recorded(agent, key) {
             answer(hook, Ok(Reply::Approval(None)));
         }
-        self.base.clients.status_changed();
+        base.clients.status_changed();
     }
 
     /// A request is over: the operator's answer had its effect, the agent was answered in its own
     /// terminal, or what it asked is gone.
-    pub(super) fn end_approval(&mut self, id: EntryId, agent: Agent, end: ApprovalEnd) {
-        if !self.decisions.approvals.end(&id, end) {
+    pub(super) fn end_approval(
+        &mut self,
+        base: &mut Base,
+        id: EntryId,
+        agent: Agent,
+        end: ApprovalEnd,
+    ) {
+        if !self.approvals.end(&id, end) {
             return;
         }
-        let open = &self.base.recorder.world().open_approvals;
+        let open = &base.recorder.world().open_approvals;
         let given = open.get(&id).and_then(|asked| asked.given.as_ref());
         let content = match (end, given) {
             (ApprovalEnd::Lost, _) => format!("what {} asked is gone with it", agent.title()),
@@ -48,11 +61,10 @@ impl Daemon {
             }
         };
         let kind = ApprovalStep::Ended(end).of(id.clone(), agent);
-        let entry = self
-            .base
+        let entry = base
             .recorder
             .entry(Party::System, None, kind, content, None);
-        self.base.recorder.record_fact(
+        base.recorder.record_fact(
             vec![entry],
             Box::new(move |daemon, _| {
                 // Given up for good it may be told another time.
@@ -61,31 +73,39 @@ impl Daemon {
             }),
         );
     }
+}
 
+impl Base {
     /// What it names of the files that the other agent has written in the last minutes: what this
     /// daemon saw, and what the record has of turns that are over.
-    fn peer_files(&self, agent: Agent, request: &ApprovalRequest) -> Vec<String> {
-        let (peer, since_ms) = (agent.peer(), self.base.clock.outside_ms() - RECENT_MS);
-        let seen = self.agents.recent_writes.since(peer, since_ms);
-        let states = self.base.recorder.world().continuity.get(&peer);
+    fn peer_files(
+        &self,
+        recent_writes: &RecentWrites,
+        agent: Agent,
+        request: &ApprovalRequest,
+    ) -> Vec<String> {
+        let (peer, since_ms) = (agent.peer(), self.clock.outside_ms() - RECENT_MS);
+        let seen = recent_writes.since(peer, since_ms);
+        let states = self.recorder.world().continuity.get(&peer);
         let states = states.into_iter().flat_map(BTreeMap::values);
         let recorded = states.flat_map(|state| state.files.iter().rev());
         let recorded = recorded.filter(|file| file.at_ms >= since_ms);
         let files = seen.chain(recorded.map(|file| file.path.as_str()));
-        let mut named = named_files(&self.base.dirs.root.to_string_lossy(), request, files);
+        let mut named = named_files(&self.dirs.root.to_string_lossy(), request, files);
         named.truncate(PEER_FILES_MAX);
         named
     }
 
     pub(super) fn asked_entry(
         &self,
+        recent_writes: &RecentWrites,
         agent: Agent,
         mut request: ApprovalRequest,
         details: &str,
     ) -> Entry {
-        request.peer_files = self.peer_files(agent, &request);
+        request.peer_files = self.peer_files(recent_writes, agent, &request);
         let content = in_words(agent, &request, details);
-        let mut entry = self.base.recorder.entry(
+        let mut entry = self.recorder.entry(
             Party::Agent(agent),
             Some(Party::Human),
             ApprovalStep::Asked(request).of(EntryId::new(""), agent),

@@ -1,12 +1,12 @@
-//! [`Daemon::beside`]: what may wait for a disk is done on a thread of its own; what comes of it is an
+//! [`Base::beside`]: what may wait for a disk is done on a thread of its own; what comes of it is an
 //! event. Where it panics that is told, and nothing waits for it any more.
 
 use super::event::Event;
-use super::owners::Daemon;
+use super::owners::Base;
 use super::under_way::{UnderWay, WorkBeside};
 use super::work_lane::LaneWork;
 
-impl Daemon {
+impl Base {
     /// Has something done on a thread that may wait for the disk; what comes of it is an event,
     /// before which the daemon does not end.
     pub(super) fn beside(
@@ -14,7 +14,7 @@ impl Daemon {
         what: WorkBeside,
         work: impl FnOnce(UnderWay) -> Event + Send + 'static,
     ) {
-        let Some(events) = self.base.events.upgrade() else {
+        let Some(events) = self.events.upgrade() else {
             return;
         };
         let work = self.lane_work(what, work);
@@ -33,7 +33,7 @@ impl Daemon {
         work: impl FnOnce(UnderWay) -> Event + Send + 'static,
     ) {
         let work = self.lane_work(what, work);
-        self.base.settings_work.take(&self.base.events, work);
+        self.settings_work.take(&self.events, work);
     }
 
     /// Work for a thread of its own; the daemon does not end before it has heard what came of it.
@@ -42,18 +42,18 @@ impl Daemon {
         what: WorkBeside,
         work: impl FnOnce(UnderWay) -> Event + Send + 'static,
     ) -> LaneWork {
-        let begun = self.base.operations.begin_beside();
+        let begun = self.operations.begin_beside();
         LaneWork {
             what,
-            under_way: self.base.operations.begin_beside(),
+            under_way: self.operations.begin_beside(),
             work: Box::new(move || work(begun)),
         }
     }
 
     /// Work of a kind was done: what was told of one that failed before is over.
     pub(super) fn work_done(&mut self, what: &WorkBeside) {
-        if self.base.notices.clear(&what.key()) {
-            self.base.clients.status_changed();
+        if self.notices.clear(&what.key()) {
+            self.clients.status_changed();
         }
     }
 }

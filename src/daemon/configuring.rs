@@ -3,7 +3,7 @@
 use std::io;
 
 use super::configuration::Configuration;
-use super::owners::Daemon;
+use super::owners::{Agents, Base, Daemon};
 use super::space::space_changed;
 use crate::core::agent::Party;
 use crate::core::entry::{ErrorCode, LifecycleEvent};
@@ -22,20 +22,21 @@ impl Daemon {
     /// Takes the configuration that the daemon starts with; its rules are in use already.
     pub(super) fn configure(&mut self, user: UserDirs, loaded: &Loaded) {
         self.base.configuration = Configuration::new(user, loaded);
-        self.set_delivery_terms();
-        self.note_configuration(loaded);
+        self.agents.set_delivery_terms(&self.base);
+        self.base.note_configuration(loaded);
         self.apply_configuration(&loaded.config);
     }
 
     /// What of it the loop keeps elsewhere.
     fn apply_configuration(&mut self, config: &Config) {
-        self.set_silences(config);
+        self.agents.set_silences(&mut self.base, config);
         self.set_limit_mode(config);
         let warn_percent = config.continuity.warn_percent.into();
         self.agents
             .contexts
             .warn_from(warn_percent, self.base.clock.now_ms());
-        self.want_codex_hook(config.continuity.codex_hook);
+        self.agents
+            .want_codex_hook(&mut self.base, config.continuity.codex_hook);
         if config.continuity.extract.every_turns.get() == 0 {
             self.agents.inferences.end();
         }
@@ -48,11 +49,35 @@ impl Daemon {
         );
     }
 
+    /// Takes what the file says now. A file that cannot be taken at all changes nothing: it may be
+    /// half written, and rules that masked must not be lost by a missing brace. As little does what
+    /// is trusted where it cannot be read: gates and rules that counted go on counting.
+    pub(super) fn reconfigure(&mut self, loaded: Loaded, changed: &[String]) {
+        self.base.note_configuration(&loaded);
+        if loaded.file.is_none() || loaded.trust_lost.is_some() {
+            return;
+        }
+        self.base.recorder.redactor().replace(loaded.rules);
+        self.apply_configuration(&loaded.config);
+        self.base.configuration.replace(loaded.config);
+        self.agents.set_delivery_terms(&self.base);
+        if changed.is_empty() {
+            return;
+        }
+        self.base.recorder.note_fact(
+            Party::System,
+            LifecycleEvent::ConfigReloaded,
+            format!("config.json changed and was read again: {}", named(changed)),
+        );
+    }
+}
+
+impl Base {
     /// Tells what became of a `config.json` of ContextRelay 3.
     pub(super) fn note_adopted_config(&mut self, adopted: io::Result<Option<Adopted>>) {
         match adopted {
             Ok(None) => {}
-            Ok(Some(Adopted { migrated, backup })) => self.base.recorder.note_fact(
+            Ok(Some(Adopted { migrated, backup })) => self.recorder.note_fact(
                 Party::System,
                 LifecycleEvent::ConfigMigrated,
                 format!(
@@ -63,7 +88,7 @@ impl Daemon {
                     backup.file_name().unwrap_or_default().display()
                 ),
             ),
-            Err(error) => self.base.recorder.note_fact(
+            Err(error) => self.recorder.note_fact(
                 Party::System,
                 ErrorCode::ConfigNotMigrated,
                 format!(
@@ -73,28 +98,6 @@ impl Daemon {
         }
     }
 
-    /// Takes what the file says now. A file that cannot be taken at all changes nothing: it may be
-    /// half written, and rules that masked must not be lost by a missing brace. As little does what
-    /// is trusted where it cannot be read: gates and rules that counted go on counting.
-    pub(super) fn reconfigure(&mut self, loaded: Loaded, changed: &[String]) {
-        self.note_configuration(&loaded);
-        if loaded.file.is_none() || loaded.trust_lost.is_some() {
-            return;
-        }
-        self.base.recorder.redactor().replace(loaded.rules);
-        self.apply_configuration(&loaded.config);
-        self.base.configuration.replace(loaded.config);
-        self.set_delivery_terms();
-        if changed.is_empty() {
-            return;
-        }
-        self.base.recorder.note_fact(
-            Party::System,
-            LifecycleEvent::ConfigReloaded,
-            format!("config.json changed and was read again: {}", named(changed)),
-        );
-    }
-
     fn note_configuration(&mut self, loaded: &Loaded) {
         let mut changed = false;
         let lost = loaded
@@ -102,7 +105,7 @@ impl Daemon {
             .as_ref()
             .and_then(|_| loaded.trust_notice());
         if let Some(lost) = lost
-            && !self.base.notices.lines().contains(&lost)
+            && !self.notices.lines().contains(&lost)
         {
             self.note_not_kept(lost);
         }
@@ -111,21 +114,21 @@ impl Daemon {
             (NoticeKey::ConfigTrust, loaded.trust_notice()),
         ] {
             changed |= match line {
-                Some(line) => self.base.notices.set(key, line),
-                None => self.base.notices.clear(&key),
+                Some(line) => self.notices.set(key, line),
+                None => self.notices.clear(&key),
             };
         }
         if changed {
-            self.base.clients.status_changed();
+            self.clients.status_changed();
         }
     }
+}
 
-    fn set_delivery_terms(&mut self) {
-        let timeouts = self.base.configuration.delivery_timeouts();
-        self.agents
-            .claude
-            .set_terms(timeouts.idle_ms, timeouts.expiry_ms);
-        self.agents.codex.set_expiry(timeouts.expiry_ms);
+impl Agents {
+    fn set_delivery_terms(&mut self, base: &Base) {
+        let timeouts = base.configuration.delivery_timeouts();
+        self.claude.set_terms(timeouts.idle_ms, timeouts.expiry_ms);
+        self.codex.set_expiry(timeouts.expiry_ms);
     }
 }
 

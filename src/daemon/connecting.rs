@@ -8,7 +8,7 @@ use super::claude::tools;
 use super::clients::{ANSWER_MS, Clients, Newcomer, PlaceLost};
 use super::clock::now_ms;
 use super::outdated::is_up_to_date;
-use super::owners::Daemon;
+use super::owners::{Base, Daemon};
 use super::peer::ClientProcess;
 use super::registering::know_agents;
 use super::reply::stopping;
@@ -57,7 +57,7 @@ impl Daemon {
         if receiver {
             self.receives(conn);
         }
-        self.say_second_claude();
+        self.base.say_second_claude();
         self.base.clients.status_changed();
         Ok(Welcome {
             protocol: PROTOCOL,
@@ -70,24 +70,12 @@ impl Daemon {
     }
 
     pub(super) fn disconnect(&mut self, conn: ConnId) {
-        self.asking_hook_left(conn);
+        self.decisions.asking_hook_left(&mut self.base, conn);
         if let Some(gone) = self.base.clients.disconnect(conn) {
             self.claude_client_left(conn, &gone);
-            self.say_second_claude();
+            self.base.say_second_claude();
             self.base.clients.status_changed();
         }
-    }
-
-    /// A client answered a ping.
-    pub(super) fn heard(&mut self, conn: ConnId) {
-        let now_ms = self.base.clock.now_ms();
-        self.base.clients.heard(conn, now_ms);
-    }
-
-    /// When a bridge that was asked whether it lives must have answered, or is asked again.
-    pub(super) fn next_probe(&self) -> Option<Instant> {
-        let next_ms = self.base.clients.next_probe_ms();
-        next_ms.map(|at_ms| self.base.clock.instant(at_ms))
     }
 
     pub(super) fn probe_deadline(&mut self) {
@@ -120,5 +108,19 @@ impl Daemon {
         self.receives(heir);
         self.base.clients.tell_receiver(heir, true);
         self.base.clients.status_changed();
+    }
+}
+
+impl Base {
+    /// A client answered a ping.
+    pub(super) fn heard(&mut self, conn: ConnId) {
+        let now_ms = self.clock.now_ms();
+        self.clients.heard(conn, now_ms);
+    }
+
+    /// When a bridge that was asked whether it lives must have answered, or is asked again.
+    pub(super) fn next_probe(&self) -> Option<Instant> {
+        let next_ms = self.clients.next_probe_ms();
+        next_ms.map(|at_ms| self.clock.instant(at_ms))
     }
 }

@@ -9,7 +9,7 @@
 //! What comes meanwhile is recorded as ever: before the second step it is part of what is deleted.
 
 use super::event::{DeletionAsked, DeletionDone, Event};
-use super::owners::Daemon;
+use super::owners::{Base, Deliveries};
 use super::renderings::RenderLock;
 use super::reply::{ReplySender, answer};
 use super::stop::STEP;
@@ -55,13 +55,10 @@ impl Deletion {
     }
 }
 
-impl Daemon {
+impl Base {
     /// The first step.
-    pub(super) fn read_texts(&mut self, params: ClearParams, reply: ReplySender) {
-        let (dirs, session) = (
-            self.base.dirs.clone(),
-            self.base.recorder.session_id().clone(),
-        );
+    pub(super) fn read_texts(&self, params: ClearParams, reply: ReplySender) {
+        let (dirs, session) = (self.dirs.clone(), self.recorder.session_id().clone());
         self.beside(WorkBeside::KeptTexts, move |under_way| {
             let texts = texts_of_others(&dirs, &session);
             Event::DeletionAsked(DeletionAsked {
@@ -73,20 +70,6 @@ impl Daemon {
         });
     }
 
-    /// Deletes the files of a session that has ended.
-    pub(super) fn delete_session(&mut self, old: &SessionId, texts: KeptTexts) -> Deletion {
-        let left = self.base.recorder.delete(old, texts);
-        // Words of what has gone only now may be in the index of the new session.
-        self.base.recorder.search().rebuild();
-        Deletion {
-            left,
-            queue: self.deliveries.outbox.erase(),
-            search: self.base.recorder.search().waiter(),
-            folders: WorkFolders::of(&self.base.dirs),
-            rendering: self.base.renderings.lock(),
-        }
-    }
-
     /// The third step is done.
     pub(super) fn on_deletion_done(&mut self, done: DeletionDone) {
         let DeletionDone {
@@ -95,15 +78,36 @@ impl Daemon {
             under_way: _heard,
         } = done;
         // What was made of the new session may have gone with what was there of the old one.
-        self.base.renderings.changed();
+        self.renderings.changed();
         if !cleared.left.is_empty() {
             let (old, left) = (&cleared.sealed, cleared.left.join("; "));
-            self.base.recorder.note_fact(
+            self.recorder.note_fact(
                 Party::System,
                 ErrorCode::NotDeleted,
                 format!("not everything of {old} could be deleted: {left}"),
             );
         }
         answer(reply, Ok(Reply::Cleared(cleared)));
+    }
+}
+
+impl Deliveries {
+    /// Deletes the files of a session that has ended.
+    pub(super) fn delete_session(
+        &mut self,
+        base: &mut Base,
+        old: &SessionId,
+        texts: KeptTexts,
+    ) -> Deletion {
+        let left = base.recorder.delete(old, texts);
+        // Words of what has gone only now may be in the index of the new session.
+        base.recorder.search().rebuild();
+        Deletion {
+            left,
+            queue: self.outbox.erase(),
+            search: base.recorder.search().waiter(),
+            folders: WorkFolders::of(&base.dirs),
+            rendering: base.renderings.lock(),
+        }
     }
 }

@@ -1,22 +1,23 @@
 //! What the record is told of a message's way to its receiver.
 
-use super::owners::Daemon;
+use super::owners::{Base, Deliveries};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{DeliveryState, DeliveryWay};
 use crate::core::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind};
 use crate::core::id::{EntryId, TurnId};
 
-impl Daemon {
+impl Deliveries {
     /// The delivery entry of a message.
     pub(super) fn delivery_entry(
         &self,
+        base: &Base,
         id: &EntryId,
         to: Agent,
         result: DeliveryResult,
         rung: Option<DeliveryWay>,
         turn_id: Option<TurnId>,
     ) -> Entry {
-        let row = self.deliveries.outbox.get(id);
+        let row = self.outbox.get(id);
         let is_proof = match result {
             DeliveryResult::Confirmed => true,
             // What was acknowledged without another proof.
@@ -26,8 +27,8 @@ impl Daemon {
             _ => false,
         };
         let text = delivery_text(to, result, rung.as_ref());
-        let given = self.deliveries.given.of(id).filter(|_| is_proof).cloned();
-        self.base.recorder.entry(
+        let given = self.given.of(id).filter(|_| is_proof).cloned();
+        base.recorder.entry(
             Party::System,
             Some(to.into()),
             EntryKind::Delivery(DeliveryRecord {

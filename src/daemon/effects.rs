@@ -1,7 +1,7 @@
 //! What the machines of delivery want done, done in their order.
 
 use super::codex_lane::NotAsked;
-use super::owners::Daemon;
+use super::owners::{Agents, Base, Daemon};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::DeliveryEffect;
 use crate::core::entry::{
@@ -23,7 +23,7 @@ impl Daemon {
         agent: Agent,
         effects: Vec<DeliveryEffect>,
     ) -> Result<(), Refusal> {
-        let stored = self.store_rows(agent, &effects);
+        let stored = self.deliveries.store_rows(&mut self.base, agent, &effects);
         let mut effects = effects.into_iter().peekable();
         while let Some(effect) = effects.next() {
             match effect {
@@ -40,7 +40,9 @@ impl Daemon {
                     rung,
                     turn,
                 } => {
-                    let entry = self.delivery_entry(&id, to, result, rung, turn);
+                    let entry = self
+                        .deliveries
+                        .delivery_entry(&self.base, &id, to, result, rung, turn);
                     let mut results = vec![(id, result, entry)];
                     while let Some(DeliveryEffect::Record {
                         id,
@@ -50,10 +52,12 @@ impl Daemon {
                         turn,
                     }) = effects.next_if(|next| matches!(next, DeliveryEffect::Record { .. }))
                     {
-                        let entry = self.delivery_entry(&id, to, result, rung, turn);
+                        let entry = self
+                            .deliveries
+                            .delivery_entry(&self.base, &id, to, result, rung, turn);
                         results.push((id, result, entry));
                     }
-                    self.record_results(results);
+                    self.base.record_results(results);
                 }
                 DeliveryEffect::Recover(ids) => {
                     let messages = ids.iter().map(|id| self.deliveries.outbox.attempted(id));
@@ -63,8 +67,10 @@ impl Daemon {
                 DeliveryEffect::Wake => told_adapter(self.agents.codex.ensure().map(drop)),
                 // The lane remembers it.
                 DeliveryEffect::Receipt { .. } => {}
-                DeliveryEffect::CutOff { id, turn } => self.note_cut_off(&id, &turn),
-                DeliveryEffect::Limit(limited) if agent == Agent::Codex => self.note_limit(limited),
+                DeliveryEffect::CutOff { id, turn } => self.base.note_cut_off(&id, &turn),
+                DeliveryEffect::Limit(limited) if agent == Agent::Codex => {
+                    self.agents.note_limit(&mut self.base, limited)
+                }
                 // Claude's own hook has said it already.
                 DeliveryEffect::Limit(_) => self.base.clients.status_changed(),
                 // The lane says so itself.
@@ -77,20 +83,28 @@ impl Daemon {
                         "refused a fact of something that is gone"
                     );
                 }
-                DeliveryEffect::Ring { bell, ids, asks } => self.ring(bell, ids, asks),
+                DeliveryEffect::Ring { bell, ids, asks } => self.deliveries.ring(
+                    &mut self.base,
+                    &self.agents.claude_processes,
+                    bell,
+                    ids,
+                    asks,
+                ),
                 DeliveryEffect::ReleaseQueue => told_adapter(self.agents.codex.release_queue()),
             }
         }
         stored
     }
+}
 
+impl Base {
     /// Appends what became of messages, in one step. While the disk refuses it is kept.
     fn record_results(&mut self, results: Vec<(EntryId, DeliveryResult, Entry)>) {
         let (facts, entries): (Vec<_>, Vec<_>) = results
             .into_iter()
             .map(|(id, result, entry)| ((id, result), entry))
             .unzip();
-        self.base.recorder.record_fact(
+        self.recorder.record_fact(
             entries,
             Box::new(move |daemon, result| {
                 // Of what was given up the lanes hear by `fact_refused`.
@@ -103,7 +117,7 @@ impl Daemon {
 
     fn note_cut_off(&mut self, id: &EntryId, turn: &TurnId) {
         let event = LifecycleEvent::DeliveryCutOff;
-        self.base.recorder.keep_fact(
+        self.recorder.keep_fact(
             Party::System,
             event,
             format!(
@@ -118,7 +132,7 @@ impl Daemon {
     /// counts them as cut off. Returns what is to be told behind that: the ends of the turn and of
     /// what waited for an answer, for which nobody was left.
     pub(super) fn note_unfinished(&mut self) -> Vec<Entry> {
-        let world = self.base.recorder.world();
+        let world = self.recorder.world();
         let unfinished = world.in_turn.clone();
         let turns: Vec<TurnRecord> = world
             .agents
@@ -141,7 +155,7 @@ impl Daemon {
             .collect();
         for (id, (turn, _)) in unfinished {
             let event = LifecycleEvent::DeliveryCutOff;
-            self.base.recorder.keep_fact(
+            self.recorder.keep_fact(
                 Party::System,
                 event,
                 format!(
@@ -153,34 +167,29 @@ impl Daemon {
         let asked = asked.into_iter().map(|(id, agent)| {
             let said = format!("what {} asked is gone with the daemon", agent.title());
             let lost = ApprovalStep::Ended(ApprovalEnd::Lost).of(id, agent);
-            self.base
-                .recorder
-                .entry(Party::System, None, lost, said, None)
+            self.recorder.entry(Party::System, None, lost, said, None)
         });
         let turns = turns.into_iter().map(|turn| {
             // Only Codex tells of its turns one by one.
             let (codex, turn) = (Party::Agent(Agent::Codex), EntryKind::Turn(turn));
             let said = "the turn died with the daemon";
-            self.base.recorder.entry(codex, None, turn, said, None)
+            self.recorder.entry(codex, None, turn, said, None)
         });
         asked.chain(turns).collect()
     }
+}
 
-    fn note_limit(&mut self, limited: bool) {
+impl Agents {
+    fn note_limit(&mut self, base: &mut Base, limited: bool) {
         let (state, why, until_ms, text) = if limited {
-            let why = self.agents.codex.take_last_error();
+            let why = self.codex.take_last_error();
             let text = "Codex is at its usage limit; messages for it are held";
-            (
-                AgentState::Limited,
-                why,
-                self.agents.limits.codex_ends_ms(),
-                text,
-            )
+            (AgentState::Limited, why, self.limits.codex_ends_ms(), text)
         } else {
             let text = "Codex works again: the usage limit is over";
-            (self.agents.codex.state(), None, None, text)
+            (self.codex.state(), None, None, text)
         };
-        self.base.recorder.keep_fact(
+        base.recorder.keep_fact(
             Party::System,
             EntryKind::AgentChanged(AgentChanged {
                 agent: Agent::Codex,

@@ -9,7 +9,7 @@ use super::clock::now_ms;
 use super::event::{Event, TreePurpose};
 use super::fault::DaemonFault;
 use super::operator_refusals::note_refusals;
-use super::owners::Daemon;
+use super::owners::{Base, Daemon};
 use super::recorder::CloseHow;
 use super::reply::answer;
 use super::stop::{STEP, Stop};
@@ -89,22 +89,24 @@ impl Daemon {
             }
         }
     }
+}
 
+impl Base {
     /// Sends the clients away, and waits until those from outside have their last answers and
     /// have left; whoever does not take them in time is left behind.
     pub(super) async fn part(&mut self, events: &mut mpsc::Receiver<Event>) {
         // First, or a bridge that is sent away would start another daemon.
-        if self.base.operations.is_killed()
-            && let Err(error) = crate::store::sentinel::write(&self.base.dirs, now_ms())
+        if self.operations.is_killed()
+            && let Err(error) = crate::store::sentinel::write(&self.dirs, now_ms())
         {
             tracing::error!(%error, "the killed sentinel could not be written");
         }
-        self.base.clients.close_all();
+        self.clients.close_all();
         let deadline = Instant::now() + LAST_ANSWERS;
-        while self.base.clients.outside().next().is_some() {
+        while self.clients.outside().next().is_some() {
             match timeout_at(deadline, events.recv()).await {
                 Ok(Some(Event::Disconnected { conn })) => {
-                    self.base.clients.disconnect(conn);
+                    self.clients.disconnect(conn);
                 }
                 Ok(Some(
                     Event::Command { reply, .. }
@@ -116,7 +118,7 @@ impl Daemon {
                             | TreePurpose::Decide { reply, .. },
                         ..
                     },
-                )) => answer(reply, Err(self.base.operations.refusal())),
+                )) => answer(reply, Err(self.operations.refusal())),
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => return,
             }

@@ -12,7 +12,7 @@ use super::codex_lane::CodexLane;
 use super::ending::LAST_ANSWERS;
 use super::event::Event;
 use super::fault::DaemonFault;
-use super::owners::Daemon;
+use super::owners::{Base, Daemon};
 use super::recorder::{CloseHow, ClosingRecord};
 use super::stop::STEP;
 use crate::core::agent::Party;
@@ -83,11 +83,13 @@ impl Daemon {
             codex: self.agents.codex,
         }
     }
+}
 
+impl Base {
     /// Records that the daemon before this one failed, and has `status` and the deck say so for as
     /// long as this one runs.
     pub(super) fn note_failed(&mut self) {
-        let Some(fault) = failed::take(&self.base.dirs) else {
+        let Some(fault) = failed::take(&self.dirs) else {
             return;
         };
         let what = DaemonFault::of_code(&fault.into()).unwrap_or(DaemonFault::Loop);
@@ -95,9 +97,8 @@ impl Daemon {
             "before this start {what}; what was acknowledged is here, and \
              .contextrelay/state/contextrelay.log says where it was"
         );
-        self.base
-            .recorder
+        self.recorder
             .note_fact(Party::System, what.code(), text.clone());
-        self.base.notices.set(NoticeKey::DaemonFailed, text);
+        self.notices.set(NoticeKey::DaemonFailed, text);
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::event::{Event, WordsRead};
 use super::inferences::Question;
-use super::owners::Daemon;
+use super::owners::{Agents, Base};
 use super::supervise::supervise;
 use super::under_way::WorkBeside;
 use crate::adapters::claude::inference::{InferenceOrder, PATIENCE, infer};
@@ -20,52 +20,53 @@ use crate::core::id::RuntimeSession;
 /// A longer text is read by no model, in bytes: all of it has to be masked on the loop.
 const SAID_BYTES_MAX: usize = 64 * 1024;
 
-impl Daemon {
+impl Agents {
     /// An agent said this in a turn, which is over or goes on: what it marked is recorded.
     pub(super) fn hear(
         &mut self,
+        base: &mut Base,
         agent: Agent,
         pair: &RuntimeSession,
         said: &[String],
         markers: Vec<ContextMarker>,
         is_over: bool,
     ) {
-        if self.base.configuration.extract().is_some() {
-            self.keep_words(agent, pair, said);
+        if base.configuration.extract().is_some() {
+            self.keep_words(base, agent, pair, said);
             if is_over && markers.is_empty() {
-                self.ended_without_a_mark(agent, pair);
+                self.ended_without_a_mark(base, agent, pair);
             }
         }
-        self.note_markers(agent, pair, markers);
+        base.note_markers(agent, pair, markers);
     }
 
-    fn keep_words(&mut self, agent: Agent, pair: &RuntimeSession, said: &[String]) {
-        let state = self.base.recorder.world().state_of(agent, pair);
+    fn keep_words(&mut self, base: &Base, agent: Agent, pair: &RuntimeSession, said: &[String]) {
+        let state = base.recorder.world().state_of(agent, pair);
         let turn = state.map_or(0, |state| state.turns);
-        let redactor = self.base.recorder.redactor();
+        let redactor = base.recorder.redactor();
         for text in said.iter().filter(|text| text.len() <= SAID_BYTES_MAX) {
             let (text, _) = redactor.redact_text(text);
-            self.agents.inferences.said(agent, pair, turn, &text);
+            self.inferences.said(agent, pair, turn, &text);
         }
     }
 
     /// What was taken after an earlier turn is recorded, or a model is asked.
-    fn ended_without_a_mark(&mut self, agent: Agent, pair: &RuntimeSession) {
-        let Some(keys) = self.base.configuration.extract() else {
+    fn ended_without_a_mark(&mut self, base: &mut Base, agent: Agent, pair: &RuntimeSession) {
+        let Some(keys) = base.configuration.extract() else {
             return;
         };
         let (every_turns, per_day) = (keys.every_turns.get(), keys.per_day.get());
-        let world = self.base.recorder.world();
+        let world = base.recorder.world();
         let Some(state) = world.state_of(agent, pair) else {
             return;
         };
         if let Some(inferred) = &state.inferred {
             if state.turns > inferred.turn {
                 let values = inferred.values.clone();
-                self.record_inferred(agent, pair, values);
+                base.record_inferred(agent, pair, values);
             }
         } else if state.is_inference_due(every_turns) {
-            let day = day_of(self.base.clock.outside_ms());
+            let day = day_of(base.clock.outside_ms());
             let question = Question {
                 agent,
                 pair: pair.clone(),
@@ -76,61 +77,30 @@ impl Daemon {
                 recorded: world.inferences_on(day),
                 per_day,
             };
-            self.ask_model(&question);
+            self.ask_model(base, &question);
         }
     }
 
-    fn record_inferred(&mut self, agent: Agent, pair: &RuntimeSession, values: Vec<InferredValue>) {
-        let notes = values.into_iter().map(|value| {
-            let kind = EntryKind::Note {
-                note: value.kind,
-                handles: Vec::new(),
-                withdraws: None,
-            };
-            let (us, to) = (Party::System, Some(agent.into()));
-            let mut note = self
-                .base
-                .recorder
-                .entry(us, to, kind, value.text, Some(pair.clone()));
-            let tag = StateTag::Auto.as_str();
-            note.meta.insert(STATE_TAG.to_owned(), json!(tag));
-            note
-        });
-        let notes: Vec<Entry> = notes.collect();
-        self.base.recorder.record(
-            notes,
-            Box::new(|_, result| {
-                // It stays what it was, and is tried again when the next turn ends.
-                if let Err(refusal) = result {
-                    tracing::warn!(code = %refusal.code, "inferred notes could not be recorded");
-                }
-            }),
-        );
-    }
-
-    fn ask_model(&mut self, question: &Question) {
-        let (Some(keys), Some(user)) = (
-            self.base.configuration.extract(),
-            self.base.configuration.user(),
-        ) else {
+    fn ask_model(&mut self, base: &Base, question: &Question) {
+        let (Some(keys), Some(user)) = (base.configuration.extract(), base.configuration.user())
+        else {
             return;
         };
         let (model, max_usd) = (keys.model.clone(), f64::from(keys.max_usd));
-        let folder = user.inference(&self.base.dirs.instance_id());
+        let folder = user.inference(&base.dirs.instance_id());
         // Without the program nobody is asked; `ctxrelay doctor` says so.
-        let (Some(program), Some(events)) = (
-            self.base.identity.claude_program.clone(),
-            self.base.events.upgrade(),
-        ) else {
+        let (Some(program), Some(events)) =
+            (base.identity.claude_program.clone(), base.events.upgrade())
+        else {
             return;
         };
-        let Some((words, stop)) = self.agents.inferences.begin(question) else {
+        let Some((words, stop)) = self.inferences.begin(question) else {
             return;
         };
         let (agent, pair) = (question.agent, question.pair.clone());
         let order = InferenceOrder {
             program,
-            hold_program: self.base.identity.own_program.clone(),
+            hold_program: base.identity.own_program.clone(),
             folder,
             model: model.clone(),
             max_usd,
@@ -157,29 +127,29 @@ impl Daemon {
                 let _ = events.send(Event::WordsRead(read)).await;
             }
         };
-        supervise(self.base.events.clone(), failed, ask);
+        supervise(base.events.clone(), failed, ask);
     }
 
     /// A model has read what an agent said, or could not.
-    pub(super) fn on_words_read(&mut self, read: WordsRead) {
+    pub(super) fn on_words_read(&mut self, base: &mut Base, read: WordsRead) {
         let WordsRead {
             agent,
             pair,
             model,
             answer,
         } = read;
-        self.agents.inferences.ended();
+        self.inferences.ended();
         if answer.text.is_ok() {
             let (pair, model) = (pair.clone(), model.clone());
-            self.work_done(&WorkBeside::Inference { agent, pair, model });
+            base.work_done(&WorkBeside::Inference { agent, pair, model });
         }
         let (mut values, failure) = match answer.text {
             Ok(text) => (inferred_values(&text), None),
             Err(why) => (Vec::new(), Some(why)),
         };
-        let state = self.base.recorder.world().state_of(agent, &pair);
+        let state = base.recorder.world().state_of(agent, &pair);
         // By now it may have said it itself, or the operator wants none any more.
-        let is_off = self.base.configuration.extract().is_none();
+        let is_off = base.configuration.extract().is_none();
         if is_off || state.is_none_or(|state| state.turns_since_written == 0) {
             values.clear();
         }
@@ -196,10 +166,38 @@ impl Daemon {
             cost_micro_usd: answer.cost_micro_usd,
             failure,
         });
-        let entry =
-            self.base
+        let entry = base
+            .recorder
+            .entry(Party::System, None, fact.of(agent), content, Some(pair));
+        base.recorder.record_mere_fact(entry);
+    }
+}
+
+impl Base {
+    fn record_inferred(&mut self, agent: Agent, pair: &RuntimeSession, values: Vec<InferredValue>) {
+        let notes = values.into_iter().map(|value| {
+            let kind = EntryKind::Note {
+                note: value.kind,
+                handles: Vec::new(),
+                withdraws: None,
+            };
+            let (us, to) = (Party::System, Some(agent.into()));
+            let mut note = self
                 .recorder
-                .entry(Party::System, None, fact.of(agent), content, Some(pair));
-        self.base.recorder.record_mere_fact(entry);
+                .entry(us, to, kind, value.text, Some(pair.clone()));
+            let tag = StateTag::Auto.as_str();
+            note.meta.insert(STATE_TAG.to_owned(), json!(tag));
+            note
+        });
+        let notes: Vec<Entry> = notes.collect();
+        self.recorder.record(
+            notes,
+            Box::new(|_, result| {
+                // It stays what it was, and is tried again when the next turn ends.
+                if let Err(refusal) = result {
+                    tracing::warn!(code = %refusal.code, "inferred notes could not be recorded");
+                }
+            }),
+        );
     }
 }

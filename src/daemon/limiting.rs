@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 use super::event::Event;
-use super::owners::Daemon;
+use super::owners::{Agents, Base, Daemon};
 use crate::core::agent::Agent;
 use crate::core::delivery::{
     Checked, ClaudeInput, CodexInput, LadderInput, LaterInput, LimitInput, LimitStep,
@@ -56,22 +56,13 @@ impl Daemon {
                 }
                 // No Claude is here yet: those that come rest as well.
                 Agent::Claude => {
-                    for pair in self.pairs_of_claude() {
+                    for pair in self.deliveries.pairs_of_claude() {
                         self.tell_ladder(&pair, LadderInput::LimitHolds);
                     }
                 }
             }
             self.limit_input(agent, LimitInput::Recalled { since_ms, until_ms });
         }
-    }
-
-    /// When something about a limit happens by itself.
-    pub(super) fn next_limit_deadline(&self) -> Option<Instant> {
-        Agent::ALL
-            .into_iter()
-            .filter_map(|agent| self.agents.limits.next_ms(agent))
-            .min()
-            .map(|at_ms| self.base.clock.instant_outside(at_ms))
     }
 
     pub(super) fn limit_deadline(&mut self) {
@@ -109,19 +100,44 @@ impl Daemon {
                             .push(LaterInput::Ladders(LadderInput::LimitHolds));
                     }
                 }
-                LimitStep::Ask => self.ask_limit(agent),
+                LimitStep::Ask => self.agents.ask_limit(&mut self.base, agent),
                 LimitStep::Over { again } => self.limit_is_over(agent, again),
             }
         }
     }
 
-    fn ask_limit(&mut self, agent: Agent) {
+    /// What died goes first: the lane goes on once the record has it.
+    fn limit_is_over(&mut self, agent: Agent, again: Vec<EntryId>) {
+        self.base.clients.status_changed();
+        let again = self.deliveries.can_be_sent_again(&self.base, agent, again);
+        if again.is_empty() {
+            return self.agents.lane_goes_on(&mut self.base, agent);
+        }
+        let why = "its turn ended at the usage limit, which is over";
+        self.deliveries
+            .send_again(&mut self.base, agent, again, why, move |daemon| {
+                daemon.agents.lane_goes_on(&mut daemon.base, agent)
+            });
+    }
+}
+
+impl Agents {
+    /// When something about a limit happens by itself.
+    pub(super) fn next_limit_deadline(&self, base: &Base) -> Option<Instant> {
+        Agent::ALL
+            .into_iter()
+            .filter_map(|agent| self.limits.next_ms(agent))
+            .min()
+            .map(|at_ms| base.clock.instant_outside(at_ms))
+    }
+
+    fn ask_limit(&self, base: &mut Base, agent: Agent) {
         let asked = (agent == Agent::Codex)
-            .then(|| self.agents.codex.ask_limit())
+            .then(|| self.codex.ask_limit())
             .flatten();
-        let (Some(asked), events) = (asked, self.base.events.clone()) else {
+        let (Some(asked), events) = (asked, base.events.clone()) else {
             let unknown = LimitInput::Checked(Checked::Unknown);
-            return self.base.later.push(LaterInput::Limit(agent, unknown));
+            return base.later.push(LaterInput::Limit(agent, unknown));
         };
         tokio::spawn(async move {
             let checked = match timeout(CHECK_WAIT, asked).await {
@@ -134,34 +150,16 @@ impl Daemon {
         });
     }
 
-    /// What died goes first: the lane goes on once the record has it.
-    fn limit_is_over(&mut self, agent: Agent, again: Vec<EntryId>) {
-        self.base.clients.status_changed();
-        let again = self.can_be_sent_again(agent, again);
-        if again.is_empty() {
-            return self.lane_goes_on(agent);
-        }
-        let why = "its turn ended at the usage limit, which is over";
-        self.send_again(agent, again, why, move |daemon| daemon.lane_goes_on(agent));
-    }
-
-    fn lane_goes_on(&mut self, agent: Agent) {
-        if self.agents.limits.holds(agent) {
+    fn lane_goes_on(&self, base: &mut Base, agent: Agent) {
+        if self.limits.holds(agent) {
             // While the record took what is sent again, another turn ran into the next one.
             return;
         }
         match agent {
-            Agent::Codex => self
-                .base
-                .later
-                .push(LaterInput::Codex(CodexInput::LimitOver)),
+            Agent::Codex => base.later.push(LaterInput::Codex(CodexInput::LimitOver)),
             Agent::Claude => {
-                self.base
-                    .later
-                    .push(LaterInput::Claudes(ClaudeInput::LimitOver));
-                self.base
-                    .later
-                    .push(LaterInput::Ladders(LadderInput::LimitOver));
+                base.later.push(LaterInput::Claudes(ClaudeInput::LimitOver));
+                base.later.push(LaterInput::Ladders(LadderInput::LimitOver));
             }
         }
     }

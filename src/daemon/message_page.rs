@@ -7,8 +7,8 @@
 
 use super::bodies::{BodyOrder, NotRead, ReadBodies};
 use super::inbox::{answers, enveloped};
-use super::owners::Daemon;
 use super::owners::continuation::{ThenStored, ThenTaken};
+use super::owners::{Base, Daemon, Deliveries};
 use super::reply::{ReplySender, answer, is_answered};
 use crate::core::agent::Agent;
 use crate::core::delivery::{
@@ -52,7 +52,7 @@ pub(super) struct PageQuery<'a> {
     pub reserved: usize,
 }
 
-impl Daemon {
+impl Deliveries {
     /// A page of what waits for an agent.
     ///
     /// # Errors
@@ -60,6 +60,7 @@ impl Daemon {
     /// With what is to be read first.
     pub(super) fn message_page(
         &self,
+        base: &Base,
         query: &PageQuery<'_>,
         read: &ReadBodies,
     ) -> Result<MessagePage, Vec<BodyOrder>> {
@@ -79,15 +80,15 @@ impl Daemon {
         let mut messages = Vec::new();
         let mut more = false;
         // An answer stands after its question: most rows need not be read.
-        let ledger = self.base.recorder.ledger();
+        let ledger = base.recorder.ledger();
         let asked_at = query.reply_to.and_then(|question| ledger.seq_of(question));
         while let Some(row) = order.next() {
             if asked_at.is_some_and(|asked| row.seq < asked) {
                 continue;
             }
-            let Ok(message) = self.asked_for(row, query, read) else {
+            let Ok(message) = self.asked_for(base, row, query, read) else {
                 let ids = std::iter::once(row).chain(order).map(|row| &row.id);
-                return Err(self.on_disk(ids, read));
+                return Err(self.on_disk(base, ids, read));
             };
             let Some(message) = message else {
                 continue;
@@ -146,11 +147,7 @@ impl Daemon {
         cursor: &MessageCursor,
     ) -> u64 {
         let unread = match agent {
-            Agent::Claude => self
-                .deliveries
-                .outbox
-                .backlog()
-                .unread_of_pair(runtime_session),
+            Agent::Claude => self.outbox.backlog().unread_of_pair(runtime_session),
             Agent::Codex => self.waiting_for_codex(cursor).count(),
         };
         unread as u64
@@ -165,7 +162,7 @@ impl Daemon {
     ) -> (Box<dyn Iterator<Item = &'a Delivery> + 'a>, Seq) {
         match agent {
             Agent::Claude => {
-                let backlog = self.deliveries.outbox.backlog();
+                let backlog = self.outbox.backlog();
                 let (order, until) = backlog.page_of_pair(runtime_session, cursor);
                 (Box::new(order), until)
             }
@@ -182,7 +179,7 @@ impl Daemon {
         &'a self,
         cursor: &'a MessageCursor,
     ) -> impl Iterator<Item = &'a Delivery> {
-        let backlog = self.deliveries.outbox.backlog();
+        let backlog = self.outbox.backlog();
         backlog
             .lane(Agent::Codex)
             .filter(move |row| self.is_codex_to_fetch(row, cursor))
@@ -193,24 +190,40 @@ impl Daemon {
     /// the rest.
     fn is_codex_to_fetch(&self, row: &Delivery, cursor: &MessageCursor) -> bool {
         let is_cut = cursor.cut.as_ref().is_some_and(|cut| cut.id == row.id);
-        row.state == DeliveryState::Queued
-            || is_cut && self.deliveries.outbox.backlog().is_claimed(&row.id)
+        row.state == DeliveryState::Queued || is_cut && self.outbox.backlog().is_claimed(&row.id)
     }
 
     /// The message of a row, if it is one that was asked for.
     fn asked_for(
         &self,
+        base: &Base,
         row: &Delivery,
         query: &PageQuery<'_>,
         read: &ReadBodies,
     ) -> Result<Option<InboxMessage>, NotRead> {
-        let body = self.body(&row.id, read)?.filter(|body| {
+        let body = self.body(base, &row.id, read)?.filter(|body| {
             let question = query.reply_to;
             question.is_none_or(|question| answers(&body.stored.entry, question))
         });
-        Ok(body.map(|body| enveloped(&self.base.identity, &body, row.is_repeat())))
+        Ok(body.map(|body| enveloped(&base.identity, &body, row.is_repeat())))
     }
 
+    /// Refuses to hand out what somebody took back while its row was written.
+    pub(super) fn still_waiting(&self, ids: &[EntryId]) -> Result<(), Refusal> {
+        let backlog = self.outbox.backlog();
+        let waits = |id: &EntryId| backlog.get(id).is_some() && !backlog.is_ending(id);
+        if ids.iter().all(waits) {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            RefusalCode::InFlight,
+            "a message was taken back just now",
+            "ask again",
+        ))
+    }
+}
+
+impl Daemon {
     /// These texts are on their way to an agent that asked: they are not offered by another way
     /// until it is known whether they arrived. What is not written must not leave.
     fn claim(&mut self, page: &MessagePage, agent: Agent, then: ThenTaken) {
@@ -258,7 +271,7 @@ impl Daemon {
         let ids: Vec<EntryId> = claims.into_iter().map(|(id, _)| id).collect();
         let then: ThenStored = Box::new(move |daemon, stored| {
             let stored = stored.map_err(Clone::clone);
-            let stored = stored.and_then(|()| daemon.still_waiting(&ids));
+            let stored = stored.and_then(|()| daemon.deliveries.still_waiting(&ids));
             let has_left = then(daemon, stored.as_ref().copied()) && stored.is_ok();
             let now_ms = daemon.base.clock.now_ms();
             if has_left {
@@ -286,20 +299,6 @@ impl Daemon {
             Ok(()) => self.deliveries.held.when_stored(agent, then),
             Err(refusal) => self.deliveries.held.go_on(then, Err(refusal)),
         }
-    }
-
-    /// Refuses to hand out what somebody took back while its row was written.
-    pub(super) fn still_waiting(&self, ids: &[EntryId]) -> Result<(), Refusal> {
-        let backlog = self.deliveries.outbox.backlog();
-        let waits = |id: &EntryId| backlog.get(id).is_some() && !backlog.is_ending(id);
-        if ids.iter().all(waits) {
-            return Ok(());
-        }
-        Err(Refusal::new(
-            RefusalCode::InFlight,
-            "a message was taken back just now",
-            "ask again",
-        ))
     }
 
     /// Answers with a page, once what it holds is noted as handed out.

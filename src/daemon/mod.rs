@@ -7,20 +7,54 @@
 //! - [`Builder`](start::Builder): lock, ledger, queue, ports; then the loop.
 //!
 //! Who owns what; fields are private, and what has to follow is returned, or kept until the loop
-//! asks for it:
+//! asks for it. The owners stand in four groups, and the compiler holds these walls: a method of a
+//! group changes what the group has and what it is lent, and nothing else.
+//!
+//! | group | what belongs in it | its flows, above all |
+//! |---|---|---|
+//! | [`Base`](owners::Base) | what any flow may need: the record and what follows from it alone, who is told, what is said to the operator, work beside the loop, what is told later | `beside`, `rendering`, `commands::task`; it is lent to the flows of the other groups |
+//! | [`Deliveries`](owners::Deliveries) | the messages that are on their way, whoever is to get them | `message_page`, `reading_bodies`, `sending_again`, `claude::pushing`, `commands::queue` |
+//! | [`Agents`](owners::Agents) | what is known of the agents; their lanes are among it | `watching_turns`, `watching_rules`, `reloading`, `inferring`; `continuing` of `codex` and of `claude` |
+//! | [`Decisions`](owners::Decisions) | what is decided about the agents' work and is not in the record yet | `approving`, `commands::approve`, `commands::decide`, `commands::gates`, `commands::auto_sign_off` |
+//! | [`Daemon`](owners::Daemon) | these four, and `alarms` | `run` and what it hands events to, `delivering`, `effects`, `storing`, `limiting`, `recording`, `rollover`, `ending`; every continuation |
+//!
+//! So a call says what it may change: `self.base.change_task(…)` nothing of an agent, a message or a
+//! decision; `self.agents.turn_lives(&mut self.base, …)` no message and no decision;
+//! `self.decisions.send_answer(&mut self.base, &self.agents.codex, …)` nothing of an agent, of which
+//! it sees one owner.
+//!
+//! Of [`Base`](owners::Base):
 //!
 //! | owner | has | takes | returns |
 //! |---|---|---|---|
 //! | [`Recorder`](recorder::Recorder) | ledger, world, latest entries, what waits for the disk | entries, the writer's word, a deadline | [`RecorderAction`](recorder::RecorderAction)s, when asked |
 //! | [`Clients`](clients::Clients) | connections, waiters, calls that wait for the record, liveness probes | hello, goodbye, deadlines | who hears what, and who is answered |
-//! | [`Outbox`](outbox::Outbox) | messages that are not proven yet, the writer of `queue.db` | rows | rows, tokens of their writes |
-//! | [`HeldEffects`](crate::core::delivery::HeldEffects) | what waits for rows to be on the disk, and who has nothing to wait for any more | effects of delivery, who goes on behind them; the writer's word | what may leave, what does not, who goes on |
 //! | [`LaterInputs`](crate::core::delivery::LaterInputs) | what the machines are told on account of what was just done | inputs | these, behind that |
-//! | [`BodyReads`](bodies::BodyReads) | who waits for messages that are read from the disk | a read, how to go on | how to go on with what was read |
-//! | [`TreeCommit`](tree_commit::TreeCommit) | the commit that the work tree stands on, as it was read last | who wants it anew | what is known |
-//! | [`WorkLane`](work_lane::WorkLane) | work on the files of the settings that waits for the one before | work | its event, or that it failed |
-//! | [`Gates`](gates::Gates) | the run of gates that is under way | gates, what the running one tells | the gate to run next, who waits for the end |
+//! | [`Operations`](operations::Operations) | fault, stop, takeover, work beside the loop, since when nobody needs it | each of these, a deadline | whether it goes on, the refusal of what comes too late |
+//! | [`Notices`](notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
 //! | [`Readers`](readers::Readers) | reads beside the loop | a read | its answer, to who asked |
+//! | [`WorkLane`](work_lane::WorkLane) | work on the files of the settings that waits for the one before | work | its event, or that it failed |
+//! | [`TreeCommit`](tree_commit::TreeCommit) | the commit that the work tree stands on, as it was read last | who wants it anew | what is known |
+//! | [`Configuration`](configuration::Configuration) | `config.json` as it counts now | what was read | timeouts |
+//! | [`Renderings`](renderings::Renderings) | when the files about the agents' work are made | entries, another session | when the next one is due |
+//! | `Board`, [`LoopTimes`](loop_times::LoopTimes) | what others read on the disk; how long the loop was busy | the state of now; a time | |
+//! | [`Identity`](identity::Identity), `dirs`, [`Clock`](clock::Clock) | what does not change in a daemon's life; the project's folders; the time that the machines of delivery are told | | |
+//! | `events` | the way back into the loop for what is done beside it | | |
+//!
+//! Of [`Deliveries`](owners::Deliveries):
+//!
+//! | owner | has | takes | returns |
+//! |---|---|---|---|
+//! | [`Outbox`](outbox::Outbox) | messages that are not proven yet, the writer of `queue.db` | rows | rows, tokens of their writes |
+//! | `held`: [`HeldEffects`](crate::core::delivery::HeldEffects) | what waits for rows to be on the disk, and who has nothing to wait for any more | effects of delivery, who goes on behind them; the writer's word | what may leave, what does not, who goes on |
+//! | [`BodyReads`](bodies::BodyReads) | who waits for messages that are read from the disk | a read, how to go on | how to go on with what was read |
+//! | [`GivenHeads`](given_heads::GivenHeads) | how each message was given last | a message that is given | its first line |
+//! | [`HandoffDedup`](handoff_dedup::HandoffDedup) | handoffs of the last minutes, who waits for one of them | a handoff, what became of it | whether it is new |
+//!
+//! Of [`Agents`](owners::Agents):
+//!
+//! | owner | has | takes | returns |
+//! |---|---|---|---|
 //! | [`CodexLane`](codex_lane::CodexLane) | Codex's state, the machine that delivers to it, what its turns had and answered | `CodexInput`, facts of app-server, terminal and turns | `DeliveryEffect`s |
 //! | [`ClaudeLane`](claude_lane::ClaudeLane) | the Claude of each pair: its state, its ladder, and what its turn shows ([`ShownClaude`](shown_claude::ShownClaude)) | `ClaudeInput`, `LadderInput` and hooks of a pair | `ClaudeStep`s; `DeliveryEffect`s |
 //! | [`ClaudeProcesses`](claude_processes::ClaudeProcesses) | of each Claude its monitor, hooks and bridge | what these tell | whether that is new |
@@ -29,30 +63,29 @@
 //! | [`Costs`](costs::Costs) | how much of ours each agent's model was given today | texts of ours | their sum |
 //! | [`Silences`](silence::Silences) | turns that run, and since when nothing is heard of them | signs, waits, ends, a look | [`SilenceStep`](silence::SilenceStep) |
 //! | [`ShownTurn`](shown_turn::ShownTurn) | what Codex's turn does right now, has done so far, and plans | tools, what it did, its end | the same, for who looks |
-//! | [`Operations`](operations::Operations) | fault, stop, takeover, work beside the loop, since when nobody needs it | each of these, a deadline | whether it goes on, the refusal of what comes too late |
-//! | [`Alarms`](tamper::Alarms) | the watch over the project's files, when `current` is put back | facts of the watch | what is due |
-//! | [`Configuration`](configuration::Configuration) | `config.json` as it counts now | what was read | timeouts |
-//! | [`HandoffDedup`](handoff_dedup::HandoffDedup) | handoffs of the last minutes, who waits for one of them | a handoff, what became of it | whether it is new |
-//! | [`PendingDecisions`](pending_decisions::PendingDecisions) | proposals whose decision is being recorded | begin, end | a refusal |
-//! | [`GivenHeads`](given_heads::GivenHeads) | how each message was given last | a message that is given | its first line |
-//! | [`Approvals`](approvals::Approvals) | where each request for approval can be answered, and which of them the record does not have yet | what is asked and resolved, answers that begin | the request of a key, where to send an answer, which end is to be recorded now |
-//! | [`Reloads`](reloads::Reloads) | packets that are being made, or of which it is not known whether their agent has them | orders, what became of one | the order to go on with, the packet before |
-//! | [`Reminders`](reminders::Reminders) | after which turn each agent was reminded that it says nothing of its state | what an agent is at | the reminder, once |
-//! | [`TouchedFiles`](touched_files::TouchedFiles) | the files and helpers of Claude's running turns | a file, a helper, the end of a turn | what the turn touched |
 //! | [`SpokenTurns`](spoken_turns::SpokenTurns) | how far Claude's transcripts were read | a hook | what Claude said since |
 //! | [`Inferences`](inferences::Inferences) | the agents' latest words without a mark, the one question to a model that is open | words, a question | the words to be read, and what stops that |
-//! | [`Renderings`](renderings::Renderings) | when the files about the agents' work are made | entries, another session | when the next one is due |
-//! | [`RulesWatch`](rules_watch::RulesWatch) | which rules of the project each agent was told | what it is told, a look | when they are looked at again |
+//! | [`TouchedFiles`](touched_files::TouchedFiles) | the files and helpers of Claude's running turns | a file, a helper, the end of a turn | what the turn touched |
 //! | [`RecentWrites`](recent_writes::RecentWrites) | the files that each agent wrote in the last minutes | a file | those since a time |
+//! | [`Reloads`](reloads::Reloads) | packets that are being made, or of which it is not known whether their agent has them | orders, what became of one | the order to go on with, the packet before |
+//! | [`Reminders`](reminders::Reminders) | after which turn each agent was reminded that it says nothing of its state | what an agent is at | the reminder, once |
+//! | [`RulesWatch`](rules_watch::RulesWatch) | which rules of the project each agent was told | what it is told, a look | when they are looked at again |
 //! | [`AgentProcesses`](agent_processes::AgentProcesses) | processes whose descendants may not decide | processes, those that have ended | all that are known |
-//! | [`Notices`](notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
-//! | `Board`, [`LoopTimes`](loop_times::LoopTimes) | what others read on the disk; how long the loop was busy | the state of now; a time | |
-//! | [`Identity`](identity::Identity), `dirs`, [`Clock`](clock::Clock) | what does not change in a daemon's life; the project's folders; the time that the machines of delivery are told | | |
-//! | `events` | the way back into the loop for what is done beside it | | |
-//! | [`Imports`](imports::Imports) | whether findings of a review are on their way to the record | findings | what keeps the next ones away |
 //!
-//! An owner does not know the loop, nor another owner's fields. A file with `impl Daemon` is a flow
-//! over several owners; a command that needs a few of them is a function over these:
+//! Of [`Decisions`](owners::Decisions), and beside the groups:
+//!
+//! | owner | has | takes | returns |
+//! |---|---|---|---|
+//! | [`Approvals`](approvals::Approvals) | where each request for approval can be answered, and which of them the record does not have yet | what is asked and resolved, answers that begin | the request of a key, where to send an answer, which end is to be recorded now |
+//! | [`PendingDecisions`](pending_decisions::PendingDecisions) | proposals whose decision is being recorded | begin, end | a refusal |
+//! | [`Gates`](gates::Gates) | the run of gates that is under way | gates, what the running one tells | the gate to run next, who waits for the end |
+//! | [`Imports`](imports::Imports) | whether findings of a review are on their way to the record | findings | what keeps the next ones away |
+//! | [`Alarms`](tamper::Alarms) | the watch over the project's files, when `current` is put back | facts of the watch | what is due |
+//!
+//! An owner does not know the loop, nor another owner's fields. A flow is a method of the group that
+//! it is about; the base it is lent, and at most two owners of another group. What needs more of
+//! several groups is a method of [`Daemon`](owners::Daemon), and a read, or what is to be recorded, a
+//! function over the owners that it names:
 //!
 //! - in: [`control`] and [`operator`] make events of what clients ask, `codex::facts` and
 //!   `commands::hook` take what the agents tell, `tamper::alert` what the watch found

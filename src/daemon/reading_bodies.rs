@@ -8,15 +8,15 @@ use super::bodies::{
 };
 use super::event::Event;
 use super::inbox::says_whether_head_moved;
-use super::owners::Daemon;
 use super::owners::continuation::ThenRead;
+use super::owners::{Base, Daemon, Deliveries};
 use crate::core::agent::Party;
 use crate::core::delivery::LaterInput;
 use crate::core::entry::ErrorCode;
 use crate::core::id::EntryId;
 use crate::store::blobs::BlobError;
 
-impl Daemon {
+impl Deliveries {
     /// What a message that waits is given from; nothing when it cannot be read, or its line is not
     /// as it was recorded. The loop hears of that. `read`: what was read for this.
     ///
@@ -25,21 +25,22 @@ impl Daemon {
     /// When the disk has to be asked first; see [`Self::on_disk`].
     pub(super) fn body<'a>(
         &self,
+        base: &Base,
         id: &EntryId,
         read: &'a ReadBodies,
     ) -> Result<Option<Cow<'a, Body>>, NotRead> {
         if let Some(body) = read.get(id) {
             return Ok(body.as_ref().map(Cow::Borrowed));
         }
-        let Some(order) = self.body_order(id) else {
+        let Some(order) = self.body_order(base, id) else {
             return Ok(None);
         };
-        match self.at_hand(&order).ok_or(NotRead)? {
+        match base.at_hand(&order).ok_or(NotRead)? {
             Ok(body) => Ok(Some(Cow::Owned(body))),
             Err(AlteredLine) => {
                 // Looking changes nothing. A full queue loses only this hint: the next one who looks
                 // gives it again.
-                if let Some(events) = self.base.events.upgrade() {
+                if let Some(events) = base.events.upgrade() {
                     let _ = events.try_send(Event::Altered(id.clone()));
                 }
                 Ok(None)
@@ -50,80 +51,63 @@ impl Daemon {
     /// Of these messages the first that the disk has to be asked for.
     pub(super) fn on_disk<'a>(
         &self,
+        base: &Base,
         ids: impl IntoIterator<Item = &'a EntryId>,
         read: &ReadBodies,
     ) -> Vec<BodyOrder> {
         ids.into_iter()
             .filter(|id| !read.contains_key(*id))
-            .filter_map(|id| self.body_order(id))
-            .filter(|order| self.at_hand(order).is_none())
+            .filter_map(|id| self.body_order(base, id))
+            .filter(|order| base.at_hand(order).is_none())
             .take(READ_AT_ONCE)
             .collect()
     }
 
-    fn body_order(&self, id: &EntryId) -> Option<BodyOrder> {
-        let seq = self.deliveries.outbox.get(id)?.seq;
-        let known = self.base.recorder.world().unsettled.get(id);
-        let recent = self.base.recorder.recent_entry(seq);
+    fn body_order(&self, base: &Base, id: &EntryId) -> Option<BodyOrder> {
+        let seq = self.outbox.get(id)?.seq;
+        let known = base.recorder.world().unsettled.get(id);
+        let recent = base.recorder.recent_entry(seq);
         Some(BodyOrder {
             id: id.clone(),
             seq,
             hash: known.and_then(|message| message.hash),
             wants_commit: recent
                 .as_ref()
-                .is_none_or(|stored| says_whether_head_moved(&self.base.identity, &stored.entry)),
+                .is_none_or(|stored| says_whether_head_moved(&base.identity, &stored.entry)),
             recent,
         })
-    }
-
-    /// What is in memory, if that is all of it.
-    fn at_hand(&self, order: &BodyOrder) -> Option<Result<Body, AlteredLine>> {
-        let recent = order.recent.clone()?;
-        let ledger = self.base.recorder.ledger();
-        let stored = match as_recorded(ledger, Some(recent), order.seq, order.hash) {
-            Ok(stored) => stored?,
-            Err(altered) => return Some(Err(altered)),
-        };
-        let is_all = stored.entry.whole.is_none() && !order.wants_commit;
-        is_all.then_some(Ok(Body {
-            stored,
-            text: None,
-            commit: None,
-        }))
     }
 
     /// Has bodies read beside the loop; `then` gets them with those that were `read` before.
     pub(super) fn read_bodies(
         &mut self,
+        base: &Base,
         orders: Vec<BodyOrder>,
         mut read: ReadBodies,
         then: ThenRead,
     ) {
         // The loop has ended: nothing is given any more.
-        let Some(events) = self.base.events.upgrade() else {
+        let Some(events) = base.events.upgrade() else {
             return;
         };
         // Of what fails nothing is given, and it is not asked for a second time.
         read.extend(orders.iter().map(|order| (order.id.clone(), None)));
         let mut found = BodiesRead {
-            number: self.deliveries.bodies.begin(then),
+            number: self.bodies.begin(then),
             bodies: read.clone(),
             altered: Vec::new(),
             lost: Vec::new(),
-            under_way: self.base.operations.begin_beside(),
+            under_way: base.operations.begin_beside(),
         };
         let failed = BodiesRead {
             number: found.number,
             bodies: read,
             altered: Vec::new(),
             lost: Vec::new(),
-            under_way: self.base.operations.begin_beside(),
+            under_way: base.operations.begin_beside(),
         };
-        let (ledger, commit) = (
-            self.base.recorder.ledger().clone(),
-            self.base.commit.clone(),
-        );
-        let threads = self.deliveries.bodies.threads();
+        let (ledger, commit) = (base.recorder.ledger().clone(), base.commit.clone());
+        let threads = self.bodies.threads();
         tokio::spawn(async move {
             // Nobody closes them.
             let _thread = threads.acquire().await;
@@ -141,36 +125,31 @@ impl Daemon {
             let _ = events.send(Event::BodiesRead(Box::new(found))).await;
         });
     }
+}
 
-    /// Bodies were read for somebody.
-    pub(super) fn on_bodies_read(&mut self, found: BodiesRead) {
-        let BodiesRead {
-            number,
-            bodies,
-            altered,
-            lost,
-            under_way: _heard,
-        } = found;
-        for id in altered {
-            self.on_altered(id);
-        }
-        for lost in lost {
-            self.on_text_lost(&lost);
-        }
-        if let Some(then) = self.deliveries.bodies.take(number) {
-            then(self, bodies);
-        }
-        if self.deliveries.bodies.has_room_again() {
-            self.base.later.push(LaterInput::News);
-        }
+impl Base {
+    /// What is in memory, if that is all of it.
+    fn at_hand(&self, order: &BodyOrder) -> Option<Result<Body, AlteredLine>> {
+        let recent = order.recent.clone()?;
+        let ledger = self.recorder.ledger();
+        let stored = match as_recorded(ledger, Some(recent), order.seq, order.hash) {
+            Ok(stored) => stored?,
+            Err(altered) => return Some(Err(altered)),
+        };
+        let is_all = stored.entry.whole.is_none() && !order.wants_commit;
+        is_all.then_some(Ok(Body {
+            stored,
+            text: None,
+            commit: None,
+        }))
     }
 
     /// Records it, once for each entry.
     fn on_text_lost(&mut self, lost: &LostText) {
-        if !self.base.recorder.note_lost_text(&lost.entry) {
+        if !self.recorder.note_lost_text(&lost.entry) {
             return;
         }
-        self.base.recorder.note_fact(
+        self.recorder.note_fact(
             Party::System,
             match lost.error {
                 BlobError::Missing => ErrorCode::BlobMissing,
@@ -183,5 +162,30 @@ impl Daemon {
                 lost.entry, lost.error
             ),
         );
+    }
+}
+
+impl Daemon {
+    /// Bodies were read for somebody.
+    pub(super) fn on_bodies_read(&mut self, found: BodiesRead) {
+        let BodiesRead {
+            number,
+            bodies,
+            altered,
+            lost,
+            under_way: _heard,
+        } = found;
+        for id in altered {
+            self.deliveries.on_altered(&mut self.base, id);
+        }
+        for lost in lost {
+            self.base.on_text_lost(&lost);
+        }
+        if let Some(then) = self.deliveries.bodies.take(number) {
+            then(self, bodies);
+        }
+        if self.deliveries.bodies.has_room_again() {
+            self.base.later.push(LaterInput::News);
+        }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::fault::DaemonFault;
 use super::foreign::{raise_alarm, told_of_alarms};
-use super::owners::Daemon;
 use super::owners::continuation::Then;
+use super::owners::{Base, Daemon};
 use super::recorder::RecorderAction;
 use super::space::space_changed;
 use crate::core::delivery::{ClaudeInput, LaterInput};
@@ -20,10 +20,12 @@ impl Daemon {
     pub(super) fn follow_recorder(&mut self, action: RecorderAction<Then>) {
         match action {
             RecorderAction::Recorded { entries, then } => {
-                self.publish(&entries);
+                self.base.publish(&entries);
                 match then {
                     Some(then) => then(self, Ok(&entries)),
-                    None => self.forget_taken_back(&entries),
+                    None => self
+                        .deliveries
+                        .forget_taken_back(&mut self.agents.codex, &entries),
                 }
                 self.base
                     .later
@@ -58,16 +60,17 @@ impl Daemon {
             RecorderAction::WriterGone => self.base.operations.fail(DaemonFault::Writer),
         }
     }
+}
 
+impl Base {
     /// Tells what is durable and folded.
     pub(super) fn publish(&mut self, entries: &[Arc<Stored>]) {
         for stored in entries {
-            self.base
-                .clients
+            self.clients
                 .tell_subscribers(|| Notification::Entry(Arc::clone(stored)));
         }
-        let (notices, clients) = (&mut self.base.notices, &self.base.clients);
-        told_of_alarms(&self.base.recorder, notices, clients, entries);
+        let (notices, clients) = (&mut self.notices, &self.clients);
+        told_of_alarms(&self.recorder, notices, clients, entries);
         self.look_for_work(entries);
     }
 }

@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::time::timeout;
 
 use super::event::{Event, PacketFacts, ToldRules};
-use super::owners::Daemon;
 use super::owners::continuation::ThenReloaded;
+use super::owners::{Agents, Base, Daemon, HeldByRows};
 use super::reloads::{RecordedPacket, ReloadOrder};
 use super::reminders::RidesAlong;
 use crate::adapters::git_facts::git_facts;
@@ -46,24 +46,30 @@ fn peer_compacted(peer: Agent, at_ms: i64) -> String {
     )
 }
 
-impl Daemon {
+impl Agents {
     /// Makes a packet and records it; `then` gets it.
-    pub(super) fn reload(&mut self, order: ReloadOrder, then: ThenReloaded) {
-        let root = self.base.dirs.root.clone();
-        let reading = self.packet_rules(&order);
+    pub(super) fn reload(
+        &mut self,
+        base: &mut Base,
+        held: &mut HeldByRows,
+        order: ReloadOrder,
+        then: ThenReloaded,
+    ) {
+        let root = base.dirs.root.clone();
+        let reading = self.packet_rules(base, &order);
         // Where there is nothing to say, nobody waits.
-        if reading.is_none() && self.packet(&order, None).is_none() {
-            return self.go_on_without_packet(then);
+        if reading.is_none() && base.packet(&order, None).is_none() {
+            return go_on_without_packet(held, then);
         }
-        let heads = self.working_set(&order);
-        let number = match self.agents.reloads.begin(order, then) {
+        let heads = base.working_set(&order);
+        let number = match self.reloads.begin(order, then) {
             Ok(number) => number,
-            Err(then) => return self.go_on_without_packet(then),
+            Err(then) => return go_on_without_packet(held, then),
         };
-        let Some(events) = self.base.events.upgrade() else {
-            return self.on_packet_read(number, PacketFacts::default());
+        let Some(events) = base.events.upgrade() else {
+            return self.on_packet_read(base, held, number, PacketFacts::default());
         };
-        let under_way = self.base.operations.begin_beside();
+        let under_way = base.operations.begin_beside();
         tokio::spawn(async move {
             let git = tokio::task::spawn_blocking(move || git_facts(&root));
             let rules = tokio::task::spawn_blocking(move || {
@@ -99,21 +105,22 @@ impl Daemon {
         });
     }
 
-    fn go_on_without_packet(&mut self, then: ThenReloaded) {
-        let then = |daemon: &mut Self, _: Result<(), &Refusal>| then(daemon, None);
-        self.deliveries.held.go_on(Box::new(then), Ok(()));
-    }
-
     /// What a packet waited for was read.
-    pub(super) fn on_packet_read(&mut self, number: u64, facts: PacketFacts) {
-        let Some((order, then)) = self.agents.reloads.take(number) else {
+    pub(super) fn on_packet_read(
+        &mut self,
+        base: &mut Base,
+        held: &mut HeldByRows,
+        number: u64,
+        facts: PacketFacts,
+    ) {
+        let Some((order, then)) = self.reloads.take(number) else {
             return;
         };
-        if order.between_turns && !self.agents.codex.is_between_turns() {
-            self.agents.codex.is_to_be_told(order.cause);
-            return self.go_on_without_packet(then);
+        if order.between_turns && !self.codex.is_between_turns() {
+            self.codex.is_to_be_told(order.cause);
+            return go_on_without_packet(held, then);
         }
-        let packet = self.packet(&order, facts.git.as_ref());
+        let packet = base.packet(&order, facts.git.as_ref());
         let is_whole = packet
             .as_ref()
             .is_some_and(|packet| packet.left_out.is_empty());
@@ -146,25 +153,30 @@ impl Daemon {
         }
         if text.is_empty() {
             if let Some(told) = told {
-                self.rules_are_told(order.agent, &told, order.begins());
+                self.rules_are_told(base, order.agent, &told, order.begins());
             }
-            return self.go_on_without_packet(then);
+            return go_on_without_packet(held, then);
         }
         // What git tells was never masked, and what is given is what the record holds.
-        let (text, _) = self.base.recorder.redactor().redact_text(&text);
+        let (text, _) = base.recorder.redactor().redact_text(&text);
         let text: String = text.chars().take(order.all_chars_max()).collect();
-        self.offer(order, text, told, then);
+        base.offer(order, text, told, then);
     }
 
     /// What rides along with the next prompt of an agent, or the next message to it: a reminder when
     /// it has not said for long what it is at, and that the other one was compacted. Until it is said
     /// to have come it rides along with the one after that.
-    pub(super) fn rides_along(&self, agent: Agent, pair: &RuntimeSession) -> Option<RidesAlong> {
-        let world = self.base.recorder.world();
+    pub(super) fn rides_along(
+        &self,
+        base: &Base,
+        agent: Agent,
+        pair: &RuntimeSession,
+    ) -> Option<RidesAlong> {
+        let world = base.recorder.world();
         let state = world.state_of(agent, pair);
-        let state = state.filter(|_| self.base.configuration.reminds());
+        let state = state.filter(|_| base.configuration.reminds());
         let reminder = state.and_then(|state| {
-            let text = self.agents.reminders.due(agent, pair, state)?;
+            let text = self.reminders.due(agent, pair, state)?;
             Some((text, state.turns))
         });
         let (reminder, reminded_at) = reminder.unzip();
@@ -177,8 +189,7 @@ impl Daemon {
             .filter_map(|(_, state)| state.compactions.back())
             .map(|seen| seen.at_ms)
             .max();
-        let compacted_ms =
-            latest.filter(|at_ms| self.agents.reminders.is_news_to(agent, pair, *at_ms));
+        let compacted_ms = latest.filter(|at_ms| self.reminders.is_news_to(agent, pair, *at_ms));
         let compacted = compacted_ms.map(|at_ms| peer_compacted(agent.peer(), at_ms));
         let texts: Vec<String> = reminder.into_iter().chain(compacted).collect();
         (!texts.is_empty()).then(|| RidesAlong {
@@ -188,13 +199,25 @@ impl Daemon {
         })
     }
 
+    /// It is known now what became of the packet that was offered to this agent last, if that was
+    /// not known yet.
+    pub(super) fn settle_reload(
+        &mut self,
+        base: &mut Base,
+        agent: Agent,
+        pair: &RuntimeSession,
+        step: ReloadStep,
+    ) {
+        if let Some(offered) = self.reloads.settle(agent, pair) {
+            base.note_reload(agent, pair, offered, step);
+        }
+    }
+}
+
+impl Base {
     fn packet(&self, order: &ReloadOrder, git: Option<&GitFacts>) -> Option<Packet> {
         if order.cause == ReloadCause::Cleared {
-            let knows = self
-                .base
-                .recorder
-                .world()
-                .state_of(order.agent, &order.pair);
+            let knows = self.recorder.world().state_of(order.agent, &order.pair);
             let knows = knows.is_some_and(|state| state.stated().next().is_some());
             return knows.then(|| Packet {
                 text: CLEARED.to_owned(),
@@ -202,11 +225,10 @@ impl Daemon {
             });
         }
         let is_start = matches!(order.cause, ReloadCause::Started | ReloadCause::Resumed);
-        if is_start && !self.base.configuration.tells_at_start() {
+        if is_start && !self.configuration.tells_at_start() {
             return None;
         }
-        let at =
-            jiff::Timestamp::from_millisecond(self.base.clock.outside_ms()).unwrap_or_default();
+        let at = jiff::Timestamp::from_millisecond(self.clock.outside_ms()).unwrap_or_default();
         let terms = PacketTerms {
             agent: order.agent,
             pair: &order.pair,
@@ -214,7 +236,7 @@ impl Daemon {
             at: &at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
             chars_max: order.chars_max,
         };
-        Packet::of(self.base.recorder.world(), git, terms)
+        Packet::of(self.recorder.world(), git, terms)
     }
 
     /// `told`: the rules that the agent has with it.
@@ -237,7 +259,7 @@ impl Daemon {
             sha256: hex(&Sha256::digest(text.as_bytes())),
         };
         let fact = ContinuityFact::Forgotten { what: None }.of(agent);
-        let mut entry = self.base.recorder.entry(
+        let mut entry = self.recorder.entry(
             Party::System,
             Some(agent.into()),
             fact,
@@ -256,7 +278,7 @@ impl Daemon {
             id: entry.id.clone(),
             text,
         };
-        self.base.recorder.record(
+        self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 if let Err(refusal) = result {
@@ -269,23 +291,19 @@ impl Daemon {
                     .costs
                     .add(agent, CostSort::Packets, chars, now_ms);
                 if let Some(told) = told {
-                    daemon.rules_are_told(agent, &told, begins);
+                    daemon
+                        .agents
+                        .rules_are_told(&mut daemon.base, agent, &told, begins);
                 }
                 if let Some(before) = daemon.agents.reloads.offer(agent, pair.clone(), reload) {
                     let why = "another packet followed before anything was known of it".to_owned();
-                    daemon.note_reload(agent, &pair, before, ReloadStep::Unknown { why });
+                    daemon
+                        .base
+                        .note_reload(agent, &pair, before, ReloadStep::Unknown { why });
                 }
                 then(daemon, Some(packet));
             }),
         );
-    }
-
-    /// It is known now what became of the packet that was offered to this agent last, if that was
-    /// not known yet.
-    pub(super) fn settle_reload(&mut self, agent: Agent, pair: &RuntimeSession, step: ReloadStep) {
-        if let Some(offered) = self.agents.reloads.settle(agent, pair) {
-            self.note_reload(agent, pair, offered, step);
-        }
     }
 
     /// Records what became of a packet.
@@ -303,9 +321,13 @@ impl Daemon {
         let fact = ContinuityFact::Reloaded(Reload { step, ..of }).of(agent);
         let to = Some(agent.into());
         let entry = self
-            .base
             .recorder
             .entry(Party::System, to, fact, content, Some(pair.clone()));
-        self.base.recorder.record_mere_fact(entry);
+        self.recorder.record_mere_fact(entry);
     }
+}
+
+fn go_on_without_packet(held: &mut HeldByRows, then: ThenReloaded) {
+    let then = |daemon: &mut Daemon, _: Result<(), &Refusal>| then(daemon, None);
+    held.go_on(Box::new(then), Ok(()));
 }

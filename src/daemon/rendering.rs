@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::event::Event;
-use super::owners::Daemon;
+use super::owners::Base;
 use super::under_way::WorkBeside;
 use crate::adapters::work_files_now::work_folders;
 use crate::core::continuity::is_state;
@@ -13,7 +13,7 @@ use crate::core::entry::EntryKind;
 use crate::store::ledger::Stored;
 use crate::store::work_folders::{WorkFolders, recent_work};
 
-impl Daemon {
+impl Base {
     /// What was recorded may be about an agent's work.
     pub(super) fn look_for_work(&mut self, entries: &[Arc<Stored>]) {
         let is_of_work = |stored: &Arc<Stored>| match &stored.entry.kind {
@@ -22,24 +22,23 @@ impl Daemon {
             _ => false,
         };
         if entries.iter().any(is_of_work) {
-            self.base.renderings.changed();
+            self.renderings.changed();
         }
     }
 
     /// Makes the files when that is due.
     pub(super) fn render_deadline(&mut self) {
         let is_due = self
-            .base
             .renderings
             .next_deadline()
             .is_some_and(|due| due <= Instant::now());
-        if !is_due || self.base.operations.is_stopping() {
+        if !is_due || self.operations.is_stopping() {
             return;
         }
-        let (dirs, ledger) = (self.base.dirs.clone(), self.base.recorder.ledger().clone());
-        let world = Arc::clone(self.base.recorder.world());
-        let redactor = Arc::clone(self.base.recorder.redactor());
-        let lock = self.base.renderings.begin();
+        let (dirs, ledger) = (self.dirs.clone(), self.recorder.ledger().clone());
+        let world = Arc::clone(self.recorder.world());
+        let redactor = Arc::clone(self.recorder.redactor());
+        let lock = self.renderings.begin();
         let session = lock.session();
         self.beside(WorkBeside::Rendering, move |under_way| {
             let page = |filter: &_, limit| ledger.page(filter, None, false, limit);
@@ -66,6 +65,6 @@ impl Daemon {
 
     pub(super) fn on_work_rendered(&mut self) {
         self.work_done(&WorkBeside::Rendering);
-        self.base.renderings.ended();
+        self.renderings.ended();
     }
 }

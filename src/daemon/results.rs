@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::owners::Daemon;
+use super::codex_lane::CodexLane;
+use super::owners::{Daemon, Deliveries};
 use super::waiting::unwritable;
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, LadderInput};
@@ -22,8 +23,8 @@ impl Daemon {
         let of_messages: Vec<(EntryId, DeliveryResult)> = of_messages.collect();
         let ids: Vec<EntryId> = of_messages.iter().map(|(id, _)| id.clone()).collect();
         match is_kept {
-            true => self.refuse_asked(&ids, &unwritable()),
-            false => self.refuse_asked(&ids, refusal),
+            true => self.base.refuse_asked(&ids, &unwritable()),
+            false => self.base.refuse_asked(&ids, refusal),
         }
         for (id, result) in of_messages {
             match self.deliveries.outbox.get(&id).map(|row| row.to) {
@@ -37,15 +38,6 @@ impl Daemon {
                 None => {}
             }
         }
-    }
-
-    /// What the record says was taken back is not delivered any more, be it that the disk was so
-    /// late that nobody waited for it.
-    pub(super) fn forget_taken_back(&mut self, stored: &[Arc<Stored>]) {
-        self.deliveries.outbox.forget_taken_back(stored);
-        self.agents
-            .codex
-            .forget_settled(self.deliveries.outbox.backlog());
     }
 
     /// The ledger says what became of a message: this and nothing else moves it to its end.
@@ -70,5 +62,14 @@ impl Daemon {
         }
         self.recorded_for_asked(&id, result);
         self.base.clients.status_changed();
+    }
+}
+
+impl Deliveries {
+    /// What the record says was taken back is not delivered any more, be it that the disk was so
+    /// late that nobody waited for it.
+    pub(super) fn forget_taken_back(&mut self, codex: &mut CodexLane, stored: &[Arc<Stored>]) {
+        self.outbox.forget_taken_back(stored);
+        codex.forget_settled(self.outbox.backlog());
     }
 }

@@ -18,8 +18,8 @@ use super::claude::turns::named;
 use super::clock::{now_ms, rand_u32};
 use super::deletion::Deletion;
 use super::foreign::open_alarms;
-use super::owners::Daemon;
 use super::owners::continuation::Then;
+use super::owners::{Base, Daemon, Deliveries};
 use super::signing::signing_as_it_is;
 use crate::core::agent::Party;
 use crate::core::delivery::LaterInput;
@@ -136,12 +136,13 @@ impl Daemon {
             }
             Err(error) => return Err(failed(&error, 0)),
         };
-        self.publish(&stored);
-        self.forget_taken_back(&stored);
+        self.base.publish(&stored);
+        self.deliveries
+            .forget_taken_back(&mut self.agents.codex, &stored);
 
         let before = self.base.recorder.as_predecessor(fate);
         let next = session::new_id(now_ms(), rand_u32());
-        let mut begins = self.session_entry(&next, Some(before.clone()));
+        let mut begins = self.base.session_entry(&next, Some(before.clone()));
         if let Some(signature) = &signature {
             signature.put_on(&mut begins);
         }
@@ -150,22 +151,29 @@ impl Daemon {
         first.extend(signing_as_it_is(&self.base.recorder));
         first.extend(carried);
         first.extend(open_alarms(&self.base.recorder));
-        first.extend(self.agents_as_they_are(fate));
+        first.extend(self.base.agents_as_they_are(fate));
         let head = before.head.clone();
         let (world, stored) = match self.base.recorder.go_on_as(next, head, first, APPEND) {
             Ok(begun) => begun,
             Err(error) => {
-                self.note_not_sealed(&error);
+                self.base.note_not_sealed(&error);
                 return Err(failed(&error, ending.len()));
             }
         };
-        self.watch_session();
+        self.base.watch_session(&mut self.alarms);
         self.base.renderings.begin_anew();
-        self.publish(&stored);
-        self.forget_taken_back(&stored);
+        self.base.publish(&stored);
+        self.deliveries
+            .forget_taken_back(&mut self.agents.codex, &stored);
         let (archive, deletion) = match texts {
-            Some(texts) => (None, Some(self.delete_session(&before.session_id, texts))),
-            None => (Some(self.put_away(&before.session_id)), None),
+            Some(texts) => (
+                None,
+                Some(
+                    self.deliveries
+                        .delete_session(&mut self.base, &before.session_id, texts),
+                ),
+            ),
+            None => (Some(self.base.put_away(&before.session_id)), None),
         };
         Ok(RolledOver {
             before,
@@ -174,9 +182,11 @@ impl Daemon {
             deletion,
         })
     }
+}
 
+impl Base {
     fn note_not_sealed(&mut self, error: &dyn std::fmt::Display) {
-        self.base.recorder.note_fact(
+        self.recorder.note_fact(
             Party::System,
             ErrorCode::NotSealed,
             format!("this session could not be sealed and goes on: {error}"),
@@ -186,13 +196,13 @@ impl Daemon {
     /// Archives the old file; where it lies. It is not the current one any more, so that nothing
     /// here can fail the succession.
     fn put_away(&mut self, old: &SessionId) -> String {
-        let path = self.base.recorder.archive(old).unwrap_or_else(|error| {
-            self.base.recorder.note_fact(
+        let path = self.recorder.archive(old).unwrap_or_else(|error| {
+            self.recorder.note_fact(
                 Party::System,
                 ErrorCode::NotArchived,
                 format!("the old session stays where it was, it could not be moved: {error}"),
             );
-            self.base.dirs.ledger(old)
+            self.dirs.ledger(old)
         });
         path.display().to_string()
     }
@@ -203,7 +213,7 @@ impl Daemon {
         let mut entries = Vec::new();
         // Texts of a session that is deleted stay in it.
         let is_kept = fate != Fate::Discarded;
-        for (agent, was) in &self.base.recorder.world().agents {
+        for (agent, was) in &self.recorder.world().agents {
             if !was.state.is_attached() && was.thread_id.is_none() {
                 continue;
             }
@@ -227,7 +237,7 @@ impl Daemon {
                 entries.push(self.entry_of_agent(pair, changed, text));
             }
             if let (Some(turn_id), Some(text)) = (&was.turn_id, &was.turn_text) {
-                entries.push(self.base.recorder.entry(
+                entries.push(self.recorder.entry(
                     Party::Agent(*agent),
                     None,
                     EntryKind::Turn(TurnRecord {
@@ -246,7 +256,7 @@ impl Daemon {
                 ));
             }
             if let Some(turn_id) = &was.stopped_turn {
-                entries.push(self.base.recorder.entry(
+                entries.push(self.recorder.entry(
                     Party::Agent(*agent),
                     None,
                     EntryKind::Turn(TurnRecord {
@@ -268,7 +278,7 @@ impl Daemon {
     /// What the agents ask still waits, for an answer or for the end behind one. A question of `ask_user` of which no word is kept nobody
     /// could answer; what a vendor asks has to be answered all the same.
     fn approvals_as_they_are(&self, is_kept: bool) -> Vec<Entry> {
-        let open = self.base.recorder.world().open_approvals.values();
+        let open = self.recorder.world().open_approvals.values();
         let open = open.filter(|asked| is_kept || !asked.request.is_user_question());
         let asked = open.flat_map(|asked| {
             let mut request = asked.request.clone();
@@ -282,8 +292,7 @@ impl Daemon {
             let kind = ApprovalStep::Asked(request).of(asked.id.clone(), asked.agent);
             let pair = asked.runtime_session.clone();
             let again =
-                self.base
-                    .recorder
+                self.recorder
                     .entry(by.clone(), Some(Party::Human), kind, text, pair.clone());
             // What was answered waits for its end alone, in the next session as well.
             let given = asked.given.as_ref().map(|(choice, _)| {
@@ -293,8 +302,7 @@ impl Daemon {
                 };
                 let kind = given.of(asked.id.clone(), asked.agent);
                 let text = "it was answered before this session";
-                self.base
-                    .recorder
+                self.recorder
                     .entry(Party::Human, Some(by), kind, text, pair)
             });
             [again].into_iter().chain(given)
@@ -322,26 +330,33 @@ impl Daemon {
             None => (Party::System, format!("session {session} started")),
         };
         let kind = EntryKind::SessionStarted { predecessor };
-        self.base.recorder.entry(source, None, kind, text, None)
+        self.recorder.entry(source, None, kind, text, None)
     }
 
     /// Begins the record of a session that follows none.
     pub(super) fn start_session(&mut self) {
-        let first = self.session_entry(self.base.recorder.session_id(), None);
-        self.base
-            .recorder
+        let first = self.session_entry(self.recorder.session_id(), None);
+        self.recorder
             .note_fact(first.source, first.kind, first.content);
     }
+}
 
+impl Deliveries {
     /// The entries that take back what nobody has settled, and their messages.
-    pub(super) fn take_back_all(&self) -> (Vec<EntryId>, Vec<Entry>) {
-        let mut unsettled: Vec<_> = self.base.recorder.world().unsettled.iter().collect();
+    pub(super) fn take_back_all(&self, base: &Base) -> (Vec<EntryId>, Vec<Entry>) {
+        let mut unsettled: Vec<_> = base.recorder.world().unsettled.iter().collect();
         unsettled.sort_by_key(|(_, message)| message.seq);
         unsettled
             .into_iter()
             .map(|(id, message)| {
-                let entry =
-                    self.delivery_entry(id, message.to, DeliveryResult::Cancelled, None, None);
+                let entry = self.delivery_entry(
+                    base,
+                    id,
+                    message.to,
+                    DeliveryResult::Cancelled,
+                    None,
+                    None,
+                );
                 (id.clone(), entry)
             })
             .unzip()
@@ -369,13 +384,17 @@ pub(super) fn late(ending: &[EntryId]) -> Then {
         }
         match result {
             Ok(stored) => {
-                daemon.forget_taken_back(stored);
+                daemon
+                    .deliveries
+                    .forget_taken_back(&mut daemon.agents.codex, stored);
                 for id in &ending {
                     daemon.deliveries.handoff_dedup.forget(id);
                 }
-                daemon.answer_receipts_of(&ending);
+                daemon.base.answer_receipts_of(&ending);
                 // It says that the operator ended it.
-                daemon.note_not_sealed(&"the disk was too late for its end");
+                daemon
+                    .base
+                    .note_not_sealed(&"the disk was too late for its end");
             }
             // They may be given out again.
             Err(_) => daemon.base.later.push(LaterInput::News),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::owners::Daemon;
+use super::owners::{Agents, Base};
 use super::reloads::ReloadOrder;
 use crate::adapters::codex::instruction_names::{codex_home, fallback_names};
 use crate::adapters::project_rules::ProjectRules;
@@ -58,16 +58,16 @@ impl RulesReading {
     }
 }
 
-impl Daemon {
+impl Agents {
     /// `goes_on`: with the conversation in which it read its files.
-    pub(super) fn rules_reading(&self, agent: Agent, goes_on: bool) -> RulesReading {
+    pub(super) fn rules_reading(&self, base: &Base, agent: Agent, goes_on: bool) -> RulesReading {
         let reads_once = agent == Agent::Codex && goes_on;
         RulesReading {
             agent,
-            root: self.base.dirs.root.clone(),
-            redactor: Arc::clone(self.base.recorder.redactor()),
-            said: self.agents.rules_watch.said_by(agent).cloned(),
-            began: self.agents.rules_watch.codex_began().filter(|_| reads_once),
+            root: base.dirs.root.clone(),
+            redactor: Arc::clone(base.recorder.redactor()),
+            said: self.rules_watch.said_by(agent).cloned(),
+            began: self.rules_watch.codex_began().filter(|_| reads_once),
             only: None,
         }
     }
@@ -75,15 +75,15 @@ impl Daemon {
     /// Those of a packet. A thread of Codex's that is resumed holds what it was given before, so that
     /// only what the record says has changed is new to it; none where nothing has. What it reads by
     /// itself its next request holds as it is then (0.169.0, observed).
-    pub(super) fn packet_rules(&self, order: &ReloadOrder) -> Option<RulesReading> {
-        if !self.base.configuration.shares_rules() {
+    pub(super) fn packet_rules(&self, base: &Base, order: &ReloadOrder) -> Option<RulesReading> {
+        if !base.configuration.shares_rules() {
             return None;
         }
-        let reading = self.rules_reading(order.agent, !order.begins());
+        let reading = self.rules_reading(base, order.agent, !order.begins());
         if order.agent == Agent::Claude || order.cause != ReloadCause::Resumed {
             return Some(reading);
         }
-        let changed = self.changed_rules(order.agent);
+        let changed = base.changed_rules(order.agent);
         let only: BTreeSet<FileName> = changed.map(|changed| changed.file.clone()).collect();
         (!only.is_empty()).then_some(RulesReading {
             only: Some(only),

@@ -4,7 +4,7 @@
 //!
 //! No event waits for a disk, for `git`, or for the kernel's word on a process. What is needed of
 //! these is asked before the loop hears of the matter (by the connection, by who forwards the
-//! adapter's facts), or beside it, and comes back as an [`Event`] (`Daemon::beside`, `Readers`,
+//! adapter's facts), or beside it, and comes back as an [`Event`] (`Base::beside`, `Readers`,
 //! `read_bodies`). What the loop still waits for itself, and why:
 //!
 //! | what | how long, and why here |
@@ -26,7 +26,7 @@ use super::fault::{DaemonFault, Ended};
 use super::metering::on_transcript;
 use super::operator_refusals::{next_refusals, note_refusals};
 use super::outdated::{came_outdated, outdated_deadline};
-use super::owners::Daemon;
+use super::owners::{Base, Daemon};
 use super::registering::know_agents;
 use super::reply::answer;
 use super::show::show;
@@ -64,7 +64,7 @@ impl Daemon {
         self.dismiss_waiters();
         // Whoever still asks hears at once that there is nobody, and neither the adapter nor the
         // ledger's writer waits for a place in a queue that is no longer read.
-        self.part(&mut events).await;
+        self.base.part(&mut events).await;
         drop(events);
         let remains = self.remains();
         // A writer that hangs may still write: nobody else may begin before this process has ended.
@@ -91,12 +91,12 @@ impl Daemon {
         self.watch_idleness();
         show(&self.base.clients, &self.agents.codex, &mut self.base.board);
         self.base.loop_times.took(kind, begun.elapsed());
-        (!self.may_stop()).then(|| self.next_deadline())
+        (!self.deliveries.may_stop(&self.base)).then(|| self.next_deadline())
     }
 
     /// Takes one event, and does what the owners want on account of it.
     pub(super) fn on_event(&mut self, event: Event) {
-        self.catch_up_with_sleep();
+        self.base.catch_up_with_sleep();
         self.take(event);
         self.settle();
     }
@@ -134,7 +134,7 @@ impl Daemon {
             Event::Outdated { role } => {
                 came_outdated(&mut self.base.clients, &mut self.base.notices, role)
             }
-            Event::Heard { conn } => self.heard(conn),
+            Event::Heard { conn } => self.base.heard(conn),
             Event::Disconnected { conn } => self.disconnect(conn),
             Event::Command {
                 conn,
@@ -153,24 +153,31 @@ impl Daemon {
                     self.base.clients.status_changed();
                 }
             }
-            Event::ClaudeSpoke(spoke) => self.on_claude_spoke(spoke),
-            Event::ClaudeCompacted(compacted) => self.on_claude_compacted(compacted),
-            Event::WordsRead(read) => self.on_words_read(read),
-            Event::RulesLooked(looked) => self.on_rules_looked(*looked),
-            Event::WorkRendered(_under_way) => self.on_work_rendered(),
+            Event::ClaudeSpoke(spoke) => self.agents.on_claude_spoke(&mut self.base, spoke),
+            Event::ClaudeCompacted(compacted) => self.base.on_claude_compacted(compacted),
+            Event::WordsRead(read) => self.agents.on_words_read(&mut self.base, read),
+            Event::RulesLooked(looked) => self.agents.on_rules_looked(&mut self.base, *looked),
+            Event::WorkRendered(_under_way) => self.base.on_work_rendered(),
             Event::Watch(fact) => self.on_watch(fact),
             Event::TreeRead {
                 purpose,
                 tree,
                 changed,
-            } => self.on_tree(purpose, tree, changed),
+            } => self
+                .decisions
+                .on_tree(&mut self.base, purpose, tree, changed),
             Event::PacketRead {
                 number,
                 facts,
                 under_way,
             } => {
                 drop(under_way);
-                self.on_packet_read(number, *facts);
+                self.agents.on_packet_read(
+                    &mut self.base,
+                    &mut self.deliveries.held,
+                    number,
+                    *facts,
+                );
             }
             Event::BlocksRewritten {
                 set,
@@ -180,23 +187,23 @@ impl Daemon {
                 drop(under_way);
                 answer(reply, Ok(Reply::PolicySet(*set)));
             }
-            Event::SettingsRead(read) => self.on_settings_read(*read),
+            Event::SettingsRead(read) => self.base.on_settings_read(*read),
             Event::SettingsKept(kept) => self.on_settings_kept(*kept),
             Event::SessionEnding(ending) => self.on_session_ending(*ending),
-            Event::SealedTaskRead(found) => self.on_sealed_task_read(*found),
+            Event::SealedTaskRead(found) => self.base.on_sealed_task_read(*found),
             Event::DeletionAsked(asked) => self.on_deletion_asked(asked),
-            Event::DeletionDone(done) => self.on_deletion_done(done),
-            Event::Gate(fact) => self.on_gate(fact),
+            Event::DeletionDone(done) => self.base.on_deletion_done(done),
+            Event::Gate(fact) => self.decisions.on_gate(&mut self.base, fact),
             Event::WorkFailed { what, under_way } => {
                 drop(under_way);
                 self.on_work_failed(what);
             }
             Event::ServiceFailed => self.base.operations.fail(DaemonFault::Service),
             Event::ApprovalUnanswered(id) => self.decisions.approvals.failed(&id),
-            Event::ReasonToTell(message) => self.on_reason_to_tell(*message),
-            Event::DeedDone { deed, text, told } => self.on_deed_done(deed, text, told),
+            Event::ReasonToTell(message) => self.base.on_reason_to_tell(*message),
+            Event::DeedDone { deed, text, told } => self.base.on_deed_done(deed, text, told),
             Event::BodiesRead(found) => self.on_bodies_read(*found),
-            Event::Altered(id) => self.on_altered(id),
+            Event::Altered(id) => self.deliveries.on_altered(&mut self.base, id),
             Event::AgentsSeen(processes) => know_agents(
                 &mut self.agents.agent_processes,
                 &self.base.events,
@@ -225,18 +232,21 @@ impl Daemon {
         let waiters = self.base.clients.waiters().next_deadline();
         waiters
             .into_iter()
-            .chain(self.delivery_deadline())
-            .chain(self.claude_next())
-            .chain(self.next_look_at_silence())
-            .chain(self.next_limit_deadline())
-            .chain(self.next_probe())
+            .chain(
+                self.deliveries
+                    .delivery_deadline(&self.base, &self.agents.codex),
+            )
+            .chain(self.deliveries.claude_next(&self.base, &self.agents.claude))
+            .chain(self.agents.next_look_at_silence(&self.base))
+            .chain(self.agents.next_limit_deadline(&self.base))
+            .chain(self.base.next_probe())
             .chain(next_refusals(&self.base.clients, &self.base.clock))
             .chain(self.base.clients.outdated().next_deadline())
             .chain(self.base.recorder.next_deadline())
             .chain(self.alarms.next_deadline())
             .chain(self.base.renderings.next_deadline())
-            .chain(self.next_look_at_rules())
-            .chain(self.next_lapse())
+            .chain(self.agents.next_look_at_rules(&self.base))
+            .chain(self.agents.next_lapse(&self.base))
             .chain(
                 self.base
                     .operations
@@ -247,23 +257,15 @@ impl Daemon {
             .unwrap_or(far)
     }
 
-    /// The machine may have slept: the time that the vendors and the operator go by went on.
-    fn catch_up_with_sleep(&mut self) {
-        if let Some(slept_ms) = self.base.clock.catch_up() {
-            tracing::info!(slept_ms, "the machine slept");
-            self.base.clients.status_changed();
-        }
-    }
-
     /// Does what is due, and what follows from each before the next.
     pub(super) fn on_deadline(&mut self) {
-        self.catch_up_with_sleep();
+        self.base.catch_up_with_sleep();
         let due: [fn(&mut Self); 15] = [
-            Self::expire_waiters,
+            |daemon| daemon.deliveries.expire_waiters(&mut daemon.base),
             Self::expire_claims,
             Self::codex_deadline,
             Self::claude_deadline,
-            Self::look_at_silences,
+            |daemon| daemon.agents.look_at_silences(&mut daemon.base),
             Self::limit_deadline,
             Self::probe_deadline,
             |daemon| {
@@ -276,10 +278,10 @@ impl Daemon {
             },
             |daemon| outdated_deadline(&mut daemon.base.clients, &mut daemon.base.notices),
             |daemon| daemon.base.recorder.write_again(),
-            Self::watch_deadline,
-            Self::render_deadline,
-            Self::rules_deadline,
-            Self::lapse_deadline,
+            |daemon| daemon.base.watch_deadline(&mut daemon.alarms),
+            |daemon| daemon.base.render_deadline(),
+            |daemon| daemon.agents.rules_deadline(&daemon.base),
+            |daemon| daemon.agents.lapse_deadline(&daemon.base),
             Self::idle_deadline,
         ];
         for step in due {
@@ -314,5 +316,15 @@ impl Daemon {
                 && !self.deliveries.outbox.has_waiting()
                 || self.base.recorder.is_ledger_gone());
         self.base.operations.set_idle(idle);
+    }
+}
+
+impl Base {
+    /// The machine may have slept: the time that the vendors and the operator go by went on.
+    fn catch_up_with_sleep(&mut self) {
+        if let Some(slept_ms) = self.clock.catch_up() {
+            tracing::info!(slept_ms, "the machine slept");
+            self.clients.status_changed();
+        }
     }
 }

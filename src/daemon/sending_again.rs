@@ -1,34 +1,40 @@
 //! Messages whose turn ended early, and how they are sent again.
 
-use super::owners::Daemon;
+use super::claude_lane::ClaudeLane;
 use super::owners::continuation::Then;
+use super::owners::{Base, Daemon, Deliveries};
 use crate::core::agent::Agent;
 use crate::core::delivery::{ClaudeInput, DeliveryState, LaterInput};
 use crate::core::entry::{DeliveryResult, Entry};
 use crate::core::id::EntryId;
 use crate::wire::control::Refusal;
 
-impl Daemon {
+impl Deliveries {
     /// The messages whose turn ended early, oldest first.
-    pub(super) fn cut_off(&self, agent: Agent) -> Vec<EntryId> {
+    pub(super) fn cut_off(&self, base: &Base, claude: &ClaudeLane, agent: Agent) -> Vec<EntryId> {
         match agent {
             Agent::Codex => {
-                let mut cut_off: Vec<_> = self.base.recorder.world().cut_off.iter().collect();
+                let mut cut_off: Vec<_> = base.recorder.world().cut_off.iter().collect();
                 cut_off.sort_by_key(|(_, message)| message.seq);
                 cut_off.into_iter().map(|(id, _)| id.clone()).collect()
             }
-            Agent::Claude => self.can_be_sent_again(agent, self.agents.claude.cut_off()),
+            Agent::Claude => self.can_be_sent_again(base, agent, claude.cut_off()),
         }
     }
 
     /// What is settled for good, or on its way already, cannot; nor what is being settled.
-    pub(super) fn can_be_sent_again(&self, agent: Agent, ids: Vec<EntryId>) -> Vec<EntryId> {
+    pub(super) fn can_be_sent_again(
+        &self,
+        base: &Base,
+        agent: Agent,
+        ids: Vec<EntryId>,
+    ) -> Vec<EntryId> {
         let can = |id: &EntryId| match agent {
-            Agent::Codex => self.base.recorder.world().cut_off.contains_key(id),
+            Agent::Codex => base.recorder.world().cut_off.contains_key(id),
             Agent::Claude => {
-                let row = self.deliveries.outbox.get(id);
+                let row = self.outbox.get(id);
                 row.is_some_and(|row| row.state == DeliveryState::Confirmed)
-                    && !self.deliveries.outbox.backlog().is_recording(id)
+                    && !self.outbox.backlog().is_recording(id)
             }
         };
         ids.into_iter().filter(can).collect()
@@ -37,41 +43,47 @@ impl Daemon {
     /// Records that these are sent again, and has them sent.
     pub(super) fn send_again(
         &mut self,
+        base: &mut Base,
         agent: Agent,
         ids: Vec<EntryId>,
         why: &'static str,
-        then: impl FnOnce(&mut Self) + Send + 'static,
+        then: impl FnOnce(&mut Daemon) + Send + 'static,
     ) {
         // The row that it had is gone for good before it is to have another one: brought back by a
         // loss of power, it would tell of the attempt before this one. A failing queue is told, and
         // the next row cannot be written then either.
-        let given = self.deliveries.outbox.sync();
+        let given = self.outbox.sync();
         // A refusal has been said to the operator.
-        let _ = self.rows_given(&[agent], given);
-        let record = move |daemon: &mut Self, _: Result<(), &Refusal>| {
+        let _ = self.rows_given(base, &[agent], given);
+        let record = move |daemon: &mut Daemon, _: Result<(), &Refusal>| {
             // Meanwhile its receiver may have said that it is done with one.
-            let ids = daemon.can_be_sent_again(agent, ids);
-            daemon.record_sent_again(agent, ids, why, then);
+            let ids = daemon
+                .deliveries
+                .can_be_sent_again(&daemon.base, agent, ids);
+            daemon
+                .deliveries
+                .record_sent_again(&mut daemon.base, agent, ids, why, then);
         };
-        self.deliveries.held.when_stored(agent, Box::new(record));
+        self.held.when_stored(agent, Box::new(record));
     }
 
     fn record_sent_again(
         &mut self,
+        base: &mut Base,
         agent: Agent,
         ids: Vec<EntryId>,
         why: &str,
-        then: impl FnOnce(&mut Self) + Send + 'static,
+        then: impl FnOnce(&mut Daemon) + Send + 'static,
     ) {
         if ids.is_empty() {
-            let then = move |daemon: &mut Self, _: Result<(), &Refusal>| then(daemon);
-            return self.deliveries.held.go_on(Box::new(then), Ok(()));
+            let then = move |daemon: &mut Daemon, _: Result<(), &Refusal>| then(daemon);
+            return self.held.go_on(Box::new(then), Ok(()));
         }
         let entries: Vec<Entry> = ids
             .iter()
             .map(|id| Entry {
                 content: why.to_owned(),
-                ..self.delivery_entry(id, agent, DeliveryResult::Requeued, None, None)
+                ..self.delivery_entry(base, id, agent, DeliveryResult::Requeued, None, None)
             })
             .collect();
         let then: Then = Box::new(move |daemon, result| {
@@ -92,6 +104,6 @@ impl Daemon {
             then(daemon);
             daemon.base.later.push(LaterInput::News);
         });
-        self.base.recorder.record_fact(entries, then);
+        base.recorder.record_fact(entries, then);
     }
 }

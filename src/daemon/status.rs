@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::claude::tools;
 use super::clock::now_ms;
-use super::owners::Daemon;
+use super::owners::{Agents, Base, Daemon, Decisions, Deliveries};
 use super::shown_claude::ShownClaude;
+use super::tamper::Alarms;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::id::RuntimeSession;
 use crate::core::snapshot::AgentStanding;
@@ -21,7 +22,7 @@ impl Daemon {
     pub(super) fn status(&self) -> Status {
         let (clock_ms, outside_ms) = (self.base.clock.now_ms(), self.base.clock.outside_ms());
         let stats = self.base.recorder.ledger().stats();
-        let claude = self.claude_as_it_is();
+        let claude = self.agents.claude_as_it_is(&self.base);
         let turn = self.agents.claude.shown().map(|(_, _, turn)| turn);
         let codex = self.base.recorder.world().agent(Agent::Codex);
         let parts = self.agents.codex.status_parts();
@@ -50,15 +51,22 @@ impl Daemon {
                 path: self.base.recorder.ledger().path().display().to_string(),
                 entries: stats.entries,
                 bytes: stats.bytes,
-                chain: self.chain_state(&stats),
+                chain: self.base.chain_state(&self.alarms, &stats),
                 head: stats.head.map(|(seq, hash)| HeadStatus { seq, hash }),
                 bad_lines: stats.bad_lines,
             },
             agents: AgentsStatus {
                 claude: ClaudeStatus {
                     state: claude.state,
-                    since: self.state_since(Agent::Claude, claude.state, claude.since_ms),
-                    delivery: self.claude_delivery(),
+                    since: self.agents.state_since(
+                        &self.base,
+                        Agent::Claude,
+                        claude.state,
+                        claude.since_ms,
+                    ),
+                    delivery: self
+                        .agents
+                        .claude_delivery(&self.base, &self.deliveries.outbox),
                     pid: claude.pid,
                     turn_text: turn.and_then(ShownClaude::words),
                     tool: turn.and_then(ShownClaude::tool),
@@ -68,16 +76,20 @@ impl Daemon {
                     unread: self.deliveries.outbox.backlog().count(Agent::Claude) as u64,
                     silence: self.agents.silences.status(Agent::Claude, clock_ms),
                     limit: self.agents.limits.status(Agent::Claude, outside_ms),
-                    cut_off: self.cut_off(Agent::Claude).len() as u64,
+                    cut_off: self
+                        .deliveries
+                        .cut_off(&self.base, &self.agents.claude, Agent::Claude)
+                        .len() as u64,
                     tools_gone: tools::gone(&self.base.clients, &self.agents.claude_processes)
                         .is_some(),
                     context: self.agents.contexts.fill(Agent::Claude),
-                    continuity: self.continuity_status(Agent::Claude),
+                    continuity: self.agents.continuity_status(&self.base, Agent::Claude),
                     pairs: pairs_of(&claude.standings),
                 },
                 codex: CodexStatus {
                     state: self.agents.codex.state(),
-                    since: self.state_since(
+                    since: self.agents.state_since(
+                        &self.base,
                         Agent::Codex,
                         self.agents.codex.state(),
                         codex.since_ms,
@@ -94,16 +106,19 @@ impl Daemon {
                     installed: self.base.identity.codex_installed,
                     hook: self.agents.codex.hook_review().cloned(),
                     context: self.agents.contexts.fill(Agent::Codex),
-                    continuity: self.continuity_status(Agent::Codex),
+                    continuity: self.agents.continuity_status(&self.base, Agent::Codex),
                     silence: self.agents.silences.status(Agent::Codex, clock_ms),
                     limit: self.agents.limits.status(Agent::Codex, outside_ms),
-                    cut_off: self.cut_off(Agent::Codex).len() as u64,
+                    cut_off: self
+                        .deliveries
+                        .cut_off(&self.base, &self.agents.claude, Agent::Codex)
+                        .len() as u64,
                     held: self.agents.codex.is_held(),
                 },
             },
             queue: QueueStatus {
-                claude: self.lane_status(Agent::Claude),
-                codex: self.lane_status(Agent::Codex),
+                claude: self.deliveries.lane_status(Agent::Claude),
+                codex: self.deliveries.lane_status(Agent::Codex),
             },
             handoffs: HandoffsStatus {
                 open: self.base.recorder.world().open_handoffs.len() as u64,
@@ -122,28 +137,39 @@ impl Daemon {
                 .world()
                 .current_task(&RuntimeSession::default())
                 .map(|task| task.id.clone()),
-            finality: FinalityStatus::of(self.base.recorder.world(), self.sign_off()),
+            finality: FinalityStatus::of(self.base.recorder.world(), self.base.sign_off()),
             gates: GatesStatus {
                 in_force: self.base.configuration.told_gates(),
                 running: self.decisions.gates.running(),
             },
-            approvals: self.approvals_status(parts.approvals, parts.waiting_helpers),
-            policy: self.policy_status(),
+            approvals: self.decisions.approvals_status(
+                &self.base,
+                parts.approvals,
+                parts.waiting_helpers,
+            ),
+            policy: self.agents.policy_status(&self.base),
             autonomy: AutonomyStatus { enabled: false },
             notices: self.base.notices.lines(),
             notice_keys: self.base.notices.keys(),
             detached: self.base.identity.detached,
         }
     }
+}
 
+impl Decisions {
     /// How much waits for the person's answer. What helper threads ask is not in the record, and what
     /// is of a daemon that records again are not counted by the adapter (`of_codex`) yet. What is on its
     /// way to the record can be answered only when it is there.
-    fn approvals_status(&self, of_codex: u64, waiting_helpers: u64) -> ApprovalsStatus {
-        let open = self.base.recorder.world().open_approvals.values();
+    fn approvals_status(
+        &self,
+        base: &Base,
+        of_codex: u64,
+        waiting_helpers: u64,
+    ) -> ApprovalsStatus {
+        let open = base.recorder.world().open_approvals.values();
         let (questions, of_vendors): (Vec<_>, Vec<_>) =
             open.partition(|asked| asked.request.is_user_question());
-        let on_their_way = self.decisions.approvals.on_their_way_of(Agent::Codex) as u64;
+        let on_their_way = self.approvals.on_their_way_of(Agent::Codex) as u64;
         let of_codex = of_codex.saturating_sub(on_their_way);
         let recorded = of_vendors.len() as u64;
         let elsewhere = of_codex.saturating_sub(recorded) + waiting_helpers;
@@ -152,14 +178,19 @@ impl Daemon {
             elsewhere,
         }
     }
+}
 
+impl Agents {
     /// Since when an agent is in its state, ms. A limit holds since it was hit, whatever was recorded
     /// of the agent since then.
-    fn state_since(&self, agent: Agent, state: AgentState, since_ms: i64) -> Option<i64> {
-        let limit = self
-            .agents
-            .limits
-            .status(agent, self.base.clock.outside_ms());
+    fn state_since(
+        &self,
+        base: &Base,
+        agent: Agent,
+        state: AgentState,
+        since_ms: i64,
+    ) -> Option<i64> {
+        let limit = self.limits.status(agent, base.clock.outside_ms());
         let limit = limit.filter(|_| state == AgentState::Limited);
         limit
             .map(|limit| limit.since)
@@ -167,36 +198,39 @@ impl Daemon {
             .filter(|since_ms| *since_ms > 0)
     }
 
-    fn continuity_status(&self, agent: Agent) -> ContinuityStatus {
-        let state = self
-            .base
+    fn continuity_status(&self, base: &Base, agent: Agent) -> ContinuityStatus {
+        let state = base
             .recorder
             .world()
             .state_of(agent, &RuntimeSession::default());
-        let cost = self.agents.costs.today(agent, self.base.clock.now_ms());
+        let cost = self.costs.today(agent, base.clock.now_ms());
         ContinuityStatus {
-            instructions_read: self.agents.rules_watch.said_by(agent).cloned(),
+            instructions_read: self.rules_watch.said_by(agent).cloned(),
             compacting: match agent {
-                Agent::Claude => self.agents.reloads.is_compacting(self.base.clock.now_ms()),
-                Agent::Codex => self.agents.codex.is_compacting(),
+                Agent::Claude => self.reloads.is_compacting(base.clock.now_ms()),
+                Agent::Codex => self.codex.is_compacting(),
             },
             ..ContinuityStatus::of(state, Some(cost))
         }
     }
+}
 
+impl Base {
     /// How the chain is in the file as it lies there, not only in what this process wrote.
-    fn chain_state(&self, stats: &Stats) -> ChainState {
-        if !stats.chain_ok || self.alarms.is_altered() {
+    fn chain_state(&self, alarms: &Alarms, stats: &Stats) -> ChainState {
+        if !stats.chain_ok || alarms.is_altered() {
             ChainState::Broken
-        } else if self.base.recorder.world().open_alarms().next().is_some() {
+        } else if self.recorder.world().open_alarms().next().is_some() {
             ChainState::Touched
         } else {
             ChainState::Ok
         }
     }
+}
 
+impl Deliveries {
     fn lane_status(&self, agent: Agent) -> LaneStatus {
-        let counts = self.deliveries.outbox.backlog().counts(agent);
+        let counts = self.outbox.backlog().counts(agent);
         LaneStatus {
             pending: counts.queued as u64,
             in_flight: counts.on_their_way as u64,

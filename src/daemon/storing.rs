@@ -4,9 +4,10 @@
 use std::borrow::Cow;
 
 use super::bodies::ReadBodies;
+use super::claude_lane::ClaudeLane;
 use super::fault::DaemonFault;
-use super::owners::Daemon;
 use super::owners::continuation::ThenStored;
+use super::owners::{Base, Daemon, Deliveries};
 use crate::core::agent::Agent;
 use crate::core::delivery::{
     CodexInput, Delivery, DeliveryEffect, HeldEffect, HeldTooMuch, LaterInput, OnBusy, leaves,
@@ -17,7 +18,7 @@ use crate::store::queue::{QueueEvent, RowsNotTaken};
 use crate::wire::control::{Refusal, RefusalCode};
 use crate::wire::status::NoticeKey;
 
-impl Daemon {
+impl Deliveries {
     /// Has the rows written that effects are about: in one write, however many.
     ///
     /// # Errors
@@ -25,6 +26,7 @@ impl Daemon {
     /// When the writer does not take them; nothing may leave that follows.
     pub(super) fn store_rows(
         &mut self,
+        base: &mut Base,
         agent: Agent,
         effects: &[DeliveryEffect],
     ) -> Result<(), Refusal> {
@@ -32,23 +34,27 @@ impl Daemon {
             DeliveryEffect::Store(id) => Some(id),
             _ => None,
         });
-        let given = self
-            .deliveries
-            .outbox
-            .store(ids, self.deliveries.held.waits_for(agent));
-        self.rows_given(&[agent], given)
+        let given = self.outbox.store(ids, self.held.waits_for(agent));
+        self.rows_given(base, &[agent], given)
     }
 
     /// Has the row of a message to Claude written while the message is being recorded, when it would
     /// be pushed at once. To be called before it is given to be recorded.
-    pub(super) fn store_ahead(&mut self, id: &EntryId, pair: &RuntimeSession, on_busy: OnBusy) {
-        let at = self.base.clock.moment();
+    pub(super) fn store_ahead(
+        &mut self,
+        base: &Base,
+        claude: &ClaudeLane,
+        id: &EntryId,
+        pair: &RuntimeSession,
+        on_busy: OnBusy,
+    ) {
+        let at = base.clock.moment();
         // Its place is that of the record, which a start goes by as well.
-        let (seq, to) = (self.base.recorder.world().seq, Agent::Claude);
+        let (seq, to) = (base.recorder.world().seq, Agent::Claude);
         let row = Delivery::recorded(id.clone(), seq, to, pair.clone(), on_busy, at.now_ms);
-        let ladder = self.agents.claude.ladder(pair);
+        let ladder = claude.ladder(pair);
         if let Some(row) = ladder.and_then(|ladder| ladder.row_ahead(row, &at)) {
-            self.deliveries.outbox.store_ahead(row);
+            self.outbox.store_ahead(row);
         }
     }
 
@@ -60,26 +66,56 @@ impl Daemon {
     /// When it did not take them.
     pub(super) fn rows_given(
         &mut self,
+        base: &mut Base,
         lanes: &[Agent],
         given: Result<Option<u64>, RowsNotTaken>,
     ) -> Result<(), Refusal> {
         match given {
             Ok(Some(token)) => {
                 for agent in lanes {
-                    self.deliveries.held.begin(*agent, token);
+                    self.held.begin(*agent, token);
                 }
                 Ok(())
             }
             Ok(None) => Ok(()),
             Err(not_taken) => {
                 if not_taken == RowsNotTaken::WriterGone {
-                    self.base.operations.fail(DaemonFault::Queue);
+                    base.operations.fail(DaemonFault::Queue);
                 }
-                Err(self.queue_refuses(&not_taken))
+                Err(base.queue_refuses(&not_taken))
             }
         }
     }
 
+    /// Has read what the first of a lane is given from; what comes behind it stays there. Always
+    /// true.
+    fn read_for_lane(
+        &mut self,
+        base: &Base,
+        agent: Agent,
+        id: &EntryId,
+        effect: DeliveryEffect,
+    ) -> bool {
+        self.held.begin_read(agent);
+        let read = ReadBodies::default();
+        let orders = self.on_disk(base, [id], &read);
+        let then = move |daemon: &mut Daemon, read| {
+            let mut next = Some((HeldEffect::Leave(effect), read));
+            while let Some((effect, read)) = next {
+                if daemon.go_on_with(agent, effect, read) {
+                    return;
+                }
+                let behind = daemon.deliveries.held.next_read(agent);
+                next = behind.map(|effect| (effect, ReadBodies::default()));
+            }
+            daemon.release_codex();
+        };
+        self.read_bodies(base, orders, read, Box::new(then));
+        true
+    }
+}
+
+impl Daemon {
     /// Has a body leave behind the rows before it.
     pub(super) fn let_leave(&mut self, agent: Agent, effect: DeliveryEffect) {
         match self.deliveries.held.hold(agent, HeldEffect::Leave(effect)) {
@@ -106,7 +142,7 @@ impl Daemon {
             }
             QueueEvent::Failed { upto, error } => {
                 self.deliveries.outbox.failed(upto);
-                let refusal = self.queue_refuses(&error);
+                let refusal = self.base.queue_refuses(&error);
                 for (_, effect) in self.deliveries.held.take_failed(upto) {
                     self.stay(effect, &refusal);
                 }
@@ -148,8 +184,10 @@ impl Daemon {
         let Some(id) = effect.leaves().cloned() else {
             return false;
         };
-        let Ok(body) = self.body(&id, &read) else {
-            return self.read_for_lane(agent, &id, effect);
+        let Ok(body) = self.deliveries.body(&self.base, &id, &read) else {
+            return self
+                .deliveries
+                .read_for_lane(&self.base, agent, &id, effect);
         };
         let body = body.map(Cow::into_owned);
         match effect {
@@ -160,33 +198,13 @@ impl Daemon {
                 ..
             } => self.deliver_to_adapter(id, attempt, on_busy, repeat, body),
             DeliveryEffect::Push { bridge, repeat, .. } => {
-                self.push_to_claude(bridge, id, repeat, body);
+                self.deliveries
+                    .push_to_claude(&mut self.base, bridge, id, repeat, body);
             }
             // Nothing else leaves.
             _ => {}
         }
         false
-    }
-
-    /// Has read what the first of a lane is given from; what comes behind it stays there. Always
-    /// true.
-    fn read_for_lane(&mut self, agent: Agent, id: &EntryId, effect: DeliveryEffect) -> bool {
-        self.deliveries.held.begin_read(agent);
-        let read = ReadBodies::default();
-        let orders = self.on_disk([id], &read);
-        let then = move |daemon: &mut Self, read| {
-            let mut next = Some((HeldEffect::Leave(effect), read));
-            while let Some((effect, read)) = next {
-                if daemon.go_on_with(agent, effect, read) {
-                    return;
-                }
-                let behind = daemon.deliveries.held.next_read(agent);
-                next = behind.map(|effect| (effect, ReadBodies::default()));
-            }
-            daemon.release_codex();
-        };
-        self.read_bodies(orders, read, Box::new(then));
-        true
     }
 
     /// The rows before it could not be written: it does not leave, and who decided it hears so.
@@ -201,11 +219,14 @@ impl Daemon {
     pub(super) fn does_not_leave(&mut self, effect: &DeliveryEffect) {
         let told = stays(effect, self.deliveries.outbox.backlog());
         if let Some(LaterInput::Codex(CodexInput::NotSent { .. })) = &told {
-            self.codex_trouble("the queue could not be written");
+            self.agents
+                .codex_trouble(&self.base, "the queue could not be written");
         }
         self.base.later.extend(told);
     }
+}
 
+impl Base {
     /// Rows cannot be written, which is said to the operator and to whoever asked.
     fn queue_refuses(&mut self, why: &dyn std::fmt::Display) -> Refusal {
         let refusal = Refusal::new(
@@ -213,12 +234,8 @@ impl Daemon {
             format!("the queue could not be written: {why}"),
             "nothing was sent; free space or make the project writable, it goes on by itself",
         );
-        if self
-            .base
-            .notices
-            .set(NoticeKey::Queue, refusal.message.clone())
-        {
-            self.base.clients.status_changed();
+        if self.notices.set(NoticeKey::Queue, refusal.message.clone()) {
+            self.clients.status_changed();
         }
         refusal
     }

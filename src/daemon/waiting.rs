@@ -9,8 +9,9 @@ use tokio::time::Instant;
 use super::attach::ConnId;
 use super::bodies::{BodyOrder, ReadBodies};
 use super::clients::{Asked, Waiter, WaiterId, Wants, When, too_many_asked, too_many_waiters};
+use super::codex_lane::CodexLane;
 use super::message_page::PageQuery;
-use super::owners::Daemon;
+use super::owners::{Base, Daemon, Deliveries};
 use super::reply::{ReplySender, answer, too_much};
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, LaterInput, MessageCursor, Outcome};
@@ -21,11 +22,11 @@ use crate::wire::control::{
 };
 use crate::wire::json_size::json_chars;
 
-impl Daemon {
+impl Deliveries {
     /// Has somebody wait. With every place taken whoever wants messages is refused, and a sender
     /// hears at once what it would hear at its deadline: its message is recorded.
-    pub(super) fn wait(&mut self, waiter: Waiter) {
-        let Some(waiter) = self.base.clients.waiters_mut().add(waiter) else {
+    pub(super) fn wait(&self, base: &mut Base, waiter: Waiter) {
+        let Some(waiter) = base.clients.waiters_mut().add(waiter) else {
             return;
         };
         match waiter.wants {
@@ -34,92 +35,19 @@ impl Daemon {
         }
     }
 
-    /// Answers whoever has something to get now. What one is given the next one may not get, so
-    /// that each is looked at behind the answer of the one before.
-    pub(super) fn answer_waiters(&mut self) {
-        self.base.clients.waiters_mut().forget_closed();
-        let mut last = None;
-        while let Some(id) = self.base.clients.waiters().next_after(last) {
-            last = Some(id);
-            self.look_at_waiter(id, ReadBodies::default());
-        }
-    }
-
-    /// Answers one of them, if it has something to get. While it is being read what that is, the
-    /// call is not looked at again.
-    fn look_at_waiter(&mut self, id: WaiterId, read: ReadBodies) {
-        let waiters = self.base.clients.waiters();
-        let reply = match waiters.wants(id).map(|wants| self.ready(wants, &read)) {
-            Some(Ok(Some(reply))) => reply,
-            Some(Ok(None)) | None => return,
-            // Whoever waits is looked at again once there is.
-            Some(Err(_)) if !self.deliveries.bodies.has_room() => {
-                return self.deliveries.bodies.wait_for_room();
-            }
-            Some(Err(orders)) => {
-                self.base.clients.waiters_mut().begin_read(id);
-                let then = move |daemon: &mut Self, read| {
-                    daemon.base.clients.waiters_mut().end_read(id);
-                    daemon.look_at_waiter(id, read);
-                };
-                return self.read_bodies(orders, read, Box::new(then));
-            }
-        };
-        let Some(waiter) = self.base.clients.waiters_mut().take(id) else {
-            return;
-        };
-        match (reply, waiter.wants) {
-            (Reply::Messages(page), Wants::Messages { agent, .. }) => {
-                self.answer_page(waiter.reply, page, agent);
-            }
-            (reply, _) => answer(waiter.reply, Ok(reply)),
-        }
-    }
-
-    /// Answers with a page, once what it is made of was read.
-    fn give_page(
-        &mut self,
-        conn: ConnId,
-        params: GetMessagesParams,
-        acked: AckedPartly,
-        reply: ReplySender,
-        read: ReadBodies,
-    ) {
-        match self.page_for(conn, &params, &acked, &read) {
-            Ok(page) => self.answer_page(reply, page, params.agent),
-            Err(_) if !self.deliveries.bodies.has_room() => {
-                answer(
-                    reply,
-                    Err(too_much("too many messages are being read already")),
-                );
-            }
-            Err(orders) => {
-                let then = move |daemon: &mut Self, read| {
-                    // Nothing is handed out to nobody.
-                    if !reply.is_closed() {
-                        daemon.give_page(conn, params, acked, reply, read);
-                    }
-                };
-                self.read_bodies(orders, read, Box::new(then));
-            }
-        }
-    }
-
     fn page_for(
         &self,
+        base: &Base,
         conn: ConnId,
         params: &GetMessagesParams,
         acked: &AckedPartly,
         read: &ReadBodies,
     ) -> Result<MessagePage, Vec<BodyOrder>> {
-        let runtime_session = self
-            .base
-            .clients
-            .pair(conn, params.runtime_session_id.clone());
+        let runtime_session = base.clients.pair(conn, params.runtime_session_id.clone());
         let query = PageQuery {
             agent: params.agent,
             runtime_session: &runtime_session,
-            after: self.place(params.after.as_ref()),
+            after: base.place(params.after.as_ref()),
             reply_to: None,
             limit: params.limit,
             reserved: json_chars(&json!(acked)),
@@ -127,19 +55,17 @@ impl Daemon {
         Ok(MessagePage {
             acked: acked.acked.clone(),
             unfinished: acked.unfinished.clone(),
-            ..self.message_page(&query, read)?
+            ..self.message_page(base, &query, read)?
         })
     }
 
-    /// A cursor of this session. One that stands behind its end is of a session that was cleared,
-    /// and would hide everything that has come since.
-    pub(super) fn place<'a>(&self, after: Option<&'a MessageCursor>) -> Option<&'a MessageCursor> {
-        after.filter(|place| {
-            place.after.max(place.until.unwrap_or_default()) <= self.base.recorder.world().seq
-        })
-    }
-
-    fn ready(&self, wants: &Wants, read: &ReadBodies) -> Result<Option<Reply>, Vec<BodyOrder>> {
+    fn ready(
+        &self,
+        base: &Base,
+        codex: &CodexLane,
+        wants: &Wants,
+        read: &ReadBodies,
+    ) -> Result<Option<Reply>, Vec<BodyOrder>> {
         Ok(match wants {
             Wants::Messages {
                 agent,
@@ -155,13 +81,13 @@ impl Daemon {
                     limit: None,
                     reserved: 0,
                 };
-                let page = self.message_page(&query, read)?;
+                let page = self.message_page(base, &query, read)?;
                 (!page.messages.is_empty()).then_some(Reply::Messages(page))
             }
-            Wants::Receipt(sent) => self.agents.codex.receipt(&sent.message_id).map(|outcome| {
+            Wants::Receipt(sent) => codex.receipt(&sent.message_id).map(|outcome| {
                 Reply::Sent(Sent {
                     outcome,
-                    delivery_attempt_id: self.agents.codex.last_attempt(&sent.message_id),
+                    delivery_attempt_id: codex.last_attempt(&sent.message_id),
                     ..sent.clone()
                 })
             }),
@@ -169,8 +95,8 @@ impl Daemon {
     }
 
     /// Answers whoever has waited long enough.
-    pub(super) fn expire_waiters(&mut self) {
-        for waiter in self.base.clients.waiters_mut().take_expired(Instant::now()) {
+    pub(super) fn expire_waiters(&self, base: &mut Base) {
+        for waiter in base.clients.waiters_mut().take_expired(Instant::now()) {
             self.answer_expired(waiter);
         }
     }
@@ -184,7 +110,6 @@ impl Daemon {
             } => Reply::Messages(self.nothing_yet(agent, &runtime_session)),
             Wants::Receipt(sent) => {
                 let attempt = self
-                    .deliveries
                     .outbox
                     .get(&sent.message_id)
                     .and_then(|row| row.attempt.clone());
@@ -217,15 +142,86 @@ impl Daemon {
             unfinished: Vec::new(),
         }
     }
+}
 
-    /// Whoever still waits to hear what becomes of a message hears that it was taken back.
-    pub(super) fn answer_receipts_of(&mut self, cancelled: &[EntryId]) {
-        for (sent, reply) in self.base.clients.waiters_mut().take_receipts_of(cancelled) {
-            let sent = Sent {
-                outcome: Outcome::Rejected,
-                ..sent
-            };
-            answer(reply, Ok(Reply::Sent(sent)));
+impl Daemon {
+    /// Answers whoever has something to get now. What one is given the next one may not get, so
+    /// that each is looked at behind the answer of the one before.
+    pub(super) fn answer_waiters(&mut self) {
+        self.base.clients.waiters_mut().forget_closed();
+        let mut last = None;
+        while let Some(id) = self.base.clients.waiters().next_after(last) {
+            last = Some(id);
+            self.look_at_waiter(id, ReadBodies::default());
+        }
+    }
+
+    /// Answers one of them, if it has something to get. While it is being read what that is, the
+    /// call is not looked at again.
+    fn look_at_waiter(&mut self, id: WaiterId, read: ReadBodies) {
+        let waiters = self.base.clients.waiters();
+        let reply = match waiters.wants(id).map(|wants| {
+            self.deliveries
+                .ready(&self.base, &self.agents.codex, wants, &read)
+        }) {
+            Some(Ok(Some(reply))) => reply,
+            Some(Ok(None)) | None => return,
+            // Whoever waits is looked at again once there is.
+            Some(Err(_)) if !self.deliveries.bodies.has_room() => {
+                return self.deliveries.bodies.wait_for_room();
+            }
+            Some(Err(orders)) => {
+                self.base.clients.waiters_mut().begin_read(id);
+                let then = move |daemon: &mut Self, read| {
+                    daemon.base.clients.waiters_mut().end_read(id);
+                    daemon.look_at_waiter(id, read);
+                };
+                return self
+                    .deliveries
+                    .read_bodies(&self.base, orders, read, Box::new(then));
+            }
+        };
+        let Some(waiter) = self.base.clients.waiters_mut().take(id) else {
+            return;
+        };
+        match (reply, waiter.wants) {
+            (Reply::Messages(page), Wants::Messages { agent, .. }) => {
+                self.answer_page(waiter.reply, page, agent);
+            }
+            (reply, _) => answer(waiter.reply, Ok(reply)),
+        }
+    }
+
+    /// Answers with a page, once what it is made of was read.
+    fn give_page(
+        &mut self,
+        conn: ConnId,
+        params: GetMessagesParams,
+        acked: AckedPartly,
+        reply: ReplySender,
+        read: ReadBodies,
+    ) {
+        match self
+            .deliveries
+            .page_for(&self.base, conn, &params, &acked, &read)
+        {
+            Ok(page) => self.answer_page(reply, page, params.agent),
+            Err(_) if !self.deliveries.bodies.has_room() => {
+                answer(
+                    reply,
+                    Err(too_much("too many messages are being read already")),
+                );
+            }
+            Err(orders) => {
+                let then = move |daemon: &mut Self, read| {
+                    // Nothing is handed out to nobody.
+                    if !reply.is_closed() {
+                        daemon.give_page(conn, params, acked, reply, read);
+                    }
+                };
+                self.deliveries
+                    .read_bodies(&self.base, orders, read, Box::new(then));
+            }
         }
     }
 
@@ -262,13 +258,6 @@ impl Daemon {
         }
     }
 
-    /// The disk refuses for now. What was said is kept and written later; whoever said it goes on.
-    pub(super) fn refuse_asked(&mut self, ids: &[EntryId], refusal: &Refusal) {
-        for asked in self.base.clients.asked_mut().refused(ids) {
-            answer(asked.reply, Err(refusal.clone()));
-        }
-    }
-
     fn answer_asked(&mut self, asked: Asked) {
         let Asked { when, reply } = asked;
         match when {
@@ -282,6 +271,34 @@ impl Daemon {
                 params,
                 acked,
             } => self.give_page(conn, params, acked, reply, ReadBodies::default()),
+        }
+    }
+}
+
+impl Base {
+    /// A cursor of this session. One that stands behind its end is of a session that was cleared,
+    /// and would hide everything that has come since.
+    pub(super) fn place<'a>(&self, after: Option<&'a MessageCursor>) -> Option<&'a MessageCursor> {
+        after.filter(|place| {
+            place.after.max(place.until.unwrap_or_default()) <= self.recorder.world().seq
+        })
+    }
+
+    /// Whoever still waits to hear what becomes of a message hears that it was taken back.
+    pub(super) fn answer_receipts_of(&mut self, cancelled: &[EntryId]) {
+        for (sent, reply) in self.clients.waiters_mut().take_receipts_of(cancelled) {
+            let sent = Sent {
+                outcome: Outcome::Rejected,
+                ..sent
+            };
+            answer(reply, Ok(Reply::Sent(sent)));
+        }
+    }
+
+    /// The disk refuses for now. What was said is kept and written later; whoever said it goes on.
+    pub(super) fn refuse_asked(&mut self, ids: &[EntryId], refusal: &Refusal) {
+        for asked in self.clients.asked_mut().refused(ids) {
+            answer(asked.reply, Err(refusal.clone()));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::event::{Event, RulesLooked, ToldRules};
-use super::owners::Daemon;
+use super::owners::{Agents, Base};
 use super::recent_writes::RECENT_MS;
 use super::under_way::WorkBeside;
 use crate::adapters::project_rules::ProjectRules;
@@ -17,55 +17,49 @@ use crate::core::entry::{ChangedRules, ContinuityFact, RulesChange};
 use crate::core::id::RuntimeSession;
 use crate::core::instructions::{RuleTexts, RulesDiff, rules_diff};
 
-impl Daemon {
+impl Agents {
     /// The files that Codex says it loaded. Those of the project's folder count; it may have read more.
-    pub(super) fn codex_read(&mut self, paths: &[String]) {
-        let read = paths.iter().filter_map(|path| self.in_project(path));
+    pub(super) fn codex_read(&mut self, base: &Base, paths: &[String]) {
+        let read = paths.iter().filter_map(|path| base.in_project(path));
         let read = read.collect();
-        self.agents.rules_watch.codex_says(read);
-        self.base.clients.status_changed();
+        self.rules_watch.codex_says(read);
+        base.clients.status_changed();
     }
 
     /// A file that Claude says it loaded; as with Codex.
-    pub(super) fn claude_read(&mut self, path: &str) {
-        let file = self.in_project(path);
-        self.agents.rules_watch.claude_says(file);
-        self.base.clients.status_changed();
-    }
-
-    fn in_project(&self, path: &str) -> Option<String> {
-        let path = Path::new(path).strip_prefix(&self.base.dirs.root).ok()?;
-        path.to_str().map(str::to_owned)
+    pub(super) fn claude_read(&mut self, base: &Base, path: &str) {
+        let file = base.in_project(path);
+        self.rules_watch.claude_says(file);
+        base.clients.status_changed();
     }
 
     /// When the rules are to be looked at again.
-    pub(super) fn next_look_at_rules(&self) -> Option<Instant> {
-        let is_here = self.agents_here().next().is_some();
-        self.agents.rules_watch.next_look().filter(|_| is_here)
+    pub(super) fn next_look_at_rules(&self, base: &Base) -> Option<Instant> {
+        let is_here = base.agents_here().next().is_some();
+        self.rules_watch.next_look().filter(|_| is_here)
     }
 
-    pub(super) fn rules_deadline(&mut self) {
+    pub(super) fn rules_deadline(&mut self, base: &Base) {
         if self
-            .next_look_at_rules()
+            .next_look_at_rules(base)
             .is_some_and(|due| due <= Instant::now())
         {
-            self.look_at_rules();
+            self.look_at_rules(base);
         }
     }
 
     /// Has the project's rules compared with what the agents were told, beside the loop.
-    pub(super) fn look_at_rules(&mut self) {
-        let is_of_use =
-            self.base.configuration.shares_rules() && self.agents_here().next().is_some();
-        if !is_of_use || self.base.operations.is_stopping() {
+    pub(super) fn look_at_rules(&mut self, base: &Base) {
+        let is_of_use = base.configuration.shares_rules() && base.agents_here().next().is_some();
+        if !is_of_use || base.operations.is_stopping() {
             return;
         }
-        let Some(told) = self.agents.rules_watch.begin_look() else {
+        let Some(told) = self.rules_watch.begin_look() else {
             return;
         };
-        let root = self.base.dirs.root.clone();
-        let redactor = Arc::clone(self.base.recorder.redactor());
-        self.beside(WorkBeside::RulesLook, move |under_way| {
+        let root = base.dirs.root.clone();
+        let redactor = Arc::clone(base.recorder.redactor());
+        base.beside(WorkBeside::RulesLook, move |under_way| {
             let texts = ProjectRules::read(&root, &redactor).texts();
             let differ = told.into_iter().map(|(agent, told)| {
                 let differ = rules_diff(&told, &texts);
@@ -80,26 +74,26 @@ impl Daemon {
     }
 
     /// They were compared.
-    pub(super) fn on_rules_looked(&mut self, looked: RulesLooked) {
+    pub(super) fn on_rules_looked(&mut self, base: &mut Base, looked: RulesLooked) {
         let RulesLooked {
             differ,
             texts,
             under_way: _heard,
         } = looked;
-        self.agents.rules_watch.looked();
-        self.work_done(&WorkBeside::RulesLook);
-        let here: Vec<Agent> = self.agents_here().collect();
+        self.rules_watch.looked();
+        base.work_done(&WorkBeside::RulesLook);
+        let here: Vec<Agent> = base.agents_here().collect();
         for agent in here {
             let known = differ.iter().find(|(of, ..)| *of == agent);
-            let now = self.agents.rules_watch.told(agent);
+            let now = self.rules_watch.told(agent);
             match (known, now) {
                 // Its beginning was not seen: from here on.
                 (None, None) => {
-                    let of_before = self.changed_rules(agent).cloned().collect();
-                    self.agents.rules_watch.has(agent, &texts, of_before, false);
+                    let of_before = base.changed_rules(agent).cloned().collect();
+                    self.rules_watch.has(agent, &texts, of_before, false);
                 }
                 (Some((_, told, differ)), Some(now)) if Arc::ptr_eq(told, now) => {
-                    self.record_rules(agent, differ);
+                    self.record_rules(base, agent, differ);
                 }
                 // It was told meanwhile.
                 _ => {}
@@ -109,16 +103,22 @@ impl Daemon {
 
     /// The agent has the rules of now: what differed before does not any more, but for files that it
     /// neither reads by itself nor was given.
-    pub(super) fn rules_are_told(&mut self, agent: Agent, told: &ToldRules, begins: bool) {
+    pub(super) fn rules_are_told(
+        &mut self,
+        base: &mut Base,
+        agent: Agent,
+        told: &ToldRules,
+        begins: bool,
+    ) {
         let Some(read) = &told.read else {
-            self.agents.rules_watch.is_told(agent, &told.texts, begins);
-            return self.record_rules(agent, &[]);
+            self.rules_watch.is_told(agent, &told.texts, begins);
+            return self.record_rules(base, agent, &[]);
         };
-        let before = self.agents.rules_watch.told(agent);
+        let before = self.rules_watch.told(agent);
         let mut of_before: Vec<ChangedRules> = match before {
-            Some(_) => self.agents.rules_watch.of_before(agent).to_vec(),
+            Some(_) => self.rules_watch.of_before(agent).to_vec(),
             // Its beginning was not seen.
-            None => self.changed_rules(agent).cloned().collect(),
+            None => base.changed_rules(agent).cloned().collect(),
         };
         of_before.retain(|changed| !read.contains(&changed.file));
         let mut texts = RuleTexts::clone(before.unwrap_or(&told.texts));
@@ -128,23 +128,14 @@ impl Daemon {
                 None => texts.remove(file),
             };
         }
-        self.agents
-            .rules_watch
+        self.rules_watch
             .has(agent, &Arc::new(texts), of_before, begins);
-        self.look_at_rules();
+        self.look_at_rules(base);
     }
 
-    /// What the record says differs from what the agent was told.
-    pub(super) fn changed_rules(&self, agent: Agent) -> impl Iterator<Item = &ChangedRules> {
+    fn record_rules(&self, base: &mut Base, agent: Agent, differ: &[RulesDiff]) {
         let pair = RuntimeSession::default();
-        let state = self.base.recorder.world().state_of(agent, &pair);
-        let seen = state.into_iter().flat_map(|state| &state.rules_changed);
-        seen.map(|seen| &seen.changed)
-    }
-
-    fn record_rules(&mut self, agent: Agent, differ: &[RulesDiff]) {
-        let pair = RuntimeSession::default();
-        let of_before = self.agents.rules_watch.of_before(agent).iter();
+        let of_before = self.rules_watch.of_before(agent).iter();
         let of_before = of_before
             .filter(|known| !differ.iter().any(|differs| differs.file == known.file))
             .cloned();
@@ -153,18 +144,18 @@ impl Daemon {
         let differ = &differ[..differ.len().min(CHANGED_RULES_MAX - of_before.len())];
         let kept = of_before.iter().map(|known| (&known.file, &known.lines));
         let now = kept.chain(differ.iter().map(|differs| (&differs.file, &differs.lines)));
-        if now.eq(self
+        if now.eq(base
             .changed_rules(agent)
             .map(|known| (&known.file, &known.lines)))
         {
             return;
         }
-        let since_ms = self.base.clock.now_ms() - RECENT_MS;
+        let since_ms = base.clock.now_ms() - RECENT_MS;
         let wrote = |by: &Agent, file: &str| {
-            let mut files = self.agents.recent_writes.since(*by, since_ms);
+            let mut files = self.recent_writes.since(*by, since_ms);
             files.any(|path| {
                 let path = Path::new(path);
-                path.strip_prefix(&self.base.dirs.root).unwrap_or(path) == Path::new(file)
+                path.strip_prefix(&base.dirs.root).unwrap_or(path) == Path::new(file)
             })
         };
         let files = differ.iter().map(|differs| ChangedRules {
@@ -188,14 +179,28 @@ impl Daemon {
         };
         let fact = ContinuityFact::RulesChanged(change).of(agent);
         let entry =
-            self.base
-                .recorder
+            base.recorder
                 .entry(Party::System, Some(agent.into()), fact, content, Some(pair));
-        self.base.recorder.record_mere_fact(entry);
+        base.recorder.record_mere_fact(entry);
+    }
+}
+
+impl Base {
+    fn in_project(&self, path: &str) -> Option<String> {
+        let path = Path::new(path).strip_prefix(&self.dirs.root).ok()?;
+        path.to_str().map(str::to_owned)
+    }
+
+    /// What the record says differs from what the agent was told.
+    pub(super) fn changed_rules(&self, agent: Agent) -> impl Iterator<Item = &ChangedRules> {
+        let pair = RuntimeSession::default();
+        let state = self.recorder.world().state_of(agent, &pair);
+        let seen = state.into_iter().flat_map(|state| &state.rules_changed);
+        seen.map(|seen| &seen.changed)
     }
 
     fn agents_here(&self) -> impl Iterator<Item = Agent> {
-        let world = self.base.recorder.world();
+        let world = self.recorder.world();
         Agent::ALL
             .into_iter()
             .filter(|agent| world.agent(*agent).state.is_attached())

@@ -25,16 +25,19 @@ impl Daemon {
             WorkBeside::SpokenWords => self.agents.spoken.was_read(),
             // What was made of the new session may have gone with what was there of the old one.
             WorkBeside::Deletion => self.base.renderings.changed(),
-            WorkBeside::Gate => self.gate_failed(text),
-            WorkBeside::Inference { agent, pair, model } => self.on_words_read(WordsRead {
-                agent,
-                pair,
-                model,
-                answer: InferenceAnswer {
-                    text: Err(text),
-                    cost_micro_usd: None,
+            WorkBeside::Gate => self.decisions.gate_failed(&mut self.base, text),
+            WorkBeside::Inference { agent, pair, model } => self.agents.on_words_read(
+                &mut self.base,
+                WordsRead {
+                    agent,
+                    pair,
+                    model,
+                    answer: InferenceAnswer {
+                        text: Err(text),
+                        cost_micro_usd: None,
+                    },
                 },
-            }),
+            ),
             WorkBeside::Settings
             | WorkBeside::ManagedBlocks
             | WorkBeside::Carrying

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::owners::Daemon;
+use super::owners::Base;
 use super::reloads::ReloadOrder;
 use crate::adapters::file_heads::FileHeads;
 use crate::adapters::git_facts::tracked;
@@ -37,19 +37,15 @@ impl WorkingSet {
     }
 }
 
-impl Daemon {
+impl Base {
     /// The files for a packet: of a short one none.
     pub(super) fn working_set(&self, order: &ReloadOrder) -> WorkingSet {
-        let state = self
-            .base
-            .recorder
-            .world()
-            .state_of(order.agent, &order.pair);
+        let state = self.recorder.world().state_of(order.agent, &order.pair);
         let state = state.filter(|_| !order.begins());
         let files = state.into_iter().flat_map(|state| state.files.iter().rev());
         WorkingSet {
-            root: self.base.dirs.root.clone(),
-            redactor: Arc::clone(self.base.recorder.redactor()),
+            root: self.dirs.root.clone(),
+            redactor: Arc::clone(self.recorder.redactor()),
             files: files.map(|file| file.path.clone()).collect(),
         }
     }

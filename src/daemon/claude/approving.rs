@@ -7,7 +7,9 @@ use crate::core::snapshot::APPROVALS_OPEN_MAX;
 use crate::daemon::approvals::AskingHook;
 use crate::daemon::attach::ConnId;
 use crate::daemon::claude::receivers_hook::is_receivers_hook;
-use crate::daemon::owners::Daemon;
+use crate::daemon::claude_lane::ClaudeLane;
+use crate::daemon::owners::{Base, Decisions};
+use crate::daemon::recent_writes::RecentWrites;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{AskApprovalParams, HookEvent, Refusal, RefusalCode, Reply, Role};
 
@@ -17,9 +19,12 @@ const TEXT_CHARS_MAX: usize = 250_000;
 /// The most choices that are taken.
 const CHOICES_MAX: usize = 16;
 
-impl Daemon {
+impl Decisions {
     pub(in crate::daemon) fn ask_approval(
         &mut self,
+        base: &mut Base,
+        claude: &ClaudeLane,
+        recent_writes: &RecentWrites,
         conn: ConnId,
         params: AskApprovalParams,
         reply: ReplySender,
@@ -40,16 +45,14 @@ impl Daemon {
             );
             return answer(reply, Err(refusal));
         }
-        let pair = self.base.clients.pair(conn, None);
-        let is_receivers =
-            is_receivers_hook(&self.agents.claude, &self.base.clients, &pair, claude_pid);
+        let pair = base.clients.pair(conn, None);
+        let is_receivers = is_receivers_hook(claude, &base.clients, &pair, claude_pid);
         let is_looked_at =
-            (self.base.clients.iter()).any(|(_, it)| it.operator && it.hello.role == Role::Deck);
-        let known =
-            self.decisions
-                .approvals
-                .known(self.base.recorder.world(), Agent::Claude, &request.key);
-        let has_room = self.base.recorder.world().open_approvals.len() < APPROVALS_OPEN_MAX;
+            (base.clients.iter()).any(|(_, it)| it.operator && it.hello.role == Role::Deck);
+        let known = self
+            .approvals
+            .known(base.recorder.world(), Agent::Claude, &request.key);
+        let has_room = base.recorder.world().open_approvals.len() < APPROVALS_OPEN_MAX;
         if !is_receivers || known.is_none() && !(is_looked_at && has_room) {
             return answer(reply, Ok(Reply::Approval(None)));
         }
@@ -60,33 +63,37 @@ impl Daemon {
             tool_use,
         };
         if let Some(id) = known {
-            return self.decisions.approvals.claude_waits(id, hook);
+            return self.approvals.claude_waits(id, hook);
         }
         let key = request.key.clone();
-        let entry = self.asked_entry(Agent::Claude, request, &details);
+        let entry = base.asked_entry(recent_writes, Agent::Claude, request, &details);
         let id = entry.id.clone();
-        self.decisions
-            .approvals
-            .asked(Agent::Claude, key.clone(), id.clone());
-        self.decisions.approvals.claude_waits(id, hook);
-        self.base.recorder.record(
+        self.approvals.asked(Agent::Claude, key.clone(), id.clone());
+        self.approvals.claude_waits(id, hook);
+        base.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
-                daemon.asked_is_recorded(Agent::Claude, key, result.is_ok());
+                daemon.decisions.asked_is_recorded(
+                    &mut daemon.base,
+                    Agent::Claude,
+                    key,
+                    result.is_ok(),
+                );
             }),
         );
     }
 
     /// A hook that was not answered is gone.
-    pub(in crate::daemon) fn asking_hook_left(&mut self, conn: ConnId) {
-        if let Some(id) = self.decisions.approvals.hook_left(conn) {
-            self.end_approval(id, Agent::Claude, ApprovalEnd::Answered);
+    pub(in crate::daemon) fn asking_hook_left(&mut self, base: &mut Base, conn: ConnId) {
+        if let Some(id) = self.approvals.hook_left(conn) {
+            self.end_approval(base, id, Agent::Claude, ApprovalEnd::Answered);
         }
     }
 
     /// The Claude of a pair goes on, as one of its hooks shows.
     pub(in crate::daemon) fn claude_goes_on(
         &mut self,
+        base: &mut Base,
         pair: &RuntimeSession,
         event: &HookEvent,
         tool_use: Option<&str>,
@@ -100,19 +107,19 @@ impl Daemon {
         if *event == HookEvent::Notification {
             return;
         }
-        for id in self
-            .decisions
-            .approvals
-            .claude_goes_on(pair, tool_use, is_over)
-        {
-            self.end_approval(id, Agent::Claude, ApprovalEnd::Answered);
+        for id in self.approvals.claude_goes_on(pair, tool_use, is_over) {
+            self.end_approval(base, id, Agent::Claude, ApprovalEnd::Answered);
         }
     }
 
     /// No Claude of this pair is here any more.
-    pub(in crate::daemon) fn end_claude_approvals(&mut self, pair: &RuntimeSession) {
-        for id in self.decisions.approvals.claude_goes_on(pair, None, true) {
-            self.end_approval(id, Agent::Claude, ApprovalEnd::Lost);
+    pub(in crate::daemon) fn end_claude_approvals(
+        &mut self,
+        base: &mut Base,
+        pair: &RuntimeSession,
+    ) {
+        for id in self.approvals.claude_goes_on(pair, None, true) {
+            self.end_approval(base, id, Agent::Claude, ApprovalEnd::Lost);
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::entry::{Compaction, CompactionTrigger, ContinuityFact};
 use crate::core::id::RuntimeSession;
 use crate::daemon::event::{ClaudeCompacted, Event};
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Agents, Base};
 use crate::daemon::reloads::BegunCompaction;
 use crate::wire::claude::transcript::CompactBoundary;
 use crate::wire::control::HookParams;
@@ -25,21 +25,23 @@ const LOOKS: [Duration; 6] = [
     Duration::from_secs(1),
 ];
 
-impl Daemon {
+impl Agents {
     /// When nobody counts any more on the end of a compaction that began.
-    pub(in crate::daemon) fn next_lapse(&self) -> Option<Instant> {
-        let at_ms = self.agents.reloads.next_lapse_ms();
-        at_ms.map(|at_ms| self.base.clock.instant(at_ms))
+    pub(in crate::daemon) fn next_lapse(&self, base: &Base) -> Option<Instant> {
+        let at_ms = self.reloads.next_lapse_ms();
+        at_ms.map(|at_ms| base.clock.instant(at_ms))
     }
 
     /// The status names a compaction as long as its end is counted on, and nothing else tells of one
     /// that Claude gave up.
-    pub(in crate::daemon) fn lapse_deadline(&mut self) {
-        if self.agents.reloads.lapse(self.base.clock.now_ms()) {
-            self.base.clients.status_changed();
+    pub(in crate::daemon) fn lapse_deadline(&mut self, base: &Base) {
+        if self.reloads.lapse(base.clock.now_ms()) {
+            base.clients.status_changed();
         }
     }
+}
 
+impl Base {
     /// Claude's context was compacted. `begun`: what was seen of the beginning.
     pub(super) fn claude_compacted(
         &mut self,
@@ -48,22 +50,22 @@ impl Daemon {
         params: &HookParams,
         summary: String,
     ) {
-        self.base.clients.status_changed();
+        self.clients.status_changed();
         let path = params.transcript.as_deref().map(Path::new);
         let path = path.filter(|path| path.is_absolute()).map(Path::to_owned);
         let began_ms = begun.as_ref().map(|begun| begun.began_ms);
         let mut compacted = ClaudeCompacted {
-            session: self.base.recorder.session_id().clone(),
+            session: self.recorder.session_id().clone(),
             pair: pair.clone(),
             trigger: begun.map_or(CompactionTrigger::Unknown, |begun| begun.trigger),
             summary,
             boundary: None,
-            under_way: self.base.operations.begin_beside(),
+            under_way: self.operations.begin_beside(),
         };
         let (Some(path), Some(began_ms)) = (path, began_ms) else {
             return self.on_claude_compacted(compacted);
         };
-        let events = self.base.events.clone();
+        let events = self.events.clone();
         tokio::spawn(async move {
             compacted.boundary = boundary(path, began_ms).await;
             if let Some(events) = events.upgrade() {
@@ -82,7 +84,7 @@ impl Daemon {
             boundary,
             under_way: _heard,
         } = compacted;
-        if session != *self.base.recorder.session_id() {
+        if session != *self.recorder.session_id() {
             // It tells of a session that may have been deleted for good meanwhile.
             summary.clear();
         }
@@ -97,11 +99,8 @@ impl Daemon {
         };
         let fact = ContinuityFact::Compacted(compaction).of(Agent::Claude);
         let claude = Party::Agent(Agent::Claude);
-        let entry = self
-            .base
-            .recorder
-            .entry(claude, None, fact, summary, Some(pair));
-        self.base.recorder.record_mere_fact(entry);
+        let entry = self.recorder.entry(claude, None, fact, summary, Some(pair));
+        self.recorder.record_mere_fact(entry);
     }
 }
 

@@ -6,9 +6,10 @@ use crate::core::delivery::{Fit, HookPoint, LadderInput, Load, OnBusy, Shown};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::core::relay_cost::CostSort;
 use crate::daemon::bodies::{Body, BodyOrder, NotRead, ReadBodies};
+use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::inbox::{beginning as beginning_of, enveloped, enveloped_beginning, whole_text};
-use crate::daemon::owners::Daemon;
 use crate::daemon::owners::continuation::{ThenStored, ThenTaken};
+use crate::daemon::owners::{Base, Daemon, Deliveries};
 use crate::wire::control::{HookReply, InboxMessage, Refusal};
 
 /// Gets what a hook hands over. Whether the hook was still there.
@@ -94,13 +95,21 @@ impl Daemon {
         read: ReadBodies,
         then: ThenGiven,
     ) {
-        let context = match self.hook_context(&pair, carrier, &read) {
+        let context = match self.deliveries.hook_context(
+            &self.base,
+            &self.agents.claude,
+            &pair,
+            carrier,
+            &read,
+        ) {
             Ok(Some(context)) => context,
             Err(orders) if self.deliveries.bodies.has_room() => {
                 let then = move |daemon: &mut Self, read| {
                     daemon.read_context(pair, carrier, read, then);
                 };
-                return self.read_bodies(orders, read, Box::new(then));
+                return self
+                    .deliveries
+                    .read_bodies(&self.base, orders, read, Box::new(then));
             }
             // What waits goes on waiting.
             Ok(None) | Err(_) => {
@@ -142,79 +151,6 @@ impl Daemon {
         self.claim_rows(&pair, carried, head, Box::new(given));
     }
 
-    /// What a hook hands over, if anything.
-    ///
-    /// # Errors
-    ///
-    /// With what is to be read first.
-    fn hook_context(
-        &self,
-        pair: &RuntimeSession,
-        carrier: HookPoint,
-        read: &ReadBodies,
-    ) -> Result<Option<HookContext>, Vec<BodyOrder>> {
-        let Some(ladder) = self.agents.claude.ladder(pair) else {
-            return Ok(None);
-        };
-        let mut context = HookContext::default();
-        let carried = ladder.carries(self.deliveries.outbox.backlog(), carrier);
-        for (at, id) in carried.iter().enumerate() {
-            let Some(row) = self.deliveries.outbox.get(id) else {
-                continue;
-            };
-            let (seq, repeat, shown) = (row.seq, row.is_repeat(), row.shown);
-            // Nothing but a steer overtakes what stays behind.
-            let is_behind = context.left > 0 && row.on_busy != OnBusy::Steer;
-            let body = match is_behind {
-                true => None,
-                false => match self.body(id, read) {
-                    Ok(body) => body,
-                    Err(NotRead) => return Err(self.on_disk(&carried[at..], read)),
-                },
-            };
-            if let Some(body) = body {
-                let message = enveloped(&self.base.identity, &body, repeat);
-                match context.load.fit(units(&message.text) + 1) {
-                    Fit::Whole => {
-                        context.put(&message.text);
-                        context.others += whole_text(&body).chars().count();
-                        context.whole.push(message);
-                        continue;
-                    }
-                    Fit::Fetch if context.left == 0 => {
-                        let is_new = shown == Shown::Nothing;
-                        let is_shown = is_new && self.put_beginning(&mut context, &body);
-                        if !is_new || is_shown || context.whole.is_empty() {
-                            context.to_fetch = Some(ToFetch {
-                                id: id.clone(),
-                                is_new,
-                                is_shown,
-                            });
-                        }
-                    }
-                    Fit::Fetch | Fit::Next => {}
-                }
-            } else if !is_behind {
-                continue;
-            }
-            context.left += 1;
-            context.upto = Some(seq);
-        }
-        Ok(context.finish(carrier))
-    }
-
-    /// Shows the beginning of a text, where there is room. A reason can be long too, and marks
-    /// before forged lines take room.
-    fn put_beginning(&self, context: &mut HookContext, body: &Body) -> bool {
-        let beginning = enveloped_beginning(&self.base.identity, body);
-        let has_room = context.load.has_room(units(&beginning.text) + 1);
-        if has_room {
-            context.put(&beginning.text);
-            context.others += beginning_of(whole_text(body)).chars().count();
-        }
-        has_room
-    }
-
     /// These texts are on their way to a Claude that reads them at once: all of `whole`, and of
     /// `head` not the last character. They leave by `then`, and only if the rows that say so could
     /// be written. What nobody took by then has not left.
@@ -244,7 +180,7 @@ impl Daemon {
         let pair = pair.clone();
         let then: ThenStored = Box::new(move |daemon, stored| {
             let stored = stored.map_err(Clone::clone);
-            let stored = stored.and_then(|()| daemon.still_waiting(&ids));
+            let stored = stored.and_then(|()| daemon.deliveries.still_waiting(&ids));
             let has_left = then(daemon, stored.as_ref().copied()) && stored.is_ok();
             let now_ms = daemon.base.clock.now_ms();
             for (id, attempt) in ids.into_iter().zip(attempts) {
@@ -269,6 +205,85 @@ impl Daemon {
             Ok(()) => self.deliveries.held.when_stored(Agent::Claude, then),
             Err(refusal) => self.deliveries.held.go_on(then, Err(refusal)),
         }
+    }
+}
+
+impl Deliveries {
+    /// What a hook hands over, if anything.
+    ///
+    /// # Errors
+    ///
+    /// With what is to be read first.
+    fn hook_context(
+        &self,
+        base: &Base,
+        claude: &ClaudeLane,
+        pair: &RuntimeSession,
+        carrier: HookPoint,
+        read: &ReadBodies,
+    ) -> Result<Option<HookContext>, Vec<BodyOrder>> {
+        let Some(ladder) = claude.ladder(pair) else {
+            return Ok(None);
+        };
+        let mut context = HookContext::default();
+        let carried = ladder.carries(self.outbox.backlog(), carrier);
+        for (at, id) in carried.iter().enumerate() {
+            let Some(row) = self.outbox.get(id) else {
+                continue;
+            };
+            let (seq, repeat, shown) = (row.seq, row.is_repeat(), row.shown);
+            // Nothing but a steer overtakes what stays behind.
+            let is_behind = context.left > 0 && row.on_busy != OnBusy::Steer;
+            let body = match is_behind {
+                true => None,
+                false => match self.body(base, id, read) {
+                    Ok(body) => body,
+                    Err(NotRead) => return Err(self.on_disk(base, &carried[at..], read)),
+                },
+            };
+            if let Some(body) = body {
+                let message = enveloped(&base.identity, &body, repeat);
+                match context.load.fit(units(&message.text) + 1) {
+                    Fit::Whole => {
+                        context.put(&message.text);
+                        context.others += whole_text(&body).chars().count();
+                        context.whole.push(message);
+                        continue;
+                    }
+                    Fit::Fetch if context.left == 0 => {
+                        let is_new = shown == Shown::Nothing;
+                        let is_shown = is_new && base.put_beginning(&mut context, &body);
+                        if !is_new || is_shown || context.whole.is_empty() {
+                            context.to_fetch = Some(ToFetch {
+                                id: id.clone(),
+                                is_new,
+                                is_shown,
+                            });
+                        }
+                    }
+                    Fit::Fetch | Fit::Next => {}
+                }
+            } else if !is_behind {
+                continue;
+            }
+            context.left += 1;
+            context.upto = Some(seq);
+        }
+        Ok(context.finish(carrier))
+    }
+}
+
+impl Base {
+    /// Shows the beginning of a text, where there is room. A reason can be long too, and marks
+    /// before forged lines take room.
+    fn put_beginning(&self, context: &mut HookContext, body: &Body) -> bool {
+        let beginning = enveloped_beginning(&self.identity, body);
+        let has_room = context.load.has_room(units(&beginning.text) + 1);
+        if has_room {
+            context.put(&beginning.text);
+            context.others += beginning_of(whole_text(body)).chars().count();
+        }
+        has_room
     }
 }
 

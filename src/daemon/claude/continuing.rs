@@ -7,8 +7,8 @@ use crate::core::agent::Agent;
 use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX};
 use crate::core::entry::{Reload, ReloadCause, ReloadStep, ReloadWay};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
-use crate::daemon::owners::Daemon;
 use crate::daemon::owners::continuation::ThenReloaded;
+use crate::daemon::owners::{Agents, Base, Daemon, HeldByRows};
 use crate::daemon::reloads::ReloadOrder;
 use crate::wire::control::{HookEvent, HookParams, SessionSource};
 
@@ -22,62 +22,61 @@ const WRITING: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
 /// person too.
 const KEEP_CHARS_MAX: usize = 300;
 
-impl Daemon {
+impl Agents {
     /// What a hook tells of the thread of Claude's work, whatever else it tells.
     pub(in crate::daemon) fn claude_continues(
         &mut self,
+        base: &mut Base,
         pair: &RuntimeSession,
         params: &HookParams,
     ) {
         match &params.event {
             HookEvent::UserPromptSubmit => {
-                self.claude_went_on(pair, true, params);
-                self.search_claudes_words(pair, params);
+                self.claude_went_on(base, pair, true, params);
+                self.search_claudes_words(base, pair, params);
             }
             HookEvent::PostToolUse => {
                 // A helper's goes on beside a compaction.
-                self.claude_went_on(pair, false, params);
-                self.claude_touched(pair, params);
+                self.claude_went_on(base, pair, false, params);
+                self.claude_touched(base, pair, params);
             }
             HookEvent::Stop | HookEvent::StopFailure => {
-                self.claude_went_on(pair, true, params);
-                self.record_touched(pair);
-                self.search_claudes_words(pair, params);
-                self.look_at_rules();
+                self.claude_went_on(base, pair, true, params);
+                self.record_touched(base, pair);
+                self.search_claudes_words(base, pair, params);
+                self.look_at_rules(base);
             }
             HookEvent::PreCompact => {
                 // What it said and wrote is in its context no more, and in the packet only from here.
-                self.record_touched(pair);
-                self.search_claudes_words(pair, params);
+                self.record_touched(base, pair);
+                self.search_claudes_words(base, pair, params);
                 let trigger = params.detail.as_deref().unwrap_or_default();
-                let now_ms = self.base.clock.now_ms();
-                self.agents
-                    .reloads
-                    .compacts(pair.clone(), trigger.into(), now_ms);
-                self.base.clients.status_changed();
+                let now_ms = base.clock.now_ms();
+                self.reloads.compacts(pair.clone(), trigger.into(), now_ms);
+                base.clients.status_changed();
             }
             HookEvent::SessionStart if params.source() == Some(SessionSource::Compact) => {
-                self.agents.reloads.goes_on_compacted(pair);
+                self.reloads.goes_on_compacted(pair);
             }
             HookEvent::SessionStart => {
                 // What the Claude before this one began to compact stays as it was.
-                self.agents.reloads.compacted(pair);
-                self.base.clients.status_changed();
-                self.leave_claudes_turn(pair);
+                self.reloads.compacted(pair);
+                base.clients.status_changed();
+                self.leave_claudes_turn(base, pair);
             }
             HookEvent::PostCompact => {
                 let summary = params.text.clone().unwrap_or_default();
-                let begun = self.agents.reloads.compacted(pair);
-                self.claude_compacted(pair, begun, params, summary);
+                let begun = self.reloads.compacted(pair);
+                base.claude_compacted(pair, begun, params, summary);
             }
             HookEvent::SessionEnd => {
-                self.record_touched(pair);
-                self.search_claudes_words(pair, params);
-                self.leave_claudes_turn(pair);
-                self.agents.reloads.left_compaction(pair, true);
-                self.base.clients.status_changed();
+                self.record_touched(base, pair);
+                self.search_claudes_words(base, pair, params);
+                self.leave_claudes_turn(base, pair);
+                self.reloads.left_compaction(pair, true);
+                base.clients.status_changed();
                 let why = "Claude's session ended before it was seen to go on".to_owned();
-                self.settle_reload(Agent::Claude, pair, ReloadStep::Unknown { why });
+                self.settle_reload(base, Agent::Claude, pair, ReloadStep::Unknown { why });
             }
             _ => {}
         }
@@ -86,9 +85,11 @@ impl Daemon {
     /// Claude begins, or begins anew: gives what it needs for that to `then`.
     pub(in crate::daemon) fn reload_claude(
         &mut self,
+        base: &mut Base,
+        held: &mut HeldByRows,
         pair: &RuntimeSession,
         source: Option<SessionSource>,
-        then: impl FnOnce(&mut Self, Option<String>) + Send + 'static,
+        then: impl FnOnce(&mut Daemon, Option<String>) + Send + 'static,
     ) {
         let (cause, chars_max) = match source {
             Some(SessionSource::Compact) => (ReloadCause::Compacted, PACKET_CHARS_MAX),
@@ -108,13 +109,53 @@ impl Daemon {
         };
         let then: ThenReloaded =
             Box::new(move |daemon, packet| then(daemon, packet.map(|packet| packet.text)));
-        self.reload(order, then);
+        self.reload(base, held, order, then);
     }
 
+    /// Claude's model was asked: what it was given before is in its context, and a compaction of
+    /// which it said no more is over.
+    fn claude_went_on(
+        &mut self,
+        base: &mut Base,
+        pair: &RuntimeSession,
+        is_new_turn: bool,
+        params: &HookParams,
+    ) {
+        self.settle_reload(base, Agent::Claude, pair, ReloadStep::Given);
+        if let Some(begun) = self.reloads.left_compaction(pair, is_new_turn) {
+            base.claude_compacted(pair, Some(begun), params, String::new());
+        }
+    }
+
+    fn claude_touched(&mut self, base: &Base, pair: &RuntimeSession, params: &HookParams) {
+        let (Some(tool), Some(path)) = (&params.tool, &params.path) else {
+            return;
+        };
+        let is_written = WRITING.contains(&tool.as_str());
+        if is_written || READING.contains(&tool.as_str()) {
+            let below = Path::new(path).strip_prefix(&base.dirs.root).ok();
+            let below = below.and_then(Path::to_str).unwrap_or(path).to_owned();
+            if is_written {
+                let now_ms = base.clock.now_ms();
+                self.recent_writes
+                    .wrote(Agent::Claude, below.clone(), now_ms);
+            }
+            self.touched.file(pair, below, is_written);
+        }
+    }
+
+    fn record_touched(&mut self, base: &mut Base, pair: &RuntimeSession) {
+        if let Some(files) = self.touched.take(pair) {
+            base.record_files(pair, files);
+        }
+    }
+}
+
+impl Base {
     /// Packets that a daemon of before was about to give: its hooks are gone, and nobody knows which
     /// of them got their answer.
     pub(in crate::daemon) fn lose_claudes_packets(&mut self) {
-        let states = self.base.recorder.world().continuity.get(&Agent::Claude);
+        let states = self.recorder.world().continuity.get(&Agent::Claude);
         let offered = states.into_iter().flatten().filter_map(|(pair, state)| {
             let packet = state.packet.as_ref()?;
             let is_open = matches!(packet.step, ReloadStep::Offered { .. });
@@ -134,7 +175,7 @@ impl Daemon {
 
     /// What a summary must not lose: the ids that are open.
     pub(in crate::daemon) fn ids_to_keep(&self, pair: &RuntimeSession) -> Option<String> {
-        let world = self.base.recorder.world();
+        let world = self.recorder.world();
         // An id of somebody else's record may be any text, and this one is shown on a terminal.
         let is_ours = |id: &EntryId, seq: Seq, of: Option<&RuntimeSession>| {
             let is_plain = id
@@ -166,38 +207,5 @@ impl Daemon {
             is_empty = false;
         }
         (!is_empty).then_some(text)
-    }
-
-    /// Claude's model was asked: what it was given before is in its context, and a compaction of
-    /// which it said no more is over.
-    fn claude_went_on(&mut self, pair: &RuntimeSession, is_new_turn: bool, params: &HookParams) {
-        self.settle_reload(Agent::Claude, pair, ReloadStep::Given);
-        if let Some(begun) = self.agents.reloads.left_compaction(pair, is_new_turn) {
-            self.claude_compacted(pair, Some(begun), params, String::new());
-        }
-    }
-
-    fn claude_touched(&mut self, pair: &RuntimeSession, params: &HookParams) {
-        let (Some(tool), Some(path)) = (&params.tool, &params.path) else {
-            return;
-        };
-        let is_written = WRITING.contains(&tool.as_str());
-        if is_written || READING.contains(&tool.as_str()) {
-            let below = Path::new(path).strip_prefix(&self.base.dirs.root).ok();
-            let below = below.and_then(Path::to_str).unwrap_or(path).to_owned();
-            if is_written {
-                let now_ms = self.base.clock.now_ms();
-                self.agents
-                    .recent_writes
-                    .wrote(Agent::Claude, below.clone(), now_ms);
-            }
-            self.agents.touched.file(pair, below, is_written);
-        }
-    }
-
-    fn record_touched(&mut self, pair: &RuntimeSession) {
-        if let Some(files) = self.agents.touched.take(pair) {
-            self.record_files(pair, files);
-        }
     }
 }

@@ -7,7 +7,8 @@ use tokio::time::Instant;
 use crate::core::agent::Agent;
 use crate::core::delivery::LadderInput;
 use crate::core::id::RuntimeSession;
-use crate::daemon::owners::Daemon;
+use crate::daemon::claude_lane::ClaudeLane;
+use crate::daemon::owners::{Base, Daemon, Deliveries};
 use crate::wire::control::Refusal;
 
 impl Daemon {
@@ -35,23 +36,11 @@ impl Daemon {
         let _ = self.claude_input(pair, input);
     }
 
-    /// The first pair, and those for which something waits.
-    pub(in crate::daemon) fn pairs_of_claude(&self) -> BTreeSet<RuntimeSession> {
-        let first = RuntimeSession::default();
-        self.deliveries
-            .outbox
-            .backlog()
-            .pairs()
-            .cloned()
-            .chain([first])
-            .collect()
-    }
-
     /// Offers what has not been offered, by the best way there is.
     pub(in crate::daemon) fn pump_claude(&mut self) {
         if self.agents.claude.lets_expire() {
             // What waits for a Claude that never came expires too.
-            for pair in self.pairs_of_claude() {
+            for pair in self.deliveries.pairs_of_claude() {
                 self.agents.claude.know(&pair);
             }
         }
@@ -69,21 +58,42 @@ impl Daemon {
         }
     }
 
-    /// When something about Claude happens by itself.
-    pub(in crate::daemon) fn claude_next(&self) -> Option<Instant> {
-        self.next_ladder_ms()
-            .map(|at_ms| self.base.clock.instant(at_ms))
-    }
-
-    fn next_ladder_ms(&self) -> Option<i64> {
-        self.agents.claude.next_ms(self.deliveries.outbox.backlog())
-    }
-
     pub(in crate::daemon) fn claude_deadline(&mut self) {
         let now_ms = self.base.clock.now_ms();
-        if self.next_ladder_ms().is_some_and(|at_ms| at_ms <= now_ms) {
+        if self
+            .deliveries
+            .next_ladder_ms(&self.agents.claude)
+            .is_some_and(|at_ms| at_ms <= now_ms)
+        {
             self.tell_all_ladders(&LadderInput::Tick);
             self.base.clients.status_changed();
         }
+    }
+}
+
+impl Deliveries {
+    /// The first pair, and those for which something waits.
+    pub(in crate::daemon) fn pairs_of_claude(&self) -> BTreeSet<RuntimeSession> {
+        let first = RuntimeSession::default();
+        self.outbox
+            .backlog()
+            .pairs()
+            .cloned()
+            .chain([first])
+            .collect()
+    }
+
+    /// When something about Claude happens by itself.
+    pub(in crate::daemon) fn claude_next(
+        &self,
+        base: &Base,
+        claude: &ClaudeLane,
+    ) -> Option<Instant> {
+        self.next_ladder_ms(claude)
+            .map(|at_ms| base.clock.instant(at_ms))
+    }
+
+    fn next_ladder_ms(&self, claude: &ClaudeLane) -> Option<i64> {
+        claude.next_ms(self.outbox.backlog())
     }
 }

@@ -6,18 +6,17 @@ use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{ContextMarker, STATE_TAG, StateTag};
 use crate::core::entry::{ContinuityFact, EntryKind, NoteKind, TurnFiles};
 use crate::core::id::RuntimeSession;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::Base;
 
-impl Daemon {
+impl Base {
     /// Records what a turn of Claude's touched.
     pub(super) fn record_files(&mut self, pair: &RuntimeSession, files: TurnFiles) {
         let fact = ContinuityFact::TurnFiles(files).of(Agent::Claude);
         let claude = Party::Agent(Agent::Claude);
         let entry = self
-            .base
             .recorder
             .entry(claude, None, fact, "", Some(pair.clone()));
-        self.base.recorder.record_mere_fact(entry);
+        self.recorder.record_mere_fact(entry);
     }
 
     /// Records what an agent said of its work in its own words.
@@ -38,12 +37,11 @@ impl Daemon {
                 (_, text) => text,
             };
             let mut entry =
-                self.base
-                    .recorder
+                self.recorder
                     .entry(agent.into(), None, kind, content, Some(pair.clone()));
             let tag = StateTag::Marker.as_str();
             entry.meta.insert(STATE_TAG.to_owned(), json!(tag));
-            self.base.recorder.record_mere_fact(entry);
+            self.recorder.record_mere_fact(entry);
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::daemon::attach::ConnId;
 use crate::daemon::clients::{Doorbell, Gone, Receiver};
 use crate::daemon::clock::now_ms;
 use crate::daemon::outdated::is_up_to_date;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::wire::control::Role;
 use crate::wire::status::NoticeKey;
 
@@ -28,7 +28,7 @@ impl Daemon {
     /// turn that hooks handed messages into, and which turns left theirs unread.
     pub(in crate::daemon) fn recall_claudes(&mut self) {
         let known = self.base.recorder.world().agent(Agent::Claude);
-        for pair in self.pairs_of_claude() {
+        for pair in self.deliveries.pairs_of_claude() {
             let process = known.standing(&pair).pid;
             self.tell_ladder(&pair, LadderInput::Recalled { process });
         }
@@ -59,13 +59,13 @@ impl Daemon {
             self.agents.claude_processes.all_left();
         }
         if of_claude && !self.base.clients.is_claude_of(pair) {
-            self.leave_claudes_turn(pair);
-            self.end_claude_approvals(pair);
+            self.agents.leave_claudes_turn(&self.base, pair);
+            self.decisions.end_claude_approvals(&mut self.base, pair);
             self.claude_hears(pair, ClaudeInput::Gone);
             self.agents.reloads.claude_left(pair);
             self.base.clients.status_changed();
         }
-        self.say_silence();
+        self.agents.say_silence(&mut self.base);
     }
 
     /// This bridge gets the deliveries of its pair from now on.
@@ -104,7 +104,7 @@ impl Daemon {
             // Its bridge died, or comes yet.
             self.claude_hears(&pair, ClaudeInput::Attached { pid });
         }
-        self.say_silence();
+        self.agents.say_silence(&mut self.base);
         self.base.clients.status_changed();
     }
 
@@ -115,7 +115,10 @@ impl Daemon {
             .claude
             .ladder(pair)
             .and_then(|ladder| ladder.bell());
-        let bell = self.doorbell_of(pair).map(ConnId::number);
+        let bell = self
+            .agents
+            .doorbell_of(&self.base, pair)
+            .map(ConnId::number);
         if known == bell {
             return;
         }
@@ -127,27 +130,6 @@ impl Daemon {
         }
     }
 
-    /// The doorbell of the Claude that gets the deliveries. Where its bridge died and none has
-    /// come instead, any Claude of the pair is as good.
-    fn doorbell_of(&self, pair: &RuntimeSession) -> Option<ConnId> {
-        let receiver = self.base.clients.receiver(pair);
-        // The newest: an older one of the same Claude may be one that it gave up.
-        self.base
-            .clients
-            .iter()
-            .rfind(|(_, other)| {
-                let hello = &other.hello;
-                let is_its = receiver.is_none_or(|bridge| {
-                    bridge.hello.agent_pid.is_some() && bridge.hello.agent_pid == hello.agent_pid
-                });
-                let rings = hello
-                    .agent_pid
-                    .is_none_or(|process| !self.agents.claude_processes.is_silent(process));
-                other.doorbell && hello.runtime_session_id == *pair && is_its && rings
-            })
-            .map(|(conn, _)| conn)
-    }
-
     /// Claude said at the end of a turn whether its monitor runs. Claude never starts a dead one
     /// again (Claude Code 2.1.330, observed).
     pub(in crate::daemon) fn monitor_runs(
@@ -156,7 +138,7 @@ impl Daemon {
         process: u32,
         runs: bool,
     ) {
-        if !runs && !self.had_time_for_its_bell(pair, process) {
+        if !runs && !self.agents.had_time_for_its_bell(&self.base, pair, process) {
             return;
         }
         if !self.agents.claude_processes.monitor(process, runs) {
@@ -171,22 +153,43 @@ impl Daemon {
             );
         }
         self.hang_bell(pair);
-        self.say_silence();
+        self.agents.say_silence(&mut self.base);
         self.base.clients.status_changed();
+    }
+}
+
+impl Agents {
+    /// The doorbell of the Claude that gets the deliveries. Where its bridge died and none has
+    /// come instead, any Claude of the pair is as good.
+    fn doorbell_of(&self, base: &Base, pair: &RuntimeSession) -> Option<ConnId> {
+        let receiver = base.clients.receiver(pair);
+        // The newest: an older one of the same Claude may be one that it gave up.
+        base.clients
+            .iter()
+            .rfind(|(_, other)| {
+                let hello = &other.hello;
+                let is_its = receiver.is_none_or(|bridge| {
+                    bridge.hello.agent_pid.is_some() && bridge.hello.agent_pid == hello.agent_pid
+                });
+                let rings = hello
+                    .agent_pid
+                    .is_none_or(|process| !self.claude_processes.is_silent(process));
+                other.doorbell && hello.runtime_session_id == *pair && is_its && rings
+            })
+            .map(|(conn, _)| conn)
     }
 
     /// Whether a doorbell that is not there was there, or would be by now.
-    fn had_time_for_its_bell(&self, pair: &RuntimeSession, process: u32) -> bool {
-        let bridge = self.base.clients.receiver(pair);
+    fn had_time_for_its_bell(&self, base: &Base, pair: &RuntimeSession, process: u32) -> bool {
+        let bridge = base.clients.receiver(pair);
         let bridge = bridge.filter(|bridge| bridge.hello.agent_pid == Some(process));
-        self.agents.claude_processes.has_rung(process)
+        self.claude_processes.has_rung(process)
             || bridge.is_some_and(|bridge| now_ms() - bridge.since_ms > BELL_LATE_MS)
     }
 
     /// Has the operator know of a dead doorbell while that Claude lives.
-    fn say_silence(&mut self) {
-        let processes: Vec<u32> = self
-            .base
+    fn say_silence(&self, base: &mut Base) {
+        let processes: Vec<u32> = base
             .clients
             .bridges()
             .map(|(_, bridge)| bridge)
@@ -195,31 +198,33 @@ impl Daemon {
             .collect();
         if processes
             .iter()
-            .any(|process| self.agents.claude_processes.is_silent(*process))
+            .any(|process| self.claude_processes.is_silent(*process))
         {
-            self.base.notices.set(
+            base.notices.set(
                 NoticeKey::Doorbell,
                 "Claude's monitor has ended and Claude starts none again: messages reach it with \
                  its next tool call or turn; restart Claude to have it woken again",
             );
         } else {
-            self.base.notices.clear(&NoticeKey::Doorbell);
+            base.notices.clear(&NoticeKey::Doorbell);
         }
     }
+}
 
+impl Base {
     /// Has the operator know of a Claude to which nothing comes, because another one of its pair has
     /// that.
     pub(in crate::daemon) fn say_second_claude(&mut self) {
-        let bridges = self.base.clients.bridges().map(|(_, bridge)| &bridge.hello);
+        let bridges = self.clients.bridges().map(|(_, bridge)| &bridge.hello);
         let claudes =
             bridges.filter_map(|hello| Some((&hello.runtime_session_id, hello.agent_pid?)));
         let claudes: BTreeSet<_> = claudes.collect();
         let pairs: BTreeSet<_> = claudes.iter().map(|(pair, _)| *pair).collect();
         if claudes.len() == pairs.len() {
-            self.base.notices.clear(&NoticeKey::SecondClaude);
+            self.notices.clear(&NoticeKey::SecondClaude);
             return;
         }
-        self.base.notices.set(
+        self.notices.set(
             NoticeKey::SecondClaude,
             "two Claudes of one pair are here: messages and answers reach the first alone; start \
              the other with CONTEXTRELAY_RUNTIME_SESSION=NAME for a pair of its own",

@@ -5,64 +5,69 @@ use crate::core::delivery::{LadderInput, LaterInput, Shown};
 use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
 use crate::daemon::bodies::Body;
+use crate::daemon::claude_processes::ClaudeProcesses;
 use crate::daemon::inbox::enveloped;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Base, Deliveries};
 use crate::wire::control::Notification;
 
 /// So many messages a ring names for the log of the doorbell.
 const RUNG_IDS_MAX: usize = 64;
 
-impl Daemon {
+impl Deliveries {
     /// One message through the bridge, with its body. Its row is on disk.
     pub(in crate::daemon) fn push_to_claude(
         &mut self,
+        base: &mut Base,
         bridge: u64,
         id: EntryId,
         repeat: bool,
         body: Option<Body>,
     ) {
-        let Some(row) = self.deliveries.outbox.get(&id) else {
+        let Some(row) = self.outbox.get(&id) else {
             return;
         };
         // Where channels are off nobody hears of it.
         let (pair, is_heard) = (row.runtime_session.clone(), row.shown == Shown::Whole);
         let sent = body.is_some_and(|body| {
-            let message = enveloped(&self.base.identity, &body, repeat);
-            self.deliveries.given.note(&message);
-            self.deliveries
-                .outbox
+            let message = enveloped(&base.identity, &body, repeat);
+            self.given.note(&message);
+            self.outbox
                 .following(&id)
                 .in_scope(|| tracing::debug!(repeat, "pushed to the bridge"));
-            self.base
-                .clients
+            base.clients
                 .send(ConnId::of(bridge), Notification::Push(Box::new(message)))
         });
-        let now_ms = self.base.clock.now_ms();
+        let now_ms = base.clock.now_ms();
         match (sent, is_heard) {
-            (true, true) => self.deliveries.outbox.has_left(&id, now_ms),
-            (true, false) => self.deliveries.outbox.was_sent(&id, now_ms),
+            (true, true) => self.outbox.has_left(&id, now_ms),
+            (true, false) => self.outbox.was_sent(&id, now_ms),
             (false, _) => {}
         }
         if !sent {
-            self.base
-                .later
+            base.later
                 .push(LaterInput::Ladder(pair, LadderInput::OutletFull { id }));
         }
     }
 
     /// One line that says that messages wait. `asks`: no hook will carry them.
-    pub(in crate::daemon) fn ring(&mut self, bell: u64, ids: Vec<EntryId>, asks: bool) {
+    pub(in crate::daemon) fn ring(
+        &self,
+        base: &mut Base,
+        claude_processes: &ClaudeProcesses,
+        bell: u64,
+        ids: Vec<EntryId>,
+        asks: bool,
+    ) {
         let bell = ConnId::of(bell);
-        let has_hooks = self
-            .base
+        let has_hooks = base
             .clients
             .get(bell)
             .and_then(|bell| bell.hello.agent_pid)
-            .is_some_and(|process| self.agents.claude_processes.runs_hooks(process));
+            .is_some_and(|process| claude_processes.runs_hooks(process));
         let waiting: Vec<(&str, &str)> = ids
             .iter()
             .filter_map(|id| {
-                let message = self.base.recorder.world().unsettled.get(id)?;
+                let message = base.recorder.world().unsettled.get(id)?;
                 Some((message.from.as_str(), id.as_str()))
             })
             .collect();
@@ -73,18 +78,16 @@ impl Daemon {
         let about = waiting.iter().take(RUNG_IDS_MAX);
         let about = about.map(|(_, id)| EntryId::new(*id)).collect();
         let ring = Notification::Ring { line, ids: about };
-        let rung = self.base.clients.send(bell, ring);
+        let rung = base.clients.send(bell, ring);
         for id in &ids {
-            self.deliveries
-                .outbox
+            self.outbox
                 .following(id)
                 .in_scope(|| tracing::debug!(rung, "announced by the doorbell"));
         }
         if !rung {
             for id in ids {
-                if let Some(pair) = self.deliveries.outbox.pair_of(&id) {
-                    self.base
-                        .later
+                if let Some(pair) = self.outbox.pair_of(&id) {
+                    base.later
                         .push(LaterInput::Ladder(pair, LadderInput::OutletFull { id }));
                 }
             }

@@ -9,51 +9,68 @@ use crate::core::continuity::{markers, markers_of_turn};
 use crate::core::entry::TurnFiles;
 use crate::core::id::RuntimeSession;
 use crate::daemon::event::{ClaudeSpoke, Event};
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Agents, Base};
 use crate::daemon::under_way::WorkBeside;
 use crate::wire::control::{HookEvent, HookParams};
 
-impl Daemon {
+impl Agents {
     /// Has what Claude said since its last stop searched for marks. At the beginning of a turn only
     /// how far its transcript goes by then is noted.
-    pub(super) fn search_claudes_words(&mut self, pair: &RuntimeSession, params: &HookParams) {
-        if !self.read_claudes_words(pair, params)
+    pub(super) fn search_claudes_words(
+        &mut self,
+        base: &mut Base,
+        pair: &RuntimeSession,
+        params: &HookParams,
+    ) {
+        if !self.read_claudes_words(base, pair, params)
             && let Some(last) = params.text.as_deref().filter(|_| ends_turn(&params.event))
         {
             let said = [last.to_owned()];
-            self.hear(Agent::Claude, pair, &said, markers(last), true);
+            self.hear(base, Agent::Claude, pair, &said, markers(last), true);
         }
     }
 
     /// What Claude said was read.
-    pub(in crate::daemon) fn on_claude_spoke(&mut self, spoke: ClaudeSpoke) {
+    pub(in crate::daemon) fn on_claude_spoke(&mut self, base: &mut Base, spoke: ClaudeSpoke) {
         drop(spoke.under_way);
-        self.agents.spoken.was_read();
-        self.work_done(&WorkBeside::SpokenWords);
+        self.spoken.was_read();
+        base.work_done(&WorkBeside::SpokenWords);
         if !spoke.unfinished.is_empty() {
             let files = TurnFiles {
                 unfinished: spoke.unfinished,
                 ..TurnFiles::default()
             };
-            self.record_files(&spoke.pair, files);
+            base.record_files(&spoke.pair, files);
         }
         let (agent, is_over) = (Agent::Claude, spoke.is_over);
-        self.hear(agent, &spoke.pair, &spoke.texts, spoke.markers, is_over);
+        self.hear(
+            base,
+            agent,
+            &spoke.pair,
+            &spoke.texts,
+            spoke.markers,
+            is_over,
+        );
     }
 
     /// Whether that is under way: not without a transcript's path, and not for one runtime session
     /// or one hook too many.
-    fn read_claudes_words(&mut self, pair: &RuntimeSession, params: &HookParams) -> bool {
+    fn read_claudes_words(
+        &mut self,
+        base: &Base,
+        pair: &RuntimeSession,
+        params: &HookParams,
+    ) -> bool {
         let path = params.transcript.as_deref().map(Path::new);
         let Some(path) = path.filter(|path| path.is_absolute()) else {
             return false;
         };
-        let Some(words) = self.agents.spoken.of(pair) else {
+        let Some(words) = self.spoken.of(pair) else {
             return false;
         };
         let (path, pair) = (path.to_owned(), pair.clone());
         let (event, last) = (params.event.clone(), params.text.clone());
-        let work = self.lane_work(WorkBeside::SpokenWords, move |under_way| {
+        let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
             // Only figures are behind the lock, which are good whenever it is free.
             let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
             let (texts, unfinished) = match &event {
@@ -70,17 +87,17 @@ impl Daemon {
                 under_way,
             })
         });
-        self.agents.spoken.read(&self.base.events, work);
+        self.spoken.read(&base.events, work);
         true
     }
 
     /// Claude is gone, or begins anew: a turn that ran has ended without a word.
-    pub(in crate::daemon) fn leave_claudes_turn(&mut self, pair: &RuntimeSession) {
-        let Some(words) = self.agents.spoken.known(pair) else {
+    pub(in crate::daemon) fn leave_claudes_turn(&mut self, base: &Base, pair: &RuntimeSession) {
+        let Some(words) = self.spoken.known(pair) else {
             return;
         };
         let pair = pair.clone();
-        let work = self.lane_work(WorkBeside::SpokenWords, move |under_way| {
+        let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
             let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
             let (texts, unfinished) = words.left();
             Event::ClaudeSpoke(ClaudeSpoke {
@@ -92,7 +109,7 @@ impl Daemon {
                 under_way,
             })
         });
-        self.agents.spoken.read(&self.base.events, work);
+        self.spoken.read(&base.events, work);
     }
 }
 

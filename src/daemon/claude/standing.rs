@@ -4,17 +4,21 @@ use super::tools;
 use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryWay, Rung};
 use crate::core::id::RuntimeSession;
-use crate::daemon::owners::Daemon;
+use crate::daemon::outbox::Outbox;
+use crate::daemon::owners::{Agents, Base};
 use crate::wire::control::DeliveryMode;
 use crate::wire::status::DeliveryStatus;
 
-impl Daemon {
+impl Agents {
     /// How messages reach Claude now, in words.
-    pub(in crate::daemon) fn claude_delivery(&self) -> DeliveryStatus {
+    pub(in crate::daemon) fn claude_delivery(
+        &self,
+        base: &Base,
+        outbox: &Outbox,
+    ) -> DeliveryStatus {
         let default = RuntimeSession::default();
-        let receiver = self.base.clients.receiver(&default).or_else(|| {
-            self.base
-                .clients
+        let receiver = base.clients.receiver(&default).or_else(|| {
+            base.clients
                 .bridges()
                 .map(|(_, bridge)| bridge)
                 .find(|bridge| bridge.receiver)
@@ -22,7 +26,6 @@ impl Daemon {
         let mode = receiver.map_or(DeliveryMode::Auto, |bridge| bridge.hello.mode);
         let pair = receiver.map_or(&default, |bridge| &bridge.hello.runtime_session_id);
         let Some((ladder, rung)) = self
-            .agents
             .claude
             .ladder(pair)
             .and_then(|ladder| Some((ladder, ladder.first_rung()?)))
@@ -31,14 +34,13 @@ impl Daemon {
                 mode: mode.into(),
                 rung: DeliveryWay::None,
                 proven: false,
-                why: tools::gone(&self.base.clients, &self.agents.claude_processes).unwrap_or_else(
-                    || "no Claude bridge is attached; messages wait here".to_owned(),
-                ),
+                why: tools::gone(&base.clients, &self.claude_processes).unwrap_or_else(|| {
+                    "no Claude bridge is attached; messages wait here".to_owned()
+                }),
             };
         };
         let process = receiver.and_then(|bridge| bridge.hello.agent_pid);
-        let is_silent =
-            process.is_some_and(|process| self.agents.claude_processes.is_silent(process));
+        let is_silent = process.is_some_and(|process| self.claude_processes.is_silent(process));
         let mut why = match rung {
             Rung::Doorbell if receiver.is_none() => {
                 "Claude's bridge died; messages still reach it by its doorbell and its hook"
@@ -70,8 +72,7 @@ impl Daemon {
         }
         .to_owned();
         let since = receiver.map_or(0, |bridge| bridge.since_ms);
-        let arrived_by = self
-            .base
+        let arrived_by = base
             .recorder
             .world()
             .agent(Agent::Claude)
@@ -85,7 +86,7 @@ impl Daemon {
                 (Some(by), Rung::Pull) => *by == DeliveryWay::Pull,
                 _ => false,
             };
-        let tools_gone = tools::gone(&self.base.clients, &self.agents.claude_processes);
+        let tools_gone = tools::gone(&base.clients, &self.claude_processes);
         if let Some(gone) = &tools_gone {
             why = format!("{gone}. {why}");
         }
@@ -94,7 +95,7 @@ impl Daemon {
         if let Some(by) = arrived_by.filter(|_| !proven) {
             why = format!("{why}; the last message arrived by {by}");
         }
-        let backlog = self.deliveries.outbox.backlog();
+        let backlog = outbox.backlog();
         if let Some(worst) = backlog.worst_rung(pair).filter(|worst| *worst > rung) {
             why = match worst {
                 Rung::Pull => format!("{why}; what had no effect so far waits until Claude asks"),

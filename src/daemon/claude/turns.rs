@@ -6,7 +6,7 @@ use crate::core::delivery::{ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeStep
 use crate::core::entry::{AgentChanged, Entry, EntryKind};
 use crate::core::id::RuntimeSession;
 use crate::core::snapshot::AgentSnapshot;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::daemon::silence::TurnOf;
 
 impl Daemon {
@@ -19,14 +19,14 @@ impl Daemon {
         let turn = TurnOf::Claude(pair.clone());
         for step in self.agents.claude.hear(pair, input, setting) {
             match step {
-                ClaudeStep::Lives => self.turn_lives(&turn),
-                ClaudeStep::Waits(waits) => self.turn_waits(&turn, waits),
+                ClaudeStep::Lives => self.agents.turn_lives(&mut self.base, &turn),
+                ClaudeStep::Waits(waits) => self.agents.turn_waits(&mut self.base, &turn, waits),
                 ClaudeStep::Over => {
                     self.agents.claude.turn_mut(pair).is_over();
-                    self.turn_is_over(&turn);
+                    self.agents.turn_is_over(&mut self.base, &turn);
                 }
                 ClaudeStep::Record { change, has_come } => {
-                    self.record_claude(pair, change, has_come);
+                    self.base.record_claude(pair, change, has_come);
                 }
                 ClaudeStep::Worked => self.limit_input(Agent::Claude, LimitInput::Worked),
                 ClaudeStep::Died(ids) => {
@@ -44,7 +44,9 @@ impl Daemon {
             self.claude_hears(&pair, input.clone());
         }
     }
+}
 
+impl Base {
     fn record_claude(&mut self, pair: &RuntimeSession, change: ClaudeChange, has_come: bool) {
         let who = named(Agent::Claude, pair);
         let text = match &change.why {
@@ -63,7 +65,7 @@ impl Daemon {
         };
         let entry = self.entry_of_agent(pair, changed, text);
         let of = pair.clone();
-        self.base.recorder.record(
+        self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 if let Err(refusal) = result {
@@ -90,7 +92,7 @@ impl Daemon {
         text: impl Into<String>,
     ) -> Entry {
         let named = Some(pair.clone()).filter(|pair| *pair != RuntimeSession::default());
-        self.base.recorder.entry(
+        self.recorder.entry(
             Party::System,
             None,
             EntryKind::AgentChanged(changed),
@@ -98,11 +100,13 @@ impl Daemon {
             named,
         )
     }
+}
 
+impl Agents {
     /// For the status: as the record tells it, and as it is where the record is behind.
-    pub(in crate::daemon) fn claude_as_it_is(&self) -> AgentSnapshot {
-        let recorded = self.base.recorder.world().agent(Agent::Claude);
-        let Some((_, now, _)) = self.agents.claude.shown() else {
+    pub(in crate::daemon) fn claude_as_it_is(&self, base: &Base) -> AgentSnapshot {
+        let recorded = base.recorder.world().agent(Agent::Claude);
+        let Some((_, now, _)) = self.claude.shown() else {
             return recorded;
         };
         if recorded.state == now.state {

@@ -2,53 +2,49 @@
 
 use crate::core::agent::Agent;
 use crate::core::entry::{ApprovalEnd, ApprovalRequest};
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Base, Decisions};
+use crate::daemon::recent_writes::RecentWrites;
 
-impl Daemon {
+impl Decisions {
     pub(super) fn approval_asked(
         &mut self,
+        base: &mut Base,
+        recent_writes: &RecentWrites,
         request_id: String,
         request: ApprovalRequest,
         details: &str,
     ) {
         let agent = Agent::Codex;
         let key = request.key.clone();
-        let known = self
-            .decisions
-            .approvals
-            .known(self.base.recorder.world(), agent, &key);
+        let known = self.approvals.known(base.recorder.world(), agent, &key);
         if let Some(id) = known {
             // Asked again on a new connection.
-            return self.decisions.approvals.codex_waits(request_id, id);
+            return self.approvals.codex_waits(request_id, id);
         }
-        let entry = self.asked_entry(agent, request, details);
+        let entry = base.asked_entry(recent_writes, agent, request, details);
         let id = entry.id.clone();
-        self.decisions
-            .approvals
-            .asked(agent, key.clone(), id.clone());
-        self.decisions.approvals.codex_waits(request_id, id);
-        self.base.recorder.record_fact(
+        self.approvals.asked(agent, key.clone(), id.clone());
+        self.approvals.codex_waits(request_id, id);
+        base.recorder.record_fact(
             vec![entry],
             Box::new(move |daemon, result| {
-                daemon.asked_is_recorded(agent, key, result.is_ok());
+                daemon
+                    .decisions
+                    .asked_is_recorded(&mut daemon.base, agent, key, result.is_ok());
             }),
         );
     }
 
-    pub(super) fn approval_resolved(&mut self, request_id: &str) {
-        if let Some(id) = self.decisions.approvals.codex_resolved(request_id) {
-            self.end_approval(id, Agent::Codex, ApprovalEnd::Answered);
+    pub(super) fn approval_resolved(&mut self, base: &mut Base, request_id: &str) {
+        if let Some(id) = self.approvals.codex_resolved(request_id) {
+            self.end_approval(base, id, Agent::Codex, ApprovalEnd::Answered);
         }
     }
 
     /// Nothing of what Codex asked waits any more.
-    pub(super) fn end_codex_approvals(&mut self, end: ApprovalEnd) {
-        for id in self
-            .decisions
-            .approvals
-            .forget_codex(self.base.recorder.world())
-        {
-            self.end_approval(id, Agent::Codex, end);
+    pub(super) fn end_codex_approvals(&mut self, base: &mut Base, end: ApprovalEnd) {
+        for id in self.approvals.forget_codex(base.recorder.world()) {
+            self.end_approval(base, id, Agent::Codex, end);
         }
     }
 }

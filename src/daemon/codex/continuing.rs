@@ -22,7 +22,7 @@ use crate::core::entry::{
 };
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::daemon::metering::codex_was_compacted;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Agents, Base, Daemon, HeldByRows};
 use crate::daemon::reloads::{RecordedPacket, ReloadOrder};
 
 /// What Codex was given last.
@@ -71,25 +71,40 @@ impl Daemon {
             .record_fact(vec![entry], Box::new(|daemon, _| daemon.packet_is_due()));
     }
 
+    /// Messages go out again.
+    pub(in crate::daemon) fn compaction_is_over(&mut self) {
+        let life = self.agents.codex.life();
+        self.codex_input(CodexInput::CompactionOver { life });
+        self.base.clients.status_changed();
+    }
+}
+
+impl Agents {
     /// Puts the packet of a compaction into the thread.
-    pub(in crate::daemon) fn inject_after_compaction(&mut self) {
+    pub(in crate::daemon) fn inject_after_compaction(
+        &mut self,
+        base: &mut Base,
+        held: &mut HeldByRows,
+    ) {
         // The hook has no other one to give.
         self.settle_hook_packet();
-        let then = |daemon: &mut Self, packet: Option<RecordedPacket>| {
+        let then = |daemon: &mut Daemon, packet: Option<RecordedPacket>| {
             if let Some(packet) = packet {
-                daemon.give_codex(packet, false);
+                daemon.agents.give_codex(&mut daemon.base, packet, false);
             }
             // What is asked of the adapter from here on is done behind the packet.
             daemon.compaction_is_over();
         };
-        self.reload_compacted(ReloadWay::Inject, then);
+        self.reload_compacted(base, held, ReloadWay::Inject, then);
     }
 
     /// Makes the packet of a compaction; `then` gets it.
     pub(in crate::daemon) fn reload_compacted(
         &mut self,
+        base: &mut Base,
+        held: &mut HeldByRows,
         way: ReloadWay,
-        then: impl FnOnce(&mut Self, Option<RecordedPacket>) + Send + 'static,
+        then: impl FnOnce(&mut Daemon, Option<RecordedPacket>) + Send + 'static,
     ) {
         let order = ReloadOrder {
             agent: Agent::Codex,
@@ -99,36 +114,39 @@ impl Daemon {
             chars_max: PACKET_CHARS_MAX,
             between_turns: false,
         };
-        self.reload(order, Box::new(then));
+        self.reload(base, held, order, Box::new(then));
     }
 
     /// Codex begins, is in another conversation than before, or goes on with the one that it was in
     /// under an earlier daemon: before its next turn it is told in short what the record holds of its
     /// work, and the rules that it does not read by itself.
-    pub(in crate::daemon) fn tell_codex_at_start(&mut self) {
+    pub(in crate::daemon) fn tell_codex_at_start(
+        &mut self,
+        base: &mut Base,
+        held: &mut HeldByRows,
+    ) {
         let untold = self
-            .agents
             .codex
             .untold()
-            .filter(|_| self.agents.codex.is_between_turns());
+            .filter(|_| self.codex.is_between_turns());
         let cause = match untold {
             None => return,
             // A full one that was put off to the end of a turn waits as `Compacted`.
-            Some(ReloadCause::Resumed | ReloadCause::Compacted) => match self.latest_packet() {
+            Some(ReloadCause::Resumed | ReloadCause::Compacted) => match base.latest_packet() {
                 // What it was given last may be in its thread: that is being looked up.
                 LatestPacket::Open => return,
                 LatestPacket::Unread => {
-                    self.agents.codex.take_untold();
+                    self.codex.take_untold();
                     return;
                 }
-                LatestPacket::Other => self.cause_of_going_on(),
+                LatestPacket::Other => self.cause_of_going_on(base),
             },
             Some(cause) => cause.clone(),
         };
-        self.agents.codex.take_untold();
+        self.codex.take_untold();
         if cause == ReloadCause::Started {
-            let now_ms = self.base.clock.now_ms();
-            self.agents.costs.conversation_began(Agent::Codex, now_ms);
+            let now_ms = base.clock.now_ms();
+            self.costs.conversation_began(Agent::Codex, now_ms);
         }
         let order = ReloadOrder {
             agent: Agent::Codex,
@@ -141,32 +159,150 @@ impl Daemon {
             way: ReloadWay::Inject,
             between_turns: true,
         };
-        let then = |daemon: &mut Self, packet: Option<RecordedPacket>| {
+        let then = |daemon: &mut Daemon, packet: Option<RecordedPacket>| {
             if let Some(packet) = packet {
-                daemon.give_codex(packet, false);
+                daemon.agents.give_codex(&mut daemon.base, packet, false);
             }
         };
-        self.reload(order, Box::new(then));
+        self.reload(base, held, order, Box::new(then));
     }
 
     /// Why a thread that is gone on with is told of its work: where the packet of its compaction was
     /// lost with an earlier daemon its context holds nothing of it, so that one is made once more in
     /// full.
-    fn cause_of_going_on(&mut self) -> ReloadCause {
-        let world = self.base.recorder.world();
+    fn cause_of_going_on(&mut self, base: &Base) -> ReloadCause {
+        let world = base.recorder.world();
         let state = world.state_of(Agent::Codex, &RuntimeSession::default());
         let is_lost = state.is_some_and(ContinuityState::has_lost_packet);
-        let is_put_off = self.agents.codex.untold() == Some(&ReloadCause::Compacted);
-        if is_lost && (is_put_off || self.agents.reloads.tries_again()) {
+        let is_put_off = self.codex.untold() == Some(&ReloadCause::Compacted);
+        if is_lost && (is_put_off || self.reloads.tries_again()) {
             ReloadCause::Compacted
         } else {
             ReloadCause::Resumed
         }
     }
 
+    /// What a turn touched that ends or is compacted, and what it said of its work.
+    pub(in crate::daemon) fn codex_touched(
+        &mut self,
+        base: &mut Base,
+        mut files: TurnFiles,
+        said: &[String],
+        is_over: bool,
+    ) {
+        let pair = RuntimeSession::default();
+        for path in &mut files.written {
+            let below = Path::new(&*path).strip_prefix(&base.dirs.root).ok();
+            if let Some(below) = below.and_then(Path::to_str) {
+                *path = below.to_owned();
+            }
+        }
+        if !files.is_empty() {
+            let fact = ContinuityFact::TurnFiles(files).of(Agent::Codex);
+            let codex = Party::Agent(Agent::Codex);
+            let entry = base
+                .recorder
+                .entry(codex, None, fact, "", Some(pair.clone()));
+            base.recorder.record_mere_fact(entry);
+        }
+        self.hear(
+            base,
+            Agent::Codex,
+            &pair,
+            said,
+            markers_of_turn(said),
+            is_over,
+        );
+        self.look_at_rules(base);
+    }
+
+    /// `by_hook`: our hook waits for the packet, and gives it.
+    pub(in crate::daemon) fn give_codex(
+        &mut self,
+        base: &mut Base,
+        packet: RecordedPacket,
+        by_hook: bool,
+    ) {
+        let RecordedPacket { id, text } = packet;
+        if self.codex.inject(id.clone(), text, by_hook).is_none() {
+            let why = "the app-server was gone before the packet could be put into its thread";
+            let why = why.to_owned();
+            self.settle_codex_packet(base, &id, ReloadStep::NotGiven { why });
+        }
+    }
+
+    /// A daemon of before may have ended between the record and the thread.
+    pub(in crate::daemon) fn find_codex_packet(&self, base: &Base) {
+        let Some((reload, sha256)) = base.open_codex_packet() else {
+            return;
+        };
+        self.codex.find_packet(reload.packet_id, sha256);
+    }
+
+    /// Codex has a packet. `is_put_in`: also where our hook was to give it.
+    pub(in crate::daemon) fn codex_packet_given(
+        &mut self,
+        base: &mut Base,
+        id: &EntryId,
+        is_put_in: bool,
+    ) {
+        let way = is_put_in.then_some(ReloadWay::Inject);
+        if self.codex.untold() == Some(&ReloadCause::Resumed) {
+            // It was found in the thread that is gone on with.
+            self.codex.take_untold();
+        }
+        self.settle_packet(base, id, ReloadStep::Given, way);
+    }
+
+    /// It is known what became of a packet.
+    pub(in crate::daemon) fn settle_codex_packet(
+        &mut self,
+        base: &mut Base,
+        id: &EntryId,
+        step: ReloadStep,
+    ) {
+        self.settle_packet(base, id, step, None);
+    }
+
+    fn settle_packet(
+        &mut self,
+        base: &mut Base,
+        id: &EntryId,
+        step: ReloadStep,
+        way: Option<ReloadWay>,
+    ) {
+        let pair = RuntimeSession::default();
+        self.reloads.settle_that(Agent::Codex, &pair, id);
+        let open = base.open_codex_packet().map(|(reload, _)| reload);
+        let Some(mut reload) = open.filter(|reload| reload.packet_id == *id) else {
+            return;
+        };
+        reload.way = way.unwrap_or(reload.way);
+        let content = match &step {
+            ReloadStep::NotGiven { why } | ReloadStep::Unknown { why } => why.clone(),
+            ReloadStep::Offered { .. } | ReloadStep::Given => String::new(),
+        };
+        let fact = ContinuityFact::Reloaded(Reload { step, ..reload }).of(Agent::Codex);
+        let to = Some(Agent::Codex.into());
+        let entry = base
+            .recorder
+            .entry(Party::System, to, fact, content, Some(pair));
+        // A thread that is gone on with may have waited for this.
+        base.recorder.record_fact(
+            vec![entry],
+            Box::new(|daemon, _| {
+                daemon
+                    .agents
+                    .tell_codex_at_start(&mut daemon.base, &mut daemon.deliveries.held)
+            }),
+        );
+    }
+}
+
+impl Base {
     /// How what Codex was given last stands to the turns since.
     fn latest_packet(&self) -> LatestPacket {
-        let world = self.base.recorder.world();
+        let world = self.recorder.world();
         let state = world.state_of(Agent::Codex, &RuntimeSession::default());
         let packet = state.and_then(|state| Some((state.packet.as_ref()?, state.turns)));
         match packet {
@@ -182,106 +318,9 @@ impl Daemon {
         }
     }
 
-    /// Messages go out again.
-    pub(in crate::daemon) fn compaction_is_over(&mut self) {
-        let life = self.agents.codex.life();
-        self.codex_input(CodexInput::CompactionOver { life });
-        self.base.clients.status_changed();
-    }
-
-    /// What a turn touched that ends or is compacted, and what it said of its work.
-    pub(in crate::daemon) fn codex_touched(
-        &mut self,
-        mut files: TurnFiles,
-        said: &[String],
-        is_over: bool,
-    ) {
-        let pair = RuntimeSession::default();
-        for path in &mut files.written {
-            let below = Path::new(&*path).strip_prefix(&self.base.dirs.root).ok();
-            if let Some(below) = below.and_then(Path::to_str) {
-                *path = below.to_owned();
-            }
-        }
-        if !files.is_empty() {
-            let fact = ContinuityFact::TurnFiles(files).of(Agent::Codex);
-            let codex = Party::Agent(Agent::Codex);
-            let entry = self
-                .base
-                .recorder
-                .entry(codex, None, fact, "", Some(pair.clone()));
-            self.base.recorder.record_mere_fact(entry);
-        }
-        self.hear(Agent::Codex, &pair, said, markers_of_turn(said), is_over);
-        self.look_at_rules();
-    }
-
-    /// `by_hook`: our hook waits for the packet, and gives it.
-    pub(in crate::daemon) fn give_codex(&mut self, packet: RecordedPacket, by_hook: bool) {
-        let RecordedPacket { id, text } = packet;
-        if self
-            .agents
-            .codex
-            .inject(id.clone(), text, by_hook)
-            .is_none()
-        {
-            let why = "the app-server was gone before the packet could be put into its thread";
-            let why = why.to_owned();
-            self.settle_codex_packet(&id, ReloadStep::NotGiven { why });
-        }
-    }
-
-    /// A daemon of before may have ended between the record and the thread.
-    pub(in crate::daemon) fn find_codex_packet(&mut self) {
-        let Some((reload, sha256)) = self.open_codex_packet() else {
-            return;
-        };
-        self.agents.codex.find_packet(reload.packet_id, sha256);
-    }
-
-    /// Codex has a packet. `is_put_in`: also where our hook was to give it.
-    pub(in crate::daemon) fn codex_packet_given(&mut self, id: &EntryId, is_put_in: bool) {
-        let way = is_put_in.then_some(ReloadWay::Inject);
-        if self.agents.codex.untold() == Some(&ReloadCause::Resumed) {
-            // It was found in the thread that is gone on with.
-            self.agents.codex.take_untold();
-        }
-        self.settle_packet(id, ReloadStep::Given, way);
-    }
-
-    /// It is known what became of a packet.
-    pub(in crate::daemon) fn settle_codex_packet(&mut self, id: &EntryId, step: ReloadStep) {
-        self.settle_packet(id, step, None);
-    }
-
-    fn settle_packet(&mut self, id: &EntryId, step: ReloadStep, way: Option<ReloadWay>) {
-        let pair = RuntimeSession::default();
-        self.agents.reloads.settle_that(Agent::Codex, &pair, id);
-        let open = self.open_codex_packet().map(|(reload, _)| reload);
-        let Some(mut reload) = open.filter(|reload| reload.packet_id == *id) else {
-            return;
-        };
-        reload.way = way.unwrap_or(reload.way);
-        let content = match &step {
-            ReloadStep::NotGiven { why } | ReloadStep::Unknown { why } => why.clone(),
-            ReloadStep::Offered { .. } | ReloadStep::Given => String::new(),
-        };
-        let fact = ContinuityFact::Reloaded(Reload { step, ..reload }).of(Agent::Codex);
-        let to = Some(Agent::Codex.into());
-        let entry = self
-            .base
-            .recorder
-            .entry(Party::System, to, fact, content, Some(pair));
-        // A thread that is gone on with may have waited for this.
-        self.base.recorder.record_fact(
-            vec![entry],
-            Box::new(|daemon, _| daemon.tell_codex_at_start()),
-        );
-    }
-
     /// The packet of which the record does not say whether Codex has it, and its SHA-256.
     fn open_codex_packet(&self) -> Option<(Reload, String)> {
-        let world = self.base.recorder.world();
+        let world = self.recorder.world();
         let state = world.state_of(Agent::Codex, &RuntimeSession::default())?;
         let packet = state.packet.as_ref()?;
         let ReloadStep::Offered { sha256 } = &packet.step else {

@@ -4,7 +4,8 @@ use tokio::time::Instant;
 
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, LaterInput};
-use crate::daemon::owners::Daemon;
+use crate::daemon::codex_lane::CodexLane;
+use crate::daemon::owners::{Base, Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer, no_adapter};
 use crate::wire::control::{CodexJoin, Refusal, RefusalCode, Reply};
 
@@ -24,18 +25,6 @@ impl Daemon {
             // Whoever began to wait meanwhile found it on its way.
             self.base.later.push(LaterInput::News);
         }
-    }
-
-    /// When something about deliveries happens by itself.
-    pub(in crate::daemon) fn delivery_deadline(&self) -> Option<Instant> {
-        let backlog = self.deliveries.outbox.backlog();
-        self.agents
-            .codex
-            .next_ms(backlog)
-            .into_iter()
-            .chain(backlog.next_claim_ms())
-            .min()
-            .map(|at_ms| self.base.clock.instant(at_ms))
     }
 
     pub(in crate::daemon) fn codex_deadline(&mut self) {
@@ -82,5 +71,22 @@ impl Daemon {
             };
             answer(reply, result);
         });
+    }
+}
+
+impl Deliveries {
+    /// When something about deliveries happens by itself.
+    pub(in crate::daemon) fn delivery_deadline(
+        &self,
+        base: &Base,
+        codex: &CodexLane,
+    ) -> Option<Instant> {
+        let backlog = self.outbox.backlog();
+        codex
+            .next_ms(backlog)
+            .into_iter()
+            .chain(backlog.next_claim_ms())
+            .min()
+            .map(|at_ms| base.clock.instant(at_ms))
     }
 }

@@ -16,7 +16,7 @@ use crate::wire::status::{AppServerStatus, NoticeKey};
 
 impl Daemon {
     pub(in crate::daemon) fn on_codex(&mut self, fact: CodexFact) {
-        self.watch_codex(&fact);
+        self.agents.watch_codex(&mut self.base, &fact);
         meter_codex(&mut self.agents.contexts, &fact);
         match fact {
             CodexFact::ServerStarted {
@@ -32,12 +32,14 @@ impl Daemon {
             CodexFact::ServerLost { why, gave_up } => self.server_lost(&why, gave_up),
             CodexFact::Unavailable { code, why } => {
                 if self.base.notices.set(NoticeKey::Codex, why.clone()) {
-                    self.base.recorder.note_fact(Party::System, code, why.clone());
+                    self.base
+                        .recorder
+                        .note_fact(Party::System, code, why.clone());
                 }
                 self.codex_input(CodexInput::Unavailable);
-                self.codex_trouble(&why);
+                self.agents.codex_trouble(&self.base, &why);
             }
-            CodexFact::InstructionsRead { paths } => self.codex_read(&paths),
+            CodexFact::InstructionsRead { paths } => self.agents.codex_read(&self.base, &paths),
             CodexFact::ThreadAdopted { thread_id } => self.thread_adopted(thread_id),
             CodexFact::ThreadStatus { status } => self.thread_status(status),
             CodexFact::TurnStarted { turn_id, .. } => {
@@ -82,12 +84,13 @@ impl Daemon {
                 self.answered(message_id, AdapterAnswer::StillQueued);
             }
             CodexFact::NotTaken { message_id, why } => {
-                self.deliveries.outbox
+                self.deliveries
+                    .outbox
                     .following(&message_id)
                     .in_scope(|| tracing::info!(why, "codex did not take a message"));
                 self.answered(message_id, AdapterAnswer::NotTaken);
                 if self.agents.codex.is_resting() {
-                    self.codex_trouble(&why);
+                    self.agents.codex_trouble(&self.base, &why);
                 }
             }
             CodexFact::Unanswered { message_id } => {
@@ -100,7 +103,8 @@ impl Daemon {
             CodexFact::ProxyRefused { count } => {
                 if self.base.notices.set(
                     NoticeKey::Proxy,
-                    "somebody came to the Codex proxy with a wrong token; start the terminal with `ctxrelay codex`",
+                    "somebody came to the Codex proxy with a wrong token; start the terminal with \
+                     `ctxrelay codex`",
                 ) {
                     self.base.recorder.note_fact(
                         Party::System,
@@ -123,26 +127,39 @@ impl Daemon {
                 self.agents.contexts.compaction_begins(Agent::Codex);
                 self.base.clients.status_changed();
             }
-            CodexFact::HookReviewed { review } => self.codex_hook_reviewed(review),
-            CodexFact::HookGaveNothing => self.codex_hook_gave_nothing(),
+            CodexFact::HookReviewed { review } => {
+                self.agents.codex_hook_reviewed(&mut self.base, review)
+            }
+            CodexFact::HookGaveNothing => self
+                .agents
+                .codex_hook_gave_nothing(&mut self.base, &mut self.deliveries.held),
             CodexFact::NotCompacted => self.codex_not_compacted(),
             CodexFact::Compacted { turn_id, in_turn } => self.codex_compacted(&turn_id, in_turn),
             CodexFact::TurnTraced {
                 files,
                 said,
                 is_over,
-            } => self.codex_touched(files, &said, is_over),
+            } => self
+                .agents
+                .codex_touched(&mut self.base, files, &said, is_over),
             CodexFact::PacketGiven {
                 packet_id,
                 is_put_in,
-            } => self.codex_packet_given(&packet_id, is_put_in),
+            } => self
+                .agents
+                .codex_packet_given(&mut self.base, &packet_id, is_put_in),
             CodexFact::PacketNotGiven { packet_id, why } => {
-                self.settle_codex_packet(&packet_id, ReloadStep::NotGiven { why });
+                self.agents.settle_codex_packet(
+                    &mut self.base,
+                    &packet_id,
+                    ReloadStep::NotGiven { why },
+                );
             }
             CodexFact::Failed => self.base.operations.fail(DaemonFault::Codex),
             CodexFact::ToolBegan { item_id, act, text } => {
                 let (redactor, now_ms) = (self.base.recorder.redactor(), self.base.clock.now_ms());
-                self.agents.shown_turn
+                self.agents
+                    .shown_turn
                     .tool_began(redactor, now_ms, item_id, act, &text);
                 self.base.clients.status_changed();
             }
@@ -163,7 +180,9 @@ impl Daemon {
                 }
             }
             CodexFact::TurnPlanned { steps } => {
-                self.agents.shown_turn.planned(self.base.recorder.redactor(), steps);
+                self.agents
+                    .shown_turn
+                    .planned(self.base.recorder.redactor(), steps);
                 self.base.clients.status_changed();
             }
             // It was looked at.
@@ -174,8 +193,16 @@ impl Daemon {
                 request_id,
                 request,
                 details,
-            } => self.approval_asked(request_id, *request, &details),
-            CodexFact::ApprovalResolved { request_id } => self.approval_resolved(&request_id),
+            } => self.decisions.approval_asked(
+                &mut self.base,
+                &self.agents.recent_writes,
+                request_id,
+                *request,
+                &details,
+            ),
+            CodexFact::ApprovalResolved { request_id } => self
+                .decisions
+                .approval_resolved(&mut self.base, &request_id),
             CodexFact::ApprovalsPending { count, helpers } => {
                 self.agents.codex.approvals_pending(count, helpers);
                 self.base.clients.status_changed();
@@ -246,11 +273,12 @@ impl Daemon {
             );
         }
         self.agents.codex.server_gone();
-        self.end_codex_approvals(ApprovalEnd::Lost);
+        self.decisions
+            .end_codex_approvals(&mut self.base, ApprovalEnd::Lost);
         let life = self.agents.codex.life();
         self.codex_input(CodexInput::ServerLost { life, gave_up });
         if gave_up {
-            self.codex_trouble(why);
+            self.agents.codex_trouble(&self.base, why);
         }
         self.base.clients.status_changed();
     }
@@ -293,15 +321,22 @@ impl Daemon {
             life,
             thread: thread_id,
         });
-        self.find_codex_packet();
+        self.agents.find_codex_packet(&self.base);
         if is_another {
-            self.settle_hook_packet();
-        } else if !self.find_owed_packet(is_other_server) && is_first && is_other_server {
+            self.agents.settle_hook_packet();
+        } else if !self.agents.find_owed_packet(
+            &mut self.base,
+            &mut self.deliveries.held,
+            is_other_server,
+        ) && is_first
+            && is_other_server
+        {
             // In the life of one daemon its thread holds what it was told, over all connections and
             // app-servers.
             self.agents.codex.is_to_be_told(ReloadCause::Resumed);
             // Its status may have been told before this, and is told only where it changes.
-            self.tell_codex_at_start();
+            self.agents
+                .tell_codex_at_start(&mut self.base, &mut self.deliveries.held);
         }
     }
 
@@ -319,7 +354,8 @@ impl Daemon {
         let now = self.agents.codex.state();
         // The app-server tells of each that was answered, and not while we were not connected.
         if was == AgentState::Waiting && now != AgentState::Waiting {
-            self.end_codex_approvals(ApprovalEnd::Answered);
+            self.decisions
+                .end_codex_approvals(&mut self.base, ApprovalEnd::Answered);
         }
         if was != now && (was == AgentState::Waiting || now == AgentState::Waiting) {
             self.base.recorder.note_fact(
@@ -338,7 +374,8 @@ impl Daemon {
                 },
             );
         }
-        self.tell_codex_at_start();
+        self.agents
+            .tell_codex_at_start(&mut self.base, &mut self.deliveries.held);
         self.base.clients.status_changed();
     }
 

@@ -17,7 +17,7 @@ use crate::daemon::commands::pair_to_send_to::pair_of_nobody;
 use crate::daemon::decisions::track;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::handoff_dedup::Ask;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Base, Deliveries};
 use crate::daemon::tree::read_tree;
 use crate::wire::control::{ContextView, ProposeParams, ReadContextParams};
 
@@ -37,10 +37,11 @@ pub(super) struct Marked {
     pub(super) is_kept_back: bool,
 }
 
-impl Daemon {
+impl Deliveries {
     /// What the final message of a turn leads to besides being an answer.
     pub(super) fn marked(
         &mut self,
+        base: &Base,
         end: &TurnEnd,
         final_answer: Option<&str>,
         relayed: &[Relayed],
@@ -56,7 +57,7 @@ impl Daemon {
             .filter(|message| message.from == Agent::Claude.into());
         let pair = of_claude
             .and_then(|message| message.runtime_session.clone())
-            .unwrap_or_else(|| pair_of_nobody(&self.base.clients, RuntimeSession::default()));
+            .unwrap_or_else(|| pair_of_nobody(&base.clients, RuntimeSession::default()));
         // An answer of ours that is answered by the same question would go round for ever.
         let is_our_answer = relayed.iter().any(|message| message.from == Party::System);
         if marker.is_question() && is_our_answer {
@@ -65,17 +66,20 @@ impl Daemon {
         let is_kept_back =
             marker.is_question() || matches!(marker, Marker::Human(_) | Marker::Handoff(_));
         Marked {
-            entries: self.entry_of_marker(marker, pair).into_iter().collect(),
+            entries: self
+                .entry_of_marker(base, marker, pair)
+                .into_iter()
+                .collect(),
             is_kept_back,
         }
     }
 
-    fn entry_of_marker(&mut self, marker: Marker, pair: RuntimeSession) -> Option<Entry> {
+    fn entry_of_marker(&self, base: &Base, marker: Marker, pair: RuntimeSession) -> Option<Entry> {
         let codex = Party::Agent(Agent::Codex);
         let (target, kind, content) = match marker {
-            Marker::ReadContext { focus } => return Some(self.context_answer(&focus, pair)),
-            Marker::TaskState => return Some(self.context_answer("what is open", pair)),
-            Marker::Handoff(ask) => return self.handoff_by_marker(ask, pair),
+            Marker::ReadContext { focus } => return Some(base.context_answer(&focus, pair)),
+            Marker::TaskState => return Some(base.context_answer("what is open", pair)),
+            Marker::Handoff(ask) => return self.handoff_by_marker(base, ask, pair),
             Marker::ProposeFinal {
                 summary,
                 evidence,
@@ -86,14 +90,12 @@ impl Daemon {
                 // it.
                 let handles = handles
                     .into_iter()
-                    .filter(|id| {
-                        check_handles(&self.base.recorder, std::slice::from_ref(id)).is_ok()
-                    })
+                    .filter(|id| check_handles(&base.recorder, std::slice::from_ref(id)).is_ok())
                     .collect();
                 read_tree(
-                    &self.base.recorder,
-                    &self.base.commit,
-                    &self.base.events,
+                    &base.recorder,
+                    &base.commit,
+                    &base.events,
                     TreePurpose::Propose {
                         conn: ConnId::next(),
                         params: ProposeParams {
@@ -133,22 +135,17 @@ impl Daemon {
             }
         };
         Some(
-            self.base
-                .recorder
+            base.recorder
                 .entry(codex, target, kind, content, Some(pair)),
         )
     }
 
-    fn handoff_by_marker(&mut self, ask: String, pair: RuntimeSession) -> Option<Entry> {
+    fn handoff_by_marker(&self, base: &Base, ask: String, pair: RuntimeSession) -> Option<Entry> {
         let codex = Party::Agent(Agent::Codex);
         let same = Ask::new(codex.clone(), Agent::Claude, pair.clone(), &ask);
         // A tool has said it already. It is remembered only once it is recorded: nobody must wait
         // for that here while the disk is full.
-        if self
-            .deliveries
-            .handoff_dedup
-            .knows(&same, self.base.clock.now_ms())
-        {
+        if self.handoff_dedup.knows(&same, base.clock.now_ms()) {
             return None;
         }
         let handoff = Handoff {
@@ -159,27 +156,26 @@ impl Daemon {
         };
         let kind = EntryKind::Handoff(handoff);
         Some(
-            self.base
-                .recorder
+            base.recorder
                 .entry(codex, Some(Agent::Claude.into()), kind, ask, Some(pair)),
         )
     }
 
     /// What a turn led to is recorded: it is on its way, and a handoff counts as asked for.
-    pub(super) fn marked_is_durable(&mut self, entry: &Entry) {
-        track(&self.base.recorder, &mut self.deliveries.outbox, &entry.id);
+    pub(super) fn marked_is_durable(&mut self, base: &Base, entry: &Entry) {
+        track(&base.recorder, &mut self.outbox, &entry.id);
         if let (EntryKind::Handoff(_), Some(to)) =
             (&entry.kind, entry.target.as_ref().and_then(Party::agent))
         {
             let pair = entry.pair();
             let ask = Ask::new(entry.source.clone(), to, pair, &entry.content);
-            let now_ms = self.base.clock.now_ms();
-            self.deliveries
-                .handoff_dedup
-                .recorded(ask, entry.id.clone(), now_ms);
+            let now_ms = base.clock.now_ms();
+            self.handoff_dedup.recorded(ask, entry.id.clone(), now_ms);
         }
     }
+}
 
+impl Base {
     /// The record as Codex asked for it, as a message from us.
     fn context_answer(&self, focus: &str, pair: RuntimeSession) -> Entry {
         let mut limit = CONTEXT_ENTRIES;
@@ -190,8 +186,8 @@ impl Daemon {
                 ..ReadContextParams::default()
             };
             let read = match context(
-                self.base.recorder.ledger(),
-                Arc::clone(self.base.recorder.world()),
+                self.recorder.ledger(),
+                Arc::clone(self.recorder.world()),
                 None,
                 &params,
             ) {
@@ -208,7 +204,7 @@ impl Daemon {
             "" => String::new(),
             focus => format!(" (you asked about: {focus})"),
         };
-        self.base.recorder.entry(
+        self.recorder.entry(
             Party::System,
             Some(Agent::Codex.into()),
             EntryKind::Message(Message {

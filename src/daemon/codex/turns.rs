@@ -9,7 +9,7 @@ use crate::core::entry::{EntryKind, Message, TurnRecord, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::daemon::codex_lane::Relayed;
 use crate::daemon::inbox::note_head;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Agents, Base, Daemon};
 
 impl Daemon {
     /// Proof, when it carries our id; a turn's beginning, when it is the turn's first.
@@ -144,10 +144,15 @@ impl Daemon {
                 None,
             ),
         );
-        let marked = self.marked(&end, final_answer.as_deref(), &relayed);
+        let marked =
+            self.deliveries
+                .marked(&mut self.base, &end, final_answer.as_deref(), &relayed);
         entries.extend(marked.entries);
         let final_answer = final_answer.filter(|_| !marked.is_kept_back);
-        if let Some(mut answer) = self.relayed_answer(&end, final_answer, client_ids, &relayed) {
+        if let Some(mut answer) =
+            self.agents
+                .relayed_answer(&self.base, &end, final_answer, client_ids, &relayed)
+        {
             note_head(&self.base.commit, &mut answer);
             entries.push(answer);
         }
@@ -176,7 +181,9 @@ impl Daemon {
             entries,
             Box::new(|daemon, stored| {
                 for stored in stored.unwrap_or_default() {
-                    daemon.marked_is_durable(&stored.entry);
+                    daemon
+                        .deliveries
+                        .marked_is_durable(&daemon.base, &stored.entry);
                 }
             }),
         );
@@ -188,13 +195,16 @@ impl Daemon {
             _ => {}
         }
     }
+}
 
+impl Agents {
     /// The final answer of a turn that a message of Claude's or of the operator's had started or got
     /// into, unless a tool call of the same turn answered Claude already. It answers a question only if
     /// that started the turn: of one that came into a turn on something else nobody knows whether it
     /// was meant. To the operator nothing is delivered: the record has it, whoever shows it.
     pub(super) fn relayed_answer(
-        &mut self,
+        &self,
+        base: &Base,
         end: &TurnEnd,
         final_answer: Option<String>,
         client_ids: &[String],
@@ -218,7 +228,7 @@ impl Daemon {
         };
         let is_answered = |question: &Relayed| {
             let pair = question.runtime_session.clone().unwrap_or_default();
-            self.agents.codex.has_answered_by_tool(&end.turn_id, &pair)
+            self.codex.has_answered_by_tool(&end.turn_id, &pair)
         };
         // Claude waits for it; the operator can see Codex's terminal as well.
         let question = match question_of(Party::Agent(Agent::Claude)) {
@@ -228,7 +238,7 @@ impl Daemon {
             None => question_of(Party::Human).filter(|it| it.starts && !it.is_decision)?,
         };
         let is_answer = question.starts || !question.asks;
-        Some(self.base.recorder.entry(
+        Some(base.recorder.entry(
             Party::Agent(Agent::Codex),
             Some(question.from.clone()),
             EntryKind::Message(Message {

@@ -11,10 +11,11 @@ use crate::core::entry::{
 use crate::core::id::EntryId;
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::daemon::clock::now_ms;
+use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::decisions::track_recorded;
 use crate::daemon::event::Event;
 use crate::daemon::inbox::note_head;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{
     AnswerApprovalParams, ApprovalAnswer, Recorded, Refusal, RefusalCode, Reply,
@@ -35,29 +36,34 @@ struct GivenAnswer {
     given: ApprovalAnswer,
     /// What is told once it has arrived.
     reason: Option<Box<Entry>>,
+    recorded: Recorded,
 }
 
-impl Daemon {
-    pub(super) fn answer_approval(&mut self, params: AnswerApprovalParams, reply: ReplySender) {
+impl Decisions {
+    pub(super) fn answer_approval(
+        &mut self,
+        base: &mut Base,
+        params: AnswerApprovalParams,
+        reply: ReplySender,
+    ) {
         let id = params.id.clone();
-        let checked = self.check_answer(params);
-        let begun =
-            checked.and_then(|checked| self.decisions.approvals.begin(&id).map(|()| checked));
+        let checked = self.check_answer(base, params);
+        let begun = checked.and_then(|checked| self.approvals.begin(&id).map(|()| checked));
         let approved = match begun {
             Ok(approved) => approved,
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         if approved.asked.request.is_user_question() {
-            return self.answer_user_question(&approved, reply);
+            return base.answer_user_question(&approved, reply);
         }
-        let entry = self.answer_entry(&approved);
-        let reason = self.reason_entry(&approved);
+        let entry = base.answer_entry(&approved);
+        let reason = base.reason_entry(&approved);
         let agent = approved.asked.agent;
         let given = ApprovalAnswer {
             choice: approved.choice.id,
             note: approved.note,
         };
-        self.base.recorder.record(
+        base.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| match result {
                 Err(refusal) => {
@@ -66,39 +72,27 @@ impl Daemon {
                 }
                 Ok(stored) => {
                     let recorded = Recorded::of(&stored[0].entry);
-                    let given = GivenAnswer { given, reason };
-                    daemon.send_answer(&id, agent, given, recorded, reply);
+                    let given = GivenAnswer {
+                        given,
+                        reason,
+                        recorded,
+                    };
+                    daemon.decisions.send_answer(
+                        &mut daemon.base,
+                        &daemon.agents.codex,
+                        &id,
+                        agent,
+                        given,
+                        reply,
+                    );
                 }
             }),
         );
     }
 
-    /// Nothing waits for this answer but the record: with the message it is over.
-    fn answer_user_question(&mut self, approved: &Approved, reply: ReplySender) {
-        let Approved {
-            asked,
-            choice,
-            note,
-        } = approved;
-        let id = asked.id.clone();
-        let entries = self.user_answer_entries(asked, choice, note.as_deref());
-        self.base.recorder.record(
-            entries,
-            Box::new(move |daemon, result| {
-                daemon.decisions.approvals.failed(&id);
-                let recorded = result.map_err(Clone::clone).map(|stored| {
-                    track_recorded(&daemon.base.recorder, &mut daemon.deliveries.outbox, stored);
-                    Reply::Recorded(Recorded::of(&stored[0].entry))
-                });
-                answer(reply, recorded);
-                daemon.base.clients.status_changed();
-            }),
-        );
-    }
-
-    fn check_answer(&self, params: AnswerApprovalParams) -> Result<Approved, Refusal> {
+    fn check_answer(&self, base: &Base, params: AnswerApprovalParams) -> Result<Approved, Refusal> {
         let AnswerApprovalParams { id, choice, note } = params;
-        let Some(asked) = self.base.recorder.world().open_approvals.get(&id) else {
+        let Some(asked) = base.recorder.world().open_approvals.get(&id) else {
             let shown: String = id.as_str().chars().take(ID_CHARS_MAX).collect();
             let hint = "it was answered, or what asked is gone: look again";
             return Err(not_found(&format!("request {shown}"), hint));
@@ -126,7 +120,7 @@ impl Daemon {
                 "say them in `note`",
             ));
         }
-        if !asked.request.is_user_question() && !self.decisions.approvals.is_answerable(&id) {
+        if !asked.request.is_user_question() && !self.approvals.is_answerable(&id) {
             return Err(reconnecting(asked.agent));
         }
         Ok(Approved {
@@ -134,6 +128,83 @@ impl Daemon {
             choice: chosen,
             note,
         })
+    }
+
+    fn send_answer(
+        &mut self,
+        base: &mut Base,
+        codex: &CodexLane,
+        id: &EntryId,
+        agent: Agent,
+        given: GivenAnswer,
+        reply: ReplySender,
+    ) {
+        let GivenAnswer {
+            given,
+            reason,
+            recorded,
+        } = given;
+        if agent == Agent::Claude {
+            let hook = self.approvals.take_hook(id);
+            let was_here = hook.is_some();
+            let is_sent = hook.is_some_and(|hook| {
+                let given = Reply::Approval(Some(given));
+                hook.send(Ok(given)).is_ok()
+            });
+            if is_sent {
+                return answer(reply, Ok(Reply::Recorded(recorded)));
+            }
+            // It went away meanwhile, and no hook may come for long that would end the request.
+            if was_here {
+                self.end_approval(base, id.clone(), agent, ApprovalEnd::Answered);
+            }
+            let hint = "it was answered in Claude's own terminal: look there";
+            return answer(reply, Err(not_found("the hook that asked", hint)));
+        }
+        let request = self.approvals.codex_request(id).map(str::to_owned);
+        let sent = request.and_then(|request| codex.answer_approval(request, given.choice));
+        let Some(sent) = sent else {
+            self.approvals.failed(id);
+            return answer(reply, Err(reconnecting(Agent::Codex)));
+        };
+        let events = base.events.clone();
+        let id = id.clone();
+        tokio::spawn(async move {
+            let result = told(sent).await;
+            let event = match &result {
+                Ok(()) => reason.map(Event::ReasonToTell),
+                Err(_) => Some(Event::ApprovalUnanswered(id)),
+            };
+            if let (Some(event), Some(events)) = (event, events.upgrade()) {
+                let _ = events.send(event).await;
+            }
+            answer(reply, result.map(|()| Reply::Recorded(recorded)));
+        });
+    }
+}
+
+impl Base {
+    /// Nothing waits for this answer but the record: with the message it is over.
+    fn answer_user_question(&mut self, approved: &Approved, reply: ReplySender) {
+        let Approved {
+            asked,
+            choice,
+            note,
+        } = approved;
+        let id = asked.id.clone();
+        let entries = self.user_answer_entries(asked, choice, note.as_deref());
+        self.recorder.record(
+            entries,
+            Box::new(move |daemon, result| {
+                daemon.decisions.approvals.failed(&id);
+                let recorded = result.map_err(Clone::clone).map(|stored| {
+                    track_recorded(&daemon.base.recorder, &mut daemon.deliveries.outbox, stored);
+                    Reply::Recorded(Recorded::of(&stored[0].entry))
+                });
+                answer(reply, recorded);
+                daemon.base.clients.status_changed();
+            }),
+        );
     }
 
     fn answer_entry(&self, approved: &Approved) -> Entry {
@@ -154,11 +225,8 @@ impl Daemon {
         };
         let to = Some(Party::Agent(*agent));
         let kind = given.of(id.clone(), *agent);
-        let mut entry = self
-            .base
-            .recorder
-            .entry(Party::Human, to, kind, content, None);
-        note_head(&self.base.commit, &mut entry);
+        let mut entry = self.recorder.entry(Party::Human, to, kind, content, None);
+        note_head(&self.commit, &mut entry);
         entry
     }
 
@@ -185,11 +253,8 @@ impl Daemon {
         let subject = named_subject(asked);
         let text = format!("I did not allow this: {subject}\nThe reason: {note}");
         let to = Some(Party::Agent(asked.agent));
-        let mut entry = self
-            .base
-            .recorder
-            .entry(Party::Human, to, message, text, None);
-        note_head(&self.base.commit, &mut entry);
+        let mut entry = self.recorder.entry(Party::Human, to, message, text, None);
+        note_head(&self.commit, &mut entry);
         Some(Box::new(entry))
     }
 
@@ -197,9 +262,9 @@ impl Daemon {
     /// before: an answer that came too late forbade nothing.
     pub(in crate::daemon) fn on_reason_to_tell(&mut self, mut message: Entry) {
         // Another session may have begun while the answer was on its way.
-        message.session_id = self.base.recorder.session_id().clone();
+        message.session_id = self.recorder.session_id().clone();
         message.timestamp_ms = now_ms();
-        self.base.recorder.record_fact(
+        self.recorder.record_fact(
             vec![message],
             Box::new(|daemon, stored| {
                 let recorded = stored.unwrap_or_default();
@@ -210,58 +275,6 @@ impl Daemon {
                 );
             }),
         );
-    }
-
-    fn send_answer(
-        &mut self,
-        id: &EntryId,
-        agent: Agent,
-        given: GivenAnswer,
-        recorded: Recorded,
-        reply: ReplySender,
-    ) {
-        let GivenAnswer { given, reason } = given;
-        if agent == Agent::Claude {
-            let hook = self.decisions.approvals.take_hook(id);
-            let was_here = hook.is_some();
-            let is_sent = hook.is_some_and(|hook| {
-                let given = Reply::Approval(Some(given));
-                hook.send(Ok(given)).is_ok()
-            });
-            if is_sent {
-                return answer(reply, Ok(Reply::Recorded(recorded)));
-            }
-            // It went away meanwhile, and no hook may come for long that would end the request.
-            if was_here {
-                self.end_approval(id.clone(), agent, ApprovalEnd::Answered);
-            }
-            let hint = "it was answered in Claude's own terminal: look there";
-            return answer(reply, Err(not_found("the hook that asked", hint)));
-        }
-        let request = self
-            .decisions
-            .approvals
-            .codex_request(id)
-            .map(str::to_owned);
-        let sent =
-            request.and_then(|request| self.agents.codex.answer_approval(request, given.choice));
-        let Some(sent) = sent else {
-            self.decisions.approvals.failed(id);
-            return answer(reply, Err(reconnecting(Agent::Codex)));
-        };
-        let events = self.base.events.clone();
-        let id = id.clone();
-        tokio::spawn(async move {
-            let result = told(sent).await;
-            let event = match &result {
-                Ok(()) => reason.map(Event::ReasonToTell),
-                Err(_) => Some(Event::ApprovalUnanswered(id)),
-            };
-            if let (Some(event), Some(events)) = (event, events.upgrade()) {
-                let _ = events.send(event).await;
-            }
-            answer(reply, result.map(|()| Reply::Recorded(recorded)));
-        });
     }
 }
 

@@ -15,7 +15,8 @@ use crate::core::id::RuntimeSession;
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::daemon::attach::ConnId;
 use crate::daemon::inbox::note_head;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Base, Decisions};
+use crate::daemon::recent_writes::RecentWrites;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{AskUserParams, Recorded, Refusal, RefusalCode, Reply};
 
@@ -42,18 +43,22 @@ const QUESTION_NAMED_CHARS: usize = 200;
 const OWN_WORDS: &str = "own_words";
 const NO_ANSWER: &str = "no_answer";
 
-impl Daemon {
-    pub(super) fn ask_user(&mut self, conn: ConnId, params: AskUserParams, reply: ReplySender) {
+impl Decisions {
+    pub(super) fn ask_user(
+        &mut self,
+        base: &mut Base,
+        recent_writes: &RecentWrites,
+        conn: ConnId,
+        params: AskUserParams,
+        reply: ReplySender,
+    ) {
         if let Err(refusal) = check(&params) {
             return answer(reply, Err(refusal));
         }
         let agent = params.agent;
-        let pair = self
-            .base
-            .clients
-            .pair(conn, params.runtime_session_id.clone());
+        let pair = base.clients.pair(conn, params.runtime_session_id.clone());
         let key = key(&params, &pair);
-        let world = self.base.recorder.world();
+        let world = base.recorder.world();
         // Asked again word for word, as by a call that repeats one whose time ran out.
         let mut open = world.open_approvals.values();
         let known = open.find(|asked| asked.agent == agent && asked.request.key == key);
@@ -68,7 +73,7 @@ impl Daemon {
         let waiting = open
             .filter(|asked| asked.request.is_user_question())
             .count();
-        if waiting + self.decisions.approvals.on_their_way() >= QUESTIONS_OPEN_MAX {
+        if waiting + self.approvals.on_their_way() >= QUESTIONS_OPEN_MAX {
             let refusal = Refusal::new(
                 RefusalCode::Overloaded,
                 "too many questions wait for the operator",
@@ -77,7 +82,7 @@ impl Daemon {
             );
             return answer(reply, Err(refusal));
         }
-        if self.decisions.approvals.known(world, agent, &key).is_some() {
+        if self.approvals.known(world, agent, &key).is_some() {
             let refusal = Refusal::new(
                 RefusalCode::InFlight,
                 "this very question is being recorded",
@@ -85,22 +90,24 @@ impl Daemon {
             );
             return answer(reply, Err(refusal));
         }
-        let request = request(&params, key.clone(), self.base.clock.outside_ms());
-        let mut entry = self.asked_entry(agent, request, "");
+        let request = request(&params, key.clone(), base.clock.outside_ms());
+        let mut entry = base.asked_entry(recent_writes, agent, request, "");
         entry.runtime_session = Some(pair);
-        self.decisions
-            .approvals
-            .asked(agent, key.clone(), entry.id.clone());
-        self.base.recorder.record(
+        self.approvals.asked(agent, key.clone(), entry.id.clone());
+        base.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
-                daemon.asked_is_recorded(agent, key, result.is_ok());
+                daemon
+                    .decisions
+                    .asked_is_recorded(&mut daemon.base, agent, key, result.is_ok());
                 let recorded = result.map(|stored| Recorded::of(&stored[0].entry));
                 answer(reply, recorded.map(Reply::Recorded).map_err(Clone::clone));
             }),
         );
     }
+}
 
+impl Base {
     /// The operator's answer to a question: the message with it first, which ends the question also
     /// where a crash keeps the rest from the disk.
     pub(super) fn user_answer_entries(
@@ -137,13 +144,11 @@ impl Daemon {
         let given = given.of(id.clone(), agent);
         let ended = ApprovalStep::Ended(ApprovalEnd::Answered).of(id.clone(), agent);
         let mut entries = vec![
-            self.base
-                .recorder
+            self.recorder
                 .entry(Party::Human, to.clone(), message, told, pair.clone()),
-            self.base
-                .recorder
+            self.recorder
                 .entry(Party::Human, to, given, words, pair.clone()),
-            self.base.recorder.entry(
+            self.recorder.entry(
                 Party::System,
                 None,
                 ended,
@@ -152,7 +157,7 @@ impl Daemon {
             ),
         ];
         for entry in &mut entries {
-            note_head(&self.base.commit, entry);
+            note_head(&self.commit, entry);
         }
         entries
     }

@@ -8,8 +8,9 @@ use tokio::time::timeout;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, LimitInput};
 use crate::core::entry::LifecycleEvent;
+use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::event::Event;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Agents, Base, Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer, no_adapter};
 use crate::wire::control::{AttendParams, Attendance, Recorded, Refusal, RefusalCode, Reply};
 
@@ -20,10 +21,13 @@ impl Daemon {
     pub(super) fn attend(&mut self, params: AttendParams, reply: ReplySender) {
         let agent = params.agent;
         let done = match params.act {
-            Attendance::Interrupt => return self.interrupt(params, reply),
+            Attendance::Interrupt => return self.agents.interrupt(&self.base, params, reply),
             Attendance::Compact => return self.compact_context(agent, params.placed, reply),
-            Attendance::Requeue => self.requeue(agent),
-            Attendance::Wait if self.let_turn_be(agent) => Ok(()),
+            Attendance::Requeue => {
+                self.deliveries
+                    .requeue(&mut self.base, &self.agents.claude, agent)
+            }
+            Attendance::Wait if self.agents.let_turn_be(&mut self.base, agent) => Ok(()),
             Attendance::Wait => Err(Refusal::new(
                 RefusalCode::NotSilent,
                 format!("{} is not silent", agent.title()),
@@ -48,10 +52,17 @@ impl Daemon {
         };
         answer(reply, done.map(|()| Reply::Done));
     }
+}
 
+impl Deliveries {
     /// Sends the messages again whose turn ended early.
-    fn requeue(&mut self, agent: Agent) -> Result<(), Refusal> {
-        let ids = self.cut_off(agent);
+    fn requeue(
+        &mut self,
+        base: &mut Base,
+        claude: &ClaudeLane,
+        agent: Agent,
+    ) -> Result<(), Refusal> {
+        let ids = self.cut_off(base, claude, agent);
         if ids.is_empty() {
             return Err(Refusal::new(
                 RefusalCode::NothingCutOff,
@@ -60,7 +71,7 @@ impl Daemon {
             ));
         }
         let why = "the operator asked for another try: its turn ended early";
-        self.send_again(agent, ids, why, move |daemon| {
+        self.send_again(base, agent, ids, why, move |daemon| {
             if agent == Agent::Codex && daemon.agents.codex.is_held() {
                 // What the human stopped goes on, because they say so.
                 daemon.codex_input(CodexInput::Released);
@@ -68,9 +79,11 @@ impl Daemon {
         });
         Ok(())
     }
+}
 
+impl Agents {
     /// Stops a turn of Codex. Claude's can be stopped in its terminal only.
-    fn interrupt(&mut self, params: AttendParams, reply: ReplySender) {
+    fn interrupt(&self, base: &Base, params: AttendParams, reply: ReplySender) {
         if params.agent == Agent::Claude {
             return answer(
                 reply,
@@ -81,7 +94,7 @@ impl Daemon {
                 )),
             );
         }
-        let running = self.agents.codex.running_turn();
+        let running = self.codex.running_turn();
         let (Some(turn), true) = (running.clone(), running == params.turn_id) else {
             return answer(
                 reply,
@@ -92,7 +105,7 @@ impl Daemon {
                 )),
             );
         };
-        let Some(stopped) = self.agents.codex.interrupt(turn.clone()) else {
+        let Some(stopped) = self.codex.interrupt(turn.clone()) else {
             return answer(reply, Err(no_adapter()));
         };
         let deed = Deed {
@@ -101,9 +114,11 @@ impl Daemon {
             placed: params.placed,
         };
         let hint = "look again: the turn may have ended";
-        self.answer_deed(stopped, deed, hint, reply);
+        base.answer_deed(stopped, deed, hint, reply);
     }
+}
 
+impl Base {
     /// Answers once Codex has said whether it did it; only then it is on record as done. `hint` is
     /// the next step where it refuses.
     pub(super) fn answer_deed(
@@ -113,7 +128,7 @@ impl Daemon {
         hint: &'static str,
         reply: ReplySender,
     ) {
-        let events = self.base.events.clone();
+        let events = self.events.clone();
         tokio::spawn(async move {
             if let Err(refusal) = told(asked, hint).await {
                 return answer(reply, Err(refusal));
@@ -134,11 +149,8 @@ impl Daemon {
         text: String,
         told: oneshot::Sender<Recorded>,
     ) {
-        let entry = self
-            .base
-            .recorder
-            .entry(Party::Human, None, deed, text, None);
-        self.base.recorder.record(
+        let entry = self.recorder.entry(Party::Human, None, deed, text, None);
+        self.recorder.record(
             vec![entry],
             Box::new(move |_, result| {
                 if let Some(stored) = result.ok().and_then(|stored| stored.first()) {

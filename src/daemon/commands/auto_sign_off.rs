@@ -14,28 +14,30 @@ use crate::core::snapshot::{
 use crate::daemon::decisions::track_recorded;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::inbox::note_head;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::tree::read_tree;
 use crate::wire::config::Gate;
 
 /// How many reasons an agent is told.
 const REASONS_MAX: usize = 10;
 
-impl Daemon {
+impl Decisions {
     /// A proposal was recorded: in mode `auto` the gates that it needs are run now, or behind the
     /// run that is under way.
-    pub(super) fn begin_sign_off(&mut self, proposal: &EntryId, changed: Option<&ChangedFiles>) {
-        if self.sign_off() != SignOffMode::Auto {
+    pub(super) fn begin_sign_off(
+        &mut self,
+        base: &mut Base,
+        proposal: &EntryId,
+        changed: Option<&ChangedFiles>,
+    ) {
+        if base.sign_off() != SignOffMode::Auto {
             return;
         }
-        if !self.decisions.gates.is_idle() {
+        if !self.gates.is_idle() {
             // What is trusted, and whether it still waits, is looked at when its turn comes.
-            return self
-                .decisions
-                .gates
-                .put_behind(proposal.clone(), changed.cloned());
+            return self.gates.put_behind(proposal.clone(), changed.cloned());
         }
-        let world = self.base.recorder.world();
+        let world = base.recorder.world();
         let Some(pending) = world.pending_proposals.get(proposal) else {
             return;
         };
@@ -46,51 +48,34 @@ impl Daemon {
         }
         let is_needed =
             |gate: &&Gate| gate.required && world.is_needed(&GateInForce::from(*gate), &on);
-        let gates = self.base.configuration.gates().iter().filter(is_needed);
+        let gates = base.configuration.gates().iter().filter(is_needed);
         let gates: Vec<Gate> = gates.cloned().collect();
         if gates.is_empty() {
             return;
         }
-        self.decisions.gates.begin_for(proposal.clone(), gates);
-        self.next_gate();
-    }
-
-    /// Who signs off: where decisions are signed, the operator alone.
-    pub(in crate::daemon) fn sign_off(&self) -> SignOffMode {
-        match self.base.recorder.world().signing {
-            Some(_) => SignOffMode::Manual,
-            None => self.base.configuration.sign_off(),
-        }
-    }
-
-    /// The gates that were run for a proposal are done.
-    pub(super) fn gates_ran_for(&mut self, proposal: EntryId) {
-        read_tree(
-            &self.base.recorder,
-            &self.base.commit,
-            &self.base.events,
-            TreePurpose::SignOff { proposal },
-        );
+        self.gates.begin_for(proposal.clone(), gates);
+        self.next_gate(base);
     }
 
     /// Approves what the gates have shown, or tells its agent what stands in the way.
     pub(super) fn end_sign_off(
         &mut self,
+        base: &mut Base,
         proposal: &EntryId,
         tree: TreeFound,
         changed: Option<&ChangedFiles>,
     ) {
-        let world = self.base.recorder.world();
+        let world = base.recorder.world();
         // What could not be read proves nothing: it is never the tree that was proposed.
         let tree = tree.into_tree();
         let Some(pending) = world.pending_proposals.get(proposal).cloned() else {
             return;
         };
-        if self.decisions.deciding.check(proposal).is_err() {
+        if self.deciding.check(proposal).is_err() {
             return;
         }
-        let judged = match self.sign_off() {
-            SignOffMode::Auto => self.judge(&pending, tree.as_ref(), changed),
+        let judged = match base.sign_off() {
+            SignOffMode::Auto => base.judge(&pending, tree.as_ref(), changed),
             SignOffMode::Manual => Err(vec![
                 "the operator switched to mode manual meanwhile".to_owned(),
             ]),
@@ -104,10 +89,30 @@ impl Daemon {
                     runs,
                     signature: None,
                 };
-                self.record_decision(&pending, verdict, None);
+                self.record_decision(base, &pending, verdict, None);
             }
-            Err(why) => self.tell_not_signed_off(&pending, &why),
+            Err(why) => base.tell_not_signed_off(&pending, &why),
         }
+    }
+}
+
+impl Base {
+    /// Who signs off: where decisions are signed, the operator alone.
+    pub(in crate::daemon) fn sign_off(&self) -> SignOffMode {
+        match self.recorder.world().signing {
+            Some(_) => SignOffMode::Manual,
+            None => self.configuration.sign_off(),
+        }
+    }
+
+    /// The gates that were run for a proposal are done.
+    pub(super) fn gates_ran_for(&self, proposal: EntryId) {
+        read_tree(
+            &self.recorder,
+            &self.commit,
+            &self.events,
+            TreePurpose::SignOff { proposal },
+        );
     }
 
     /// The runs that prove a proposal, or what stands in the way.
@@ -117,7 +122,7 @@ impl Daemon {
         tree: Option<&WorkTree>,
         changed: Option<&ChangedFiles>,
     ) -> Result<Vec<EntryId>, Vec<String>> {
-        let world = self.base.recorder.world();
+        let world = self.recorder.world();
         let proposed = pending.proposal.tree.as_ref();
         if tree.is_none() || WorkTree::pin(tree) != WorkTree::pin(proposed) {
             return Err(vec![
@@ -125,7 +130,7 @@ impl Daemon {
             ]);
         }
         let on = question(pending, tree, changed);
-        let gates = self.base.configuration.told_gates();
+        let gates = self.configuration.told_gates();
         let mut why = world.blockers(&pending.proposal);
         why.extend(world.gate_blockers(&gates, &on));
         let mut runs = Vec::new();
@@ -177,15 +182,15 @@ impl Daemon {
             from_turn: None,
             decision: None,
         };
-        let mut entry = self.base.recorder.entry(
+        let mut entry = self.recorder.entry(
             Party::System,
             Some(agent.into()),
             EntryKind::Message(message),
             text,
             pending.runtime_session.clone(),
         );
-        note_head(&self.base.commit, &mut entry);
-        self.base.recorder.record_fact(
+        note_head(&self.commit, &mut entry);
+        self.recorder.record_fact(
             vec![entry],
             Box::new(|daemon, stored| {
                 let recorded = stored.unwrap_or_default();

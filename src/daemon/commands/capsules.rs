@@ -22,7 +22,7 @@ use crate::core::id::{CapsuleId, RuntimeSession};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::daemon::attach::ConnId;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::Base;
 use crate::daemon::reply::ReplySender;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::dirs::ProjectDirs;
@@ -34,7 +34,7 @@ use crate::wire::control::{
     ReadCapsulesParams, Refusal, RefusalCode, Reply,
 };
 
-impl Daemon {
+impl Base {
     pub(super) fn read_capsules(
         &self,
         conn: ConnId,
@@ -42,17 +42,17 @@ impl Daemon {
         params: ReadCapsulesParams,
         reply: ReplySender,
     ) {
-        let pair = self.base.clients.pair(conn, params.runtime_session_id);
-        let gates = self.base.configuration.gates().iter();
+        let pair = self.clients.pair(conn, params.runtime_session_id);
+        let gates = self.configuration.gates().iter();
         let sources = Sources {
-            dirs: self.base.dirs.clone(),
-            kept: Capsules::of(&self.base.dirs),
-            world: Arc::clone(self.base.recorder.world()),
-            ledger: self.base.recorder.ledger().clone(),
-            redactor: Arc::clone(self.base.recorder.redactor()),
+            dirs: self.dirs.clone(),
+            kept: Capsules::of(&self.dirs),
+            world: Arc::clone(self.recorder.world()),
+            ledger: self.recorder.ledger().clone(),
+            redactor: Arc::clone(self.recorder.redactor()),
             gates: gates.map(|gate| gate.name.clone()).collect(),
         };
-        self.base.readers.read(conn, reply, move || {
+        self.readers.read(conn, reply, move || {
             let shelf = sources.open();
             match params.question {
                 CapsuleQuestion::List => Ok(Reply::Capsules(shelf.list(params.ids, &pair))),

@@ -6,17 +6,17 @@ use crate::core::entry::Entry;
 use crate::core::id::Seq;
 use crate::daemon::carrying::{CarryingRead, EndingWish, SessionEnding, entry_at};
 use crate::daemon::event::Event;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::Base;
 use crate::daemon::reply::ReplySender;
 use crate::daemon::under_way::WorkBeside;
 use crate::wire::control::Refusal;
 
-impl Daemon {
+impl Base {
     /// Has read what this session leaves; it ends behind that.
-    pub(super) fn read_carrying(&mut self, wish: EndingWish, reply: ReplySender) {
-        let ledger = self.base.recorder.ledger().clone();
-        let world = Arc::clone(self.base.recorder.world());
-        let session = self.base.recorder.session_id().clone();
+    pub(super) fn read_carrying(&self, wish: EndingWish, reply: ReplySender) {
+        let ledger = self.recorder.ledger().clone();
+        let world = Arc::clone(self.recorder.world());
+        let session = self.recorder.session_id().clone();
         self.beside(WorkBeside::Carrying, move |under_way| {
             let read = CarryingRead::of(&wish, &ledger, &world);
             Event::SessionEnding(Box::new(SessionEnding {
@@ -34,9 +34,9 @@ impl Daemon {
         if let Some(entry) = read.entries.get(&seq) {
             return Ok(entry.clone());
         }
-        match self.base.recorder.recent_entry(seq) {
+        match self.recorder.recent_entry(seq) {
             Some(recent) => Ok(recent.entry.clone()),
-            None => entry_at(self.base.recorder.ledger(), seq),
+            None => entry_at(self.recorder.ledger(), seq),
         }
     }
 }

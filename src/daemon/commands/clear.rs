@@ -6,7 +6,7 @@ use crate::core::entry::{Entry, Fate, LifecycleEvent, TASK_ONLY, TaskStep, impor
 use crate::core::signing::{ActSignature, OperatorAct};
 use crate::daemon::carrying::{CarryingRead, EndingWish};
 use crate::daemon::deletion::Deletion;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Base, Daemon};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::rollover::Rollover;
 use crate::daemon::signing::check_act;
@@ -16,7 +16,7 @@ use crate::wire::control::{ClearParams, Cleared, Refusal, Reply};
 impl Daemon {
     pub(super) fn clear(&mut self, params: ClearParams, reply: ReplySender) {
         match self.may_end(params.session_id.as_ref()) {
-            Ok(()) if params.discard => self.read_texts(params, reply),
+            Ok(()) if params.discard => self.base.read_texts(params, reply),
             Ok(())
                 if self
                     .base
@@ -29,40 +29,9 @@ impl Daemon {
                 let cleared = self.clear_now(None, None, params.signature);
                 answer(reply, cleared.map(|(cleared, _)| Reply::Cleared(cleared)));
             }
-            Ok(()) => self.read_carrying(EndingWish::Clear(params), reply),
+            Ok(()) => self.base.read_carrying(EndingWish::Clear(params), reply),
             Err(refusal) => answer(reply, Err(refusal)),
         }
-    }
-
-    /// What the open tasks are made of. What was said for one that is not current is nothing that
-    /// the agents are at.
-    fn entries_of_tasks(&self, read: &CarryingRead) -> Result<Vec<Entry>, Refusal> {
-        let world = self.base.recorder.world();
-        let mut entries = self.carried_entries(world.entries_of_open_tasks(), read)?;
-        for entry in &mut entries {
-            let session = entry.pair();
-            let current = world.current_task(&session).map(|task| &task.id);
-            if entry.task().as_ref() != current {
-                entry.meta.insert(TASK_ONLY.to_owned(), true.into());
-            }
-        }
-        Ok(entries)
-    }
-
-    /// What was imported, said anew: the session that said so is not read.
-    fn imports_again(&self) -> Vec<Entry> {
-        let imported = self.base.recorder.world().imported.iter();
-        let mut imported: Vec<_> = imported.collect();
-        imported.sort_by_key(|(_, imported)| imported.seq);
-        let imported = imported.into_iter();
-        let entries = imported.map(|(id, imported)| {
-            let step = TaskStep::Imported.of(id.clone());
-            let words = imported_words(&imported.digest);
-            self.base
-                .recorder
-                .entry(Party::Human, None, step, words, None)
-        });
-        entries.collect()
     }
 
     /// `texts`: the session is deleted for good, and these long texts stay. Else `read` is what it
@@ -89,10 +58,10 @@ impl Daemon {
         // Open tasks are none of the session's: they go on.
         let carried = match read {
             // The files of what was imported stay, and nothing else tells them from any others.
-            None => self.imports_again(),
-            Some(read) => self.entries_of_tasks(read)?,
+            None => self.base.imports_again(),
+            Some(read) => self.base.entries_of_tasks(read)?,
         };
-        let (cancelled, mut closing) = self.take_back_all();
+        let (cancelled, mut closing) = self.deliveries.take_back_all(&self.base);
         let world = self.base.recorder.world();
         let mut words = format!(
             "the operator {how}: {} messages are taken back, {} handoffs and {} proposals stay open",
@@ -128,7 +97,7 @@ impl Daemon {
             .into_iter()
             .filter(|id| !self.base.recorder.world().unsettled.contains_key(id))
             .collect();
-        self.answer_receipts_of(&cancelled);
+        self.base.answer_receipts_of(&cancelled);
         let rolled_over = rolled_over?;
         let world = self.base.recorder.world();
         self.deliveries.handoff_dedup.forget_what_is_over(world);
@@ -144,5 +113,36 @@ impl Daemon {
             left: Vec::new(),
         };
         Ok((cleared, rolled_over.deletion))
+    }
+}
+
+impl Base {
+    /// What the open tasks are made of. What was said for one that is not current is nothing that
+    /// the agents are at.
+    fn entries_of_tasks(&self, read: &CarryingRead) -> Result<Vec<Entry>, Refusal> {
+        let world = self.recorder.world();
+        let mut entries = self.carried_entries(world.entries_of_open_tasks(), read)?;
+        for entry in &mut entries {
+            let session = entry.pair();
+            let current = world.current_task(&session).map(|task| &task.id);
+            if entry.task().as_ref() != current {
+                entry.meta.insert(TASK_ONLY.to_owned(), true.into());
+            }
+        }
+        Ok(entries)
+    }
+
+    /// What was imported, said anew: the session that said so is not read.
+    fn imports_again(&self) -> Vec<Entry> {
+        let imported = self.recorder.world().imported.iter();
+        let mut imported: Vec<_> = imported.collect();
+        imported.sort_by_key(|(_, imported)| imported.seq);
+        let imported = imported.into_iter();
+        let entries = imported.map(|(id, imported)| {
+            let step = TaskStep::Imported.of(id.clone());
+            let words = imported_words(&imported.digest);
+            self.recorder.entry(Party::Human, None, step, words, None)
+        });
+        entries.collect()
     }
 }

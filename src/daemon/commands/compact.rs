@@ -12,16 +12,16 @@ use crate::core::signing::{ActSignature, OperatorAct};
 use crate::core::snapshot::Snapshot;
 use crate::daemon::carrying::{CarryingRead, EndingWish, compaction_wants};
 use crate::daemon::digest::Digest;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Base, Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::rollover::Rollover;
 use crate::daemon::signing::check_act;
 use crate::wire::control::{CompactParams, Compacted, Refusal};
 
 impl Daemon {
-    pub(super) fn compact(&mut self, params: CompactParams, reply: ReplySender) {
+    pub(super) fn compact(&self, params: CompactParams, reply: ReplySender) {
         match self.may_end(params.session_id.as_ref()) {
-            Ok(()) => self.read_carrying(EndingWish::Compact(params), reply),
+            Ok(()) => self.base.read_carrying(EndingWish::Compact(params), reply),
             Err(refusal) => answer(reply, Err(refusal)),
         }
     }
@@ -45,10 +45,10 @@ impl Daemon {
             true => read.wanted.clone(),
             false => compaction_wants(world, self.base.recorder.ledger()),
         };
-        let mut carried = self.carried_entries(wanted, read)?;
+        let mut carried = self.base.carried_entries(wanted, read)?;
         let count = carried.len() as u64;
-        carried.extend(self.delivery_facts());
-        carried.extend(self.digest_entry(count, read));
+        carried.extend(self.deliveries.delivery_facts(&self.base));
+        carried.extend(self.base.digest_entry(count, read));
         let mut word = self.base.recorder.entry(
             Party::Human,
             None,
@@ -70,7 +70,7 @@ impl Daemon {
         self.agents
             .codex
             .forget_settled(self.deliveries.outbox.backlog());
-        self.move_cursors(&rolled_over.world);
+        self.base.move_cursors(&rolled_over.world);
         let world = self.base.recorder.world();
         self.deliveries.handoff_dedup.forget_what_is_over(world);
         Ok(Compacted {
@@ -82,7 +82,9 @@ impl Daemon {
             carried: count,
         })
     }
+}
 
+impl Base {
     /// These entries in the order in which they were recorded, as they will stand in the new file.
     pub(super) fn carried_entries(
         &self,
@@ -92,14 +94,14 @@ impl Daemon {
         let mut entries = Vec::new();
         for seq in wanted {
             let mut entry = self.carried_entry(seq, read)?;
-            let world = self.base.recorder.world();
+            let world = self.recorder.world();
             let in_turn = world.in_turn.get(&entry.id);
             let cut_off = world.cut_off.get(&entry.id);
             let known = in_turn.map(|(_, message)| message).or(cut_off);
             let (session_id, seq, task_only) = match entry.carried.take() {
                 // Carried again, it still stood first where it stood first.
                 Some(first) => (first.session_id, first.seq, first.task_only),
-                None => (self.base.recorder.session_id().clone(), seq, false),
+                None => (self.recorder.session_id().clone(), seq, false),
             };
             entry.carried = Some(CarriedEntry {
                 session_id,
@@ -113,7 +115,7 @@ impl Daemon {
             entry.seq = Seq(0);
             if let EntryKind::Task(record) = &mut entry.kind
                 && record.step == TaskStep::Opened
-                && let Some(task) = self.base.recorder.world().tasks.get(&record.task)
+                && let Some(task) = self.recorder.world().tasks.get(&record.task)
             {
                 record.dropped.clone_from(&task.dropped);
             }
@@ -122,45 +124,9 @@ impl Daemon {
         Ok(entries)
     }
 
-    /// How far the carried messages have come, so that nothing that is proven is delivered again
-    /// and nothing that nobody can know is sent again.
-    fn delivery_facts(&self) -> Vec<Entry> {
-        let mut facts: BTreeMap<Seq, Vec<Entry>> = BTreeMap::new();
-        for (id, message) in &self.base.recorder.world().unsettled {
-            if let Some(result) = message.result {
-                let rung = message.rung.clone();
-                // Of one that was sent again: what its history shows of that turn proves nothing.
-                let turns = message.cut_off_in.iter().cloned().map(Some);
-                let mut turns: Vec<_> = turns
-                    .filter(|_| result != DeliveryResult::Confirmed)
-                    .collect();
-                if turns.is_empty() {
-                    turns.push(None);
-                }
-                let fact = |turn| self.delivery_entry(id, message.to, result, rung.clone(), turn);
-                facts.insert(message.seq, turns.into_iter().map(fact).collect());
-            }
-        }
-        for (id, handoff) in &self.base.recorder.world().open_handoffs {
-            if let (true, Some(to)) = (handoff.delivered, receiver(handoff.to.as_ref())) {
-                facts.entry(handoff.seq).or_insert_with(|| {
-                    vec![self.delivery_entry(id, to, DeliveryResult::Confirmed, None, None)]
-                });
-            }
-        }
-        facts
-            .into_values()
-            .flatten()
-            .map(|mut entry| {
-                entry.content = format!("before the compaction: {}", entry.content);
-                entry
-            })
-            .collect()
-    }
-
     fn digest_entry(&self, carried: u64, read: &CarryingRead) -> Option<Entry> {
-        let digest = Digest::of(read.digest.as_ref()?, self.base.recorder.world(), carried);
-        Some(self.base.recorder.entry(
+        let digest = Digest::of(read.digest.as_ref()?, self.recorder.world(), carried);
+        Some(self.recorder.entry(
             Party::System,
             None,
             EntryKind::Other {
@@ -178,15 +144,52 @@ impl Daemon {
         let places: BTreeMap<Seq, Seq> = before
             .unsettled
             .iter()
-            .filter_map(|(id, old)| {
-                Some((old.seq, self.base.recorder.world().unsettled.get(id)?.seq))
-            })
+            .filter_map(|(id, old)| Some((old.seq, self.recorder.world().unsettled.get(id)?.seq)))
             .collect();
-        self.base.clients.waiters_mut().move_cursors(|mut cursor| {
+        self.clients.waiters_mut().move_cursors(|mut cursor| {
             cursor.after = place_now(&places, cursor.after);
             cursor.until = cursor.until.map(|seq| place_now(&places, seq));
             Some(cursor)
         });
+    }
+}
+
+impl Deliveries {
+    /// How far the carried messages have come, so that nothing that is proven is delivered again
+    /// and nothing that nobody can know is sent again.
+    fn delivery_facts(&self, base: &Base) -> Vec<Entry> {
+        let mut facts: BTreeMap<Seq, Vec<Entry>> = BTreeMap::new();
+        for (id, message) in &base.recorder.world().unsettled {
+            if let Some(result) = message.result {
+                let rung = message.rung.clone();
+                // Of one that was sent again: what its history shows of that turn proves nothing.
+                let turns = message.cut_off_in.iter().cloned().map(Some);
+                let mut turns: Vec<_> = turns
+                    .filter(|_| result != DeliveryResult::Confirmed)
+                    .collect();
+                if turns.is_empty() {
+                    turns.push(None);
+                }
+                let fact =
+                    |turn| self.delivery_entry(base, id, message.to, result, rung.clone(), turn);
+                facts.insert(message.seq, turns.into_iter().map(fact).collect());
+            }
+        }
+        for (id, handoff) in &base.recorder.world().open_handoffs {
+            if let (true, Some(to)) = (handoff.delivered, receiver(handoff.to.as_ref())) {
+                facts.entry(handoff.seq).or_insert_with(|| {
+                    vec![self.delivery_entry(base, id, to, DeliveryResult::Confirmed, None, None)]
+                });
+            }
+        }
+        facts
+            .into_values()
+            .flatten()
+            .map(|mut entry| {
+                entry.content = format!("before the compaction: {}", entry.content);
+                entry
+            })
+            .collect()
     }
 }
 

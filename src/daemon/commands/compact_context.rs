@@ -4,14 +4,14 @@ use super::attend::Deed;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::CodexInput;
 use crate::core::entry::LifecycleEvent;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{Refusal, RefusalCode};
 
 impl Daemon {
     /// Compacts Codex's context. Claude's can be compacted in its terminal only.
     pub(super) fn compact_context(&mut self, agent: Agent, placed: bool, reply: ReplySender) {
-        if let Err(refusal) = self.may_compact(agent) {
+        if let Err(refusal) = self.agents.may_compact(&self.base, agent) {
             return answer(reply, Err(refusal));
         }
         let life = self.agents.codex.life();
@@ -30,10 +30,13 @@ impl Daemon {
             text: "the operator had Codex's context compacted".to_owned(),
             placed,
         };
-        self.answer_deed(begun, deed, "look again: it may be at work", reply);
+        self.base
+            .answer_deed(begun, deed, "look again: it may be at work", reply);
     }
+}
 
-    fn may_compact(&self, agent: Agent) -> Result<(), Refusal> {
+impl Agents {
+    fn may_compact(&self, base: &Base, agent: Agent) -> Result<(), Refusal> {
         let refused = |message: &str, hint: &str| {
             let code = RefusalCode::WrongState;
             Err(Refusal::new(code, message, hint))
@@ -45,29 +48,29 @@ impl Daemon {
                 "type /compact there",
             ));
         }
-        if self.agents.codex.is_compacting() {
+        if self.codex.is_compacting() {
             return refused(
                 "Codex's context is being compacted already",
                 "see `ctxrelay continuity status` for when it was",
             );
         }
-        if self.agents.reloads.is_compacting(self.base.clock.now_ms()) {
+        if self.reloads.is_compacting(base.clock.now_ms()) {
             return refused(
                 "Claude's context is being compacted, and one of the two keeps the thread",
                 "try again when Claude is done",
             );
         }
-        match self.agents.codex.state() {
+        match self.codex.state() {
             AgentState::Offline => Err(no_thread()),
             AgentState::Limited => refused(
                 "Codex is at its usage limit, and a compaction asks its model",
                 "try again when the limit is over",
             ),
-            _ if self.agents.codex.needs_sign_in() => refused(
+            _ if self.codex.needs_sign_in() => refused(
                 "Codex waits for somebody to sign in, and a compaction asks its model",
                 "sign in with `ctxrelay codex`",
             ),
-            AgentState::Idle if self.agents.codex.is_quiet() => Ok(()),
+            AgentState::Idle if self.codex.is_quiet() => Ok(()),
             AgentState::Idle => refused(
                 "a message is on its way to Codex, and a compaction would cut off its turn",
                 "try again when Codex is idle",

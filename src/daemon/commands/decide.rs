@@ -9,29 +9,29 @@ use crate::core::id::EntryId;
 use crate::core::signing::{DecisionSignature, NotSigned, SignedProposal, SigningState};
 use crate::core::snapshot::{ChangedFiles, ProposalSnapshot, TreeInQuestion};
 use crate::daemon::decisions::{decision_messages, track_recorded};
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{DecideParams, Recorded, Refusal, RefusalCode, Reply};
 
-impl Daemon {
+impl Decisions {
     pub(super) fn decide(
         &mut self,
+        base: &mut Base,
         params: DecideParams,
         tree: TreeFound,
         changed: Option<&ChangedFiles>,
         reply: ReplySender,
     ) {
-        let Some(pending) = self
-            .base
+        let Some(pending) = base
             .recorder
             .world()
             .pending_proposals
             .get(&params.proposal_id)
         else {
-            let refusal = not_pending(self.base.recorder.world(), &params.proposal_id);
+            let refusal = not_pending(base.recorder.world(), &params.proposal_id);
             return answer(reply, Err(refusal));
         };
-        if let Err(refusal) = self.decisions.deciding.check(&params.proposal_id) {
+        if let Err(refusal) = self.deciding.check(&params.proposal_id) {
             return answer(reply, Err(refusal));
         }
         if params.approve
@@ -43,7 +43,7 @@ impl Daemon {
         {
             return answer(reply, Err(refusal));
         }
-        if params.approve && self.base.configuration.is_trust_unknown() {
+        if params.approve && base.configuration.is_trust_unknown() {
             return answer(
                 reply,
                 Err(Refusal::new(
@@ -60,8 +60,8 @@ impl Daemon {
                 since: Some(pending.seq),
                 changed,
             };
-            let gates = self.base.configuration.told_gates();
-            let red = self.base.recorder.world().gate_blockers(&gates, &on);
+            let gates = base.configuration.told_gates();
+            let red = base.recorder.world().gate_blockers(&gates, &on);
             if !red.is_empty() {
                 return answer(reply, Err(not_green(&red)));
             }
@@ -88,16 +88,17 @@ impl Daemon {
             runs: Vec::new(),
             signature: params.signature,
         };
-        let signing = self.base.recorder.world().signing.as_ref();
+        let signing = base.recorder.world().signing.as_ref();
         if let Some(Err(refusal)) = signing.map(|state| check_signed(state, &proposal, &verdict)) {
             return answer(reply, Err(refusal));
         }
-        self.record_decision(&proposal, verdict, Some(reply));
+        self.record_decision(base, &proposal, verdict, Some(reply));
     }
 
     /// Records a decision on a proposal that waits, with the messages that tell the agents.
     pub(super) fn record_decision(
         &mut self,
+        base: &mut Base,
         proposal: &ProposalSnapshot,
         verdict: DecisionVerdict,
         reply: Option<ReplySender>,
@@ -117,9 +118,9 @@ impl Daemon {
             Vec::new()
         };
         let tells = told_of_decisions(
-            &self.base.identity,
-            self.base.recorder.world(),
-            &self.base.clients,
+            &base.identity,
+            base.recorder.world(),
+            &base.clients,
             &proposal.by,
         );
         let content = match (&reason, approved) {
@@ -139,7 +140,7 @@ impl Daemon {
             true => Party::Human,
             false => Party::System,
         };
-        let entry = self.base.recorder.entry(
+        let entry = base.recorder.entry(
             by,
             Some(proposal.by.clone()),
             EntryKind::FinalityDecision(FinalityDecision {
@@ -155,16 +156,10 @@ impl Daemon {
             content,
             None,
         );
-        let mut entries = decision_messages(
-            &self.base.recorder,
-            &self.base.commit,
-            &entry,
-            proposal,
-            &tells,
-        );
+        let mut entries = decision_messages(&base.recorder, &base.commit, &entry, proposal, &tells);
         entries.insert(0, entry);
-        self.decisions.deciding.begin(proposal_id.clone());
-        self.base.recorder.record(
+        self.deciding.begin(proposal_id.clone());
+        base.recorder.record(
             entries,
             Box::new(move |daemon, result| {
                 daemon.decisions.deciding.end(&proposal_id);

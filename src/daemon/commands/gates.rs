@@ -13,7 +13,7 @@ use crate::core::signing::{OperatorAct, SigningState};
 use crate::core::snapshot::{GateSnapshot, TreeInQuestion};
 use crate::daemon::event::Event;
 use crate::daemon::gates::ReleaseEnd;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::registering::tell_agents;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::signing::check_act;
@@ -31,29 +31,30 @@ const FACTS_WAITING: usize = 4;
 /// How much of a tree's id a sentence names.
 const TREE_CHARS: usize = 12;
 
-impl Daemon {
-    pub(super) fn list_gates(&self) -> Reply {
-        let (gates, world) = (
-            self.base.configuration.told_gates(),
-            self.base.recorder.world(),
-        );
+impl Decisions {
+    pub(super) fn list_gates(&self, base: &Base) -> Reply {
+        let (gates, world) = (base.configuration.told_gates(), base.recorder.world());
         let gates = gates.iter().map(|gate| GateReport::of(gate, world));
         Reply::Gates(GatesReport {
             gates: gates.collect(),
-            running: self.decisions.gates.number(),
-            ended: self.decisions.gates.ended().cloned(),
+            running: self.gates.number(),
+            ended: self.gates.ended().cloned(),
         })
     }
 
-    pub(super) fn run_gates(&mut self, params: &RunGatesParams) -> Result<Reply, Refusal> {
-        let gates = self.gates_to_run(params)?;
-        self.decisions.gates.begin(gates, params.release);
-        self.next_gate();
-        Ok(self.list_gates())
+    pub(super) fn run_gates(
+        &mut self,
+        base: &mut Base,
+        params: &RunGatesParams,
+    ) -> Result<Reply, Refusal> {
+        let gates = self.gates_to_run(base, params)?;
+        self.gates.begin(gates, params.release);
+        self.next_gate(base);
+        Ok(self.list_gates(base))
     }
 
     pub(super) fn stop_gates(&mut self) -> Result<Reply, Refusal> {
-        if self.decisions.gates.stop() {
+        if self.gates.stop() {
             return Ok(Reply::Done);
         }
         Err(Refusal::new(
@@ -63,15 +64,15 @@ impl Daemon {
         ))
     }
 
-    fn gates_to_run(&self, params: &RunGatesParams) -> Result<Vec<Gate>, Refusal> {
-        if !self.decisions.gates.is_idle() {
+    fn gates_to_run(&self, base: &Base, params: &RunGatesParams) -> Result<Vec<Gate>, Refusal> {
+        if !self.gates.is_idle() {
             return Err(Refusal::new(
                 RefusalCode::InFlight,
                 "gates are running",
                 "wait for their end: `ctxrelay gates list`",
             ));
         }
-        let gates = self.base.configuration.gates();
+        let gates = base.configuration.gates();
         if let Some(name) = params.names.iter().find(|name| !has(gates, name)) {
             let known: Vec<&str> = gates.iter().map(|gate| gate.name.as_str()).collect();
             let hint = match known.as_slice() {
@@ -97,25 +98,24 @@ impl Daemon {
     }
 
     /// Begins the next gate of the run, or ends the run.
-    pub(super) fn next_gate(&mut self) {
-        let next = self.decisions.gates.next(self.base.clock.now_ms());
-        self.base.clients.status_changed();
+    pub(super) fn next_gate(&mut self, base: &mut Base) {
+        let next = self.gates.next(base.clock.now_ms());
+        base.clients.status_changed();
         let Some((gate, stop)) = next else {
-            return self.gates_done();
+            return self.gates_done(base);
         };
-        let Some(events) = self.base.events.upgrade() else {
+        let Some(events) = base.events.upgrade() else {
             return;
         };
-        let registry = self
-            .base
+        let registry = base
             .configuration
             .user()
-            .map(|user| user.worktrees(&self.base.dirs.instance_id()));
+            .map(|user| user.worktrees(&base.dirs.instance_id()));
         let order = GateOrder {
             gate,
             worktrees: registry.unwrap_or_default(),
-            root: self.base.dirs.root.clone(),
-            hold_program: self.base.identity.own_program.clone(),
+            root: base.dirs.root.clone(),
+            hold_program: base.identity.own_program.clone(),
         };
         let (told, mut facts) = mpsc::channel(FACTS_WAITING);
         let follow = async move {
@@ -138,48 +138,129 @@ impl Daemon {
             tracing::debug!("a gate begins");
             tokio::join!(gate::run(order, stop, told), follow);
         };
-        supervise(self.base.events.clone(), failed, run);
+        supervise(base.events.clone(), failed, run);
     }
 
     /// The run under which a gate failed by a fault of ours proves nothing: it is over.
-    pub(in crate::daemon) fn gate_failed(&mut self, why: String) {
-        self.decisions.gates.give_up(why);
-        self.next_gate();
+    pub(in crate::daemon) fn gate_failed(&mut self, base: &mut Base, why: String) {
+        self.gates.give_up(why);
+        self.next_gate(base);
     }
 
-    pub(in crate::daemon) fn on_gate(&mut self, fact: GateFact) {
+    pub(in crate::daemon) fn on_gate(&mut self, base: &mut Base, fact: GateFact) {
         match fact {
             // Said before.
             GateFact::Began { .. } => {}
             GateFact::Printed(text) => {
                 // The status shows it, which agents can read as well.
-                let (text, _) = self.base.recorder.redactor().redact_text(&text);
-                if self.decisions.gates.printed(&text) {
-                    self.base.clients.status_changed();
+                let (text, _) = base.recorder.redactor().redact_text(&text);
+                if self.gates.printed(&text) {
+                    base.clients.status_changed();
                 }
             }
             GateFact::Ended(outcome) => {
-                self.work_done(&WorkBeside::Gate);
-                self.record_gate(*outcome);
+                base.work_done(&WorkBeside::Gate);
+                base.record_gate(*outcome);
             }
         }
     }
 
+    /// No gate is left to run.
+    fn gates_done(&mut self, base: &mut Base) {
+        let release = self.gates.release();
+        let Some((entry, to_sign)) = release.map(|ran| base.release_entry(ran)) else {
+            return self.end_gates(base, ReleaseEnd::None);
+        };
+        let signing = base.recorder.world().signing.as_ref();
+        if signing.is_some_and(SigningState::signs_acts) {
+            return self.end_gates(base, ReleaseEnd::Unsigned(Box::new(entry), to_sign));
+        }
+        let id = entry.id.clone();
+        base.recorder.record(
+            vec![entry],
+            Box::new(move |daemon, result| {
+                daemon.decisions.end_gates(
+                    &mut daemon.base,
+                    match result {
+                        Ok(_) => ReleaseEnd::Recorded(id),
+                        Err(_) => ReleaseEnd::None,
+                    },
+                );
+            }),
+        );
+    }
+
+    fn end_gates(&mut self, base: &mut Base, release: ReleaseEnd) {
+        if let Some(proposal) = self.gates.end(release) {
+            base.gates_ran_for(proposal);
+        }
+        base.clients.status_changed();
+        // One that needs no gate any more begins none.
+        while let Some((proposal, changed)) = self.gates.next_proposal() {
+            self.begin_sign_off(base, &proposal, changed.as_ref());
+        }
+    }
+
+    /// Records what the last release gate came to, once the operator has signed it.
+    pub(super) fn sign_release(
+        &self,
+        base: &mut Base,
+        params: SignReleaseParams,
+        reply: ReplySender,
+    ) {
+        let Some((entry, to_sign)) = self.gates.unsigned(params.run) else {
+            let refusal = Refusal::new(
+                RefusalCode::WrongState,
+                "no release gate of that run waits for a signature",
+                "run it again: `ctxrelay release-gate`",
+            );
+            return answer(reply, Err(refusal));
+        };
+        let signature = &params.signature;
+        let ReleaseToSign {
+            subject, verdict, ..
+        } = to_sign;
+        let signed = Some(signature).filter(|signed| signed.tree == to_sign.tree);
+        if let Err(refusal) = check_act(
+            &base.recorder,
+            OperatorAct::Release,
+            signed,
+            subject,
+            verdict,
+        ) {
+            return answer(reply, Err(refusal));
+        }
+        let mut entry = entry.clone();
+        signature.put_on(&mut entry);
+        base.recorder.record(
+            vec![entry],
+            Box::new(move |daemon, result| {
+                let recorded = result.map(|stored| Recorded::of(&stored[0].entry));
+                if let Ok(recorded) = &recorded {
+                    daemon.decisions.gates.signed(recorded.entry_id.clone());
+                }
+                answer(reply, recorded.map(Reply::Recorded).map_err(Clone::clone));
+            }),
+        );
+    }
+}
+
+impl Base {
     fn record_gate(&mut self, outcome: GateOutcome) {
         let entry = self.gate_entry(outcome.clone());
-        self.base.recorder.record(
+        self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 let Err(refusal) = result else {
-                    return daemon.next_gate();
+                    return daemon.decisions.next_gate(&mut daemon.base);
                 };
                 // Without room for a long text the end of it is better than no evidence.
                 if let Some(brief) = outcome.brief() {
-                    return daemon.record_gate(brief);
+                    return daemon.base.record_gate(brief);
                 }
                 tracing::warn!(code = %refusal.code, "a gate could not be recorded");
                 daemon.decisions.gates.give_up(refusal.message.clone());
-                daemon.next_gate();
+                daemon.decisions.next_gate(&mut daemon.base);
             }),
         );
     }
@@ -212,98 +293,26 @@ impl Daemon {
 
     /// What was run before a gate, if this is how it is trusted now.
     fn setup_of(&self, run: &GateRun) -> Option<&str> {
-        let mut gates = self.base.configuration.gates().iter();
+        let mut gates = self.configuration.gates().iter();
         gates.find(|gate| gate.spec() == run.spec)?.setup.as_deref()
     }
 
     /// What the daemon itself says of what was run.
     fn evidence(&self, artifact: Artifact, content: String) -> Entry {
         let kind = EntryKind::Artifact(artifact);
-        self.base
-            .recorder
+        self.recorder
             .entry(Party::System, None, kind, content, None)
-    }
-
-    /// No gate is left to run.
-    fn gates_done(&mut self) {
-        let release = self.decisions.gates.release();
-        let Some((entry, to_sign)) = release.map(|ran| self.release_entry(ran)) else {
-            return self.end_gates(ReleaseEnd::None);
-        };
-        let signing = self.base.recorder.world().signing.as_ref();
-        if signing.is_some_and(SigningState::signs_acts) {
-            return self.end_gates(ReleaseEnd::Unsigned(Box::new(entry), to_sign));
-        }
-        let id = entry.id.clone();
-        self.base.recorder.record(
-            vec![entry],
-            Box::new(move |daemon, result| {
-                daemon.end_gates(match result {
-                    Ok(_) => ReleaseEnd::Recorded(id),
-                    Err(_) => ReleaseEnd::None,
-                });
-            }),
-        );
-    }
-
-    fn end_gates(&mut self, release: ReleaseEnd) {
-        if let Some(proposal) = self.decisions.gates.end(release) {
-            self.gates_ran_for(proposal);
-        }
-        self.base.clients.status_changed();
-        // One that needs no gate any more begins none.
-        while let Some((proposal, changed)) = self.decisions.gates.next_proposal() {
-            self.begin_sign_off(&proposal, changed.as_ref());
-        }
-    }
-
-    /// Records what the last release gate came to, once the operator has signed it.
-    pub(super) fn sign_release(&mut self, params: SignReleaseParams, reply: ReplySender) {
-        let Some((entry, to_sign)) = self.decisions.gates.unsigned(params.run) else {
-            let refusal = Refusal::new(
-                RefusalCode::WrongState,
-                "no release gate of that run waits for a signature",
-                "run it again: `ctxrelay release-gate`",
-            );
-            return answer(reply, Err(refusal));
-        };
-        let signature = &params.signature;
-        let ReleaseToSign {
-            subject, verdict, ..
-        } = to_sign;
-        let signed = Some(signature).filter(|signed| signed.tree == to_sign.tree);
-        if let Err(refusal) = check_act(
-            &self.base.recorder,
-            OperatorAct::Release,
-            signed,
-            subject,
-            verdict,
-        ) {
-            return answer(reply, Err(refusal));
-        }
-        let mut entry = entry.clone();
-        signature.put_on(&mut entry);
-        self.base.recorder.record(
-            vec![entry],
-            Box::new(move |daemon, result| {
-                let recorded = result.map(|stored| Recorded::of(&stored[0].entry));
-                if let Ok(recorded) = &recorded {
-                    daemon.decisions.gates.signed(recorded.entry_id.clone());
-                }
-                answer(reply, recorded.map(Reply::Recorded).map_err(Clone::clone));
-            }),
-        );
     }
 
     /// One artifact about all that was run.
     fn release_entry(&self, ran: &[String]) -> (Entry, ReleaseToSign) {
-        let world = self.base.recorder.world();
+        let world = self.recorder.world();
         let ran = ran.iter();
         let ran: Vec<&GateSnapshot> = ran.filter_map(|name| world.gates.get(name)).collect();
         let tree = ran.first().and_then(|first| first.run.tree.clone());
         let since = ran.iter().map(|gate| gate.seq).min();
         let since = since.map(|first| Seq(first.0.saturating_sub(1)));
-        let mut gates = self.base.configuration.told_gates();
+        let mut gates = self.configuration.told_gates();
         // What all of them came to; which of them a proposal needs is another question.
         gates.iter_mut().for_each(|gate| gate.when.clear());
         let on = TreeInQuestion {

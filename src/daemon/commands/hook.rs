@@ -10,7 +10,8 @@ use crate::daemon::attach::ConnId;
 use crate::daemon::claude::conversing::conversation;
 use crate::daemon::claude::receivers_hook::is_receivers_hook;
 use crate::daemon::metering::{meter_claude, meter_status_line};
-use crate::daemon::owners::Daemon;
+use crate::daemon::outbox::Outbox;
+use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::daemon::reply::{ReplySender, answer, is_answered};
 use crate::wire::control::{
     HookEvent, HookParams, HookReply, IdsParams, NotificationKind, Reply, SessionSource,
@@ -43,18 +44,25 @@ impl AskedHook {
 impl Daemon {
     pub(super) fn hook(&mut self, conn: ConnId, params: &HookParams, reply: ReplySender) {
         if params.event == HookEvent::StatusLine {
-            let line = self.status_line_for(conn, params);
+            let line =
+                self.agents
+                    .status_line_for(&self.base, &self.deliveries.outbox, conn, params);
             return answer(reply, Ok(Reply::Hook(HookReply::of_text(Some(line)))));
         }
         if params.event == HookEvent::CodexCompacted {
-            return self.codex_hook_asks(params, reply);
+            return self.agents.codex_hook_asks(
+                &mut self.base,
+                &mut self.deliveries.held,
+                params,
+                reply,
+            );
         }
         if let Some(pid) = params.claude_pid {
             self.agents.claude_processes.hook_ran(pid, params.is_judged);
         }
         if params.event == HookEvent::PreToolUse {
             // It asks nothing: what became of the call was judged before.
-            self.note_refused_tool(params);
+            self.base.note_refused_tool(params);
             return answer(reply, Ok(Reply::Hook(HookReply::default())));
         }
         let pair = self.base.clients.pair(conn, None);
@@ -105,31 +113,6 @@ impl Daemon {
         answer(reply, Ok(Reply::Done));
     }
 
-    /// The status line, and what Claude says of its context on the way.
-    fn status_line_for(&mut self, conn: ConnId, params: &HookParams) -> String {
-        let pair = self.base.clients.pair(conn, None);
-        let is_receiver = is_receivers_hook(
-            &self.agents.claude,
-            &self.base.clients,
-            &pair,
-            params.claude_pid,
-        );
-        if is_receiver
-            && meter_status_line(&mut self.agents.contexts, self.base.clock.now_ms(), params)
-        {
-            self.base.clients.status_changed();
-        }
-        let context = is_receiver.then(|| self.agents.contexts.fill(Agent::Claude));
-        let world = self.base.recorder.world();
-        status_line(
-            world,
-            &self.agents.codex,
-            &self.deliveries.outbox,
-            context,
-            params.columns,
-        )
-    }
-
     /// A hook has printed these. It can have printed only what it was given itself: what it says of
     /// other messages proves nothing.
     pub(super) fn hook_handed(&mut self, conn: ConnId, mut params: IdsParams, reply: ReplySender) {
@@ -144,14 +127,20 @@ impl Daemon {
             return asked.with_nothing();
         }
         if params.event == HookEvent::InstructionsLoaded {
-            self.claude_read(params.path.as_deref().unwrap_or_default());
+            self.agents
+                .claude_read(&self.base, params.path.as_deref().unwrap_or_default());
             return asked.with_nothing();
         }
         if let (Some(process), Some(runs)) = (params.claude_pid, params.monitor_runs) {
             self.monitor_runs(pair, process, runs);
         }
-        self.claude_goes_on(pair, &params.event, params.tool_use.as_deref());
-        let is_in_turn = self.claude_is_in_turn(pair);
+        self.decisions.claude_goes_on(
+            &mut self.base,
+            pair,
+            &params.event,
+            params.tool_use.as_deref(),
+        );
+        let is_in_turn = self.agents.claude_is_in_turn(pair);
         let redactor = self.base.recorder.redactor();
         if self
             .agents
@@ -165,14 +154,14 @@ impl Daemon {
         if meter_claude(&mut self.agents.contexts, &self.base.events, now_ms, params) {
             self.base.clients.status_changed();
         }
-        self.claude_continues(pair, params);
+        self.agents.claude_continues(&mut self.base, pair, params);
         match &params.event {
             HookEvent::UserPromptSubmit => {
                 // A turn that ends at the limit would have them and do nothing with them.
                 if self.agents.limits.holds(Agent::Claude) {
                     asked.with_nothing();
                 } else {
-                    let more = self.rides_along(Agent::Claude, pair);
+                    let more = self.agents.rides_along(&self.base, Agent::Claude, pair);
                     let chars = more.as_ref().map_or(0, |more| more.text.chars().count());
                     let now_ms = self.base.clock.now_ms();
                     self.agents
@@ -196,13 +185,13 @@ impl Daemon {
                     conversation.and_then(|it| Some((it.thread_id.clone()?, it)))
                 {
                     let said = format!("Claude converses in session {session}");
-                    let entry = self.entry_of_agent(pair, changed, said);
+                    let entry = self.base.entry_of_agent(pair, changed, said);
                     self.base.recorder.record_mere_fact(entry);
                 }
                 return;
             }
             HookEvent::PostToolUse => {
-                if !self.is_in_turn(pair) {
+                if !self.agents.is_in_turn(pair) {
                     // Its beginning was told to nobody, or to a daemon of before.
                     self.tell_ladder(pair, LadderInput::TurnBegan);
                 }
@@ -224,7 +213,7 @@ impl Daemon {
                         | NotificationKind::ElicitationDialog,
                     ) => self.claude_hears(pair, ClaudeInput::Asks),
                     // It waits for a prompt, whatever became of its last turn.
-                    Some(NotificationKind::IdlePrompt) if self.claude_is_in_turn(pair) => {
+                    Some(NotificationKind::IdlePrompt) if self.agents.claude_is_in_turn(pair) => {
                         self.tell_ladder(pair, LadderInput::TurnStopped);
                         self.claude_hears(pair, ClaudeInput::Idle);
                     }
@@ -252,16 +241,28 @@ impl Daemon {
                     self.agents.inferences.forget(Agent::Claude, pair);
                 }
                 let of = pair.clone();
-                return self.reload_claude(pair, source, move |daemon, text| {
-                    if asked.is_gone() {
-                        let why = "Claude's hook was over before the packet was ready".to_owned();
-                        daemon.settle_reload(Agent::Claude, &of, ReloadStep::NotGiven { why });
-                    }
-                    asked.with(daemon, HookReply::of_text(text));
-                });
+                return self.agents.reload_claude(
+                    &mut self.base,
+                    &mut self.deliveries.held,
+                    pair,
+                    source,
+                    move |daemon, text| {
+                        if asked.is_gone() {
+                            let why =
+                                "Claude's hook was over before the packet was ready".to_owned();
+                            daemon.agents.settle_reload(
+                                &mut daemon.base,
+                                Agent::Claude,
+                                &of,
+                                ReloadStep::NotGiven { why },
+                            );
+                        }
+                        asked.with(daemon, HookReply::of_text(text));
+                    },
+                );
             }
             HookEvent::PreCompact => {
-                let handed = HookReply::of_text(self.ids_to_keep(pair));
+                let handed = HookReply::of_text(self.base.ids_to_keep(pair));
                 asked.with(self, handed);
                 return;
             }
@@ -302,15 +303,34 @@ impl Daemon {
             self.tell_ladder(pair, LadderInput::NewContext);
         }
     }
+}
+
+impl Agents {
+    /// The status line, and what Claude says of its context on the way.
+    fn status_line_for(
+        &mut self,
+        base: &Base,
+        outbox: &Outbox,
+        conn: ConnId,
+        params: &HookParams,
+    ) -> String {
+        let pair = base.clients.pair(conn, None);
+        let is_receiver = is_receivers_hook(&self.claude, &base.clients, &pair, params.claude_pid);
+        if is_receiver && meter_status_line(&mut self.contexts, base.clock.now_ms(), params) {
+            base.clients.status_changed();
+        }
+        let context = is_receiver.then(|| self.contexts.fill(Agent::Claude));
+        let world = base.recorder.world();
+        status_line(world, &self.codex, outbox, context, params.columns)
+    }
 
     fn claude_is_in_turn(&self, pair: &RuntimeSession) -> bool {
-        let state = self.agents.claude.state(pair);
+        let state = self.claude.state(pair);
         state.is_some_and(ClaudeState::is_in_turn)
     }
 
     fn is_in_turn(&self, pair: &RuntimeSession) -> bool {
-        self.agents
-            .claude
+        self.claude
             .ladder(pair)
             .is_some_and(|ladder| ladder.is_in_turn())
     }

@@ -11,7 +11,7 @@ use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
 use crate::daemon::clients::{Waiter, Wants, When};
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Daemon, Deliveries};
 use crate::daemon::reply::ReplySender;
 use crate::wire::control::{AckedPartly, GetMessagesParams, IdsParams, WaitMessagesParams};
 
@@ -44,16 +44,20 @@ impl Daemon {
     ) {
         let wait = Duration::from_millis(params.timeout_ms.min(WAIT_MS_MAX));
         let runtime_session = self.base.clients.pair(conn, params.runtime_session_id);
-        self.wait(Waiter {
-            deadline: Instant::now() + wait,
-            wants: Wants::Messages {
-                agent: params.agent,
-                runtime_session,
-                after: self.place(params.after.as_ref()).cloned(),
-                reply_to: params.reply_to,
+        let after = self.base.place(params.after.as_ref()).cloned();
+        self.deliveries.wait(
+            &mut self.base,
+            Waiter {
+                deadline: Instant::now() + wait,
+                wants: Wants::Messages {
+                    agent: params.agent,
+                    runtime_session,
+                    after,
+                    reply_to: params.reply_to,
+                },
+                reply,
             },
-            reply,
-        });
+        );
         self.answer_waiters();
     }
 
@@ -61,7 +65,7 @@ impl Daemon {
     pub(super) fn fetched(&mut self, params: IdsParams, reply: ReplySender) {
         let rung = params.rung.unwrap_or(DeliveryWay::Pull);
         if params.agent == Agent::Claude {
-            for (pair, ids) in self.by_pair(&params.ids) {
+            for (pair, ids) in self.deliveries.by_pair(&params.ids) {
                 self.claude_hears(&pair, ClaudeInput::Given { ids });
             }
         }
@@ -119,19 +123,9 @@ impl Daemon {
 
     /// Tells the ladders of the pairs that these belong to, in their order.
     fn tell_ladders_of(&mut self, ids: &[EntryId], input: impl Fn(Vec<EntryId>) -> LadderInput) {
-        for (pair, ids) in self.by_pair(ids) {
+        for (pair, ids) in self.deliveries.by_pair(ids) {
             self.tell_ladder(&pair, input(ids));
         }
-    }
-
-    fn by_pair(&self, ids: &[EntryId]) -> BTreeMap<RuntimeSession, Vec<EntryId>> {
-        let mut by_pair: BTreeMap<RuntimeSession, Vec<EntryId>> = BTreeMap::new();
-        for id in ids {
-            if let Some(pair) = self.deliveries.outbox.pair_of(id) {
-                by_pair.entry(pair).or_default().push(id.clone());
-            }
-        }
-        by_pair
     }
 
     /// Codex asked by itself, which its lane did not see.
@@ -139,5 +133,17 @@ impl Daemon {
         let effects = self.deliveries.outbox.codex_has(ids, result, rung.as_ref());
         // Nothing of it leaves or is stored in the queue.
         let _ = self.perform(Agent::Codex, effects);
+    }
+}
+
+impl Deliveries {
+    fn by_pair(&self, ids: &[EntryId]) -> BTreeMap<RuntimeSession, Vec<EntryId>> {
+        let mut by_pair: BTreeMap<RuntimeSession, Vec<EntryId>> = BTreeMap::new();
+        for id in ids {
+            if let Some(pair) = self.outbox.pair_of(id) {
+                by_pair.entry(pair).or_default().push(id.clone());
+            }
+        }
+        by_pair
     }
 }

@@ -1,6 +1,7 @@
 //! One file per family of commands; [`Daemon::command`] only delegates. A command that needs a few
 //! owners is a free function over them: it reads, or says [what is to be recorded](to_record); one
-//! that changes several owners, or goes on behind what it had recorded, is a flow.
+//! that goes on behind what it had recorded is a flow of the group that it is about, and one that
+//! changes several groups a flow of [`Daemon`].
 
 mod answers;
 mod approve;
@@ -76,7 +77,9 @@ impl Daemon {
         let Some(attachment) = self.base.clients.get(conn) else {
             return Err(no_hello());
         };
-        if self.base.operations.is_stopping() && !(command.is_proof() && self.waits_for_proofs()) {
+        if self.base.operations.is_stopping()
+            && !(command.is_proof() && self.deliveries.waits_for_proofs(&self.base))
+        {
             return Err(self.base.operations.refusal());
         }
         if command.is_operator_only() && !attachment.operator {
@@ -113,7 +116,7 @@ impl Daemon {
                     .pair(conn, params.runtime_session_id.clone());
                 let (deciding, approvals) = (&self.decisions.deciding, &self.decisions.approvals);
                 let note = append_note(&self.base.recorder, deciding, approvals, session, params);
-                self.record_wish(note, reply);
+                self.base.record_wish(note, reply);
             }
             Command::RecordArtifact(params) => {
                 let session = self
@@ -121,7 +124,7 @@ impl Daemon {
                     .clients
                     .pair(conn, params.runtime_session_id.clone());
                 let artifact = record_artifact(&self.base.recorder, session, params);
-                self.record_wish(artifact, reply);
+                self.base.record_wish(artifact, reply);
             }
             Command::ProposeFinal(params) => read_tree(
                 &self.base.recorder,
@@ -147,7 +150,7 @@ impl Daemon {
                         .base
                         .configuration
                         .shares_rules()
-                        .then(|| self.rules_reading(agent, true)),
+                        .then(|| self.agents.rules_reading(&self.base, agent, true)),
                 });
                 context::read(
                     &self.base.recorder,
@@ -203,7 +206,7 @@ impl Daemon {
             Command::ReadCapsules(params) => {
                 let mut agents = Agent::ALL.into_iter();
                 let asking = agents.find(|agent| role == Role::of(*agent));
-                self.read_capsules(conn, asking, params, reply);
+                self.base.read_capsules(conn, asking, params, reply);
             }
             Command::ReadFinding(params) => {
                 let root = self.base.dirs.root.clone();
@@ -227,7 +230,10 @@ impl Daemon {
                     reply,
                 );
             }
-            Command::QueueList => answer(reply, Ok(Reply::Queue(self.queue_rows()))),
+            Command::QueueList => answer(
+                reply,
+                Ok(Reply::Queue(self.deliveries.queue_rows(&self.base))),
+            ),
             Command::Subscribe => {
                 self.base.clients.subscribe(conn);
                 answer(reply, Ok(Reply::Done));
@@ -253,51 +259,73 @@ impl Daemon {
                 &self.base.events,
                 TreePurpose::Decide { params, reply },
             ),
-            Command::AskUser(params) => self.ask_user(conn, params, reply),
-            Command::AskApproval(params) => self.ask_approval(conn, params, reply),
-            Command::AnswerApproval(params) => self.answer_approval(params, reply),
+            Command::AskUser(params) => self.decisions.ask_user(
+                &mut self.base,
+                &self.agents.recent_writes,
+                conn,
+                params,
+                reply,
+            ),
+            Command::AskApproval(params) => self.decisions.ask_approval(
+                &mut self.base,
+                &self.agents.claude,
+                &self.agents.recent_writes,
+                conn,
+                params,
+                reply,
+            ),
+            Command::AnswerApproval(params) => {
+                self.decisions
+                    .answer_approval(&mut self.base, params, reply)
+            }
             Command::StateWork(params) => {
                 let session = self
                     .base
                     .clients
                     .pair(conn, params.runtime_session_id.clone());
-                self.record_wish(state_work(&self.base.recorder, &session, params), reply);
+                self.base
+                    .record_wish(state_work(&self.base.recorder, &session, params), reply);
             }
             Command::ForgetWork(params) => {
                 let session = self
                     .base
                     .clients
                     .pair(conn, params.runtime_session_id.clone());
-                self.record_wish(forget_work(&self.base.recorder, &session, &params), reply);
+                self.base
+                    .record_wish(forget_work(&self.base.recorder, &session, &params), reply);
             }
             Command::ChangeReview(params) => {
                 let session = self.base.clients.pair(conn, params.runtime_session_id);
                 let (recorder, imports) = (&self.base.recorder, &self.decisions.imports);
                 let changed = change_review(recorder, imports, &session, params.change);
-                self.record_wish(changed, reply);
+                self.base.record_wish(changed, reply);
             }
-            Command::ChangeTask(params) => self.change_task(conn, params, reply),
-            Command::ListGates => answer(reply, Ok(self.list_gates())),
+            Command::ChangeTask(params) => self.base.change_task(conn, params, reply),
+            Command::ListGates => answer(reply, Ok(self.decisions.list_gates(&self.base))),
             Command::RunGates(params) => {
-                let begun = self.run_gates(&params);
+                let begun = self.decisions.run_gates(&mut self.base, &params);
                 answer(reply, begun);
             }
             Command::StopGates => {
-                let stopped = self.stop_gates();
+                let stopped = self.decisions.stop_gates();
                 answer(reply, stopped);
             }
-            Command::SignRelease(params) => self.sign_release(params, reply),
+            Command::SignRelease(params) => {
+                self.decisions.sign_release(&mut self.base, params, reply)
+            }
             Command::Clear(params) => self.clear(params, reply),
             Command::Compact(params) => self.compact(params, reply),
             Command::Stop(params) => {
                 answer(reply, Ok(Reply::Done));
                 self.stop(Stop::now(params.kill));
             }
-            Command::HandOver(params) => self.ask_successor(params, reply),
+            Command::HandOver(params) => self.base.ask_successor(params, reply),
             Command::QueueChange(params) => self.change_queue(params, reply),
-            Command::QueueDrain(params) => self.drain_queue(&params, reply),
-            Command::QueueRebuild => self.rebuild_queue(reply),
-            Command::Trust(params) => self.read_settings(
+            Command::QueueDrain(params) => {
+                self.deliveries.drain_queue(&mut self.base, &params, reply)
+            }
+            Command::QueueRebuild => self.deliveries.rebuild_queue(&mut self.base, reply),
+            Command::Trust(params) => self.base.read_settings(
                 SettingsChange::Trust {
                     params: Box::new(params),
                     is_signer_forgotten: false,
@@ -305,7 +333,8 @@ impl Daemon {
                 reply,
             ),
             Command::SetPolicy(change) => {
-                self.read_settings(SettingsChange::Policy(change), reply);
+                self.base
+                    .read_settings(SettingsChange::Policy(change), reply);
             }
             Command::Attend(params) => self.attend(params, reply),
             Command::ReportKey(params) => {
@@ -316,7 +345,7 @@ impl Daemon {
             }
             Command::AcknowledgeAlarm(params) => {
                 let seen = acknowledgement(&self.base.recorder, &params);
-                self.record_wish(seen.map(ToRecord::one), reply);
+                self.base.record_wish(seen.map(ToRecord::one), reply);
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::core::policy::{PolicyChange, PolicyRules, SignOffMode};
 use crate::daemon::clock::now_ms;
 use crate::daemon::event::Event;
 use crate::daemon::managed_blocks::{RewrittenBlocks, rewrite};
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::settings::{KeptPolicy, SettingsKept, SettingsWritten};
 use crate::daemon::under_way::WorkBeside;
@@ -25,7 +25,7 @@ use crate::wire::status::PolicyStatus;
 /// How much of the reason for a refused call is recorded, in characters.
 const WHY_CHARS_MAX: usize = 500;
 
-impl Daemon {
+impl Base {
     /// Recorded first; the rule counts once the entry is durable, and the instruction files follow.
     pub(super) fn record_policy(
         &mut self,
@@ -44,7 +44,7 @@ impl Daemon {
                 mode: SignOffMode::Auto
             }
         );
-        if is_auto && self.base.recorder.world().signing.is_some() {
+        if is_auto && self.recorder.world().signing.is_some() {
             let why = "decisions are signed here, and the gates have no key";
             return answer(reply, Err(failed(why)));
         }
@@ -53,11 +53,10 @@ impl Daemon {
             _ => LifecycleEvent::PermissionsChanged,
         };
         let entry = self
-            .base
             .recorder
             .entry(Party::Human, None, event, change.to_string(), None);
         let entry_id = entry.id.clone();
-        self.base.recorder.record(
+        self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 let stored = match result {
@@ -71,50 +70,32 @@ impl Daemon {
                     left: Vec::new(),
                 };
                 let dirs = daemon.base.dirs.clone();
-                daemon.beside_in_order(WorkBeside::Settings, move |under_way| {
-                    let kept = keep(&dirs, &user, change)
-                        .map(|rules| (rules, config::load(&dirs, &user)))
-                        .map_err(|error| format!("the rule could not be kept: {error}"));
-                    let kept = SettingsWritten::Policy(KeptPolicy { change, set, kept });
-                    Event::SettingsKept(Box::new(SettingsKept {
-                        kept,
-                        reply,
-                        under_way,
-                    }))
-                });
+                daemon
+                    .base
+                    .beside_in_order(WorkBeside::Settings, move |under_way| {
+                        let kept = keep(&dirs, &user, change)
+                            .map(|rules| (rules, config::load(&dirs, &user)))
+                            .map_err(|error| format!("the rule could not be kept: {error}"));
+                        let kept = SettingsWritten::Policy(KeptPolicy { change, set, kept });
+                        Event::SettingsKept(Box::new(SettingsKept {
+                            kept,
+                            reply,
+                            under_way,
+                        }))
+                    });
             }),
         );
     }
 
-    /// The rule was written: it counts.
-    pub(super) fn policy_kept(&mut self, kept: KeptPolicy, reply: ReplySender) {
-        let KeptPolicy { change, set, kept } = kept;
-        let (rules, loaded) = match kept {
-            Ok(kept) => kept,
-            Err(why) => {
-                self.note_not_kept(why.clone());
-                return answer(reply, Err(failed(&why)));
-            }
-        };
-        self.reconfigure(loaded, &[]);
-        self.alarms.trusted();
-        self.base.clients.status_changed();
-        match change {
-            PolicyChange::Coordinator { .. } => self.rewrite_blocks(&rules, set, reply),
-            _ => answer(reply, Ok(Reply::PolicySet(set))),
-        }
-    }
-
     /// What the operator trusts could not be kept, or read.
     pub(in crate::daemon) fn note_not_kept(&mut self, why: String) {
-        self.base
-            .recorder
+        self.recorder
             .note_fact(Party::System, ErrorCode::TrustNotKept, why);
     }
 
     /// Has the instruction files say who writes to git. Files are read and written beside the loop.
     fn rewrite_blocks(&self, rules: &PolicyRules, mut set: PolicySet, reply: ReplySender) {
-        let root = self.base.dirs.root.clone();
+        let root = self.dirs.root.clone();
         let body = managed_instructions(rules.coordinator);
         self.beside(WorkBeside::ManagedBlocks, move |under_way| {
             let RewrittenBlocks { changed, left } = rewrite(&root, &body);
@@ -145,26 +126,44 @@ impl Daemon {
         let why = params.text.as_deref().unwrap_or_default();
         let why: String = why.chars().take(WHY_CHARS_MAX).collect();
         let text = format!("{} was kept from a call: {why}", Agent::Claude.title());
-        self.base
-            .recorder
+        self.recorder
             .note_fact(Party::System, LifecycleEvent::ToolRefused, text);
     }
+}
 
+impl Daemon {
+    /// The rule was written: it counts.
+    pub(super) fn policy_kept(&mut self, kept: KeptPolicy, reply: ReplySender) {
+        let KeptPolicy { change, set, kept } = kept;
+        let (rules, loaded) = match kept {
+            Ok(kept) => kept,
+            Err(why) => {
+                self.base.note_not_kept(why.clone());
+                return answer(reply, Err(failed(&why)));
+            }
+        };
+        self.reconfigure(loaded, &[]);
+        self.alarms.trusted();
+        self.base.clients.status_changed();
+        match change {
+            PolicyChange::Coordinator { .. } => self.base.rewrite_blocks(&rules, set, reply),
+            _ => answer(reply, Ok(Reply::PolicySet(set))),
+        }
+    }
+}
+
+impl Agents {
     /// The rules, and whether each is enforced.
-    pub(in crate::daemon) fn policy_status(&self) -> PolicyStatus {
-        let rules = self.base.configuration.policy();
+    pub(in crate::daemon) fn policy_status(&self, base: &Base) -> PolicyStatus {
+        let rules = base.configuration.policy();
         // With a second one that goes free the rule is not enforced.
-        let mut claudes = self
-            .base
-            .clients
-            .bridges()
-            .map(|(_, it)| it.hello.agent_pid);
-        let is_here = self.base.clients.bridges().next().is_some();
-        let claude_asks = is_here
-            && claudes.all(|it| it.is_some_and(|it| self.agents.claude_processes.is_judged(it)));
+        let mut claudes = base.clients.bridges().map(|(_, it)| it.hello.agent_pid);
+        let is_here = base.clients.bridges().next().is_some();
+        let claude_asks =
+            is_here && claudes.all(|it| it.is_some_and(|it| self.claude_processes.is_judged(it)));
         PolicyStatus {
             coordinator: rules.coordinator,
-            read_only: self.base.recorder.is_read_only(),
+            read_only: base.recorder.is_read_only(),
             tools_read_only: rules.read_only,
             rules: rules.in_force(claude_asks),
         }

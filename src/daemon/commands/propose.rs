@@ -5,11 +5,11 @@ use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityProposal, TreeFound};
 use crate::core::snapshot::{ChangedFiles, TreeInQuestion};
 use crate::daemon::attach::ConnId;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::Base;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{GateReport, ProposeParams, Proposed, Reply};
 
-impl Daemon {
+impl Base {
     pub(in crate::daemon) fn propose(
         &mut self,
         conn: ConnId,
@@ -20,7 +20,7 @@ impl Daemon {
     ) {
         let checked = check_text("summary", &params.summary)
             .and_then(|()| check_text("evidence", &params.evidence.join("\n")))
-            .and_then(|()| check_handles(&self.base.recorder, &params.handles));
+            .and_then(|()| check_handles(&self.recorder, &params.handles));
         if let Err(refusal) = checked {
             match reply {
                 Some(reply) => answer(reply, Err(refusal)),
@@ -29,7 +29,7 @@ impl Daemon {
             return;
         }
         let is_unreadable = tree.is_unreadable();
-        let runtime_session = self.base.clients.pair(conn, params.runtime_session_id);
+        let runtime_session = self.clients.pair(conn, params.runtime_session_id);
         let proposal = FinalityProposal {
             summary: params.summary,
             evidence: params.evidence,
@@ -38,7 +38,7 @@ impl Daemon {
             tree: tree.into_tree(),
         };
         let content = rendering(&proposal);
-        let entry = self.base.recorder.entry(
+        let entry = self.recorder.entry(
             params.agent.into(),
             Some(Party::Human),
             EntryKind::FinalityProposal(proposal.clone()),
@@ -48,17 +48,19 @@ impl Daemon {
         let Some(reply) = reply else {
             // Nobody is there who could try again.
             let id = entry.id.clone();
-            return self.base.recorder.record_fact(
+            return self.recorder.record_fact(
                 vec![entry],
                 Box::new(move |daemon, result| {
                     if result.is_ok() {
-                        daemon.begin_sign_off(&id, changed.as_ref());
+                        daemon
+                            .decisions
+                            .begin_sign_off(&mut daemon.base, &id, changed.as_ref());
                     }
                 }),
             );
         };
         let proposal_id = entry.id.clone();
-        self.base.recorder.record(
+        self.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 let recorded = result.is_ok().then(|| proposal_id.clone());
@@ -90,7 +92,9 @@ impl Daemon {
                         .map_err(Clone::clone),
                 );
                 if let Some(proposal) = recorded {
-                    daemon.begin_sign_off(&proposal, changed.as_ref());
+                    daemon
+                        .decisions
+                        .begin_sign_off(&mut daemon.base, &proposal, changed.as_ref());
                 }
             }),
         );

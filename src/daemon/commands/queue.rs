@@ -9,8 +9,8 @@ use crate::core::delivery::{CodexInput, Delivery, DeliveryState};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
 use crate::daemon::clock::now_ms;
-use crate::daemon::owners::Daemon;
 use crate::daemon::owners::continuation::ThenStored;
+use crate::daemon::owners::{Base, Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::store::ledger::Stored;
 use crate::wire::control::{
@@ -18,10 +18,10 @@ use crate::wire::control::{
     Reply,
 };
 
-impl Daemon {
-    pub(super) fn queue_rows(&self) -> Vec<QueueRow> {
+impl Deliveries {
+    pub(super) fn queue_rows(&self, base: &Base) -> Vec<QueueRow> {
         let now = now_ms();
-        let mut rows: Vec<&Delivery> = self.deliveries.outbox.backlog().rows().collect();
+        let mut rows: Vec<&Delivery> = self.outbox.backlog().rows().collect();
         rows.sort_by_key(|row| (row.to, row.seq));
         rows.into_iter()
             .map(|row| QueueRow {
@@ -29,8 +29,7 @@ impl Daemon {
                 to: row.to,
                 state: row.state.into(),
                 attempts: row.attempts,
-                age_ms: self
-                    .base
+                age_ms: base
                     .recorder
                     .world()
                     .unsettled
@@ -41,6 +40,107 @@ impl Daemon {
             .collect()
     }
 
+    /// Takes back all that can be taken back. What is on its way to Codex stays.
+    pub(super) fn drain_queue(
+        &mut self,
+        base: &mut Base,
+        params: &QueueDrainParams,
+        reply: ReplySender,
+    ) {
+        let agents = params.to.map_or(Agent::ALL.to_vec(), |to| vec![to]);
+        let shown = params.ids.as_ref();
+        let shown: Option<HashSet<&EntryId>> = shown.map(|ids| ids.iter().collect());
+        let rows: Vec<(EntryId, Agent)> = agents
+            .into_iter()
+            .flat_map(|agent| self.outbox.lane(agent))
+            .filter(|row| QueueRow::can_be_removed(row.to, row.state))
+            .filter(|row| shown.as_ref().is_none_or(|ids| ids.contains(&row.id)))
+            .filter(|row| !self.outbox.backlog().has_left(&row.id))
+            .filter(|row| !self.outbox.backlog().is_recording(&row.id))
+            .map(|row| (row.id.clone(), row.to))
+            .collect();
+        self.end_all(base, rows, DeliveryResult::Cancelled, |_, ids, outcome| {
+            let done = outcome.map(|_| Reply::QueueChanged(ids));
+            answer(reply, done.map_err(Clone::clone));
+        });
+    }
+
+    /// Makes the queue anew from the record. Whatever has no proof there becomes ambiguous, so
+    /// that nothing is sent again by itself.
+    pub(super) fn rebuild_queue(&mut self, base: &mut Base, reply: ReplySender) {
+        let rows: Vec<(EntryId, Agent)> = self
+            .outbox
+            .backlog()
+            .rows()
+            .filter(|row| QueueRow::becomes_ambiguous(row.state))
+            .filter(|row| !self.outbox.backlog().is_recording(&row.id))
+            .map(|row| (row.id.clone(), row.to))
+            .collect();
+        self.end_all(
+            base,
+            rows,
+            DeliveryResult::Ambiguous,
+            |daemon, ids, outcome| {
+                if let Err(refusal) = outcome {
+                    return answer(reply, Err(refusal.clone()));
+                }
+                let done: ThenStored = Box::new(move |_, stored| {
+                    let done = stored.map(|()| Reply::QueueChanged(ids));
+                    answer(reply, done.map_err(Clone::clone));
+                });
+                let given = daemon
+                    .deliveries
+                    .outbox
+                    .rebuild(&daemon.base.dirs, daemon.base.recorder.world().seq);
+                match daemon
+                    .deliveries
+                    .rows_given(&mut daemon.base, &Agent::ALL, given)
+                {
+                    Ok(()) => daemon.deliveries.held.when_stored(Agent::Codex, done),
+                    Err(refusal) => done(daemon, Err(&refusal)),
+                }
+            },
+        );
+    }
+
+    /// Records the same result of these messages in one batch: all of them, or none. Then goes on
+    /// with their ids.
+    fn end_all(
+        &mut self,
+        base: &mut Base,
+        rows: Vec<(EntryId, Agent)>,
+        result: DeliveryResult,
+        then: impl FnOnce(&mut Daemon, Vec<EntryId>, Result<&[Arc<Stored>], &Refusal>) + Send + 'static,
+    ) {
+        let entries: Vec<_> = rows
+            .iter()
+            .map(|(id, to)| self.delivery_entry(base, id, *to, result, None, None))
+            .collect();
+        let ids: Vec<EntryId> = rows.into_iter().map(|(id, _)| id).collect();
+        if entries.is_empty() {
+            let then: ThenStored = Box::new(move |daemon, _| then(daemon, ids, Ok(&[])));
+            return self.held.go_on(then, Ok(()));
+        }
+        for id in &ids {
+            // From here on nothing is offered of it. That it is to be recorded is said once, here.
+            self.outbox.records(id, result);
+        }
+        base.recorder.record(
+            entries,
+            Box::new(move |daemon, outcome| {
+                for id in &ids {
+                    match outcome {
+                        Ok(_) => daemon.result_is_durable(id.clone(), result),
+                        Err(_) => daemon.deliveries.outbox.does_not_record(id, result),
+                    }
+                }
+                then(daemon, ids, outcome);
+            }),
+        );
+    }
+}
+
+impl Daemon {
     pub(super) fn change_queue(&mut self, params: QueueChangeParams, reply: ReplySender) {
         let Some(row) = self.deliveries.outbox.get(&params.id) else {
             return answer(
@@ -101,98 +201,17 @@ impl Daemon {
             );
         }
         let placed = params.placed;
-        self.end_all(vec![(params.id, to)], result, move |_, _, outcome| {
-            let done = outcome.map(|stored| match stored.first().filter(|_| placed) {
-                Some(stored) => Reply::Recorded(Recorded::of(&stored.entry)),
-                None => Reply::Done,
-            });
-            answer(reply, done.map_err(Clone::clone));
-        });
-    }
-
-    /// Takes back all that can be taken back. What is on its way to Codex stays.
-    pub(super) fn drain_queue(&mut self, params: &QueueDrainParams, reply: ReplySender) {
-        let agents = params.to.map_or(Agent::ALL.to_vec(), |to| vec![to]);
-        let shown = params.ids.as_ref();
-        let shown: Option<HashSet<&EntryId>> = shown.map(|ids| ids.iter().collect());
-        let rows: Vec<(EntryId, Agent)> = agents
-            .into_iter()
-            .flat_map(|agent| self.deliveries.outbox.lane(agent))
-            .filter(|row| QueueRow::can_be_removed(row.to, row.state))
-            .filter(|row| shown.as_ref().is_none_or(|ids| ids.contains(&row.id)))
-            .filter(|row| !self.deliveries.outbox.backlog().has_left(&row.id))
-            .filter(|row| !self.deliveries.outbox.backlog().is_recording(&row.id))
-            .map(|row| (row.id.clone(), row.to))
-            .collect();
-        self.end_all(rows, DeliveryResult::Cancelled, |_, ids, outcome| {
-            let done = outcome.map(|_| Reply::QueueChanged(ids));
-            answer(reply, done.map_err(Clone::clone));
-        });
-    }
-
-    /// Makes the queue anew from the record. Whatever has no proof there becomes ambiguous, so
-    /// that nothing is sent again by itself.
-    pub(super) fn rebuild_queue(&mut self, reply: ReplySender) {
-        let rows: Vec<(EntryId, Agent)> = self
-            .deliveries
-            .outbox
-            .backlog()
-            .rows()
-            .filter(|row| QueueRow::becomes_ambiguous(row.state))
-            .filter(|row| !self.deliveries.outbox.backlog().is_recording(&row.id))
-            .map(|row| (row.id.clone(), row.to))
-            .collect();
-        self.end_all(rows, DeliveryResult::Ambiguous, |daemon, ids, outcome| {
-            if let Err(refusal) = outcome {
-                return answer(reply, Err(refusal.clone()));
-            }
-            let done: ThenStored = Box::new(move |_, stored| {
-                let done = stored.map(|()| Reply::QueueChanged(ids));
+        self.deliveries.end_all(
+            &mut self.base,
+            vec![(params.id, to)],
+            result,
+            move |_, _, outcome| {
+                let done = outcome.map(|stored| match stored.first().filter(|_| placed) {
+                    Some(stored) => Reply::Recorded(Recorded::of(&stored.entry)),
+                    None => Reply::Done,
+                });
                 answer(reply, done.map_err(Clone::clone));
-            });
-            let given = daemon
-                .deliveries
-                .outbox
-                .rebuild(&daemon.base.dirs, daemon.base.recorder.world().seq);
-            match daemon.rows_given(&Agent::ALL, given) {
-                Ok(()) => daemon.deliveries.held.when_stored(Agent::Codex, done),
-                Err(refusal) => done(daemon, Err(&refusal)),
-            }
-        });
-    }
-
-    /// Records the same result of these messages in one batch: all of them, or none. Then goes on
-    /// with their ids.
-    fn end_all(
-        &mut self,
-        rows: Vec<(EntryId, Agent)>,
-        result: DeliveryResult,
-        then: impl FnOnce(&mut Self, Vec<EntryId>, Result<&[Arc<Stored>], &Refusal>) + Send + 'static,
-    ) {
-        let entries: Vec<_> = rows
-            .iter()
-            .map(|(id, to)| self.delivery_entry(id, *to, result, None, None))
-            .collect();
-        let ids: Vec<EntryId> = rows.into_iter().map(|(id, _)| id).collect();
-        if entries.is_empty() {
-            let then: ThenStored = Box::new(move |daemon, _| then(daemon, ids, Ok(&[])));
-            return self.deliveries.held.go_on(then, Ok(()));
-        }
-        for id in &ids {
-            // From here on nothing is offered of it. That it is to be recorded is said once, here.
-            self.deliveries.outbox.records(id, result);
-        }
-        self.base.recorder.record(
-            entries,
-            Box::new(move |daemon, outcome| {
-                for id in &ids {
-                    match outcome {
-                        Ok(_) => daemon.result_is_durable(id.clone(), result),
-                        Err(_) => daemon.deliveries.outbox.does_not_record(id, result),
-                    }
-                }
-                then(daemon, ids, outcome);
-            }),
+            },
         );
     }
 }

@@ -4,24 +4,16 @@ use std::sync::Arc;
 
 use crate::core::id::{CapsuleId, RuntimeSession};
 use crate::daemon::event::Event;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::Base;
 use crate::daemon::reopening::{SealedTask, SealedTaskRead};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::under_way::WorkBeside;
 
-impl Daemon {
+impl Base {
     /// Looks for a task that this record does not know.
-    pub(super) fn read_sealed_task(
-        &mut self,
-        id: CapsuleId,
-        pair: RuntimeSession,
-        reply: ReplySender,
-    ) {
-        let (dirs, world) = (
-            self.base.dirs.clone(),
-            Arc::clone(self.base.recorder.world()),
-        );
-        let session = self.base.recorder.session_id().clone();
+    pub(super) fn read_sealed_task(&self, id: CapsuleId, pair: RuntimeSession, reply: ReplySender) {
+        let (dirs, world) = (self.dirs.clone(), Arc::clone(self.recorder.world()));
+        let session = self.recorder.session_id().clone();
         self.beside(WorkBeside::SealedTask, move |under_way| {
             let read = SealedTask::find(&dirs, &world, &id);
             Event::SealedTaskRead(Box::new(SealedTaskRead {
@@ -45,8 +37,8 @@ impl Daemon {
             reply,
             under_way: _heard,
         } = found;
-        if self.base.operations.is_stopping() {
-            return answer(reply, Err(self.base.operations.refusal()));
+        if self.operations.is_stopping() {
+            return answer(reply, Err(self.operations.refusal()));
         }
         match self.reopening(&id, &session, pair, read) {
             Ok(entries) => self.record_task(id, entries, reply),

@@ -21,7 +21,7 @@ use crate::daemon::clients::{Waiter, Wants};
 use crate::daemon::decisions::track;
 use crate::daemon::handoff_dedup::Ask;
 use crate::daemon::inbox::note_head;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Agents, Base, Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{HandoffParams, Refusal, RefusalCode, Reply, SendParams, Sent};
 
@@ -39,7 +39,7 @@ impl Daemon {
             answers: named.iter().chain(&params.handles).collect(),
             turn: params.turn_id.as_deref(),
         };
-        let runtime_session = match self.pair_to_send_to(conn, sent) {
+        let runtime_session = match self.agents.pair_to_send_to(&self.base, conn, sent) {
             Ok(pair) => pair,
             Err(refusal) => return answer(reply, Err(refusal)),
         };
@@ -55,7 +55,7 @@ impl Daemon {
                 )
                 .map(|()| to)
             })
-            .and_then(|to| self.room(to).map(|()| to))
+            .and_then(|to| self.deliveries.room(to).map(|()| to))
         {
             Ok(to) => to,
             Err(refusal) => return answer(reply, Err(refusal)),
@@ -92,7 +92,7 @@ impl Daemon {
             .and_then(|to| check_length("reason", &params.reason).map(|()| to))
             .and_then(|to| check_length("context_refs", &params.context_refs.concat()).map(|()| to))
             .and_then(|to| check_handles(&self.base.recorder, &params.handles).map(|()| to))
-            .and_then(|to| self.room(to).map(|()| to))
+            .and_then(|to| self.deliveries.room(to).map(|()| to))
         {
             Ok(to) => to,
             Err(refusal) => return answer(reply, Err(refusal)),
@@ -105,7 +105,7 @@ impl Daemon {
             answers: params.handles.iter().collect(),
             turn: params.turn_id.as_deref(),
         };
-        let runtime_session = match self.pair_to_send_to(conn, sent) {
+        let runtime_session = match self.agents.pair_to_send_to(&self.base, conn, sent) {
             Ok(pair) => pair,
             Err(refusal) => return answer(reply, Err(refusal)),
         };
@@ -144,17 +144,6 @@ impl Daemon {
         self.dispatch(entry, to, params.on_busy, said_in, reply);
     }
 
-    fn pair_to_send_to(&self, conn: ConnId, sent: PairAsked) -> Result<RuntimeSession, Refusal> {
-        pair_to_send_to(
-            &self.base.clients,
-            &self.agents.claude,
-            &self.agents.codex,
-            &self.base.recorder,
-            conn,
-            sent,
-        )
-    }
-
     /// Records a message and answers. `said_in`: the turn of Codex whose tool said it.
     fn dispatch(
         &mut self,
@@ -173,12 +162,21 @@ impl Daemon {
         let pair = entry.pair();
         let from = entry.source.clone();
         let id = entry.id.clone();
-        let rejected = on_busy == OnBusy::Reject && !self.may_take_at_once(to, &pair);
+        let rejected =
+            on_busy == OnBusy::Reject && !self.agents.may_take_at_once(&self.base, to, &pair);
         let mut entries = vec![entry];
         if rejected {
-            entries.push(self.delivery_entry(&id, to, DeliveryResult::Rejected, None, None));
+            entries.push(self.deliveries.delivery_entry(
+                &self.base,
+                &id,
+                to,
+                DeliveryResult::Rejected,
+                None,
+                None,
+            ));
         } else if to == Agent::Claude {
-            self.store_ahead(&id, &pair, on_busy);
+            self.deliveries
+                .store_ahead(&self.base, &self.agents.claude, &id, &pair, on_busy);
         }
         self.base.recorder.record(
             entries,
@@ -206,7 +204,7 @@ impl Daemon {
                     seq: stored[0].entry.seq,
                     duplicate: false,
                     receiver_missing: is_missing(&daemon.base.identity, world, to),
-                    waits_for_human: daemon.waits_for_human(to),
+                    waits_for_human: daemon.agents.waits_for_human(&daemon.base, to),
                     unanswered: unanswered_by(
                         world,
                         &from,
@@ -225,34 +223,20 @@ impl Daemon {
                 track(&daemon.base.recorder, &mut daemon.deliveries.outbox, &id);
                 match to {
                     Agent::Codex if daemon.agents.codex.may_deliver_soon(on_busy) => {
-                        daemon.wait(Waiter {
-                            deadline: Instant::now() + RECEIPT_WAIT,
-                            wants: Wants::Receipt(sent),
-                            reply,
-                        });
+                        daemon.deliveries.wait(
+                            &mut daemon.base,
+                            Waiter {
+                                deadline: Instant::now() + RECEIPT_WAIT,
+                                wants: Wants::Receipt(sent),
+                                reply,
+                            },
+                        );
                     }
                     Agent::Codex | Agent::Claude => answer(reply, Ok(Reply::Sent(sent))),
                 }
                 // What is news to the lanes they are told behind this: see `recording`.
             }),
         );
-    }
-
-    /// Whether no turn of an agent runs or waits for the person, of Claude's that of a pair, and
-    /// nothing else keeps a message from it that is known to last.
-    fn may_take_at_once(&self, agent: Agent, pair: &RuntimeSession) -> bool {
-        match agent {
-            Agent::Codex => self.agents.codex.may_deliver_soon(OnBusy::Reject),
-            Agent::Claude => {
-                let claude = self
-                    .base
-                    .recorder
-                    .world()
-                    .agent(Agent::Claude)
-                    .standing(pair);
-                !matches!(claude.state, AgentState::Busy | AgentState::Waiting)
-            }
-        }
     }
 
     /// What the sender of a repeated handoff hears of the first one.
@@ -274,26 +258,58 @@ impl Daemon {
             receiver_missing: row.is_some_and(|row| {
                 is_missing(&self.base.identity, self.base.recorder.world(), row.to)
             }),
-            waits_for_human: row.and_then(|row| self.waits_for_human(row.to)),
+            waits_for_human: row.and_then(|row| self.agents.waits_for_human(&self.base, row.to)),
             unanswered: Vec::new(),
         })
     }
+}
+
+impl Agents {
+    fn pair_to_send_to(
+        &self,
+        base: &Base,
+        conn: ConnId,
+        sent: PairAsked,
+    ) -> Result<RuntimeSession, Refusal> {
+        pair_to_send_to(
+            &base.clients,
+            &self.claude,
+            &self.codex,
+            &base.recorder,
+            conn,
+            sent,
+        )
+    }
+
+    /// Whether no turn of an agent runs or waits for the person, of Claude's that of a pair, and
+    /// nothing else keeps a message from it that is known to last.
+    fn may_take_at_once(&self, base: &Base, agent: Agent, pair: &RuntimeSession) -> bool {
+        match agent {
+            Agent::Codex => self.codex.may_deliver_soon(OnBusy::Reject),
+            Agent::Claude => {
+                let claude = base.recorder.world().agent(Agent::Claude).standing(pair);
+                !matches!(claude.state, AgentState::Busy | AgentState::Waiting)
+            }
+        }
+    }
 
     /// What a sender should know of a receiver that its human stopped, or cut off from its tools.
-    fn waits_for_human(&self, to: Agent) -> Option<String> {
+    fn waits_for_human(&self, base: &Base, to: Agent) -> Option<String> {
         match to {
-            Agent::Codex => self.agents.codex.is_held().then(|| {
+            Agent::Codex => self.codex.is_held().then(|| {
                 "your operator stopped Codex's turn (Esc or Ctrl-C): this waits until they write \
                  to Codex, or release it in the deck's Inbox"
                     .to_owned()
             }),
-            Agent::Claude => tools::gone(&self.base.clients, &self.agents.claude_processes)
+            Agent::Claude => tools::gone(&base.clients, &self.claude_processes)
                 .map(|why| format!("{why}; tell your operator")),
         }
     }
+}
 
+impl Deliveries {
     fn room(&self, to: Agent) -> Result<(), Refusal> {
-        if self.deliveries.outbox.has_room(to) {
+        if self.outbox.has_room(to) {
             Ok(())
         } else {
             Err(Refusal::new(

@@ -30,7 +30,7 @@ impl Daemon {
         };
         if session != *self.base.recorder.session_id() {
             // Another one has ended meanwhile, and this one leaves something else.
-            return self.read_carrying(wish, reply);
+            return self.base.read_carrying(wish, reply);
         }
         let ended = match wish {
             EndingWish::Clear(params) => self
@@ -59,14 +59,14 @@ impl Daemon {
         }
         if texts.session != *self.base.recorder.session_id() {
             // Another one has ended meanwhile, whose texts are not among them.
-            return self.read_texts(params, reply);
+            return self.base.read_texts(params, reply);
         }
         let (cleared, deletion) = match self.clear_now(Some(texts), None, params.signature) {
             Ok((cleared, Some(deletion))) => (cleared, deletion),
             Ok((cleared, None)) => return answer(reply, Ok(Reply::Cleared(cleared))),
             Err(refusal) => return answer(reply, Err(refusal)),
         };
-        self.beside(WorkBeside::Deletion, move |under_way| {
+        self.base.beside(WorkBeside::Deletion, move |under_way| {
             let left = deletion.wait();
             let cleared = Cleared { left, ..cleared };
             Event::DeletionDone(DeletionDone {

@@ -1,17 +1,17 @@
 //! The settings are read, a change of them is recorded, and then it is written and counts.
 
 use crate::daemon::event::Event;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Base, Daemon};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::settings::{SettingsChange, SettingsKept, SettingsRead, SettingsWritten};
 use crate::daemon::signing::keep_signer;
 use crate::daemon::under_way::WorkBeside;
 use crate::store::config;
 
-impl Daemon {
+impl Base {
     /// Has the settings read for a change of them.
     pub(super) fn read_settings(&mut self, change: SettingsChange, reply: ReplySender) {
-        let Some(user) = self.base.configuration.user().cloned() else {
+        let Some(user) = self.configuration.user().cloned() else {
             let why = "this daemon has no configuration";
             let refusal = match change {
                 SettingsChange::Policy(_) => super::policy::failed(why),
@@ -26,9 +26,9 @@ impl Daemon {
             } => Some(params.digest.clone()),
             _ => None,
         };
-        let signing = self.base.recorder.world().signing.as_ref();
+        let signing = self.recorder.world().signing.as_ref();
         let signer = signing.map(|state| state.notice.clone());
-        let (dirs, id) = (self.base.dirs.clone(), self.base.dirs.instance_id());
+        let (dirs, id) = (self.dirs.clone(), self.dirs.instance_id());
         self.beside_in_order(WorkBeside::Settings, move |under_way| {
             let mut not_kept = forgets.as_ref().and_then(|_| keep_signer(&user, &id, None));
             let loaded = config::load(&dirs, &user);
@@ -62,8 +62,8 @@ impl Daemon {
         if let Some(why) = not_kept {
             self.note_not_kept(why);
         }
-        if self.base.operations.is_stopping() {
-            return answer(reply, Err(self.base.operations.refusal()));
+        if self.operations.is_stopping() {
+            return answer(reply, Err(self.operations.refusal()));
         }
         match change {
             SettingsChange::Policy(change) => self.record_policy(change, user, &loaded, reply),
@@ -73,7 +73,9 @@ impl Daemon {
             } => self.record_trust(*params, is_signer_forgotten, user, &loaded, reply),
         }
     }
+}
 
+impl Daemon {
     /// A change was written: it counts.
     pub(in crate::daemon) fn on_settings_kept(&mut self, kept: SettingsKept) {
         let SettingsKept {

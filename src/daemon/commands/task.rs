@@ -13,7 +13,7 @@ use crate::core::entry::{
 use crate::core::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId};
 use crate::core::snapshot::{Snapshot, TASKS_OPEN_MAX, TaskSnapshot};
 use crate::daemon::attach::ConnId;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::Base;
 use crate::daemon::reopening::SealedTask;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{
@@ -25,12 +25,12 @@ use crate::wire::line::is_hash;
 /// The command that lists the tasks.
 const LIST: &str = "see `ctxrelay capsule list`";
 
-impl Daemon {
+impl Base {
     pub(super) fn change_task(&mut self, conn: ConnId, params: TaskParams, reply: ReplySender) {
-        let session = self.base.clients.pair(conn, params.runtime_session_id);
+        let session = self.clients.pair(conn, params.runtime_session_id);
         if let TaskChange::Reopen { task } = &params.change
             && CapsuleId::is_well_formed(task.as_str())
-            && !self.base.recorder.world().tasks.contains_key(task)
+            && !self.recorder.world().tasks.contains_key(task)
         {
             return self.read_sealed_task(task.clone(), session, reply);
         }
@@ -60,14 +60,14 @@ impl Daemon {
         pair: RuntimeSession,
         read: io::Result<Option<SealedTask>>,
     ) -> Result<Vec<Entry>, Refusal> {
-        let world = self.base.recorder.world();
+        let world = self.recorder.world();
         if world.tasks.contains_key(id) {
             // Somebody else was faster.
             let task = id.clone();
             let steps = self.steps(TaskChange::Reopen { task }, pair);
             return steps.map(|(_, entries)| entries);
         }
-        if session != self.base.recorder.session_id() {
+        if session != self.recorder.session_id() {
             // What was read may be deleted for good by now, and must not come back.
             return Err(wrong_state(
                 format!("another session began while {id} was looked for"),
@@ -80,12 +80,11 @@ impl Daemon {
         check_room(world)?;
         let step = TaskStep::Reopened.of(id.clone());
         let reopened = self
-            .base
             .recorder
             .entry(Party::Human, None, step, found.title, Some(pair));
         let mut entries = found.entries;
         for entry in &mut entries {
-            entry.session_id = self.base.recorder.session_id().clone();
+            entry.session_id = self.recorder.session_id().clone();
         }
         entries.push(reopened);
         Ok(entries)
@@ -97,11 +96,10 @@ impl Daemon {
         change: TaskChange,
         session: RuntimeSession,
     ) -> Result<(CapsuleId, Vec<Entry>), Refusal> {
-        let world = self.base.recorder.world();
+        let world = self.recorder.world();
         let step = |step: TaskStep, id: &CapsuleId, content: String| {
             let kind = step.of(id.clone());
-            self.base
-                .recorder
+            self.recorder
                 .entry(Party::Human, None, kind, content, Some(session.clone()))
         };
         Ok(match change {
@@ -122,13 +120,9 @@ impl Daemon {
                     dropped: Default::default(),
                 });
                 let used = step(TaskStep::Used, &id, title.clone());
-                let opened = self.base.recorder.entry(
-                    Party::Human,
-                    None,
-                    kind,
-                    title,
-                    Some(session.clone()),
-                );
+                let opened =
+                    self.recorder
+                        .entry(Party::Human, None, kind, title, Some(session.clone()));
                 let mut entries = vec![opened, used];
                 entries.extend(goal.map(|text| {
                     let kind = NoteKind::Goal;
@@ -216,11 +210,10 @@ impl Daemon {
             withdraws: None,
         };
         let mut note =
-            self.base
-                .recorder
+            self.recorder
                 .entry(Party::Human, None, kind, said.text, Some(session.clone()));
         note.meta.insert(TASK.to_owned(), id.as_str().into());
-        let current = self.base.recorder.world().current_task(session);
+        let current = self.recorder.world().current_task(session);
         if current.is_none_or(|current| current.id != *id) {
             note.meta.insert(TASK_ONLY.to_owned(), true.into());
         }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::core::entry::Entry;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::Base;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::store::ledger::Stored;
 use crate::wire::control::{Recorded, Refusal, Reply};
@@ -51,7 +51,7 @@ impl ToRecord {
     }
 }
 
-impl Daemon {
+impl Base {
     /// Records what a command wants, or refuses it.
     pub(super) fn record_wish(&mut self, wish: Result<ToRecord, Refusal>, reply: ReplySender) {
         let ToRecord {
@@ -65,7 +65,7 @@ impl Daemon {
         if entries.is_empty() {
             return answer(reply, Ok(told(&[])));
         }
-        self.base.recorder.record(
+        self.recorder.record(
             entries,
             Box::new(move |daemon, result| {
                 let result = result.map(told).map_err(Clone::clone);

@@ -3,11 +3,12 @@
 use crate::core::entry::TreeFound;
 use crate::core::snapshot::ChangedFiles;
 use crate::daemon::event::TreePurpose;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Base, Decisions};
 
-impl Daemon {
+impl Decisions {
     pub(in crate::daemon) fn on_tree(
         &mut self,
+        base: &mut Base,
         purpose: TreePurpose,
         tree: TreeFound,
         changed: Option<ChangedFiles>,
@@ -17,12 +18,12 @@ impl Daemon {
                 conn,
                 params,
                 reply,
-            } => self.propose(conn, params, tree, changed, reply),
+            } => base.propose(conn, params, tree, changed, reply),
             TreePurpose::SignOff { proposal } => {
-                self.end_sign_off(&proposal, tree, changed.as_ref());
+                self.end_sign_off(base, &proposal, tree, changed.as_ref());
             }
             TreePurpose::Decide { params, reply } => {
-                self.decide(params, tree, changed.as_ref(), reply)
+                self.decide(base, params, tree, changed.as_ref(), reply)
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::core::policy::PolicyChange;
 use crate::core::signing::{OperatorAct, TRUSTED};
 use crate::daemon::clock::now_ms;
 use crate::daemon::event::Event;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Base, Daemon};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::settings::{KeptTrust, SettingsChange, SettingsKept, SettingsWritten};
 use crate::daemon::signing::{check_act, keep_signer, signing_change};
@@ -18,7 +18,7 @@ use crate::store::trust;
 use crate::wire::config::{SigningMode, signing_mode, trusted_policy};
 use crate::wire::control::{Recorded, Refusal, RefusalCode, Reply, TrustParams};
 
-impl Daemon {
+impl Base {
     /// Recorded first; what is trusted counts once the entry is durable.
     pub(super) fn record_trust(
         &mut self,
@@ -40,8 +40,8 @@ impl Daemon {
         }
         let power = loaded.power();
         let signing = match signing_change(
-            &self.base.recorder,
-            &self.base.dirs,
+            &self.recorder,
+            &self.dirs,
             signing_mode(&power),
             params.signing.clone(),
         ) {
@@ -55,7 +55,7 @@ impl Daemon {
         if !is_off {
             let act = OperatorAct::Trust;
             if let Err(refusal) = check_act(
-                &self.base.recorder,
+                &self.recorder,
                 act,
                 signature.as_ref(),
                 &loaded.digest,
@@ -82,7 +82,7 @@ impl Daemon {
                 &loaded.digest[..12]
             )
         };
-        let mut entry = self.base.recorder.entry(
+        let mut entry = self.recorder.entry(
             Party::Human,
             None,
             LifecycleEvent::ConfigTrusted,
@@ -94,15 +94,13 @@ impl Daemon {
         }
         let entry_id = entry.id.clone();
         let rules = trusted_policy(&power);
-        let names_another = rules.coordinator != self.base.configuration.policy().coordinator;
+        let names_another = rules.coordinator != self.configuration.policy().coordinator;
         let renews = names_another.then_some(rules);
         let coordinator = renews.as_ref().map(|rules| {
             let to = rules.coordinator;
             let text = PolicyChange::Coordinator { to }.to_string();
             let event = LifecycleEvent::CoordinatorChanged;
-            self.base
-                .recorder
-                .entry(Party::Human, None, event, text, None)
+            self.recorder.entry(Party::Human, None, event, text, None)
         });
         let mut entries: Vec<Entry> = std::iter::once(entry).chain(signing).collect();
         // Each is judged by what stands before it: signed up to the end, and from the beginning on.
@@ -110,7 +108,7 @@ impl Daemon {
             entries.reverse();
         }
         entries.extend(coordinator);
-        self.base.recorder.record(
+        self.recorder.record(
             entries,
             Box::new(move |daemon, result| {
                 let stored = match result {
@@ -124,27 +122,33 @@ impl Daemon {
                 let notice = state.map(|state| state.notice.clone());
                 let notice = notice.filter(|_| changes_signing);
                 let (dirs, id) = (daemon.base.dirs.clone(), daemon.base.dirs.instance_id());
-                daemon.beside_in_order(WorkBeside::Settings, move |under_way| {
-                    let signer = notice.and_then(|it| keep_signer(&user, &id, Some(&it)));
-                    let kept = trust::write(&user, &id, power, now_ms())
-                        .map(|()| config::load(&dirs, &user))
-                        .map_err(|error| format!("what was trusted could not be kept: {error}"));
-                    let kept = SettingsWritten::Trust(KeptTrust {
-                        recorded,
-                        signer,
-                        renews,
-                        kept,
+                daemon
+                    .base
+                    .beside_in_order(WorkBeside::Settings, move |under_way| {
+                        let signer = notice.and_then(|it| keep_signer(&user, &id, Some(&it)));
+                        let kept = trust::write(&user, &id, power, now_ms())
+                            .map(|()| config::load(&dirs, &user))
+                            .map_err(|error| {
+                                format!("what was trusted could not be kept: {error}")
+                            });
+                        let kept = SettingsWritten::Trust(KeptTrust {
+                            recorded,
+                            signer,
+                            renews,
+                            kept,
+                        });
+                        Event::SettingsKept(Box::new(SettingsKept {
+                            kept,
+                            reply,
+                            under_way,
+                        }))
                     });
-                    Event::SettingsKept(Box::new(SettingsKept {
-                        kept,
-                        reply,
-                        under_way,
-                    }))
-                });
             }),
         );
     }
+}
 
+impl Daemon {
     /// What is trusted was written: it counts.
     pub(super) fn trust_kept(&mut self, kept: KeptTrust, reply: ReplySender) {
         let KeptTrust {
@@ -154,19 +158,20 @@ impl Daemon {
             kept,
         } = kept;
         if let Some(why) = signer {
-            self.note_not_kept(why);
+            self.base.note_not_kept(why);
         }
         let loaded = match kept {
             Ok(loaded) => loaded,
             Err(why) => {
-                self.note_not_kept(why.clone());
+                self.base.note_not_kept(why.clone());
                 return answer(reply, Err(failed(&why)));
             }
         };
         self.reconfigure(loaded, &[]);
         self.alarms.trusted();
         if let Some(rules) = renews {
-            self.renew_blocks(&rules, recorded.entry_id.clone(), recorded.seq);
+            self.base
+                .renew_blocks(&rules, recorded.entry_id.clone(), recorded.seq);
         }
         answer(reply, Ok(Reply::Recorded(recorded)));
     }

@@ -61,9 +61,3 @@ impl Agents {
         }
     }
 }
-
-impl std::fmt::Debug for Agents {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Agents").finish_non_exhaustive()
-    }
-}

@@ -74,9 +74,3 @@ impl Base {
         }
     }
 }
-
-impl std::fmt::Debug for Base {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Base").finish_non_exhaustive()
-    }
-}

@@ -24,9 +24,3 @@ impl Decisions {
         }
     }
 }
-
-impl std::fmt::Debug for Decisions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Decisions").finish_non_exhaustive()
-    }
-}

@@ -35,9 +35,3 @@ impl Deliveries {
         }
     }
 }
-
-impl std::fmt::Debug for Deliveries {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Deliveries").finish_non_exhaustive()
-    }
-}

@@ -17,7 +17,7 @@ pub(in crate::daemon) use self::agents::Agents;
 pub(in crate::daemon) use self::base::Base;
 use self::continuation::Then;
 pub(in crate::daemon) use self::decisions::Decisions;
-pub(in crate::daemon) use self::deliveries::Deliveries;
+pub(in crate::daemon) use self::deliveries::{Deliveries, HeldByRows};
 use super::codex_lane::CodexLane;
 use super::event::Event;
 use super::handoff_dedup::HandoffDedup;

@@ -59,7 +59,7 @@ impl FirstWords {
     /// before.
     pub(super) fn say(self, daemon: &mut Daemon, claimed: &mut Claimed, server_runs_on: bool) {
         if self.is_new {
-            daemon.start_session();
+            daemon.base.start_session();
         }
         meet_signer(daemon, &claimed.builder.user_dirs);
         if let Some((entries, unread)) = &self.adopted {
@@ -73,13 +73,13 @@ impl FirstWords {
                 .note_fact(Party::System, ErrorCode::ForeignQueue, said);
         }
         if self.queue_was_older {
-            daemon.note_older_queue();
+            daemon.base.note_older_queue();
         }
         let (event, said, ends) = if server_runs_on {
             let said = "the daemon goes on in another process";
             (LifecycleEvent::DaemonTakenOver, said, Vec::new())
         } else {
-            let ends = daemon.note_unfinished();
+            let ends = daemon.base.note_unfinished();
             (LifecycleEvent::DaemonStarted, "the daemon started", ends)
         };
         let began = daemon
@@ -98,7 +98,7 @@ impl FirstWords {
                 ),
             );
         }
-        daemon.note_failed();
+        daemon.base.note_failed();
         for (kind, said) in finish_mending(&daemon.deliveries.outbox, self.mended) {
             daemon.base.recorder.note_fact(Party::System, kind, said);
         }
@@ -126,14 +126,21 @@ impl FirstWords {
         }
         for id in self.unknowable {
             if let Some(to) = daemon.deliveries.outbox.get(&id).map(|row| row.to) {
-                let entry = daemon.delivery_entry(&id, to, DeliveryResult::Ambiguous, None, None);
+                let entry = daemon.deliveries.delivery_entry(
+                    &daemon.base,
+                    &id,
+                    to,
+                    DeliveryResult::Ambiguous,
+                    None,
+                    None,
+                );
                 daemon
                     .base
                     .recorder
                     .record(vec![entry], Box::new(|_, _| {}));
             }
         }
-        daemon.lose_claudes_packets();
+        daemon.base.lose_claudes_packets();
         daemon.recall_limits();
         if !self.is_clone {
             let messages = untold_messages(&daemon.base.recorder, &daemon.base.commit);
@@ -152,7 +159,9 @@ impl FirstWords {
             }
         }
         daemon.recover_codex();
-        daemon.note_adopted_config(std::mem::replace(&mut claimed.adopted, Ok(None)));
+        daemon
+            .base
+            .note_adopted_config(std::mem::replace(&mut claimed.adopted, Ok(None)));
     }
 }
 
@@ -182,7 +191,10 @@ pub(in crate::daemon) fn adopt(daemon: &mut Daemon, entries: u64, unread: &Unrea
     let mut batch = vec![first];
     for entry in carried {
         let (to, result) = (Agent::Claude, DeliveryResult::Ambiguous);
-        let unsure = daemon.delivery_entry(&entry.id, to, result, None, None);
+        let unsure =
+            daemon
+                .deliveries
+                .delivery_entry(&daemon.base, &entry.id, to, result, None, None);
         batch.extend([entry, unsure]);
     }
     daemon.base.recorder.record(

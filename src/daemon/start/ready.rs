@@ -131,7 +131,7 @@ impl Bound {
             mut claimed,
         } = opened.assemble(identity, lane);
         if let Some(known) = known {
-            daemon.inherit(known, server_runs_on, terminal_stays);
+            daemon.agents.inherit(known, server_runs_on, terminal_stays);
         } else {
             daemon.recall_stop();
         }

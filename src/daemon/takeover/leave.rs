@@ -14,7 +14,7 @@ use crate::core::entry::LifecycleEvent;
 use crate::daemon::clients::Wants;
 use crate::daemon::event::Event;
 use crate::daemon::operator_refusals::note_refusals;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::stop::Stop;
 use crate::wire::control::{HandOverParams, Notification, Refusal, RefusalCode, Reply, Sent};
@@ -23,9 +23,9 @@ use crate::wire::control::{HandOverParams, Notification, Refusal, RefusalCode, R
 /// each of which has ten seconds and takes milliseconds.
 const RELEASE_WAIT: Duration = Duration::from_secs(12);
 
-impl Daemon {
+impl Base {
     /// Asks whoever hosts the daemon to have another program go on.
-    pub(in crate::daemon) fn ask_successor(&mut self, params: HandOverParams, reply: ReplySender) {
+    pub(in crate::daemon) fn ask_successor(&self, params: HandOverParams, reply: ReplySender) {
         if !params.program.is_absolute() {
             let refusal = Refusal::new(
                 RefusalCode::InvalidArguments,
@@ -38,7 +38,7 @@ impl Daemon {
             program: params.program,
             reply,
         };
-        match self.base.operations.takeover().ask_successor(replacement) {
+        match self.operations.takeover().ask_successor(replacement) {
             Ok(()) => {}
             Err(TrySendError::Full(replacement)) => answer(
                 replacement.reply,
@@ -58,7 +58,9 @@ impl Daemon {
             ),
         }
     }
+}
 
+impl Daemon {
     /// Begins to leave.
     pub(in crate::daemon) fn leave(&mut self, reply: oneshot::Sender<Result<(), Refusal>>) {
         if self.base.operations.is_stopping() {
@@ -117,7 +119,8 @@ impl Daemon {
 
     /// What the next process gets; `None` when it has to begin without.
     pub(in crate::daemon) fn remains(&mut self) -> Option<LoopState> {
-        let is_settled = self.is_settled() && !self.base.recorder.has_unwritten();
+        let is_settled =
+            self.deliveries.is_settled(&self.base) && !self.base.recorder.has_unwritten();
         let codex = self
             .base
             .operations
@@ -130,19 +133,6 @@ impl Daemon {
                 agents: self.agents.agent_processes.drain(),
             },
         })
-    }
-
-    /// Takes on what the process before knew, before anything is asked of Codex.
-    pub(in crate::daemon) fn inherit(
-        &mut self,
-        known: CarriedState,
-        server_stays: bool,
-        terminal_stays: bool,
-    ) {
-        self.agents
-            .codex
-            .inherit(known.lane, server_stays, terminal_stays);
-        self.agents.agent_processes.inherit(known.agents);
     }
 
     /// Tells everybody, and takes no more.
@@ -175,11 +165,24 @@ impl Daemon {
                     runtime_session,
                     ..
                 } if self.base.operations.takeover().is_begun() => {
-                    let page = self.nothing_yet(Agent::Codex, &runtime_session);
+                    let page = self.deliveries.nothing_yet(Agent::Codex, &runtime_session);
                     answer(waiter.reply, Ok(Reply::Messages(page)));
                 }
                 Wants::Messages { .. } => answer(waiter.reply, Err(refusal.clone())),
             }
         }
+    }
+}
+
+impl Agents {
+    /// Takes on what the process before knew, before anything is asked of Codex.
+    pub(in crate::daemon) fn inherit(
+        &mut self,
+        known: CarriedState,
+        server_stays: bool,
+        terminal_stays: bool,
+    ) {
+        self.codex.inherit(known.lane, server_stays, terminal_stays);
+        self.agent_processes.inherit(known.agents);
     }
 }

@@ -6,21 +6,24 @@ use super::fact::{FileVerdict, Touch, WatchFact};
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
 use crate::core::id::SessionId;
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Base, Daemon};
 use crate::daemon::space::space_changed;
 use crate::daemon::stop::Stop;
+use crate::daemon::tamper::Alarms;
 use crate::wire::status::NoticeKey;
 
 impl Daemon {
     pub(in crate::daemon) fn on_watch(&mut self, fact: WatchFact) {
         match fact {
             WatchFact::Config { loaded, changed } => self.reconfigure(*loaded, &changed),
-            WatchFact::Current { found } => self.on_current(found),
+            WatchFact::Current { found } => self.base.on_current(&mut self.alarms, found),
             WatchFact::Ledger {
                 session,
                 touches,
                 verdict,
-            } if session == *self.base.recorder.session_id() => self.on_touched(&touches, &verdict),
+            } if session == *self.base.recorder.session_id() => {
+                self.base.on_touched(&touches, &verdict)
+            }
             WatchFact::Chain { session, is_whole }
                 if session == *self.base.recorder.session_id() =>
             {
@@ -47,21 +50,6 @@ impl Daemon {
         }
     }
 
-    fn on_touched(&mut self, touches: &[Touch], verdict: &FileVerdict) {
-        let words: Vec<&str> = touches.iter().map(|touch| touch.as_str()).collect();
-        let text = format!(
-            "somebody else touched the record: it was {}; {verdict}",
-            words.join(" and ")
-        );
-        tracing::warn!(text, "alarm");
-        self.alarm(ErrorCode::LedgerTouched, text.clone());
-        self.base.notices.set(
-            NoticeKey::Touched,
-            format!("{text} (`ctxrelay ledger verify`)"),
-        );
-        self.base.clients.status_changed();
-    }
-
     /// Ends, because nobody can find this daemon any more, and the next one cannot start before it
     /// has gone: it has the project's folder.
     fn on_lock_lost(&mut self) {
@@ -71,7 +59,7 @@ impl Daemon {
         let text = "somebody else removed the lock of this daemon with the state folder: nobody \
                     finds it there any more, so it ends; the next start makes the folder anew";
         tracing::error!(text, "alarm");
-        self.alarm(ErrorCode::LockLost, text.to_owned());
+        self.base.alarm(ErrorCode::LockLost, text.to_owned());
         self.stop(Stop::now(false));
     }
 
@@ -85,10 +73,27 @@ impl Daemon {
         self.stop_serving(false);
         self.base.operations.stop(Stop::now(false));
     }
+}
 
-    fn on_current(&mut self, found: Option<SessionId>) {
+impl Base {
+    fn on_touched(&mut self, touches: &[Touch], verdict: &FileVerdict) {
+        let words: Vec<&str> = touches.iter().map(|touch| touch.as_str()).collect();
+        let text = format!(
+            "somebody else touched the record: it was {}; {verdict}",
+            words.join(" and ")
+        );
+        tracing::warn!(text, "alarm");
+        self.alarm(ErrorCode::LedgerTouched, text.clone());
+        self.notices.set(
+            NoticeKey::Touched,
+            format!("{text} (`ctxrelay ledger verify`)"),
+        );
+        self.clients.status_changed();
+    }
+
+    fn on_current(&mut self, alarms: &mut Alarms, found: Option<SessionId>) {
         // A session that was begun meanwhile, by us.
-        if found.as_ref() == Some(self.base.recorder.session_id()) {
+        if found.as_ref() == Some(self.recorder.session_id()) {
             return;
         }
         let named = found.map_or_else(
@@ -97,57 +102,54 @@ impl Daemon {
         );
         let text = format!(
             "somebody else changed .contextrelay/current, which {named}: this daemon goes on with {}",
-            self.base.recorder.session_id()
+            self.recorder.session_id()
         );
-        if self.base.notices.set(NoticeKey::Current, text.clone()) {
-            self.base.clients.status_changed();
+        if self.notices.set(NoticeKey::Current, text.clone()) {
+            self.clients.status_changed();
         }
-        let put_back = self.alarms.current_changed();
+        let put_back = alarms.current_changed();
         if put_back == PutBack::Waits {
             return;
         }
         self.alarm(ErrorCode::CurrentChanged, text);
         if put_back == PutBack::Now {
-            self.put_current_back();
+            self.put_current_back(alarms);
         }
     }
 
     /// What an alarm says cannot be said again by anybody, so it is kept until the disk takes it.
     fn alarm(&mut self, code: ErrorCode, text: String) {
-        let entry = self
-            .base
-            .recorder
-            .entry(Party::System, None, code, text, None);
-        self.base.recorder.record_mere_fact(entry);
+        let entry = self.recorder.entry(Party::System, None, code, text, None);
+        self.recorder.record_mere_fact(entry);
     }
 
-    pub(in crate::daemon) fn watch_deadline(&mut self) {
-        if self.alarms.is_put_back_due() {
-            self.put_current_back();
+    pub(in crate::daemon) fn watch_deadline(&mut self, alarms: &mut Alarms) {
+        if alarms.is_put_back_due() {
+            self.put_current_back(alarms);
         }
     }
 
-    fn put_current_back(&mut self) {
-        self.alarms.puts_back();
-        if let Err(error) = self.base.recorder.name_current() {
+    fn put_current_back(&mut self, alarms: &mut Alarms) {
+        alarms.puts_back();
+        if let Err(error) = self.recorder.name_current() {
             tracing::warn!(%error, "`current` could not be put back");
             let notice = format!(
                 "somebody else changed .contextrelay/current, and it could not be put back: {error}"
             );
-            if self.base.notices.set(NoticeKey::Current, notice) {
-                self.base.clients.status_changed();
+            if self.notices.set(NoticeKey::Current, notice) {
+                self.clients.status_changed();
             }
         }
     }
 
     /// Watches the session that has just begun.
-    pub(in crate::daemon) fn watch_session(&mut self) {
-        self.alarms.follow(
-            self.base.recorder.session_id().clone(),
-            self.base.recorder.ledger().clone(),
+    pub(in crate::daemon) fn watch_session(&mut self, alarms: &mut Alarms) {
+        alarms.follow(
+            self.recorder.session_id().clone(),
+            self.recorder.ledger().clone(),
         );
         // They spoke of the session before.
-        self.base.notices.clear(&NoticeKey::Touched);
-        self.base.notices.clear(&NoticeKey::Current);
+        self.notices.clear(&NoticeKey::Touched);
+        self.notices.clear(&NoticeKey::Current);
     }
 }

@@ -34,7 +34,7 @@ async fn send(rig: &mut Rig, guest: &Guest, params: SendParams) -> Result<Sent, 
     // Nobody proves what goes to a Codex that works.
     let waiters = rig.daemon.base.clients.waiters_mut();
     waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
-    rig.daemon.expire_waiters();
+    rig.daemon.deliveries.expire_waiters(&mut rig.daemon.base);
     match answer.await.unwrap()? {
         Reply::Sent(sent) => Ok(sent),
         other => panic!("{other:?}"),
@@ -236,7 +236,7 @@ async fn what_codex_answers_the_operator_is_recorded_and_delivered_to_nobody() {
     rig.settle().await;
     let waiters = rig.daemon.base.clients.waiters_mut();
     waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
-    rig.daemon.expire_waiters();
+    rig.daemon.deliveries.expire_waiters(&mut rig.daemon.base);
     let Ok(Reply::Sent(handed)) = answer.await.unwrap() else {
         panic!("not handed over");
     };

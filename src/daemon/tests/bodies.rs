@@ -73,7 +73,7 @@ async fn a_message_to_codex_is_read_beside_the_loop_and_the_next_one_waits_for_i
     rig.store();
     // Its row is on the disk, and the loop has not read its text.
     assert_eq!(rig.delivered(), []);
-    assert!(!rig.daemon.is_settled());
+    assert!(!rig.daemon.deliveries.is_settled(&rig.daemon.base));
     drop(rig.ask(&claude, send(Agent::Codex, "second".to_owned())));
     rig.settle().await;
     let (id, text) = rig.delivered().remove(0);

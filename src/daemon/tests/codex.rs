@@ -119,7 +119,12 @@ async fn a_message_that_codex_refuses_again_and_again_is_not_offered_in_a_circle
         rig.fact(not_taken.clone());
     }
     assert_eq!(rig.delivered_ids(), []);
-    assert!(rig.daemon.delivery_deadline().is_some());
+    assert!(
+        rig.daemon
+            .deliveries
+            .delivery_deadline(&rig.daemon.base, &rig.daemon.agents.codex)
+            .is_some()
+    );
     // Another conversation is another try.
     rig.fact(CodexFact::ThreadAdopted {
         thread_id: ThreadId::new("thread-2"),
@@ -214,12 +219,22 @@ async fn a_doubt_that_was_resolved_does_not_come_back() {
     rig.fact(CodexFact::Unanswered {
         message_id: id.clone(),
     });
-    assert!(rig.daemon.delivery_deadline().is_some());
+    assert!(
+        rig.daemon
+            .deliveries
+            .delivery_deadline(&rig.daemon.base, &rig.daemon.agents.codex)
+            .is_some()
+    );
     rig.fact(CodexFact::StillQueued {
         message_id: id.clone(),
     });
     // No deadline is left at which it would be called ambiguous.
-    assert!(rig.daemon.delivery_deadline().is_none());
+    assert!(
+        rig.daemon
+            .deliveries
+            .delivery_deadline(&rig.daemon.base, &rig.daemon.agents.codex)
+            .is_none()
+    );
     let row = rig.daemon.deliveries.outbox.get(&id).unwrap();
     assert_eq!(row.state, DeliveryState::Offered);
     assert!(!rig.daemon.agents.codex.is_quiet());

@@ -154,7 +154,9 @@ async fn what_the_hook_did_not_ask_for_is_put_in_and_is_not_for_one_that_comes_l
 async fn a_hook_that_runs_after_the_connection_was_lost_gets_the_packet() {
     let place = Place::new();
     let (mut rig, hook) = reviewed(&place).await;
-    rig.daemon.want_codex_hook(true);
+    rig.daemon
+        .agents
+        .want_codex_hook(&mut rig.daemon.base, true);
     compacted(&mut rig);
     rig.settle().await;
     rig.fact(CodexFact::ThreadAdopted {
@@ -174,7 +176,9 @@ async fn the_app_server_of_the_next_daemon_runs_no_hook_and_the_packet_is_put_in
     rig.settle().await;
     drop(rig);
     let mut rig = Rig::start(&place).await;
-    rig.daemon.want_codex_hook(true);
+    rig.daemon
+        .agents
+        .want_codex_hook(&mut rig.daemon.base, true);
     rig.codex_runs_as(4_000_001).await;
     assert_eq!(put_in(&mut rig).await, [false]);
     let hook = rig.connect(Role::Hook, None, false);
@@ -258,7 +262,9 @@ async fn a_compaction_that_was_refused_takes_no_packet_of_the_one_before() {
 async fn a_hook_that_waits_while_the_adapter_comes_back_gets_the_packet() {
     let place = Place::new();
     let (mut rig, hook) = reviewed(&place).await;
-    rig.daemon.want_codex_hook(true);
+    rig.daemon
+        .agents
+        .want_codex_hook(&mut rig.daemon.base, true);
     rig.fact(CodexFact::CompactionBegan);
     let asked = rig.ask(&hook, ask_in("thread-1"));
     rig.fact(CodexFact::ThreadAdopted {

@@ -61,7 +61,7 @@ async fn a_summary_does_not_outlive_the_session_that_it_tells_of() {
             boundary: None,
             under_way: rig.daemon.base.operations.begin_beside(),
         };
-        rig.daemon.on_claude_compacted(compacted);
+        rig.daemon.base.on_claude_compacted(compacted);
         rig.settle().await;
         let mut recent = rig.daemon.base.recorder.recent().iter().rev();
         let said = recent.find_map(|stored| match &stored.entry.kind {

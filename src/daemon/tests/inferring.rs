@@ -51,17 +51,35 @@ async fn a_secret_is_masked_also_where_its_beginning_is_cut_off() {
     let rest = INFERENCE_WORDS_MAX - body.len() / 2;
     let text = [key + &"x".repeat(rest)];
     let pair = RuntimeSession::default();
-    rig.daemon
-        .hear(Agent::Codex, &pair, &text, Vec::new(), false);
+    rig.daemon.agents.hear(
+        &mut rig.daemon.base,
+        Agent::Codex,
+        &pair,
+        &text,
+        Vec::new(),
+        false,
+    );
     assert_eq!(words(&mut rig), Vec::<String>::new(), "nobody is asked");
     rig.daemon.base.configuration.replace(config);
-    rig.daemon
-        .hear(Agent::Codex, &pair, &text, Vec::new(), false);
+    rig.daemon.agents.hear(
+        &mut rig.daemon.base,
+        Agent::Codex,
+        &pair,
+        &text,
+        Vec::new(),
+        false,
+    );
     let read = words(&mut rig).concat();
     assert!(read.ends_with("xxx") && !read.contains("plums"), "{read}");
     let dump = ["y".repeat(70_000), "short".to_owned()];
-    rig.daemon
-        .hear(Agent::Codex, &pair, &dump, Vec::new(), false);
+    rig.daemon.agents.hear(
+        &mut rig.daemon.base,
+        Agent::Codex,
+        &pair,
+        &dump,
+        Vec::new(),
+        false,
+    );
     assert_eq!(words(&mut rig), ["short"], "too much to be masked");
 }
 

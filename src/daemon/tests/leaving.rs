@@ -239,7 +239,10 @@ async fn what_was_given_when_another_process_is_to_go_on_is_proven_before_and_no
     rig.daemon.on_event(Event::Leave { reply });
     begun.await.unwrap().unwrap();
     rig.settle().await;
-    assert!(!rig.daemon.may_stop(), "its proof is to come");
+    assert!(
+        !rig.daemon.deliveries.may_stop(&rig.daemon.base),
+        "its proof is to come"
+    );
     let refused = rig.call(&bridge, get()).await.unwrap_err();
     assert_eq!(refused.code, RefusalCode::DaemonMoving);
     let fetched = Command::Fetched(IdsParams {
@@ -249,7 +252,7 @@ async fn what_was_given_when_another_process_is_to_go_on_is_proven_before_and_no
     });
     assert_eq!(rig.call(&bridge, fetched).await, Ok(Reply::Done));
     rig.daemon.base.operations.takeover_mut().adapter_left(None);
-    assert!(rig.daemon.may_stop());
+    assert!(rig.daemon.deliveries.may_stop(&rig.daemon.base));
     let unsettled = &rig.daemon.base.recorder.world().unsettled;
     assert!(unsettled[&id].is_proven());
 }

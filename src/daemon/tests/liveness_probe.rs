@@ -67,7 +67,7 @@ async fn a_holder_that_answers_keeps_its_place_and_is_asked_again_only_now_and_t
     rig.daemon.disconnect(newcomer.conn);
     pass(&mut rig, AGAIN_MS).await;
     assert!(!was_asked(&holder), "nobody waits any more");
-    assert!(rig.daemon.next_probe().is_none());
+    assert!(rig.daemon.base.next_probe().is_none());
     assert_eq!(told(&mut newcomer), (Vec::new(), 0));
 }
 

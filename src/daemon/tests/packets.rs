@@ -301,9 +301,10 @@ async fn each_agent_is_told_once_that_the_other_one_was_compacted() {
         text.contains("[ctxrelay: Claude's context was compacted"),
         "{text}"
     );
-    let more = rig
-        .daemon
-        .rides_along(Agent::Codex, &RuntimeSession::default());
+    let more =
+        rig.daemon
+            .agents
+            .rides_along(&rig.daemon.base, Agent::Codex, &RuntimeSession::default());
     assert!(more.is_none(), "once");
 }
 
@@ -448,11 +449,11 @@ async fn a_compaction_of_claudes_is_shown_until_it_lapses_or_that_claude_is_gone
     hears(&mut rig, &hooks, hook("PreCompact", Some("auto"))).await;
     assert!(is_shown(&rig));
     // The loop wakes for it by itself.
-    let lapse = rig.daemon.next_lapse().unwrap();
+    let lapse = rig.daemon.agents.next_lapse(&rig.daemon.base).unwrap();
     assert!(rig.daemon.next_deadline() <= lapse);
     rig.later(180_000).await;
     assert!(!is_shown(&rig));
-    assert_eq!(rig.daemon.next_lapse(), None);
+    assert_eq!(rig.daemon.agents.next_lapse(&rig.daemon.base), None);
     // What is told of it later counts nevertheless.
     hears(&mut rig, &hooks, hook("PostCompact", None)).await;
     assert_eq!(compactions_of(&rig, Agent::Claude), 1);
@@ -461,7 +462,7 @@ async fn a_compaction_of_claudes_is_shown_until_it_lapses_or_that_claude_is_gone
     assert!(is_shown(&rig));
     rig.daemon.disconnect(bridge.conn);
     assert!(!is_shown(&rig));
-    assert_eq!(rig.daemon.next_lapse(), None);
+    assert_eq!(rig.daemon.agents.next_lapse(&rig.daemon.base), None);
 }
 
 /// A hook of Claude's that names its transcript.

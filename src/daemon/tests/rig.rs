@@ -96,7 +96,7 @@ impl Rig {
             }
         }
         self.daemon.on_event(Event::CodexSilent);
-        while !self.daemon.may_stop() {
+        while !self.daemon.deliveries.may_stop(&self.daemon.base) {
             let event = self.next().await;
             self.daemon.on_event(event);
         }
@@ -309,7 +309,7 @@ impl Rig {
     /// Hands in what the writer says until nothing is being written.
     pub async fn settle(&mut self) {
         self.daemon.settle();
-        while !self.daemon.is_settled() {
+        while !self.daemon.deliveries.is_settled(&self.daemon.base) {
             let event = self.next().await;
             self.daemon.on_event(event);
         }

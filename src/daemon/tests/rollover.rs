@@ -333,7 +333,7 @@ async fn the_end_of_a_session_that_is_recorded_too_late_is_said_to_be_none() {
     let session = rig.daemon.base.recorder.session_id().clone();
 
     // As the operator's clear leaves it once the disk was too late for it.
-    let (ids, mut closing) = rig.daemon.take_back_all();
+    let (ids, mut closing) = rig.daemon.deliveries.take_back_all(&rig.daemon.base);
     let word = rig.daemon.base.recorder.entry(
         Party::Human,
         None,

@@ -31,7 +31,7 @@ async fn a_change_is_recorded_once_with_its_author_until_the_agent_begins_anew()
     let begin = hook("SessionStart", Some("startup"));
     assert!(matches!(rig.call(&hooks, begin).await, Ok(Reply::Hook(_))));
     for _ in 0..2 {
-        rig.daemon.look_at_rules();
+        rig.daemon.agents.look_at_rules(&rig.daemon.base);
         rig.settle().await;
     }
     assert_eq!(changed(&rig, Agent::Claude), []);
@@ -42,7 +42,7 @@ async fn a_change_is_recorded_once_with_its_author_until_the_agent_begins_anew()
     });
     let before = rig.daemon.base.recorder.world().seq;
     for _ in 0..2 {
-        rig.daemon.look_at_rules();
+        rig.daemon.agents.look_at_rules(&rig.daemon.base);
         rig.settle().await;
     }
     let told = changed(&rig, Agent::Claude);
@@ -68,7 +68,7 @@ async fn a_change_that_an_agent_was_not_told_is_still_shown_by_the_next_daemon()
     let begin = hook("SessionStart", Some("startup"));
     assert!(matches!(rig.call(&hooks, begin).await, Ok(Reply::Hook(_))));
     write("AGENTS.md", "Two.\n");
-    rig.daemon.look_at_rules();
+    rig.daemon.agents.look_at_rules(&rig.daemon.base);
     rig.settle().await;
     let names = |rig: &Rig| {
         let changed = changed(rig, Agent::Claude).into_iter();
@@ -82,21 +82,21 @@ async fn a_change_that_an_agent_was_not_told_is_still_shown_by_the_next_daemon()
     let hooks = rig.connect(Role::Hook, None, false);
     rig.settle().await;
     for _ in 0..2 {
-        rig.daemon.look_at_rules();
+        rig.daemon.agents.look_at_rules(&rig.daemon.base);
         rig.settle().await;
     }
     assert_eq!(names(&rig), ["AGENTS.md"]);
     write("GEMINI.md", "Three.\n");
-    rig.daemon.look_at_rules();
+    rig.daemon.agents.look_at_rules(&rig.daemon.base);
     rig.settle().await;
     assert_eq!(names(&rig), ["AGENTS.md", "GEMINI.md"]);
     let before = rig.daemon.base.recorder.world().seq;
-    rig.daemon.look_at_rules();
+    rig.daemon.agents.look_at_rules(&rig.daemon.base);
     rig.settle().await;
     let after = rig.daemon.base.recorder.world().seq;
     assert_eq!(after, before, "recorded once");
     std::fs::remove_file(place.dirs.root.join("GEMINI.md")).unwrap();
-    rig.daemon.look_at_rules();
+    rig.daemon.agents.look_at_rules(&rig.daemon.base);
     rig.settle().await;
     assert_eq!(names(&rig), ["AGENTS.md"]);
     let again = hook("SessionStart", Some("compact"));
@@ -138,7 +138,7 @@ async fn of_rules_without_room_those_stay_changed_that_claude_does_not_read_by_i
     }
     write("CLAUDE.md", "Three.\n");
     write("GEMINI.md", &format!("Four. {}\n", "x".repeat(3_000)));
-    rig.daemon.look_at_rules();
+    rig.daemon.agents.look_at_rules(&rig.daemon.base);
     rig.settle().await;
     let names = |rig: &Rig| {
         let changed = changed(rig, Agent::Claude).into_iter();
@@ -153,7 +153,7 @@ async fn of_rules_without_room_those_stay_changed_that_claude_does_not_read_by_i
     assert!(!packet.contains("GEMINI.md"), "{packet}");
     for _ in 0..2 {
         rig.settle().await;
-        rig.daemon.look_at_rules();
+        rig.daemon.agents.look_at_rules(&rig.daemon.base);
     }
     rig.settle().await;
     assert_eq!(names(&rig), ["GEMINI.md"]);

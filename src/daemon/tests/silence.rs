@@ -81,7 +81,12 @@ async fn a_silent_turn_is_shown_in_steps_and_recorded_once() {
     turn_started(&mut rig);
     assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));
     // The loop wakes by itself when the next step is due.
-    assert!(rig.daemon.next_look_at_silence().is_some());
+    assert!(
+        rig.daemon
+            .agents
+            .next_look_at_silence(&rig.daemon.base)
+            .is_some()
+    );
     for (seconds, watched) in [
         (60, Watched::Quiet),
         (240, Watched::Suspect),
@@ -136,11 +141,15 @@ async fn another_silence_in_the_configuration_counts_at_once() {
     let (config, problems) = read(file.as_object().unwrap());
     assert_eq!(problems, []);
     assert_eq!(config.watchdog.claude_silence_seconds.get(), 600);
-    rig.daemon.set_silences(&config);
+    rig.daemon
+        .agents
+        .set_silences(&mut rig.daemon.base, &config);
     assert_eq!(level(&rig, Agent::Codex), Some(Watched::Stuck));
     let silence = rig.daemon.status().agents.codex.silence.unwrap();
     assert_eq!((silence.seconds, silence.suspect_after_seconds), (25, 10));
-    rig.daemon.set_silences(&Config::default());
+    rig.daemon
+        .agents
+        .set_silences(&mut rig.daemon.base, &Config::default());
     assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));
 }
 
@@ -342,16 +351,28 @@ async fn a_silence_is_looked_at_though_something_else_woke_the_daemon_in_that_mo
             .as_object()
             .unwrap(),
     );
-    rig.daemon.set_silences(&config);
+    rig.daemon
+        .agents
+        .set_silences(&mut rig.daemon.base, &config);
     turn_started(&mut rig);
     rig.settle().await;
     // Later than every step, and nobody has looked.
     rig.daemon.base.clock.pass(21_000);
-    assert!(rig.daemon.next_look_at_silence().is_some());
+    assert!(
+        rig.daemon
+            .agents
+            .next_look_at_silence(&rig.daemon.base)
+            .is_some()
+    );
     rig.daemon.on_deadline();
     rig.settle().await;
     assert_eq!(told(&rig), 1);
-    assert!(rig.daemon.next_look_at_silence().is_none());
+    assert!(
+        rig.daemon
+            .agents
+            .next_look_at_silence(&rig.daemon.base)
+            .is_none()
+    );
 }
 
 #[tokio::test]

@@ -136,7 +136,9 @@ async fn readings_that_panicked_keep_no_later_words_from_being_read() {
     claude.hook("UserPromptSubmit", None).await;
     let daemon = &mut claude.rig.daemon;
     for _ in 0..64 {
-        let work = daemon.lane_work(WorkBeside::SpokenWords, |_| panic!("a test's"));
+        let work = daemon
+            .base
+            .lane_work(WorkBeside::SpokenWords, |_| panic!("a test's"));
         daemon.agents.spoken.read(&daemon.base.events, work);
     }
     claude.rig.settle().await;
@@ -159,7 +161,7 @@ async fn a_look_at_the_rules_that_panicked_is_followed_by_the_next_one() {
     let mut rig = Rig::start(&place).await;
     assert!(rig.daemon.agents.rules_watch.begin_look().is_some());
     let work = WorkBeside::RulesLook;
-    rig.daemon.beside(work, |_| panic!("a test's"));
+    rig.daemon.base.beside(work, |_| panic!("a test's"));
     rig.settle().await;
     assert!(rig.daemon.agents.rules_watch.begin_look().is_some());
 }

@@ -188,7 +188,7 @@ async fn a_daemon_that_nobody_can_find_any_more_says_so_and_ends() {
     rig.settle().await;
     assert_eq!(codes(&rig), ["lock_lost"]);
     assert!(contents(&rig).last().unwrap().contains("stopped"));
-    assert!(rig.daemon.may_stop());
+    assert!(rig.daemon.deliveries.may_stop(&rig.daemon.base));
 }
 
 #[tokio::test]
