@@ -136,7 +136,11 @@ impl Agents {
             .then(|| self.codex.ask_limit())
             .flatten();
         let (Some(asked), events) = (asked, base.events.clone()) else {
-            let unknown = LimitInput::Checked(Checked::Unknown);
+            let nobody = match agent {
+                Agent::Codex => Checked::Unknown,
+                Agent::Claude => Checked::NotAsked,
+            };
+            let unknown = LimitInput::Checked(nobody);
             return base.later.push(LaterInput::Limit(agent, unknown));
         };
         tokio::spawn(async move {

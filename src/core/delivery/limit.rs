@@ -75,6 +75,8 @@ pub enum Checked {
     },
     /// It could not be asked, or did not say.
     Unknown,
+    /// There is nobody to ask: the next turn is the test.
+    NotAsked,
 }
 
 /// What can come in.
@@ -335,10 +337,9 @@ impl Limit {
                 self.plan(now_ms);
                 Vec::new()
             }
-            Checked::Over | Checked::Unknown => {
+            Checked::Over | Checked::Unknown | Checked::NotAsked => {
                 let known = match (checked, slot.until_ms) {
-                    // Nobody named an end.
-                    (Checked::Unknown, None) => Known::Nothing,
+                    (Checked::NotAsked, None) => Known::Nothing,
                     _ => Known::Over,
                 };
                 self.tries += 1;

@@ -259,9 +259,10 @@ async fn a_handoff_that_is_closed_is_handed_over_again_in_the_same_words() {
 async fn what_is_asked_for_again_is_not_in_doubt_after_a_restart() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
-    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
     let operator = rig.connect(Role::Deck, None, true);
-    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    // No Claude is here that could get it.
+    let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     rig.call(&operator, Command::QueueRebuild).await.unwrap();
     assert_eq!(state(&rig, &id), Some(DeliveryState::Ambiguous));
     let retry = Command::QueueChange(QueueChangeParams {

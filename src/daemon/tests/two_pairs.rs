@@ -9,7 +9,7 @@ use super::rig::{Guest, Rig};
 use super::silence::{attend, turn_started};
 use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::{OnBusy, Outcome, Watched};
+use crate::core::delivery::{DeliveryWay, OnBusy, Outcome, Watched};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
 use crate::store::testing::Place;
@@ -108,7 +108,7 @@ impl Two {
             let handed = IdsParams {
                 agent: Agent::Claude,
                 ids: reply.ids.clone(),
-                rung: None,
+                rung: Some(DeliveryWay::Hook),
             };
             let handed = Command::HookHanded(handed);
             self.rig.call(&claude.hooks, handed).await.unwrap();

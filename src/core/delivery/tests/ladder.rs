@@ -140,7 +140,9 @@ fn after_proof_nothing_is_offered_unasked() {
     way.hear(LadderInput::Durable { id: id(), result });
     assert_eq!(way.carried(HookPoint::Prompt), 0);
     assert_eq!(way.ladder.proven(), Some(Rung::Doorbell));
-    assert_eq!(way.hear(LadderInput::NewContext), []);
+    // Its row says that no later turn reads it.
+    let effects = way.hear(LadderInput::NewContext);
+    assert_eq!(effects, [DeliveryEffect::Store(id())]);
     let effects = way.hear(LadderInput::Acknowledged { ids: vec![id()] });
     assert!(matches!(
         &effects[..],

@@ -150,8 +150,8 @@ fn what_dies_of_a_try_into_the_blue_is_sent_again_with_the_next_one() {
             break;
         }
         assert_eq!(wait(&mut limit, &mut now_ms), [LimitStep::Ask]);
-        let unknown = LimitInput::Checked(Checked::Unknown);
-        assert_eq!(limit.apply(unknown, now_ms), over(&["m"]));
+        let asked = LimitInput::Checked(Checked::NotAsked);
+        assert_eq!(limit.apply(asked, now_ms), over(&["m"]));
         tries += 1;
     }
     assert_eq!(tries, 6);
