@@ -138,7 +138,7 @@ fn report(context: &CliContext, signer: &Signer, what: &str) -> CliOutcome {
 
 /// No daemon has a part in this, so that nobody but this process can refuse.
 fn refuse_others() -> Result<(), Failure> {
-    operator::own_refusal().map_or(Ok(()), Err)
+    operator::asking_refusal().map_or(Ok(()), Err)
 }
 
 /// What signs for the operator on this terminal.
