@@ -149,9 +149,47 @@ fn recover_tells_what_a_crash_cut_off() {
         "claude → codex: its turn ended early",
         "Asked, and never answered  1",
         "Codex asked to run a command: rm -r build",
+        // What ran when the daemon was lost, nobody has told: that is not the same as nothing.
+        "Commands without an end  0 known",
+        "is in no record",
     ] {
         assert!(printed.contains(words), "no {words:?} in {printed}");
     }
+}
+
+#[test]
+fn recover_counts_all_of_what_it_shows_the_latest() {
+    let project = Project::new();
+    let record = Record::of(64);
+    let mut end = RecordEnd::of(&record, 1_795_000_100_000);
+    end.settle(&record);
+    for number in 0..13 {
+        let turn = format!("turn-{number}");
+        end.turn(&turn, TurnStatus::InProgress, "look around");
+        end.turn(&turn, TurnStatus::Failed, "it failed");
+    }
+    record.lay_with(&ProjectDirs::new(project.root().to_owned(), None), end);
+    let printed = project.run(["recover"]).expect_success().stdout;
+    assert!(printed.contains("Interrupted turns  13"), "{printed}");
+    assert!(!printed.contains("0 known"), "{printed}");
+}
+
+#[test]
+fn what_is_set_and_left_out_is_said_once_beside_the_result() {
+    let project = Project::new();
+    let status = project.ctxrelay(["status", "--json"]);
+    let told = run(&status
+        .env("CONTEXTRELAY_REGISTRY_DIR", "registry")
+        .env("CONTEXTRELAY_LOG", "ctxrelay=loud"));
+    let told = told.expect_success();
+    assert_eq!(told.json()["running"], false);
+    for name in ["CONTEXTRELAY_REGISTRY_DIR", "CONTEXTRELAY_LOG"] {
+        let said = told.stderr.lines().filter(|line| line.contains(name));
+        assert_eq!(said.count(), 1, "{told:?}");
+    }
+    let state = project.base().join("xdg/state/contextrelay");
+    let told_of = told.stderr.contains(state.to_str().unwrap());
+    assert!(told_of, "where it is instead: {told:?}");
 }
 
 #[test]
@@ -233,6 +271,16 @@ fn the_status_says_that_a_question_waits() {
     codex.expect("user/ask", ask);
     let line = "asked     1 request waits for your answer: `ctxrelay approvals list`";
     assert!(text().contains(line), "{}", text());
+}
+
+#[test]
+fn the_help_of_tasks_says_which_of_it_needs_a_daemon() {
+    let project = Project::new();
+    for args in [&["capsule", "--help"][..], &["capsule", "new", "--help"]] {
+        let help = project.run(args.iter().copied()).expect_success().stdout;
+        let (_, after) = help.split_once("Example:").unwrap();
+        assert!(after.contains("`ctxrelay daemon --detach`"), "{help}");
+    }
 }
 
 #[test]
