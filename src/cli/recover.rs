@@ -2,8 +2,8 @@
 //! goes on. Reads only.
 
 mod contexts;
+mod counted_latest;
 mod cut_off;
-mod latest;
 mod parts;
 mod prompt;
 mod standing;

@@ -3,7 +3,7 @@
 use ctxrelay_ui::model::{RecoveryPart, RecoveryRow};
 use serde_json::{Map, Value, json};
 
-use super::latest::Latest;
+use super::counted_latest::CountedLatest;
 use super::parts::{counted, row, words};
 use super::{RECENT_MAX, TEXT_CHARS};
 use crate::cli::continuity::{of_compaction, of_packet};
@@ -19,15 +19,15 @@ const NOT_KNOWN: &str = "what ran when a turn lost its daemon or its agent is in
 
 /// The latest of each, oldest first, [`RECENT_MAX`] at most.
 pub(super) struct RecoveredContexts {
-    commands: Latest<(Agent, i64, String)>,
-    compactions: Latest<(Agent, i64, Compaction)>,
+    commands: CountedLatest<(Agent, i64, String)>,
+    compactions: CountedLatest<(Agent, i64, Compaction)>,
 }
 
 impl Default for RecoveredContexts {
     fn default() -> Self {
         Self {
-            commands: Latest::new(RECENT_MAX),
-            compactions: Latest::new(RECENT_MAX),
+            commands: CountedLatest::new(RECENT_MAX),
+            compactions: CountedLatest::new(RECENT_MAX),
         }
     }
 }

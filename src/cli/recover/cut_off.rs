@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use ctxrelay_ui::model::RecoveryPart;
 use serde_json::{Value, json};
 
-use super::latest::Latest;
+use super::counted_latest::CountedLatest;
 use super::parts::{counted, row};
 use super::{RECENT_MAX, TEXT_CHARS};
 use crate::cli::words::short;
@@ -54,16 +54,16 @@ impl InterruptedTurn {
 pub(super) struct RecoveredTurns {
     /// Of Codex, which tells of its turns one by one; in their order.
     open: BTreeMap<TurnId, InterruptedTurn>,
-    interrupted: Latest<InterruptedTurn>,
-    lost: Latest<ApprovalSnapshot>,
+    interrupted: CountedLatest<InterruptedTurn>,
+    lost: CountedLatest<ApprovalSnapshot>,
 }
 
 impl Default for RecoveredTurns {
     fn default() -> Self {
         Self {
             open: BTreeMap::new(),
-            interrupted: Latest::new(RECENT_MAX),
-            lost: Latest::new(RECENT_MAX),
+            interrupted: CountedLatest::new(RECENT_MAX),
+            lost: CountedLatest::new(RECENT_MAX),
         }
     }
 }

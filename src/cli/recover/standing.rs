@@ -4,7 +4,7 @@ use ctxrelay_ui::model::{RecoveryPart, RecoveryRow};
 use serde_json::{Value, json};
 
 use super::TEXT_CHARS;
-use super::latest::Latest;
+use super::counted_latest::CountedLatest;
 use super::parts::{counted, row, words};
 use crate::cli::words::short;
 use crate::core::agent::Agent;
@@ -26,7 +26,7 @@ pub(super) struct RecoveredState {
     goal: Option<NoteSnapshot>,
     plan: Option<NoteSnapshot>,
     next_step: Option<NoteSnapshot>,
-    decisions: Latest<NoteSnapshot>,
+    decisions: CountedLatest<NoteSnapshot>,
 }
 
 impl Default for RecoveredState {
@@ -35,7 +35,7 @@ impl Default for RecoveredState {
             goal: None,
             plan: None,
             next_step: None,
-            decisions: Latest::new(DECISIONS_MAX),
+            decisions: CountedLatest::new(DECISIONS_MAX),
         }
     }
 }

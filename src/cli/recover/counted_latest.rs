@@ -1,16 +1,16 @@
-//! [`Latest`]: the last of many, and how many there were.
+//! [`CountedLatest`]: the last of many, and how many there were.
 
 use std::collections::VecDeque;
 
 /// The latest items, oldest first, and the number of all.
 #[derive(Debug)]
-pub(super) struct Latest<T> {
+pub(super) struct CountedLatest<T> {
     kept: VecDeque<T>,
     total: usize,
     max: usize,
 }
 
-impl<T> Latest<T> {
+impl<T> CountedLatest<T> {
     /// Keeps so many.
     pub(super) fn new(max: usize) -> Self {
         Self {
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn the_last_are_kept_and_all_are_counted() {
-        let mut latest = Latest::new(2);
+        let mut latest = CountedLatest::new(2);
         for item in 1..=5 {
             latest.push(item);
         }
