@@ -91,8 +91,8 @@ fn a_task_is_handed_to_the_claude_that_is_here_or_to_the_pair_that_is_named() {
         let args = [&["handoff", &id, "--to", "claude", "--send"], more].concat();
         done(&project, &args);
         let entries = project.ledger().into_iter();
-        let handoffs = entries.filter(|entry| entry["type"] == "handoff");
-        handoffs.last().unwrap()["meta"]["runtimeSessionId"].clone()
+        let mut handoffs = entries.filter(|entry| entry["type"] == "handoff");
+        handoffs.next_back().unwrap()["meta"]["runtimeSessionId"].clone()
     };
     // Nobody of this shell's own pair is here.
     assert_eq!(handed(&[]), "left");
