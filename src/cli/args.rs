@@ -68,7 +68,12 @@ pub enum Verb {
     #[command(subcommand, after_help = "Example: ctxrelay continuity show claude")]
     Continuity(Later<continuity::Verb>),
     /// Tasks that can travel: opened, shown, checked, exported
-    #[command(subcommand, after_help = "Example: ctxrelay capsule list")]
+    #[command(
+        subcommand,
+        after_help = "Example: ctxrelay capsule list\n\n\
+            What says (operator) is recorded by the project's daemon: `ctxrelay` or `ctxrelay daemon \
+            --detach` starts one. The rest needs none."
+    )]
     Capsule(Later<capsule::Verb>),
     /// What reviews of a pull request say, and what becomes of it
     #[command(subcommand, after_help = "Example: ctxrelay review import 12")]

@@ -37,7 +37,8 @@ const LOGGED: u32 = 200;
 pub enum Verb {
     /// Open a task, and have the work from now on belong to it (operator)
     #[command(
-        after_help = "Example: ctxrelay capsule new 'Fix the login' --goal 'nobody is logged out by a restart'"
+        after_help = "Example: ctxrelay capsule new 'Fix the login' --goal 'nobody is logged out by a restart'\n\n\
+            The project's daemon records it: `ctxrelay` or `ctxrelay daemon --detach` starts one."
     )]
     New(NewArgs),
     /// Have the work from now on belong to a task (operator)

@@ -11,7 +11,7 @@ use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::launch::{Captured, missing_codex};
 use super::operator::may_change;
-use super::report::Report;
+use super::report::{Report, ReportText};
 use super::shell::quoted;
 use super::vendor_command::{VendorChangeArgs, changed, vendor_command};
 use crate::core::agent::Agent;
@@ -20,11 +20,14 @@ use crate::host::ProjectContext;
 /// The key in Codex's configuration.
 const NAME: &str = "contextrelay";
 
-/// Codex gives its MCP servers a fixed list of variables (0.169.0, observed); without these the
-/// server would look for the daemon in another place than this process does.
-const PASSED_ON: [&str; 3] = [
+/// Codex gives its MCP servers a fixed list of variables (0.169.0, observed); without this one the
+/// server would look for the person's daemons in another place than this process does.
+const REGISTRY: &str = "CONTEXTRELAY_REGISTRY_DIR";
+
+/// What is one project's or one terminal's: the entry serves all of them.
+const NOT_PASSED_ON: [&str; 3] = [
+    "CONTEXTRELAY_PROJECT_ROOT",
     "CONTEXTRELAY_STATE_DIR",
-    "CONTEXTRELAY_REGISTRY_DIR",
     "CONTEXTRELAY_RUNTIME_SESSION",
 ];
 
@@ -68,6 +71,8 @@ struct Entry {
     what: String,
     enabled: bool,
     ours: bool,
+    /// The one project that it serves, as earlier versions wrote it.
+    bound_to: Option<String>,
 }
 
 fn install(context: &CliContext, program: &Path, yes: bool) -> CliOutcome {
@@ -75,10 +80,16 @@ fn install(context: &CliContext, program: &Path, yes: bool) -> CliOutcome {
     let found = entry(context, program)?;
     let args = add_args(setting, |name| std::env::var_os(name));
     let mut what = format!(
-        "This registers `{NAME}` in your Codex configuration, for every plain `codex`: it then \
-         talks to {}.",
-        setting.dirs.root.display()
+        "This registers `{NAME}` in your Codex configuration, for every plain `codex`: it works in \
+         the project of the folder that Codex works in, and writes nothing where there is none."
     );
+    for name in NOT_PASSED_ON {
+        if std::env::var_os(name).is_some_and(|value| !value.is_empty()) {
+            what.push_str(&format!(
+                " {name} is set here, and is not passed on to it: Codex's `env_vars` can do that."
+            ));
+        }
+    }
     if let Some(entry) = &found {
         what.push_str(&format!(
             " It replaces the entry `{NAME}` that is there, its environment included: {}",
@@ -97,17 +108,15 @@ fn install(context: &CliContext, program: &Path, yes: bool) -> CliOutcome {
 /// `codex mcp add` replaces an entry of the same name silently (0.169.0, observed).
 fn add_args(setting: &ProjectContext, var: impl Fn(&str) -> Option<OsString>) -> Vec<OsString> {
     let mut args: Vec<OsString> = ["mcp", "add", NAME].map(OsString::from).into();
-    for name in PASSED_ON {
-        if let Some(value) = var(name).filter(|value| !value.is_empty()) {
-            let mut pair = OsString::from(format!("{name}="));
-            pair.push(value);
-            args.extend(["--env".into(), pair]);
-        }
+    if let Some(value) = var(REGISTRY).filter(|value| !value.is_empty()) {
+        let mut pair = OsString::from(format!("{REGISTRY}="));
+        pair.push(value);
+        args.extend(["--env".into(), pair]);
     }
     args.push("--".into());
     args.push(setting.own_program.clone().into_os_string());
-    args.extend(["codex-mcp", "server", "--project"].map(OsString::from));
-    args.push(setting.dirs.root.clone().into_os_string());
+    // Without a project: Codex starts it in the folder of its conversation (0.169.0, observed).
+    args.extend(["codex-mcp", "server"].map(OsString::from));
     args
 }
 
@@ -141,11 +150,18 @@ fn status(context: &CliContext, program: &Path) -> CliOutcome {
         Some(entry) if entry.enabled => "enabled",
         Some(_) => "disabled",
     };
+    let bound_to = entry.as_ref().and_then(|entry| entry.bound_to.clone());
     let what = entry.map(|entry| entry.what);
-    let value = json!({"name": NAME, "state": state, "what": what});
+    let value = json!({"name": NAME, "state": state, "what": what, "boundTo": bound_to});
     let what = what.map_or_else(String::new, |what| format!(" ({what})"));
-    let line = format!("{NAME}: {state}{what}");
-    context.out.report(Report::new(&value, line))
+    let mut text = ReportText::from(format!("{NAME}: {state}{what}"));
+    if let Some(project) = bound_to {
+        text.note(format!(
+            "an earlier version wrote it: a plain `codex` in any folder writes into the record of \
+             {project}; `ctxrelay codex-mcp install` mends that"
+        ));
+    }
+    context.out.report(Report::new(&value, text))
 }
 
 fn entry(context: &CliContext, program: &Path) -> Result<Option<Entry>, Failure> {
@@ -181,10 +197,14 @@ fn read_entry(json: &str) -> Option<Entry> {
         (None, Some(_)) => "a server at a URL".to_owned(),
         (None, None) => "an entry of another kind".to_owned(),
     };
+    let ours = args.starts_with(&["codex-mcp".into(), "server".into()]);
+    let mut after = args.iter().skip_while(|arg| *arg != "--project").skip(1);
+    let bound_to = after.next().filter(|_| ours);
     Some(Entry {
         what,
         enabled: entry["enabled"].as_bool().unwrap_or(true),
-        ours: args.starts_with(&["codex-mcp".into(), "server".into()]),
+        ours,
+        bound_to: bound_to.map(|dir| dir.to_string_lossy().into_owned()),
     })
 }
 
@@ -208,6 +228,13 @@ mod tests {
         let entry = read_entry(&list.to_string()).unwrap();
         assert!(entry.ours && entry.enabled);
         assert_eq!(entry.what, "'/opt/ctx relay' codex-mcp server");
+
+        assert_eq!(entry.bound_to, None);
+
+        let bound = json!([{"name": "contextrelay", "transport": {
+            "command": "x", "args": ["codex-mcp", "server", "--project", "/home/me/one"]}}]);
+        let entry = read_entry(&bound.to_string()).unwrap();
+        assert_eq!(entry.bound_to.as_deref(), Some("/home/me/one"));
 
         let url = json!([{"name": "contextrelay", "transport": {"url": "http://u:p@host/"}}]);
         let entry = read_entry(&url.to_string()).unwrap();

@@ -1,8 +1,9 @@
-//! `ctxrelay doctor`: checks, each a sentence with the next step. Changes nothing.
+//! `ctxrelay doctor`: checks, each a sentence with the next step. Leaves everything as it was.
 
 mod check;
 mod programs;
 mod space;
+mod writing;
 
 use std::ffi::OsString;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -69,6 +70,7 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         tokens(setting),
         record(setting),
         space::check(setting),
+        writing::check(setting),
         programs::codex(setting),
         programs::claude(setting),
         programs::plugin(setting),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use serde_json::json;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::connect::{self, DaemonFound, Live, runtime};
 use super::context::CliContext;
@@ -15,6 +15,7 @@ use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::words::short;
 use super::{operator, operator_key};
+use crate::client::Connection;
 use crate::core::entry::ArtifactStatus;
 use crate::core::id::EntryId;
 use crate::core::signing::OperatorAct;
@@ -27,6 +28,9 @@ use crate::wire::control::{
 
 /// How often the daemon is asked whether a run is over; gates take seconds to minutes.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// How long a daemon that is there may take until it answers again.
+const BACK_WAIT: Duration = Duration::from_secs(10);
 
 /// How much of a command is shown, in characters.
 const CMD_CHARS: usize = 60;
@@ -139,16 +143,31 @@ fn untrusted(context: &CliContext, known: &[GateReport]) -> Vec<GateReport> {
 
 fn run_gates(context: &CliContext, params: RunGatesParams) -> CliOutcome {
     let names = params.names.clone();
+    let is_release = params.release;
     let command = Command::RunGates(params);
     let (report, ended) = runtime()?.block_on(async {
         operator::check(context, &command).await?;
         let live = operator::live(context).await?;
+        // Before minutes are spent: what is signed is shown first.
+        if is_release
+            && let Some(signing) = live.snapshot().await?.signing
+            && signing.signs_acts()
+            && let Some(refusal) = operator::asking_refusal()
+        {
+            return Err(refusal);
+        }
         let begun = ask(&live, command).await?;
         let Some(number) = begun.running.or(begun.ended.map(|ended| ended.run)) else {
             return Err(Failure::internal("run the gates", "the daemon began none"));
         };
         let (report, mut ended) = tokio::select! {
-            ended = end_of(&live, number) => ended?,
+            ended = end_of(&live, number) => match ended {
+                Err(failure) if is_lost_on_the_way(&failure) && !is_there(context).await => {
+                    return Err(daemon_ended());
+                }
+                ended => ended?,
+            },
+            () = end_of_daemon(context, &live) => return Err(daemon_ended()),
             _ = tokio::signal::ctrl_c() => {
                 live.ask(Command::StopGates).await?;
                 end_of(&live, number).await?
@@ -226,6 +245,49 @@ async fn end_of(live: &Live, number: u64) -> Result<(GatesReport, EndedRun), Fai
         }
         sleep(LOOK).await;
     }
+}
+
+/// Returns once no daemon is there any more. One that goes on in another process keeps its sockets,
+/// so that it only answers late.
+async fn end_of_daemon(context: &CliContext, live: &Live) {
+    let mut connection = live.client.connection();
+    loop {
+        let lost = connection.wait_for(|state| !matches!(state, Connection::Connected(_)));
+        if lost.await.is_err() || !is_there(context).await {
+            return;
+        }
+        let back = connection.wait_for(|state| matches!(state, Connection::Connected(_)));
+        // As long as a call waits for the connection: its end tells then.
+        let _ = timeout(BACK_WAIT, back).await;
+    }
+}
+
+async fn is_there(context: &CliContext) -> bool {
+    !matches!(
+        connect::operator(&context.setting).await,
+        DaemonFound::Nobody
+    )
+}
+
+/// Whether a call found no daemon, or none that answered it.
+fn is_lost_on_the_way(failure: &Failure) -> bool {
+    [
+        RefusalCode::DaemonEnded,
+        RefusalCode::DaemonUnreachable,
+        RefusalCode::Unanswered,
+    ]
+    .iter()
+    .any(|code| failure.is(code))
+}
+
+fn daemon_ended() -> Failure {
+    Failure::unavailable(
+        RefusalCode::DaemonEnded,
+        "the daemon ended while it ran the gates, and the gates with it: what has no verdict in the \
+         record proves nothing",
+        "start it with `ctxrelay`, or with `ctxrelay daemon --detach`; `ctxrelay gates list` says \
+         what is recorded; then run the gates again",
+    )
 }
 
 /// The daemon knows neither that it runs nor how it ended.

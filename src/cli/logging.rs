@@ -3,6 +3,7 @@
 //! The file is 0600, never opened through a link, and bounded: above [`LOG_BYTES_MAX`] it becomes
 //! `contextrelay.log.1`, which replaces the one before.
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 use tracing::{Level, Metadata};
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::filter::{LevelFilter, filter_fn};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -31,6 +32,28 @@ const FILTER: &str = "warn,ctxrelay=info";
 /// Whether somebody said what is to be logged.
 pub fn is_asked_for() -> bool {
     std::env::var_os("CONTEXTRELAY_LOG").is_some_and(|filter| !filter.is_empty())
+}
+
+/// Why what somebody wants to have logged is not, if it is not.
+pub fn complaint(var: impl Fn(&str) -> Option<OsString>) -> Option<String> {
+    const NAME: &str = "CONTEXTRELAY_LOG";
+    let said = var(NAME).filter(|filter| !filter.is_empty())?;
+    let said = said.to_string_lossy();
+    if let Err(error) = EnvFilter::try_new(&*said) {
+        return Some(format!(
+            "{NAME} is `{said}`, which cannot be read ({error}): the usual is logged, `{FILTER}`"
+        ));
+    }
+    // A word of its own is a level, or names a part of a program.
+    let is_known =
+        |word: &&str| word.parse::<LevelFilter>().is_ok() || word.starts_with("ctxrelay");
+    let words = said.split(',').map(str::trim);
+    let mut words = words.filter(|word| !word.is_empty() && !word.contains(['=', '[']));
+    let unknown = words.find(|word| !is_known(word))?;
+    Some(format!(
+        "{NAME} is `{said}`: `{unknown}` is no level (off, error, warn, info, debug, trace) and no part \
+         of ctxrelay, so that nothing of ctxrelay is logged by it"
+    ))
 }
 
 /// Begins to log. Keep the guard: what still waits is written when it is dropped.
@@ -136,6 +159,27 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn what_is_wanted_of_the_log_and_cannot_be_had_is_told() {
+        let complaint = |filter: &str| complaint(|_| Some(filter.into()));
+        for good in [
+            "",
+            "debug",
+            "warn,ctxrelay=info",
+            "ctxrelay::daemon",
+            "off,hyper=trace",
+        ] {
+            assert_eq!(complaint(good), None, "{good}");
+        }
+        let told = complaint("info,ctxrelay=loud").unwrap();
+        assert!(
+            told.contains("cannot be read") && told.contains(FILTER),
+            "{told}"
+        );
+        let told = complaint("verbose").unwrap();
+        assert!(told.contains("`verbose` is no level"), "{told}");
+    }
 
     #[test]
     fn the_log_is_private_bounded_and_makes_no_folder() {

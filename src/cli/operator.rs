@@ -7,6 +7,9 @@
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 
+use rustix::process::getpgrp;
+use rustix::termios::tcgetpgrp;
+
 use super::connect::{self, Live};
 use super::context::CliContext;
 use super::exit::Failure;
@@ -31,8 +34,14 @@ pub fn refusal(mut names: impl Iterator<Item = OsString>, has_terminal: bool) ->
             name.to_string_lossy()
         )));
     }
-    (!has_terminal)
-        .then(|| refuse("only the operator may do this, and there is no terminal".to_owned()))
+    (!has_terminal).then(|| {
+        Failure::refused(
+            RefusalCode::OperatorOnly,
+            "only the operator may do this, and what this command reads is no terminal",
+            "run it yourself in a terminal of your own, in the foreground and with nothing piped \
+             or redirected into it; what it prints may go into a pipe or a file",
+        )
+    })
 }
 
 /// Why this very process is not the operator's, if it is not.
@@ -40,8 +49,34 @@ pub fn own_refusal() -> Option<Failure> {
     let names = std::env::vars_os()
         .filter(|(_, value)| !value.is_empty())
         .map(|(name, _)| name);
-    let has_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    refusal(names, has_terminal)
+    refusal(names, has_terminal())
+}
+
+/// As [`own_refusal`], for what is asked before it is done: what cannot be read is not answered.
+pub fn asking_refusal() -> Option<Failure> {
+    own_refusal().or_else(unseen_question)
+}
+
+/// Whether somebody can type here. What is printed may be piped away, by whoever has the foreground
+/// of the terminal: a shell gives it to what its person runs, and not to what a program starts in
+/// the background beside itself.
+fn has_terminal() -> bool {
+    let stdin = std::io::stdin();
+    stdin.is_terminal()
+        && (std::io::stderr().is_terminal()
+            || tcgetpgrp(&stdin).is_ok_and(|group| group == getpgrp()))
+}
+
+/// The refusal of a question that its reader may not see.
+fn unseen_question() -> Option<Failure> {
+    (!std::io::stderr().is_terminal()).then(|| {
+        Failure::refused(
+            ProgramCode::NotConfirmed,
+            "nothing was changed: this asks before it does anything, and its standard error is \
+             redirected, so that the question might not be seen",
+            "run it without `2>`; standard output alone may be piped",
+        )
+    })
 }
 
 /// Has the operator type `word`.
@@ -60,6 +95,9 @@ fn confirm_lines(
     below: &[String],
     word: &str,
 ) -> Result<(), Failure> {
+    if let Some(refusal) = unseen_question() {
+        return Err(refusal);
+    }
     context.out.note(what);
     for line in below {
         context.out.note(line);

@@ -11,7 +11,7 @@ use super::connect::Live;
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::report::{Report, ReportText};
-use super::ssh_sign::{Asking, ssh_sign};
+use super::ssh_sign::{Asking, help_elsewhere, ssh_sign};
 use super::{operator, passphrase};
 use crate::core::signing::{ActSignature, OperatorAct, Signer, SigningState};
 use crate::deck::key_slot::{KeyFault, SigningKey, UnlockedKey};
@@ -138,7 +138,7 @@ fn report(context: &CliContext, signer: &Signer, what: &str) -> CliOutcome {
 
 /// No daemon has a part in this, so that nobody but this process can refuse.
 fn refuse_others() -> Result<(), Failure> {
-    operator::own_refusal().map_or(Ok(()), Err)
+    operator::asking_refusal().map_or(Ok(()), Err)
 }
 
 /// What signs for the operator on this terminal.
@@ -276,9 +276,9 @@ pub fn deck_ssh(
     let program = &setting.own_program;
     let signed = ssh_sign(wanted, &path, bytes, Asking::Elsewhere { program }, is_left);
     signed.map_err(|why| {
-        KeyFault::Refused(format!(
-            "{why}; where it has to ask, use ssh-agent or a terminal"
-        ))
+        let has_agent = std::env::var_os("SSH_AUTH_SOCK").is_some_and(|socket| !socket.is_empty());
+        let help = help_elsewhere(wanted, &path, has_agent);
+        KeyFault::Refused(format!("{why}. {help}"))
     })
 }
 

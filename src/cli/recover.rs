@@ -2,6 +2,7 @@
 //! goes on. Reads only.
 
 mod contexts;
+mod counted_latest;
 mod cut_off;
 mod parts;
 mod prompt;
@@ -61,6 +62,8 @@ struct Past {
     standing: RecoveredState,
     contexts: RecoveredContexts,
     turns: RecoveredTurns,
+    /// All of them: a snapshot keeps the latest.
+    failures: usize,
     pair: RuntimeSession,
 }
 
@@ -97,7 +100,10 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
     // What stands behind its end is not believed, or has come since.
     ledger::read_to(path, believed.stats().bytes, |stored| {
         past.turns.take(&stored.entry, &past.world);
+        let before = past.world.errors.back().map(|error| error.seq);
         fold(&mut past.world, &stored.entry);
+        let now = past.world.errors.back().map(|error| error.seq);
+        past.failures += usize::from(now > before);
         past.world.note_hash(&stored.entry.id, &stored.hash);
         // A task of long ago that was opened again tells nothing of where the work stands.
         if !stored.entry.only_rebuilds_task() {

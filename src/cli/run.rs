@@ -17,6 +17,7 @@ use super::{
     instances, instructions, kill, ledger, man, notify, operator_key, pair, policy, queue, recover,
     redact, review, search, settings, status, statusline, trust, unbuilt, uninit,
 };
+use crate::store::dirs::UserDirs;
 use crate::wire::control::ProgramCode;
 
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
@@ -140,6 +141,12 @@ fn verb_of(words: &[OsString]) -> (String, clap::Command) {
     (path, verb)
 }
 
+fn tell_left_out(out: &Output, user: &UserDirs) {
+    for sentence in settings::left_out(user, settings::environment) {
+        out.note(&sentence);
+    }
+}
+
 fn dispatch(cli: Cli, out: Output) -> CliOutcome {
     if cli.verb.as_ref().is_some_and(Verb::is_unbuilt) {
         return unbuilt::refuse();
@@ -155,6 +162,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Demo(args)) => return demo::run(&out, &args),
         Some(Verb::Instances(args)) => {
             let user = settings::user_dirs(settings::environment)?;
+            tell_left_out(&out, &user);
             return instances::run(&out, &user, &args);
         }
         verb => verb,
@@ -191,6 +199,10 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         (Some(Verb::Doorbell), Err(failure)) => return doorbell::idle(&failure),
         (_, setting) => setting?,
     };
+    // What agents start has nobody to tell.
+    if named == Named::Exactly {
+        tell_left_out(&out, &setting.user_dirs);
+    }
     let context = CliContext { setting, out };
     let context = &context;
     match verb {

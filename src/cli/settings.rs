@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::exit::Failure;
+use super::logging;
 use crate::core::id::RuntimeSession;
 use crate::host::ProjectContext;
 use crate::store::dirs::{ProjectDirs, UserDirs};
@@ -115,6 +116,23 @@ fn check_text(path: &Path) -> Result<(), Failure> {
 /// Whether a variable is one of our own settings.
 pub fn is_own(name: &str) -> bool {
     name.starts_with("CONTEXTRELAY_") || PORT_VARIABLES.contains(&name)
+}
+
+/// What of the environment is left out although somebody set it, a sentence each.
+pub fn left_out(user: &UserDirs, var: impl Fn(&str) -> Option<OsString>) -> Vec<String> {
+    const NAME: &str = "CONTEXTRELAY_REGISTRY_DIR";
+    let registry = var(NAME).filter(|dir| !dir.is_empty() && !Path::new(dir).is_absolute());
+    let registry = registry.map(|dir| {
+        format!(
+            "{NAME} is `{}`, which is not an absolute path: it is left out, and the registry is in {}",
+            dir.to_string_lossy(),
+            user.registry.display()
+        )
+    });
+    registry
+        .into_iter()
+        .chain(logging::complaint(&var))
+        .collect()
 }
 
 /// The environment of this process.

@@ -1,6 +1,7 @@
 //! [`ssh_sign`]: has `ssh-keygen` sign with a person's own key. The agent works, and a security key
 //! waits for a touch.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -11,6 +12,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
+use super::shell::quoted;
+use super::words::short;
 use crate::adapters::program_start::start;
 use crate::core::hex::hex;
 use crate::core::signing::{SSH_NAMESPACE, Signer, signature_of_armor};
@@ -23,6 +26,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(30);
 
 /// How long it may take to end once it is told to: it puts the terminal back, which nothing else knows.
 const ENDS_WITHIN: Duration = Duration::from_secs(2);
+
+/// How much of what it complains about is told, in characters.
+const COMPLAINT_CHARS: usize = 600;
 
 /// More than any signature is long.
 const BYTES_MAX: u64 = 64 * 1024;
@@ -98,9 +104,7 @@ pub fn ssh_sign(
         let _ = stderr.take(BYTES_MAX).read_to_string(&mut said);
     }
     let Some(value) = signature_of_armor(&armor).map(|bytes| hex(&bytes)) else {
-        let why = said.lines().rfind(|line| !line.trim().is_empty());
-        let why = why.unwrap_or("it says no more").trim();
-        return Err(format!("ssh-keygen has not signed: {why}"));
+        return Err(format!("ssh-keygen has not signed: {}", complaint(&said)));
     };
     match signer.verifies(message, &value) {
         true => Ok(value),
@@ -115,6 +119,43 @@ pub fn ssh_sign(
             ))
         }
     }
+}
+
+/// What it said, as one sentence. The reason may be its first line: the last one says only that it
+/// failed.
+fn complaint(said: &str) -> String {
+    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut told: Vec<&str> = Vec::new();
+    for line in lines {
+        if !told.contains(&line) {
+            told.push(line);
+        }
+    }
+    match told.is_empty() {
+        true => "it says no more".to_owned(),
+        false => short(&told.join("; "), COMPLAINT_CHARS),
+    }
+}
+
+/// What a person can do whose key wants something that cannot be asked for on the screen.
+pub fn help_elsewhere(signer: &Signer, public_key: &Path, has_agent: bool) -> String {
+    let private = public_key.with_extension("");
+    let add = quoted(&[OsString::from("ssh-add"), private.into_os_string()]);
+    let wants = match signer.wants_touch() {
+        true => "Where this security key wants a PIN",
+        false => "Where this key has a passphrase",
+    };
+    let agent = match has_agent {
+        true => String::new(),
+        false => " This deck knows no ssh-agent (SSH_AUTH_SOCK is not set): start it again from a \
+                  shell that does."
+            .to_owned(),
+    };
+    format!(
+        "{wants}, nothing can ask for it on this screen: load the key into ssh-agent in another \
+         terminal (`{add}`) and decide again, or decide on the command line, where it is asked \
+         for.{agent}"
+    )
 }
 
 /// Why the end of `ssh-keygen` is not waited for any more.
@@ -196,7 +237,37 @@ mod tests {
     use rustix::fs::{Mode, OFlags, open};
     use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
-    use super::{TerminalModes, end};
+    use super::{TerminalModes, complaint, end, help_elsewhere};
+    use crate::core::signing::Signer;
+
+    #[test]
+    fn what_it_complains_about_is_told_whole_and_once() {
+        let said = "Load key \"/k\": incorrect passphrase supplied to decrypt private key\r\n\
+                    \nCouldn't sign message: x\nCouldn't sign message: x\n";
+        assert_eq!(
+            complaint(said),
+            "Load key \"/k\": incorrect passphrase supplied to decrypt private key; Couldn't sign \
+             message: x"
+        );
+        assert_eq!(complaint(" \n"), "it says no more");
+        assert!(complaint(&"é".repeat(10_000)).chars().count() < 1_000);
+    }
+
+    #[test]
+    fn a_key_that_wants_to_be_asked_is_told_of_ssh_agent() {
+        let key = Signer::new(&[1; 32]);
+        let path = std::path::Path::new("/home/me/my keys/id_ed25519.pub");
+        let help = help_elsewhere(&key, path, true);
+        assert!(
+            help.contains("`ssh-add '/home/me/my keys/id_ed25519'`"),
+            "{help}"
+        );
+        assert!(
+            help.contains("command line") && !help.contains("SSH_AUTH_SOCK"),
+            "{help}"
+        );
+        assert!(help_elsewhere(&key, path, false).contains("SSH_AUTH_SOCK"));
+    }
 
     /// A shell that waits, behind this, and what it says from then on.
     fn waiting(before: &str) -> (Child, Lines<BufReader<ChildStdout>>) {

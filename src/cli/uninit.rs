@@ -83,7 +83,7 @@ fn record(context: &CliContext, args: &Args) -> Result<InitStep, Failure> {
     if args.dry_run {
         return Ok(InitStep::new(name, InitState::Would));
     }
-    if operator::own_refusal().is_some() {
+    if operator::asking_refusal().is_some() {
         return Ok(InitStep::new(
             format!("{name}; it goes only from a terminal of your own"),
             InitState::Left,

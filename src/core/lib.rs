@@ -36,6 +36,7 @@ pub mod row_class;
 pub mod signing;
 pub mod snapshot;
 pub mod status_line;
+pub mod told_path;
 pub mod trace;
 pub mod whole;
 pub mod wire;

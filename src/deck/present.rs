@@ -1,6 +1,7 @@
 //! Model to view. Pure: the time is an argument, nothing is asked.
 
 mod agents;
+mod alarms;
 mod approvals;
 mod blockers;
 mod gates;
@@ -158,18 +159,7 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
         .map(|proposal| finality_card(model, proposal))
         .collect();
     cards.extend(model.unclear.cards());
-    for open in model.world.open_alarms() {
-        cards.push(ui::InboxCard {
-            seq: Some(open.seq.0),
-            ..ui::InboxCard::new(
-                ui::InboxKind::Tampering,
-                open.id.to_string(),
-                ui::Party::System,
-                open.at_ms,
-                open.alarm.text(),
-            )
-        });
-    }
+    cards.extend(model.world.open_alarms().map(alarms::card));
     cards.extend(approvals::cards(model));
     cards.extend(held_card(model));
     cards.extend(trust::card(model));

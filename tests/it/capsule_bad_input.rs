@@ -440,3 +440,29 @@ fn a_secret_that_gh_prints_is_in_no_file_and_in_no_list() {
         assert!(!text.contains(&secret), "{text}");
     }
 }
+
+#[test]
+fn a_file_that_is_no_capsule_is_told_what_was_wanted_and_what_it_is() {
+    let project = Project::new();
+    project.begin();
+    let file = project.base().join("notes.md");
+    let name = file.to_str().unwrap();
+    for (text, found) in [
+        (
+            "# Notes on the login\n",
+            "it begins with `# Notes on the login`",
+        ),
+        ("", "it is empty"),
+        ("7", "it begins with `7`"),
+    ] {
+        fs::write(&file, text).unwrap();
+        for args in [&["import", name][..], &["import", name, "--apply"]] {
+            let words = ["capsule"].into_iter().chain(args.iter().copied());
+            let told = project.run(words);
+            let said = format!("{} {}", told.stdout, told.stderr);
+            assert_eq!(told.code(), 6, "{told:?}");
+            assert!(said.contains("`ctxrelay capsule export`"), "{said}");
+            assert!(said.contains(found), "{said}");
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::capsule::{agent, clone_of, done, json_of, listed, login, note};
+use crate::capsule::{agent, clone_of, done, in_terminal, json_of, listed, login, note};
 use crate::capsule_readme::wrote;
 use crate::support::gate_scene::Scene;
 use crate::support::operator::Operator;
@@ -72,6 +72,39 @@ fn notes_handoffs_artifacts_and_what_turns_touch_carry_the_task_that_is_current(
         project.ledger().iter().any(is_there).then_some(())
     });
     assert_eq!(of_task().len(), before);
+}
+
+#[test]
+fn a_task_is_handed_to_the_claude_that_is_here_or_to_the_pair_that_is_named() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let claude_of = |pair: &str| {
+        let mut socket = project.control_of("claude").unwrap();
+        let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000,
+            "runtimeSessionId": pair});
+        socket.expect("hello", hello);
+        socket
+    };
+    let _left = claude_of("left");
+    let handed = |more: &[&str]| -> Value {
+        let args = [&["handoff", &id, "--to", "claude", "--send"], more].concat();
+        done(&project, &args);
+        let entries = project.ledger().into_iter();
+        let mut handoffs = entries.filter(|entry| entry["type"] == "handoff");
+        handoffs.next_back().unwrap()["meta"]["runtimeSessionId"].clone()
+    };
+    // Nobody of this shell's own pair is here.
+    assert_eq!(handed(&[]), "left");
+    let _right = claude_of("right");
+    assert_eq!(handed(&["--pair", "right"]), "right");
+    assert_eq!(handed(&["--pair", "left"]), "left");
+    let args = [
+        "handoff", &id, "--to", "claude", "--send", "--pair", "nobody",
+    ];
+    let (code, screen) = in_terminal(&project, &args);
+    assert_eq!(code, 2, "{screen}");
+    assert!(screen.contains("there is no pair `nobody`"), "{screen}");
 }
 
 /// The handoffs that `capsule log` tells of a task, and those that its capsule has.

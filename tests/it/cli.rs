@@ -592,8 +592,15 @@ fn the_users_codex_configuration_changes_only_when_asked() {
             log.display()
         ),
     );
-    let refused = project.run(["codex-mcp", "install"]);
+    let install = project.ctxrelay(["codex-mcp", "install"]);
+    let refused = run(&install.env("CONTEXTRELAY_RUNTIME_SESSION", "left"));
     assert_eq!(refused.code(), 5);
+    assert!(
+        refused
+            .stderr
+            .contains("CONTEXTRELAY_RUNTIME_SESSION is set"),
+        "{refused:?}"
+    );
     assert!(
         refused.stderr.contains("replaces the entry") && refused.stderr.contains("old x"),
         "{refused:?}"
@@ -601,18 +608,18 @@ fn the_users_codex_configuration_changes_only_when_asked() {
     assert!(!refused.stderr.contains("secret-value"));
     assert!(!log.exists());
 
-    project
-        .run(["codex-mcp", "install", "--yes"])
-        .expect_success();
+    let install = project.ctxrelay(["codex-mcp", "install", "--yes"]);
+    run(&install.env("CONTEXTRELAY_RUNTIME_SESSION", "left")).expect_success();
     let said = std::fs::read_to_string(&log).unwrap();
     assert!(said.starts_with("mcp add contextrelay "), "{said}");
     let own = env!("CARGO_BIN_EXE_ctxrelay");
-    let root = project.root().display();
+    // It serves every project: the folder says which, and no variable of this one does.
     assert!(
         said.trim_end()
-            .ends_with(&format!("-- {own} codex-mcp server --project {root}")),
+            .ends_with(&format!("-- {own} codex-mcp server")),
         "{said}"
     );
+    assert!(!said.contains("CONTEXTRELAY_RUNTIME_SESSION"), "{said}");
     let status = project
         .run(["codex-mcp", "status", "--json"])
         .expect_success()

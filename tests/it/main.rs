@@ -37,6 +37,7 @@ mod deck_sealed;
 mod deck_thread;
 mod deck_unclear;
 mod demo;
+mod doctor;
 #[cfg(debug_assertions)]
 mod failures;
 mod gate;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::model::{Agent, InboxCard};
+use crate::overlays::FindingRuling;
 
 /// What is being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +35,17 @@ type DraftKey = (Writing, Option<Agent>);
 /// A card, and what is typed on it: the reason for a rejection, or an answer to this choice.
 type CardKey = (String, Option<String>);
 
+/// A line that is typed in a box of its own, and what it is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum TypedFor {
+    /// What is said of this finding of a review.
+    Ruling(String, FindingRuling),
+    /// What came of this task.
+    Outcome(String),
+    /// The title of a task that begins.
+    TaskTitle,
+}
+
 /// Drafts by kind and receiver.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Drafts {
@@ -44,6 +56,7 @@ pub(crate) struct Drafts {
     on_their_way: BTreeMap<u64, (Agent, Writing, Draft)>,
     given: u64,
     on_cards: BTreeMap<CardKey, String>,
+    lines: BTreeMap<TypedFor, String>,
 }
 
 fn key(to: Agent, writing: Writing) -> DraftKey {
@@ -110,6 +123,25 @@ impl Drafts {
     pub(crate) fn on_card(&self, card: &str, choice: Option<&str>) -> &str {
         let key = (card.to_owned(), choice.map(str::to_owned));
         self.on_cards.get(&key).map_or("", String::as_str)
+    }
+
+    /// Keeps what is typed in a line; nothing where it is blank.
+    pub(crate) fn keep_line(&mut self, about: TypedFor, text: String) {
+        if text.trim().is_empty() {
+            self.lines.remove(&about);
+        } else {
+            self.lines.insert(about, text);
+        }
+    }
+
+    /// What was typed in a line.
+    pub(crate) fn line(&self, about: &TypedFor) -> &str {
+        self.lines.get(about).map_or("", String::as_str)
+    }
+
+    /// It is said.
+    pub(crate) fn forget_line(&mut self, about: &TypedFor) {
+        self.lines.remove(about);
     }
 
     /// Forgets what was typed on cards that are answered.

@@ -41,7 +41,7 @@ pub use regions::painted_outside;
 pub use trouble::{held_up, trouble};
 pub use worlds::{
     bad_lines, compacted, disconnected, empty_first_run, failed, gated, gates_running, handed_over,
-    hostile_text, long_session, pair_at_work, passphrase_asked, quiet, ruled, signed,
+    hostile_text, long_session, not_signed, pair_at_work, passphrase_asked, quiet, ruled, signed,
     signed_elsewhere, stale, touch_asked, unlocked,
 };
 
@@ -55,6 +55,8 @@ pub struct Scene {
     pub keys: &'static str,
     /// What the deck is told after that.
     pub told: Option<fn() -> Msg>,
+    /// And after that.
+    pub then: Option<fn() -> Msg>,
     /// The size that shows it best, columns and rows.
     pub size: (u16, u16),
 }
@@ -127,6 +129,9 @@ impl Scene {
                 update(&mut deck, change(capsules::fresh()));
             }
             update(&mut deck, change(told));
+        }
+        if let Some(then) = self.then {
+            update(&mut deck, change(then()));
         }
         deck
     }

@@ -160,7 +160,16 @@ fn a_task_begins_with_what_was_said_before_as_far_as_it_is_ticked() {
     assert_eq!(keys(&mut deck, &format!("{long}<enter>")), []);
     let shown = terminal(&deck, SIZE).backend().to_string();
     assert!(shown.contains("what is its title?"), "{shown}");
-    keys(&mut deck, "<esc>nRotate tokens<enter>");
+    // What was typed stands there again.
+    keys(&mut deck, "<esc>n");
+    let again = "<backspace>".repeat(120);
+    keys(&mut deck, &format!("{again}<esc>n"));
+    let shown = terminal(&deck, SIZE).backend().to_string();
+    assert!(shown.contains("x") && !shown.contains("xx"), "{shown}");
+    keys(&mut deck, "<backspace>Rotate tokens<enter><esc>n");
+    let shown = terminal(&deck, SIZE).backend().to_string();
+    assert!(shown.contains("Rotate tokens"), "{shown}");
+    keys(&mut deck, "<enter>");
     let shown = terminal(&deck, SIZE).backend().to_string();
     assert!(shown.contains("which words to look for?"), "{shown}");
     // Those of the title, and more.
@@ -223,8 +232,9 @@ fn a_task_is_closed_by_a_line_and_not_by_a_key() {
     assert_eq!(keys(&mut deck, "c"), [read_of("cap_1")]);
     assert_eq!(keys(&mut deck, "<esc>"), []);
     read(&mut deck, row("cap_1", "first"));
+    assert_eq!(keys(&mut deck, "cdo<esc>"), []);
     assert_eq!(
-        keys(&mut deck, "cdone<enter>"),
+        keys(&mut deck, "cne<enter>"),
         [Effect::CloseCapsule {
             id: "cap_1".to_owned(),
             outcome: Some("done".to_owned()),

@@ -99,6 +99,24 @@ fn it_is_dismissed_with_a_reason_and_never_without() {
 }
 
 #[test]
+fn what_was_typed_of_a_finding_stands_there_again_until_it_is_said() {
+    let mut deck = deck(reviewed());
+    keys(&mut deck, "Fxhalf<space>a<space>thought<esc>");
+    // Of another ruling nothing was typed.
+    keys(&mut deck, "r");
+    assert!(!shown(&deck).contains("half a thought"));
+    keys(&mut deck, "<esc>x");
+    assert!(shown(&deck).contains("half a thought"));
+    let said = Effect::DismissFinding {
+        id: "gh:rc:1857".to_owned(),
+        reason: "half a thought more".to_owned(),
+    };
+    assert_eq!(keys(&mut deck, "<space>more<enter>"), [said]);
+    keys(&mut deck, "x");
+    assert!(!shown(&deck).contains("half a thought"));
+}
+
+#[test]
 fn it_is_resolved_by_a_line_that_may_be_empty() {
     let mut deck = deck(reviewed());
     assert_eq!(keys(&mut deck, "Fr"), [read("gh:rc:1857")]);

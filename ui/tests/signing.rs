@@ -108,6 +108,19 @@ fn a_key_that_signs_elsewhere_is_waited_for_and_can_be_left() {
     );
     assert!(drawn(&deck).contains("it was not touched"));
     assert!(keys(&mut deck, "<esc>").contains(&Effect::LeaveUnlock));
+    // Why not is read to its end, however long it is.
+    update(&mut deck, wait(true));
+    let why = format!(
+        "ssh-keygen has not signed: {}the end",
+        "because of this, ".repeat(20)
+    );
+    update(&mut deck, Msg::Unlocked(Err(why)));
+    let shown = drawn(&deck);
+    assert!(
+        shown.contains("the end") && shown.contains("leave it"),
+        "{shown}"
+    );
+    keys(&mut deck, "<esc>");
     update(&mut deck, wait(false));
     assert!(drawn(&deck).contains("ssh-keygen signs"));
     update(&mut deck, Msg::Unlocked(Ok(())));

@@ -11,6 +11,7 @@ use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::capsule::CapsuleStatus;
 use crate::core::id::CapsuleId;
+use crate::core::told_path::told_path;
 use crate::wire::control::{
     CapsuleCheck, CapsuleList, CapsuleQuestion, CapsuleRow, CapsuleText, Command,
     ReadCapsulesParams, Refusal, Reply,
@@ -150,7 +151,7 @@ fn checked(check: &CapsuleCheck) -> ToolResult {
     if !check.touched.is_empty() {
         let named = check.touched.iter().take(FILES_MAX);
         let named = named.map(|(path, by)| {
-            let path = excerpt(path, LINE_CHARS);
+            let path = excerpt(&told_path(path), LINE_CHARS);
             by.map_or_else(|| path.clone(), |by| format!("{path} (by {by})"))
         });
         text.push_str(&format!(
@@ -163,7 +164,8 @@ fn checked(check: &CapsuleCheck) -> ToolResult {
         }
     }
     let uncompared = check.uncompared.iter().take(FILES_MAX);
-    let uncompared: Vec<String> = uncompared.map(|path| excerpt(path, LINE_CHARS)).collect();
+    let uncompared = uncompared.map(|path| excerpt(&told_path(path), LINE_CHARS));
+    let uncompared: Vec<String> = uncompared.collect();
     if !uncompared.is_empty() {
         text.push_str(&format!(
             "; {} of its files cannot be compared: {}",

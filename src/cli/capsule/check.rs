@@ -12,6 +12,7 @@ use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::capsule::{Freshness, StandsNow, WhyUnknown};
+use crate::core::told_path::told_path;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::capsule::{check_lines, uncited};
 
@@ -92,7 +93,10 @@ pub(super) fn tell_changed(text: &mut ReportText, stands: &StandsNow) {
         text.spans(&[(Tone::Warning, "  changed  "), (Tone::Plain, &file)]);
     }
     for file in &stands.uncompared {
-        text.spans(&[(Tone::Warning, "  not compared  "), (Tone::Plain, file)]);
+        text.spans(&[
+            (Tone::Warning, "  not compared  "),
+            (Tone::Plain, &told_path(file)),
+        ]);
     }
 }
 
@@ -160,7 +164,8 @@ pub(super) fn why(stands: &StandsNow) -> String {
         (Freshness::Unknown, _) => {
             let mut why = format!("{}, so nobody can tell", stands.why_unknown());
             if stands.why_unknown == Some(WhyUnknown::Files) {
-                let named = stands.uncompared.iter().take(NAMED_MAX).cloned();
+                let named = stands.uncompared.iter().take(NAMED_MAX);
+                let named = named.map(|path| told_path(path));
                 why.push_str(&format!(": {}", named.collect::<Vec<_>>().join(", ")));
                 if stands.uncompared.len() > NAMED_MAX {
                     why.push_str(", …");

@@ -15,6 +15,7 @@ use crate::cli::operator;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::capsule::{Capsule, CapsuleLeftOut, CapsulePatch, CapsuleSection, patch_files};
+use crate::core::told_path::told_path;
 use crate::store::dirs::ProjectDirs;
 use crate::wire::control::{ProgramCode, TaskChange};
 
@@ -132,7 +133,10 @@ fn of_patch(capsule: &Capsule) -> Vec<String> {
         many => format!("with a patch of {}", count(many, "file", "files")),
     }];
     for file in &capsule.redaction.files {
-        lines.push(format!("left out, something in it would be masked: {file}"));
+        lines.push(format!(
+            "left out, something in it would be masked: {}",
+            told_path(file)
+        ));
     }
     let of_patch = |left: &&CapsuleLeftOut| left.what == CapsuleSection::Patch;
     for left in capsule.left_out.iter().filter(of_patch) {

@@ -192,7 +192,7 @@ fn handoff(
         Agent::Codex => RenderTarget::Codex,
     };
     let rendering = rendered(&stands, &made, target, found);
-    let params = as_handoff(setting, to, &made.capsule, &rendering);
+    let params = as_handoff(None, to, &made.capsule, &rendering);
     Ok((params, made.remarks))
 }
 

@@ -20,8 +20,8 @@ use crate::core::agent::Agent;
 use crate::core::capsule::{
     Capsule, FoundText, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering,
 };
+use crate::core::id::RuntimeSession;
 use crate::core::review::in_quotes;
-use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
 use crate::store::dirs::ProjectDirs;
 use crate::wire::control::{Command, HandoffParams, Sent};
@@ -59,6 +59,9 @@ pub struct HandTaskArgs {
     /// To Claude or Codex, as a handoff of yours (operator)
     #[arg(long)]
     pub send: bool,
+    /// To the agent of this pair; without, to your own pair's, or to the only Claude that is here
+    #[arg(long, value_name = "NAME", requires = "send", value_parser = pair_word)]
+    pub pair: Option<RuntimeSession>,
 }
 
 /// Less has no room for what has to be said first, in characters.
@@ -74,6 +77,13 @@ fn target(word: &str) -> Result<RenderTarget, String> {
             let names = RenderTarget::ALL.map(|target| target.form().name);
             format!("one of {}", names.join(", "))
         })
+}
+
+fn pair_word(name: &str) -> Result<RuntimeSession, String> {
+    match name.trim().is_empty() {
+        true => Err("the name of a pair, as `ctxrelay status` lists it".to_owned()),
+        false => Ok(RuntimeSession::new(name)),
+    }
 }
 
 fn budget(text: &str) -> Result<usize, String> {
@@ -111,7 +121,7 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
         },
     );
     let sent = match args.send {
-        true => Some(send(context, args.to, &made.capsule, &rendering)?),
+        true => Some(send(context, args, &made.capsule, &rendering)?),
         false => None,
     };
     if sent.is_some() {
@@ -193,9 +203,9 @@ fn is_of(capsule: &Capsule, found: &FoundHit) -> bool {
         || lines.any(|line| (Some(&line.session), line.seq.0) == place)
 }
 
-/// What is sent: it names the capsule.
+/// What is sent: it names the capsule. For which pair the daemon says where nobody has.
 pub(super) fn as_handoff(
-    setting: &ProjectContext,
+    pair: Option<RuntimeSession>,
     to: Agent,
     capsule: &Capsule,
     rendering: &Rendering,
@@ -207,7 +217,7 @@ pub(super) fn as_handoff(
         reason: format!("the task {} goes on with you", in_quotes(&capsule.title)),
         context_refs: vec![capsule.id.to_string()],
         task: Some(capsule.id.clone()),
-        runtime_session_id: Some(setting.runtime_session.clone()),
+        runtime_session_id: pair,
         ..HandoffParams::default()
     }
 }
@@ -215,24 +225,24 @@ pub(super) fn as_handoff(
 /// As a handoff of the operator's, which names the capsule.
 fn send(
     context: &CliContext,
-    target: RenderTarget,
+    args: &HandTaskArgs,
     capsule: &Capsule,
     rendering: &Rendering,
 ) -> Result<Sent, Failure> {
-    let to = match target {
+    let to = match args.to {
         RenderTarget::Claude => Agent::Claude,
         RenderTarget::Codex => Agent::Codex,
         _ => {
             return Err(Failure::invalid(
                 format!(
                     "{} is no agent that can be sent something",
-                    target.form().name
+                    args.to.form().name
                 ),
                 "leave --send out, and name a file with -o",
             ));
         }
     };
-    let command = Command::Handoff(as_handoff(&context.setting, to, capsule, rendering));
+    let command = Command::Handoff(as_handoff(args.pair.clone(), to, capsule, rendering));
     runtime()?.block_on(async {
         operator::check(context, &command).await?;
         let live = operator::live(context).await?;

@@ -3,25 +3,26 @@
 //! Nothing in it is run or believed, and nothing but its file and one entry of the record comes of
 //! it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
 use super::apply::apply;
 use super::check::{tell_changed, tell_uncited, tell_vouched, tone, touched, why};
-use super::maker::{CapsuleMaker, not_intact};
+use super::maker::CapsuleMaker;
 use super::put_in::ImportedPatch;
 use super::vouched::Vouched;
 use crate::adapters::git_now::GitNeed;
 use crate::adapters::plain_file::read_plain;
 use crate::cli::context::CliContext;
 use crate::cli::disk;
-use crate::cli::exit::CliOutcome;
+use crate::cli::exit::{CliOutcome, ExitKind, Failure};
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::core::capsule::Capsule;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::capsule::{self, BadCapsule, FILE_BYTES_MAX, check_lines, uncited};
+use crate::wire::control::ProgramCode;
 
 /// Arguments of `capsule import`.
 #[derive(Debug, clap::Args)]
@@ -63,7 +64,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
     let read = capsule::read(bytes).and_then(expected);
     let capsule = match read.and_then(|capsule| check_lines(&capsule).map(|()| capsule)) {
         Ok(capsule) => capsule,
-        Err(bad) if args.apply => return Err(not_intact(&bad)),
+        Err(bad) if args.apply => return Err(not_kept(&args.file, &bad)),
         Err(bad) => return refused(context, &bad),
     };
     let maker = match args.apply {
@@ -142,6 +143,16 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
     context.out.report(Report::new(&value, text))
 }
 
+fn not_kept(file: &Path, bad: &BadCapsule) -> Failure {
+    Failure::new(
+        ExitKind::CheckFailed,
+        ProgramCode::NotIntact,
+        format!("{} is not kept: {bad}", file.display()),
+        "name the file that `ctxrelay capsule export` wrote; if it is that one, ask for it again where \
+         it was made, and compare the digest",
+    )
+}
+
 /// What cannot be believed is not shown either.
 fn refused(context: &CliContext, bad: &BadCapsule) -> CliOutcome {
     let value = json!({
@@ -160,5 +171,6 @@ fn refused(context: &CliContext, bad: &BadCapsule) -> CliOutcome {
     });
     let mut text = ReportText::new();
     text.spans(&[(Tone::Bad, "not intact  "), (Tone::Plain, &bad.to_string())]);
+    text.note("nothing was kept; a capsule is the file that `ctxrelay capsule export` wrote");
     context.out.report(Report::new(&value, text).checked(false))
 }

@@ -7,9 +7,11 @@ use super::maker::CapsuleMaker;
 use crate::adapters::git_anchor::{PatchFit, PutInFault};
 use crate::cli::context::CliContext;
 use crate::cli::exit::Failure;
+use crate::cli::operator;
 use crate::cli::report::ReportText;
 use crate::cli::words::count;
 use crate::core::capsule::{Capsule, CapsuleSection, patch_files};
+use crate::core::told_path::told_path;
 use crate::wire::control::ProgramCode;
 
 /// What has to be typed before anything is put in.
@@ -44,7 +46,10 @@ impl<'a> ImportedPatch<'a> {
             maker,
             base: patch.base.clone(),
             bytes,
-            files: files.iter().map(|file| maker.masked(file)).collect(),
+            files: files
+                .iter()
+                .map(|file| maker.masked(&told_path(file)))
+                .collect(),
             fit,
             left: left.fold(masked, |all, left| all.saturating_add(left.count)),
         })
@@ -77,6 +82,12 @@ impl<'a> ImportedPatch<'a> {
         if !self.applies() {
             return Ok(false);
         }
+        if let Some(refusal) = operator::asking_refusal() {
+            context
+                .out
+                .note(&format!("its patch stays out: {}", refusal.message));
+            return Ok(false);
+        }
         context.out.note(
             "Somebody else's changes go into these files of the work tree, where programs will \
              run them:",
@@ -96,7 +107,9 @@ impl<'a> ImportedPatch<'a> {
         };
         is_put_in.map(|()| true).map_err(|fault| match fault {
             PutInFault::Half { changed, error } => {
-                let changed = changed.iter().map(|file| self.maker.masked(file));
+                let changed = changed
+                    .iter()
+                    .map(|file| self.maker.masked(&told_path(file)));
                 let changed = changed.collect::<Vec<_>>().join(", ");
                 Failure::state(
                     ProgramCode::PatchRefused,

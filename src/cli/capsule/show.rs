@@ -10,6 +10,7 @@ use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::core::capsule::{CapsuleStatement, ChangedFile, StandsNow};
+use crate::core::told_path::told_path;
 use crate::store::capsules::CapsuleOwner;
 
 pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
@@ -86,7 +87,7 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
         format!("{}: {} ({how}{on})", run.name, run.status)
     });
     let files = capsule.touched.iter();
-    let files = files.map(|file| format!("{} ({} by {})", file.path, file.op, file.by));
+    let files = files.map(|file| format!("{} ({} by {})", told_path(&file.path), file.op, file.by));
     let handoffs = capsule.handoffs.iter().map(|handoff| {
         let (asked, is_whole) = handoff.asked();
         // The command's one value is the capsule, with all that it has.
@@ -100,7 +101,10 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
         )
     });
     let findings = capsule.findings.iter().map(|finding| {
-        let place = finding.path.as_deref().map(|path| format!(" {path}"));
+        let place = finding
+            .path
+            .as_deref()
+            .map(|path| format!(" {}", told_path(path)));
         format!(
             "{}, {}{}: {}",
             finding.severity,

@@ -1,11 +1,10 @@
 //! [`RecoveredContexts`]: what the agents' contexts lost, and commands of which no end was seen.
 
-use std::collections::VecDeque;
-
 use ctxrelay_ui::model::{RecoveryPart, RecoveryRow};
 use serde_json::{Map, Value, json};
 
-use super::parts::{counted, row};
+use super::counted_latest::CountedLatest;
+use super::parts::{counted, row, words};
 use super::{RECENT_MAX, TEXT_CHARS};
 use crate::cli::continuity::{of_compaction, of_packet};
 use crate::cli::words::short;
@@ -14,11 +13,23 @@ use crate::core::entry::{Compaction, ContinuityFact, Entry, EntryKind};
 use crate::core::id::RuntimeSession;
 use crate::core::snapshot::Snapshot;
 
+/// What is said where a command may have run of which the record does not know.
+const NOT_KNOWN: &str = "what ran when a turn lost its daemon or its agent is in no record, nor what runs \
+                         now: look at what the agent did last before it goes on";
+
 /// The latest of each, oldest first, [`RECENT_MAX`] at most.
-#[derive(Default)]
 pub(super) struct RecoveredContexts {
-    commands: VecDeque<(Agent, i64, String)>,
-    compactions: VecDeque<(Agent, i64, Compaction)>,
+    commands: CountedLatest<(Agent, i64, String)>,
+    compactions: CountedLatest<(Agent, i64, Compaction)>,
+}
+
+impl Default for RecoveredContexts {
+    fn default() -> Self {
+        Self {
+            commands: CountedLatest::new(RECENT_MAX),
+            compactions: CountedLatest::new(RECENT_MAX),
+        }
+    }
 }
 
 impl RecoveredContexts {
@@ -34,11 +45,11 @@ impl RecoveredContexts {
         match &record.fact {
             ContinuityFact::TurnFiles(files) => {
                 for command in &files.unfinished {
-                    push(&mut self.commands, (agent, at, command.clone()));
+                    self.commands.push((agent, at, command.clone()));
                 }
             }
             ContinuityFact::Compacted(compaction) => {
-                push(&mut self.compactions, (agent, at, compaction.clone()));
+                self.compactions.push((agent, at, compaction.clone()));
             }
             _ => {}
         }
@@ -78,8 +89,13 @@ impl RecoveredContexts {
         })
     }
 
-    /// For people.
-    pub(super) fn parts(&self, world: &Snapshot, pair: &RuntimeSession) -> [RecoveryPart; 3] {
+    /// For people. `may_lack`: some turn has no end on record, so that a command in it has none either.
+    pub(super) fn parts(
+        &self,
+        world: &Snapshot,
+        pair: &RuntimeSession,
+        may_lack: bool,
+    ) -> [RecoveryPart; 3] {
         let commands = self.commands.iter().rev().map(|(agent, at, text)| {
             let text = format!("{agent}: {}", short(text, TEXT_CHARS));
             row(*at, "", text)
@@ -100,21 +116,20 @@ impl RecoveredContexts {
                 Some(row(packet.at_ms, "", text))
             })
             .collect();
+        let total = self.commands.total();
+        let mut unended = counted("Commands without an end", total, commands.collect());
+        if may_lack {
+            unended.note = format!("{total} known");
+            unended.rows.push(words(NOT_KNOWN.to_owned()));
+        }
         [
+            unended,
             counted(
-                "Commands without an end",
-                self.commands.len(),
-                commands.collect(),
+                "Compactions",
+                self.compactions.total(),
+                compactions.collect(),
             ),
-            counted("Compactions", self.compactions.len(), compactions.collect()),
             counted("Last packets", packets.len(), packets),
         ]
     }
-}
-
-fn push<T>(kept: &mut VecDeque<T>, item: T) {
-    if kept.len() == RECENT_MAX {
-        kept.pop_front();
-    }
-    kept.push_back(item);
 }

@@ -1,11 +1,12 @@
 //! [`RecoveredTurns`]: turns that did not come to their end, and what waited in them for an answer
 //! that nobody can give any more.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use ctxrelay_ui::model::RecoveryPart;
 use serde_json::{Value, json};
 
+use super::counted_latest::CountedLatest;
 use super::parts::{counted, row};
 use super::{RECENT_MAX, TEXT_CHARS};
 use crate::cli::words::short;
@@ -50,12 +51,21 @@ impl InterruptedTurn {
 }
 
 /// The latest of each, oldest first, [`RECENT_MAX`] at most.
-#[derive(Default)]
 pub(super) struct RecoveredTurns {
     /// Of Codex, which tells of its turns one by one; in their order.
     open: BTreeMap<TurnId, InterruptedTurn>,
-    interrupted: VecDeque<InterruptedTurn>,
-    lost: VecDeque<ApprovalSnapshot>,
+    interrupted: CountedLatest<InterruptedTurn>,
+    lost: CountedLatest<ApprovalSnapshot>,
+}
+
+impl Default for RecoveredTurns {
+    fn default() -> Self {
+        Self {
+            open: BTreeMap::new(),
+            interrupted: CountedLatest::new(RECENT_MAX),
+            lost: CountedLatest::new(RECENT_MAX),
+        }
+    }
 }
 
 impl RecoveredTurns {
@@ -77,7 +87,7 @@ impl RecoveredTurns {
                     let mut told = self.interrupted.iter();
                     if !told.any(|told| told.turn.as_ref() == Some(&turn.turn_id)) {
                         let ended = InterruptedTurn::of(entry, entry.source.clone(), None);
-                        push(&mut self.interrupted, ended);
+                        self.interrupted.push(ended);
                     }
                 }
                 TurnStatus::Completed => {
@@ -92,7 +102,7 @@ impl RecoveredTurns {
             }) if is_in_turn(world, entry) => {
                 let by = Party::Agent(Agent::Claude);
                 let left = InterruptedTurn::of(entry, by, Some(AGENT_LEFT));
-                push(&mut self.interrupted, left);
+                self.interrupted.push(left);
             }
             EntryKind::Lifecycle {
                 event: LifecycleEvent::DaemonStarted,
@@ -106,7 +116,7 @@ impl RecoveredTurns {
         let mut turns: Vec<_> = std::mem::take(&mut self.open).into_values().collect();
         turns.sort_by_key(|turn| turn.seq);
         for turn in turns {
-            push(&mut self.interrupted, turn);
+            self.interrupted.push(turn);
         }
         // A question of `ask_user` waits on without its daemon.
         let asked = world.open_approvals.values();
@@ -114,8 +124,18 @@ impl RecoveredTurns {
         let mut asked: Vec<_> = asked.cloned().collect();
         asked.sort_by_key(|asked| asked.seq);
         for asked in asked {
-            push(&mut self.lost, asked);
+            self.lost.push(asked);
         }
+    }
+
+    /// Whether a turn runs, or the last one that was cut off has no end on record: what ran in it,
+    /// nobody has told.
+    pub(super) fn lack_an_end(&self, world: &Snapshot) -> bool {
+        let last = self.interrupted.iter().next_back();
+        let mut agents = world.agents.values();
+        !self.open.is_empty()
+            || last.is_some_and(|turn| turn.why.is_some())
+            || agents.any(|agent| agent.state.is_in_turn())
     }
 
     /// For a program.
@@ -183,9 +203,17 @@ impl RecoveredTurns {
             row(message.at_ms, id.as_str(), text)
         });
         [
-            counted("Interrupted turns", self.interrupted.len(), turns.collect()),
+            counted(
+                "Interrupted turns",
+                self.interrupted.total(),
+                turns.collect(),
+            ),
             counted("Cut off", world.cut_off.len(), messages.collect()),
-            counted("Asked, and never answered", self.lost.len(), lost.collect()),
+            counted(
+                "Asked, and never answered",
+                self.lost.total(),
+                lost.collect(),
+            ),
         ]
     }
 }
@@ -194,11 +222,4 @@ impl RecoveredTurns {
 fn is_in_turn(world: &Snapshot, entry: &Entry) -> bool {
     let claude = world.agents.get(&Agent::Claude);
     claude.is_some_and(|claude| claude.standing(&entry.pair()).state.is_in_turn())
-}
-
-fn push<T>(kept: &mut VecDeque<T>, item: T) {
-    if kept.len() == RECENT_MAX {
-        kept.pop_front();
-    }
-    kept.push_back(item);
 }

@@ -54,9 +54,12 @@ pub(super) fn parts(past: &Past, tree: &RecoveredTree) -> Vec<RecoveryPart> {
             ..row(error.at_ms, "", text)
         }
     });
-    parts.push(counted("Failures", world.errors.len(), errors.collect()));
+    parts.push(counted("Failures", past.failures, errors.collect()));
     parts.extend(past.turns.parts(world));
-    parts.extend(past.contexts.parts(world, &past.pair));
+    parts.extend(
+        past.contexts
+            .parts(world, &past.pair, past.turns.lack_an_end(world)),
+    );
     let handoffs = world.open_handoffs.values().map(|handoff| {
         let to = handoff.to.as_ref().map_or("?", |to| to.as_str());
         let ask = short(&handoff.ask, TEXT_CHARS);

@@ -1,11 +1,10 @@
 //! [`RecoveredState`]: where the work stands, as its notes tell: what one needs first who takes it up.
 
-use std::collections::VecDeque;
-
 use ctxrelay_ui::model::{RecoveryPart, RecoveryRow};
 use serde_json::{Value, json};
 
 use super::TEXT_CHARS;
+use super::counted_latest::CountedLatest;
 use super::parts::{counted, row, words};
 use crate::cli::words::short;
 use crate::core::agent::Agent;
@@ -23,13 +22,22 @@ const NOTE_CHARS: usize = 1_000;
 
 /// The latest notes of each sort, however many of other sorts came after them: a snapshot keeps
 /// only the latest of all.
-#[derive(Default)]
 pub(super) struct RecoveredState {
     goal: Option<NoteSnapshot>,
     plan: Option<NoteSnapshot>,
     next_step: Option<NoteSnapshot>,
-    /// Oldest first.
-    decisions: VecDeque<NoteSnapshot>,
+    decisions: CountedLatest<NoteSnapshot>,
+}
+
+impl Default for RecoveredState {
+    fn default() -> Self {
+        Self {
+            goal: None,
+            plan: None,
+            next_step: None,
+            decisions: CountedLatest::new(DECISIONS_MAX),
+        }
+    }
 }
 
 impl RecoveredState {
@@ -45,12 +53,7 @@ impl RecoveredState {
             NoteKind::Goal => self.goal = Some(folded),
             NoteKind::Plan => self.plan = Some(folded),
             NoteKind::NextStep => self.next_step = Some(folded),
-            NoteKind::Decision => {
-                if self.decisions.len() == DECISIONS_MAX {
-                    self.decisions.pop_front();
-                }
-                self.decisions.push_back(folded);
-            }
+            NoteKind::Decision => self.decisions.push(folded),
             // Blockers are open or not, which the world knows.
             _ => {}
         }
@@ -86,14 +89,18 @@ impl RecoveredState {
             noted("Plan", self.plan.as_ref()),
             noted("Next step", self.next_step.as_ref()),
         ];
-        let mut part = |title, rows: Vec<RecoveryRow>| {
-            parts.push(counted(title, rows.len(), rows));
-        };
         let decisions = self.decisions.iter().rev().map(|note| {
             let text = format!("{}: {}", note.by.title(), short(&note.text, TEXT_CHARS));
             row(note.at_ms, "", text)
         });
-        part("Decisions", decisions.collect());
+        parts.push(counted(
+            "Decisions",
+            self.decisions.total(),
+            decisions.collect(),
+        ));
+        let mut part = |title, rows: Vec<RecoveryRow>| {
+            parts.push(counted(title, rows.len(), rows));
+        };
         let blockers = world.open_blockers.iter().map(|blocker| {
             let text = format!("{}: {}", blocker.by.title(), blocker.text);
             row(blocker.at_ms, blocker.id.as_str(), text)

@@ -6,6 +6,7 @@ use super::{Capsule, CapsuleSection, WhyUnknown};
 use crate::agent::Agent;
 use crate::id::Seq;
 use crate::snapshot::Snapshot;
+use crate::told_path::told_path;
 use crate::word::words;
 
 words! {
@@ -79,8 +80,8 @@ pub struct ChangedFile {
 impl fmt::Display for ChangedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.by {
-            Some(by) => write!(f, "{} (by {by})", self.path),
-            None => f.write_str(&self.path),
+            Some(by) => write!(f, "{} (by {by})", told_path(&self.path)),
+            None => f.write_str(&told_path(&self.path)),
         }
     }
 }

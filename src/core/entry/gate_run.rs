@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::WorkTree;
+use crate::told_path::told_path;
 
 /// A gate that the daemon ran itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +65,7 @@ impl IsolatedRun {
         }
         let more = self.not_covered > self.named.len() as u64;
         let more = if more { ", …" } else { "" };
-        Some(format!("{files} ({}{more})", self.named.join(", ")))
+        let named: Vec<_> = self.named.iter().map(|path| told_path(path)).collect();
+        Some(format!("{files} ({}{more})", named.join(", ")))
     }
 }

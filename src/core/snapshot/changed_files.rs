@@ -5,6 +5,7 @@ use super::{ProposalSnapshot, Snapshot};
 use crate::check_file::CheckFile;
 use crate::entry::WorkTree;
 use crate::id::{EntryId, Seq};
+use crate::told_path::told_path;
 
 /// The files that differ between two work trees. Somebody who can ask git says it: the record
 /// names trees, and not what is in them.
@@ -77,8 +78,7 @@ impl ChangedChecks {
 
 /// Paths are whatever an agent called its files.
 fn shown(path: &str) -> String {
-    let seen = path.chars().filter(|c| !c.is_control());
-    let mut shown: String = seen.take(PATH_CHARS + 1).collect();
+    let mut shown: String = told_path(path).chars().take(PATH_CHARS + 1).collect();
     if let Some((end, _)) = shown.char_indices().nth(PATH_CHARS) {
         shown.truncate(end);
         shown.push('…');
@@ -173,6 +173,9 @@ mod tests {
         let hostile = world().changed_checks(Some(&changed(&paths[1_002..])));
         assert_eq!(hostile.named[0].chars().count(), PATH_CHARS + 1);
         assert!(!hostile.named[0].contains('\u{1b}'));
+        let unseen = ["tests/a\tb.rs".to_owned(), "tests/ab.rs".to_owned()];
+        let told = world().changed_checks(Some(&changed(&unseen)));
+        assert_eq!(told.named, [r#""tests/a\tb.rs""#, "tests/ab.rs"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::beginning::beginning;
 use crate::id::FindingId;
 use crate::review::ReviewComment;
 
@@ -217,6 +218,10 @@ impl FileOf<'_> {
 /// How the name of what stands on GitHub begins.
 const OF_GITHUB: &str = "gh:";
 
+/// What a file of a review may hold, as a fragment.
+const EXPECTED: &str = "wanted are lists of comments as `gh api repos/OWNER/REPO/pulls/N/comments` prints \
+                        them, or an object with lists `comments`, `reviews` and `threads`";
+
 #[derive(Deserialize)]
 struct User {
     login: String,
@@ -319,11 +324,17 @@ impl ReadComments {
     ///
     /// What is wrong with it, and where.
     pub fn of_file(text: &str, named: Option<&NamedPull>, apart: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Err(format!("it is empty, and {EXPECTED}"));
+        }
         let mut read = Self::default();
         let mut lists = Vec::new();
         let mut threads = ReviewThreads::default();
         for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
-            let value = value.map_err(|error| format!("it is no JSON: {error}"))?;
+            let value = value.map_err(|error| {
+                let found = beginning(text);
+                format!("it is no JSON ({error}), and {EXPECTED}; {found}")
+            })?;
             match value {
                 Value::Array(list) => lists.push(list),
                 Value::Object(mut object) => {
@@ -337,7 +348,12 @@ impl ReadComments {
                         }
                     }
                 }
-                _ => return Err("it holds something else than lists of comments".to_owned()),
+                _ => {
+                    let found = beginning(text);
+                    return Err(format!(
+                        "it holds something else than lists of comments, and {EXPECTED}; {found}"
+                    ));
+                }
             }
         }
         let mut all = lists.iter().flatten();
@@ -354,7 +370,9 @@ impl ReadComments {
             read.take_from(list, &threads, Some(&file));
         }
         match (read.comments.is_empty(), read.unread) {
-            (true, unread @ 1..) => Err(format!("none of its {unread} values is a comment")),
+            (true, unread @ 1..) => Err(format!(
+                "none of its {unread} values is a comment (each has an id and a `body`), and {EXPECTED}"
+            )),
             _ => Ok(read),
         }
     }

@@ -1,5 +1,6 @@
 //! Serde types only, one file per protocol. Nothing here opens a file or a socket.
 
+mod beginning;
 pub mod capsule;
 pub mod claude;
 pub mod codex;

@@ -40,7 +40,7 @@ fn card_and_command_name_the_tests_and_manifests_that_changed_since_the_last_app
     let changed = show(&second);
     assert_eq!(
         changed["files"],
-        json!(["package.json", "tests/a[2Jb.test.js"])
+        json!(["package.json", r#""tests/a\u{1b}[2Jb.test.js""#])
     );
     assert_eq!(
         (&changed["more"], &changed["note"]),
@@ -55,7 +55,7 @@ fn card_and_command_name_the_tests_and_manifests_that_changed_since_the_last_app
     });
     deck.wait_for_text("Tests and manifests");
     deck.wait_for_text("package.json");
-    deck.wait_for_text("tests/a[2Jb.test.js");
+    deck.wait_for_text(r"tests/a\u{1b}[2Jb.test.js");
     drop(deck);
     // It stands above the question at a terminal too.
     let (code, screen) = approve(&second, "approve");
@@ -73,5 +73,5 @@ fn card_and_command_name_the_tests_and_manifests_that_changed_since_the_last_app
             .contains("never committed"),
         "{changed}"
     );
-    assert_eq!(changed["files"], json!(["tests/a[2Jb.test.js"]));
+    assert_eq!(changed["files"], json!([r#""tests/a\u{1b}[2Jb.test.js""#]));
 }

@@ -5,6 +5,7 @@ mod bad;
 mod changed_checks;
 mod isolated;
 mod on_the_card;
+mod piped;
 mod repositories;
 mod sign_off;
 pub mod trust_card;

@@ -2,6 +2,7 @@
 //! before about the same is looked for.
 
 use super::typed_line::TypedLine;
+use crate::drafts::{Drafts, TypedFor};
 use crate::widgets::TextField;
 
 /// What is being typed.
@@ -13,11 +14,19 @@ pub(crate) struct BeginLine {
 }
 
 impl BeginLine {
-    pub(crate) fn new() -> Self {
+    /// Asks for the title; what was typed of it before stands there again.
+    pub(crate) fn new(drafts: &Drafts) -> Self {
+        let field = TextField::line("one line that says what it is about");
         Self {
             title: None,
-            field: TextField::line("one line that says what it is about"),
+            field: field.with_text(drafts.line(&TypedFor::TaskTitle)),
         }
+    }
+
+    /// Puts the title away, until the task begins.
+    pub(crate) fn keep(&self, drafts: &mut Drafts) {
+        let title = self.title.clone().unwrap_or_else(|| self.field.text());
+        drafts.keep_line(TypedFor::TaskTitle, title);
     }
 
     /// Asks for the words next; those of the title stand there already.

@@ -9,6 +9,7 @@ use super::sheet::SheetText;
 use super::typed_line::{Ticks, TypedLine};
 use crate::action::Action;
 use crate::deck::Deck;
+use crate::drafts::{Drafts, TypedFor};
 use crate::effect::Effect;
 use crate::keymap::KeyContext;
 use crate::model::{CapsuleAlong, CapsuleLine, CapsuleRows, CapsuleStanding, CapsuleView};
@@ -303,6 +304,13 @@ impl CapsuleSheet {
             lines: document.into_lines(),
             keys: KeyFooter::new(deck, &keys),
             ..SheetText::default()
+        }
+    }
+
+    /// Puts away what is typed of what came of it, until that is said.
+    pub(crate) fn keep(&self, drafts: &mut Drafts) {
+        if let Some(CapsuleAsk::Close(field)) = &self.asks {
+            drafts.keep_line(TypedFor::Outcome(self.id.clone()), field.text());
         }
     }
 

@@ -122,7 +122,12 @@ fn reading_keys(card: &InboxCard, columns: usize, is_on_entry: bool) -> Keys {
             keys.push((Action::Approve, "trust it"));
         }
         InboxKind::Alarm => keys.push((Action::Retry, "try again")),
-        InboxKind::Tampering => keys.push((Action::Acknowledge, "I have seen it")),
+        InboxKind::Tampering => {
+            keys.push((Action::Acknowledge, "I have seen it"));
+            if card.command.is_some() {
+                keys.push((Action::CopyId, "copy the command"));
+            }
+        }
         InboxKind::Approval | InboxKind::Question if card.asked.is_some() => {
             keys.push((Action::Approve, "answer"));
             if card

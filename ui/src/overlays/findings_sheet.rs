@@ -9,6 +9,7 @@ use super::sheet::SheetText;
 use super::typed_line::TypedLine;
 use crate::action::Action;
 use crate::deck::Deck;
+use crate::drafts::{Drafts, TypedFor};
 use crate::model::{EntryPlace, FindingRank, FindingRow, FindingStage, FindingView, OutcomeState};
 use crate::sanitize;
 use crate::text;
@@ -151,7 +152,7 @@ impl FindingsSheet {
 }
 
 /// What the operator says of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FindingRuling {
     /// It is dealt with.
     Resolve,
@@ -358,6 +359,14 @@ impl FindingSheet {
             document.line(fit_line(line, columns));
         }
         document.into_lines()
+    }
+
+    /// Puts away what is typed of it, until that is said.
+    pub(crate) fn keep(&self, drafts: &mut Drafts) {
+        if let Some((ruling, field)) = &self.ruling {
+            let about = TypedFor::Ruling(self.id.clone(), *ruling);
+            drafts.keep_line(about, field.text());
+        }
     }
 
     /// The line that is typed.

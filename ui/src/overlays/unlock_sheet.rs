@@ -13,7 +13,6 @@ use crate::passphrase::Passphrase;
 use crate::sanitize::line;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::fit_line;
 
 /// The question. What is typed is never drawn, nor how long it is.
 #[derive(Debug, Clone)]
@@ -100,7 +99,14 @@ impl UnlockSheet {
             .iter()
             .flat_map(|words| text::wrap(words, room))
             .collect();
-        (overlay_area(screen, columns, body.len() + 7), body)
+        let state = self.state_lines(room).1.len();
+        (overlay_area(screen, columns, body.len() + state + 6), body)
+    }
+
+    /// [`Self::state`] in lines of so many columns: what another program complained about is read whole.
+    fn state_lines(&self, columns: usize) -> (ThemeRole, Vec<String>) {
+        let (role, text) = self.state();
+        (role, text::wrap(&text, columns))
     }
 
     /// What became of what was typed. Nothing in it depends on which characters these are.
@@ -149,15 +155,19 @@ impl UnlockSheet {
             Line::default(),
         );
         let width = usize::from(inner.width);
-        let text_rows = usize::from(inner.height.saturating_sub(3));
+        let (role, state) = self.state_lines(width);
+        // Its keys and an empty row stay below it.
+        let room = usize::from(inner.height.saturating_sub(2));
+        let state = &state[..state.len().min(room)];
+        let text_rows = room - state.len();
         for (row, words) in body.iter().take(text_rows).enumerate() {
             let style = theme.style(ThemeRole::Text);
             buf.set_stringn(inner.x, inner.y + row as u16, words, width, style);
         }
-        let (role, state) = self.state();
-        if inner.height >= 3 {
-            let state = fit_line(Line::styled(state, theme.style(role)), width);
-            buf.set_line(inner.x, inner.bottom() - 3, &state, inner.width);
+        let first = inner.bottom().saturating_sub(2 + state.len() as u16);
+        for (row, words) in state.iter().enumerate() {
+            let style = theme.style(role);
+            buf.set_stringn(inner.x, first + row as u16, words, width, style);
         }
         let (place, keys) = self.keys(deck, screen);
         keys.draw(place, buf);

@@ -1,11 +1,11 @@
 //! [`SCENES`]: which worlds are shown, and what was typed in them.
 
 use super::pieces::{opened_handoff, opened_with_names, thread};
-use super::trouble::{held_messages, tampered, unanswered};
+use super::trouble::{held_messages, key_replaced, tampered, unanswered};
 use super::{
     Scene, agent_work, asked, asked_user, bad_lines, capsules, compacted, disconnected,
     empty_first_run, failed, far_back, findings, found_entries, found_everywhere, gated,
-    gates_running, handed_over, held_up, hostile_text, long_session, pair_at_work,
+    gates_running, handed_over, held_up, hostile_text, long_session, not_signed, pair_at_work,
     passphrase_asked, quiet, recovery, reviewed, ruled, rules_changed, signed, signed_elsewhere,
     stale, touch_asked, trouble, trust_waits, unlocked,
 };
@@ -24,6 +24,7 @@ const fn scene(
         world,
         keys,
         told,
+        then: None,
         size: (120, 40),
     }
 }
@@ -38,6 +39,7 @@ pub const SCENES: &[Scene] = &[
         world: asked,
         keys: "3<enter>a",
         told: None,
+        then: None,
         size: (80, 24),
     },
     scene("question_card", asked_user, "3<enter>", None),
@@ -59,6 +61,15 @@ pub const SCENES: &[Scene] = &[
         world: signed_elsewhere,
         keys: "3<enter>a<enter>",
         told: Some(touch_asked),
+        then: None,
+        size: (80, 24),
+    },
+    Scene {
+        name: "not_signed",
+        world: signed_elsewhere,
+        keys: "3<enter>a<enter>",
+        told: Some(touch_asked),
+        then: Some(not_signed),
         size: (80, 24),
     },
     scene(
@@ -98,6 +109,7 @@ pub const SCENES: &[Scene] = &[
             line: 1204,
             draft: None,
         }),
+        then: None,
         size: (120, 40),
     },
     scene("palette_not_now", quiet, ":app", None),
@@ -137,6 +149,7 @@ pub const SCENES: &[Scene] = &[
         world: trouble,
         keys: "3gjjj<enter>",
         told: None,
+        then: None,
         size: (80, 24),
     },
     scene("far_back", far_back, "2j", None),
@@ -155,6 +168,7 @@ pub const SCENES: &[Scene] = &[
         world: pair_at_work,
         keys: "",
         told: None,
+        then: None,
         size: (80, 24),
     },
     Scene {
@@ -162,6 +176,7 @@ pub const SCENES: &[Scene] = &[
         world: pair_at_work,
         keys: "3",
         told: None,
+        then: None,
         size: (80, 24),
     },
     Scene {
@@ -169,6 +184,7 @@ pub const SCENES: &[Scene] = &[
         world: pair_at_work,
         keys: "",
         told: None,
+        then: None,
         size: (46, 9),
     },
     scene("entry_beside", pair_at_work, "2j", Some(opened_handoff)),
@@ -177,6 +193,7 @@ pub const SCENES: &[Scene] = &[
         world: pair_at_work,
         keys: "2j",
         told: Some(opened_handoff),
+        then: None,
         size: (200, 50),
     },
     Scene {
@@ -184,6 +201,7 @@ pub const SCENES: &[Scene] = &[
         world: pair_at_work,
         keys: "2j<enter>r",
         told: Some(opened_handoff),
+        then: None,
         size: (80, 24),
     },
     scene("card_beside", pair_at_work, "3", None),
@@ -277,6 +295,7 @@ pub const SCENES: &[Scene] = &[
     scene("compact", held_up, "1j<enter>%", None),
     scene("retry", held_messages, "3<enter>r", None),
     scene("acknowledge", tampered, "3<enter>u", None),
+    scene("key_replaced", key_replaced, "3<enter>", None),
     scene(
         "own_words",
         asked_user,
@@ -295,6 +314,7 @@ pub const SCENES: &[Scene] = &[
         world: long_session,
         keys: "",
         told: None,
+        then: None,
         size: (200, 50),
     },
 ];

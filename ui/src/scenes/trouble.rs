@@ -222,3 +222,30 @@ pub(super) fn tampered() -> DeckView {
     view.inbox.insert(0, InboxCard { seq, ..card });
     view
 }
+
+/// Another key lies where the one that signs was.
+pub(super) fn key_replaced() -> DeckView {
+    let mut view = pair_at_work();
+    let card = InboxCard::new(
+        InboxKind::Tampering,
+        "m-04b7",
+        Party::System,
+        ago(40),
+        "the operator's key on this machine was replaced: 5ca1:ab1e is there, and 9f2c:71d0 signs in \
+         this record; nothing is signed with it",
+    );
+    let steps = [
+        "Look which key is here, and compare it with the one that you know: 9f2c:71d0 signs in this \
+         record.",
+        "Was it not you: put your own key back from where you keep a copy, and ask who could write \
+         there.",
+    ];
+    let card = InboxCard {
+        seq: Some(1_206),
+        steps: steps.map(str::to_owned).into(),
+        command: Some("ctxrelay operator key show".to_owned()),
+        ..card
+    };
+    view.inbox.insert(0, card);
+    view
+}

@@ -111,6 +111,18 @@ pub fn touch_asked() -> Msg {
     }
 }
 
+/// What came of it where that key wants more than a touch.
+pub fn not_signed() -> Msg {
+    Msg::Unlocked(Err(
+        "ssh-keygen has not signed: Confirm user presence for key ED25519-SK; Couldn't sign message: \
+         device requires a PIN. Where this security key wants a PIN, nothing can ask for it on this \
+         screen: load the key into ssh-agent in another terminal (`ssh-add \
+         /home/ada/.ssh/id_ed25519_sk`) and decide again, or decide on the command line, where it is \
+         asked for."
+            .to_owned(),
+    ))
+}
+
 /// A fingerprint of an SSH key.
 const SSH_SIGNER: &str = "SHA256:8Jm5xKcBzq0Vw3tYl1oHn6RfPdEa2uGs4iZbQXkT7Ac";
 

@@ -9,6 +9,7 @@ use super::tasking::{agree_on_beginning, agree_on_task, open_capsule};
 use super::unlocking::unlock;
 use crate::action::Action;
 use crate::deck::Deck;
+use crate::drafts::TypedFor;
 use crate::effect::Effect;
 use crate::model::{InboxCard, InboxKind, Level};
 use crate::overlays::{
@@ -49,7 +50,12 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
         Overlay::Unlock(sheet) => unlock(deck, sheet),
         Overlay::Begin(line) => agree_on_beginning(deck, line),
         Overlay::Ticks(sheet) => match sheet.done() {
-            Some(done) => vec![done],
+            Some(done) => {
+                if matches!(done, Effect::BeginTask { .. }) {
+                    deck.drafts.forget_line(&TypedFor::TaskTitle);
+                }
+                vec![done]
+            }
             None => {
                 deck.overlays.push(Overlay::Ticks(sheet));
                 Vec::new()

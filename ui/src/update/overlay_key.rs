@@ -206,13 +206,16 @@ fn close(deck: &mut Deck) {
             deck.overlays.push(Overlay::Messages(sheet));
         }
         Some(Overlay::Finding(mut sheet)) if sheet.ruling.is_some() => {
+            sheet.keep(&mut deck.drafts);
             sheet.ruling = None;
             deck.overlays.push(Overlay::Finding(sheet));
         }
         Some(Overlay::Capsule(mut sheet)) if sheet.asks.is_some() => {
+            sheet.keep(&mut deck.drafts);
             sheet.asks = None;
             deck.overlays.push(Overlay::Capsule(sheet));
         }
+        Some(Overlay::Begin(line)) => line.keep(&mut deck.drafts),
         Some(Overlay::Composer(composer)) => composer.keep(&mut deck.drafts),
         Some(Overlay::Search(mut search)) if search.chip.is_some() => {
             search.chip = None;

@@ -7,7 +7,7 @@ use super::perform::refuse;
 use super::taking_text::copy;
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::drafts::{Draft, Writing};
+use crate::drafts::{Draft, TypedFor, Writing};
 use crate::effect::Effect;
 use crate::model::{FindingRow, FindingView, Level};
 use crate::overlays::{
@@ -135,6 +135,8 @@ pub(super) fn rule(deck: &mut Deck, mut sheet: FindingSheet) -> Vec<Effect> {
     let (id, reason) = (sheet.id.clone(), field.text().trim().to_owned());
     sheet.ruling = None;
     deck.overlays.push(Overlay::Finding(sheet));
+    let about = TypedFor::Ruling(id.clone(), ruling);
+    deck.drafts.forget_line(&about);
     vec![match ruling {
         FindingRuling::Dismiss => Effect::DismissFinding { id, reason },
         FindingRuling::Resolve => Effect::ResolveFinding {
@@ -155,6 +157,8 @@ fn ask(deck: &mut Deck, ruling: FindingRuling) -> Vec<Effect> {
             FindingRuling::Resolve => "how it was dealt with; may be empty",
             FindingRuling::Dismiss => "why it does not count",
         });
+        let about = TypedFor::Ruling(sheet.id.clone(), ruling);
+        let field = field.with_text(deck.drafts.line(&about));
         sheet.ruling = Some((ruling, field));
     }
     effects

@@ -4,6 +4,7 @@ use super::perform::refuse;
 use super::taking_text::copy;
 use crate::action::Action;
 use crate::deck::Deck;
+use crate::drafts::TypedFor;
 use crate::effect::Effect;
 use crate::model::{
     Agent, AlikeTo, CapsuleAlong, CapsuleLine, CapsuleReader, CapsuleRows, CapsuleView,
@@ -141,6 +142,8 @@ pub(super) fn on_capsules(deck: &mut Deck, action: Action) -> Vec<Effect> {
         }
         Action::CloseTask => {
             let field = TextField::line("what came of it; may be empty");
+            let about = TypedFor::Outcome(row.id.clone());
+            let field = field.with_text(deck.drafts.line(&about));
             ask(deck, CapsuleAsk::Close(field))
         }
         Action::Copy => copy(deck, for_input(&row.title).0),
@@ -156,7 +159,8 @@ pub(super) fn begin_task(deck: &mut Deck) -> Vec<Effect> {
         true => Vec::new(),
         false => open_capsules(deck),
     };
-    deck.overlays.push(Overlay::Begin(BeginLine::new()));
+    let line = BeginLine::new(&deck.drafts);
+    deck.overlays.push(Overlay::Begin(line));
     effects
 }
 
@@ -183,8 +187,11 @@ pub(super) fn agree_on_beginning(deck: &mut Deck, line: BeginLine) -> Vec<Effect
     };
     if said.is_empty() {
         let found = Vec::new();
+        deck.drafts.forget_line(&TypedFor::TaskTitle);
         return vec![Effect::BeginTask { title, found }];
     }
+    // It is not begun yet, and can still be left.
+    deck.drafts.keep_line(TypedFor::TaskTitle, title.clone());
     tick(deck, TickSheet::for_beginning(title, said))
 }
 
@@ -208,10 +215,11 @@ pub(super) fn agree_on_task(deck: &mut Deck, mut sheet: CapsuleSheet) -> Vec<Eff
         (!said.is_empty()).then_some(said)
     };
     match asks {
-        CapsuleAsk::Close(field) => vec![Effect::CloseCapsule {
-            id,
-            outcome: said(field),
-        }],
+        CapsuleAsk::Close(field) => {
+            deck.drafts.forget_line(&TypedFor::Outcome(id.clone()));
+            let outcome = said(field);
+            vec![Effect::CloseCapsule { id, outcome }]
+        }
         CapsuleAsk::Export(field, along) => {
             let file = said(field).into_iter();
             file.map(|file| Effect::ExportCapsule {

@@ -8,6 +8,7 @@ use crate::capsule::{
     Capsule, CapsuleFinding, CapsuleHandoff, CapsuleRun, CapsuleStatement, ChangedFile, FoundText,
 };
 use crate::review::{in_quotes, named};
+use crate::told_path::told_path;
 
 /// A part of it.
 #[derive(Debug)]
@@ -58,7 +59,12 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
             }
             _ => String::new(),
         };
-        format!("{} ({} by {}{lines})", file.path, file.op, file.by)
+        format!(
+            "{} ({} by {}{lines})",
+            told_path(&file.path),
+            file.op,
+            file.by
+        )
     });
     let changed = terms.stands.changed.iter().map(ChangedFile::to_string);
     let since_out = terms.stands.changed_since_out.iter();
@@ -131,7 +137,7 @@ fn said_by(said: &CapsuleStatement) -> String {
 
 /// Its title in quotation marks, which it cannot close.
 fn told_finding(finding: &CapsuleFinding) -> String {
-    let path = finding.path.as_deref().map(named);
+    let path = finding.path.as_deref().map(|path| named(&told_path(path)));
     format!(
         "[{}, {}] {}: {}",
         named(&finding.severity),

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::BadCapsule;
 use crate::hidden::is_hidden;
+use crate::wire::beginning::beginning;
 
 /// How deep values may lie in each other.
 const DEPTH_MAX: usize = 16;
@@ -27,6 +28,14 @@ const LINES: [&str; 2] = ["origin", "lines"];
 pub(super) fn parse(bytes: &[u8]) -> Result<Value, BadCapsule> {
     let text = std::str::from_utf8(bytes)
         .map_err(|bad| BadCapsule::new("", format!("no UTF-8 at byte {}", bad.valid_up_to())))?;
+    // What a parser says of another file tells nobody what was expected.
+    if !text.trim_start().starts_with(['{', '[']) {
+        let why = format!(
+            "no capsule: wanted is the JSON object that `ctxrelay capsule export` writes, and {}",
+            beginning(text)
+        );
+        return Err(BadCapsule::new("", why));
+    }
     let path = RefCell::default();
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = Strict(&path).deserialize(&mut reader);

@@ -157,7 +157,11 @@ fn a_file_holds_pages_one_behind_the_other_or_an_object_of_lists() {
     assert_eq!(of_file("[]").unwrap(), ReadComments::default());
     for (text, why) in [
         ("{", "it is no JSON"),
+        ("# Notes", "wanted are lists of comments as `gh api"),
+        ("# Notes", "it begins with `# Notes`"),
+        (" ", "it is empty"),
         ("7", "something else than lists"),
+        ("7", "it begins with `7`"),
         (r#"[{"id":"x"}]"#, "none of its 1 values"),
         (r#"{"threads":7}"#, "no list of review threads"),
     ] {

@@ -1,0 +1,80 @@
+//! The check that what is acknowledged can be written where it has to stand.
+
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+use super::check::{Check, bad, good, note};
+use crate::cli::disk;
+use crate::host::ProjectContext;
+use crate::store::dirs::exists;
+
+/// What is written, in bytes: more than a file keeps in its own entry, and what a long message takes.
+const PROBE_BYTES: usize = 64 * 1024;
+
+/// What permissions and figures of the disk do not tell: a quota, a disk without inodes, a folder of
+/// its own that is on another disk or is mounted read-only.
+pub(super) fn check(setting: &ProjectContext) -> Check {
+    const ID: &str = "writing";
+    let dirs = &setting.dirs;
+    if !exists(&dirs.relay) {
+        return note(
+            ID,
+            "there is no record yet",
+            "start with `ctxrelay` or `ctxrelay init`",
+        );
+    }
+    let ledger = disk::current(setting).ok().flatten();
+    let ledger = ledger.map(|(_, path)| path).filter(|path| exists(path));
+    let record = ledger.as_deref().and_then(Path::parent);
+    let folders: Vec<PathBuf> = [
+        record.unwrap_or(&dirs.relay),
+        &dirs.relay,
+        &dirs.state,
+        &setting.user_dirs.registry,
+    ]
+    .into_iter()
+    // What is not there is made when it is needed, and checked on its own.
+    .filter(|folder| exists(folder))
+    .map(Path::to_path_buf)
+    .collect();
+    for folder in &folders {
+        if let Err(error) = probe(folder) {
+            let message = format!("nothing can be written in {}: {error}", folder.display());
+            return bad(ID, message, next_step(&error, folder));
+        }
+    }
+    // Not opened: a daemon that runs would look at the file anew.
+    if let Some(path) = ledger
+        && let Err(error) = access(&path, Access::WRITE_OK)
+    {
+        let error = io::Error::from(error);
+        let message = format!("the record {} cannot be written: {error}", path.display());
+        return bad(ID, message, next_step(&error, &path));
+    }
+    good(ID, "the record, the state and the registry can be written")
+}
+
+/// Writes a file without a name where the system has such, which is gone with its end; a watch of
+/// the folder sees nothing of it.
+fn probe(folder: &Path) -> io::Result<()> {
+    let mut file = tempfile::tempfile_in(folder)?;
+    file.write_all(&[0; PROBE_BYTES])?;
+    // A disk may find out that it is full when it has to have it.
+    file.sync_data()
+}
+
+fn next_step(error: &io::Error, place: &Path) -> String {
+    let place = place.display();
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => format!(
+            "make room on the disk of {place} (`df {place}`, `df -i {place}`), or raise your quota: a \
+             daemon that runs goes on by itself then"
+        ),
+        ErrorKind::ReadOnlyFilesystem => {
+            format!("mount the disk of {place} so that it can be written")
+        }
+        _ => format!("make {place} writable for you"),
+    }
+}

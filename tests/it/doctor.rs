@@ -1,0 +1,148 @@
+//! `ctxrelay doctor`: what it looks at, and that it says what cannot be written.
+
+use serde_json::json;
+
+use crate::support::child::{Finished, run};
+use crate::support::privileged;
+use crate::support::project::Project;
+use crate::support::small_disk::SmallDisk;
+
+#[test]
+fn the_doctor_says_that_the_state_cannot_be_written() {
+    if !privileged::granted() {
+        return;
+    }
+    let project = Project::new();
+    project.daemon().stop();
+    let folder = project.state().join("state");
+    let disk = SmallDisk::over(&project, &folder, 4096);
+    disk.remount(&project, &folder, "ro");
+    let told = run(&disk.launch(&project.ctxrelay(["doctor", "--json"])));
+    assert_eq!(told.code(), 6, "{told:?}");
+    let checks = told.json()["checks"].clone();
+    let mut checks = checks.as_array().unwrap().iter();
+    let found = checks.find(|check| check["id"] == "permissions").unwrap();
+    assert_eq!(found["ok"], false, "{found}");
+    let message = found["message"].as_str().unwrap();
+    assert!(message.contains("state cannot be written"), "{found}");
+    let daemon = run(&disk.launch(&project.ctxrelay(["daemon", "--json"])));
+    assert_eq!(daemon.code(), 3, "{daemon:?}");
+    let hint = daemon.json()["error"]["hint"].clone();
+    assert!(hint.as_str().unwrap().contains("writable"), "{daemon:?}");
+}
+
+#[test]
+fn the_doctor_says_that_nothing_more_can_be_written() {
+    if !privileged::granted() {
+        return;
+    }
+    let project = Project::new();
+    project.daemon().stop();
+    // The disk of the record has room: that of the state has none.
+    let folder = project.state().join("state");
+    let disk = SmallDisk::over(&project, &folder, 4096);
+    let doctor = disk.launch(&project.ctxrelay(["doctor", "--json"]));
+    let of_writing = |told: &Finished| {
+        let checks = told.json()["checks"].clone();
+        let mut checks = checks.as_array().unwrap().iter().cloned();
+        checks.find(|check| check["id"] == "writing").unwrap()
+    };
+    let found = of_writing(&run(&doctor).expect_success());
+    assert_eq!(found["ok"], true, "{found}");
+    let filler = disk.outside(&folder.join("filler"));
+    let filled = std::fs::write(&filler, vec![0; 8 << 20]).unwrap_err();
+    assert_eq!(filled.kind(), std::io::ErrorKind::StorageFull);
+    let told = run(&doctor);
+    assert_eq!(told.code(), 6, "{told:?}");
+    let found = of_writing(&told);
+    assert_eq!(found["ok"], false, "{found}");
+    let hint = found["hint"].as_str().unwrap();
+    assert!(
+        hint.contains("make room") && hint.contains("state"),
+        "{found}"
+    );
+    std::fs::remove_file(filler).unwrap();
+    assert_eq!(of_writing(&run(&doctor).expect_success())["ok"], true);
+    // The folder of the record itself.
+    let folder = project.state().join("sessions");
+    let disk = SmallDisk::over(&project, &folder, 4096);
+    disk.remount(&project, &folder, "ro");
+    let told = run(&disk.launch(&project.ctxrelay(["doctor", "--json"])));
+    let found = of_writing(&told);
+    assert_eq!((told.code(), &found["ok"]), (6, &json!(false)), "{found}");
+    assert!(found["hint"].as_str().unwrap().contains("mount"), "{found}");
+}
+
+#[test]
+fn the_doctor_looks_at_the_configuration_and_its_columns_stay_apart() {
+    let project = Project::new();
+    project.daemon().stop();
+    let check = |id: &str| {
+        let told = project.run(["doctor", "--json"]);
+        let checks = told.json()["checks"].clone();
+        let mut checks = checks.as_array().unwrap().iter();
+        let found = checks.find(|check| check["id"] == id).unwrap().clone();
+        (told.code(), found)
+    };
+    assert_eq!(check("config").1["ok"], true);
+    let text = project.run(["doctor"]).stdout;
+    assert!(text.contains("instructions  no file of ours"), "{text}");
+    for (config, said) in [
+        ("{", "JSON"),
+        (
+            r#"{"idleShutdownSeconds": "x"}"#,
+            "idleShutdownSeconds: it has to be a whole number from 5 to 604800, so it is ignored",
+        ),
+    ] {
+        project.write(".contextrelay/config.json", config);
+        let (code, found) = check("config");
+        assert_eq!((code, &found["ok"]), (6, &json!(false)), "{found}");
+        assert!(found["message"].as_str().unwrap().contains(said), "{found}");
+    }
+    let several = json!({
+        "idleShutdownSecond": 30,
+        "idleShutdownSeconds": "x",
+        "delivery": {"idleSeconds": 0, "retries\u{1b}[2J": 3},
+        "gates": [{"name": "tests", "cmd": "true", "comand": "false"}],
+        "notify": ["bell"],
+    });
+    project.write(".contextrelay/config.json", &several.to_string());
+    let text = project.run(["doctor"]).stdout;
+    let at = text.lines().position(|line| line.contains("config  "));
+    let config: Vec<&str> = text.lines().skip(at.unwrap()).take(6).collect();
+    let words: Vec<&str> = (config[0]
+        .split_once("config")
+        .unwrap()
+        .1
+        .trim_start()
+        .lines())
+    .chain(config[1..].iter().map(|line| line.trim_start()))
+    .collect();
+    assert_eq!(
+        words,
+        [
+            "idleShutdownSeconds: it has to be a whole number from 5 to 604800, so it is ignored",
+            "delivery.idleSeconds: it has to be a whole number from 1 to 3600, so it is ignored",
+            "idleShutdownSecond: no such key is known, so it does nothing",
+            "delivery.retries^[[2J: no such key is known, so it does nothing",
+            "gates[0].comand: no such key is known, so it does nothing",
+            "next: mend .contextrelay/config.json; `ctxrelay config show` says what counts",
+        ],
+        "{text}"
+    );
+    project.write(".contextrelay/config.json", r#"{"idleShutdownSecond": 30}"#);
+    let (code, found) = check("config");
+    assert_eq!((code, &found["ok"]), (0, &json!(true)), "{found}");
+    let message = found["message"].as_str().unwrap();
+    assert!(message.starts_with("idleShutdownSecond: no such key"));
+    let many: serde_json::Map<_, _> = (0..50).map(|n| (format!("k{n}"), json!(n))).collect();
+    project.write(".contextrelay/config.json", &json!(many).to_string());
+    let (_, found) = check("config");
+    let message = found["message"].as_str().unwrap();
+    assert_eq!(message.lines().count(), 6, "{message}");
+    assert!(message.ends_with("and 45 more"), "{message}");
+    let shown = project.run(["config", "show"]).expect_success().stdout;
+    for line in shown.lines().filter(|line| line.contains("(default)")) {
+        assert!(line.split_whitespace().count() >= 3, "{line}");
+    }
+}
