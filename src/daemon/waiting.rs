@@ -31,7 +31,7 @@ impl Deliveries {
         };
         match waiter.wants {
             Wants::Messages { .. } => answer(waiter.reply, Err(too_many_waiters())),
-            Wants::Receipt(_) => self.answer_expired(waiter),
+            Wants::Receipt(_) => self.answer_expired(base, waiter),
         }
     }
 
@@ -97,11 +97,11 @@ impl Deliveries {
     /// Answers whoever has waited long enough.
     pub(super) fn expire_waiters(&self, base: &mut Base) {
         for waiter in base.clients.waiters_mut().take_expired(Instant::now()) {
-            self.answer_expired(waiter);
+            self.answer_expired(base, waiter);
         }
     }
 
-    fn answer_expired(&mut self, waiter: Waiter) {
+    fn answer_expired(&self, base: &mut Base, waiter: Waiter) {
         let reply = match waiter.wants {
             Wants::Messages {
                 agent,
@@ -115,7 +115,7 @@ impl Deliveries {
                     .and_then(|row| row.attempt.clone());
                 let id = sent.message_id.clone();
                 let promised = CodexInput::Promised { id };
-                self.base.later.push(LaterInput::Codex(promised));
+                base.later.push(LaterInput::Codex(promised));
                 Reply::Sent(Sent {
                     outcome: Outcome::QueuedForNextTurn,
                     delivery_attempt_id: attempt,

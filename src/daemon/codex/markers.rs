@@ -40,7 +40,7 @@ pub(super) struct Marked {
 impl Deliveries {
     /// What the final message of a turn leads to besides being an answer.
     pub(super) fn marked(
-        &mut self,
+        &self,
         base: &Base,
         end: &TurnEnd,
         final_answer: Option<&str>,

@@ -144,9 +144,9 @@ impl Daemon {
                 None,
             ),
         );
-        let marked =
-            self.deliveries
-                .marked(&mut self.base, &end, final_answer.as_deref(), &relayed);
+        let marked = self
+            .deliveries
+            .marked(&self.base, &end, final_answer.as_deref(), &relayed);
         entries.extend(marked.entries);
         let final_answer = final_answer.filter(|_| !marked.is_kept_back);
         if let Some(mut answer) =

@@ -171,7 +171,7 @@ async fn what_a_sender_was_promised_is_not_rejected_any_more() {
         // Its app-server takes its time.
         let waiters = rig.daemon.base.clients.waiters_mut();
         waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
-        rig.daemon.expire_waiters();
+        rig.daemon.deliveries.expire_waiters(&mut rig.daemon.base);
         rig.settle().await;
         let Ok(Reply::Sent(told)) = told.await.unwrap() else {
             panic!("it is recorded");
