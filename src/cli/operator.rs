@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 
-use rustix::process::getpgrp;
+use rustix::process::{getpgid, getpgrp, getppid};
 use rustix::termios::tcgetpgrp;
 
 use super::connect::{self, Live};
@@ -57,18 +57,21 @@ pub fn asking_refusal() -> Option<Failure> {
     own_refusal().or_else(unseen_question)
 }
 
-/// Whether somebody can type here. What is printed may be piped away, by whoever has the foreground
-/// of the terminal: a shell gives it to what its person runs, and not to what a program starts in
-/// the background beside itself.
+/// Whether somebody can type here. What is printed may be piped away by a person's own shell: it
+/// gives what they run a process group of its own, and the foreground of the terminal. What a
+/// program or a script starts shares the group of that program, whoever reads what it prints.
 fn has_terminal() -> bool {
     let stdin = std::io::stdin();
-    stdin.is_terminal()
-        && (std::io::stderr().is_terminal()
-            || tcgetpgrp(&stdin).is_ok_and(|group| group == getpgrp()))
+    let is_run_by_a_shell = || {
+        let group = getpgrp();
+        let parent = getppid().and_then(|parent| getpgid(Some(parent)).ok());
+        tcgetpgrp(&stdin).is_ok_and(|foreground| foreground == group) && parent != Some(group)
+    };
+    stdin.is_terminal() && (std::io::stderr().is_terminal() || is_run_by_a_shell())
 }
 
 /// The refusal of a question that its reader may not see.
-fn unseen_question() -> Option<Failure> {
+pub(in crate::cli) fn unseen_question() -> Option<Failure> {
     (!std::io::stderr().is_terminal()).then(|| {
         Failure::refused(
             ProgramCode::NotConfirmed,

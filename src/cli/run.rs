@@ -200,7 +200,8 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         (_, setting) => setting?,
     };
     // What agents start has nobody to tell.
-    if named == Named::Exactly {
+    let is_bridge = matches!(verb, Some(Verb::CodexMcp(Later(codex_mcp::Verb::Server))));
+    if named == Named::Exactly && !is_bridge {
         tell_left_out(&out, &setting.user_dirs);
     }
     let context = CliContext { setting, out };

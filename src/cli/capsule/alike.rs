@@ -1,9 +1,12 @@
 //! [`chosen`]: the person ticks what goes along with a task.
 
+use std::io::{IsTerminal as _, stdin};
+
 use super::maker::CapsuleMaker;
 use crate::cli::context::CliContext;
 use crate::cli::exit::Failure;
 use crate::cli::ledger::search::noted;
+use crate::cli::operator::unseen_question;
 use crate::cli::search::{LocalRetriever, find_alike, found_text};
 use crate::core::capsule::FoundText;
 use crate::core::id::CapsuleId;
@@ -28,6 +31,12 @@ pub(super) fn chosen(
     }
     if yes {
         return Ok(found);
+    }
+    // Answers that are piped in were made by somebody who knows what is asked.
+    if stdin().is_terminal()
+        && let Some(refusal) = unseen_question()
+    {
+        return Err(refusal);
     }
     for (number, text) in (1..).zip(&found) {
         context.out.note(&format!("{number}  {text}"));

@@ -28,17 +28,15 @@ pub(super) fn check(setting: &ProjectContext) -> Check {
     let ledger = disk::current(setting).ok().flatten();
     let ledger = ledger.map(|(_, path)| path).filter(|path| exists(path));
     let record = ledger.as_deref().and_then(Path::parent);
-    let folders: Vec<PathBuf> = [
+    let folders = [
         record.unwrap_or(&dirs.relay),
         &dirs.relay,
         &dirs.state,
         &setting.user_dirs.registry,
-    ]
-    .into_iter()
-    // What is not there is made when it is needed, and checked on its own.
-    .filter(|folder| exists(folder))
-    .map(Path::to_path_buf)
-    .collect();
+    ];
+    // What is not there is made when it is needed.
+    let there = |folder: &Path| folder.ancestors().find(|it| exists(it)).map(Path::to_owned);
+    let folders: Vec<PathBuf> = folders.into_iter().filter_map(there).collect();
     for folder in &folders {
         if let Err(error) = probe(folder) {
             let message = format!("nothing can be written in {}: {error}", folder.display());
