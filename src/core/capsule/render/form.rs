@@ -2,6 +2,7 @@
 //! the tests.
 
 use crate::capsule::Capsule;
+use crate::hidden::is_hidden;
 use crate::id::CapsuleId;
 
 /// For whom a capsule is told.
@@ -117,11 +118,14 @@ static MARKDOWN: TargetForm = TargetForm {
     answer: "---\nWhat was decided, run and is still open goes back to whoever sent this.",
 };
 
-/// The title, which cannot open or close anything.
+/// The title, which cannot open or close anything, nor begin like what somebody said.
 fn title(capsule: &Capsule) -> String {
-    let seen = capsule
-        .title
-        .chars()
-        .filter(|letter| !"<>`\n".contains(*letter));
+    let seen = capsule.title.chars().filter_map(|letter| match letter {
+        '<' | '>' | '`' => None,
+        '[' => Some('('),
+        ']' => Some(')'),
+        letter if letter.is_control() || is_hidden(letter) => None,
+        letter => Some(letter),
+    });
     seen.collect()
 }
