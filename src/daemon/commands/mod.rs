@@ -182,7 +182,8 @@ impl Daemon {
                 search::find_capsules(&self.recorder, &params, reply);
             }
             Command::SearchSealed(params) => {
-                search::find_sealed(&self.recorder, &self.readers, conn, &params, reply);
+                let dirs = self.dirs.clone();
+                search::find_sealed(dirs, &self.recorder, &self.readers, conn, &params, reply);
             }
             Command::ReadCapsules(params) => {
                 let mut agents = Agent::ALL.into_iter();
