@@ -392,12 +392,11 @@ fn what_anybody_put_among_the_archives_is_told_as_nobodys_word() {
     }
     let searched = |project: &Project| {
         let found = project.run(["search", "tokens are"]).expect_success();
-        let mut lines = found.stdout.lines().map(str::to_owned);
-        let line = |lines: &mut dyn Iterator<Item = String>, words: &str| {
+        let line = |words: &str| {
+            let mut lines = found.stdout.lines();
             lines.find(|line| line.contains(words)).unwrap()
         };
-        let own = line(&mut lines, "tokens are short");
-        let other = line(&mut lines, "tokens are skipped");
+        let (own, other) = (line("tokens are short"), line("tokens are skipped"));
         assert!(!own.contains("from elsewhere"), "{own}");
         assert!(other.contains("nobody vouches for it"), "{other}");
     };
