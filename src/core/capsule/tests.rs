@@ -300,13 +300,13 @@ fn secrets_places_and_names_are_masked_and_counted() {
 #[test]
 fn a_user_with_the_name_of_a_part_of_a_mark_leaves_marks_as_they_are() {
     let at = MadeAt {
-        user: Some("TOKEN"),
+        user: Some("ACME"),
         ..AT
     };
     let mask = CapsuleMask::new(&REDACTOR, at);
     assert_eq!(
-        mask.masked("[REDACTED_GITHUB_TOKEN] of TOKEN_x").as_deref(),
-        Some("[REDACTED_GITHUB_TOKEN] of [REDACTED_USER]_x")
+        mask.masked("[REDACTED_ACME_KEY] of ACME_x").as_deref(),
+        Some("[REDACTED_ACME_KEY] of [REDACTED_USER]_x")
     );
 }
 

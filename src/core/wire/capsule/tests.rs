@@ -279,7 +279,9 @@ fn a_statement_of_which_only_the_beginning_is_there_says_so_and_one_of_before_is
     assert!(now.decisions[0].is_cut());
     assert_eq!(check_lines(&now), Ok(()));
     // What a person would edit would be recorded as all of it.
-    assert_eq!(CapsuleDraft::of(&now).values, []);
+    let draft = CapsuleDraft::of(&now);
+    let kinds = draft.values.iter().map(|(kind, _)| *kind);
+    assert_eq!(kinds.collect::<Vec<_>>(), [NoteKind::Goal]);
     now.decisions[0].more.clear();
     assert!(check_lines(&now).is_err());
     // What is whole cannot say that it goes on.
