@@ -254,7 +254,8 @@ impl Capsule {
                 _ if now.is_ours => by_files(),
                 (Some(then), Some(here)) => match remotes_tell(then, here) {
                     RemotesTell::Same => by_files(),
-                    RemotesTell::Apart => Ok(Freshness::Foreign),
+                    // Without a commit nothing ties it to one of another name.
+                    RemotesTell::Apart | RemotesTell::OtherName => Ok(Freshness::Foreign),
                     RemotesTell::Nothing => Err(WhyUnknown::NoTie),
                 },
                 _ => Err(WhyUnknown::NoTie),

@@ -12,6 +12,8 @@ pub(super) enum RemotesTell {
     Same,
     /// They are two.
     Apart,
+    /// They are two, or one that got another name on its host, or a copy of it.
+    OtherName,
     /// Nothing: one repository has several addresses, and what is masked is not known.
     Nothing,
 }
@@ -66,9 +68,10 @@ pub(super) fn remotes_tell(then: &str, here: &str) -> RemotesTell {
     if then == here {
         return RemotesTell::Same;
     }
-    match then.host != here.host && then.name() != here.name() {
-        true => RemotesTell::Apart,
-        false => RemotesTell::Nothing,
+    match (then.host != here.host, then.name() != here.name()) {
+        (true, true) => RemotesTell::Apart,
+        (false, true) => RemotesTell::OtherName,
+        (_, false) => RemotesTell::Nothing,
     }
 }
 
@@ -98,7 +101,7 @@ mod tests {
             (
                 https,
                 "https://github.com/bea/shop-fork",
-                RemotesTell::Nothing,
+                RemotesTell::OtherName,
             ),
             (https, "https://git.example/bea/blog", RemotesTell::Apart),
             (
