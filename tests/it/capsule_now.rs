@@ -492,16 +492,3 @@ fn a_capsule_is_what_its_schema_says() {
         assert!(checked.is_err(), "{place}");
     }
 }
-
-#[test]
-fn a_task_whose_capsule_cannot_be_kept_is_told_to_be_closed() {
-    let project = Project::new();
-    let _daemon = project.daemon();
-    let id = login(&project);
-    std::fs::write(project.state().join("capsules"), "no folder").unwrap();
-    let (code, screen) = in_terminal(&project, &["close", &id]);
-    assert_eq!(code, 0, "{screen}");
-    assert!(screen.contains("could not be kept"), "{screen}");
-    assert!(screen.contains("is closed"), "{screen}");
-    assert_eq!(listed(&project)[0]["status"], "closed");
-}
