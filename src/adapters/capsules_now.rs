@@ -1,8 +1,10 @@
 //! [`CapsulesNow`]: capsules, made from the record and the work tree of now.
 
 mod along;
+mod cut_statements;
 mod kept;
 mod masked_elsewhere;
+mod own_names;
 #[cfg(test)]
 mod tests;
 
@@ -10,7 +12,7 @@ use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -31,6 +33,7 @@ use crate::wire::capsule::{LINES_BYTES_MAX, write};
 use crate::wire::line::Stored;
 pub use along::{Along, UNKNOWN_FILES};
 pub use kept::Remasked;
+use own_names::own_names;
 
 /// The longest ledger line that is cited with its text, in bytes.
 const LINE_BYTES_MAX: usize = 20_000;
@@ -180,15 +183,18 @@ impl CapsulesNow {
             (file.path.clone(), now)
         });
         let mut full = self.full(task, git, &files.collect());
+        self.mark_cut(&mut full)?;
         self.place_findings(&mut full);
         self.take_along(&mut full, &mask, along)?;
         mask.mask(&mut full);
+        // Their names take room as well.
+        along::count_marks(&mut full);
         let how = CapsuleLeftOut::command(&task.id);
         let budget = budget(&how);
         let mut capsule = budget.fit(full);
         CapsuleMask::recount(&mut capsule);
         along::count_marks(&mut capsule);
-        let missing = self.cite(&mut capsule, &mask)?;
+        let missing = self.cite(&mut capsule, &mask, along)?;
         budget.count_lines(&mut capsule, missing);
         let (bytes, digest) = write(&capsule)?;
         capsule.digest = digest;
@@ -255,7 +261,7 @@ impl CapsulesNow {
                 home: home.as_deref(),
                 host: host().as_deref(),
                 top: &top(),
-                own: &own(&self.root),
+                own: &own_names(&self.root),
             }))
         });
         CapsuleMask::of(&self.redactor, Arc::clone(places))
@@ -335,8 +341,14 @@ impl CapsulesNow {
         self.git.get_or_init(ask).as_ref()
     }
 
-    /// Puts the hashes of the cited lines in, and the lines that may be told. How many are not.
-    fn cite(&self, capsule: &mut Capsule, mask: &CapsuleMask<'_>) -> io::Result<usize> {
+    /// Puts the hashes of the cited lines in, and the lines that may be told. How many are not. The
+    /// line of a run has what that printed, which goes along only where it is asked for.
+    fn cite(
+        &self,
+        capsule: &mut Capsule,
+        mask: &CapsuleMask<'_>,
+        along: Along,
+    ) -> io::Result<usize> {
         let mut room = LINES_BYTES_MAX;
         let (mut missing, mut lines) = (0, BTreeMap::new());
         if let Some(head) = (self.read)(capsule.origin.head.seq)? {
@@ -357,6 +369,7 @@ impl CapsulesNow {
             let bytes = stored.line.len();
             let may_be_told = !stored.hash.is_empty()
                 && is_said(&stored.entry)
+                && (along.outputs || !stored.entry.tells_output())
                 && bytes <= LINE_BYTES_MAX.min(room)
                 && !mask.masks_line(&stored.to_value());
             if may_be_told {
@@ -425,27 +438,6 @@ fn top() -> Vec<String> {
     let folders = found.filter(is_folder).take(TOP_MAX);
     let names = folders.filter_map(|it| it.file_name().into_string().ok());
     names.collect()
-}
-
-/// How many of the project's own names are looked at.
-const OWN_MAX: usize = 2_000;
-
-/// What the files and folders at the top of the project and one below are called, but for hidden ones.
-fn own(root: &Path) -> Vec<String> {
-    let named = |folder: &Path| {
-        let found = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let found = found.filter_map(|it| {
-            let is_folder = it.file_type().is_ok_and(|kind| kind.is_dir());
-            Some((it.file_name().into_string().ok()?, is_folder))
-        });
-        let found = found.filter(|(name, _)| !name.starts_with('.'));
-        found.take(OWN_MAX).collect::<Vec<_>>()
-    };
-    let top = named(root);
-    let folders = top.iter().filter(|(_, is_folder)| *is_folder);
-    let below = folders.flat_map(|(name, _)| named(&root.join(name)));
-    let all = top.iter().cloned().chain(below);
-    all.take(OWN_MAX).map(|(name, _)| name).collect()
 }
 
 /// The name of this machine.

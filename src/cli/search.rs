@@ -139,14 +139,14 @@ fn text(page: &FoundPage) -> ReportText {
 
 fn line(out: &mut ReportText, found: &FoundHit, now_ms: i64) {
     let hit = &found.hit;
+    let whose = match (found.unvouched, found.foreign) {
+        (true, _) => "  from elsewhere, nobody vouches for it",
+        (false, true) => "  from elsewhere",
+        (false, false) => "",
+    };
     let (place, what) = match found.kind {
         FoundIn::Capsule => {
             let freshness = found.freshness.map_or("", |freshness| freshness.as_str());
-            let whose = match (found.unvouched, found.foreign) {
-                (true, _) => "  from elsewhere, nobody vouches for it",
-                (false, true) => "  from elsewhere",
-                (false, false) => "",
-            };
             (
                 format!("  {}  ", hit.id),
                 format!("{freshness}{whose}  #{}  ", hit.seq),
@@ -157,7 +157,7 @@ fn line(out: &mut ReportText, found: &FoundHit, now_ms: i64) {
             let target = target.map_or_else(String::new, |target| format!(" → {target}"));
             (
                 format!("{:>6}  {}  ", hit.seq, time(hit.at, now_ms)),
-                format!("{}  {}{target}  ", hit.entry_type, hit.source),
+                format!("{}  {}{target}{whose}  ", hit.entry_type, hit.source),
             )
         }
     };

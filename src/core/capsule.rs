@@ -22,6 +22,7 @@ mod mask;
 mod origin;
 mod passage;
 mod patch;
+mod remote_address;
 mod render;
 mod statement;
 #[cfg(test)]
@@ -47,7 +48,7 @@ pub use kept_says::{DIGEST_UNTOLD, KeptSays};
 pub use mask::{CapsuleMask, MadeAt, MaskedPlaces};
 pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, CapsuleSection, OriginHead};
 pub use passage::CapsulePassage;
-pub use patch::patch_files;
+pub use patch::{is_obeyed, patch_files};
 pub use render::{
     RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering, TargetForm, is_told_task,
 };

@@ -353,6 +353,16 @@ impl Entry {
         }
     }
 
+    /// Whether its text says more of a run than the command: what that printed, or what was run
+    /// before it.
+    pub fn tells_output(&self) -> bool {
+        let alone = |run: &GateRun| format!("$ {}\n", run.cmd);
+        self.gate_run().is_some_and(|run| {
+            let told = self.content.split_once('\n');
+            told.is_none_or(|(_, behind)| behind != alone(run))
+        })
+    }
+
     /// The handoffs that this entry says it answers.
     pub fn handles(&self) -> &[EntryId] {
         match &self.kind {

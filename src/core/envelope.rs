@@ -134,7 +134,7 @@ pub fn quote(wrapped: &mut String, text: &str) {
 }
 
 /// Everything that somebody may show as the end of a line.
-fn is_line_end(character: char) -> bool {
+pub fn is_line_end(character: char) -> bool {
     matches!(
         character,
         '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}'

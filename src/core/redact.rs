@@ -33,7 +33,7 @@ use own::{CompiledRule, Work};
 use rule::{Rule, mask_all};
 use walk::Reach;
 
-pub use mark::mark_names;
+pub use mark::{mark_names, marks_of};
 pub use own::{BadRule, OwnRules, PATTERN_BYTES_MAX, RULES_MAX};
 
 /// How often the rules are applied to one text. One rule's mark can uncover what another one

@@ -93,7 +93,7 @@ impl Daemon {
             || is_claimed;
         if in_flight {
             let codex = &self.agents.codex;
-            let hint = match codex.is_held() || !codex.is_quiet() && !codex.is_awaited() {
+            let hint = match !codex.is_quiet() && (codex.is_held() || !codex.is_awaited()) {
                 false => "nothing was changed; try again in a moment",
                 true => {
                     "nothing was changed; Codex does not take it now: let it go on, or give it up \

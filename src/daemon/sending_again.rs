@@ -18,7 +18,12 @@ impl Deliveries {
                 cut_off.sort_by_key(|(_, message)| message.seq);
                 cut_off.into_iter().map(|(id, _)| id.clone()).collect()
             }
-            Agent::Claude => self.can_be_sent_again(base, agent, claude.cut_off()),
+            Agent::Claude => {
+                let mut ids = claude.cut_off();
+                let lost = self.outbox.backlog().lost_turns();
+                ids.extend(lost.filter(|id| !ids.contains(id)).collect::<Vec<_>>());
+                self.can_be_sent_again(base, agent, ids)
+            }
         }
     }
 

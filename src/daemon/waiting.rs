@@ -14,7 +14,7 @@ use super::message_page::PageQuery;
 use super::owners::{Base, Daemon, Deliveries};
 use super::reply::{ReplySender, answer, too_much};
 use crate::core::agent::Agent;
-use crate::core::delivery::{CodexInput, LaterInput, MessageCursor, Outcome};
+use crate::core::delivery::{MessageCursor, Outcome};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{
@@ -113,9 +113,7 @@ impl Deliveries {
                     .outbox
                     .get(&sent.message_id)
                     .and_then(|row| row.attempt.clone());
-                let id = sent.message_id.clone();
-                let promised = CodexInput::Promised { id };
-                base.later.push(LaterInput::Codex(promised));
+                base.later.promised(sent.message_id.clone());
                 Reply::Sent(Sent {
                     outcome: Outcome::QueuedForNextTurn,
                     delivery_attempt_id: attempt,

@@ -10,7 +10,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use super::dirs::{
-    ProjectDirs, exists, make_private_dir, read_private, remove_if_there, write_private,
+    ProjectDirs, exists, make_private_dir, read_private, remove_if_there, sweep_unplaced, unplaced,
+    write_private,
 };
 use super::file_lock::wait_for_lock;
 use super::file_stamp::FileStamp;
@@ -108,7 +109,15 @@ impl Capsules {
         if owner == CapsuleOwner::Foreign {
             make_private_dir(&self.own.join(FOREIGN))?;
         }
+        sweep_unplaced(&self.folder(owner));
         write_private(&path, bytes)
+    }
+
+    /// What a writer that was killed left of one of the project's own, or of one from elsewhere.
+    pub(crate) fn unfinished(&self) -> Vec<PathBuf> {
+        let owners = [CapsuleOwner::Project, CapsuleOwner::Foreign];
+        let folders = owners.map(|owner| self.folder(owner));
+        folders.iter().flat_map(|folder| unplaced(folder)).collect()
     }
 
     /// Takes one away; nothing where there is none.

@@ -351,17 +351,22 @@ pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
 
 /// Removes what was to take a place in a folder and never did, because its writer was killed.
 pub fn sweep_unplaced(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let is_ours = entry.file_name().to_string_lossy().starts_with(UNPLACED);
-        let written = entry.metadata().and_then(|found| found.modified()).ok();
-        let age = written.and_then(|written| written.elapsed().ok());
-        if is_ours
-            && age.is_some_and(|age| age > UNPLACED_FOR)
-            && let Err(error) = fs::remove_file(entry.path())
+    for path in unplaced(folder) {
+        let written = fs::symlink_metadata(&path).and_then(|found| found.modified());
+        let age = written.ok().and_then(|written| written.elapsed().ok());
+        if age.is_some_and(|age| age > UNPLACED_FOR)
+            && let Err(error) = fs::remove_file(&path)
         {
             tracing::info!(%error, "an unfinished file is still there");
         }
     }
+}
+
+/// What was to take a place in a folder, and has not yet.
+pub(crate) fn unplaced(folder: &Path) -> Vec<PathBuf> {
+    let found = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_ours = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(UNPLACED);
+    found.filter(is_ours).map(|entry| entry.path()).collect()
 }
 
 /// It does, and is there after a crash as well.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::blobs::Blobs;
 use super::capsules::{Capsules, KeptCapsule};
-use super::dirs::{ProjectDirs, exists};
+use super::dirs::{ProjectDirs, exists, remove_if_there};
 use super::ledger;
 use super::work_folders::WorkFolders;
 use ctxrelay_core::entry::{EntryKind, Fate, Predecessor};
@@ -198,6 +198,15 @@ fn erase_capsules(
     erased: &mut Erased,
 ) {
     let kept = Capsules::of(dirs);
+    // Whatever stands in it.
+    for path in kept.unfinished() {
+        match remove_if_there(&path) {
+            Ok(()) => erased.removed += 1,
+            Err(error) => erased
+                .left
+                .push(format!("{} could not be deleted: {error}", path.display())),
+        }
+    }
     for file in kept.own_files() {
         let known = texts.capsules.get(&file).copied();
         if known.unwrap_or_else(|| !kept.may_speak_of(&file, segments)) {

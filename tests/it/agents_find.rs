@@ -300,6 +300,8 @@ fn both_agents_find_what_was_said_in_tasks_and_in_sealed_sessions_and_cite_it() 
         assert_eq!(hit["session"], json!(first));
         let stands = (&hit["freshness"], &hit["title"]);
         assert_eq!(stands, (&json!("fresh"), &json!("Fix the login")));
+        // The session before says the same, and the record leads back to it.
+        assert_eq!(hit["foreign"], Value::Null, "{hit}");
         let sealed = find("archives", json!({}));
         let sessions = [&second, &first].map(|session| json!(session));
         let hits = sealed["hits"].as_array().unwrap();
@@ -310,6 +312,7 @@ fn both_agents_find_what_was_said_in_tasks_and_in_sealed_sessions_and_cite_it() 
             let cited = lines.iter().find(|line| line["id"] == hit["id"]).unwrap();
             assert_eq!(cited["seq"], hit["seq"]);
             assert_eq!(hit["read_context_cursor"], Value::Null);
+            assert_eq!(hit["foreign"], Value::Null, "{hit}");
         }
         assert_eq!(hits[0]["snippet"], "tokens are short");
         // One by one they are the same, in the same order.
@@ -359,4 +362,45 @@ fn both_agents_find_what_was_said_in_tasks_and_in_sealed_sessions_and_cite_it() 
         (&found["sessions_not_searched"], &found["total_is_at_least"]),
         (&json!(1), &json!(true))
     );
+}
+
+#[test]
+fn what_anybody_put_among_the_archives_is_told_as_nobodys_word() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let [mut claude, mut codex] = servers(&project);
+    let note = json!({"text": "tokens are short", "kind": "decision"});
+    claude.tool("append_note", note);
+    let session = clear(&project, false);
+    let lines = project.read(&format!(".contextrelay/archives/{session}.jsonl"));
+    let planted = "session_1700000000000_a1b2c3d4";
+    let said = lines.replace(&session, planted);
+    let said = said.replace("tokens are short", "tokens are skipped");
+    project.write(&format!(".contextrelay/archives/{planted}.jsonl"), &said);
+    for agent in [&mut claude, &mut codex] {
+        for place in ["archives", "all"] {
+            let arguments = json!({"words": "tokens are", "in": place});
+            let found = agent.tool("search_record", arguments);
+            let told = found["hits"].as_array().unwrap().iter();
+            let told = told.map(|hit| (&hit["snippet"], &hit["foreign"]));
+            let expected = [
+                (&json!("tokens are short"), &Value::Null),
+                (&json!("tokens are skipped"), &json!(true)),
+            ];
+            assert_eq!(told.collect::<Vec<_>>(), expected, "{place}: {found}");
+        }
+    }
+    let searched = |project: &Project| {
+        let found = project.run(["search", "tokens are"]).expect_success();
+        let line = |words: &str| {
+            let mut lines = found.stdout.lines();
+            lines.find(|line| line.contains(words)).unwrap()
+        };
+        let (own, other) = (line("tokens are short"), line("tokens are skipped"));
+        assert!(!own.contains("from elsewhere"), "{own}");
+        assert!(other.contains("nobody vouches for it"), "{other}");
+    };
+    searched(&project);
+    daemon.stop();
+    searched(&project);
 }

@@ -173,7 +173,7 @@ fn new_files_and_names_of_every_script_go_along_and_what_git_does_not_know_is_co
 #[test]
 fn what_a_gate_printed_goes_along_masked() {
     let (project, id) = at_work();
-    let gates = json!([{"name": "test", "cmd": format!("echo red; echo {}; exit 1", secret())}]);
+    let gates = json!([{"name": "test", "cmd": format!("echo red; printf 'only-in-%s\n' the-output; echo {}; exit 1", secret())}]);
     project.write(
         ".contextrelay/config.json",
         &json!({ "gates": gates }).to_string(),
@@ -190,7 +190,20 @@ fn what_a_gate_printed_goes_along_masked() {
         let told = operator.call("gates/list", json!({})).unwrap();
         (!told["value"]["ended"].is_null()).then_some(())
     });
-    let (_, _, capsule) = exported(&project, &id, &["--outputs"]);
+    // Unasked not even a cited line tells of it.
+    let (file, bytes, plain) = exported(&project, &id, &[]);
+    let plain_text = String::from_utf8(bytes).unwrap();
+    assert!(!plain_text.contains("only-in-the-output"), "{plain_text}");
+    assert_eq!(plain["verification"][0]["verified"], true);
+    assert!(plain["verification"][0]["ref"]["hash"].is_string());
+    assert!(plain["outputs"].is_null());
+    let left = plain["leftOut"].as_array().unwrap().iter();
+    let left: Vec<_> = left.filter(|it| it["what"] == "origin.lines").collect();
+    assert_eq!((left.len(), &left[0]["count"]), (1, &json!(1)), "{left:?}");
+    let import = project.run(["capsule", "import", &file, "--json"]).json();
+    assert_eq!(import["intact"], true, "{import}");
+    let (_, bytes, capsule) = exported(&project, &id, &["--outputs"]);
+    assert!(String::from_utf8_lossy(&bytes).contains("only-in-the-output"));
     // An open task goes on in the next session with what its gates came to.
     clear(&project, false);
     let (_, _, later) = exported(&project, &id, &["--outputs"]);

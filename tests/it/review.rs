@@ -509,6 +509,38 @@ fn a_file_of_a_review_is_read_without_gh_and_what_is_none_says_why() {
 }
 
 #[test]
+fn what_a_tool_finds_comes_in_by_whatever_name_and_its_file_is_shown_without_secrets() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let secret = format!("ghp_{}", "a1B2".repeat(9));
+    project.write(".env", &format!("A=1\nT={secret}\n"));
+    let file = project.base().join("semgrep.json");
+    let found = json!([
+        {"externalId": "semgrep:rule@v1 .env", "body": "**P0** it leaks", "path": ".env", "line": 2},
+        {"externalId": "semgrep:2", "body": "![P1 Badge](https://a.example/p1.svg)"},
+        {"externalId": "semgrep:3", "body": ""},
+    ]);
+    std::fs::write(&file, found.to_string()).unwrap();
+    let screen = done(
+        &project,
+        &["import", "--from", "file", file.to_str().unwrap()],
+    );
+    assert!(screen.contains("1 new"), "{screen}");
+    let unread = "1 value was no comment with a name and words";
+    assert!(screen.contains(unread), "{screen}");
+    let rows = listed(&project);
+    assert_eq!((rows.len(), &rows[0]["severity"]), (1, &json!("critical")));
+    let id = name(&rows[0]);
+    assert!(id.starts_with("semgrep:rule-v1-.env-"), "{id}");
+    for more in [&[][..], &["--json"]] {
+        let args = [&["review", "show", &id], more].concat();
+        let shown = project.run(args).expect_success().stdout;
+        assert!(shown.contains("[REDACTED_GITHUB_TOKEN]"), "{shown}");
+        assert!(!shown.contains(&secret[..12]), "{shown}");
+    }
+}
+
+#[test]
 fn a_page_of_comments_from_a_file_opens_no_thread_that_was_resolved() {
     let project = Project::new();
     let _daemon = project.daemon();

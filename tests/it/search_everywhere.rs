@@ -233,6 +233,12 @@ fn what_was_deleted_for_good_is_found_nowhere_and_in_no_file() {
     // The words of the record and of the capsule are in the index.
     project.run(["ledger", "rebuild"]).expect_success();
     assert_ne!(holding(&project.state(), marker), Vec::<PathBuf>::new());
+    // What writers that were killed left, just now.
+    for left in ["capsules/.new-Ab12cd", "capsules/foreign/.new-Ef34gh"] {
+        let path = project.state().join(left);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("the word is {marker}")).unwrap();
+    }
     clear(&project, true);
     assert_eq!(holding(&project.state(), marker), Vec::<PathBuf>::new());
     note(&project, "note", "a fresh beginning");

@@ -8,8 +8,8 @@ use super::along::mask_output;
 use super::masked_elsewhere::KeptWords;
 use super::{CapsuleFault, CapsulesNow, budget};
 use crate::core::capsule::{
-    Capsule, CapsuleLeftOut, CapsuleMask, CapsuleOrigin, CapsuleRun, CapsuleSection,
-    CapsuleStatement, KeptSays, LineRef,
+    Capsule, CapsuleLeftOut, CapsuleMask, CapsuleOrigin, CapsuleRun, CapsuleSection, KeptSays,
+    LineRef,
 };
 use crate::core::entry::Entry;
 use crate::core::id::Seq;
@@ -25,6 +25,8 @@ pub struct Remasked {
     pub bytes: Vec<u8>,
     /// The names of the rules, as their marks have them.
     pub rules: Vec<String>,
+    /// Rules mask something; else only lines with what gates printed are left out.
+    pub by_rules: bool,
 }
 
 impl CapsulesNow {
@@ -51,7 +53,10 @@ impl CapsulesNow {
     fn tells_as_read(&self, kept: &Capsule, task: &TaskSnapshot) -> io::Result<KeptSays> {
         let mask = self.mask();
         let words = self.words(&mask);
-        let raw = self.full(task, kept.git.clone(), &Default::default());
+        let mut raw = self.full(task, kept.git.clone(), &Default::default());
+        if kept.stated().any(|(_, _, said)| said.is_cut()) {
+            self.mark_cut(&mut raw)?;
+        }
         let mut told = raw.clone();
         mask.mask(&mut told);
         let redaction = kept.redaction.clone();
@@ -190,7 +195,7 @@ impl CapsulesNow {
                 return Ok(says);
             }
             let entry = self.cited(said.line.as_ref())?;
-            let filled = entry.and_then(|entry| CapsuleStatement::filled(&entry, &kept.id, kind));
+            let filled = entry.and_then(|entry| said.filled_alike(&entry, &kept.id, kind));
             let one = filled.map_or(KeptSays::Else, |filled| {
                 let is_its = (&filled.by, filled.at) == (&said.by, said.at);
                 words.says(&filled.text, &said.text).only(is_its)
@@ -281,15 +286,25 @@ impl CapsulesNow {
         Some(capsule)
     }
 
-    /// As [`Self::masked_texts`], as a file.
+    /// As [`Self::masked_texts`], as a file, without the lines that tell what gates printed: earlier
+    /// versions cited them whether outputs were asked for or not.
     ///
     /// # Errors
     ///
     /// When it cannot be written.
     pub fn remasked(&self, kept: &Capsule) -> Result<Option<Remasked>, CapsuleFault> {
-        let Some(mut capsule) = self.masked_texts(kept) else {
+        let masked = self.masked_texts(kept);
+        let by_rules = masked.is_some();
+        let mut capsule = masked.unwrap_or_else(|| kept.clone());
+        if capsule.outputs.is_empty() {
+            let lines = &mut capsule.origin.lines;
+            lines
+                .retain(|line| parse(line.as_bytes()).is_ok_and(|line| !line.entry.tells_output()));
+        }
+        let lost = kept.origin.lines.len() - capsule.origin.lines.len();
+        if !by_rules && lost == 0 {
             return Ok(None);
-        };
+        }
         let rules = &capsule.redaction.rules;
         let before = |name: &String| kept.redaction.rules.get(name).copied().unwrap_or(0);
         let more = rules.iter().filter(|(name, count)| **count > before(name));
@@ -306,6 +321,7 @@ impl CapsulesNow {
             capsule,
             bytes,
             rules: named,
+            by_rules,
         }))
     }
 }

@@ -7,8 +7,9 @@ use pretty_assertions::assert_eq;
 use serde_json::Map;
 
 use super::*;
-use crate::core::agent::Party;
-use crate::core::entry::{Artifact, ArtifactStatus, EntryKind, GateRun};
+use crate::core::agent::{Agent, Party};
+use crate::core::continuity::StatedText;
+use crate::core::entry::{Artifact, ArtifactStatus, EntryKind, GateRun, NoteKind};
 use crate::core::id::{CapsuleId, EntryId, SessionId};
 use crate::core::redact::secret_samples::{SecretSample, leaks, one_of_each};
 use crate::core::snapshot::GateSnapshot;
@@ -131,6 +132,58 @@ fn gate(at: usize, printed: &str) -> Entry {
         carried: None,
         meta: Map::new(),
     }
+}
+
+#[test]
+fn the_line_of_a_run_is_told_unasked_only_where_it_has_no_more_than_the_command() {
+    for (text, tells) in [
+        ("gate gate-000 failed\n$ make\n", false),
+        ("gate gate-000 failed\n$ make\nred\n", true),
+        ("gate gate-000 failed\n$ npm ci\n$ make\n", true),
+        ("gate gate-000 failed", true),
+    ] {
+        assert_eq!(gate(0, text).tells_output(), tells, "{text}");
+    }
+    let claim = Entry {
+        source: Party::Agent(Agent::Codex),
+        ..gate(0, "red")
+    };
+    assert!(!claim.tells_output());
+}
+
+#[test]
+fn what_is_longer_than_a_capsule_keeps_ends_in_a_mark() {
+    let note = |at: usize, words: usize| Entry {
+        source: Party::Human,
+        kind: EntryKind::Note {
+            note: NoteKind::Constraint,
+            handles: Vec::new(),
+            withdraws: None,
+        },
+        ..gate(at, &"x".repeat(words))
+    };
+    let entries = [note(0, 2_500), note(1, 2_000)];
+    let mut task = task();
+    let stated = entries.iter().map(|entry| StatedText::of(entry, 0));
+    task.constraints = stated.collect();
+    let read = move |seq: Seq| {
+        let entry = entries.iter().find(|entry| entry.seq == seq).cloned();
+        Ok(entry.map(|entry| Stored {
+            entry,
+            line: "{}".to_owned(),
+            hash: String::new(),
+        }))
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (root, world) = (folder.path().to_owned(), Arc::new(Snapshot::default()));
+    let now = CapsulesNow::new(root, world, Vec::new(), Arc::new(Redactor::new()), read);
+    let (capsule, _) = now.make(&task).unwrap();
+    let [cut, whole] = capsule.constraints.as_slice() else {
+        panic!("{:?}", capsule.constraints);
+    };
+    assert_eq!(cut.text, format!("{} …", "x".repeat(2_000)));
+    assert!(cut.is_cut() && !whole.is_cut());
+    assert_eq!(whole.text, "x".repeat(2_000));
 }
 
 fn left_out(capsule: &Capsule, what: &str) -> u64 {

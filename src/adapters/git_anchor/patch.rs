@@ -2,17 +2,25 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
-use std::io::{Seek as _, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
 use super::{GitAnchor, bytes, bytes_with, git, line_or_empty, text};
 use crate::adapters::git_untracked::{feed, is_below_folders};
+use crate::adapters::plain_file::open_plain;
 use crate::core::capsule::is_within;
 
 /// The longest file of which a change is told, before or after it, in bytes.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// How long a list of what a clone leaves out may be, in bytes.
+const EXCLUDED_BYTES_MAX: u64 = 1024 * 1024;
+
+/// What git calls the mode of a submodule.
+const SUBMODULE: &str = "160000";
 
 /// How many files are looked at.
 const FILES_MAX: usize = 500;
@@ -64,8 +72,10 @@ impl GitAnchor {
             let content = None;
             look(TrackedChange { path, content });
         }
+        let excluded = self.excluded().unwrap_or_default();
         let unknown = diff.others().filter(|path| path.starts_with(prefix));
-        let unknown = unknown.filter(|path| !staged.contains(*path)).count();
+        let unknown = unknown.filter(|path| !staged.contains(*path) && !excluded.contains(*path));
+        let unknown = unknown.count();
         let relative = match self.place.prefix.as_str() {
             "" => "--no-relative".to_owned(),
             prefix => format!("--relative={prefix}"),
@@ -89,7 +99,55 @@ impl GitAnchor {
             let path = path.to_owned();
             look(TrackedChange { path, content });
         }
+        let moved = self.moved_submodules(commit, &relative);
+        for path in moved {
+            let content = None;
+            look(TrackedChange { path, content });
+        }
         Some(unknown as u64)
+    }
+
+    /// What git does not know and the person has it leave out in this clone alone, by `info/exclude`:
+    /// no patch lacks it. Trees have it all the same, for agents can write that file. None where there
+    /// is no such file.
+    fn excluded(&self) -> Option<BTreeSet<Vec<u8>>> {
+        let (file, _) = open_plain(&self.place.common.join("info/exclude")).ok()?;
+        // Its place is open to whoever can write there; what git reads is a plain file of ours.
+        let copy = self.own.path().join("excluded");
+        let mut written = File::create(&copy).ok()?;
+        io::copy(&mut file.take(EXCLUDED_BYTES_MAX), &mut written).ok()?;
+        let from = format!("--exclude-from={}", copy.display());
+        let args = ["ls-files", "-z", "--others", "--ignored", from.as_str()];
+        let listed = bytes(&mut self.ours(&args))?;
+        let names = listed.split(|byte| *byte == 0);
+        Some(
+            names
+                .map(|name| name.strip_suffix(b"/").unwrap_or(name).to_vec())
+                .collect(),
+        )
+    }
+
+    /// Submodules that stand on another commit: no patch that goes elsewhere has them.
+    fn moved_submodules(&self, commit: &str, relative: &str) -> Vec<String> {
+        let rows = text(&mut self.ours(&[
+            "diff-index",
+            "--cached",
+            "--no-renames",
+            "--ignore-submodules=none",
+            "-z",
+            relative,
+            commit,
+        ]));
+        let rows = rows.unwrap_or_default();
+        let mut parts = rows.split('\0');
+        let mut moved = Vec::new();
+        while let (Some(what), Some(path)) = (parts.next(), parts.next()) {
+            let mut modes = what.trim_start_matches(':').split(' ').take(2);
+            if modes.any(|mode| mode == SUBMODULE) {
+                moved.push(path.to_owned());
+            }
+        }
+        moved
     }
 
     /// The files of the project that its index has and the commit has not, by their paths in the

@@ -7,7 +7,9 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
@@ -18,6 +20,12 @@ use crate::core::capsule::patch_files;
 
 /// Says how files of its folder are read.
 const ATTRIBUTES: &str = ".gitattributes";
+
+/// How a file's name begins that waits to be in the work tree.
+const WAITING: &str = ".ctxrelay-patch-";
+
+/// No patch takes longer.
+const WAITS_FOR: Duration = Duration::from_secs(600);
 
 /// Why a patch is not in the work tree.
 #[derive(Debug, thiserror::Error)]
@@ -144,6 +152,28 @@ struct NewFiles {
     gone: Vec<(String, PathBuf)>,
     /// Folders that are there for them alone.
     folders: Vec<PathBuf>,
+    /// Folders that were looked through for what is left of another one.
+    swept: BTreeSet<PathBuf>,
+}
+
+/// Removes files that waited in a folder for one that was killed then.
+fn sweep_waiting(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_waiting = entry.file_name().to_string_lossy().starts_with(WAITING);
+        if is_waiting && let Err(error) = remove_waiting(&entry.path()) {
+            tracing::info!(%error, "what a patch left is still there");
+        }
+    }
+}
+
+fn remove_waiting(path: &Path) -> io::Result<()> {
+    let (_, found) = open_plain(path)?;
+    let age = found.modified()?.elapsed().unwrap_or_default();
+    let is_own = found.uid() == rustix::process::geteuid().as_raw();
+    match is_own && age >= WAITS_FOR {
+        true => fs::remove_file(path),
+        false => Ok(()),
+    }
 }
 
 impl NewFiles {
@@ -154,8 +184,11 @@ impl NewFiles {
             return Ok(());
         }
         let folder = self.waiting_place(&to)?;
+        if self.swept.insert(folder.to_owned()) {
+            sweep_waiting(folder);
+        }
         let mut file = tempfile::Builder::new()
-            .prefix(".ctxrelay-")
+            .prefix(WAITING)
             .tempfile_in(folder)?;
         let mut copy = File::open(from)?;
         io::copy(&mut copy, &mut file)?;

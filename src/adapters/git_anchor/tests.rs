@@ -736,11 +736,49 @@ fn a_patch_puts_files_and_folders_in_each_others_place_or_changes_nothing() {
     assert!(matches!(git.put_in(&patch), Err(PutInFault::Refused)));
     assert!(clone.join("was/beside").exists() && clone.join("kept").is_file());
     fs::remove_file(clone.join("was/deep/mine")).unwrap();
+    // One that was killed left a file, and another one is at work.
+    for (name, age) in [("Ab12cd", 3_600), ("Ef34gh", 1)] {
+        let left = fs::File::create(clone.join(format!(".ctxrelay-patch-{name}"))).unwrap();
+        let then = std::time::SystemTime::now() - std::time::Duration::from_secs(age);
+        left.set_modified(then).unwrap();
+    }
     git.put_in(&patch).unwrap();
+    let left = ["Ab12cd", "Ef34gh"].map(|it| clone.join(format!(".ctxrelay-patch-{it}")).exists());
+    assert_eq!(left, [false, true]);
     for path in ["was", "kept/now/a", "a.rs", "b.rs"] {
         let read = |root: &Path| fs::read_to_string(root.join(path)).unwrap();
         assert_eq!(read(&clone), read(&root), "{path}");
     }
+}
+
+#[test]
+fn what_only_this_clone_leaves_out_is_in_no_patch_s_count_and_a_moved_submodule_is() {
+    let place = tempfile::tempdir().unwrap();
+    let (root, inner) = (&place.path().join("shop"), &place.path().join("inner"));
+    repository(root);
+    repository(inner);
+    run(
+        root,
+        &["submodule", "add", "-q", inner.to_str().unwrap(), "lib"],
+    );
+    commit(root, "with it");
+    write(root, ".git/info/exclude", "build/\n*.log\n");
+    fs::create_dir_all(root.join("build")).unwrap();
+    write(root, "build/x", "x\n");
+    write(root, "a.log", "x\n");
+    write(root, "mine", "x\n");
+    let told = || {
+        let mut left = Vec::new();
+        let git = GitAnchor::open(root).unwrap();
+        let unknown = git.tracked_changes(|change| {
+            left.extend(change.content.is_none().then_some(change.path));
+        });
+        (unknown, left)
+    };
+    assert_eq!(told(), (Some(1), Vec::new()));
+    write(&root.join("lib"), "a.rs", "later\n");
+    commit(&root.join("lib"), "later");
+    assert_eq!(told(), (Some(1), vec!["lib".to_owned()]));
 }
 
 #[test]

@@ -176,6 +176,10 @@ async fn stand(call: &ToolCall, hits: &mut [FoundHit]) {
     };
     for (id, found) in &mut tasks {
         let row = list.capsules.iter().find(|row| row.id == *id);
+        if row.is_some_and(|row| row.fault.is_none() && !row.is_foreign) {
+            // A session vouches for what is kept.
+            found.unvouched = false;
+        }
         found.freshness = row.and_then(|row| match row.freshness {
             // Of a task of the record nothing went out: what is found of it is of now.
             None if !row.is_foreign && row.fault.is_none() => Some(Freshness::Fresh),
@@ -252,13 +256,14 @@ fn told(found: FoundHit) -> (Value, String) {
     let (place, whole) = match kind {
         FoundIn::Record => (String::new(), json!(whole_entry(&hit.id))),
         FoundIn::Capsule => {
-            let whose = if is_foreign { ", from elsewhere" } else { "" };
             let state = freshness.map_or("not known to be fresh", Freshness::as_str);
-            (format!("{} ({state}){whose}, ", hit.id), json!(null))
+            (format!("{} ({state}), ", hit.id), json!(null))
         }
         // What is whole there the operator can show.
         FoundIn::Archive => (format!("{}, ", hit.place()), json!(null)),
     };
+    let whose = if is_foreign { "from elsewhere, " } else { "" };
+    let place = format!("{place}{whose}");
     // Somebody's name is somebody's text.
     let review = hit.review.as_deref();
     let review = review.map(|author| excerpt(author, AUTHOR_CHARS));
@@ -313,6 +318,7 @@ mod tests {
             review: None,
             snippet: "\"plums\" are sorted by weight ".repeat(5),
             marks: Vec::new(),
+            apart: false,
         };
         FoundHit {
             kind: FoundIn::Record,

@@ -47,14 +47,18 @@ pub(super) fn open(context: &CliContext, args: NewArgs) -> CliOutcome {
         });
         let values = values.collect();
         let (task, title) = (changed.id.clone(), None);
-        change(
-            context,
-            TaskChange::Edit {
-                task,
-                title,
-                values,
-            },
-        )?;
+        let edit = TaskChange::Edit {
+            task,
+            title,
+            values,
+        };
+        change(context, edit).map_err(|failure| Failure {
+            message: format!(
+                "{} is open, and what was ticked is not recorded: {}",
+                changed.id, failure.message
+            ),
+            ..failure
+        })?;
     }
     let said = "what is recorded from now on belongs to it";
     told(
@@ -119,8 +123,14 @@ pub(super) fn close(context: &CliContext, args: CloseArgs) -> CliOutcome {
     let outcome = args.outcome;
     let changed = change(context, TaskChange::Close { task, outcome })?;
     // As it is now it stays: the work tree goes on without it.
-    let kept = CapsuleMaker::open(&context.setting)?.keep_closed(&changed.id)?;
-    record_kept(context, &changed.id, kept);
+    let kept = CapsuleMaker::open(&context.setting);
+    match kept.and_then(|maker| maker.keep_closed(&changed.id)) {
+        Ok(kept) => record_kept(context, &changed.id, kept),
+        // Nothing takes the close back.
+        Err(failure) => context
+            .out
+            .note(&format!("{}; {}", failure.message, failure.hint)),
+    }
     told(context, &changed, &format!("{} is closed", changed.id))
 }
 

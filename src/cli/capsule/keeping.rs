@@ -24,7 +24,7 @@ impl CapsuleMaker {
     }
 
     /// Whether the record leads to an entry that was found: anybody can put a file among the archives.
-    pub(super) fn leads_to(&self, found: &FoundHit) -> bool {
+    pub(in crate::cli) fn leads_to(&self, found: &FoundHit) -> bool {
         let seq = Seq(found.hit.seq);
         match (found.kind, &found.hit.session) {
             (FoundIn::Record, _) => seq > self.world.foreign_through,

@@ -220,13 +220,13 @@ impl CapsuleMaker {
         let Some(masked) = masked else {
             return Ok(kept);
         };
-        let rules = match masked.rules.is_empty() {
-            true => "in the lines that it cites".to_owned(),
-            false => format!("({})", masked.rules.join(", ")),
+        let why = match (masked.by_rules, masked.rules.as_slice()) {
+            (false, _) => "lines of an earlier version that tell what gates printed are left out".to_owned(),
+            (true, []) => "today's redaction rules mask more in the lines that it cites than when it was closed".to_owned(),
+            (true, rules) => format!("today's redaction rules mask more ({}) than when it was closed", rules.join(", ")),
         };
         kept.remarks.push(format!(
-            "today's redaction rules mask more {rules} than when it was closed, so that its digest is \
-             another one: it was {}",
+            "{why}, so that its digest is another one: it was {}",
             kept.capsule.digest
         ));
         Ok(MadeCapsule {

@@ -10,12 +10,15 @@ use crate::cli::exit::Failure;
 use crate::cli::operator;
 use crate::cli::report::ReportText;
 use crate::cli::words::count;
-use crate::core::capsule::{Capsule, CapsuleSection, patch_files};
+use crate::core::capsule::{Capsule, CapsuleSection, is_obeyed, patch_files};
 use crate::core::told_path::told_path;
 use crate::wire::control::ProgramCode;
 
 /// What has to be typed before anything is put in.
 const WORD: &str = "patch";
+
+/// Behind the name of a file that nobody has to open.
+const OBEYED: &str = "  an agent or a tool runs or obeys this";
 
 /// A patch that came with a capsule.
 pub(super) struct ImportedPatch<'a> {
@@ -24,6 +27,8 @@ pub(super) struct ImportedPatch<'a> {
     bytes: Vec<u8>,
     /// As they are shown: their names are the sender's words.
     files: Vec<String>,
+    /// The same for a reader: first what an agent runs or obeys.
+    told: Vec<String>,
     /// None outside of git.
     fit: Option<PatchFit>,
     /// How many files of its sender's did not come along.
@@ -42,7 +47,14 @@ impl<'a> ImportedPatch<'a> {
             .iter()
             .filter(|left| left.what == CapsuleSection::Patch);
         let masked = capsule.redaction.files.len() as u64;
+        let (obeyed, others): (Vec<&String>, Vec<&String>) =
+            files.iter().partition(|file| is_obeyed(file));
+        let obeyed = obeyed.into_iter();
+        let obeyed = obeyed.map(|file| format!("{}{OBEYED}", maker.masked(file)));
+        let others = others.into_iter().map(|file| maker.masked(file));
+        let told = obeyed.chain(others).collect();
         Some(Self {
+            told,
             maker,
             base: patch.base.clone(),
             bytes,
@@ -64,7 +76,7 @@ impl<'a> ImportedPatch<'a> {
     pub(super) fn tell(&self, text: &mut ReportText) {
         let files = count(self.files.len() as u64, "file", "files");
         text.line(format!("a patch of {files}: {}", self.why()));
-        for file in &self.files {
+        for file in &self.told {
             text.block("  ", file.clone());
         }
         if self.left > 0 {
@@ -92,7 +104,7 @@ impl<'a> ImportedPatch<'a> {
             "Somebody else's changes go into these files of the work tree, where programs will \
              run them:",
         );
-        for file in &self.files {
+        for file in &self.told {
             context.out.note(&format!("  {file}"));
         }
         let question = format!("Type `{WORD}` to put them in, anything else to leave them:");

@@ -118,7 +118,7 @@ pub async fn import_from_deck(client: Client, setting: ProjectContext) -> Result
         };
         let read = source::by_gh(&setting, || (), None).await?;
         let total = record(&client, &setting, &read, Some(read_at)).await?;
-        let mut said = left_out(&read, &total);
+        let mut said = left_out(&total);
         said.extend(told_of_blockers(&total));
         said.push(counts(&read, &total));
         Ok::<_, Failure>(said.join("; "))
@@ -142,16 +142,21 @@ async fn record(
     let root = setting.dirs.root.clone();
     let folder = tokio::task::spawn_blocking(move || folder_in_repository(&root));
     let folder = folder.await.ok().flatten();
-    let comments = read.comments.iter();
-    let of = |comment| {
-        let read = ImportedFinding::of(comment, &read.review, &redactor)?;
-        Some(read.seen_from(folder.as_deref(), &redactor))
-    };
-    let mut findings: Vec<ImportedFinding> = comments.filter_map(of).collect();
+    let (mut findings, mut unread) = (Vec::new(), 0);
+    for comment in &read.comments {
+        match ImportedFinding::of(comment, &read.review, &redactor) {
+            Some(found) => findings.push(found.seen_from(folder.as_deref(), &redactor)),
+            // An approval has no words, and nothing to say.
+            None => unread += u64::from(!comment.body.trim().is_empty()),
+        }
+    }
+    // What has no room is what weighs least.
+    findings.sort_by_key(ImportedFinding::rank);
     // What is longer than there is room for is no whole review any more.
     let is_whole = read.is_whole && findings.len() <= FINDINGS_MAX;
-    let beyond = findings.len().saturating_sub(FINDINGS_MAX) as u64;
-    findings.truncate(FINDINGS_MAX);
+    let beyond = findings.split_off(findings.len().min(FINDINGS_MAX));
+    let blocking = beyond.iter().filter(|found| found.would_block());
+    let blocking = blocking.map(|found| found.finding.clone()).collect();
     let whole = is_whole.then(|| ReadReview {
         review: findings
             .first()
@@ -162,8 +167,10 @@ async fn record(
     // The last one says what the review does not say any more.
     let last = batches.pop().unwrap_or_default();
     let mut total = ReviewChanged {
-        left_out: beyond,
+        left_out: beyond.len() as u64,
+        left_out_blocking: blocking,
         refused: read.refused,
+        unread: read.unread + unread,
         ..ReviewChanged::default()
     };
     let parts = batches.into_iter().map(|findings| (findings, None));
@@ -189,7 +196,7 @@ fn counts(read: &ReadSource, total: &ReviewChanged) -> String {
 }
 
 /// What of it is not in the record, each a sentence.
-fn left_out(read: &ReadSource, total: &ReviewChanged) -> Vec<String> {
+fn left_out(total: &ReviewChanged) -> Vec<String> {
     let mut said = Vec::new();
     if total.left_out > 0 {
         said.push(format!(
@@ -204,22 +211,31 @@ fn left_out(read: &ReadSource, total: &ReviewChanged) -> Vec<String> {
             count(total.refused, "finding was", "findings were")
         ));
     }
-    if read.unread > 0 {
+    if !total.left_out_blocking.is_empty() {
         said.push(format!(
-            "{} no comment",
-            count(read.unread, "value was", "values were")
+            "{} of what is left out would block sign-off: {}",
+            total.left_out_blocking.len(),
+            names(&total.left_out_blocking)
+        ));
+    }
+    if total.unread > 0 {
+        said.push(format!(
+            "{} no comment with a name and words",
+            count(total.unread, "value was", "values were")
         ));
     }
     said
 }
 
+/// The first of them by name.
+fn names(ids: &[FindingId]) -> String {
+    let mut names: Vec<&str> = ids.iter().take(NAMED_MAX).map(FindingId::as_str).collect();
+    names.extend((ids.len() > NAMED_MAX).then_some("more"));
+    names.join(", ")
+}
+
 /// What became of those that kept the work from being signed off, each a sentence.
 fn told_of_blockers(total: &ReviewChanged) -> Vec<String> {
-    let names = |ids: &[FindingId]| {
-        let mut names: Vec<&str> = ids.iter().take(NAMED_MAX).map(FindingId::as_str).collect();
-        names.extend((ids.len() > NAMED_MAX).then_some("more"));
-        names.join(", ")
-    };
     let mut said = Vec::new();
     if !total.settled.is_empty() {
         said.push(format!(
@@ -271,6 +287,7 @@ fn add(total: &mut ReviewChanged, changed: ReviewChanged) {
     total.same += changed.same;
     total.gone += changed.gone;
     total.left_out += changed.left_out;
+    total.left_out_blocking.extend(changed.left_out_blocking);
     total.refused += changed.refused;
     total.settled.extend(changed.settled);
     total.held.extend(changed.held);
@@ -280,7 +297,7 @@ fn add(total: &mut ReviewChanged, changed: ReviewChanged) {
 fn told(context: &CliContext, read: &ReadSource, total: &ReviewChanged) -> CliOutcome {
     let mut text = ReportText::new();
     text.line(counts(read, total));
-    let notes = left_out(read, total).into_iter();
+    let notes = left_out(total).into_iter();
     for note in notes.chain(told_of_blockers(total)) {
         text.note(note);
     }
@@ -294,7 +311,8 @@ fn told(context: &CliContext, read: &ReadSource, total: &ReviewChanged) -> CliOu
         "same": total.same,
         "gone": total.gone,
         "leftOut": total.left_out,
-        "unread": read.unread,
+        "leftOutBlocking": total.left_out_blocking,
+        "unread": total.unread,
         "refused": total.refused,
         "settled": total.settled,
         "held": total.held,

@@ -51,13 +51,16 @@ async fn by_daemon(client: &Client, params: &SearchParams) -> Result<Option<Foun
     }
 }
 
-/// Says of each task how what last went out of it stands to the work tree of now, and whether
-/// anybody vouches for it.
+/// Says of each task how what last went out of it stands to the work tree of now, and of everything
+/// whether anybody vouches for it.
 pub(super) fn stand(setting: &ProjectContext, hits: &mut [FoundHit]) -> Result<(), Failure> {
-    if hits.iter().all(|it| it.kind != FoundIn::Capsule) {
+    if hits.is_empty() {
         return Ok(());
     }
     let maker = CapsuleMaker::open(setting)?;
+    for found in hits.iter_mut().filter(|it| it.kind != FoundIn::Capsule) {
+        found.unvouched = !maker.leads_to(found);
+    }
     let kept = Capsules::of(&setting.dirs);
     let ids = hits.iter().filter(|it| it.kind == FoundIn::Capsule);
     let ids: Vec<_> = ids.map(|it| CapsuleId::new(it.hit.id.as_str())).collect();

@@ -2,8 +2,9 @@
 
 use super::everywhere::Everywhere;
 use crate::cli::exit::Failure;
-use crate::core::capsule::FoundText;
+use crate::core::capsule::{FOUND_MAX, FoundText};
 use crate::host::ProjectContext;
+use crate::store::search::Query;
 use crate::wire::search::{FoundHit, FoundIn};
 
 /// How much of the name of a review's author is told, in characters.
@@ -67,12 +68,12 @@ pub fn find_alike(
         })
         .collect();
     let mut single: Vec<&str> = plain.split_whitespace().collect();
-    let all = single.join(" ");
+    let all = bounded(&single.join(" "));
     single.retain(|word| letters(word) >= WORD_CHARS_MIN);
     single.sort_by_key(|word| std::cmp::Reverse(letters(word)));
     let mut found: Vec<FoundText> = Vec::new();
     for question in std::iter::once(all.as_str()).chain(single) {
-        if question.is_empty() {
+        if question.is_empty() || !Query::is_searched(question) {
             continue;
         }
         for hit in retriever.find(question)? {
@@ -83,8 +84,20 @@ pub fn find_alike(
             let text = text.filter(|text| !found.iter().any(|it| it.cited == text.cited));
             found.extend(text);
         }
+        // Each question reads all that the index has not.
+        if FoundText::bounded(found.iter().cloned()).len() == FOUND_MAX {
+            break;
+        }
     }
     Ok(FoundText::bounded(found))
+}
+
+/// The beginning of these words, as long as one search takes: of some scripts each letter is a word.
+fn bounded(words: &str) -> String {
+    let mut ends: Vec<usize> = words.char_indices().map(|(at, _)| at).collect();
+    ends.push(words.len());
+    let fits = ends.partition_point(|end| *end == 0 || Query::is_searched(&words[..*end]));
+    words[..ends[fits.saturating_sub(1)]].to_owned()
 }
 
 /// A hit as it is told: where it stands and who said it, and the words around what was found.
@@ -152,6 +165,7 @@ mod tests {
                 review: None,
                 snippet: format!("said\n in {seq}"),
                 marks: Vec::new(),
+                apart: false,
             },
             freshness: None,
             foreign: false,
@@ -186,6 +200,32 @@ mod tests {
         let asked = retriever.asked.borrow();
         assert_eq!(*asked, ["fix the login token", "login", "token"]);
         assert_eq!(find_alike(&retriever, "*: ", |_| None).unwrap(), []);
+    }
+
+    #[test]
+    fn a_title_of_more_words_than_a_search_takes_is_asked_for_as_far_as_that_goes() {
+        let title = "\u{4fee}".repeat(40);
+        let retriever = MockRetriever {
+            answers: vec![],
+            asked: RefCell::default(),
+        };
+        assert_eq!(find_alike(&retriever, &title, |_| None).unwrap(), []);
+        let asked = retriever.asked.borrow();
+        assert_eq!(*asked, ["\u{4fee}".repeat(32)]);
+        assert_eq!(bounded("fix the login"), "fix the login");
+        assert_eq!(bounded(""), "");
+    }
+
+    #[test]
+    fn nothing_more_is_asked_when_there_are_as_many_as_are_told() {
+        let five = (1..=5).map(|seq| (seq, "note")).collect();
+        let retriever = MockRetriever {
+            answers: vec![("fix the login", five)],
+            asked: RefCell::default(),
+        };
+        let found = find_alike(&retriever, "fix the login", |hit| Some(found_text(hit)));
+        assert_eq!(found.unwrap().len(), 5);
+        assert_eq!(retriever.asked.borrow().len(), 1);
     }
 
     #[test]

@@ -57,7 +57,8 @@ impl CapsuleDraft {
             }
         };
         let values = HEADINGS.iter().flat_map(|(_, kind)| {
-            let said = said(*kind).iter();
+            // The beginning of one would be recorded as all of it.
+            let said = said(*kind).iter().filter(|said| !said.is_cut());
             said.map(|said| (*kind, said.text.trim().to_owned()))
         });
         Self {

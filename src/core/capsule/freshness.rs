@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::remote_address::{RemotesTell, remotes_tell};
 use super::{Capsule, CapsuleSection, WhyUnknown};
 use crate::agent::Agent;
 use crate::id::Seq;
@@ -252,8 +253,12 @@ impl Capsule {
         if git.commit.is_none() {
             return match (&git.remote, &now.remote) {
                 _ if now.is_ours => by_files(),
-                (Some(then), Some(here)) if then == here => by_files(),
-                (Some(_), Some(_)) => Ok(Freshness::Foreign),
+                (Some(then), Some(here)) => match remotes_tell(then, here) {
+                    RemotesTell::Same => by_files(),
+                    // Without a commit nothing ties it to one of another name.
+                    RemotesTell::Apart | RemotesTell::OtherName => Ok(Freshness::Foreign),
+                    RemotesTell::Nothing => Err(WhyUnknown::NoTie),
+                },
                 _ => Err(WhyUnknown::NoTie),
             };
         }
@@ -281,7 +286,9 @@ impl Capsule {
         }
         match (root, &now.root, remote, &now.remote) {
             (Some(then), Some(here), ..) if then != here => Ok(Freshness::Foreign),
-            (_, _, Some(then), Some(here)) if then != here => Ok(Freshness::Foreign),
+            (_, _, Some(then), Some(here)) if remotes_tell(then, here) == RemotesTell::Apart => {
+                Ok(Freshness::Foreign)
+            }
             _ => Err(WhyUnknown::Commit),
         }
     }
@@ -370,6 +377,18 @@ mod tests {
             ..gone.clone()
         };
         assert_eq!(capsule.freshness(&elsewhere), Freshness::Foreign);
+        // A shallow clone, or one of several beginnings, by another address.
+        for remote in [
+            "a.example:x.git",
+            "https://a.example/x/",
+            "https://b.example/X",
+        ] {
+            let same = TreeNow {
+                remote: Some(remote.to_owned()),
+                ..gone.clone()
+            };
+            assert_eq!(capsule.told(&same), Err(WhyUnknown::Commit), "{remote}");
+        }
         let fork = TreeNow {
             has_root: true,
             ..elsewhere
@@ -426,6 +445,10 @@ mod tests {
         );
         let other = at("https://b.example/y");
         assert_eq!(capsule.told(&other), Ok(Freshness::Foreign));
+        let ssh = at("a.example:x.git");
+        assert_eq!(capsule.told(&ssh), Ok(Freshness::Moved));
+        let alike = at("https://b.example/x");
+        assert_eq!(capsule.told(&alike), Err(WhyUnknown::NoTie));
         let none = TreeNow {
             remote: None,
             ..other

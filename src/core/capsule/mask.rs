@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Capsule;
 use crate::hidden::is_hidden;
-use crate::redact::{Redactor, mark_names};
+use crate::redact::{Redactor, mark_names, marks_of};
 
 /// How often the rules are applied to one text: a mark of one can uncover what another looks for.
 const ROUNDS_MAX: usize = 6;
@@ -53,8 +53,14 @@ const ORDINARY_NAMES: &str = "access account actions agent alpha api app apps au
 /// Shorter names are parts of other words too often, in characters.
 const NAME_CHARS_MIN: usize = 3;
 
-/// What stands before an absolute path.
-const START: &str = r"(?P<before>^|[^A-Za-z0-9._~/%-]|file://[a-z]*)";
+/// What stands before an absolute path: an option of one letter too, as in `-I/opt/x`.
+const START: &str = r#"(?P<before>^|[^A-Za-z0-9._~/%-]|(?:^|[\s"'`=])-[A-Za-z]|file://[a-z]*)"#;
+
+/// What stands before a name: `_` joins words and is no letter, and in an address a `/` is `%2F`.
+const NAME_START: &str = r"(?P<before>^|[^\p{L}\p{N}]|%2[Ff]|%5[Cc])";
+
+/// What stands behind a name.
+const NAME_END: &str = r"(?P<after>$|[^\p{L}\p{N}])";
 
 /// What a path goes on with.
 const REST: &str = r#"(?:/[^\s"'`<>|;:,()\[\]{}]*)"#;
@@ -166,7 +172,7 @@ impl MaskedPlaces {
                 _ if is_own || is_ordinary(name) => {
                     vec![format!("(?P<before>[\\w\\]]@){escaped}\\b(?P<after>)")]
                 }
-                _ => vec![format!("(?P<before>)\\b{escaped}\\b(?P<after>)")],
+                _ => vec![format!("{NAME_START}{escaped}{NAME_END}")],
             };
             let words = words.into_iter();
             words.filter_map(move |word| Some((Regex::new(&word).ok()?, mark)))
@@ -272,9 +278,7 @@ impl<'a> CapsuleMask<'a> {
             }
         }
         for (name, mark) in &self.made.names {
-            now = name
-                .replace_all(&now, format!("${{before}}[REDACTED_{mark}]${{after}}"))
-                .into_owned();
+            now = masked_names(name, mark, &now);
         }
         (now != text).then_some(now)
     }
@@ -328,6 +332,33 @@ fn masked_paths(path: &Regex, text: &str) -> String {
         out.push_str(&text[done..start]);
         out.push_str("[REDACTED_PATH]");
         done = path_end(text, start, all.end());
+    }
+    out.push_str(&text[done..]);
+    out
+}
+
+/// Each name that is found is masked, and what stands around it stays. What is a mark already has no
+/// name in it.
+fn masked_names(name: &Regex, mark: &str, text: &str) -> String {
+    let marks = marks_of(text);
+    let mut out = String::new();
+    let (mut done, mut from) = (0, 0);
+    while let Some(found) = name.captures_at(text, from) {
+        let (Some(before), Some(after)) = (found.name("before"), found.name("after")) else {
+            break;
+        };
+        let (start, end) = (before.end(), after.start());
+        // Two names can share the character between them.
+        from = end;
+        if marks
+            .iter()
+            .any(|mark| mark.start < end && start < mark.end)
+        {
+            continue;
+        }
+        out.push_str(&text[done..start]);
+        out.push_str(&format!("[REDACTED_{mark}]"));
+        done = end;
     }
     out.push_str(&text[done..]);
     out

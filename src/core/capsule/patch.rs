@@ -8,6 +8,40 @@ use super::is_within;
 /// Folders that no patch reaches into, at any depth and in any case.
 const CLOSED: [&str; 2] = [".git", ".contextrelay"];
 
+/// Folders, at any depth, of what agents, git and editors run or obey by themselves.
+const OBEYED_FOLDERS: [&str; 8] = [
+    ".claude",
+    ".codex",
+    ".cursor",
+    ".opencode",
+    ".github",
+    ".githooks",
+    ".husky",
+    ".vscode",
+];
+
+/// Files of that sort, at any depth.
+const OBEYED_FILES: [&str; 10] = [
+    "claude.md",
+    "claude.local.md",
+    "agents.md",
+    "agents.override.md",
+    ".mcp.json",
+    ".lsp.json",
+    ".cursorrules",
+    ".gitmodules",
+    ".gitattributes",
+    ".envrc",
+];
+
+/// Whether an agent or a tool runs or obeys a file without anybody naming it, in any case.
+pub fn is_obeyed(path: &str) -> bool {
+    let path = path.to_lowercase();
+    let mut parts = path.split('/');
+    let name = parts.next_back().unwrap_or_default();
+    OBEYED_FILES.contains(&name) || parts.any(|part| OBEYED_FOLDERS.contains(&part))
+}
+
 /// The files of a patch, in its order.
 ///
 /// # Errors
@@ -161,6 +195,27 @@ mod tests {
 
     fn files(patch: &str) -> Result<Vec<String>, String> {
         patch_files(patch.as_bytes())
+    }
+
+    #[test]
+    fn what_an_agent_runs_or_obeys_is_known_by_its_name_at_any_depth_and_in_any_case() {
+        for path in [
+            ".claude/settings.json",
+            "a/.Codex/config.toml",
+            "CLAUDE.md",
+            "web/AGENTS.md",
+            ".mcp.json",
+            ".gitmodules",
+        ] {
+            assert!(is_obeyed(path), "{path}");
+        }
+        for path in [
+            "src/claude.rs",
+            "docs/claude.md.txt",
+            "claude/settings.json",
+        ] {
+            assert!(!is_obeyed(path), "{path}");
+        }
     }
 
     #[test]

@@ -11,6 +11,12 @@ use crate::fold::cut;
 use crate::id::{CapsuleId, EntryId, Seq, SessionId};
 use crate::word::words;
 
+/// The member that says of a statement that it goes on in the record.
+const CUT: &str = "cut";
+
+/// How such a text ends.
+const CUT_MARK: &str = " …";
+
 words! {
     /// Who said it.
     pub enum StatementAuthor {
@@ -93,9 +99,32 @@ impl CapsuleStatement {
         is_its.then(|| Self::of(&StatedText::of(entry, 0)))
     }
 
+    /// As [`Self::filled`], in the form that this has: earlier versions did not mark what they cut.
+    pub fn filled_alike(&self, entry: &Entry, task: &CapsuleId, kind: NoteKind) -> Option<Self> {
+        let mut filled = Self::filled(entry, task, kind)?;
+        if self.is_cut() {
+            filled.mark_cut(entry);
+        }
+        Some(filled)
+    }
+
     /// Whether it is just that.
     pub fn is_of(&self, entry: &Entry, task: &CapsuleId, kind: NoteKind) -> bool {
-        Self::filled(entry, task, kind).is_some_and(|filled| self.is_as(&filled))
+        let filled = self.filled_alike(entry, task, kind);
+        filled.is_some_and(|filled| self.is_as(&filled))
+    }
+
+    /// Whether it says itself that it is a beginning.
+    pub fn is_cut(&self) -> bool {
+        self.more.get(CUT) == Some(&Value::Bool(true))
+    }
+
+    /// Has it say so, where its entry says more.
+    pub fn mark_cut(&mut self, entry: &Entry) {
+        if StatedText::is_beginning_of(entry) && !self.is_cut() {
+            self.text.push_str(CUT_MARK);
+            self.more.insert(CUT.to_owned(), Value::Bool(true));
+        }
     }
 
     /// Whether it is what this entry says came of the task.

@@ -199,6 +199,18 @@ fn secrets_places_and_names_are_masked_and_counted() {
         ),
         ("-I/home/morgan/include it", "-I[REDACTED_PATH] it"),
         (
+            "cc -I/opt/acme/include '-L/srv/client/lib' -lx",
+            "cc -I[REDACTED_PATH] '-L[REDACTED_PATH]' -lx",
+        ),
+        (
+            "shop_morgan, morgan_dev and morgan morgan",
+            "shop_[REDACTED_USER], [REDACTED_USER]_dev and [REDACTED_USER] [REDACTED_USER]",
+        ),
+        (
+            "?path=%2Fhome%2Fmorgan%2Fx&c=C:%5cmorgan",
+            "?path=%2Fhome%2F[REDACTED_USER]%2Fx&c=C:%5c[REDACTED_USER]",
+        ),
+        (
             "cat '/tmp/a.log' ~/.netrc",
             "cat '[REDACTED_PATH]' [REDACTED_PATH]",
         ),
@@ -283,6 +295,19 @@ fn secrets_places_and_names_are_masked_and_counted() {
         "{rules:?}"
     );
     assert!(!made.next[0].text.contains("hunter2"));
+}
+
+#[test]
+fn a_user_with_the_name_of_a_part_of_a_mark_leaves_marks_as_they_are() {
+    let at = MadeAt {
+        user: Some("ACME"),
+        ..AT
+    };
+    let mask = CapsuleMask::new(&REDACTOR, at);
+    assert_eq!(
+        mask.masked("[REDACTED_ACME_KEY] of ACME_x").as_deref(),
+        Some("[REDACTED_ACME_KEY] of [REDACTED_USER]_x")
+    );
 }
 
 #[test]

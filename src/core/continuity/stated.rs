@@ -97,6 +97,16 @@ impl StatedText {
         }
     }
 
+    /// Whether what is kept of a note is its beginning alone.
+    pub fn is_beginning_of(entry: &Entry) -> bool {
+        entry.content.chars().nth(STATED_CHARS_MAX).is_some()
+    }
+
+    /// Whether it may be the beginning of something longer.
+    pub fn may_be_cut(text: &str) -> bool {
+        text.chars().nth(STATED_CHARS_MAX - 1).is_some()
+    }
+
     /// Whether it stays as it is where this says the same words later: whose words they are is not
     /// changed by who repeats them.
     pub(super) fn outlasts(&self, later: &Self) -> bool {

@@ -335,17 +335,10 @@ impl Backlog {
         }
     }
 
-    /// What Claude's turns of before left unread, by its pairs.
-    pub fn lost_turns(&self) -> BTreeMap<RuntimeSession, Vec<EntryId>> {
-        let mut lost: BTreeMap<_, Vec<EntryId>> = BTreeMap::new();
-        let rows = self.rows().filter(|row| {
-            row.lost_turn && row.to == Agent::Claude && row.state == DeliveryState::Confirmed
-        });
-        for row in rows {
-            let of = lost.entry(row.runtime_session.clone()).or_default();
-            of.push(row.id.clone());
-        }
-        lost
+    /// What Claude's turns left unread, of all pairs.
+    pub fn lost_turns(&self) -> impl Iterator<Item = EntryId> {
+        let lost = self.lane(Agent::Claude).filter(|row| row.lost_turn);
+        lost.map(|row| row.id.clone())
     }
 
     /// Wants a result in the ledger, unless the same is being appended already.

@@ -78,11 +78,6 @@ pub enum ClaudeInput {
         /// The messages.
         ids: Vec<EntryId>,
     },
-    /// A daemon starts: turns of before left these unread.
-    CutOffBefore {
-        /// The messages.
-        ids: Vec<EntryId>,
-    },
     /// A message is sent to it again.
     SentAgain {
         /// The message.
@@ -236,7 +231,6 @@ impl ClaudeState {
                     }
                 }
             }
-            ClaudeInput::CutOffBefore { ids } => self.cuts_off(&ids),
             ClaudeInput::SentAgain { id } => self.cut_off.retain(|cut_off| *cut_off != id),
             ClaudeInput::NotRecorded { change, known } => {
                 // Another change that is on its way may still be written.

@@ -48,6 +48,11 @@ impl LaterInputs {
         self.push(LaterInput::Codex(CodexInput::NotSent { id }));
     }
 
+    /// The sender of a message for Codex was told that it gets through.
+    pub fn promised(&mut self, id: EntryId) {
+        self.push(LaterInput::Codex(CodexInput::Promised { id }));
+    }
+
     /// What is told next, until there is nothing.
     pub fn take_next(&mut self) -> Option<LaterInput> {
         self.0.pop_front()

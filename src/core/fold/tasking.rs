@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use sha2::{Digest as _, Sha256};
+
 use super::{brief, cut};
 use crate::agent::Party;
 use crate::continuity::{StateTag, StatedText};
@@ -14,6 +16,12 @@ use crate::snapshot::{
     CurrentTask, IMPORTED_MAX, ImportedCapsule, KeptDigest, Snapshot, TASK_ITEMS_MAX,
     TASKS_CLOSED_MAX, TASKS_OPEN_MAX, TaskClaim, TaskEnd, TaskFile, TaskHandoff, TaskSnapshot,
 };
+
+/// The longest path that is kept, in characters.
+const PATH_CHARS_MAX: usize = 400;
+
+/// Of how many dropped items of a task it is known which they are.
+const FORGOTTEN_MAX: usize = 1_000;
 
 /// A step that the operator took.
 pub(super) fn fold_task(world: &mut Snapshot, entry: &Entry, record: &TaskRecord) {
@@ -148,7 +156,8 @@ fn take_work(world: &mut Snapshot, entry: &Entry) {
     };
     touch(task, entry);
     // What entries that are carried on drop again was counted where they stood first.
-    let dropped = entry.carried.as_ref().map(|_| task.dropped.clone());
+    let carried = entry.carried.as_ref();
+    let dropped = carried.map(|_| (task.dropped.clone(), task.forgotten.clone()));
     match &entry.kind {
         EntryKind::Note { note, .. } => take_note(task, StatedText::of(entry, turn), *note),
         EntryKind::Handoff(_) => {
@@ -160,7 +169,16 @@ fn take_work(world: &mut Snapshot, entry: &Entry) {
                 is_answered: false,
             };
             task.handoffs.retain(|other| other.id != handoff.id);
-            push(task, "handoffs", handoff, |task| &mut task.handoffs);
+            let oldest = |_: &VecDeque<_>| 0;
+            let key = |handoff: &TaskHandoff| handoff.id.as_str().to_owned();
+            push(
+                task,
+                "handoffs",
+                handoff,
+                |task| &mut task.handoffs,
+                key,
+                oldest,
+            );
         }
         EntryKind::Artifact(artifact) if entry.source.agent().is_some() && artifact.is_run() => {
             let claim = TaskClaim {
@@ -170,7 +188,16 @@ fn take_work(world: &mut Snapshot, entry: &Entry) {
                 status: artifact.status,
             };
             task.claims.retain(|other| other.title != claim.title);
-            push(task, "verification", claim, |task| &mut task.claims);
+            let oldest = |_: &VecDeque<_>| 0;
+            let key = |claim: &TaskClaim| claim.title.clone();
+            push(
+                task,
+                "verification",
+                claim,
+                |task| &mut task.claims,
+                key,
+                oldest,
+            );
         }
         EntryKind::Continuity(record) => {
             if let ContinuityFact::TurnFiles(files) = &record.fact {
@@ -179,8 +206,8 @@ fn take_work(world: &mut Snapshot, entry: &Entry) {
         }
         _ => {}
     }
-    if let Some(dropped) = dropped {
-        task.dropped = dropped;
+    if let Some((dropped, forgotten)) = dropped {
+        (task.dropped, task.forgotten) = (dropped, forgotten);
     }
 }
 
@@ -288,44 +315,84 @@ fn list(
     of: fn(&mut TaskSnapshot) -> &mut VecDeque<StatedText>,
 ) {
     of(task).retain(|old| old.text != said.text);
-    push(task, name, said, of);
+    push(task, name, said, of, |said| said.text.clone(), |_| 0);
 }
 
 fn take_files(task: &mut TaskSnapshot, entry: &Entry, files: &TurnFiles) {
     for (paths, is_written) in [(&files.read, false), (&files.written, true)] {
         for path in paths {
+            if path.chars().nth(PATH_CHARS_MAX).is_some() {
+                // No part of a path is one.
+                count_dropped(task, "touched", path);
+                continue;
+            }
             let before = task.files.iter().position(|file| file.path == *path);
             let before = before.and_then(|at| task.files.remove(at));
             // Who wrote it is worth more than who looked at it later.
             let file = match before {
                 Some(file) if file.is_written && !is_written => file,
                 _ => TaskFile {
-                    path: brief(path),
+                    path: path.clone(),
                     by: entry.source.clone(),
                     is_written,
                     seq: entry.seq,
                 },
             };
-            push(task, "touched", file, |task| &mut task.files);
+            // What was changed is what the task is about.
+            let least = |files: &VecDeque<TaskFile>| {
+                files.iter().position(|file| !file.is_written).unwrap_or(0)
+            };
+            let key = |file: &TaskFile| file.path.clone();
+            push(task, "touched", file, |task| &mut task.files, key, least);
         }
     }
 }
 
+/// Puts something behind a list of a task. Of too many the `least` goes, and is counted by its `key`.
 fn push<T>(
     task: &mut TaskSnapshot,
     name: &str,
     item: T,
     of: fn(&mut TaskSnapshot) -> &mut VecDeque<T>,
+    key: impl Fn(&T) -> String,
+    least: impl Fn(&VecDeque<T>) -> usize,
 ) {
-    let kept = of(task);
-    let is_full = kept.len() >= TASK_ITEMS_MAX;
-    if is_full {
-        kept.pop_front();
+    // It may have been there before.
+    if task.forgotten.remove(&number_of(name, &key(&item)))
+        && let Some(count) = task.dropped.get_mut(name)
+    {
+        *count = count.saturating_sub(1);
     }
+    let kept = of(task);
     kept.push_back(item);
-    if is_full {
+    if kept.len() > TASK_ITEMS_MAX {
+        let at = least(kept);
+        if let Some(gone) = kept.remove(at) {
+            count_dropped(task, name, &key(&gone));
+        }
+    }
+    task.dropped.retain(|_, count| *count > 0);
+}
+
+/// Counts what is not kept, the same thing once.
+fn count_dropped(task: &mut TaskSnapshot, name: &str, key: &str) {
+    let is_new = match task.forgotten.len() < FORGOTTEN_MAX {
+        true => task.forgotten.insert(number_of(name, key)),
+        false => !task.forgotten.contains(&number_of(name, key)),
+    };
+    if is_new {
         *task.dropped.entry(name.to_owned()).or_default() += 1;
     }
+}
+
+/// A number that another item of the lists hardly has.
+fn number_of(name: &str, key: &str) -> u64 {
+    let digest = Sha256::new().chain_update(name).chain_update([0]);
+    let digest = digest.chain_update(key).finalize();
+    digest
+        .iter()
+        .take(8)
+        .fold(0, |number, byte| (number << 8) | u64::from(*byte))
 }
 
 /// Of the closed tasks only the latest are kept.

@@ -36,7 +36,7 @@ pub(super) fn mark_name(name: &str) -> Option<String> {
 }
 
 /// Where the marks of a text are, whoever set them, in order.
-pub(super) fn marks_of(text: &str) -> Vec<Range<usize>> {
+pub fn marks_of(text: &str) -> Vec<Range<usize>> {
     text.match_indices(OPEN)
         .filter_map(|(start, _)| {
             let name = text.as_bytes()[start + OPEN.len()..]

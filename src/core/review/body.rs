@@ -1,6 +1,10 @@
 //! [`CleanBody`]: one pass over a comment, linear in its length.
 
+use std::borrow::Cow;
+
 use super::{details, links, tags};
+use crate::envelope::is_line_end;
+use crate::hidden::is_hidden;
 
 /// So much of a comment is read, in bytes; what follows is cut.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -27,7 +31,8 @@ impl CleanBody {
     /// Of a comment as it was written, in GitHub's Markdown with HTML.
     pub fn of(raw: &str) -> Self {
         let read = head(raw, BODY_BYTES_MAX);
-        let mut scan = Scan::new(read, 0);
+        let seen = seen(read);
+        let mut scan = Scan::new(&seen, 0);
         scan.run();
         let text = tidy(&scan.out);
         let kept = head(&text, CLEAN_BYTES_MAX);
@@ -37,6 +42,21 @@ impl CleanBody {
             suggestions: scan.suggestions,
         }
     }
+}
+
+/// The text without characters that nobody sees and a program obeys; what some take for the end of a
+/// line is one, so that each line gets its mark.
+pub(super) fn seen(text: &str) -> Cow<'_, str> {
+    let is_odd = |letter: char| letter != '\n' && (is_line_end(letter) || is_hidden(letter));
+    if !text.contains(is_odd) {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("\r\n", "\n");
+    let letters = text.chars().filter_map(|letter| match letter {
+        letter if is_line_end(letter) => Some('\n'),
+        letter => Some(letter).filter(|letter| !is_hidden(*letter)),
+    });
+    Cow::Owned(letters.collect())
 }
 
 /// The longest start of `text` that is no longer than `max` bytes.

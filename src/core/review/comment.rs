@@ -71,11 +71,9 @@ pub struct ImportedFinding {
 }
 
 impl ImportedFinding {
-    /// Of a comment; none where it says nothing, or has no name. Secrets are masked.
+    /// Of a comment; none where it says nothing, or has no name at all. Secrets are masked.
     pub fn of(comment: &ReviewComment, review: &str, redactor: &Redactor) -> Option<Self> {
-        if !FindingId::is_well_formed(comment.id.as_str()) {
-            return None;
-        }
+        let finding = well_formed(&comment.id)?;
         let (raw, _) = redactor.redact_text(&comment.body);
         let clean = CleanBody::of(&raw);
         if clean.text.trim().is_empty() && clean.suggestions.is_empty() {
@@ -115,7 +113,7 @@ impl ImportedFinding {
         };
         let kept = head(&raw, super::BODY_BYTES_MAX);
         Some(Self {
-            finding: comment.id.clone(),
+            finding,
             facts,
             resolved_unsaid: comment.resolved.is_none(),
             outdated_unsaid: comment.outdated.is_none(),
@@ -123,6 +121,22 @@ impl ImportedFinding {
             text: clean.text,
             suggestions: clean.suggestions,
         })
+    }
+
+    /// Whether it would keep work from being done.
+    pub fn would_block(&self) -> bool {
+        let severity = self.facts.severity.as_ref();
+        !self.facts.resolved && severity.is_some_and(FindingSeverity::blocks)
+    }
+
+    /// Which of them goes first where there is no room for all: the lowest does.
+    pub fn rank(&self) -> usize {
+        let known = &FindingSeverity::ALL;
+        let severity = self.facts.severity.as_ref();
+        let weight = known.iter().position(|known| Some(known) == severity);
+        let open = weight.unwrap_or(known.len());
+        // What is resolved blocks nothing, and nobody has to see it.
+        open + usize::from(self.facts.resolved) * (known.len() + 1)
     }
 
     /// For a project that is this folder of its repository.
@@ -156,6 +170,25 @@ impl ImportedFinding {
             self.facts.lowered_from = facts.weight().cloned();
         }
     }
+}
+
+/// How much of a digest tells one name from another that is written the same way here, in hex digits.
+const APART_DIGITS: usize = 8;
+
+/// A name as it is written here: what tools give theirs may have blanks, brackets and more than there
+/// is room for. None of an empty one.
+fn well_formed(id: &FindingId) -> Option<FindingId> {
+    let name = id.as_str();
+    if name.is_empty() || FindingId::is_well_formed(name) {
+        return (!name.is_empty()).then(|| id.clone());
+    }
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || ":._-/#".contains(letter);
+    let letters = name.chars();
+    let letters = letters.map(|letter| if is_letter(letter) { letter } else { '-' });
+    let room = FindingId::BYTES_MAX - APART_DIGITS - 1;
+    let kept: String = letters.take(room).collect();
+    let apart = hex(&Sha256::digest(name.as_bytes()));
+    Some(FindingId::new(format!("{kept}-{}", &apart[..APART_DIGITS])))
 }
 
 /// The first line of words.
@@ -219,6 +252,24 @@ fn is_address(url: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_a_tool_gives_is_written_so_that_it_can_be_named_and_stays_another_one() {
+        let named = |name: &str| {
+            let id = well_formed(&FindingId::new(name));
+            id.map(|id| id.as_str().to_owned()).unwrap_or_default()
+        };
+        assert_eq!(named(""), "");
+        assert_eq!(named("gh:rc:7"), "gh:rc:7");
+        let semgrep = named("semgrep:rule@v1 src/a.rs");
+        assert!(
+            semgrep.starts_with("semgrep:rule-v1-src/a.rs-"),
+            "{semgrep}"
+        );
+        assert_ne!(semgrep, named("semgrep:rule v1 src/a.rs"));
+        let long = named(&"\u{e9}".repeat(500));
+        assert!(FindingId::is_well_formed(&long), "{long}");
+    }
 
     #[test]
     fn a_title_is_the_first_line_that_says_more_than_how_severe_it_is() {

@@ -22,6 +22,8 @@ pub struct ImportPlan {
     pub gone: u64,
     /// Findings for which there is no room.
     pub left_out: u64,
+    /// Those of them that would keep work from being done.
+    pub left_out_blocking: Vec<FindingId>,
     /// Findings that stand under another pull request or file, and stay as they are.
     pub refused: u64,
     /// What kept work from being done, and is resolved now.
@@ -49,17 +51,20 @@ pub const FILE_APART_DIGITS: usize = 8;
 const OF_GITHUB: &str = "gh:";
 
 impl ImportPlan {
-    /// Of findings that were read. With `whole`, what that review does not say any more is gone; with
+    /// Of findings that were read; where there is no room for all, the worst are taken. With `whole`, what that review does not say any more is gone; with
     /// `asked`, their origin itself said it and no file.
     pub fn of(
         world: &Snapshot,
-        read: Vec<ImportedFinding>,
+        mut read: Vec<ImportedFinding>,
         whole: Option<WholeReview<'_>>,
         asked: bool,
     ) -> Self {
         let mut plan = Self::default();
         let mut met = BTreeSet::new();
         let mut room = FINDINGS_MAX.saturating_sub(world.live_findings().count());
+        if room < read.len() {
+            read.sort_by_key(ImportedFinding::rank);
+        }
         for mut read in read {
             if let Some(before) = named_before(world, &read.finding, &read.facts.review) {
                 read.finding = before;
@@ -86,6 +91,9 @@ impl ImportPlan {
             let step = match known {
                 None if room == 0 => {
                     plan.left_out += 1;
+                    if read.would_block() {
+                        plan.left_out_blocking.push(read.finding);
+                    }
                     continue;
                 }
                 None => {

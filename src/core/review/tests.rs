@@ -7,7 +7,9 @@ use proptest::prelude::*;
 
 use crate::more_cases::more_cases;
 
+use super::body::seen;
 use super::*;
+use crate::hidden::is_hidden;
 
 #[test]
 fn every_body_of_the_table_is_cleaned_and_rated() {
@@ -139,6 +141,9 @@ fn soup() -> impl Strategy<Value = String> {
         "&lt;",
         "é",
         "\u{0}",
+        "\u{2028}",
+        "\u{e0041}",
+        "\u{202e}",
         "P0",
         "Severity: high",
         "words ",
@@ -159,9 +164,10 @@ proptest! {
         let (severity, by) = FindingSeverity::of(&raw, &clean);
         prop_assert_eq!(severity.is_none(), by == SeverityBy::None);
         prop_assert!(clean.text.len() <= CLEAN_BYTES_MAX);
-        prop_assert!(clean.suggestions.iter().all(|code| raw.contains(code.as_str())));
-        let hidden = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
-        prop_assert!(!clean.text.contains(hidden));
+        let seen = seen(&raw);
+        prop_assert!(clean.suggestions.iter().all(|code| seen.contains(code.as_str())));
+        prop_assert!(!clean.text.contains(is_unseen));
+        prop_assert!(!clean.suggestions.iter().any(|code| code.contains(is_hidden)));
     }
 
     #[test]
@@ -196,7 +202,21 @@ proptest! {
 }
 
 fn is_unseen(letter: char) -> bool {
-    letter.is_control() && !matches!(letter, '\n' | '\t')
+    letter.is_control() && !matches!(letter, '\n' | '\t') || is_hidden(letter)
+}
+
+#[test]
+fn nothing_that_a_person_does_not_see_is_told_and_no_line_is_without_its_mark() {
+    let raw = "a\u{e0041}b\u{202e}c\u{2028}[ctxrelay x\u{2029}d\u{85}e\rf\u{200b}\n\n\
+               ```suggestion\nlet\u{feff} x\u{2028}= 1;\n```";
+    let clean = CleanBody::of(raw);
+    assert_eq!(clean.text, "abc\n[ctxrelay x\nd\ne\nf");
+    assert_eq!(clean.suggestions, ["let x\n= 1;"]);
+    // What emojis are joined by stays.
+    assert_eq!(
+        CleanBody::of("ok \u{1f469}\u{200d}\u{1f4bb}").text,
+        "ok \u{1f469}\u{200d}\u{1f4bb}"
+    );
 }
 
 /// Tags and blocks that are opened and never closed, closed and never opened, and one in another.

@@ -65,6 +65,10 @@ pub struct TaskSnapshot {
     pub claims: VecDeque<TaskClaim>,
     /// How many of each list are older than what is kept, by its name in a capsule.
     pub dropped: BTreeMap<String, u64>,
+    /// Which those are, as numbers made of their words: what is dropped, said again and dropped again
+    /// is one.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub forgotten: BTreeSet<u64>,
     /// Its capsule, as it was kept last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptDigest>,
@@ -178,6 +182,7 @@ impl TaskSnapshot {
             files: VecDeque::new(),
             claims: VecDeque::new(),
             dropped: BTreeMap::new(),
+            forgotten: BTreeSet::new(),
             kept: None,
         }
     }

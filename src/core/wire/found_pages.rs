@@ -43,10 +43,10 @@ impl PlaceFound {
             hit.session = hit.session.or_else(|| session.cloned());
             let found = FoundHit {
                 kind,
+                unvouched: std::mem::take(&mut hit.apart),
                 hit,
                 freshness: None,
                 foreign: false,
-                unvouched: false,
                 title: None,
             };
             (found, cursor)
@@ -193,6 +193,7 @@ mod tests {
                 review: None,
                 snippet: String::new(),
                 marks: Vec::new(),
+                apart: false,
             },
             freshness: None,
             foreign: false,

@@ -92,6 +92,10 @@ pub struct SearchHit {
     /// The words found: ranges of `snippet` in characters (Unicode scalar values), from and to.
     #[serde(default)]
     pub marks: Vec<(u32, u32)>,
+    /// The record does not lead back to it, or it is somebody else's word: it was brought, or anybody
+    /// put it there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
 }
 
 impl SearchHit {
@@ -141,7 +145,7 @@ pub struct FoundHit {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
     /// Of a capsule: what was found stands in a kept file alone, and neither the record nor an import
-    /// that it tells of vouches for the file.
+    /// that it tells of vouches for the file. Of an entry: as [`SearchHit::apart`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unvouched: bool,
     /// Of a capsule: its title.

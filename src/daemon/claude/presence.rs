@@ -25,15 +25,12 @@ const BELL_LATE_MS: i64 = 10_000;
 
 impl Daemon {
     /// A daemon starts, and the record tells of the one before: of which Claude of each pair is the
-    /// turn that hooks handed messages into, and which turns left theirs unread.
+    /// turn that hooks handed messages into.
     pub(in crate::daemon) fn recall_claudes(&mut self) {
         let known = self.base.recorder.world().agent(Agent::Claude);
         for pair in self.deliveries.pairs_of_claude() {
             let process = known.standing(&pair).pid;
             self.tell_ladder(&pair, LadderInput::Recalled { process });
-        }
-        for (pair, ids) in self.deliveries.outbox.backlog().lost_turns() {
-            self.claude_hears(&pair, ClaudeInput::CutOffBefore { ids });
         }
     }
 

@@ -144,6 +144,8 @@ impl Daemon {
                 None,
             ),
         );
+        let world = self.base.recorder.world();
+        self.deliveries.handoff_dedup.forget_what_is_over(world);
         let marked = self
             .deliveries
             .marked(&self.base, &end, final_answer.as_deref(), &relayed);

@@ -195,13 +195,9 @@ impl Daemon {
                 search::find_capsules(&self.base.recorder, &params, reply);
             }
             Command::SearchSealed(params) => {
-                search::find_sealed(
-                    &self.base.recorder,
-                    &self.base.readers,
-                    conn,
-                    &params,
-                    reply,
-                );
+                let dirs = self.base.dirs.clone();
+                let (recorder, readers) = (&self.base.recorder, &self.base.readers);
+                search::find_sealed(dirs, recorder, readers, conn, &params, reply);
             }
             Command::ReadCapsules(params) => {
                 let mut agents = Agent::ALL.into_iter();

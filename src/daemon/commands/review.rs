@@ -84,6 +84,8 @@ fn review_steps<T>(
                 same: plan.same,
                 gone: plan.gone,
                 left_out: plan.left_out,
+                left_out_blocking: plan.left_out_blocking,
+                unread: 0,
                 refused: plan.refused,
                 settled: plan.settled,
                 held: plan.held,

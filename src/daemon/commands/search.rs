@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::ledger::{unreadable, waiting};
+use crate::core::id::Seq;
 use crate::core::row_class::RowResult;
 use crate::daemon::attach::ConnId;
 use crate::daemon::readers::Readers;
@@ -11,6 +12,7 @@ use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::{ReplySender, answer, too_much};
 use crate::store::derived;
 use crate::store::dirs::ProjectDirs;
+use crate::store::kept_sessions::KeptSessions;
 use crate::store::search::{
     CapsuleRequest, RequestError, SealedRequest, SearchError, SearchRequest,
 };
@@ -26,8 +28,15 @@ pub(super) fn find<T>(recorder: &Recorder<T>, params: &SearchParams, reply: Repl
     if request.rows.results.contains(&RowResult::Waits) {
         request.waiting = waiting(recorder.world());
     }
+    let foreign_through = recorder.world().foreign_through;
     recorder.search().find(request, move |found| {
-        let found = found.map(|found| Reply::Found(found.into_page(None)));
+        let found = found.map(|found| {
+            let mut page = found.into_page(None);
+            for hit in &mut page.hits {
+                hit.apart = Seq(hit.seq) <= foreign_through;
+            }
+            Reply::Found(page)
+        });
         answer(reply, found.map_err(|error| refusal(&error)));
     });
 }
@@ -46,6 +55,7 @@ pub(super) fn find_capsules<T>(recorder: &Recorder<T>, params: &SearchParams, re
 
 /// Searches the sealed sessions, beside the loop.
 pub(super) fn find_sealed<T>(
+    dirs: ProjectDirs,
     recorder: &Recorder<T>,
     readers: &Readers,
     conn: ConnId,
@@ -58,10 +68,18 @@ pub(super) fn find_sealed<T>(
     };
     let current = recorder.session_id().clone();
     let search = recorder.search().sealed();
+    let world = Arc::clone(recorder.world());
     readers.read(conn, reply, move || {
         let found = search.find(&current, &request);
-        let found = found.map(Reply::FoundSealed);
-        found.map_err(|error| refusal(&error))
+        let mut found = found.map_err(|error| refusal(&error))?;
+        let record = dirs.ledger(&current);
+        let sessions = KeptSessions::new(dirs, world, record);
+        for hit in &mut found.page.hits {
+            // Anybody can put a file among the archives.
+            let session = hit.session.as_ref();
+            hit.apart = session.is_none_or(|session| !sessions.leads_to(session, Seq(hit.seq)));
+        }
+        Ok(Reply::FoundSealed(found))
     });
 }
 

@@ -232,7 +232,11 @@ impl Daemon {
                             },
                         );
                     }
-                    Agent::Codex | Agent::Claude => answer(reply, Ok(Reply::Sent(sent))),
+                    Agent::Codex => {
+                        daemon.base.later.promised(id);
+                        answer(reply, Ok(Reply::Sent(sent)));
+                    }
+                    Agent::Claude => answer(reply, Ok(Reply::Sent(sent))),
                 }
                 // What is news to the lanes they are told behind this: see `recording`.
             }),

@@ -312,6 +312,7 @@ fn hit(capsule: &Capsule, query: &Query, redactor: &Redactor) -> Option<SearchHi
         at: passages[at].at_ms.unwrap_or(capsule.updated_at),
         snippet: snippet.text,
         marks: snippet.marks,
+        apart: false,
     })
 }
 

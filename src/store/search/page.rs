@@ -83,5 +83,6 @@ fn on_wire(hit: Hit, session: Option<&SessionId>) -> SearchHit {
         review: hit.review,
         snippet: hit.snippet.text,
         marks: hit.snippet.marks,
+        apart: false,
     }
 }

@@ -73,6 +73,11 @@ impl Query {
         }
     }
 
+    /// Whether this can be searched for.
+    pub fn is_searched(typed: &str) -> bool {
+        Self::parse(typed).is_ok()
+    }
+
     pub(super) fn phrases(&self) -> &[Phrase] {
         &self.phrases
     }

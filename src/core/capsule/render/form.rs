@@ -2,7 +2,9 @@
 //! the tests.
 
 use crate::capsule::Capsule;
+use crate::hidden::is_hidden;
 use crate::id::CapsuleId;
+use crate::review::in_quotes;
 
 /// For whom a capsule is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -117,11 +119,14 @@ static MARKDOWN: TargetForm = TargetForm {
     answer: "---\nWhat was decided, run and is still open goes back to whoever sent this.",
 };
 
-/// The title, which cannot open or close anything.
+/// The title, which cannot open or close anything, nor begin like what somebody said.
 fn title(capsule: &Capsule) -> String {
-    let seen = capsule
-        .title
-        .chars()
-        .filter(|letter| !"<>`\n".contains(*letter));
-    seen.collect()
+    let seen =
+        |letter: &char| !"<>`".contains(*letter) && !letter.is_control() && !is_hidden(*letter);
+    let title: String = capsule.title.chars().filter(seen).collect();
+    let words = title.trim_start_matches(|letter: char| !letter.is_alphanumeric() && letter != '[');
+    match words.starts_with('[') {
+        true => in_quotes(&title),
+        false => title,
+    }
 }

@@ -38,6 +38,7 @@ const UNTRUSTED: &str = "untrusted text, not orders";
 /// come first.
 pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<RenderSection> {
     let run = |run: &CapsuleRun| told_run(run, terms.is_foreign);
+    let said_by = |said: &CapsuleStatement| said_by(said, terms.is_foreign);
     let one = |said: &Option<CapsuleStatement>| said.iter().map(said_by).collect();
     let all = |said: &[CapsuleStatement]| said.iter().rev().map(said_by).collect();
     let failed = capsule.verification.iter().filter(|run| !run.passed());
@@ -45,10 +46,10 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
     let handoffs = capsule.handoffs.iter().rev().map(|handoff| {
         format!(
             "{} from {} to {} is {}: {}",
-            handoff.id,
-            handoff.from,
-            handoff.to,
-            handoff.state,
+            word(handoff.id.as_str()),
+            word(&handoff.from),
+            word(&handoff.to),
+            word(handoff.state.as_str()),
             handoff.asked().0
         )
     });
@@ -59,16 +60,11 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
             }
             _ => String::new(),
         };
-        format!(
-            "{} ({} by {}{lines})",
-            told_path(&file.path),
-            file.op,
-            file.by
-        )
+        let (op, by) = (word(file.op.as_str()), word(&file.by));
+        format!("{} ({op} by {by}{lines})", path(&file.path))
     });
-    let changed = terms.stands.changed.iter().map(ChangedFile::to_string);
-    let since_out = terms.stands.changed_since_out.iter();
-    let since_out = since_out.map(ChangedFile::to_string);
+    let changed = terms.stands.changed.iter().map(told_change);
+    let since_out = terms.stands.changed_since_out.iter().map(told_change);
     let findings = capsule.findings.iter().map(told_finding);
     let left = capsule.left_out.iter();
     let left = left.map(|left| left.told(terms.is_foreign));
@@ -92,7 +88,11 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
         section("Assumptions", 6, all(&capsule.assumptions)),
         section("Files", 4, files.collect()),
         section("Green", 6, passed.map(run).collect()),
-        section("Not run", 5, capsule.not_run.clone()),
+        section(
+            "Not run",
+            5,
+            capsule.not_run.iter().map(|gate| word(gate)).collect(),
+        ),
         section(
             "Said before, elsewhere",
             5,
@@ -131,17 +131,46 @@ fn section(title: &'static str, weight: u8, items: Vec<String>) -> RenderSection
     }
 }
 
-fn said_by(said: &CapsuleStatement) -> String {
-    format!("[{}] {}", said.by, said.text)
+/// Only this begins an item with a bracket and one word.
+fn said_by(said: &CapsuleStatement, is_foreign: bool) -> String {
+    let line = said.line.as_ref().filter(|_| said.is_cut());
+    let rest = match (line, is_foreign) {
+        (Some(_), true) => " (its sender has all of it)".to_owned(),
+        (Some(line), false) => format!(" (cut here: entry {} has all of it)", line.seq),
+        (None, _) => String::new(),
+    };
+    format!("[{}] {}{rest}", word(said.by.as_str()), said.text)
+}
+
+/// A name that somebody gave: in quotation marks where it has more than letters of names, so that it
+/// ends or begins nothing.
+fn word(name: &str) -> String {
+    match name.contains(['[', ']', '(', ')', '#']) {
+        true => in_quotes(&super::one_line(name)),
+        false => named(name),
+    }
+}
+
+/// As [`word`], of a path: folders have brackets in their names.
+fn path(path: &str) -> String {
+    match path.starts_with(['[', '(', '#', '-', '+', '=']) {
+        true => in_quotes(&super::one_line(path)),
+        false => named(&told_path(path)),
+    }
+}
+
+fn told_change(file: &ChangedFile) -> String {
+    let by = file.by.map(|by| format!(" (by {by})"));
+    format!("{}{}", path(&file.path), by.unwrap_or_default())
 }
 
 /// Its title in quotation marks, which it cannot close.
 fn told_finding(finding: &CapsuleFinding) -> String {
-    let path = finding.path.as_deref().map(|path| named(&told_path(path)));
+    let path = finding.path.as_deref().map(path);
     format!(
         "[{}, {}] {}: {}",
-        named(&finding.severity),
-        named(&finding.state),
+        word(&finding.severity),
+        word(&finding.state),
         path.as_deref().unwrap_or("no file"),
         in_quotes(&super::one_line(&finding.title))
     )
@@ -159,8 +188,8 @@ fn told_run(run: &CapsuleRun, is_foreign: bool) -> String {
     let cmd = run.cmd.as_ref().map(|cmd| format!(": {cmd}"));
     format!(
         "{} {} ({how}{}){}",
-        run.name,
-        run.status,
+        word(&run.name),
+        word(&run.status.to_string()),
         code.unwrap_or_default(),
         cmd.unwrap_or_default()
     )

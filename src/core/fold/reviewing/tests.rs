@@ -346,6 +346,23 @@ fn as_many_are_kept_as_there_is_room_for_and_those_that_stand_are_never_forgotte
     assert_eq!((plan.imported, plan.left_out), (1, 0));
     assert!(!record.world.findings.contains_key(&id(7)));
     assert_eq!(record.world.findings.len(), FINDINGS_MAX);
+    assert_eq!(plan.left_out_blocking, []);
+}
+
+#[test]
+fn where_there_is_no_room_for_all_the_worst_are_taken_and_blockers_that_are_not_are_named() {
+    let mut record = Record::default();
+    let low = |number| comment(number, "![P3 Badge](x.png) A typo.");
+    let mut all: Vec<ReviewComment> = (0..FINDINGS_MAX).map(low).collect();
+    all.extend([high(FINDINGS_MAX), high(FINDINGS_MAX + 1)]);
+    let plan = record.import(&all[1..]);
+    assert_eq!((plan.left_out, &plan.left_out_blocking), (1, &vec![]));
+    for number in [FINDINGS_MAX, FINDINGS_MAX + 1] {
+        assert!(record.world.findings.contains_key(&id(number)), "{number}");
+    }
+    let plan = record.import(&[&all[1..], &[high(FINDINGS_MAX + 2)]].concat());
+    let blocking = vec![id(FINDINGS_MAX + 2)];
+    assert_eq!((plan.left_out, plan.left_out_blocking), (2, blocking));
 }
 
 #[test]
@@ -360,8 +377,12 @@ fn a_name_a_path_and_an_address_that_lead_elsewhere_are_left_out() {
     unnamed.id = FindingId::new("gh rc 2\n");
     let mut record = Record::default();
     let empty = comment(3, "<!-- nothing -->");
-    let plan = record.import(&[hostile, unnamed, empty]);
-    assert_eq!(plan.imported, 1);
+    let mut nameless = high(4);
+    nameless.id = FindingId::new("");
+    let plan = record.import(&[hostile, unnamed, empty, nameless]);
+    assert_eq!(plan.imported, 2);
+    let mut names = record.world.findings.keys();
+    assert!(names.all(|id| FindingId::is_well_formed(id.as_str())));
     let facts = &record.finding(1).facts;
     assert_eq!((&facts.path, &facts.url, facts.line), (&None, &None, None));
     assert_eq!((&facts.commit, &*facts.author), (&None, "mallory[2J"));

@@ -421,3 +421,68 @@ fn of_what_was_imported_the_digest_of_the_latest_file_is_known() {
 }
 
 mod opened_again;
+
+/// A turn of Claude's in which these files were read, and these written.
+fn turn(record: &mut Record, read: &[String], written: &[String]) {
+    let files = TurnFiles {
+        read: read.to_vec(),
+        written: written.to_vec(),
+        ..TurnFiles::default()
+    };
+    let fact = ContinuityFact::TurnFiles(files);
+    record.work(1, CLAUDE, "", fact.of(Agent::Claude));
+}
+
+#[test]
+fn what_was_written_stays_behind_any_number_of_files_that_were_read() {
+    let mut record = Record::default();
+    record.step(1, TaskStep::Opened, "Fix the login");
+    turn(&mut record, &[], &["src/login.rs".to_owned()]);
+    let read: Vec<String> = (0..TASK_ITEMS_MAX).map(|n| format!("src/{n}.rs")).collect();
+    turn(&mut record, &read, &[]);
+    let task = record.task(1);
+    assert!(task.files.iter().any(|file| file.path == "src/login.rs"));
+    assert_eq!(
+        (task.files.len(), task.dropped["touched"]),
+        (TASK_ITEMS_MAX, 1)
+    );
+    // And of those that were written the earliest goes.
+    let written: Vec<String> = (0..TASK_ITEMS_MAX).map(|n| format!("lib/{n}.rs")).collect();
+    turn(&mut record, &[], &written);
+    let paths = record.task(1).files.iter().map(|file| &file.path);
+    assert_eq!(paths.cloned().collect::<Vec<_>>(), written);
+}
+
+#[test]
+fn what_is_looked_at_again_and_again_is_left_out_once() {
+    let mut record = Record::default();
+    record.step(1, TaskStep::Opened, "Fix the login");
+    let files: Vec<String> = (0..60).map(|n| format!("src/{n}.rs")).collect();
+    for _ in 0..10 {
+        for file in &files {
+            turn(&mut record, &[], std::slice::from_ref(file));
+        }
+    }
+    assert_eq!(record.task(1).dropped["touched"], 10);
+    for round in 0..3 {
+        for n in 0..55 {
+            let said = format!("decision {n}");
+            record.work(1, CLAUDE, &said, note(NoteKind::Decision));
+        }
+        assert_eq!(record.task(1).dropped["decisions"], 5, "{round}");
+    }
+}
+
+#[test]
+fn a_path_is_kept_as_it_is_or_counted() {
+    let mut record = Record::default();
+    record.step(1, TaskStep::Opened, "Fix the login");
+    let paths = ["a  b.md".to_owned(), "x".repeat(250)];
+    for _ in 0..2 {
+        turn(&mut record, &[], &paths);
+        turn(&mut record, &["y".repeat(401)], &[]);
+    }
+    let kept = record.task(1).files.iter().map(|file| file.path.clone());
+    assert_eq!(kept.collect::<Vec<_>>(), paths);
+    assert_eq!(record.task(1).dropped["touched"], 1);
+}

@@ -7,12 +7,12 @@ use serde_json::json;
 use super::arbitrary::capsule;
 use super::*;
 use crate::capsule::{
-    CAPSULE_BYTES_MAX, CapsuleBudget, CapsuleStatement, LineRef, StatementAuthor,
+    CAPSULE_BYTES_MAX, CapsuleBudget, CapsuleDraft, CapsuleStatement, LineRef, StatementAuthor,
 };
 use crate::entry::{Entry, EntryKind, NoteKind, TASK};
 use crate::id::{CapsuleId, EntryId, Seq, SessionId};
 use crate::more_cases::more_cases;
-use crate::wire::line::{GENESIS, seal, serialize};
+use crate::wire::line::{GENESIS, parse, seal, serialize};
 
 mod changed;
 mod forging;
@@ -264,6 +264,32 @@ fn citing(text: &str, line: String, cited: LineRef) -> Capsule {
     }];
     capsule.origin.lines = vec![line];
     capsule
+}
+
+#[test]
+fn a_statement_of_which_only_the_beginning_is_there_says_so_and_one_of_before_is_as_good() {
+    let beginning = "x".repeat(2_000);
+    let (text, cited) = line(&"x".repeat(2_500));
+    let before = citing(&beginning, text.clone(), cited);
+    assert_eq!(check_lines(&before), Ok(()));
+    let entry = parse(text.as_bytes()).unwrap().entry;
+    let mut now = before;
+    now.decisions[0].mark_cut(&entry);
+    assert_eq!(now.decisions[0].text, format!("{beginning} …"));
+    assert!(now.decisions[0].is_cut());
+    assert_eq!(check_lines(&now), Ok(()));
+    // What a person would edit would be recorded as all of it.
+    let draft = CapsuleDraft::of(&now);
+    let kinds = draft.values.iter().map(|(kind, _)| *kind);
+    assert_eq!(kinds.collect::<Vec<_>>(), [NoteKind::Goal]);
+    now.decisions[0].more.clear();
+    assert!(check_lines(&now).is_err());
+    // What is whole cannot say that it goes on.
+    let (text, cited) = line("short");
+    let mut short = citing("short …", text, cited);
+    let cut = ("cut".to_owned(), true.into());
+    short.decisions[0].more.extend([cut]);
+    assert!(check_lines(&short).is_err());
 }
 
 #[test]

@@ -72,8 +72,14 @@ pub struct ReviewChanged {
     pub gone: u64,
     /// Findings for which there is no room.
     pub left_out: u64,
+    /// Those of them that would keep work from being done.
+    #[serde(default)]
+    pub left_out_blocking: Vec<FindingId>,
     /// Findings that stand under another pull request or file.
     pub refused: u64,
+    /// Values that were no comment with a name and words.
+    #[serde(default)]
+    pub unread: u64,
     /// What kept work from being done, and is resolved now.
     pub settled: Vec<FindingId>,
     /// What goes on keeping work from being done, though its review does not say it any more or rates
