@@ -293,7 +293,7 @@ async fn what_a_turn_left_unread_is_yours_to_send_again_after_a_restart_too() {
     let (id, _) = two.send("second", OnBusy::Queue).await;
     assert_eq!(
         two.hook(false, "UserPromptSubmit", None).await.ids,
-        [id.clone()]
+        std::slice::from_ref(&id)
     );
     two.hook(false, "StopFailure", Some("rate_limit")).await;
     drop(two);
