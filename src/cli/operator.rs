@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 
-use rustix::process::{getpgid, getpgrp, getppid};
+use rustix::process::{getpgid, getpgrp, getppid, getsid};
 use rustix::termios::tcgetpgrp;
 
 use super::connect::{self, Live};
@@ -58,14 +58,18 @@ pub fn asking_refusal() -> Option<Failure> {
 }
 
 /// Whether somebody can type here. What is printed may be piped away by a person's own shell: it
-/// gives what they run a process group of its own, and the foreground of the terminal. What a
-/// program or a script starts shares the group of that program, whoever reads what it prints.
+/// gives what they run a process group of its own, and the foreground of the terminal, or leads the
+/// session itself. What another program or a script starts shares the group of that, whoever reads
+/// what it prints.
 fn has_terminal() -> bool {
     let stdin = std::io::stdin();
     let is_run_by_a_shell = || {
-        let group = getpgrp();
-        let parent = getppid().and_then(|parent| getpgid(Some(parent)).ok());
-        tcgetpgrp(&stdin).is_ok_and(|foreground| foreground == group) && parent != Some(group)
+        let (group, parent) = (getpgrp(), getppid());
+        let is_of_parents_group = || {
+            let of_parent = parent.and_then(|parent| getpgid(Some(parent)).ok());
+            of_parent == Some(group) && getsid(None).ok() != parent
+        };
+        tcgetpgrp(&stdin).is_ok_and(|foreground| foreground == group) && !is_of_parents_group()
     };
     stdin.is_terminal() && (std::io::stderr().is_terminal() || is_run_by_a_shell())
 }

@@ -139,7 +139,11 @@ fn complaint(said: &str) -> String {
 
 /// What a person can do whose key wants something that cannot be asked for on the screen.
 pub fn help_elsewhere(signer: &Signer, public_key: &Path, has_agent: bool) -> String {
-    let private = public_key.with_extension("");
+    let is_pub = public_key.extension().is_some_and(|ending| ending == "pub");
+    let private = match is_pub {
+        true => public_key.with_extension(""),
+        false => public_key.to_path_buf(),
+    };
     let add = quoted(&[OsString::from("ssh-add"), private.into_os_string()]);
     let wants = match signer.wants_touch() {
         true => "Where this security key wants a PIN",

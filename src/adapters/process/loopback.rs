@@ -2,18 +2,25 @@
 
 use std::fs;
 
+use super::ProcessStat;
 #[cfg(target_os = "linux")]
 use super::socket_diag::inode as asked;
 
 /// The process of this user that holds the other end, where `/proc` tells: the socket is looked
-/// up by its two ports, then the descriptors of the processes are searched for it.
+/// up by its two ports, then the descriptors of the processes are searched for it. A process that it
+/// is just starting holds it for a moment as well, and is not meant.
 pub fn holder(peer_port: u16, our_port: u16) -> Option<u32> {
     let wanted = peer_socket(peer_port, our_port)?;
-    fs::read_dir("/proc")
+    let mut holder = fs::read_dir("/proc")
         .ok()?
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-        .find(|pid| holds(*pid, &wanted))
+        .find(|pid| holds(*pid, &wanted))?;
+    let starter = |pid: u32| Some(ProcessStat::of(pid)?.parent).filter(|of| holds(*of, &wanted));
+    while let Some(pid) = starter(holder) {
+        holder = pid;
+    }
+    Some(holder)
 }
 
 /// Whether a process holds the other end. Spares the search through all processes where one says

@@ -150,7 +150,6 @@ impl Daemon {
             match waiter.wants {
                 // It is recorded: whoever heard of a refusal would send it a second time.
                 Wants::Receipt(sent) => {
-                    self.base.later.promised(sent.message_id.clone());
                     let delivery_attempt_id = self.agents.codex.last_attempt(&sent.message_id);
                     let sent = Sent {
                         outcome: Outcome::QueuedForNextTurn,

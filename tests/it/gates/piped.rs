@@ -47,6 +47,8 @@ fn what_nobody_can_type_to_is_not_the_operator() {
         "ctxrelay gates run < /dev/null 2>&1 | cat; exit ${PIPESTATUS[0]}",
         "echo yes | ctxrelay gates run 2>&1 | cat; exit ${PIPESTATUS[1]}",
         "set -m; (ctxrelay gates run < /dev/tty 2>&1 | cat; exit ${PIPESTATUS[0]}) & wait $!",
+        // A script whose output somebody else reads.
+        "set -m; bash -c 'ctxrelay gates run 2>&1; exit $?' | cat; exit ${PIPESTATUS[0]}",
         // An agent's shell, wherever its output goes.
         "CLAUDECODE=1 ctxrelay gates run 2>&1 | cat; exit ${PIPESTATUS[0]}",
         "CODEX_SANDBOX=x ctxrelay gates run",
