@@ -59,7 +59,7 @@ fn found_row(found: FoundHit) -> ui::FoundRow {
         id: found.hit.id.to_string(),
         title: found.title.unwrap_or_default(),
         standing: found.freshness.map(standing),
-        is_foreign: found.foreign,
+        is_foreign: found.foreign || found.unvouched,
     });
     let mut row = row(found.hit);
     // The sessions of the others are where one comes by the timeline, or are no record here.

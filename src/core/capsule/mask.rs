@@ -38,20 +38,24 @@ const COMMON_NAMES: [&str; 20] = [
 ];
 
 /// Names that are given to users and hosts, and are everyday words of software.
-const ORDINARY_NAMES: &str = "access account actions agent alpha api app apps auth azure azureuser \
-    backend base beta bin bot box cache ci cli client cloud code codespace coder computer container \
-    core cron daemon data database debug default demo deploy deployer dev devel developer develop \
-    devops docs edge engine example exec file front frontend ftp gateway generic gitea github gitlab \
-    gpu grafana graph host http image infra jenkins job kafka lab laptop lib linux local log login \
-    mac machine mail main manager master memory minio mobile model mongo monitor mysql net network \
-    nginx ops oracle package parser pipeline player postgres prod production project prometheus \
-    proxy public queue redis release remote report repo router run sandbox sales search secure server \
-    service session shared shell shop site source spark src ssh stage staging state storage store \
-    stream support sync system task team temp terminal tests token tool tools train ui update upload \
-    vagrant video virtual vpn web website win windows work worker workspace workstation www";
+const ORDINARY_NAMES: &str = "access account actions agent alpha api app apps auth azure \
+    azureuser backend base beta bill bin bot box cache ci cli client cloud code codespace coder \
+    computer container core cron daemon data database debug default demo deploy deployer dev \
+    devel developer develop devops docs edge engine example exec file front frontend ftp gateway \
+    generic gitea github gitlab gpu grafana graph host http image infra jenkins job kafka lab \
+    laptop lib linux local log login mac machine mail main manager mark master max memory min \
+    minio mobile model mongo monitor mysql net network next nginx open ops oracle package parser \
+    pipeline player postgres prod production project prometheus proxy public queue redis release \
+    remote report repo router run sandbox sales search secure server service session shared shell \
+    shop site source spark src ssh stage staging state step storage store stream support sync \
+    system task team temp terminal tests token tool tools train ui update upload vagrant video \
+    virtual vpn web website will win windows work worker workspace workstation www";
 
 /// Shorter names are parts of other words too often, in characters.
 const NAME_CHARS_MIN: usize = 3;
+
+/// Shorter ones are beside `_` parts of other names too often, in characters.
+const JOINED_CHARS_MIN: usize = 4;
 
 /// What stands before an absolute path: an option of one letter too, as in `-I/opt/x`.
 const START: &str = r#"(?P<before>^|[^A-Za-z0-9._~/%-]|(?:^|[\s"'`=])-[A-Za-z]|file://[a-z]*)"#;
@@ -171,6 +175,10 @@ impl MaskedPlaces {
                 ],
                 _ if is_own || is_ordinary(name) => {
                     vec![format!("(?P<before>[\\w\\]]@){escaped}\\b(?P<after>)")]
+                }
+                // `max_len` is nobody's.
+                _ if name.chars().count() < JOINED_CHARS_MIN => {
+                    vec![format!("(?P<before>)\\b{escaped}\\b(?P<after>)")]
                 }
                 _ => vec![format!("{NAME_START}{escaped}{NAME_END}")],
             };

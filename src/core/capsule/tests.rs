@@ -369,6 +369,10 @@ fn a_user_or_host_with_a_name_that_is_a_word_is_masked_where_it_names_somebody()
     ] {
         assert_eq!(masks("app", "api", text).as_deref(), Some(expected));
     }
+    // A short one joined by `_` is a part of another name, and stays a name where it stands alone.
+    assert_eq!(masks("kim", "api", "kim_len of --kim_old"), None);
+    let found = masks("kim", "api", "ask kim");
+    assert_eq!(found.as_deref(), Some("ask [REDACTED_USER]"));
     // A name of the project's own is no word of somebody's machine.
     assert_eq!(
         masks("morgan", "billing", "billing: see src/morgan.rs"),

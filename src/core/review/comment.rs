@@ -75,13 +75,18 @@ impl ImportedFinding {
     pub fn of(comment: &ReviewComment, review: &str, redactor: &Redactor) -> Option<Self> {
         let finding = well_formed(&comment.id)?;
         let (raw, _) = redactor.redact_text(&comment.body);
-        let clean = CleanBody::of(&raw);
+        let mask = |text: &str| redactor.redact_text(text).0.into_owned();
+        let mut clean = CleanBody::of(&raw);
+        // A character that nobody sees may have stood in the middle of a secret.
+        clean.text = mask(&clean.text);
+        for suggestion in &mut clean.suggestions {
+            *suggestion = mask(suggestion);
+        }
         if clean.text.trim().is_empty() && clean.suggestions.is_empty() {
             return None;
         }
         let (severity, severity_by) = FindingSeverity::of(&raw, &clean);
         // As the record will have it: another import is compared with that.
-        let mask = |text: &str| redactor.redact_text(text).0.into_owned();
         let facts = FindingFacts {
             review: one_line(&mask(review)),
             title: title(&clean),

@@ -136,7 +136,10 @@ fn said_by(said: &CapsuleStatement, is_foreign: bool) -> String {
     let line = said.line.as_ref().filter(|_| said.is_cut());
     let rest = match (line, is_foreign) {
         (Some(_), true) => " (its sender has all of it)".to_owned(),
-        (Some(line), false) => format!(" (cut here: entry {} has all of it)", line.seq),
+        (Some(line), false) => {
+            let (session, seq) = (&line.session, line.seq);
+            format!(" (cut here: entry {seq} of session {session} has all of it)")
+        }
         (None, _) => String::new(),
     };
     format!("[{}] {}{rest}", word(said.by.as_str()), said.text)
