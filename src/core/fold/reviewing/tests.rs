@@ -414,11 +414,6 @@ fn the_words_are_quoted_in_the_record_line_by_line() {
 fn a_comment_as_it_was_written_goes_along_where_it_is_more_than_its_words() {
     let redactor = Redactor::new();
     let plain = ImportedFinding::of(&comment(1, "One word."), REVIEW, &redactor).unwrap();
-    // What nobody sees in the middle of a secret goes with it.
-    let split = "Use ghp_16C7e42F292c69\u{200b}12E7710c838347Ae178B4a here.";
-    let read = ImportedFinding::of(&comment(1, split), REVIEW, &redactor).unwrap();
-    assert!(!read.text.contains("16C7e42F"), "{}", read.text);
-    assert!(!read.facts.title.contains("16C7e42F"), "{:?}", read.facts);
     assert_eq!(plain.raw, None);
     let token = format!("ghp_{}", "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2");
     let body = format!("<img alt=\"P2\"> Do not print {token}.");
@@ -426,6 +421,12 @@ fn a_comment_as_it_was_written_goes_along_where_it_is_more_than_its_words() {
     assert!(read.raw.as_ref().unwrap().starts_with("<img alt=\"P2\">"));
     let written = serde_json::to_string(&read).unwrap();
     assert!(!written.contains(&token), "{written}");
+    // What nobody sees in the middle of a secret does not hide it.
+    let (half, rest) = token.split_at(20);
+    let split = format!("Use {half}\u{200b}{rest} here.");
+    let read = ImportedFinding::of(&comment(1, &split), REVIEW, &redactor).unwrap();
+    assert!(!read.text.contains(half), "{}", read.text);
+    assert!(!read.facts.title.contains(half), "{:?}", read.facts);
 }
 
 proptest! {
