@@ -414,6 +414,10 @@ impl World {
         self.fact(CodexInput::Adopted { life, thread });
         self.fact(CodexInput::Activity { life, activity });
         if open_before != turn {
+            // What the one before has is no part of the one that runs.
+            if let Some(adapter) = self.adapter() {
+                adapter.in_turn.clear();
+            }
             self.adapter_catches_up(open_before, turn);
         }
         if let Some((turn, ids)) = cut_off {

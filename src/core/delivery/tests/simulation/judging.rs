@@ -41,6 +41,9 @@ impl World {
                     continue;
                 }
                 let (turn, steered) = (turn.clone(), *steered);
+                if let Some(adapter) = self.adapter().filter(|it| it.turn.as_ref() == Some(&turn)) {
+                    adapter.in_turn.push(id.clone());
+                }
                 self.fact(CodexInput::Proof { id, turn, steered });
                 continue;
             }
