@@ -158,6 +158,14 @@ fn what_was_not_sent_is_said_when_the_deck_is_left() {
     let project = project();
     let mut daemon = project.daemon();
     let mut deck = deck(&project);
+    // What the deck asks for at its start is answered: a note goes out at once.
+    deck.press(Key::Char('M'));
+    deck.wait_for_text("Note · note");
+    deck.type_text("figs are sweet");
+    deck.wait_for_text("figs are sweet");
+    deck.press(Key::Enter);
+    deck.wait_until_gone("Note · note");
+    deck.wait_for_text("recorded: your note");
     daemon.child().signal(Signal::STOP);
     for (n, text) in ["plums are dried", "pears are ripe"]
         .into_iter()
