@@ -58,7 +58,11 @@ impl Daemon {
         if of_claude && !self.base.clients.is_claude_of(pair) {
             self.agents.leave_claudes_turn(&self.base, pair);
             self.decisions.end_claude_approvals(&mut self.base, pair);
-            self.claude_hears(pair, ClaudeInput::Gone);
+            // Whoever leaves a daemon that stops is sent away by it, and may work on with the next one:
+            // the record tells that one whose turn it is.
+            if !self.base.operations.is_stopping() {
+                self.claude_hears(pair, ClaudeInput::Gone);
+            }
             self.agents.reloads.claude_left(pair);
             self.base.clients.status_changed();
         }

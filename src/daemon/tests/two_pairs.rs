@@ -12,6 +12,7 @@ use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{DeliveryWay, OnBusy, Outcome, Watched};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
+use crate::daemon::stop::Stop;
 use crate::store::testing::Place;
 use crate::wire::config::read;
 use crate::wire::control::{
@@ -313,6 +314,12 @@ async fn another_claude_has_not_read_what_the_one_before_the_restart_was_given()
         let mut two = Two::new(&place).await;
         let (id, _) = two.send("second", OnBusy::Queue).await;
         two.hook(false, "UserPromptSubmit", None).await;
+        // Sent away by a daemon that stops, it has not left.
+        two.rig.daemon.stop(Stop::now(false));
+        for conn in [two.second.bridge.conn, two.second.bell.conn] {
+            two.rig.daemon.disconnect(conn);
+        }
+        two.rig.settle().await;
         drop(two);
         let mut rig = Rig::start(&place).await;
         let pid = if is_same { 7_000_001 } else { 7_000_009 };

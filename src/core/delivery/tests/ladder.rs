@@ -32,6 +32,19 @@ impl Way {
         way
     }
 
+    /// A hook has handed the message into the turn that runs.
+    fn in_a_turn_with_it() -> Self {
+        let mut way = Self::new(LadderMode::Auto, true);
+        way.send();
+        way.hear(LadderInput::TurnBegan);
+        let rung = DeliveryWay::Hook;
+        let ids = vec![id()];
+        way.hear(LadderInput::Proven { ids, rung });
+        let result = DeliveryResult::Confirmed;
+        way.hear(LadderInput::Durable { id: id(), result });
+        way
+    }
+
     fn hear(&mut self, input: LadderInput) -> Vec<DeliveryEffect> {
         self.now_ms += 1;
         let at = Moment {
@@ -211,14 +224,7 @@ fn a_doorbell_without_its_bridge_is_rung_and_a_limit_silences_all() {
 #[test]
 fn a_turn_that_the_human_stopped_leaves_what_hooks_handed_into_it_to_the_next_one() {
     for others_limit in [false, true] {
-        let mut way = Way::new(LadderMode::Auto, true);
-        way.send();
-        way.hear(LadderInput::TurnBegan);
-        let rung = DeliveryWay::Hook;
-        let ids = vec![id()];
-        way.hear(LadderInput::Proven { ids, rung });
-        let result = DeliveryResult::Confirmed;
-        way.hear(LadderInput::Durable { id: id(), result });
+        let mut way = Way::in_a_turn_with_it();
         if others_limit {
             // Another pair's turn ran into it.
             way.hear(LadderInput::LimitHolds);
@@ -241,14 +247,7 @@ fn a_turn_that_the_human_stopped_leaves_what_hooks_handed_into_it_to_the_next_on
 
 #[test]
 fn what_a_turn_left_unread_no_later_turn_reads_in_another_life_of_the_daemon_either() {
-    let mut way = Way::new(LadderMode::Auto, true);
-    way.send();
-    way.hear(LadderInput::TurnBegan);
-    let rung = DeliveryWay::Hook;
-    let ids = vec![id()];
-    way.hear(LadderInput::Proven { ids, rung });
-    let result = DeliveryResult::Confirmed;
-    way.hear(LadderInput::Durable { id: id(), result });
+    let mut way = Way::in_a_turn_with_it();
     let effects = way.hear(LadderInput::TurnEnded { limited: true });
     assert!(
         effects.contains(&DeliveryEffect::Store(id())),
