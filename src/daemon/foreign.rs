@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::clients::Clients;
 use super::commands::checks::not_found;
 use super::notices::Notices;
+use super::owners::Base;
 use super::recorder::Recorder;
 use crate::core::agent::Party;
 use crate::core::alarm::{Alarm, META};
@@ -30,11 +31,17 @@ fn alarm_entry<T>(recorder: &Recorder<T>, alarm: &Alarm) -> Entry {
     entry
 }
 
-/// Records an alarm, which is kept outside of the project until the record has it.
-pub(super) fn raise_alarm<T>(recorder: &mut Recorder<T>, alarm: &Alarm) {
-    tracing::warn!(text = alarm.text(), "alarm");
-    let entry = alarm_entry(recorder, alarm);
-    recorder.record_mere_fact(entry);
+impl Base {
+    /// Records an alarm, which is kept outside of the project until the record has it. It is shown
+    /// at once: the disk may take long, and whoever made it full may be who touched the record.
+    pub(super) fn raise_alarm(&mut self, alarm: &Alarm) {
+        tracing::warn!(text = alarm.text(), "alarm");
+        let entry = alarm_entry(&self.recorder, alarm);
+        self.recorder.record_mere_fact(entry);
+        if say_alarms(&self.recorder, &mut self.notices) {
+            self.clients.status_changed();
+        }
+    }
 }
 
 /// Takes note that the record tells of alarms, or that the operator has seen one.
@@ -52,11 +59,14 @@ pub(super) fn told_of_alarms<T>(
 
 /// Has the banner say what is not acknowledged. Whether that is news.
 pub(super) fn say_alarms<T>(recorder: &Recorder<T>, notices: &mut Notices) -> bool {
-    let open: Vec<_> = recorder.world().open_alarms().collect();
+    let recorded = recorder.world().open_alarms();
+    let recorded = recorded.map(|open| open.alarm.clone());
+    let on_the_way = recorder.facts_on_the_way().filter_map(Alarm::of);
+    let open: Vec<Alarm> = recorded.chain(on_the_way).collect();
     let Some(first) = open.first() else {
         return notices.clear(&NoticeKey::Alarm);
     };
-    let mut text = first.alarm.text();
+    let mut text = first.text();
     if open.len() > 1 {
         text.push_str(&format!(" (and {} more)", open.len() - 1));
     }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::fault::DaemonFault;
-use super::foreign::{raise_alarm, told_of_alarms};
+use super::foreign::told_of_alarms;
 use super::owners::continuation::Then;
 use super::owners::{Base, Daemon};
 use super::recorder::RecorderAction;
@@ -56,7 +56,7 @@ impl Daemon {
                 &mut self.base.notices,
                 &self.base.clients,
             ),
-            RecorderAction::Foreign(alarm) => raise_alarm(&mut self.base.recorder, &alarm),
+            RecorderAction::Foreign(alarm) => self.base.raise_alarm(&alarm),
             RecorderAction::WriterGone => self.base.operations.fail(DaemonFault::Writer),
         }
     }

@@ -48,7 +48,7 @@ use self::work_state::{forget_work, state_work};
 use super::attach::ConnId;
 use super::claude::tools;
 use super::event::TreePurpose;
-use super::foreign::{acknowledgement, raise_alarm};
+use super::foreign::acknowledgement;
 use super::inbox::sender;
 use super::operator_refusals::{count_refused_operator, note_refusals};
 use super::owners::Daemon;
@@ -335,7 +335,7 @@ impl Daemon {
             Command::Attend(params) => self.attend(params, reply),
             Command::ReportKey(params) => {
                 if let Some(replaced) = meet_key(&self.base.recorder, params.found) {
-                    raise_alarm(&mut self.base.recorder, &replaced);
+                    self.base.raise_alarm(&replaced);
                 }
                 answer(reply, Ok(Reply::Done));
             }

@@ -140,6 +140,17 @@ impl<T> Recorder<T> {
         }
     }
 
+    /// The facts that the disk has not taken yet, in their order.
+    pub(in crate::daemon) fn facts_on_the_way(&self) -> impl Iterator<Item = &Entry> {
+        let mut given: Vec<_> = self.pending.iter().collect();
+        given.sort_unstable_by_key(|(token, _)| **token);
+        let given = given
+            .into_iter()
+            .filter_map(|(_, given)| given.fact.as_ref());
+        let waiting = self.unwritten.iter().map(|(entries, _)| entries);
+        given.chain(waiting).flatten()
+    }
+
     /// What the loop has to do next, until there is nothing.
     pub(in crate::daemon) fn next_action(&mut self) -> Option<RecorderAction<T>> {
         self.actions.pop_front()

@@ -9,7 +9,7 @@ use crate::core::entry::{DeliveryResult, ErrorCode, LifecycleEvent};
 use crate::core::id::{EntryId, SessionId};
 use crate::daemon::adopt;
 use crate::daemon::decisions::{track_recorded, untold_messages};
-use crate::daemon::foreign::{raise_alarm, say_alarms};
+use crate::daemon::foreign::say_alarms;
 use crate::daemon::mended::finish_mending;
 use crate::daemon::owners::Daemon;
 use crate::daemon::signing::{self, SignerMet};
@@ -114,7 +114,7 @@ impl FirstWords {
         }
         let lost = self.lost.filter(|lost| !self.alarms.contains(lost));
         for alarm in lost.into_iter().chain(self.alarms) {
-            raise_alarm(&mut daemon.base.recorder, &alarm);
+            daemon.base.raise_alarm(&alarm);
         }
         say_alarms(&daemon.base.recorder, &mut daemon.base.notices);
         if self.has_foreign_history {
@@ -178,7 +178,7 @@ fn meet_signer(daemon: &mut Daemon, user: &UserDirs) {
             .note_fact(Party::System, ErrorCode::TrustNotKept, why);
     }
     if let Some(lost) = lost {
-        raise_alarm(&mut daemon.base.recorder, &lost);
+        daemon.base.raise_alarm(&lost);
     }
     if let Some(entry) = goes_on {
         daemon.base.recorder.record_mere_fact(entry);
