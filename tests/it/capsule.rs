@@ -10,6 +10,7 @@ use crate::support::fake_gh::comment;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
+use crate::support::wait::{timeout, wait_until};
 use crate::support::ws::RpcSocket;
 
 /// A connection as an agent's bridge.
@@ -339,6 +340,11 @@ fn a_capsule_is_checked_kept_and_goes_stale_in_another_clone() {
     assert_eq!((code, &told["anchored"]), (0, &json!(true)), "{told}");
     // Nobody but the operator keeps it.
     assert_eq!(imported(&clone, &[file, "--apply"]).0, 5);
+    wait_until("the attempt's entry", timeout(), || {
+        let ledger = clone.ledger();
+        let mut codes = ledger.iter().map(|entry| &entry["error"]["code"]);
+        codes.any(|code| code == "operator_only").then_some(())
+    });
     let digest = told["digest"].as_str().unwrap();
     let apply = ["import", file, "--expect", digest, "--apply"];
     let entries = clone.ledger().len();

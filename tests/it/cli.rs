@@ -243,6 +243,15 @@ fn the_record_is_the_same_from_the_daemon_and_from_the_disk() {
     let project = Project::new();
     let daemon = project.daemon();
     propose(&project);
+    wait_until("the end of who proposed", timeout(), || {
+        let ledger = project.ledger();
+        let gone = |entry: &Value| {
+            entry["content"]
+                .as_str()
+                .is_some_and(|it| it.contains("Claude is offline"))
+        };
+        ledger.iter().any(gone).then_some(())
+    });
     let list = |order: &str| {
         let args = ["ledger", "list", "--order", order, "--limit", "2", "--json"];
         project.run(args).expect_success().json()

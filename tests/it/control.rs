@@ -198,6 +198,8 @@ fn a_text_over_the_limit_is_refused_whole() {
     let project = Project::new();
     let _daemon = project.daemon();
     let mut socket = codex(&project);
+    // Behind it all that the start tells is in the file.
+    socket.expect("note/append", json!({"agent": "codex", "text": "begun"}));
     let before = project.ledger().len();
     let refused = socket
         .call(

@@ -44,9 +44,12 @@ fn a_record_that_somebody_touched_waits_with_the_command_that_says_where() {
     let path = project
         .root()
         .join(format!(".contextrelay/sessions/{session}.jsonl"));
-    let written = std::fs::read_to_string(&path).unwrap();
-    let edited = written.replace("the daemon started", "the daemon starved");
-    assert_ne!(written, edited);
+    let said = "the daemon started";
+    let written = wait_until("the entry to edit", timeout(), || {
+        let written = std::fs::read_to_string(&path).ok()?;
+        written.contains(said).then_some(written)
+    });
+    let edited = written.replace(said, "the daemon starved");
     let mut file = OpenOptions::new().write(true).open(&path).unwrap();
     file.write_all(edited.as_bytes()).unwrap();
     drop(file);

@@ -305,11 +305,11 @@ fn a_panic_in_a_connection_ends_that_connection_and_no_other() {
     socket.wait_closed();
     note(&mut other, "after").unwrap();
     assert_eq!(notes(&project), ["before", "after"]);
-    let log = log(&project);
-    assert!(
-        log.contains("a connection ended by a fault of ours"),
-        "{log}"
-    );
+    let log = wait_until("the fault in the log", timeout(), || {
+        let log = log(&project);
+        log.contains("a connection ended by a fault of ours")
+            .then_some(log)
+    });
     assert!(!log.contains(QUOTED), "{log}");
     // Nobody is left behind who would count as being here.
     let metrics = wait_until("the connection is forgotten", timeout(), || {

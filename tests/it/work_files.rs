@@ -48,12 +48,23 @@ fn files(folder: &Path) -> BTreeMap<String, String> {
     all
 }
 
+/// The files once all of them are of a record that has these words: they are written one by one.
 #[track_caller]
 fn written(project: &Project, words: &str) -> BTreeMap<String, String> {
+    const NAMES: [&str; 5] = [
+        "STATE.json",
+        "EXEC_PACKET.md",
+        "INDEX.md",
+        "TASKLOG.md",
+        "errors.log",
+    ];
     wait_until("the files", timeout(), || {
         let files = files(&base(project).join("default/claude"));
-        let log = files.get("TASKLOG.md")?;
-        log.contains(words).then_some(files)
+        let of_now = ["STATE.json", "TASKLOG.md"];
+        let is_of_now = of_now.map(|name| files.get(name).is_some_and(|it| it.contains(words)));
+        let is_under_way = files.keys().any(|name| name.starts_with(".new-"));
+        let is_there = NAMES.iter().all(|name| files.contains_key(*name));
+        (is_of_now == [true; 2] && is_there && !is_under_way).then_some(files)
     })
 }
 

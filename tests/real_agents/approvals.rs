@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::pair::{attached_codex, verify, wait_status};
+use crate::pair::{attached_codex, verify, wait_attached, wait_status};
 use crate::support::claude_home;
 use crate::support::mcp::echo_server;
 use crate::support::model_request::{hears, says, tool_said};
@@ -332,9 +332,7 @@ fn claude_wants_a_file(pair: &Pair) -> Pty {
     let launch = pair.ctxrelay(["claude", "--permission-mode", "default"]);
     let mut claude = Pty::spawn(&launch).labelled("claude");
     claude.wait_for_text(claude_home::COMPOSER);
-    wait_status(pair, "Claude's bridge and doorbell", |status| {
-        status["agents"]["claude"]["delivery"]["rung"] == "doorbell"
-    });
+    wait_attached(pair);
     claude.submit("make the file");
     claude
 }

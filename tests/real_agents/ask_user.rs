@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::pair::{attached_claude, attached_codex, verify, wait_status};
+use crate::pair::{attached_claude, attached_codex, verify};
 use crate::support::model_request::{hears, says, tool_said};
 use crate::support::pair::Pair;
 use crate::support::panes::wait_for_waiting;
@@ -139,9 +139,6 @@ fn a_late_answer_reaches_claude_as_a_message() {
     let mut deck = pair.deck();
     deck.wait_for_text("✓ chain");
     let mut claude = attached_claude(&pair);
-    wait_status(&pair, "Claude's doorbell", |status| {
-        status["agents"]["claude"]["delivery"]["rung"] == "doorbell"
-    });
     pair.claude_calls(says("ask the person"), "ask_user", asks(0));
     pair.messages
         .when(tool_said("still_waiting"))

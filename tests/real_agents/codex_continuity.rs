@@ -142,6 +142,8 @@ fn after_a_compaction_codexs_next_request_holds_what_it_was_at_once() {
     state(&pair);
     hand_off(&pair);
     let mut codex = attached_codex(&pair);
+    // Else it would be put in behind the first turn, or behind the compaction.
+    wait_in_thread(&pair, BEGINS, 1);
     pair.responses
         .when(says("sort the pears"))
         .once()

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::ladder::kill_below;
-use crate::pair::{attached_claude, note_the_goal, of_type, status, wait_status};
+use crate::pair::{attached_claude, note_the_goal, of_type, status, wait_attached, wait_status};
 use crate::support::child::run;
 use crate::support::claude_home::COMPOSER;
 use crate::support::mcp::McpClient;
@@ -377,9 +377,7 @@ fn a_helper_of_claudes_is_counted_with_its_turn_and_says_nothing_of_claudes_work
     let words = ["claude", "--permission-mode", "acceptEdits"];
     let mut claude = Pty::spawn(&pair.ctxrelay(words)).labelled("claude");
     claude.wait_for_text(COMPOSER);
-    wait_status(&pair, "Claude's bridge and doorbell", |status| {
-        status["agents"]["claude"]["delivery"]["rung"] == "doorbell"
-    });
+    wait_attached(&pair);
     let helper = json!({"description": "count", "prompt": "count the stones", "subagent_type": "general-purpose"});
     pair.messages
         .when(says("have them counted"))

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::delivery::kill;
 use crate::held_queue::{app_server, begun, behind_a_turn};
-use crate::pair::{attached_codex, wait_status};
+use crate::pair::{attached_codex, wait_attached};
 use crate::support::claude_home;
 use crate::support::daemon::Daemon;
 use crate::support::launch::Launch;
@@ -102,9 +102,7 @@ fn a_message_to_claude_is_followed_through_its_hook() {
     let _daemon = Daemon::start(&logging(&pair, &["daemon"]));
     let mut claude = Pty::spawn(&logging(&pair, &["claude"])).labelled("claude");
     claude.wait_for_text(claude_home::COMPOSER);
-    wait_status(&pair, "Claude's bridge and doorbell", |status| {
-        status["agents"]["claude"]["delivery"]["rung"] == "doorbell"
-    });
+    wait_attached(&pair);
     let mut codex = McpClient::start(&logging(&pair, &["codex-mcp", "server"]));
     let sent = codex.tool("send_to_claude", json!({"text": TEXT}));
     let id = sent["message_id"].as_str().unwrap();

@@ -117,12 +117,11 @@ fn what_a_model_took_from_claudes_words_is_recorded_as_nobodys_when_its_next_tur
             (["system", "claude", "Weigh the first crate"], "auto"),
         ]
     );
-    let shown = run(&pair.ctxrelay(["continuity", "show", "claude"]));
-    assert!(
-        shown.stdout.contains("[auto by system] Sort the plums"),
-        "{}",
-        shown.stdout
-    );
+    wait_until("the goal in what is shown", timeout(), || {
+        let shown = run(&pair.ctxrelay(["continuity", "show", "claude"]));
+        let goal = "[auto by system] Sort the plums";
+        shown.stdout.contains(goal).then_some(())
+    });
     deck.wait_until_gone("Claude has not said");
     for turn in 4..=6 {
         claude_says(&pair, &mut claude, turn, "The next crate is empty.");

@@ -63,7 +63,8 @@ impl Scene {
             pair,
         };
         scene.wait_delivery("bridge and doorbell", |delivery| {
-            delivery["rung"] == "doorbell"
+            let why = delivery["why"].as_str().unwrap();
+            delivery["rung"] == "doorbell" && !why.contains("bridge died")
         });
         Some(scene)
     }

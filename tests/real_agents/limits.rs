@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
+use crate::pair::wait_attached;
 use crate::support::child::run;
 use crate::support::claude_home;
 use crate::support::mcp::McpClient;
@@ -49,9 +50,7 @@ fn bridge(pair: &Pair) -> McpClient {
 fn attached_claude(pair: &Pair) -> Pty {
     let mut claude = pair.claude();
     claude.wait_for_text(claude_home::COMPOSER);
-    wait_status(pair, "Claude's bridge and doorbell", |status| {
-        status["agents"]["claude"]["delivery"]["rung"] == "doorbell"
-    });
+    wait_attached(pair);
     claude
 }
 

@@ -28,14 +28,22 @@ pub fn wait_status(pair: &Pair, what: &str, wanted: impl Fn(&Value) -> bool) -> 
     })
 }
 
+/// Waits for Claude's bridge and doorbell: two processes that it starts by themselves.
+#[track_caller]
+pub fn wait_attached(pair: &Pair) {
+    wait_status(pair, "Claude's bridge and doorbell", |status| {
+        let delivery = &status["agents"]["claude"]["delivery"];
+        let why = delivery["why"].as_str().unwrap();
+        delivery["rung"] == "doorbell" && !why.contains("bridge died")
+    });
+}
+
 /// Claude in its terminal, its bridge and doorbell attached.
 #[track_caller]
 pub fn attached_claude(pair: &Pair) -> Pty {
     let mut claude = pair.claude();
     claude.wait_for_text(claude_home::COMPOSER);
-    wait_status(pair, "Claude's bridge and doorbell", |status| {
-        status["agents"]["claude"]["delivery"]["rung"] == "doorbell"
-    });
+    wait_attached(pair);
     claude
 }
 
@@ -358,10 +366,10 @@ fn a_killed_daemon_costs_nothing_and_both_sides_talk_again() {
     });
     // Claude's bridge may be quicker and start one itself; then this finds it there.
     run(&pair.ctxrelay(["daemon", "--detach"])).expect_success();
-    wait_status(&pair, "both sides again", |status| {
-        status["agents"]["claude"]["delivery"]["rung"] == "doorbell"
-            && status["agents"]["codex"]["tui"] == true
-            && status["agents"]["codex"]["state"] == "idle"
+    wait_attached(&pair);
+    wait_status(&pair, "Codex's side again", |status| {
+        let codex = &status["agents"]["codex"];
+        codex["tui"] == true && codex["state"] == "idle"
     });
 
     pair.claude_calls(

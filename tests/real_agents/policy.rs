@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::pair::{attached_codex, status, verify, wait_status};
+use crate::pair::{attached_codex, status, verify, wait_attached};
 use crate::support::child::run;
 use crate::support::claude_home;
 use crate::support::model_request::{says, tool_said};
@@ -42,9 +42,7 @@ fn claude_with_git(pair: &Pair) -> Pty {
     let launch = pair.ctxrelay(["claude", "--permission-mode", "default"]);
     let mut claude = Pty::spawn(&launch).labelled("claude");
     claude.wait_for_text(claude_home::COMPOSER);
-    wait_status(pair, "Claude's bridge and doorbell", |status| {
-        status["agents"]["claude"]["delivery"]["rung"] == "doorbell"
-    });
+    wait_attached(pair);
     claude
 }
 

@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::pair::{attached_claude, attached_codex, of_type, status, verify, wait_status};
+use crate::pair::{
+    attached_claude, attached_codex, of_type, status, verify, wait_attached, wait_status,
+};
 use crate::support::child::{is_alive, run};
 use crate::support::model_request::{ModelRequest, hears, says};
 use crate::support::pair::Pair;
@@ -209,9 +211,9 @@ fn a_decision_outlives_a_kill_before_either_model_has_it() {
     run(&pair.ctxrelay(["daemon", "--detach"])).expect_success();
     claude_works.open();
     codex_works.open();
-    wait_status(&pair, "both sides again", |status| {
-        status["agents"]["claude"]["delivery"]["rung"] == "doorbell"
-            && status["agents"]["codex"]["tui"] == true
+    wait_attached(&pair);
+    wait_status(&pair, "Codex's side again", |status| {
+        status["agents"]["codex"]["tui"] == true
     });
     both_hear_once(&pair, &rejected, "Reason: the load test is missing");
     proven(&pair, &no);

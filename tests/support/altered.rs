@@ -22,9 +22,14 @@ pub fn waiting(project: &Project, operator: &mut Operator) -> PathBuf {
     let message = json!({"to": "claude", "text": SAID});
     operator.call("message/send", message).unwrap();
     let mut socket = connect(project).unwrap();
-    for n in 0..LATER {
-        let note = json!({"agent": "codex", "text": format!("note {n}")});
-        socket.expect("note/append", note);
+    let notes: Vec<Value> = (0..LATER)
+        .map(|n| {
+            let note = json!({"agent": "codex", "text": format!("note {n}")});
+            socket.begin("note/append", note)
+        })
+        .collect();
+    for note in notes {
+        socket.response(&note).unwrap();
     }
     let status = project.run(["status", "--json"]).expect_success().json();
     PathBuf::from(status["ledger"]["path"].as_str().unwrap())
@@ -50,10 +55,13 @@ pub fn is_refused(project: &Project) {
             .find(|line| line["content"] == "its line was edited: not delivered");
         alarm.zip(end.cloned())
     });
-    let status = project.run(["status", "--json"]).expect_success().json();
+    // It is in the file before it is on the disk, which ends it.
+    let status = wait_until(&format!("the end of {refused:?}"), timeout(), || {
+        let status = project.run(["status", "--json"]).expect_success().json();
+        (status["queue"]["claude"]["pending"] == 0).then_some(status)
+    });
     assert!(
         status["notices"].to_string().contains("edited message"),
         "{status}"
     );
-    assert_eq!(status["queue"]["claude"]["pending"], 0, "{refused:?}");
 }

@@ -94,6 +94,20 @@ impl Operator {
             .unwrap_or_else(|| panic!("the daemon hung up before it answered {method}"))
     }
 
+    /// As `call`, of a command that is refused while something is being written: once nothing is.
+    ///
+    /// # Errors
+    ///
+    /// What the daemon refuses it with.
+    #[track_caller]
+    pub fn when_quiet(&mut self, method: &str, params: Value) -> Result<Value, RpcError> {
+        wait_until("a moment without anything on its way", timeout(), || {
+            let done = self.call(method, params.clone());
+            let code = done.as_ref().err().map(|refused| &refused.data["code"]);
+            (code != Some(&json!("in_flight"))).then_some(done)
+        })
+    }
+
     /// As `hand_over`; `None` when the daemon is gone before it answers.
     pub fn begin_hand_over(
         &mut self,

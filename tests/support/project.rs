@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use super::agents;
 use super::child::{Finished, run};
 use super::launch::Launch;
+use super::wait::{timeout, wait_until};
 use super::ws::{Refused, RpcSocket};
 
 /// Where the search for free ports begins: below what systems give to outgoing connections, so
@@ -116,12 +117,15 @@ impl Project {
         std::os::unix::fs::symlink(target, self.bin().join(name)).unwrap();
     }
 
-    /// Writes a file of the project, folders included.
+    /// Writes a file of the project, folders included. Whole: who watches it sees no empty one.
     #[track_caller]
     pub fn write(&self, path: &str, text: &str) -> PathBuf {
         let path = self.root.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
+        let folder = path.parent().unwrap();
+        std::fs::create_dir_all(folder).unwrap();
+        let new = self.base().join(format!("new-{}", uuid::Uuid::new_v4()));
+        std::fs::write(&new, text).unwrap();
+        std::fs::rename(&new, &path).unwrap();
         path
     }
 
@@ -241,6 +245,18 @@ impl Project {
     /// The lines of the newest ledger as JSON, in file order.
     #[track_caller]
     pub fn ledger(&self) -> Vec<Value> {
+        // One that is archived in this moment has another name in the next.
+        let text = wait_until("the newest ledger", timeout(), || self.newest_ledger());
+        // A daemon may be in the middle of the last line.
+        text.split_inclusive('\n')
+            .filter(|line| line.ends_with('\n'))
+            .map(|line| {
+                serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+            })
+            .collect()
+    }
+
+    fn newest_ledger(&self) -> Option<String> {
         let folder = self.state().join("sessions");
         let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
             .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
@@ -254,14 +270,7 @@ impl Project {
         let newest = files
             .last()
             .unwrap_or_else(|| panic!("no ledger in {}", folder.display()));
-        let text = std::fs::read_to_string(newest).unwrap();
-        // A daemon may be in the middle of the last line.
-        text.split_inclusive('\n')
-            .filter(|line| line.ends_with('\n'))
-            .map(|line| {
-                serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
-            })
-            .collect()
+        std::fs::read_to_string(newest).ok()
     }
 }
 

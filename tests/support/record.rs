@@ -41,10 +41,10 @@ impl Record {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let path = folder.join(format!("bench-record-{SHAPE}-{entries}.jsonl"));
         if !path.exists() {
-            let part = path.with_extension("part");
-            write(&part, entries);
-            // Whoever finds the name finds the whole file.
-            fs::rename(&part, &path).unwrap();
+            // Whoever finds the name finds the whole file, also when two make it at once.
+            let part = tempfile::NamedTempFile::new_in(folder).unwrap();
+            write(part.path(), entries);
+            part.persist(&path).unwrap();
         }
         Self { entries, path }
     }

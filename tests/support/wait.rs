@@ -3,8 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-/// How often a condition is looked at. Short beside the 100 ms that an agent's turn takes.
-const POLL: Duration = Duration::from_millis(15);
+/// How long after a look the next one follows: soon where an answer comes in a millisecond, and short
+/// beside the 100 ms that an agent's turn takes.
+const SOONEST: Duration = Duration::from_millis(1);
+const LATEST: Duration = Duration::from_millis(15);
 
 /// The one patience of all tests, in seconds; `CTXRELAY_TEST_TIMEOUT_S` changes it.
 const DEFAULT_TIMEOUT_S: u64 = 45;
@@ -20,15 +22,18 @@ pub fn timeout() -> Duration {
 
 /// Looks until `poll` gives something, at most for `deadline`.
 pub fn poll_until<T>(deadline: Duration, mut poll: impl FnMut() -> Option<T>) -> Option<T> {
-    let end = Instant::now() + deadline;
+    let start = Instant::now();
     loop {
+        let look = Instant::now();
         if let Some(found) = poll() {
             return Some(found);
         }
-        if Instant::now() >= end {
+        if start.elapsed() >= deadline {
             return None;
         }
-        std::thread::sleep(POLL);
+        // A look that starts a process costs what the awaited ones need: twice its time is theirs.
+        let pause = (start.elapsed() / 8).clamp(SOONEST, LATEST);
+        std::thread::sleep(pause.max(look.elapsed() * 2));
     }
 }
 

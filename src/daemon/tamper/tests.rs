@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ use tokio::sync::mpsc;
 use super::events;
 use super::fact::{FileVerdict, Touch, WatchFact};
 use super::inspect::LedgerLook;
-use super::watcher::{TamperWatch, WatchedFiles};
+use super::watcher::{ALARM_GAP, TamperWatch, WatchedFiles};
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind, LifecycleEvent};
 use crate::core::id::{EntryId, Seq, SessionId};
@@ -36,6 +37,14 @@ struct Written {
     session: SessionId,
     ledger: Ledger,
     durable: Receiver<()>,
+}
+
+/// Puts a file in its place whole: one that is written in place is empty for a moment, and may be
+/// looked at in it.
+fn put(path: &Path, text: &str) {
+    let new = path.with_extension("new");
+    fs::write(&new, text).unwrap();
+    fs::rename(&new, path).unwrap();
 }
 
 impl Written {
@@ -157,7 +166,7 @@ fn our_own_appends_are_no_touch() {
 
 #[test]
 fn every_way_to_touch_a_ledger_has_its_name_and_is_said_once() {
-    type Touching = fn(&std::path::Path);
+    type Touching = fn(&Path);
     let cases: [(Touching, Touch); 6] = [
         (|path| fs::remove_file(path).unwrap(), Touch::Removed),
         (
@@ -284,11 +293,8 @@ fn a_ledger_that_is_only_opened_for_writing_raises_no_alarm() {
             .unwrap(),
     );
     // The next fact is about something that comes after.
-    fs::write(
-        written.place.dirs.config(),
-        r#"{"idleShutdownSeconds": 77}"#,
-    )
-    .unwrap();
+    let text = r#"{"idleShutdownSeconds": 77}"#;
+    put(&written.place.dirs.config(), text);
     let WatchFact::Config { loaded, changed } = next(&mut facts) else {
         panic!("something else");
     };
@@ -325,7 +331,7 @@ fn what_the_file_says_is_told_once_more_after_the_operator_trusted_it() {
     let (watch, _events, mut facts) = written.watch();
     let config = written.place.dirs.config();
     let gates = r#"{"gates": [{"name": "tests", "cmd": "true"}]}"#;
-    fs::write(&config, gates).unwrap();
+    put(&config, gates);
     let WatchFact::Config { loaded, .. } = next(&mut facts) else {
         panic!("something else");
     };
@@ -351,9 +357,7 @@ fn a_file_that_is_replaced_by_renaming_is_seen_as_well() {
         (r#"{"a": 2"#, vec![]),
         (r#"{"a": 1, "b": 2}"#, vec!["b"]),
     ] {
-        let new = config.with_extension("new");
-        fs::write(&new, text).unwrap();
-        fs::rename(&new, &config).unwrap();
+        put(&config, text);
         let WatchFact::Config { changed: found, .. } = next(&mut facts) else {
             panic!("something else");
         };
@@ -377,7 +381,7 @@ fn without_signs_of_the_system_it_is_said_once_and_looked_at_all_the_same() {
     let (_watch, _events, mut facts) = written.watch();
     fs::rename(&hidden, &sessions).unwrap();
     assert!(matches!(next(&mut facts), WatchFact::Degraded { .. }));
-    fs::write(written.place.dirs.config(), r#"{"a": 1}"#).unwrap();
+    put(&written.place.dirs.config(), r#"{"a": 1}"#);
     loop {
         match next(&mut facts) {
             WatchFact::Config { changed, .. } => {
@@ -410,7 +414,8 @@ fn whoever_touches_it_again_and_again_does_not_make_us_read_without_end() {
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert!((1..=2).contains(&alarms), "{alarms} alarms");
+    let most = 1 + start.elapsed().as_secs() / ALARM_GAP.as_secs();
+    assert!((1..=most).contains(&alarms), "{alarms} alarms");
 }
 
 /// How often each thread of this name was put to work, by the system's count.

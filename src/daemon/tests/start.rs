@@ -180,6 +180,14 @@ async fn live_once(builder: &Builder) {
     let running = start(builder, true).await.unwrap();
     running.handle.shutdown(false).await;
     running.handle.ended().cancelled().await;
+    become_free(builder).await;
+}
+
+async fn become_free(builder: &Builder) {
+    let ports = builder.ports.unwrap();
+    for port in [ports.control, ports.proxy] {
+        becomes_free(port).await;
+    }
 }
 
 fn shown(place: &Place) -> Vec<&'static str> {
@@ -207,10 +215,7 @@ async fn a_start_that_fails_at_any_stage_leaves_nothing_taken_and_nothing_said()
         drop(lock);
         assert_eq!(shown(&place), [""; 0], "{fails:?}");
         assert!(!socket(&place).exists(), "{fails:?}");
-        let ports = builder.ports.unwrap();
-        for port in [ports.control, ports.proxy] {
-            becomes_free(port).await;
-        }
+        become_free(&builder).await;
         assert_eq!(record(&place), before, "{fails:?}");
 
         live_once(&builder).await;
@@ -238,6 +243,7 @@ async fn a_copy_from_elsewhere_is_taken_for_one_until_a_start_succeeds() {
         let spoiled = fails.spoil(&place, &builder);
         start(&builder, fails != Fails::Yielding).await.unwrap_err();
         drop(spoiled);
+        become_free(&builder).await;
         let known = registry::is_known(&place.user, &place.dirs).unwrap();
         assert!(!known, "{fails:?}: a copy that was not started is known");
 

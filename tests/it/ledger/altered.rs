@@ -7,7 +7,6 @@ use crate::support::account::inbox;
 use crate::support::altered::{MADE, alter, is_refused, waiting};
 use crate::support::operator::Operator;
 use crate::support::project::Project;
-use crate::support::wait::{timeout, wait_until};
 
 #[test]
 fn an_edited_message_of_the_operator_is_given_to_nobody_while_the_daemon_runs() {
@@ -20,16 +19,11 @@ fn an_edited_message_of_the_operator_is_given_to_nobody_while_the_daemon_runs() 
     let page = inbox(&project);
     assert!(!page.to_string().contains(MADE), "{page}");
     is_refused(&project);
-    let mut when_quiet = |method: &str| {
-        wait_until("a moment without anything on its way", timeout(), || {
-            let done = operator.call(method, json!({}));
-            let code = done.as_ref().err().map(|refused| &refused.data["code"]);
-            (code != Some(&json!("in_flight"))).then_some(done)
-        })
-    };
-    let refused = when_quiet("ledger/compact").unwrap_err();
+    let refused = operator
+        .when_quiet("ledger/compact", json!({}))
+        .unwrap_err();
     assert_eq!(refused.data["code"], "record_altered");
-    when_quiet("ledger/clear").unwrap();
+    operator.when_quiet("ledger/clear", json!({})).unwrap();
     project.run(["ledger", "verify"]).expect_success();
 }
 

@@ -420,8 +420,12 @@ fn the_operators_word_is_refused_where_nothing_outside_can_vouch_for_it() {
     let mut operator = Operator::connect(&project);
     let heads = project.registry().join("heads");
     let moved = heads.with_file_name("moved");
+    // The daemon makes the folder anew where it is missing.
     fs::rename(&heads, &moved).unwrap();
-    fs::write(&heads, "in the way").unwrap();
+    wait_until("the file in the way", timeout(), || {
+        let _ = fs::remove_dir_all(&heads);
+        fs::write(&heads, "in the way").ok()
+    });
     let message = json!({"to": "claude", "text": "go on"});
     let refused = operator.call("message/send", message.clone()).unwrap_err();
     assert_eq!(refused.data["code"], "head_unwritable");
@@ -430,7 +434,10 @@ fn the_operators_word_is_refused_where_nothing_outside_can_vouch_for_it() {
     let mut socket = connect(&project).unwrap();
     socket.expect("note/append", json!({"agent": "codex", "text": "two"}));
     fs::remove_file(&heads).unwrap();
-    fs::rename(&moved, &heads).unwrap();
+    wait_until("the folder in its place", timeout(), || {
+        let _ = fs::remove_dir_all(&heads);
+        fs::rename(&moved, &heads).ok()
+    });
     operator.call("message/send", message).unwrap();
     project.run(["ledger", "verify"]).expect_success();
 }

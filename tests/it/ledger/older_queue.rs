@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::support::account::inbox;
+use crate::support::account::{connect, inbox};
 use crate::support::operator::Operator;
 use crate::support::project::Project;
 
@@ -56,6 +56,9 @@ fn an_older_queue_is_noticed_and_nothing_in_it_is_sent_again_as_new() {
             messages.iter().all(|message| message["repeat"] == true),
             "{page}"
         );
+        // Behind it all that the start tells is in the file.
+        let mut socket = connect(&project).unwrap();
+        socket.expect("note/append", json!({"agent": "codex", "text": "begun"}));
         assert_eq!(is_noticed(&project), is_put_back, "{status}");
         let notices = status["notices"].to_string();
         assert_eq!(notices.contains("older copy"), is_put_back, "{notices}");

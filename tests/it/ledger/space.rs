@@ -132,7 +132,7 @@ fn a_flood_of_long_texts_ends_at_the_quota_and_nothing_else_does() {
     wait_for_notice(&project, "long texts have used up their 1 MB");
     assert_eq!(doctor(&project)["ok"], false);
     operator
-        .call("ledger/clear", json!({"discard": true}))
+        .when_quiet("ledger/clear", json!({"discard": true}))
         .unwrap();
     assert_eq!(bytes_in(&blobs), 0);
     wait_for_no_notice(&project, "long texts");
@@ -173,6 +173,12 @@ fn a_disk_that_runs_low_takes_no_long_texts_then_no_messages_and_always_decision
 
     limits(&project, &json!({"lowWaterMegabytes": free * 10}));
     wait_for_notice(&project, "new messages are refused");
+    // The banner is there before the entry of the changed file.
+    wait_until("the file's entry", timeout(), || {
+        let told = project.ledger();
+        let told = told.iter().map(|entry| entry.to_string());
+        told.last()?.contains("config_reloaded").then_some(())
+    });
     let before = project.ledger().len();
     for (name, arguments) in [
         ("reply", json!({"text": "a short one"})),
