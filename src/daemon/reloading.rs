@@ -2,7 +2,6 @@
 //! made of the world and recorded, and only then may it be given.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 use tokio::time::timeout;
@@ -21,9 +20,6 @@ use crate::core::id::RuntimeSession;
 use crate::core::instructions::SHARED_CHARS_MAX;
 use crate::core::relay_cost::CostSort;
 use crate::wire::control::Refusal;
-
-/// How long a packet waits for git and files. Without them it says less; a hook must not wait longer.
-const READ_WAIT: Duration = Duration::from_millis(500);
 
 /// Between a packet and the rules behind it, and between two things that ride along.
 const BETWEEN: &str = "\n\n";
@@ -62,6 +58,7 @@ impl Agents {
             return go_on_without_packet(held, then);
         }
         let heads = base.working_set(&order);
+        let read_wait = order.read_wait();
         let number = match self.reloads.begin(order, then) {
             Ok(number) => number,
             Err(then) => return go_on_without_packet(held, then),
@@ -77,9 +74,9 @@ impl Agents {
             });
             let heads = tokio::task::spawn_blocking(move || heads.read());
             let (git, rules, heads) = tokio::join!(
-                timeout(READ_WAIT, git),
-                timeout(READ_WAIT, rules),
-                timeout(READ_WAIT, heads)
+                timeout(read_wait, git),
+                timeout(read_wait, rules),
+                timeout(read_wait, heads)
             );
             let rules = rules.ok().and_then(Result::ok).flatten();
             let rules = rules.map(|rules| {

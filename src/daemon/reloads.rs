@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
+use std::time::Duration;
 
 use crate::core::agent::Agent;
 use crate::core::continuity::PACKET_CHARS_MAX;
@@ -11,7 +12,7 @@ use crate::core::entry::{CompactionTrigger, Reload, ReloadCause, ReloadWay};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::instructions::SHARED_CHARS_MAX;
 
-/// How many packets are made at once. Each waits for a `git` of at most half a second.
+/// How many packets are made at once. Each waits for git, for at most [`ReloadOrder::read_wait`].
 const MAKING_MAX: usize = 16;
 
 /// How long a compaction of Claude's may take before nobody counts on its end, ms.
@@ -34,6 +35,16 @@ impl ReloadOrder {
     /// Whether it is for another conversation than before, and not for one that goes on.
     pub(super) fn begins(&self) -> bool {
         self.cause != ReloadCause::Compacted
+    }
+
+    /// How long it waits for git and files; without them it says less. Our hook in Claude waits 4 s
+    /// where Claude begins anew or was compacted, and what is put into Codex's thread nobody waits for.
+    pub(super) fn read_wait(&self) -> Duration {
+        match self.way {
+            ReloadWay::Hook | ReloadWay::CodexHook => Duration::from_secs(2),
+            ReloadWay::Inject => Duration::from_secs(10),
+            ReloadWay::Pull | ReloadWay::Other(_) => Duration::from_millis(500),
+        }
     }
 
     /// The most of the packet and of the rules behind it, in characters: what Claude takes of one

@@ -16,8 +16,9 @@ use crate::core::agent::Agent;
 use crate::core::policy::{PolicyRules, PolicyVerdict, ToolUse};
 use crate::wire::control::{Command, HookEvent, HookParams, ToolBeginsParams};
 
-/// How long a call may be held up by telling of it.
-const TELL_WAIT: Duration = Duration::from_millis(150);
+/// How long a call may be held up by telling of it. A few milliseconds are usual; a machine on which two
+/// agents build takes long to start a process, and what is not told is never shown.
+const TELL_WAIT: Duration = Duration::from_millis(500);
 
 /// Judges a call by the rules, and prints what they make of it; prints nothing when they let it
 /// through. Never fails, and takes at most 1.5 s. A call that cannot be read is asked for.
