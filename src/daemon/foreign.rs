@@ -57,12 +57,21 @@ pub(super) fn told_of_alarms<T>(
     }
 }
 
-/// Has the banner say what is not acknowledged. Whether that is news.
-pub(super) fn say_alarms<T>(recorder: &Recorder<T>, notices: &mut Notices) -> bool {
+/// The alarms that nobody has acknowledged, also those that the disk has not taken yet.
+fn raised<T>(recorder: &Recorder<T>) -> impl Iterator<Item = Alarm> {
     let recorded = recorder.world().open_alarms();
     let recorded = recorded.map(|open| open.alarm.clone());
-    let on_the_way = recorder.facts_on_the_way().filter_map(Alarm::of);
-    let open: Vec<Alarm> = recorded.chain(on_the_way).collect();
+    recorded.chain(recorder.facts_on_the_way().filter_map(Alarm::of))
+}
+
+/// Whether somebody was at the record, and nobody has acknowledged it.
+pub(super) fn has_open_alarm<T>(recorder: &Recorder<T>) -> bool {
+    raised(recorder).next().is_some()
+}
+
+/// Has the banner say what is not acknowledged. Whether that is news.
+pub(super) fn say_alarms<T>(recorder: &Recorder<T>, notices: &mut Notices) -> bool {
+    let open: Vec<Alarm> = raised(recorder).collect();
     let Some(first) = open.first() else {
         return notices.clear(&NoticeKey::Alarm);
     };

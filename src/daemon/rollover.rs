@@ -87,10 +87,7 @@ impl Daemon {
         // Bodies that were handed to whoever asked, and of which nobody knows yet whether they
         // arrived.
         let is_claimed = self.deliveries.outbox.backlog().has_claims();
-        let in_flight = !self.agents.codex.is_quiet()
-            || self.base.recorder.pending_count() > 0
-            || !self.deliveries.held.is_empty()
-            || is_claimed;
+        let in_flight = !self.agents.codex.is_quiet() || is_claimed;
         if in_flight {
             let codex = &self.agents.codex;
             let hint = match !codex.is_quiet() && (codex.is_held() || !codex.is_awaited()) {
@@ -104,6 +101,13 @@ impl Daemon {
                 RefusalCode::InFlight,
                 "a message is on its way",
                 hint,
+            ));
+        }
+        if self.base.recorder.pending_count() > 0 || !self.deliveries.held.is_empty() {
+            return Err(Refusal::new(
+                RefusalCode::InFlight,
+                "what has just happened is being written to the disk",
+                "nothing was changed; try again in a moment",
             ));
         }
         Ok(())

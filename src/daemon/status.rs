@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::claude::tools;
 use super::clock::now_ms;
+use super::foreign::has_open_alarm;
 use super::owners::{Agents, Base, Daemon, Decisions, Deliveries};
 use super::shown_claude::ShownClaude;
 use super::tamper::Alarms;
@@ -220,7 +221,7 @@ impl Base {
     fn chain_state(&self, alarms: &Alarms, stats: &Stats) -> ChainState {
         if !stats.chain_ok || alarms.is_altered() {
             ChainState::Broken
-        } else if self.recorder.world().open_alarms().next().is_some() {
+        } else if has_open_alarm(&self.recorder) {
             ChainState::Touched
         } else {
             ChainState::Ok

@@ -65,9 +65,13 @@ impl Drawing {
     }
 
     fn turn(&mut self) -> Result<(), Ended> {
+        if self.was_away {
+            // A key that is pressed on the first frame meets what it shows.
+            self.take_inputs(None)?;
+        }
         self.draw()?;
         let wait = match self.deck.next_redraw_ms() {
-            _ if self.was_away || !self.effects.is_empty() => Duration::ZERO,
+            _ if !self.effects.is_empty() => Duration::ZERO,
             Some(ms) => Duration::from_millis(ms),
             None => QUIET,
         };
