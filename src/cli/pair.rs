@@ -14,12 +14,16 @@ use super::pair_tmux::{
 };
 use super::settings::{environment, find_program};
 use super::shell::quoted;
+use crate::core::id::RuntimeSession;
 use crate::host::ProjectContext;
 use crate::store::operator_socket;
 use crate::wire::control::ProgramCode;
 
 /// How long one tmux command may take.
 const TMUX_WAIT: Duration = Duration::from_secs(10);
+
+/// Names the pair, for our programs.
+const RUNTIME_SESSION: &str = "CONTEXTRELAY_RUNTIME_SESSION";
 
 /// Variables that a pane needs too: a tmux server passes its own environment on, not ours. None
 /// of them is a secret.
@@ -30,7 +34,7 @@ const PASSED_ON: [&str; 12] = [
     "CODEX_PROXY_PORT",
     "CONTEXTRELAY_CONTROL_PORT",
     "CONTEXTRELAY_PORT_BASE",
-    "CONTEXTRELAY_RUNTIME_SESSION",
+    RUNTIME_SESSION,
     "CONTEXTRELAY_MODE",
     "CONTEXTRELAY_CODEX_BIN",
     "CONTEXTRELAY_CLAUDE_BIN",
@@ -61,9 +65,13 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         ));
     }
     let inside = outer.is_some();
+    let is_open = !inside && has_session(setting, &tmux)?;
+    if is_open {
+        is_of_this_pair(setting, &tmux, environment)?;
+    }
     let mut commands = commands(setting, inside, environment);
     if args.dry_run {
-        if !inside && has_session(setting, &tmux)? {
+        if is_open {
             let attach = commands.split_off(commands.len().saturating_sub(1));
             commands = missing_panes(setting, &tmux)?;
             commands.extend(attach);
@@ -98,7 +106,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     if !inside {
         private_folder(&socket(setting))?;
     }
-    if inside || !has_session(setting, &tmux)? {
+    if !is_open {
         for command in &first {
             tmux_run(&tmux, command, &setting.dirs.root)?;
         }
@@ -133,6 +141,37 @@ fn has_session(setting: &ProjectContext, tmux: &Path) -> Result<bool, Failure> {
     capture(tmux, &args, &setting.dirs.root, TMUX_WAIT)
         .map(|said| said.ok)
         .map_err(failed)
+}
+
+/// Refuses where the panes that are open are those of another pair of this project: attaching to them
+/// would pass for what was asked.
+fn is_of_this_pair(
+    setting: &ProjectContext,
+    tmux: &Path,
+    var: impl Fn(&str) -> Option<OsString>,
+) -> Result<(), Failure> {
+    let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
+    let mut args: Vec<OsString> = server(&socket(setting)).into();
+    args.extend(["show-environment", "-t", &session, RUNTIME_SESSION].map(OsString::from));
+    let said = capture(tmux, &args, &setting.dirs.root, TMUX_WAIT).map_err(failed)?;
+    // It fails where the variable is not set, which is the pair without a name.
+    let theirs = said.stdout.trim_end().split_once('=');
+    let theirs = theirs.filter(|_| said.ok).map(|(_, name)| name.to_owned());
+    let ours = var(RUNTIME_SESSION).filter(|name| !name.is_empty());
+    let ours = ours.map(|name| name.to_string_lossy().into_owned());
+    let default = || RuntimeSession::default().to_string();
+    let (theirs, ours) = (theirs.unwrap_or_else(default), ours.unwrap_or_else(default));
+    if theirs == ours {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        ProgramCode::OtherPair,
+        format!("the panes of this project are open, and are those of the pair {theirs}"),
+        format!(
+            "start a Claude of the pair {ours} in a terminal of its own: `{RUNTIME_SESSION}={ours} \
+             ctxrelay claude`"
+        ),
+    ))
 }
 
 /// The commands that open the panes of the pair that its session has not any more, and put the

@@ -107,6 +107,10 @@ pub(super) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> 
             attempts: 0,
             age_ms: (now - message.at_ms).max(0),
             on_busy: message.on_busy,
+            pair: message
+                .runtime_session
+                .as_ref()
+                .and_then(|pair| QueueRow::named_pair(message.to, pair)),
         })
         .collect())
 }
@@ -179,7 +183,10 @@ pub(super) fn table(out: &mut ReportText, rows: &[QueueRow]) {
 fn cells(row: &QueueRow) -> [String; 6] {
     [
         row.id.to_string(),
-        row.to.to_string(),
+        match &row.pair {
+            Some(pair) => format!("{} ({pair})", row.to),
+            None => row.to.to_string(),
+        },
         row.state.to_string(),
         row.attempts.to_string(),
         age(row.age_ms),

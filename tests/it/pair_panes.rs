@@ -79,6 +79,27 @@ fn the_words_of_an_agent_that_ends_at_once_stay_in_its_pane() {
 }
 
 #[test]
+fn panes_of_another_pair_are_not_taken_for_those_that_were_asked_for() {
+    const NAME: &str = "CONTEXTRELAY_RUNTIME_SESSION";
+    let panes = Panes::new("echo claude is up; exec sleep 600");
+    let named = |name: &str| {
+        let launch = panes.project.ctxrelay(["pair"]).env(NAME, name);
+        Pty::spawn_sized(&launch, 200, 50).labelled(name)
+    };
+    let mut first = named("two");
+    first.wait_for_text("claude is up");
+    let mut same = named("two");
+    same.wait_for_text("claude is up");
+    let mut other = panes.pair();
+    other.wait_for_text("are those of the pair two");
+    assert_eq!(other.wait_exit(), 2, "{}", other.screen());
+    let mut other = named("three");
+    other.wait_for_text("CONTEXTRELAY_RUNTIME_SESSION=three");
+    assert_eq!(other.wait_exit(), 2, "{}", other.screen());
+    assert_eq!(panes.count("list-panes"), 3);
+}
+
+#[test]
 fn a_second_pair_puts_an_agent_that_failed_into_its_pane_again() {
     let panes = Panes::new("echo no such account; exit 3");
     let mut first = panes.pair();

@@ -36,6 +36,7 @@ impl Deliveries {
                     .get(&row.id)
                     .map_or(0, |message| (now - message.at_ms).max(0)),
                 on_busy: row.on_busy,
+                pair: QueueRow::named_pair(row.to, &row.runtime_session),
             })
             .collect()
     }

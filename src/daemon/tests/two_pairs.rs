@@ -308,6 +308,23 @@ async fn what_a_turn_left_unread_is_yours_to_send_again_after_a_restart_too() {
 }
 
 #[tokio::test]
+async fn the_queue_names_the_pair_whose_claude_gets_a_message() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    let (first, _) = two.send("default", OnBusy::Queue).await;
+    let (second, _) = two.send("second", OnBusy::Queue).await;
+    let codex = two.codex.conn;
+    let Ok(Reply::Queue(rows)) = two.call(codex, Command::QueueList).await else {
+        panic!("no rows");
+    };
+    let of = |id: &EntryId| {
+        let row = rows.iter().find(|row| row.id == *id).unwrap();
+        row.pair.as_ref().map(ToString::to_string)
+    };
+    assert_eq!((of(&first), of(&second)), (None, Some("second".to_owned())));
+}
+
+#[tokio::test]
 async fn another_claude_has_not_read_what_the_one_before_the_restart_was_given() {
     for is_same in [true, false] {
         let place = Place::new();

@@ -175,9 +175,8 @@ fn a_disk_that_runs_low_takes_no_long_texts_then_no_messages_and_always_decision
     wait_for_notice(&project, "new messages are refused");
     // The banner is there before the entry of the changed file.
     wait_until("the file's entry", timeout(), || {
-        let told = project.ledger();
-        let told = told.iter().map(|entry| entry.to_string());
-        told.last()?.contains("config_reloaded").then_some(())
+        let told = project.ledger().pop()?.to_string();
+        told.contains("config_reloaded").then_some(())
     });
     let before = project.ledger().len();
     for (name, arguments) in [

@@ -54,6 +54,7 @@ words! {
         NotYielded = "not_yielded",
         NothingToTakeOver = "nothing_to_take_over",
         OtherKey = "other_key",
+        OtherPair = "other_pair",
         OtherRepository = "other_repository",
         OwnTask = "own_task",
         OwnerUnknown = "owner_unknown",

@@ -13,7 +13,7 @@ use crate::agent::Agent;
 use crate::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
 use crate::entry::Entry;
 use crate::envelope::MessageKind;
-use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
+use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId};
 use crate::live_turn::LiveTurn;
 use crate::snapshot::Snapshot;
 use crate::wire::search::{FoundPage, IndexReport, SealedPage, SearchPage};
@@ -367,9 +367,18 @@ pub struct QueueRow {
     /// What to do when the receiver works.
     #[serde(rename = "onBusy")]
     pub on_busy: OnBusy,
+    /// The pair whose Claude gets it, where that is not the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pair: Option<RuntimeSession>,
 }
 
 impl QueueRow {
+    /// The pair of a receiver as a row names it.
+    pub fn named_pair(to: Agent, pair: &RuntimeSession) -> Option<RuntimeSession> {
+        let is_named = to == Agent::Claude && *pair != RuntimeSession::default();
+        is_named.then(|| pair.clone())
+    }
+
     /// Whether the operator can take it back now. What was handed to Claude and not acknowledged
     /// is unread; what is on its way to Codex cannot be called back.
     pub fn can_be_removed(to: Agent, state: DeliveryState) -> bool {
