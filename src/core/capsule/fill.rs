@@ -69,6 +69,7 @@ impl CapsuleSources<'_> {
                 text: outcome.clone(),
                 by: StatementAuthor::Human,
                 at: end.at_ms,
+                cut: None,
                 line: end
                     .seq
                     .zip(end.id.as_ref())

@@ -29,6 +29,7 @@ fn said(text: &str) -> CapsuleStatement {
         text: text.to_owned(),
         by: StatementAuthor::Codex,
         at: 1,
+        cut: None,
         line: None,
         more: Map::new(),
     }

@@ -21,6 +21,7 @@ fn said(by: StatementAuthor, text: &str) -> CapsuleStatement {
         text: text.to_owned(),
         by,
         at: 1,
+        cut: None,
         line: None,
         more: Map::new(),
     }

@@ -55,15 +55,17 @@ fn line() -> impl Strategy<Value = LineRef> {
 
 fn statement() -> impl Strategy<Value = CapsuleStatement> {
     let by = "claude|codex|human|import|later";
-    (text(), by, any::<i64>(), option::of(line()), more()).prop_map(|(text, by, at, line, more)| {
-        CapsuleStatement {
+    let when = (any::<i64>(), option::of(any::<bool>()));
+    (text(), by, when, option::of(line()), more()).prop_map(
+        |(text, by, (at, cut), line, more)| CapsuleStatement {
             text,
             by: StatementAuthor::from(by),
             at,
+            cut,
             line,
             more,
-        }
-    })
+        },
+    )
 }
 
 fn statements() -> impl Strategy<Value = Vec<CapsuleStatement>> {
