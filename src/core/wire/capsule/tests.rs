@@ -286,6 +286,11 @@ fn a_statement_of_which_only_the_beginning_is_there_says_so_and_one_of_before_is
     let draft = CapsuleDraft::of(&now);
     let kinds = draft.values.iter().map(|(kind, _)| *kind);
     assert_eq!(kinds.collect::<Vec<_>>(), [NoteKind::Goal]);
+    let text = draft.text();
+    let told =
+        "# Decisions\n## Too long to be changed here, and stays as it is: entry 4 of session";
+    assert!(text.contains(told), "{text}");
+    assert!(text.contains("has all of it. It begins: xxx"), "{text}");
     now.decisions[0].cut = None;
     assert!(check_lines(&now).is_err());
     // What is whole cannot say that it goes on.
