@@ -220,7 +220,44 @@ fn a_patch_has_room_for_a_mebibyte_and_what_has_none_is_counted() {
     assert!(has("a.txt") && !has("b.txt") && has("c.txt"));
     assert!(patch.len() <= 1024 * 1024);
     assert_eq!(left_out(&capsule, "patch"), 1);
+    assert_eq!(capsule.left_out[0].names, ["b.txt"]);
     assert_eq!(capsule.redaction.files, [""; 0]);
+}
+
+#[test]
+fn what_is_left_out_of_a_patch_is_named_so_that_its_reader_takes_it() {
+    let secret = &one_of_each()[0].text;
+    let unseen = ["un\u{200b}seen.txt", "\u{1b}[2J.txt"].map(str::to_owned);
+    let many: Vec<String> = (0..60).map(|at| format!("{at:02}\t.txt")).collect();
+    let folder = repository(&[&unseen[..], &many].concat());
+    let root = folder.path();
+    fs::write(root.join(&unseen[0]), secret).unwrap();
+    for name in many.iter().chain(&unseen[1..]) {
+        fs::write(root.join(name), "after\n").unwrap();
+    }
+    let capsule = with_patch(root);
+    assert_eq!(capsule.redaction.files, [r#""un\u{200b}seen.txt""#]);
+    let left = &capsule.left_out[0];
+    assert_eq!((left.count, left.names.len(), left.inexact), (61, 50, None));
+    assert_eq!(left.names[0], r#""\u{1b}[2J.txt""#);
+    let told = left.told(false, |name| name.to_owned());
+    assert!(told.contains(r#""08\t.txt", 51 more): git diff HEAD"#), "{told}");
+    let (bytes, _) = write(&capsule).unwrap();
+    assert_eq!(read(&bytes).map(|read| read.left_out), Ok(capsule.left_out));
+}
+
+#[test]
+fn what_git_does_not_tell_is_said_to_be_not_known() {
+    let folder = repository(&["a.txt".to_owned()]);
+    let root = folder.path();
+    let exclude = root.join(".git/info/exclude");
+    fs::create_dir_all(root.join(".git/info")).unwrap();
+    let _ = fs::remove_file(&exclude);
+    std::os::unix::fs::symlink("elsewhere", &exclude).unwrap();
+    let capsule = with_patch(root);
+    let left: Vec<_> = capsule.left_out.iter().map(|left| (left.count, left.inexact)).collect();
+    assert_eq!(left, [(0, Some(true))]);
+    assert_eq!(capsule.left_out[0].how, UNKNOWN_FILES);
 }
 
 #[test]

@@ -111,12 +111,7 @@ impl CapsuleSources<'_> {
             let outside = u64::try_from(outside.len()).unwrap_or(u64::MAX);
             *left_out.entry("touched".to_owned()).or_default() += outside;
         }
-        let left_out = left_out.into_iter().map(|(what, count)| CapsuleLeftOut {
-            what: what.into(),
-            count,
-            how: self.how.to_owned(),
-            more: Map::new(),
-        });
+        let left_out = left_out.into_iter().map(|(what, count)| CapsuleLeftOut::new(what.into(), count, self.how.to_owned()));
         capsule.left_out = left_out.collect();
         capsule.origin = CapsuleOrigin {
             project: self.project.to_owned(),

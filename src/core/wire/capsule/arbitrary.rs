@@ -162,6 +162,20 @@ fn git() -> impl Strategy<Value = CapsuleGit> {
     })
 }
 
+fn left_out() -> impl Strategy<Value = Vec<CapsuleLeftOut>> {
+    let names = prop::collection::vec(path(), 0..40);
+    (names, option::of(any::<bool>()), more()).prop_map(|(names, inexact, more)| {
+        let decisions = CapsuleLeftOut::new(CapsuleSection::Decisions, 2, "elsewhere");
+        let patch = CapsuleLeftOut {
+            names,
+            inexact,
+            more,
+            ..CapsuleLeftOut::new(CapsuleSection::Patch, 40, "git diff HEAD")
+        };
+        vec![decisions, patch]
+    })
+}
+
 /// A capsule of any content, without a digest.
 pub fn capsule() -> impl Strategy<Value = Capsule> {
     let head = ("[0-9a-f]{12}", line_text(), any::<i64>());
@@ -183,7 +197,7 @@ pub fn capsule() -> impl Strategy<Value = Capsule> {
         prop::collection::vec(run(), 0..4),
         prop::collection::vec(line_text(), 0..3),
         prop::collection::vec(finding(), 0..4),
-        option::of(git()),
+        (option::of(git()), left_out()),
     );
     (head, single, said, work, more()).prop_map(|(head, single, said, work, more)| {
         let (hex, title, at) = head;
@@ -195,19 +209,14 @@ pub fn capsule() -> impl Strategy<Value = Capsule> {
         capsule.assumptions = assumptions;
         capsule.questions = questions;
         capsule.next = next;
-        let (handoffs, touched, verification, not_run, findings, git) = work;
+        let (handoffs, touched, verification, not_run, findings, (git, left_out)) = work;
         capsule.handoffs = handoffs;
         capsule.touched = touched;
         capsule.verification = verification;
         capsule.not_run = not_run;
         capsule.findings = findings;
         capsule.git = git;
-        capsule.left_out = vec![CapsuleLeftOut {
-            what: CapsuleSection::Decisions,
-            count: 2,
-            how: "elsewhere".to_owned(),
-            more: Map::new(),
-        }];
+        capsule.left_out = left_out;
         capsule.more = more;
         capsule
     })
