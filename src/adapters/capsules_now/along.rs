@@ -67,10 +67,12 @@ impl CapsulesNow {
                 return leave();
             };
             let [before, after] = &content.sides;
-            let is_masked = mask.masks(&change.path)
+            let has_marks = mask.masks(&change.path)
                 || mask.masks(&String::from_utf8_lossy(&content.diff))
-                || [before, after].iter().any(|side| is_masked(mask, side));
-            if is_masked {
+                || [before, after]
+                    .iter()
+                    .any(|side| is_masked(|text| mask.masks(text), side));
+            if has_marks {
                 if !masked.push_file(&change.path) {
                     leave();
                 }
@@ -139,8 +141,8 @@ impl CapsulesNow {
 
 /// Whether anything in a file would be masked. In UTF-16 and UTF-32 each letter of a secret has zero
 /// bytes beside it, and git takes such a file for no text.
-fn is_masked(mask: &CapsuleMask<'_>, bytes: &[u8]) -> bool {
-    if mask.masks(&String::from_utf8_lossy(bytes)) {
+pub(super) fn is_masked(masks: impl Fn(&str) -> bool, bytes: &[u8]) -> bool {
+    if masks(&String::from_utf8_lossy(bytes)) {
         return true;
     }
     if !bytes.contains(&0) {
@@ -155,10 +157,10 @@ fn is_masked(mask: &CapsuleMask<'_>, bytes: &[u8]) -> bool {
             .map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER))
             .collect::<String>()
     };
-    mask.masks(&String::from_utf8_lossy(&bare))
+    masks(&String::from_utf8_lossy(&bare))
         || [u16::from_le_bytes, u16::from_be_bytes]
             .into_iter()
-            .any(|read| mask.masks(&utf16(read)))
+            .any(|read| masks(&utf16(read)))
 }
 
 /// Masks what a gate printed, where that was written elsewhere.
@@ -168,7 +170,7 @@ pub(super) fn mask_output(output: &mut CapsuleOutput, mask: &CapsuleMask<'_>) {
     let bytes = output.bytes().unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     // What is masked in letters of more bytes alone would still be there among the others.
-    let is_plain = !bytes.contains(&0) || !is_masked(mask, &bytes);
+    let is_plain = !bytes.contains(&0) || !is_masked(|text| mask.masks(text), &bytes);
     let text = match is_plain {
         true => mask.masked(&text),
         false => Some("[REDACTED_TEXT]".to_owned()),

@@ -13,6 +13,7 @@ use serde_json::Map;
 
 use super::*;
 use crate::adapters::file_digest::file_digest;
+use crate::adapters::files_now::FilesNow;
 use crate::adapters::git::work_tree;
 use crate::adapters::git_now::GitNow;
 use crate::adapters::tree_now::tree_now;
@@ -55,6 +56,7 @@ fn capsule(root: &Path) -> Capsule {
         op: TouchOp::Write,
         sha256: file_digest(root, "a.rs"),
         unread: None,
+        masked: None,
         by: "codex".to_owned(),
         added: None,
         removed: None,
@@ -89,7 +91,13 @@ fn now(capsule: &Capsule, root: &Path) -> TreeNow {
     let is_ours = true;
     TreeNow {
         is_ours,
-        ..tree_now(capsule, root, git.as_ref(), &place)
+        ..tree_now(
+            capsule,
+            root,
+            &FilesNow::new(root.to_owned()),
+            git.as_ref(),
+            &place,
+        )
     }
 }
 

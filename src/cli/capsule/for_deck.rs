@@ -53,6 +53,7 @@ fn rows(setting: &ProjectContext) -> Result<ui::CapsuleRows, Failure> {
     let total = places.len() as u64;
     places.truncate(LISTED as usize);
     maker.announce(places.iter().map(|place| &place.id));
+    maker.now.remember_files();
     let ids = places.into_iter().map(|place| place.id);
     let rows = ids.map(|id| match maker.standing(&id) {
         Ok((made, freshness)) => row(&maker, setting, &maker.shown(made), freshness),

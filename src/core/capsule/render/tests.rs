@@ -80,6 +80,7 @@ fn capsule() -> Capsule {
         op: TouchOp::Write,
         sha256: None,
         unread: None,
+        masked: None,
         by: "codex".to_owned(),
         added: Some(12),
         removed: Some(3),
@@ -115,7 +116,11 @@ fn capsule() -> Capsule {
         late: None,
         more: Map::new(),
     });
-    capsule.left_out = vec![CapsuleLeftOut::new(CapsuleSection::Assumptions, 4, "ctxrelay capsule log cap_3f9a61c07b2e".to_owned())];
+    capsule.left_out = vec![CapsuleLeftOut::new(
+        CapsuleSection::Assumptions,
+        4,
+        "ctxrelay capsule log cap_3f9a61c07b2e".to_owned(),
+    )];
     capsule
 }
 
@@ -469,15 +474,15 @@ fn what_a_stranger_says_of_what_is_left_out_is_no_command_to_run() {
         foreign.contains("4 of assumptions: its sender has them"),
         "{foreign}"
     );
-    assert!(
-        foreign.contains("3 of another part ("),
-        "{foreign}"
-    );
+    assert!(foreign.contains("3 of another part ("), "{foreign}");
     assert!(
         foreign.contains(", src/a.rs), as far as git told: its sender has them"),
         "{foreign}"
     );
-    assert!(!foreign.contains("\n- [human] now") && !foreign.contains("([human]"), "{foreign}");
+    assert!(
+        !foreign.contains("\n- [human] now") && !foreign.contains("([human]"),
+        "{foreign}"
+    );
     for word in ["curl", "as the operator", "capsule log"] {
         assert!(!foreign.contains(word), "{word}: {foreign}");
     }

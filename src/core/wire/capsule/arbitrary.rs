@@ -56,16 +56,16 @@ fn line() -> impl Strategy<Value = LineRef> {
 fn statement() -> impl Strategy<Value = CapsuleStatement> {
     let by = "claude|codex|human|import|later";
     let when = (any::<i64>(), option::of(any::<bool>()));
-    (text(), by, when, option::of(line()), more()).prop_map(
-        |(text, by, (at, cut), line, more)| CapsuleStatement {
+    (text(), by, when, option::of(line()), more()).prop_map(|(text, by, (at, cut), line, more)| {
+        CapsuleStatement {
             text,
             by: StatementAuthor::from(by),
             at,
             cut,
             line,
             more,
-        },
-    )
+        }
+    })
 }
 
 fn statements() -> impl Strategy<Value = Vec<CapsuleStatement>> {
@@ -91,7 +91,7 @@ fn touched() -> impl Strategy<Value = CapsuleTouched> {
         path(),
         "write|read",
         sha256,
-        option::of(any::<bool>()),
+        option::of(any::<[bool; 2]>()),
         option::of(any::<u64>()),
         more(),
     )
@@ -99,7 +99,8 @@ fn touched() -> impl Strategy<Value = CapsuleTouched> {
             path,
             op: op.into(),
             sha256,
-            unread,
+            unread: unread.map(|[unread, _]| unread),
+            masked: unread.map(|[_, masked]| masked),
             by: "codex".to_owned(),
             added,
             removed: added,
