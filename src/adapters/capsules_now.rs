@@ -16,7 +16,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
-use super::file_digest::{FileState, file_state};
+use super::file_digest::FileState;
+use super::files_now::FilesNow;
 use super::git_anchor::{PatchFit, PutInFault};
 use super::git_head::is_repository;
 use super::git_now::{GitAhead, GitNow};
@@ -31,6 +32,7 @@ use crate::core::redact::{Redactor, mark_names};
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::wire::capsule::{LINES_BYTES_MAX, write};
 use crate::wire::line::Stored;
+use along::is_masked;
 pub use along::{Along, UNKNOWN_FILES};
 pub use kept::Remasked;
 use own_names::own_names;
@@ -58,6 +60,7 @@ pub enum CapsuleFault {
 /// What capsules are made of, and held against. Blocks for the disk, and for as long as git takes.
 pub struct CapsulesNow {
     root: PathBuf,
+    files: FilesNow,
     world: Arc<Snapshot>,
     gates: Vec<String>,
     redactor: Arc<Redactor>,
@@ -88,6 +91,7 @@ impl CapsulesNow {
         read: impl Fn(Seq) -> io::Result<Option<Stored>> + 'static,
     ) -> Self {
         Self {
+            files: FilesNow::new(root.clone()),
             root,
             world,
             gates,
@@ -153,7 +157,6 @@ impl CapsulesNow {
         along: Along,
         late: Option<bool>,
     ) -> Result<(Capsule, Vec<u8>), CapsuleFault> {
-        let root = &self.root;
         // While git is asked.
         let mask = self.mask();
         mask.prepare();
@@ -166,11 +169,18 @@ impl CapsulesNow {
             None => (None, None),
         };
         let files = task.files.iter().map(|file| {
-            let state = match is_marked(&file.path) {
-                true => FileState::Unread,
-                false => file_state(root, &file.path),
+            let (state, is_masked) = match is_marked(&file.path) {
+                true => (FileState::Unread, false),
+                false => {
+                    let redactor = &self.redactor;
+                    let looked = self.files.look(&file.path, |bytes| {
+                        is_masked(|text| redactor.redact_text(text).0 != text, bytes)
+                    });
+                    (looked.state, looked.is_masked)
+                }
             };
             let (sha256, is_unread) = match state {
+                FileState::Plain(_) if is_masked => (None, true),
                 FileState::Plain(digest) => (Some(digest), false),
                 FileState::Gone => (None, false),
                 FileState::Other | FileState::Unread => (None, true),
@@ -178,6 +188,7 @@ impl CapsulesNow {
             let now = FileNow {
                 sha256,
                 is_unread,
+                is_masked,
                 lines: lines.map(|lines| lines.get(&file.path).copied().unwrap_or_default()),
             };
             (file.path.clone(), now)
@@ -274,7 +285,7 @@ impl CapsulesNow {
         let git = capsule.git.as_ref().and_then(|_| self.git());
         let own = self.world.tasks.get(&capsule.id);
         let masked = OnceCell::new();
-        let mut now = tree_now(capsule, root, git, &|path| {
+        let mut now = tree_now(capsule, root, &self.files, git, &|path| {
             if !is_marked(path) {
                 return Some(path.to_owned());
             }
@@ -322,6 +333,11 @@ impl CapsulesNow {
     pub fn put_in(&self, patch: &[u8]) -> Result<(), PutInFault> {
         let git = self.git().ok_or(PutInFault::Refused)?;
         git.anchor().put_in(patch)
+    }
+
+    /// From now on each file is read once: for one listing, in which many tasks name the same.
+    pub fn remember_files(&self) {
+        self.files.remember();
     }
 
     /// Nothing more is asked of the repository: what that needed is taken back while other things are

@@ -31,7 +31,16 @@ pub enum FileState {
 /// What a file below `root` is now. Nothing outside of it is looked at, and no link is followed.
 /// Blocks for the disk.
 pub fn file_state(root: &Path, path: &str) -> FileState {
-    match state(root, path) {
+    told(state(root, path, |_| ()))
+}
+
+/// As [`file_state`], with the bytes of a plain file.
+pub fn file_state_of(root: &Path, path: &str, bytes: &mut Vec<u8>) -> FileState {
+    told(state(root, path, |piece| bytes.extend_from_slice(piece)))
+}
+
+fn told(state: io::Result<FileState>) -> FileState {
+    match state {
         Ok(state) => state,
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileState::Gone,
@@ -48,7 +57,7 @@ pub fn file_digest(root: &Path, path: &str) -> Option<String> {
     }
 }
 
-fn state(root: &Path, path: &str) -> io::Result<FileState> {
+fn state(root: &Path, path: &str, mut take: impl FnMut(&[u8])) -> io::Result<FileState> {
     if !is_within(path) {
         return Ok(FileState::Unread);
     }
@@ -71,7 +80,10 @@ fn state(root: &Path, path: &str) -> io::Result<FileState> {
     loop {
         match file.read(&mut piece)? {
             0 => return Ok(FileState::Plain(hex(&hasher.finalize()))),
-            bytes => hasher.update(&piece[..bytes]),
+            bytes => {
+                hasher.update(&piece[..bytes]);
+                take(&piece[..bytes]);
+            }
         }
     }
 }
@@ -108,6 +120,12 @@ mod tests {
         ] {
             assert_eq!(file_digest(&root, path), None, "{path}");
         }
+        let mut bytes = Vec::new();
+        let state = file_state_of(&root, "src/a", &mut bytes);
+        assert_eq!(
+            (state, bytes),
+            (file_state(&root, "src/a"), b"abc".to_vec())
+        );
         let state = |path: &str| file_state(&root, path);
         fs::write(root.join("long"), "").unwrap();
         let long = fs::File::options().write(true).open(root.join("long"));

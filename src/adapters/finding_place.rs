@@ -37,6 +37,8 @@ pub struct FindingPlaces {
     top: PathBuf,
     now: Kept<Option<Result<String, ()>>>,
     then: Kept<Option<String>>,
+    /// From a file as it was then to the one of now: many findings lie in one file.
+    steps: Kept<Vec<DiffOp>>,
 }
 
 /// States of files that were read.
@@ -60,6 +62,7 @@ impl FindingPlaces {
             top,
             now: Kept::default(),
             then: Kept::default(),
+            steps: Kept::default(),
         }
     }
 
@@ -78,8 +81,10 @@ impl FindingPlaces {
         let Some(line) = facts.line else {
             return shown(LineFate::Unknown, None, 1, &lines);
         };
+        let commit = facts.commit.as_deref().unwrap_or_default();
+        let name = format!("{commit}:{path}");
         let then = facts.commit.as_deref().map(|commit| {
-            keep(&self.then, &format!("{commit}:{path}"), || {
+            keep(&self.then, &name, || {
                 let git = self.git.as_ref()?;
                 git.text_at(commit, path, FILE_BYTES_MAX)
             })
@@ -87,8 +92,12 @@ impl FindingPlaces {
         let Some(then) = then.as_deref().and_then(Option::as_deref) else {
             return shown(LineFate::Unknown, None, line, &lines);
         };
-        let then: Vec<&str> = then.lines().collect();
-        match line_now(&then, &lines, line) {
+        let steps = keep(&self.steps, &name, || {
+            let then: Vec<&str> = then.lines().collect();
+            let until = Instant::now() + COMPARE_TIME;
+            capture_diff_slices_deadline(Algorithm::Myers, &then, &lines, Some(until))
+        });
+        match line_now(&steps, line) {
             (Some(number), _) if number == line => {
                 shown(LineFate::Same, Some(number), number, &lines)
             }
@@ -122,10 +131,8 @@ fn read_below(top: &Path, path: &str) -> Option<Result<String, ()>> {
 }
 
 /// The number of a line by now; and where its place is, also when the line was changed.
-fn line_now(then: &[&str], now: &[&str], line: u32) -> (Option<u32>, u32) {
+fn line_now(steps: &[DiffOp], line: u32) -> (Option<u32>, u32) {
     let at = line as usize - 1;
-    let until = Instant::now() + COMPARE_TIME;
-    let steps = capture_diff_slices_deadline(Algorithm::Myers, then, now, Some(until));
     let number = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);
     for step in steps {
         let old = step.old_range();

@@ -20,7 +20,7 @@ use super::git::{bytes, bytes_with, git, line, line_or_empty, pin_nested, said, 
 use super::git_own::{OBJECT_FORMAT, OwnRepository};
 use super::git_untracked::{WorkDiff, lines_in, put_in_index};
 use crate::core::capsule::{CapsuleGit, DiffStat};
-pub use patch::{ChangedContent, PatchFit, TrackedChange};
+pub use patch::{ChangedContent, PatchFit, ToldChanges, TrackedChange};
 pub use put_in::PutInFault;
 
 /// The longest name of a branch or address, in characters.

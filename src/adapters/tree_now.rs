@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::file_digest::{FileState, file_state};
+use super::file_digest::FileState;
+use super::files_now::FilesNow;
 use super::git_head::is_repository;
 use super::git_now::GitNow;
 use crate::core::capsule::{Capsule, CapsuleTouched, DifferingFile, TreeNow};
@@ -18,9 +19,10 @@ enum Compared {
 /// Of a project's folder and its repository. `place`: where a file is by its path in the capsule, which
 /// may be masked; none where nobody knows. Nothing that the capsule names is run or followed. Blocks,
 /// for as long as git takes.
-pub fn tree_now(
+pub(super) fn tree_now(
     capsule: &Capsule,
     root: &Path,
+    files: &FilesNow,
     git: Option<&GitNow>,
     place: &dyn Fn(&str) -> Option<String>,
 ) -> TreeNow {
@@ -34,7 +36,7 @@ pub fn tree_now(
             now.uncompared.push(path);
             continue;
         };
-        match compared(file, file_state(root, &place)) {
+        match compared(file, files.state(&place)) {
             Compared::Same => {}
             Compared::Differs => now.differing.push(DifferingFile { path, place }),
             Compared::Open => {
@@ -76,6 +78,9 @@ pub fn tree_now(
 fn compared(then: &CapsuleTouched, now: FileState) -> Compared {
     match (&then.sha256, now) {
         (_, FileState::Unread) => Compared::Open,
+        // It was a plain file, of which no digest may be told.
+        (None, FileState::Plain(_)) if then.masked == Some(true) => Compared::Open,
+        (None, _) if then.masked == Some(true) => Compared::Differs,
         (Some(then), FileState::Plain(now)) if *then == now => Compared::Same,
         (Some(_), _) => Compared::Differs,
         (None, FileState::Gone) if then.unread != Some(true) => Compared::Same,

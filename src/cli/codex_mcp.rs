@@ -156,12 +156,18 @@ fn status(context: &CliContext, program: &Path) -> CliOutcome {
     let what = what.map_or_else(String::new, |what| format!(" ({what})"));
     let mut text = ReportText::from(format!("{NAME}: {state}{what}"));
     if let Some(project) = bound_to {
-        text.note(format!(
-            "an earlier version wrote it: a plain `codex` in any folder writes into the record of \
-             {project}; `ctxrelay codex-mcp install` mends that"
-        ));
+        text.note(format!("{}; {BOUND_HINT} mends that", told_bound(&project)));
     }
     context.out.report(Report::new(&value, text))
+}
+
+/// What mends an entry that serves one project alone.
+pub(super) const BOUND_HINT: &str = "`ctxrelay codex-mcp install`";
+
+pub(super) fn told_bound(project: &str) -> String {
+    format!(
+        "an earlier version wrote it: a plain `codex` in any folder writes into the record of {project}"
+    )
 }
 
 fn entry(context: &CliContext, program: &Path) -> Result<Option<Entry>, Failure> {
@@ -171,6 +177,12 @@ fn entry(context: &CliContext, program: &Path) -> Result<Option<Entry>, Failure>
         &["mcp", "list", "--json"].map(OsString::from),
     )?;
     Ok(read_entry(&said.stdout))
+}
+
+/// The one project that our entry serves, in what `codex mcp list --json` says: an earlier version
+/// wrote it, and a plain `codex` in any folder writes into the record of that one.
+pub(super) fn bound_to(json: &str) -> Option<String> {
+    read_entry(json)?.bound_to
 }
 
 /// Finds our entry in `codex mcp list --json`, which shows environments in clear: they are left

@@ -137,6 +137,10 @@ pub fn offer(context: &CliContext, runtime: &Runtime) -> Option<String> {
             "{versions}: read-only until it is restarted; come again when both agents are idle"
         ));
     }
+    if operator::asking_refusal().is_some() {
+        // What nobody may see is not asked: the answer would be to another question.
+        return Some(format!("{versions}: read-only until it is restarted"));
+    }
     let question = format!("{versions}. Restart it now? The agents stay connected. [Y/n]");
     match context.out.ask(&question).ok().flatten().as_deref() {
         Some("" | "y" | "Y" | "yes") => match replace(context, runtime) {

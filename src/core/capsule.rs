@@ -293,6 +293,7 @@ impl Capsule {
             if left.how != command {
                 look(&mut left.how);
             }
+            left.names.iter_mut().for_each(&mut *look);
         }
         for run in &mut self.verification {
             run.status.other_mut().into_iter().for_each(&mut *look);

@@ -96,6 +96,7 @@ fn carried(mut entry: Entry, session: &SessionId, task: &TaskSnapshot) -> Entry 
         && record.step == TaskStep::Opened
     {
         record.dropped.clone_from(&task.dropped);
+        record.forgotten.clone_from(&task.forgotten);
     }
     entry
 }

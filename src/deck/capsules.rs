@@ -42,22 +42,30 @@ type ExportOne = Arc<
 type TellOne =
     Arc<dyn Fn(&str, CapsuleReader) -> Result<(String, Vec<String>), String> + Send + Sync>;
 
-/// Why a capsule is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeptWhen {
-    /// Its task was closed just now.
-    Closed,
-    /// It was sent to an agent.
-    Sent,
+/// Keeps a capsule; its digest, where it is kept.
+type KeepMade = Box<dyn FnOnce() -> Result<Option<String>, String> + Send>;
+
+/// A task that is handed to an agent.
+pub struct HandedTask {
+    /// As a handoff.
+    pub params: HandoffParams,
+    /// What a person has to be told of it.
+    pub remarks: Vec<String>,
+    /// Keeps what the agent is given, whatever is done for the task meanwhile.
+    pub keep: KeepMade,
 }
 
-/// As [`OfOne`], with why.
-type KeepOne = Arc<dyn Fn(&str, KeptWhen) -> Result<Option<String>, String> + Send + Sync>;
+impl std::fmt::Debug for HandedTask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HandedTask")
+            .field("params", &self.params)
+            .finish_non_exhaustive()
+    }
+}
 
-/// As [`OfOne`], for this agent and with what was said before; and what a person has to be told of it.
-type HandoffOfOne = Arc<
-    dyn Fn(&str, Agent, &[FoundText]) -> Result<(HandoffParams, Vec<String>), String> + Send + Sync,
->;
+/// As [`OfOne`], for this agent and with what was said before.
+type HandoffOfOne =
+    Arc<dyn Fn(&str, Agent, &[FoundText]) -> Result<HandedTask, String> + Send + Sync>;
 
 /// What the disk has of them, and what is written there; all of it slow.
 #[derive(Clone)]
@@ -75,13 +83,12 @@ pub struct CapsuleAccess {
     pub alike: OfOne<Vec<FoundText>>,
     /// What was said before by these words that a task may begin with.
     pub before: OfOne<Vec<FoundText>>,
-    /// The handoff that gives one to an agent.
+    /// One that is handed to an agent.
     pub handoff: HandoffOfOne,
     /// One as a text for somebody who is no agent of the pair.
     pub tell: TellOne,
-    /// Keeps the capsule of a task that was closed or handed over, as it is now; its digest, where it
-    /// is kept.
-    pub keep: KeepOne,
+    /// Keeps the capsule of a task that was closed, as it is now; its digest, where it is kept.
+    pub keep: OfOne<Option<String>>,
 }
 
 /// What is being done with tasks: one thing after the other, since each reads the record and asks git.
@@ -206,11 +213,10 @@ impl CapsuleAccess {
         .await
     }
 
-    /// Keeps the capsule of a task as it is now, and has the record say so; which of both failed, in
-    /// the words of `ctxrelay capsule`.
-    async fn keep(&self, id: String, when: KeptWhen, operator: &Client) -> Result<(), String> {
-        let (keep, name) = (Arc::clone(&self.keep), id.clone());
-        let kept = beside(move || keep(&name, when)).await;
+    /// Keeps the capsule of a task, and has the record say so; which of both failed, in the words of
+    /// `ctxrelay capsule`.
+    async fn keep(&self, id: String, keep: KeepMade, operator: &Client) -> Result<(), String> {
+        let kept = beside(keep).await;
         let kept = kept.map_err(|why| format!("its capsule is not kept: {why}"))?;
         let Some(digest) = kept else {
             return Ok(());
@@ -283,14 +289,19 @@ impl CapsuleAccess {
         operator: &Client,
     ) -> Result<String, String> {
         let (handoff, name) = (Arc::clone(&self.handoff), id.clone());
-        let (params, remarks) = beside(move || handoff(&name, to, &found)).await?;
+        let handed = beside(move || handoff(&name, to, &found)).await?;
+        let HandedTask {
+            params,
+            remarks,
+            keep,
+        } = handed;
         let sent = match operator.call(Command::Handoff(params)).await {
             Ok(Reply::Sent(sent)) => sent,
             Ok(_) => return Err("the daemon answers something else".to_owned()),
             Err(error) => return Err(error.to_refusal().message),
         };
         // What went out is what the task is held against from now on.
-        let kept = self.keep(id, KeptWhen::Sent, operator).await;
+        let kept = self.keep(id, keep, operator).await;
         let kept = kept.map_or_else(|why| format!("; {why}"), |()| String::new());
         let remarks = remarks.iter().map(|remark| format!("; {remark}"));
         Ok(format!(
@@ -346,7 +357,8 @@ impl CapsuleAccess {
         let task = CapsuleId::new(id.clone());
         let change = TaskChange::Close { task, outcome };
         let seq = self.change(change, operator).await?.seq;
-        self.keep(id.clone(), KeptWhen::Closed, operator)
+        let (keep, name) = (Arc::clone(&self.keep), id.clone());
+        self.keep(id.clone(), Box::new(move || keep(&name)), operator)
             .await
             .map_err(|why| format!("{id} is closed, and {why}"))?;
         Ok(format!("{id} is closed by entry {}", grouped(seq.0)))
@@ -398,3 +410,6 @@ fn told(said: String) -> Msg {
 fn failed(why: String) -> Msg {
     Msg::Notice(Level::Error, why)
 }
+
+#[cfg(test)]
+mod tests;

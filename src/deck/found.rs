@@ -59,12 +59,16 @@ fn found_row(found: FoundHit) -> ui::FoundRow {
         id: found.hit.id.to_string(),
         title: found.title.unwrap_or_default(),
         standing: found.freshness.map(standing),
-        is_foreign: found.foreign || found.unvouched,
     });
+    let is_foreign = found.foreign || found.unvouched || found.hit.apart;
     let mut row = row(found.hit);
     // The sessions of the others are where one comes by the timeline, or are no record here.
     row.session = row.session.filter(|_| found.kind == FoundIn::Archive);
-    ui::FoundRow { task, ..row }
+    ui::FoundRow {
+        task,
+        is_foreign,
+        ..row
+    }
 }
 
 fn row(hit: SearchHit) -> ui::FoundRow {
@@ -72,6 +76,7 @@ fn row(hit: SearchHit) -> ui::FoundRow {
         seq: hit.seq,
         kind: hit.entry_type,
         task: None,
+        is_foreign: hit.apart,
         session: hit.session.map(|id| id.to_string()),
         at_ms: hit.at,
         from: party_of(&Party::from(hit.source)),

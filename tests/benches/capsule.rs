@@ -83,6 +83,7 @@ fn keep(dirs: &ProjectDirs) {
                 text: format!("decision {said}: plum{number} is kept cold, others are sold"),
                 by: StatementAuthor::Human,
                 at: 1,
+                cut: None,
                 line: None,
                 more: serde_json::Map::new(),
             });

@@ -387,6 +387,10 @@ fn a_capsule_is_checked_kept_and_goes_stale_in_another_clone() {
     // At home its lines are in the own record.
     let (_, told) = imported(&project, &[file]);
     assert_eq!(told["anchored"], json!(true));
+    // Looked up one by one, and that is said; the sender's was read from its beginning.
+    let said = project.run(["capsule", "import", file]).expect_success();
+    let own = "anchored  this project's own record has each of the cited lines; `ctxrelay ledger";
+    assert!(said.stdout.contains(own), "{}", said.stdout);
 }
 
 #[test]

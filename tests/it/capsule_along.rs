@@ -149,6 +149,14 @@ fn new_files_and_names_of_every_script_go_along_and_what_git_does_not_know_is_co
     let left: Vec<_> = left.filter(|left| left["what"] == "patch").collect();
     let counts: Vec<_> = left.iter().map(|left| &left["count"]).collect();
     assert_eq!(counts, [&json!(1), &json!(1)], "{left:?}");
+    let odd = r#""src/odd\tname.rs""#;
+    assert_eq!(left[0]["names"], json!([odd]), "{left:?}");
+    assert_eq!(
+        left[1].get("names"),
+        None,
+        "what git does not know stays unnamed"
+    );
+    assert!(!screen.contains("git did not tell"), "{screen}");
 
     let clone = clone_of(&project);
     let _daemon = clone.daemon();
@@ -156,6 +164,7 @@ fn new_files_and_names_of_every_script_go_along_and_what_git_does_not_know_is_co
     // These, and the one with a secret.
     let more = "3 files more of its sender's did not come along";
     assert!(import.stdout.contains(more), "{}", import.stdout);
+    assert!(import.stdout.contains(odd), "{}", import.stdout);
     let mut pty = Pty::spawn(&clone.ctxrelay(["capsule", "import", &file, "--apply"]));
     pty.wait_for_text("Type `patch`");
     pty.type_text("patch\r");

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use ctxrelay::core::agent::Party;
 use ctxrelay::core::capsule::Capsule;
+use ctxrelay::core::carried::CarriedEntry;
 use ctxrelay::core::entry::{Entry, EntryKind, Fate, NoteKind, Predecessor, TASK, TaskStep};
 use ctxrelay::core::id::{CapsuleId, EntryId, Seq, SessionId};
 use ctxrelay::store::dirs::{ProjectDirs, UserDirs};
@@ -229,6 +230,18 @@ fn of_many_sessions(project: &Project, count: u64) -> CapsuleId {
             };
             if matches!(entry.kind, EntryKind::Note { .. }) {
                 entry.meta.insert(TASK.to_owned(), json!(task));
+            }
+            // An open task goes on in the next session as what was carried there.
+            if number > 1 && matches!(entry.kind, EntryKind::Task(_)) {
+                entry.carried = Some(CarriedEntry {
+                    session_id: SessionId::new("session_1795000000000_00000001"),
+                    seq: Seq(at),
+                    settled: false,
+                    answered: false,
+                    task_only: false,
+                    in_turn: None,
+                    cut_off_in: Vec::new(),
+                });
             }
             let sealed = seal(serialize(&entry), at, &head).unwrap();
             lines.push_str(&sealed.line);

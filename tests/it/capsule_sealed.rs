@@ -14,6 +14,7 @@ use crate::capsule::{
     agent, clone_of, closed_as_before, done, imported, in_terminal, json_of, listed, login, note,
 };
 use crate::search_everywhere::clear;
+use crate::support::child::Finished;
 use crate::support::fake_gh::comment;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
@@ -623,4 +624,39 @@ fn a_kept_file_with_an_agents_goal_in_the_place_of_the_operators_is_as_it_was_ke
     assert!(said.contains(DIGEST_UNTOLD), "{said}");
     fs::write(&file, &changed).unwrap();
     assert!(printed(&project, &id).contains("nobody vouches for it"));
+}
+
+#[test]
+fn the_log_of_a_task_of_this_session_needs_no_session_before_it() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let old = login(&project);
+    let session = clear(&project, false);
+    // It is not as it was sealed.
+    let mut lines = fs::read_to_string(archive(&project, &session)).unwrap();
+    lines = lines.replace("tokens live", "tokens lived");
+    fs::write(archive(&project, &session), lines).unwrap();
+    done(&project, &["new", "Bake a cake"]);
+    let list = project.run(["capsule", "list", "--json"]);
+    let list = list.expect_success().json();
+    let mut ids = list["capsules"].as_array().unwrap().iter();
+    let new = ids.find(|row| row["title"] == "Bake a cake").unwrap()["id"].clone();
+    let new = new.as_str().unwrap();
+    let mut claude = agent(&project, "claude");
+    note(&mut claude, "claude", "decision", "cakes have candles");
+    let log = |id: &str| project.run(["capsule", "log", id]).expect_success();
+    let (of_new, of_old) = (log(new), log(&old));
+    let said = |log: &Finished| format!("{}{}", log.stdout, log.stderr);
+    assert!(!said(&of_new).contains("the log begins behind"));
+    assert!(of_new.stdout.contains("Bake a cake"), "{}", of_new.stdout);
+    assert!(
+        of_new.stdout.contains("cakes have candles"),
+        "{}",
+        of_new.stdout
+    );
+    assert!(
+        said(&of_old).contains("the log begins behind"),
+        "{}",
+        said(&of_old)
+    );
 }

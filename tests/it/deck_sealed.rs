@@ -62,3 +62,32 @@ fn a_word_of_a_sealed_session_is_found_and_its_entry_read_to_its_end() {
     deck.send(b"\x14");
     deck.wait_for_text("1 of 1 in the whole record");
 }
+
+#[test]
+fn what_anybody_put_among_the_archives_is_listed_as_from_elsewhere() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    note(&project, "plums are short");
+    let session = project.read(".contextrelay/current").trim().to_owned();
+    let sealed = seal(&project);
+    let lines = project.read(&format!(".contextrelay/archives/{session}.jsonl"));
+    let planted = "session_1700000000000_a1b2c3d4";
+    let said = lines.replace(&session, planted);
+    let said = said.replace("plums are short", "plums are skipped");
+    project.write(&format!(".contextrelay/archives/{planted}.jsonl"), &said);
+    note(&project, "pears are not dear");
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck");
+    deck.wait_for_text("pears are not dear");
+    deck.press(Key::Char('/'));
+    deck.type_text("plums");
+    deck.wait_for_text("nothing in the whole record has these words");
+    deck.send(b"\x14");
+    deck.wait_for_text("in all capsules");
+    deck.send(b"\x14");
+    deck.wait_for_text("1 of 2 in all sealed sessions");
+    deck.wait_for_text(&format!("in {sealed}  plums are short"));
+    deck.wait_for_text("from elsewhere  in a1b2c3d4  plums are skipped");
+    let screen = deck.screen();
+    let own = screen.lines().find(|line| line.contains("plums are short"));
+    assert!(!own.unwrap().contains("from elsewhere"), "{screen}");
+}

@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::support::child::{Finished, run};
 use crate::support::privileged;
 use crate::support::project::Project;
+use crate::support::script_file::write_program;
 use crate::support::small_disk::SmallDisk;
 
 #[test]
@@ -145,4 +146,41 @@ fn the_doctor_looks_at_the_configuration_and_its_columns_stay_apart() {
     for line in shown.lines().filter(|line| line.contains("(default)")) {
         assert!(line.split_whitespace().count() >= 3, "{line}");
     }
+}
+
+#[test]
+fn the_doctor_says_that_an_entry_of_before_serves_one_project_alone() {
+    let project = Project::new();
+    let codex = project.base().join("codex-of-this-test");
+    let check = |args: &[&str]| {
+        let entry = json!([{"name": "contextrelay", "enabled": true, "transport": {
+            "type": "stdio", "command": "/opt/ctxrelay", "args": args}}]);
+        write_program(
+            &codex,
+            &format!(
+                "#!/bin/sh\ncase \"$1\" in\n--version) echo codex-cli 0.169.0;;\n\
+                 mcp) echo '{entry}';;\nesac\n"
+            ),
+        );
+        let doctor = project.ctxrelay(["doctor", "--json"]);
+        let told = run(&doctor.env("CONTEXTRELAY_CODEX_BIN", &codex)).json();
+        let checks = told["checks"].as_array().unwrap().iter();
+        let mut checks = checks.filter(|check| check["id"] == "codex-mcp");
+        checks.next().cloned()
+    };
+    assert_eq!(check(&["codex-mcp", "server"]), None);
+    let bound = ["codex-mcp", "server", "--project", "/home/me/one"];
+    let told = check(&bound).unwrap();
+    assert_eq!(told["ok"], true, "{told}");
+    assert!(
+        told["message"]
+            .as_str()
+            .unwrap()
+            .ends_with("the record of /home/me/one"),
+        "{told}"
+    );
+    assert!(
+        told["hint"].as_str().unwrap().contains("codex-mcp install"),
+        "{told}"
+    );
 }

@@ -7,7 +7,8 @@ use std::io;
 
 use super::CapsulesNow;
 use crate::core::capsule::{
-    Capsule, CapsuleLeftOut, CapsuleMask, CapsuleOutput, CapsulePatch, CapsuleSection, patch_files,
+    Capsule, CapsuleLeftOut, CapsuleMask, CapsuleOutput, CapsulePatch, CapsuleRedaction,
+    CapsuleSection, patch_files,
 };
 use crate::core::redact::mark_names;
 use crate::wire::capsule::{OUTPUTS_BYTES_MAX, PATCH_BYTES_MAX};
@@ -15,15 +16,9 @@ use crate::wire::capsule::{OUTPUTS_BYTES_MAX, PATCH_BYTES_MAX};
 /// The longest patch, in bytes: as base64 it has room in [`PATCH_BYTES_MAX`].
 const PATCH_MAX: usize = PATCH_BYTES_MAX / 4 * 3 - 2;
 
-/// How many files are named that were left out.
-const NAMED_MAX: usize = 50;
-
 /// What the mark in a shortened output takes at most, and less than which none is worth the room, in
 /// bytes.
 const SHORTENED_MIN: usize = 64;
-
-/// The longest name of such a file, in bytes.
-const NAME_BYTES_MAX: usize = 200;
 
 /// How files are seen that git does not know.
 pub const UNKNOWN_FILES: &str = "git ls-files --others --exclude-standard";
@@ -60,21 +55,26 @@ impl CapsulesNow {
             return;
         };
         let git = git.anchor();
-        let (mut patch, mut named, mut left) = (Vec::new(), Vec::new(), 0);
-        let mut files = Vec::new();
+        let (mut patch, mut files) = (Vec::new(), Vec::new());
+        let mut masked = CapsuleRedaction::default();
+        let mut left = CapsuleLeftOut::new(CapsuleSection::Patch, 0, "git diff HEAD");
         let told = git.tracked_changes(|change| {
+            let mut leave = || {
+                left.count += 1;
+                left.push_name(&change.path);
+            };
             let Some(content) = change.content else {
-                left += 1;
-                return;
+                return leave();
             };
             let [before, after] = &content.sides;
-            let is_masked = mask.masks(&change.path)
+            let has_marks = mask.masks(&change.path)
                 || mask.masks(&String::from_utf8_lossy(&content.diff))
-                || [before, after].iter().any(|side| is_masked(mask, side));
-            if is_masked {
-                match named.len() < NAMED_MAX && change.path.len() <= NAME_BYTES_MAX {
-                    true => named.push(change.path),
-                    false => left += 1,
+                || [before, after]
+                    .iter()
+                    .any(|side| is_masked(|text| mask.masks(text), side));
+            if has_marks {
+                if !masked.push_file(&change.path) {
+                    leave();
                 }
             } else if patch.len() + content.diff.len() <= PATCH_MAX
                 // Of another file nothing was looked at for what is masked.
@@ -83,35 +83,36 @@ impl CapsulesNow {
                 patch.extend(content.diff);
                 files.push(change.path);
             } else {
-                left += 1;
+                leave();
             }
         });
-        if told.is_none() {
-            left += 1;
-        }
         // Its receiver looks at it so, and would refuse the whole capsule.
         if patch_files(&patch).as_deref() != Ok(files.as_slice()) {
-            left += files.len() as u64;
+            left.count += files.len() as u64;
+            files.iter().for_each(|path| left.push_name(path));
             patch.clear();
         }
-        let unknown = told.unwrap_or_default();
-        capsule.redaction.files = named;
+        left.inexact = (!told.is_some_and(|told| told.is_all)).then_some(true);
+        let mut unknown = CapsuleLeftOut::new(CapsuleSection::Patch, 0, UNKNOWN_FILES);
+        unknown.count = told.map_or(0, |told| told.unknown);
+        unknown.inexact = (!told.is_some_and(|told| told.knows_excluded)).then_some(true);
+        capsule.redaction.files = masked.files;
         if let Some(base) = git.commit().filter(|_| !patch.is_empty()) {
             capsule.patch = Some(CapsulePatch::new(base.to_owned(), &patch));
         }
-        count(capsule, CapsuleSection::Patch, left, "git diff HEAD");
-        count(capsule, CapsuleSection::Patch, unknown, UNKNOWN_FILES);
+        count(capsule, left);
+        count(capsule, unknown);
     }
 
     fn take_outputs(&self, capsule: &mut Capsule, mask: &CapsuleMask<'_>) -> io::Result<()> {
         let masked = |text: &str| mask.masked(text).unwrap_or_else(|| text.to_owned());
         let mut room = OUTPUTS_BYTES_MAX / 4 * 3;
-        let mut left = 0;
+        let mut left = CapsuleLeftOut::new(CapsuleSection::Outputs, 0, "ctxrelay gates");
         let gates = &self.world.gates;
         for (at, gate) in gates.values().enumerate() {
             let stored = (self.read)(gate.seq)?.filter(|stored| stored.entry.id == gate.id);
             let Some(stored) = stored else {
-                left += 1;
+                left.count += 1;
                 continue;
             };
             let entry = stored.entry;
@@ -125,23 +126,23 @@ impl CapsulesNow {
             // None takes all of the room from those behind it.
             let share = room / (gates.len() - at);
             let Some(shown) = shortened(&text, share) else {
-                left += 1;
+                left.count += 1;
                 continue;
             };
-            left += u64::from(!is_there || shown.len() < text.len());
+            left.count += u64::from(!is_there || shown.len() < text.len());
             room = room.saturating_sub(shown.len().next_multiple_of(3));
             let name = masked(&gate.run.gate);
             capsule.outputs.push(CapsuleOutput::new(name, &shown));
         }
-        count(capsule, CapsuleSection::Outputs, left, "ctxrelay gates");
+        count(capsule, left);
         Ok(())
     }
 }
 
 /// Whether anything in a file would be masked. In UTF-16 and UTF-32 each letter of a secret has zero
 /// bytes beside it, and git takes such a file for no text.
-fn is_masked(mask: &CapsuleMask<'_>, bytes: &[u8]) -> bool {
-    if mask.masks(&String::from_utf8_lossy(bytes)) {
+pub(super) fn is_masked(masks: impl Fn(&str) -> bool, bytes: &[u8]) -> bool {
+    if masks(&String::from_utf8_lossy(bytes)) {
         return true;
     }
     if !bytes.contains(&0) {
@@ -156,10 +157,10 @@ fn is_masked(mask: &CapsuleMask<'_>, bytes: &[u8]) -> bool {
             .map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER))
             .collect::<String>()
     };
-    mask.masks(&String::from_utf8_lossy(&bare))
+    masks(&String::from_utf8_lossy(&bare))
         || [u16::from_le_bytes, u16::from_be_bytes]
             .into_iter()
-            .any(|read| mask.masks(&utf16(read)))
+            .any(|read| masks(&utf16(read)))
 }
 
 /// Masks what a gate printed, where that was written elsewhere.
@@ -169,7 +170,7 @@ pub(super) fn mask_output(output: &mut CapsuleOutput, mask: &CapsuleMask<'_>) {
     let bytes = output.bytes().unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     // What is masked in letters of more bytes alone would still be there among the others.
-    let is_plain = !bytes.contains(&0) || !is_masked(mask, &bytes);
+    let is_plain = !bytes.contains(&0) || !is_masked(|text| mask.masks(text), &bytes);
     let text = match is_plain {
         true => mask.masked(&text),
         false => Some("[REDACTED_TEXT]".to_owned()),
@@ -215,14 +216,10 @@ pub(super) fn count_marks(capsule: &mut Capsule) {
     }
 }
 
-fn count(capsule: &mut Capsule, what: CapsuleSection, count: u64, how: &str) {
-    if count > 0 {
-        capsule.left_out.push(CapsuleLeftOut {
-            what,
-            count,
-            how: how.to_owned(),
-            more: serde_json::Map::new(),
-        });
+/// Of nothing it is said only where that is not known.
+fn count(capsule: &mut Capsule, left: CapsuleLeftOut) {
+    if left.count > 0 || left.inexact == Some(true) {
+        capsule.left_out.push(left);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::core::continuity::StatedText;
 use crate::core::entry::{Artifact, ArtifactStatus, EntryKind, GateRun, NoteKind};
 use crate::core::id::{CapsuleId, EntryId, SessionId};
 use crate::core::redact::secret_samples::{SecretSample, leaks, one_of_each};
-use crate::core::snapshot::GateSnapshot;
+use crate::core::snapshot::{GateSnapshot, TaskFile};
 use crate::wire::capsule::{OUTPUTS_BYTES_MAX, read};
 
 /// A repository with a commit of these files, each of one line.
@@ -186,6 +186,50 @@ fn what_is_longer_than_a_capsule_keeps_ends_in_a_mark() {
     assert_eq!(whole.text, "x".repeat(2_000));
 }
 
+#[test]
+fn no_digest_of_a_file_with_something_to_mask_is_told_and_nobody_says_that_it_changed() {
+    let folder = repository(&["plain.txt".to_owned()]);
+    let root = folder.path();
+    let secret = &one_of_each()[0].text;
+    fs::write(root.join(".gitignore"), ".env\n").unwrap();
+    fs::write(root.join(".env"), secret).unwrap();
+    let wide: Vec<u8> = secret.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(root.join("wide.txt"), wide).unwrap();
+    let mut task = task();
+    task.files = ["plain.txt", ".env", "wide.txt"]
+        .map(|path| TaskFile {
+            path: path.to_owned(),
+            by: Party::Human,
+            is_written: true,
+            seq: Seq(1),
+        })
+        .into();
+    let (world, redactor) = (Arc::new(Snapshot::default()), Arc::new(Redactor::new()));
+    let now = || {
+        let (world, redactor) = (Arc::clone(&world), Arc::clone(&redactor));
+        CapsulesNow::new(root.to_owned(), world, Vec::new(), redactor, |_| Ok(None))
+    };
+    let (capsule, _) = now().make(&task).unwrap();
+    let told = capsule.touched.iter();
+    let told = told.map(|file| (file.sha256.is_some(), file.unread, file.masked));
+    let none = (false, Some(true), Some(true));
+    assert_eq!(told.collect::<Vec<_>>(), [(true, None, None), none, none]);
+    let stands = || {
+        let (freshness, tree) = now().compare(&capsule);
+        let differing = tree.differing.into_iter().map(|file| file.path);
+        (freshness, differing.collect::<Vec<_>>(), tree.uncompared)
+    };
+    let open = [".env", "wide.txt"].map(str::to_owned).to_vec();
+    // The tree has only one of the two.
+    assert_eq!(stands(), (Freshness::Unknown, Vec::new(), open.clone()));
+    fs::write(root.join(".env"), "PORT=1\n").unwrap();
+    assert_eq!(stands(), (Freshness::Unknown, Vec::new(), open));
+    fs::remove_file(root.join(".env")).unwrap();
+    let gone = vec![".env".to_owned()];
+    let open = vec!["wide.txt".to_owned()];
+    assert_eq!(stands(), (Freshness::Touched, gone, open));
+}
+
 fn left_out(capsule: &Capsule, what: &str) -> u64 {
     let mut left = capsule.left_out.iter();
     left.find(|left| left.what.as_str() == what)
@@ -220,7 +264,51 @@ fn a_patch_has_room_for_a_mebibyte_and_what_has_none_is_counted() {
     assert!(has("a.txt") && !has("b.txt") && has("c.txt"));
     assert!(patch.len() <= 1024 * 1024);
     assert_eq!(left_out(&capsule, "patch"), 1);
+    assert_eq!(capsule.left_out[0].names, ["b.txt"]);
     assert_eq!(capsule.redaction.files, [""; 0]);
+}
+
+#[test]
+fn what_is_left_out_of_a_patch_is_named_so_that_its_reader_takes_it() {
+    let secret = &one_of_each()[0].text;
+    let unseen = ["un\u{200b}seen.txt", "\u{1b}[2J.txt"].map(str::to_owned);
+    let many: Vec<String> = (0..60).map(|at| format!("{at:02}\t.txt")).collect();
+    let folder = repository(&[&unseen[..], &many].concat());
+    let root = folder.path();
+    fs::write(root.join(&unseen[0]), secret).unwrap();
+    for name in many.iter().chain(&unseen[1..]) {
+        fs::write(root.join(name), "after\n").unwrap();
+    }
+    let capsule = with_patch(root);
+    assert_eq!(capsule.redaction.files, [r#""un\u{200b}seen.txt""#]);
+    let left = &capsule.left_out[0];
+    assert_eq!((left.count, left.names.len(), left.inexact), (61, 50, None));
+    assert_eq!(left.names[0], r#""\u{1b}[2J.txt""#);
+    let told = left.told(false, |name| name.to_owned());
+    assert!(
+        told.contains(r#""08\t.txt", 51 more): git diff HEAD"#),
+        "{told}"
+    );
+    let (bytes, _) = write(&capsule).unwrap();
+    assert_eq!(read(&bytes).map(|read| read.left_out), Ok(capsule.left_out));
+}
+
+#[test]
+fn what_git_does_not_tell_is_said_to_be_not_known() {
+    let folder = repository(&["a.txt".to_owned()]);
+    let root = folder.path();
+    let exclude = root.join(".git/info/exclude");
+    fs::create_dir_all(root.join(".git/info")).unwrap();
+    let _ = fs::remove_file(&exclude);
+    std::os::unix::fs::symlink("elsewhere", &exclude).unwrap();
+    let capsule = with_patch(root);
+    let left: Vec<_> = capsule
+        .left_out
+        .iter()
+        .map(|left| (left.count, left.inexact))
+        .collect();
+    assert_eq!(left, [(0, Some(true))]);
+    assert_eq!(capsule.left_out[0].how, UNKNOWN_FILES);
 }
 
 #[test]

@@ -123,3 +123,29 @@ fn a_file_that_was_too_long_then_is_not_read() {
     assert_eq!(place.fate, LineFate::Unknown);
     assert_eq!(place.lines[8], "line 12");
 }
+
+#[test]
+fn a_file_with_many_findings_is_compared_once() {
+    let (dir, commit) = repository();
+    let text = format!("new\n{}", numbered(1..=20));
+    fs::write(dir.path().join("src/a.rs"), text).unwrap();
+    let places = FindingPlaces::open(dir.path());
+    let line = |line| places.of(&facts("src/a.rs", line, &commit)).line_now;
+    assert_eq!(line(3), Some(4));
+    // Were they made anew, what stands here would not count.
+    let steps = vec![DiffOp::Equal {
+        old_index: 0,
+        new_index: 5,
+        len: 20,
+    }];
+    let kept = |steps| {
+        places
+            .steps
+            .borrow_mut()
+            .values_mut()
+            .for_each(|it| *it = Rc::clone(&steps))
+    };
+    kept(Rc::new(steps));
+    assert_eq!((line(3), line(7)), (Some(8), Some(12)));
+    assert_eq!(places.steps.borrow().len(), 1);
+}

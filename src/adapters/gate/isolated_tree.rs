@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use crate::adapters::git::{TreeReading, git, line};
 use crate::core::entry::{IsolatedRun, WorkTree};
+use crate::core::told_path::told_path;
 
 /// What the folder of a gate's work tree is named with; others may lie beside it.
 const PREFIX: &str = "gate-";
@@ -211,7 +212,7 @@ fn inside(top: &Path, prefix: &str) -> Result<PathBuf, String> {
     let folder = top.join(prefix).canonicalize();
     match folder {
         Ok(folder) if folder.starts_with(top) && folder.is_dir() => Ok(folder),
-        _ => Err(format!("the commit has no folder {}", shown(prefix))),
+        _ => Err(format!("the commit has no folder {}", told_name(prefix))),
     }
 }
 
@@ -258,11 +259,16 @@ fn not_covered(differing: &[String]) -> IsolatedRun {
     let named = differing.iter().take(IsolatedRun::NAMED_MAX);
     IsolatedRun {
         not_covered: differing.len() as u64,
-        named: named.map(|name| shown(name)).collect(),
+        named: named.map(|name| told_name(name)).collect(),
     }
 }
 
-/// One line, and not a long one: names are whatever somebody wrote.
+/// A file's name as it is told elsewhere too, and not a long one: whatever somebody wrote.
+fn told_name(name: &str) -> String {
+    told_path(name).chars().take(CHARS_MAX).collect()
+}
+
+/// One line, and not a long one.
 fn shown(text: &str) -> String {
     let seen = text.chars().filter(|c| !c.is_control());
     seen.take(CHARS_MAX).collect()

@@ -44,6 +44,17 @@ pub struct ChangedContent {
     pub sides: [Vec<u8>; 2],
 }
 
+/// What was told of the changes in a work tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToldChanges {
+    /// How many files there are that git does not know.
+    pub unknown: u64,
+    /// Whether it told which of those only this clone leaves out; else they are counted.
+    pub knows_excluded: bool,
+    /// Whether it told of every file and submodule that differs.
+    pub is_all: bool,
+}
+
 /// Whether a patch can be put into a work tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatchFit {
@@ -59,20 +70,24 @@ pub enum PatchFit {
 
 impl GitAnchor {
     /// The tracked files of the project that differ from the commit, in their order, each handed to
-    /// `look`, those among them that only the project's index has; and how many files git does not know.
+    /// `look`, those among them that only the project's index has; and what git told of all of them.
     /// `None` where it does not tell. What lies in repositories within is theirs.
-    pub fn tracked_changes(&self, mut look: impl FnMut(TrackedChange)) -> Option<u64> {
+    pub fn tracked_changes(&self, mut look: impl FnMut(TrackedChange)) -> Option<ToldChanges> {
         let commit = self.commit()?;
         let diff = self.take_tracked()?;
         let prefix = self.place.prefix.as_bytes();
         let staged = self.staged(commit);
+        let mut is_all = staged.is_some();
+        let staged = staged.unwrap_or_default();
         for path in self.put_in_staged(&staged) {
             let path = path.get(prefix.len()..).unwrap_or_default();
             let path = String::from_utf8_lossy(path).into_owned();
             let content = None;
             look(TrackedChange { path, content });
         }
-        let excluded = self.excluded().unwrap_or_default();
+        let excluded = self.excluded();
+        let knows_excluded = excluded.is_some();
+        let excluded = excluded.unwrap_or_default();
         let unknown = diff.others().filter(|path| path.starts_with(prefix));
         let unknown = unknown.filter(|path| !staged.contains(*path) && !excluded.contains(*path));
         let unknown = unknown.count();
@@ -80,7 +95,7 @@ impl GitAnchor {
             "" => "--no-relative".to_owned(),
             prefix => format!("--relative={prefix}"),
         };
-        let listed = text(&mut self.ours(&[
+        let listed = bytes(&mut self.ours(&[
             "diff-index",
             "--cached",
             "--no-renames",
@@ -90,28 +105,38 @@ impl GitAnchor {
             &relative,
             commit,
         ]))?;
-        let names: Vec<&str> = listed.split('\0').filter(|it| !it.is_empty()).collect();
-        for (count, path) in names.into_iter().enumerate() {
-            let is_told = count < FILES_MAX && is_within(path);
-            let content = is_told
-                .then(|| self.content(commit, path, &relative))
-                .flatten();
-            let path = path.to_owned();
+        let names = listed.split(|byte| *byte == 0).filter(|it| !it.is_empty());
+        for (count, path) in names.enumerate() {
+            let plain = std::str::from_utf8(path).ok();
+            let told = plain.filter(|path| count < FILES_MAX && is_within(path));
+            let content = told.and_then(|path| self.content(commit, path, &relative));
+            let path = String::from_utf8_lossy(path).into_owned();
             look(TrackedChange { path, content });
         }
         let moved = self.moved_submodules(commit, &relative);
-        for path in moved {
+        is_all &= moved.is_some();
+        for path in moved.unwrap_or_default() {
             let content = None;
             look(TrackedChange { path, content });
         }
-        Some(unknown as u64)
+        Some(ToldChanges {
+            unknown: unknown as u64,
+            knows_excluded,
+            is_all,
+        })
     }
 
     /// What git does not know and the person has it leave out in this clone alone, by `info/exclude`:
-    /// no patch lacks it. Trees have it all the same, for agents can write that file. None where there
-    /// is no such file.
+    /// no patch lacks it. Trees have it all the same, for agents can write that file. None where that is
+    /// not known.
     fn excluded(&self) -> Option<BTreeSet<Vec<u8>>> {
-        let (file, _) = open_plain(&self.place.common.join("info/exclude")).ok()?;
+        let file = match open_plain(&self.place.common.join("info/exclude")) {
+            Ok((file, _)) => file,
+            Err(error) => {
+                let is_there = error.kind() != io::ErrorKind::NotFound;
+                return (!is_there).then(BTreeSet::new);
+            }
+        };
         // Its place is open to whoever can write there; what git reads is a plain file of ours.
         let copy = self.own.path().join("excluded");
         let mut written = File::create(&copy).ok()?;
@@ -127,9 +152,10 @@ impl GitAnchor {
         )
     }
 
-    /// Submodules that stand on another commit: no patch that goes elsewhere has them.
-    fn moved_submodules(&self, commit: &str, relative: &str) -> Vec<String> {
-        let rows = text(&mut self.ours(&[
+    /// Submodules that stand on another commit: no patch that goes elsewhere has them. None where git
+    /// does not tell.
+    fn moved_submodules(&self, commit: &str, relative: &str) -> Option<Vec<String>> {
+        let rows = bytes(&mut self.ours(&[
             "diff-index",
             "--cached",
             "--no-renames",
@@ -137,8 +163,8 @@ impl GitAnchor {
             "-z",
             relative,
             commit,
-        ]));
-        let rows = rows.unwrap_or_default();
+        ]))?;
+        let rows = String::from_utf8_lossy(&rows);
         let mut parts = rows.split('\0');
         let mut moved = Vec::new();
         while let (Some(what), Some(path)) = (parts.next(), parts.next()) {
@@ -147,12 +173,12 @@ impl GitAnchor {
                 moved.push(path.to_owned());
             }
         }
-        moved
+        Some(moved)
     }
 
     /// The files of the project that its index has and the commit has not, by their paths in the
-    /// repository.
-    fn staged(&self, commit: &str) -> BTreeSet<Vec<u8>> {
+    /// repository. None where git does not tell.
+    fn staged(&self, commit: &str) -> Option<BTreeSet<Vec<u8>>> {
         let staged = bytes(git(self.top()).args([
             "diff-index",
             "--cached",
@@ -163,11 +189,10 @@ impl GitAnchor {
             "-z",
             commit,
             "--",
-        ]));
-        let staged = staged.unwrap_or_default();
+        ]))?;
         let names = staged.split(|byte| *byte == 0).filter(|it| !it.is_empty());
         let names = names.filter(|name| name.starts_with(self.place.prefix.as_bytes()));
-        names.map(<[u8]>::to_vec).collect()
+        Some(names.map(<[u8]>::to_vec).collect())
     }
 
     /// Gives these to the index of the throw-away repository as they lie in the work tree; those that

@@ -1,7 +1,9 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
@@ -11,6 +13,7 @@ use serde_json::Map;
 
 use super::*;
 use crate::adapters::file_digest::file_digest;
+use crate::adapters::files_now::FilesNow;
 use crate::adapters::git::work_tree;
 use crate::adapters::git_now::GitNow;
 use crate::adapters::tree_now::tree_now;
@@ -53,6 +56,7 @@ fn capsule(root: &Path) -> Capsule {
         op: TouchOp::Write,
         sha256: file_digest(root, "a.rs"),
         unread: None,
+        masked: None,
         by: "codex".to_owned(),
         added: None,
         removed: None,
@@ -87,7 +91,13 @@ fn now(capsule: &Capsule, root: &Path) -> TreeNow {
     let is_ours = true;
     TreeNow {
         is_ours,
-        ..tree_now(capsule, root, git.as_ref(), &place)
+        ..tree_now(
+            capsule,
+            root,
+            &FilesNow::new(root.to_owned()),
+            git.as_ref(),
+            &place,
+        )
     }
 }
 
@@ -690,6 +700,15 @@ fn swapped(place: &Path) -> (PathBuf, PathBuf) {
     (root, clone)
 }
 
+/// Git told everything, and does not know so many files.
+fn all_told(unknown: u64) -> ToldChanges {
+    ToldChanges {
+        unknown,
+        knows_excluded: true,
+        is_all: true,
+    }
+}
+
 /// All that differs in a work tree as one patch.
 fn patch_of(root: &Path) -> Vec<u8> {
     let mut patch = Vec::new();
@@ -699,7 +718,7 @@ fn patch_of(root: &Path) -> Vec<u8> {
         assert_eq!(patch_files(&content.diff), Ok(vec![change.path]));
         patch.extend(content.diff);
     });
-    assert_eq!(told, Some(0));
+    assert_eq!(told, Some(all_told(0)));
     patch
 }
 
@@ -775,10 +794,40 @@ fn what_only_this_clone_leaves_out_is_in_no_patch_s_count_and_a_moved_submodule_
         });
         (unknown, left)
     };
-    assert_eq!(told(), (Some(1), Vec::new()));
+    assert_eq!(told(), (Some(all_told(1)), Vec::new()));
     write(&root.join("lib"), "a.rs", "later\n");
     commit(&root.join("lib"), "later");
-    assert_eq!(told(), (Some(1), vec!["lib".to_owned()]));
+    assert_eq!(told(), (Some(all_told(1)), vec!["lib".to_owned()]));
+    // What cannot be read is not known, and so it is counted.
+    let exclude = root.join(".git/info/exclude");
+    fs::rename(&exclude, root.join(".git/info/other")).unwrap();
+    symlink("other", &exclude).unwrap();
+    let not_known = ToldChanges {
+        knows_excluded: false,
+        ..all_told(3)
+    };
+    assert_eq!(told(), (Some(not_known), vec!["lib".to_owned()]));
+    fs::remove_file(&exclude).unwrap();
+    assert_eq!(told(), (Some(all_told(3)), vec!["lib".to_owned()]));
+}
+
+#[test]
+fn a_name_that_is_no_utf_8_takes_no_other_file_out_of_a_patch() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    let odd = OsStr::from_bytes(b"caf\xe9");
+    fs::write(root.join(odd), "before\n").unwrap();
+    write(root, "z.rs", "before\n");
+    commit(root, "with it");
+    fs::write(root.join(odd), "after\n").unwrap();
+    write(root, "z.rs", "after\n");
+    let mut seen = Vec::new();
+    let git = GitAnchor::open(root).unwrap();
+    let told = git.tracked_changes(|change| seen.push((change.path, change.content.is_some())));
+    assert_eq!(told, Some(all_told(0)));
+    let expected = [("caf\u{fffd}", false), ("z.rs", true)];
+    assert_eq!(seen, expected.map(|(path, is)| (path.to_owned(), is)));
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
     let bad = check_lines(&made.capsule).err();
     let vouched = match maker.has_lines(&made.capsule) {
         // What the record has is in it: of a long one all the rest need not be read for that.
-        true => Vouched::Anchored,
+        true => Vouched::Own,
         false => Vouched::of(context, &maker.world, &made.capsule, None)?,
     };
     // Last of all: git is waited for.
@@ -42,7 +42,7 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
         "touched": touched(&stands),
         "uncompared": stands.uncompared,
         "intact": bad.is_none(),
-        "anchored": bad.is_none() && vouched == Vouched::Anchored,
+        "anchored": bad.is_none() && vouched.is_anchored(),
         "uncited": uncited.0,
         "firstBad": bad.as_ref().map(|bad| json!({"path": bad.place, "reason": bad.why})),
         "digest": made.capsule.digest,
@@ -102,9 +102,9 @@ pub(super) fn tell_changed(text: &mut ReportText, stands: &StandsNow) {
 
 /// Whether the cited lines stand in a record that verifies, in the words for it.
 pub(super) fn tell_vouched(text: &mut ReportText, vouched: Vouched) {
-    let word = match vouched {
-        Vouched::Anchored => "anchored",
-        _ => "intact only",
+    let word = match vouched.is_anchored() {
+        true => "anchored",
+        false => "intact only",
     };
     text.spans(&[
         (Tone::Plain, word),

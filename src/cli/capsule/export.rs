@@ -140,20 +140,20 @@ fn of_patch(capsule: &Capsule) -> Vec<String> {
     }
     let of_patch = |left: &&CapsuleLeftOut| left.what == CapsuleSection::Patch;
     for left in capsule.left_out.iter().filter(of_patch) {
-        let (how, many) = (&left.how, left.count);
-        lines.push(match how == UNKNOWN_FILES {
-            true => {
-                let files = count(many, "file is", "files are");
-                format!("{files} left out that git does not know: see `{how}`")
-            }
-            false => {
-                let files = count(many, "file is", "files are");
-                format!(
-                    "{files} left out for want of room, or for a form or name that does not go \
-                     elsewhere: see `{how}`"
-                )
-            }
-        });
+        let how = &left.how;
+        let files = count(left.count, "file is", "files are");
+        let why = match how == UNKNOWN_FILES {
+            true => "that git does not know",
+            false => "for want of room, or for a form or name that does not go elsewhere",
+        };
+        let names = left.told_names(|name| told_path(name).into_owned());
+        let names = names.map_or_else(String::new, |names| format!(" ({names})"));
+        let exact = match (left.inexact, how == UNKNOWN_FILES) {
+            (Some(true), true) => "; git did not tell which of them only this clone leaves out",
+            (Some(true), false) => "; git did not tell of all of them, so that there may be more",
+            _ => "",
+        };
+        lines.push(format!("{files} left out {why}{names}{exact}: see `{how}`"));
     }
     lines
 }

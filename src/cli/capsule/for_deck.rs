@@ -20,10 +20,10 @@ use crate::core::capsule::{
     CapsuleDraft, CapsuleStatus, FoundText, Freshness, RENDER_CHARS_MAX, RenderTarget, RenderTerms,
     Rendering, StandsNow,
 };
-use crate::deck::capsules::{CapsuleAccess, KeptWhen, standing};
+use crate::deck::capsules::{CapsuleAccess, HandedTask, standing};
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
-use crate::wire::control::{HandoffParams, ProgramCode, TaskChange};
+use crate::wire::control::{ProgramCode, TaskChange};
 
 /// Of this project.
 pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
@@ -43,7 +43,7 @@ pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
         before: Arc::new(move |words| said_before(&before, words).map_err(said)),
         handoff: Arc::new(move |id, to, found| handoff(&hand, id, to, found).map_err(said)),
         tell: Arc::new(move |id, to| told(&tell, id, to).map_err(said)),
-        keep: Arc::new(move |id, when| kept(&keep, id, when).map_err(said)),
+        keep: Arc::new(move |id| kept(&keep, id).map_err(said)),
     }
 }
 
@@ -53,6 +53,7 @@ fn rows(setting: &ProjectContext) -> Result<ui::CapsuleRows, Failure> {
     let total = places.len() as u64;
     places.truncate(LISTED as usize);
     maker.announce(places.iter().map(|place| &place.id));
+    maker.now.remember_files();
     let ids = places.into_iter().map(|place| place.id);
     let rows = ids.map(|id| match maker.standing(&id) {
         Ok((made, freshness)) => row(&maker, setting, &maker.shown(made), freshness),
@@ -182,7 +183,7 @@ fn handoff(
     id: &str,
     to: Agent,
     found: &[FoundText],
-) -> Result<(HandoffParams, Vec<String>), Failure> {
+) -> Result<HandedTask, Failure> {
     let maker = CapsuleMaker::open(setting)?;
     let mut made = maker.named(id)?;
     let stands = maker.stands_with_last(&mut made);
@@ -193,7 +194,13 @@ fn handoff(
     };
     let rendering = rendered(&stands, &made, target, found);
     let params = as_handoff(None, to, &made.capsule, &rendering);
-    Ok((params, made.remarks))
+    let keeping = maker.keeping(&made);
+    let keep = move || keeping.map_or(Ok(None), |keeping| keeping.keep());
+    Ok(HandedTask {
+        params,
+        remarks: made.remarks,
+        keep: Box::new(move || keep().map_err(|failure| failure.message)),
+    })
 }
 
 /// For somebody who is no agent of the pair.
@@ -231,11 +238,7 @@ fn rendered(
     Rendering::of(&made.capsule, terms)
 }
 
-fn kept(setting: &ProjectContext, id: &str, when: KeptWhen) -> Result<Option<String>, Failure> {
+fn kept(setting: &ProjectContext, id: &str) -> Result<Option<String>, Failure> {
     let maker = CapsuleMaker::open(setting)?;
-    let id = maker.id_of(id)?;
-    match when {
-        KeptWhen::Closed => maker.keep_closed(&id),
-        KeptWhen::Sent => maker.keep_task(&id),
-    }
+    maker.keep_closed(&maker.id_of(id)?)
 }

@@ -74,7 +74,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
     };
     let vouched = match &args.ledger {
         // Of an own task all the rest of a long record need not be read for that.
-        None if maker.has_lines(&capsule) => Vouched::Anchored,
+        None if maker.has_lines(&capsule) => Vouched::Own,
         ledger => Vouched::of(context, &maker.world, &capsule, ledger.as_deref())?,
     };
     let before = maker.kept.read(CapsuleOwner::Foreign, &capsule.id).ok();
@@ -95,7 +95,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         "touched": touched(&stands),
         "uncompared": stands.uncompared,
         "intact": true,
-        "anchored": vouched == Vouched::Anchored,
+        "anchored": vouched.is_anchored(),
         "uncited": uncited.0,
         "firstBad": null,
         "digest": capsule.digest,

@@ -5,7 +5,7 @@ use super::maker::{CapsuleMaker, MadeCapsule};
 use crate::cli::exit::Failure;
 use crate::core::capsule::Capsule;
 use crate::core::id::{CapsuleId, Seq};
-use crate::store::capsules::CapsuleOwner;
+use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::wire::control::ProgramCode;
 use crate::wire::search::{FoundHit, FoundIn};
 
@@ -41,32 +41,20 @@ impl CapsuleMaker {
     ///
     /// When the disk does not take it.
     pub(super) fn keep(&self, made: &MadeCapsule) -> Result<Option<String>, Failure> {
-        let Some(digest) = self.to_keep(made) else {
-            return Ok(None);
-        };
-        let id = &made.capsule.id;
-        let kept = self.kept.write(made.owner, id, &made.bytes);
-        kept.map(|()| self.to_record(id, digest)).map_err(|error| {
-            Failure::state(
-                ProgramCode::Unwritable,
-                format!("the capsule of {id} could not be kept: {error}"),
-                "see that the disk has room; the task stands in the record, and is shown on the work \
-                 tree of now",
-            )
-        })
+        self.keeping(made).map_or(Ok(None), Keeping::keep)
     }
 
-    /// As [`Self::keep`], for a task that this keeps as it is: one that is closed already stays as it
-    /// was then.
-    pub(super) fn keep_task(&self, id: &CapsuleId) -> Result<Option<String>, Failure> {
-        let made = self.named(id.as_str());
-        let made = match (made, self.world.tasks.get(id)) {
-            // What is kept of it is no capsule, and the record still tells of it.
-            (Err(_), Some(task)) if task.is_open() => self.make(task)?,
-            (Err(_), Some(task)) => self.make_late(task)?,
-            (made, _) => made?,
-        };
-        self.keep(&made)
+    /// The same, to be done later: what is kept then is this one. None where nothing is to be kept.
+    pub(super) fn keeping(&self, made: &MadeCapsule) -> Option<Keeping> {
+        let digest = self.to_keep(made)?;
+        let id = made.capsule.id.clone();
+        Some(Keeping {
+            kept: self.kept.clone(),
+            owner: made.owner,
+            bytes: made.bytes.clone(),
+            told: self.to_record(&id, digest),
+            id,
+        })
     }
 
     /// As [`Self::keep`], for a task that was closed just now: the work tree of now is that of its
@@ -88,6 +76,37 @@ impl CapsuleMaker {
     pub(super) fn to_keep(&self, made: &MadeCapsule) -> Option<String> {
         let is_kept = made.owner == CapsuleOwner::Project && made.is_vouched;
         is_kept.then(|| made.capsule.digest.clone())
+    }
+}
+
+/// A capsule that is to be kept as it was made.
+#[derive(Debug)]
+pub(super) struct Keeping {
+    kept: Capsules,
+    owner: CapsuleOwner,
+    id: CapsuleId,
+    bytes: Vec<u8>,
+    /// Its digest, where the record is to tell that.
+    told: Option<String>,
+}
+
+impl Keeping {
+    /// Keeps it; its digest, for the record to tell.
+    ///
+    /// # Errors
+    ///
+    /// When the disk does not take it.
+    pub(super) fn keep(self) -> Result<Option<String>, Failure> {
+        let id = &self.id;
+        let kept = self.kept.write(self.owner, id, &self.bytes);
+        kept.map(|()| self.told).map_err(|error| {
+            Failure::state(
+                ProgramCode::Unwritable,
+                format!("the capsule of {id} could not be kept: {error}"),
+                "see that the disk has room; the task stands in the record, and is shown on the work \
+                 tree of now",
+            )
+        })
     }
 }
 

@@ -14,7 +14,7 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, entry_word, now_ms, short, time};
 use crate::core::entry::Entry;
 use crate::core::id::{CapsuleId, Seq, SessionId};
-use crate::store::ledger::{EntryFilter, Stored};
+use crate::store::ledger::{EntryFilter, Reading, Stored};
 use crate::store::sealed_way::way_back;
 
 /// How many entries are read at once.
@@ -80,7 +80,8 @@ struct TaskLog {
 }
 
 impl TaskLog {
-    /// Through the sealed sessions that this one follows.
+    /// Through the sealed sessions that this one follows, where it was not opened in this one: no
+    /// entry has its id before.
     fn read(context: &CliContext, id: CapsuleId, limit: usize) -> Result<Self, Failure> {
         let mut log = Self {
             id,
@@ -92,6 +93,16 @@ impl TaskLog {
         let Some(current) = disk::current_reading(&context.setting)? else {
             return Ok(log);
         };
+        let opened = match current.snapshot().tasks.get(&log.id) {
+            Some(task) => current.read(task.seq),
+            None => Ok(None),
+        };
+        let opened = opened.map_err(|error| disk::unreadable(current.path(), &error))?;
+        let opened = opened.filter(|stored| stored.entry.carried.is_none());
+        if let Some(opened) = opened {
+            log.hear_from(&current, Some(opened.entry.seq.0.saturating_sub(1)))?;
+            return Ok(log);
+        }
         let mut sessions = Vec::new();
         for reached in way_back(&context.setting.dirs, current.snapshot()) {
             match reached {
@@ -108,14 +119,21 @@ impl TaskLog {
             let read = session.read(|stored| log.hear(stored));
             read.map_err(|error| disk::unreadable(&session.path, &error))?;
         }
-        let mut from = None;
+        log.hear_from(&current, None)?;
+        Ok(log)
+    }
+
+    /// What the current session has behind a place.
+    fn hear_from(&mut self, current: &Reading, mut from: Option<u64>) -> Result<(), Failure> {
         loop {
             let page = current.page(&EntryFilter::default(), from, true, PAGE);
             let page = page.map_err(|error| disk::unreadable(current.path(), &error))?;
-            page.entries.into_iter().for_each(|stored| log.hear(stored));
+            page.entries
+                .into_iter()
+                .for_each(|stored| self.hear(stored));
             from = page.next;
             if from.is_none() {
-                return Ok(log);
+                return Ok(());
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::cli::exit::Failure;
 use crate::cli::operator;
 use crate::cli::report::ReportText;
 use crate::cli::words::count;
-use crate::core::capsule::{Capsule, CapsuleSection, is_obeyed, patch_files};
+use crate::core::capsule::{Capsule, CapsuleLeftOut, CapsuleSection, is_obeyed, patch_files};
 use crate::core::told_path::told_path;
 use crate::wire::control::ProgramCode;
 
@@ -33,6 +33,10 @@ pub(super) struct ImportedPatch<'a> {
     fit: Option<PatchFit>,
     /// How many files of its sender's did not come along.
     left: u64,
+    /// Their names, as far as its sender gave any.
+    left_names: Vec<String>,
+    /// Its sender's git did not tell how many exactly.
+    is_inexact: bool,
 }
 
 impl<'a> ImportedPatch<'a> {
@@ -42,28 +46,32 @@ impl<'a> ImportedPatch<'a> {
         let bytes = patch.bytes()?;
         let files = patch_files(&bytes).ok()?;
         let fit = maker.now.patch_fit(&patch.base, &bytes);
-        let left = capsule
-            .left_out
-            .iter()
-            .filter(|left| left.what == CapsuleSection::Patch);
+        let left = capsule.left_out.iter();
+        let left: Vec<&CapsuleLeftOut> = left
+            .filter(|left| left.what == CapsuleSection::Patch)
+            .collect();
         let masked = capsule.redaction.files.len() as u64;
+        let names = left.iter().flat_map(|left| &left.names);
+        let names = capsule.redaction.files.iter().chain(names);
         let (obeyed, others): (Vec<&String>, Vec<&String>) =
             files.iter().partition(|file| is_obeyed(file));
         let obeyed = obeyed.into_iter();
-        let obeyed = obeyed.map(|file| format!("{}{OBEYED}", maker.masked(file)));
-        let others = others.into_iter().map(|file| maker.masked(file));
+        let shown = |file: &String| maker.masked(&told_path(file));
+        let obeyed = obeyed.map(|file| format!("{}{OBEYED}", shown(file)));
+        let others = others.into_iter().map(shown);
         let told = obeyed.chain(others).collect();
         Some(Self {
             told,
             maker,
             base: patch.base.clone(),
             bytes,
-            files: files
-                .iter()
-                .map(|file| maker.masked(&told_path(file)))
-                .collect(),
+            files: files.iter().map(shown).collect(),
             fit,
-            left: left.fold(masked, |all, left| all.saturating_add(left.count)),
+            left_names: names.map(shown).collect(),
+            is_inexact: left.iter().any(|left| left.inexact == Some(true)),
+            left: left
+                .iter()
+                .fold(masked, |all, left| all.saturating_add(left.count)),
         })
     }
 
@@ -79,9 +87,18 @@ impl<'a> ImportedPatch<'a> {
         for file in &self.told {
             text.block("  ", file.clone());
         }
-        if self.left > 0 {
+        if self.left > 0 || self.is_inexact {
             let files = count(self.left, "file", "files");
-            text.line(format!("{files} more of its sender's did not come along"));
+            let exact = match self.is_inexact {
+                true => ", as far as git told there",
+                false => "",
+            };
+            text.line(format!(
+                "{files} more of its sender's did not come along{exact}"
+            ));
+            for name in &self.left_names {
+                text.block("  ", name.clone());
+            }
         }
     }
 

@@ -114,7 +114,8 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
         )
     });
     let left = capsule.left_out.iter();
-    let left = left.map(|left| left.told(made.owner == CapsuleOwner::Foreign));
+    let is_foreign = made.owner == CapsuleOwner::Foreign;
+    let left = left.map(|left| left.told(is_foreign, |name| told_path(name).into_owned()));
     let sections = [
         ("Goal", one(&capsule.goal)),
         ("Goal as agents say it", said(&capsule.agent_goals)),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::check::{Check, bad, good, note};
 use crate::cli::claude::{plugin_dir, plugin_spec};
+use crate::cli::codex_mcp::{BOUND_HINT, bound_to, told_bound};
 use crate::cli::launch::capture;
 use crate::cli::settings::{environment, find_program};
 use crate::host::ProjectContext;
@@ -37,6 +38,22 @@ pub(super) fn codex(setting: &ProjectContext) -> Check {
         Ok(version) => good("codex", version.text),
         Err(why) => bad("codex", why, "run `codex --version` by yourself"),
     }
+}
+
+/// The entry for a plain `codex`, where an earlier version bound it to one project.
+pub(super) fn codex_mcp(setting: &ProjectContext) -> Option<Check> {
+    let program = setting.codex_program.as_ref()?;
+    let list = ["mcp", "list", "--json"].map(Into::into);
+    let said = capture(program, &list, &setting.dirs.root, VERSION_WAIT).ok()?;
+    let project = bound_to(&said.stdout).filter(|_| said.ok)?;
+    Some(note(
+        "codex-mcp",
+        format!(
+            "the entry for a plain `codex` serves one project: {}",
+            told_bound(&project)
+        ),
+        format!("{BOUND_HINT} writes it anew, for every project"),
+    ))
 }
 
 pub(super) fn claude(setting: &ProjectContext) -> Check {

@@ -12,6 +12,9 @@ pub const CAPSULE_BYTES_MAX: usize = 32_000;
 /// What `"digest":"<64 hex>",` and the newline at the end take, in bytes.
 const DIGEST_BYTES: usize = 78;
 
+/// What `"names":[],` takes, in bytes.
+const NAMES_BYTES: usize = 11;
+
 /// Fills a capsule by the weight of its sections. A part is whole or absent.
 #[derive(Debug, Clone, Copy)]
 pub struct CapsuleBudget<'a> {
@@ -28,9 +31,12 @@ impl CapsuleBudget<'_> {
     /// Weights, heaviest first: goal, those of agents, constraints, runs (those that did not pass
     /// first), decisions, next steps, questions, hypothesis, files, handoffs, findings, assumptions,
     /// gates that were not run. Of a list the latest are kept first, of the findings the worst, which stand first.
+    /// Names of files that are left out have the room that all these do not need.
     pub fn fit(&self, full: Capsule) -> Capsule {
-        let mut room = self.bytes_max.saturating_sub(self.frame(&full));
         let mut fitted = full;
+        let named = fitted.left_out.iter_mut();
+        let named: Vec<_> = named.map(|left| std::mem::take(&mut left.names)).collect();
+        let mut room = self.bytes_max.saturating_sub(self.frame(&fitted));
         let mut left = Vec::new();
         let Capsule {
             goal,
@@ -80,6 +86,9 @@ impl CapsuleBudget<'_> {
         for (what, count) in left {
             self.count(&mut fitted, what, count);
         }
+        for (left, names) in fitted.left_out.iter_mut().zip(named) {
+            left.names = first_names(names, room);
+        }
         fitted
     }
 
@@ -102,12 +111,7 @@ impl CapsuleBudget<'_> {
     }
 
     fn line(&self, what: CapsuleSection, count: u64) -> CapsuleLeftOut {
-        CapsuleLeftOut {
-            what,
-            count,
-            how: self.how.to_owned(),
-            more: serde_json::Map::new(),
-        }
+        CapsuleLeftOut::new(what, count, self.how)
     }
 
     /// What a capsule takes before anything is in it, and with every section counted as left out,
@@ -201,6 +205,26 @@ fn keep_one<T: Serialize>(item: &mut Option<T>, room: &mut usize) -> usize {
             1
         }
     }
+}
+
+/// The first of the names that there is room for.
+fn first_names(mut names: Vec<String>, room: &mut usize) -> Vec<String> {
+    let Some(mut rest) = room.checked_sub(NAMES_BYTES) else {
+        return Vec::new();
+    };
+    let mut kept = 0;
+    for name in &names {
+        // And a comma.
+        match rest.checked_sub(bytes(name) + 1) {
+            Some(less) => (rest, kept) = (less, kept + 1),
+            None => break,
+        }
+    }
+    names.truncate(kept);
+    if kept > 0 {
+        *room = rest;
+    }
+    names
 }
 
 /// As compact JSON, in bytes. The order of keys makes no difference to it.

@@ -2,6 +2,7 @@
 
 use super::{Capsule, CapsuleStatement};
 use crate::entry::NoteKind;
+use crate::fold::brief;
 
 /// The headings, in order, and what stands below them.
 const HEADINGS: [(&str, NoteKind); 7] = [
@@ -16,6 +17,9 @@ const HEADINGS: [(&str, NoteKind); 7] = [
 
 const TITLE: &str = "title:";
 
+/// What begins a line that is only read. No heading begins so.
+const REMARK: &str = "##";
+
 /// What a text says of a task. Values are whole, without what is blank around them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CapsuleDraft {
@@ -23,6 +27,9 @@ pub struct CapsuleDraft {
     pub title: String,
     /// The values, by their kind, in order.
     pub values: Vec<(NoteKind, String)>,
+    /// What is not to be changed here, by its kind: of each value that is too long for a capsule its
+    /// beginning on one line, and where all of it is. It stands in the text and is not read again.
+    remarks: Vec<(NoteKind, String)>,
 }
 
 /// What a person changed.
@@ -61,9 +68,14 @@ impl CapsuleDraft {
             let said = said(*kind).iter().filter(|said| !said.is_cut());
             said.map(|said| (*kind, said.text.trim().to_owned()))
         });
+        let remarks = HEADINGS.iter().flat_map(|(_, kind)| {
+            let cut = said(*kind).iter().filter(|said| said.is_cut());
+            cut.map(|said| (*kind, remark(said)))
+        });
         Self {
             title: capsule.title.trim().to_owned(),
             values: values.collect(),
+            remarks: remarks.collect(),
         }
     }
 
@@ -77,6 +89,9 @@ impl CapsuleDraft {
         text.push_str(&format!("{TITLE} {}\n", self.title));
         for (heading, kind) in HEADINGS {
             text.push_str(&format!("\n# {heading}\n"));
+            for (_, remark) in self.remarks.iter().filter(|(of, _)| *of == kind) {
+                text.push_str(&format!("{REMARK} {remark}\n"));
+            }
             for (_, value) in self.values.iter().filter(|(of, _)| *of == kind) {
                 text.push_str(&format!("- {}\n", value.replace('\n', "\n  ")));
             }
@@ -142,11 +157,26 @@ impl CapsuleDraft {
     }
 }
 
+/// What is said of a value of which only the beginning is here.
+fn remark(said: &CapsuleStatement) -> String {
+    let whole = said.line.as_ref().map(|line| {
+        let (session, seq) = (&line.session, line.seq);
+        format!(": entry {seq} of session {session} has all of it")
+    });
+    let whole = whole.unwrap_or_default();
+    // One line, whatever stands in it.
+    let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
+    let beginning: String = brief(&said.text).chars().map(plain).collect();
+    format!("Too long to be changed here, and stays as it is{whole}. It begins: {beginning}")
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::capsule::StatementAuthor;
+    use crate::id::CapsuleId;
 
     fn values() -> impl Strategy<Value = Vec<(NoteKind, String)>> {
         let kind = (0..HEADINGS.len()).prop_map(|at| HEADINGS[at].1);
@@ -163,6 +193,7 @@ mod tests {
         CapsuleDraft {
             title: "Fix the login".to_owned(),
             values: HEADINGS.iter().flat_map(|(_, kind)| of(*kind)).collect(),
+            remarks: Vec::new(),
         }
     }
 
@@ -179,6 +210,28 @@ mod tests {
                 let changes = draft.changes(&CapsuleDraft::read(&saved));
                 prop_assert_eq!(changes, DraftChanges::default(), "{:?}", saved);
             }
+        }
+
+        /// What is too long to be changed is told, and recorded by no way of saving the rest.
+        #[test]
+        fn what_is_only_told_is_no_change(values in values(), long in "\\PC{0,40}[\\n\\r\\t -]{0,3}\\PC{0,40}") {
+            let long = CapsuleStatement {
+                text: format!("it {long} …"),
+                by: StatementAuthor::Claude,
+                at: 1,
+                cut: Some(true),
+                line: None,
+                more: serde_json::Map::new(),
+            };
+            let mut capsule = Capsule::new(CapsuleId::new("cap_0123456789ab"), "t", 1);
+            (capsule.goal, capsule.decisions) = (Some(long.clone()), vec![long]);
+            let told = CapsuleDraft::of(&capsule);
+            prop_assert_eq!(told.remarks.len(), 2);
+            let draft = CapsuleDraft { remarks: told.remarks, ..draft(&values) };
+            let text = draft.text();
+            prop_assert_eq!(text.matches("It begins: it ").count(), 2, "{}", text);
+            let changes = draft.changes(&CapsuleDraft::read(&text));
+            prop_assert_eq!(changes, DraftChanges::default(), "{:?}", text);
         }
 
         #[test]

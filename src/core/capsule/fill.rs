@@ -24,6 +24,8 @@ pub struct FileNow {
     pub sha256: Option<String>,
     /// It is there, and has none.
     pub is_unread: bool,
+    /// None may be told of it, as something in it would be masked.
+    pub is_masked: bool,
     /// Lines that were added and removed since the commit, where git tells.
     pub lines: Option<(u64, u64)>,
 }
@@ -69,6 +71,7 @@ impl CapsuleSources<'_> {
                 text: outcome.clone(),
                 by: StatementAuthor::Human,
                 at: end.at_ms,
+                cut: None,
                 line: end
                     .seq
                     .zip(end.id.as_ref())
@@ -110,12 +113,9 @@ impl CapsuleSources<'_> {
             let outside = u64::try_from(outside.len()).unwrap_or(u64::MAX);
             *left_out.entry("touched".to_owned()).or_default() += outside;
         }
-        let left_out = left_out.into_iter().map(|(what, count)| CapsuleLeftOut {
-            what: what.into(),
-            count,
-            how: self.how.to_owned(),
-            more: Map::new(),
-        });
+        let left_out = left_out
+            .into_iter()
+            .map(|(what, count)| CapsuleLeftOut::new(what.into(), count, self.how.to_owned()));
         capsule.left_out = left_out.collect();
         capsule.origin = CapsuleOrigin {
             project: self.project.to_owned(),
@@ -164,6 +164,7 @@ impl CapsuleSources<'_> {
             },
             sha256: now.and_then(|now| now.sha256.clone()),
             unread: now.and_then(|now| now.is_unread.then_some(true)),
+            masked: now.and_then(|now| now.is_masked.then_some(true)),
             by: file.by.to_string(),
             added: lines.map(|(added, _)| added),
             removed: lines.map(|(_, removed)| removed),

@@ -471,6 +471,7 @@ mod tests {
             op: TouchOp::Write,
             sha256: None,
             unread: None,
+            masked: None,
             by: "codex".to_owned(),
             added: None,
             removed: None,

@@ -7,7 +7,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::id::{CapsuleId, Seq, SessionId};
+use crate::told_path::told_path;
 use crate::word::words;
+
+/// How many names of what is left out are told in one line.
+const TOLD_NAMES_MAX: usize = 10;
+
+/// The longest name among them, in bytes.
+const NAME_BYTES_MAX: usize = 200;
+
+/// How many names are kept.
+const NAMES_MAX: usize = 50;
 
 /// The record that a capsule was made from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -88,20 +98,59 @@ pub struct CapsuleLeftOut {
     pub count: u64,
     /// The command that shows them, where the capsule was made.
     pub how: String,
+    /// The files among them, as far as there is room; a name that shows otherwise than it is stands in
+    /// quotation marks, as [`told_path`] has it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// Git did not tell all of it: there may be more or fewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inexact: Option<bool>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
 
 impl CapsuleLeftOut {
+    /// So many of a section.
+    pub fn new(what: CapsuleSection, count: u64, how: impl Into<String>) -> Self {
+        Self {
+            what,
+            count,
+            how: how.into(),
+            names: Vec::new(),
+            inexact: None,
+            more: Map::new(),
+        }
+    }
+
     /// The command that shows what a task leaves out.
     pub fn command(task: &CapsuleId) -> String {
         format!("ctxrelay capsule log {task}")
     }
 
-    /// For a reader. Of a capsule from elsewhere the command is its sender's word, to be run by nobody,
-    /// and would show nothing here.
-    pub fn told(&self, is_foreign: bool) -> String {
+    /// Adds the name of a file among them, where that is short enough and few are there.
+    pub fn push_name(&mut self, path: &str) {
+        push_name(&mut self.names, path);
+    }
+
+    /// The first of its names and how many more there are, each name by `name`; none where it has none.
+    pub fn told_names(&self, name: impl Fn(&str) -> String) -> Option<String> {
+        let shown = self.names.iter().take(TOLD_NAMES_MAX);
+        let mut told: Vec<String> = shown.map(|it| name(it)).collect();
+        let shown = u64::try_from(told.len()).unwrap_or(u64::MAX);
+        let rest = self.count.saturating_sub(shown);
+        if told.is_empty() {
+            return None;
+        }
+        if rest > 0 {
+            told.push(format!("{rest} more"));
+        }
+        Some(told.join(", "))
+    }
+
+    /// For a reader, its names by `name`. Of a capsule from elsewhere the command is its sender's word,
+    /// to be run by nobody, and would show nothing here.
+    pub fn told(&self, is_foreign: bool, name: impl Fn(&str) -> String) -> String {
         let what = match &self.what {
             CapsuleSection::Other(_) if is_foreign => "another part",
             what => what.as_str(),
@@ -111,7 +160,13 @@ impl CapsuleLeftOut {
         } else {
             &self.how
         };
-        format!("{} of {what}: {how}", self.count)
+        let names = self.told_names(name);
+        let names = names.map_or_else(String::new, |names| format!(" ({names})"));
+        let exact = match self.inexact {
+            Some(true) => ", as far as git told",
+            _ => "",
+        };
+        format!("{} of {what}{names}{exact}: {how}", self.count)
     }
 }
 
@@ -125,4 +180,21 @@ pub struct CapsuleRedaction {
     /// Members that this version does not know.
     #[serde(flatten)]
     pub more: Map<String, Value>,
+}
+
+impl CapsuleRedaction {
+    /// Names a file. False where it has no room.
+    pub fn push_file(&mut self, path: &str) -> bool {
+        push_name(&mut self.files, path)
+    }
+}
+
+/// A reader takes no file in which a letter shows as nothing.
+fn push_name(names: &mut Vec<String>, path: &str) -> bool {
+    let name = told_path(path);
+    let has_room = names.len() < NAMES_MAX && name.len() <= NAME_BYTES_MAX;
+    if has_room {
+        names.push(name.into_owned());
+    }
+    has_room
 }

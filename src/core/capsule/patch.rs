@@ -4,42 +4,101 @@
 //! what is told here is all that it does.
 
 use super::is_within;
+use crate::hidden::is_hidden;
 
 /// Folders that no patch reaches into, at any depth and in any case.
 const CLOSED: [&str; 2] = [".git", ".contextrelay"];
 
-/// Folders, at any depth, of what agents, git and editors run or obey by themselves.
-const OBEYED_FOLDERS: [&str; 8] = [
+/// Folders, at any depth, of what agents, git, editors and what builds a project elsewhere run or obey
+/// by themselves.
+const OBEYED_FOLDERS: [&str; 23] = [
+    // Settings, hooks, commands, subagents, skills, rules and servers of agents.
+    ".agents",
+    ".amazonq",
     ".claude",
+    ".claude-plugin",
+    ".clinerules",
     ".codex",
+    ".continue",
     ".cursor",
+    ".gemini",
+    ".junie",
+    ".kiro",
     ".opencode",
-    ".github",
+    ".roo",
+    ".windsurf",
+    // Hooks of git.
     ".githooks",
     ".husky",
+    ".lefthook",
+    // Tasks of editors, and what is run where the project is opened or pushed.
+    ".circleci",
+    ".devcontainer",
+    ".github",
+    ".idea",
     ".vscode",
+    ".zed",
 ];
 
 /// Files of that sort, at any depth.
-const OBEYED_FILES: [&str; 10] = [
+const OBEYED_FILES: [&str; 34] = [
     "claude.md",
     "claude.local.md",
     "agents.md",
     "agents.override.md",
+    "agent.md",
+    "gemini.md",
+    "qwen.md",
     ".mcp.json",
     ".lsp.json",
+    "opencode.json",
+    "opencode.jsonc",
+    ".clinerules",
     ".cursorrules",
+    ".windsurfrules",
+    ".roorules",
+    ".aider.conf.yml",
+    // Of git, and what runs at its commits.
     ".gitmodules",
     ".gitattributes",
+    ".lfsconfig",
+    ".pre-commit-config.yaml",
+    ".pre-commit-config.yml",
+    "lefthook.yml",
+    "lefthook.yaml",
+    ".lefthook.yml",
+    ".lefthook.yaml",
+    // Run by a shell, an editor or a builder that comes by.
     ".envrc",
+    ".exrc",
+    ".nvimrc",
+    ".nvim.lua",
+    "mise.toml",
+    ".mise.toml",
+    ".yarnrc.yml",
+    ".npmrc",
+    ".gitlab-ci.yml",
 ];
 
 /// Whether an agent or a tool runs or obeys a file without anybody naming it, in any case.
 pub fn is_obeyed(path: &str) -> bool {
-    let path = path.to_lowercase();
-    let mut parts = path.split('/');
-    let name = parts.next_back().unwrap_or_default();
-    OBEYED_FILES.contains(&name) || parts.any(|part| OBEYED_FOLDERS.contains(&part))
+    let mut parts: Vec<String> = path.split('/').map(folded).collect();
+    let name = parts.pop().unwrap_or_default();
+    OBEYED_FILES.contains(&name.as_str())
+        || parts
+            .iter()
+            .any(|part| OBEYED_FOLDERS.contains(&part.as_str()))
+}
+
+/// A name as it is the same for file systems that look at no case: `ſ` is an `S` there, letters that
+/// show as nothing are none on some, and blanks and dots at an end on others.
+fn folded(name: &str) -> String {
+    let is_unseen = |letter: &char| {
+        is_hidden(*letter) || matches!(letter, '\u{200c}' | '\u{200d}' | '\u{206a}'..='\u{206f}')
+    };
+    let seen: String = name.chars().filter(|letter| !is_unseen(letter)).collect();
+    let folded = seen.to_uppercase().to_lowercase();
+    folded.trim_end_matches([' ', '.']).to_owned()
 }
 
 /// The files of a patch, in its order.
@@ -134,7 +193,7 @@ fn path_of(names: &[u8]) -> Option<String> {
     let names = std::str::from_utf8(names).ok()?;
     let (_, second) = names.split_at_checked(names.len().checked_sub(5)? / 2 + 3)?;
     let path = second.strip_prefix("b/")?;
-    let is_closed = |part: &str| CLOSED.iter().any(|name| part.eq_ignore_ascii_case(name));
+    let is_closed = |part: &str| CLOSED.contains(&folded(part).as_str());
     let may_be_written = is_within(path) && !path.split('/').any(is_closed);
     (may_be_written && names == format!("a/{path} b/{path}")).then(|| path.to_owned())
 }
@@ -206,6 +265,25 @@ mod tests {
             "web/AGENTS.md",
             ".mcp.json",
             ".gitmodules",
+            ".claude/settings.local.json",
+            ".claude/commands/a/b.md",
+            ".claude/agents/a.md",
+            ".claude/skills/a/SKILL.md",
+            ".agents/skills/a/SKILL.md",
+            ".cursor/rules/a.mdc",
+            "web/.cursor/mcp.json",
+            ".github/copilot-instructions.md",
+            "opencode.json",
+            "AGENTS.override.md",
+            "a/b/claude.local.MD",
+            ".envrc",
+            ".VSCode/tasks.json",
+            ".husky/pre-commit",
+            ".pre-commit-config.yaml",
+            // The same file where case, or what shows as nothing, makes no difference.
+            "AGENT\u{17f}.md",
+            ".cl\u{200c}aude/settings.json",
+            ".claude./settings.json",
         ] {
             assert!(is_obeyed(path), "{path}");
         }
@@ -213,6 +291,9 @@ mod tests {
             "src/claude.rs",
             "docs/claude.md.txt",
             "claude/settings.json",
+            "opencode/json",
+            "src/github/mod.rs",
+            "package.json",
         ] {
             assert!(!is_obeyed(path), "{path}");
         }
@@ -239,6 +320,8 @@ mod tests {
             "/etc/a",
             ".git/config",
             "a/.GIT/x",
+            ".g\u{200c}it/hooks/pre-commit",
+            ".git /config",
             ".contextrelay/config.toml",
             "a/./b",
             "a\\b",

@@ -11,9 +11,6 @@ use crate::fold::cut;
 use crate::id::{CapsuleId, EntryId, Seq, SessionId};
 use crate::word::words;
 
-/// The member that says of a statement that it goes on in the record.
-const CUT: &str = "cut";
-
 /// How such a text ends.
 const CUT_MARK: &str = " …";
 
@@ -50,6 +47,9 @@ pub struct CapsuleStatement {
     pub by: StatementAuthor,
     /// When, ms since the epoch.
     pub at: i64,
+    /// The text is a beginning, which ends in ` …`; the entry has all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<bool>,
     /// The entry that says so.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
     pub line: Option<LineRef>,
@@ -84,6 +84,7 @@ impl CapsuleStatement {
             text: said.text.clone(),
             by: StatementAuthor::from(&said.by),
             at: said.at_ms,
+            cut: None,
             line: None,
             more: Map::new(),
         }
@@ -116,14 +117,14 @@ impl CapsuleStatement {
 
     /// Whether it says itself that it is a beginning.
     pub fn is_cut(&self) -> bool {
-        self.more.get(CUT) == Some(&Value::Bool(true))
+        self.cut == Some(true)
     }
 
     /// Has it say so, where its entry says more.
     pub fn mark_cut(&mut self, entry: &Entry) {
         if StatedText::is_beginning_of(entry) && !self.is_cut() {
             self.text.push_str(CUT_MARK);
-            self.more.insert(CUT.to_owned(), Value::Bool(true));
+            self.cut = Some(true);
         }
     }
 
@@ -138,6 +139,7 @@ impl CapsuleStatement {
                 text: cut(&entry.content),
                 by: StatementAuthor::from(&entry.source),
                 at: entry.timestamp_ms,
+                cut: None,
                 line: None,
                 more: Map::new(),
             })

@@ -29,6 +29,7 @@ fn said(text: &str) -> CapsuleStatement {
         text: text.to_owned(),
         by: StatementAuthor::Codex,
         at: 1,
+        cut: None,
         line: None,
         more: Map::new(),
     }
@@ -78,6 +79,16 @@ proptest! {
             let left = left_out(&fitted, what) - left_out(&full, what);
             prop_assert_eq!(kept + left, all, "{}", what);
         }
+        // Names are the first ones, and take no room from anything.
+        for (full, fitted) in full.left_out.iter().zip(&fitted.left_out) {
+            prop_assert!(full.names.starts_with(&fitted.names));
+        }
+        let unnamed = |mut capsule: Capsule| {
+            capsule.left_out.iter_mut().for_each(|left| left.names.clear());
+            capsule
+        };
+        let bare = CapsuleBudget { bytes_max, how }.fit(unnamed(full));
+        prop_assert_eq!(unnamed(fitted), bare);
     }
 
     #[test]
@@ -126,12 +137,11 @@ fn what_weighs_more_stays_when_there_is_little_room() {
             .text
             .starts_with("assumption 199 ")
     );
-    let left = CapsuleLeftOut {
-        what: CapsuleSection::Assumptions,
-        count: 200 - kept as u64,
-        how: how.to_owned(),
-        more: Map::new(),
-    };
+    let left = CapsuleLeftOut::new(
+        CapsuleSection::Assumptions,
+        200 - kept as u64,
+        how.to_owned(),
+    );
     assert_eq!(fitted.left_out, [left]);
 }
 
@@ -330,12 +340,7 @@ fn the_command_that_shows_the_rest_is_masked_for_no_user_and_other_words_in_its_
     let mut made = capsule();
     let command = CapsuleLeftOut::command(&made.id);
     made.left_out = [&*command, "ask ctxrelay"]
-        .map(|how| CapsuleLeftOut {
-            what: CapsuleSection::Decisions,
-            count: 1,
-            how: how.to_owned(),
-            more: Map::new(),
-        })
+        .map(|how| CapsuleLeftOut::new(CapsuleSection::Decisions, 1, how.to_owned()))
         .into();
     CapsuleMask::new(&REDACTOR, at).mask(&mut made);
     let told: Vec<&str> = made.left_out.iter().map(|left| &*left.how).collect();

@@ -59,9 +59,13 @@ pub struct CapsuleTouched {
     /// The SHA-256 of its bytes then, in lower-case hex; none where it was not there.
     #[serde(deserialize_with = "Option::deserialize")]
     pub sha256: Option<String>,
-    /// It was there, and has none all the same: too long, or no plain file.
+    /// It was there, and has none all the same: too long, no plain file, or `masked`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unread: Option<bool>,
+    /// It was there as a plain file, and has none because something in it would be masked: what is
+    /// short is guessed from a digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub masked: Option<bool>,
     /// Who touched it last.
     pub by: String,
     /// Lines that were added since the commit, where git tells.

@@ -1,6 +1,6 @@
 //! [`TaskRecord`]: what the operator does with a task that can travel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -52,6 +52,9 @@ pub struct TaskRecord {
     /// in a capsule.
     #[serde(default)]
     pub dropped: BTreeMap<String, u64>,
+    /// And which those are, as [`TaskSnapshot`](crate::snapshot::TaskSnapshot) has them.
+    #[serde(default)]
+    pub forgotten: BTreeSet<u64>,
 }
 
 impl TaskStep {
@@ -62,6 +65,7 @@ impl TaskStep {
             step: self,
             handoff: None,
             dropped: BTreeMap::new(),
+            forgotten: BTreeSet::new(),
         })
     }
 }

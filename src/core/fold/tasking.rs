@@ -37,6 +37,8 @@ pub(super) fn fold_task(world: &mut Snapshot, entry: &Entry, record: &TaskRecord
             let title = brief(&entry.content);
             let mut task = TaskSnapshot::new(id.clone(), title, entry.seq, entry.timestamp_ms);
             task.dropped.clone_from(&record.dropped);
+            let forgotten = record.forgotten.iter().take(FORGOTTEN_MAX);
+            task.forgotten = forgotten.copied().collect();
             begin_with(world, record, &mut task);
             world.tasks.insert(id.clone(), task);
         }

@@ -118,6 +118,7 @@ impl Base {
                 && let Some(task) = self.recorder.world().tasks.get(&record.task)
             {
                 record.dropped.clone_from(&task.dropped);
+                record.forgotten.clone_from(&task.forgotten);
             }
             entries.push(entry);
         }

@@ -118,6 +118,7 @@ impl Base {
                     step: TaskStep::Opened,
                     handoff,
                     dropped: Default::default(),
+                    forgotten: Default::default(),
                 });
                 let used = step(TaskStep::Used, &id, title.clone());
                 let opened =

@@ -42,6 +42,17 @@ fn a_deck_of_another_version_offers_a_restart_and_reads_only_until_then() {
     drop(deck);
     assert_eq!(pid(&status(&project)), daemon.pid());
 
+    // A question that goes into a file is not asked, and so no key answers it.
+    let shell = project.program("bash").envs(project.env());
+    let shell = shell.args(["-c", "\"$0\" 2> ../asked"]);
+    let shell = shell.arg(env!("CARGO_BIN_EXE_ctxrelay"));
+    let mut deck = Pty::spawn(&shell).labelled("deck");
+    deck.wait_for_text("read-only until it is restarted");
+    drop(deck);
+    let asked = std::fs::read_to_string(project.base().join("asked")).unwrap();
+    assert!(!asked.contains("Restart it now"), "{asked}");
+    assert_eq!(pid(&status(&project)), daemon.pid());
+
     let mut deck = Pty::spawn(&project.ctxrelay([])).labelled("deck");
     deck.wait_for_text("the daemon is version 0.0.9");
     deck.press(Key::Enter);

@@ -80,8 +80,6 @@ pub struct FoundTask {
     pub title: String,
     /// How what last went out of it stands to the work tree of now, where that can be told.
     pub standing: Option<CapsuleStanding>,
-    /// The record does not vouch for it.
-    pub is_foreign: bool,
 }
 
 /// One entry that was found, or one task.
@@ -93,6 +91,8 @@ pub struct FoundRow {
     pub kind: String,
     /// The task, where it is one.
     pub task: Option<FoundTask>,
+    /// The record does not vouch for it: it was brought from elsewhere, or anybody put it there.
+    pub is_foreign: bool,
     /// The session of another record that it stands in.
     pub session: Option<String>,
     /// When, ms since the epoch.

@@ -287,10 +287,12 @@ impl SearchSheet {
             if let Some(stands) = task.standing {
                 spans.extend([standing(deck, stands), blank(2)]);
             }
-            if task.is_foreign {
-                let mark = "from elsewhere  ";
-                spans.push(Span::styled(mark, theme.style(ThemeRole::Wait)));
-            }
+        }
+        if row.is_foreign {
+            let mark = "from elsewhere  ";
+            spans.push(Span::styled(mark, theme.style(ThemeRole::Wait)));
+        }
+        if let Some(task) = &row.task {
             let title = text::fit(&sanitize::line(&task.title), TITLE);
             let used = spans.iter().map(|span| text::width(&span.content));
             let used = used.sum::<usize>() + text::width(&title) + 2;

@@ -12,6 +12,7 @@ pub fn found_entries() -> FoundEntries {
         to: None,
         at_ms: NOW_MS - 86_400_000,
         task: None,
+        is_foreign: false,
         session: None,
         marks: marks(snippet),
         snippet: snippet.to_owned(),
@@ -61,14 +62,17 @@ pub fn found_entries() -> FoundEntries {
 }
 
 /// What is found in all places: a task of this project and one from elsewhere, whose words are
-/// hostile, then two entries of the record, then one of a sealed session.
+/// hostile, then two entries of the record, then one of a sealed session, then one of a session to
+/// which the record does not lead back.
 pub fn found_everywhere() -> FoundEntries {
     let mut found = found_entries();
     // Three turns to another place lie between.
     found.number += 6;
-    found.rows.truncate(3);
-    if let Some(sealed) = found.rows.last_mut() {
+    found.rows.truncate(4);
+    if let [.., sealed, planted] = found.rows.as_mut_slice() {
         sealed.session = Some("session_1795300000000_0a1b2c3d".to_owned());
+        planted.session = Some("session_1700000000000_ffffffff".to_owned());
+        planted.is_foreign = true;
     }
     let task = |id: &str, title: &str, standing, is_foreign, snippet: &str| FoundRow {
         seq: 41,
@@ -80,8 +84,8 @@ pub fn found_everywhere() -> FoundEntries {
             id: id.to_owned(),
             title: title.to_owned(),
             standing: Some(standing),
-            is_foreign,
         }),
+        is_foreign,
         session: None,
         marks: marks(snippet),
         snippet: snippet.to_owned(),
@@ -105,6 +109,7 @@ pub fn found_everywhere() -> FoundEntries {
         ),
     ];
     found.rows.splice(0..0, tasks);
+    found.total = found.rows.len() as u64;
     found
 }
 

@@ -90,7 +90,10 @@ fn it_has_the_commit_and_says_what_it_does_not_have() {
     let made = rig.make().unwrap();
     assert_eq!(fs::read(made.root.join("a.txt")).unwrap(), b"committed\n");
     assert!(!made.root.join("b.txt").exists());
-    assert_eq!(made.run.gap().unwrap(), "2 files ([2Jb.txt, a.txt)");
+    assert_eq!(
+        made.run.gap().unwrap(),
+        r#"2 files ("\u{1b}[2Jb.txt", a.txt)"#
+    );
     let mode = made.folder.metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     // A repository of its own: what is done there is not done to the project.
@@ -253,4 +256,12 @@ fn what_a_crash_left_behind_is_swept_with_folders_that_nobody_may_write() {
     }
     assert!(rig.is_swept());
     assert!(outside.join("kept").exists() && other.exists());
+}
+
+#[test]
+fn a_name_that_shows_otherwise_than_it_is_is_told_as_it_is() {
+    let names = ["plain.rs", "a\tb", "a\u{202e}b"].map(str::to_owned);
+    let told = not_covered(&names);
+    assert_eq!(told.not_covered, 3);
+    assert_eq!(told.named, ["plain.rs", r#""a\tb""#, r#""a\u{202e}b""#]);
 }

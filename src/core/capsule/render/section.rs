@@ -67,7 +67,7 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
     let since_out = terms.stands.changed_since_out.iter().map(told_change);
     let findings = capsule.findings.iter().map(told_finding);
     let left = capsule.left_out.iter();
-    let left = left.map(|left| left.told(terms.is_foreign));
+    let left = left.map(|left| left.told(terms.is_foreign, path));
     let sections = [
         section("Changed since this was made", 1, changed.collect()),
         section("Changed since it went out last", 1, since_out.collect()),

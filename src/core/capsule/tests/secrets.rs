@@ -33,6 +33,7 @@ fn saying(text: &str) -> Capsule {
         op: TouchOp::Write,
         sha256: None,
         unread: None,
+        masked: None,
         by: word(),
         added: None,
         removed: None,
@@ -75,12 +76,11 @@ fn saying(text: &str) -> Capsule {
         late: None,
         more: Map::new(),
     });
-    full.left_out = vec![CapsuleLeftOut {
-        what: CapsuleSection::Other(word()),
-        count: 1,
-        how: word(),
-        more: Map::new(),
-    }];
+    full.left_out = vec![CapsuleLeftOut::new(
+        CapsuleSection::Other(word()),
+        1,
+        word(),
+    )];
     full.origin.project = word();
     full.redaction.files = vec![word()];
     full

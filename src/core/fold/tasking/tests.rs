@@ -15,6 +15,7 @@ use crate::snapshot::{
     IMPORTED_MAX, ImportedCapsule, Snapshot, TASK_ITEMS_MAX, TASKS_CLOSED_MAX, TASKS_OPEN_MAX,
     TaskSnapshot,
 };
+use crate::wire::line::{GENESIS, parse, seal, serialize};
 
 const CLAUDE: Party = Party::Agent(Agent::Claude);
 const CODEX: Party = Party::Agent(Agent::Codex);
@@ -304,6 +305,7 @@ fn a_task_begins_with_a_handoff_and_knows_when_it_is_answered() {
         step: TaskStep::Opened,
         handoff: Some(asked.id.clone()),
         dropped: Default::default(),
+        forgotten: Default::default(),
     });
     let begun = record.entry(Party::Human, "The leak", begun);
     fold(&mut record.world, &begun);
@@ -471,6 +473,34 @@ fn what_is_looked_at_again_and_again_is_left_out_once() {
         }
         assert_eq!(record.task(1).dropped["decisions"], 5, "{round}");
     }
+}
+
+#[test]
+fn what_was_left_out_in_the_session_before_is_not_left_out_once_more() {
+    let mut before = Record::default();
+    before.step(1, TaskStep::Opened, "Fix the login");
+    let files: Vec<String> = (0..60).map(|n| format!("src/{n}.rs")).collect();
+    turn(&mut before, &files, &[]);
+    let task = before.task(1).clone();
+    assert_eq!(task.dropped["touched"], 10);
+    // As a rollover carries it on.
+    let mut after = Record::default();
+    let opened = EntryKind::Task(TaskRecord {
+        task: id(1),
+        step: TaskStep::Opened,
+        handoff: None,
+        dropped: task.dropped,
+        forgotten: task.forgotten,
+    });
+    let opened = after.entry(Party::Human, "Fix the login", opened);
+    let line = seal(serialize(&opened), 1, GENESIS).unwrap().line;
+    let opened = parse(line.as_bytes()).unwrap().entry;
+    fold(&mut after.world, &opened);
+    after.step(1, TaskStep::Used, "");
+    for file in files.iter().chain(&files) {
+        turn(&mut after, std::slice::from_ref(file), &[]);
+    }
+    assert_eq!(after.task(1).dropped["touched"], 10);
 }
 
 #[test]

@@ -55,11 +55,13 @@ fn line() -> impl Strategy<Value = LineRef> {
 
 fn statement() -> impl Strategy<Value = CapsuleStatement> {
     let by = "claude|codex|human|import|later";
-    (text(), by, any::<i64>(), option::of(line()), more()).prop_map(|(text, by, at, line, more)| {
+    let when = (any::<i64>(), option::of(any::<bool>()));
+    (text(), by, when, option::of(line()), more()).prop_map(|(text, by, (at, cut), line, more)| {
         CapsuleStatement {
             text,
             by: StatementAuthor::from(by),
             at,
+            cut,
             line,
             more,
         }
@@ -89,7 +91,7 @@ fn touched() -> impl Strategy<Value = CapsuleTouched> {
         path(),
         "write|read",
         sha256,
-        option::of(any::<bool>()),
+        option::of(any::<[bool; 2]>()),
         option::of(any::<u64>()),
         more(),
     )
@@ -97,7 +99,8 @@ fn touched() -> impl Strategy<Value = CapsuleTouched> {
             path,
             op: op.into(),
             sha256,
-            unread,
+            unread: unread.map(|[unread, _]| unread),
+            masked: unread.map(|[_, masked]| masked),
             by: "codex".to_owned(),
             added,
             removed: added,
@@ -160,6 +163,20 @@ fn git() -> impl Strategy<Value = CapsuleGit> {
     })
 }
 
+fn left_out() -> impl Strategy<Value = Vec<CapsuleLeftOut>> {
+    let names = prop::collection::vec(path(), 0..40);
+    (names, option::of(any::<bool>()), more()).prop_map(|(names, inexact, more)| {
+        let decisions = CapsuleLeftOut::new(CapsuleSection::Decisions, 2, "elsewhere");
+        let patch = CapsuleLeftOut {
+            names,
+            inexact,
+            more,
+            ..CapsuleLeftOut::new(CapsuleSection::Patch, 40, "git diff HEAD")
+        };
+        vec![decisions, patch]
+    })
+}
+
 /// A capsule of any content, without a digest.
 pub fn capsule() -> impl Strategy<Value = Capsule> {
     let head = ("[0-9a-f]{12}", line_text(), any::<i64>());
@@ -181,7 +198,7 @@ pub fn capsule() -> impl Strategy<Value = Capsule> {
         prop::collection::vec(run(), 0..4),
         prop::collection::vec(line_text(), 0..3),
         prop::collection::vec(finding(), 0..4),
-        option::of(git()),
+        (option::of(git()), left_out()),
     );
     (head, single, said, work, more()).prop_map(|(head, single, said, work, more)| {
         let (hex, title, at) = head;
@@ -193,19 +210,14 @@ pub fn capsule() -> impl Strategy<Value = Capsule> {
         capsule.assumptions = assumptions;
         capsule.questions = questions;
         capsule.next = next;
-        let (handoffs, touched, verification, not_run, findings, git) = work;
+        let (handoffs, touched, verification, not_run, findings, (git, left_out)) = work;
         capsule.handoffs = handoffs;
         capsule.touched = touched;
         capsule.verification = verification;
         capsule.not_run = not_run;
         capsule.findings = findings;
         capsule.git = git;
-        capsule.left_out = vec![CapsuleLeftOut {
-            what: CapsuleSection::Decisions,
-            count: 2,
-            how: "elsewhere".to_owned(),
-            more: Map::new(),
-        }];
+        capsule.left_out = left_out;
         capsule.more = more;
         capsule
     })

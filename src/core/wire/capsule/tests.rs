@@ -16,6 +16,7 @@ use crate::wire::line::{GENESIS, parse, seal, serialize};
 
 mod changed;
 mod forging;
+mod schema;
 
 const BUDGET: CapsuleBudget<'_> = CapsuleBudget {
     bytes_max: CAPSULE_BYTES_MAX,
@@ -33,6 +34,7 @@ fn said(text: &str) -> CapsuleStatement {
         text: text.to_owned(),
         by: StatementAuthor::Claude,
         at: 7,
+        cut: None,
         line: None,
         more: Map::new(),
     }
@@ -218,6 +220,8 @@ fn the_schema_names_every_member() {
         assert!(schema["properties"].get(member).is_some(), "{member}");
     }
     assert!(schema["properties"].get("digest").is_some());
+    let said = schema["$defs"]["CapsuleStatement"]["properties"]["cut"].clone();
+    assert!(said.is_object(), "{said}");
 }
 
 /// Something that was decided for the task, as an entry.
@@ -282,13 +286,17 @@ fn a_statement_of_which_only_the_beginning_is_there_says_so_and_one_of_before_is
     let draft = CapsuleDraft::of(&now);
     let kinds = draft.values.iter().map(|(kind, _)| *kind);
     assert_eq!(kinds.collect::<Vec<_>>(), [NoteKind::Goal]);
-    now.decisions[0].more.clear();
+    let text = draft.text();
+    let told =
+        "# Decisions\n## Too long to be changed here, and stays as it is: entry 4 of session";
+    assert!(text.contains(told), "{text}");
+    assert!(text.contains("has all of it. It begins: xxx"), "{text}");
+    now.decisions[0].cut = None;
     assert!(check_lines(&now).is_err());
     // What is whole cannot say that it goes on.
     let (text, cited) = line("short");
     let mut short = citing("short …", text, cited);
-    let cut = ("cut".to_owned(), true.into());
-    short.decisions[0].more.extend([cut]);
+    short.decisions[0].cut = Some(true);
     assert!(check_lines(&short).is_err());
 }
 

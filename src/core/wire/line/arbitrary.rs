@@ -312,13 +312,15 @@ fn approval() -> impl Strategy<Value = EntryKind> {
 fn task() -> impl Strategy<Value = EntryKind> {
     let step = "opened|used|closed|reopened|exported|kept|[a-z_]{0,9}";
     let dropped = prop::collection::btree_map("decisions|touched", any::<u64>(), 0..2);
+    let dropped = (dropped, prop::collection::btree_set(any::<u64>(), 0..3));
     let record = (task_id(), step, prop::option::of(id()), dropped);
-    record.prop_map(|(task, step, handoff, dropped)| {
+    record.prop_map(|(task, step, handoff, (dropped, forgotten))| {
         EntryKind::Task(TaskRecord {
             task,
             step: step.into(),
             handoff,
             dropped,
+            forgotten,
         })
     })
 }

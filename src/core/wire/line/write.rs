@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{CARRIED, ENVELOPE, HANDLES, HANDLES_ONE, RAW, RUNTIME_SESSION, SCHEMA, WHOLE, event};
+use crate::base64::encode;
 use crate::entry::{
     AgentChanged, ApprovalRecord, ApprovalStep, Artifact, ArtifactKind, ContinuityFact,
     ContinuityRecord, DeliveryRecord, Entry, EntryKind, FinalityDecision, FinalityProposal,
@@ -393,6 +394,14 @@ fn task_object(record: &TaskRecord) -> Map<String, Value> {
     );
     if !record.dropped.is_empty() {
         put(&mut object, "dropped", json!(record.dropped));
+    }
+    if !record.forgotten.is_empty() {
+        // Up to a thousand of them.
+        let bytes = record
+            .forgotten
+            .iter()
+            .flat_map(|number| number.to_be_bytes());
+        put(&mut object, "forgotten", encode(&bytes.collect::<Vec<_>>()));
     }
     object
 }

@@ -31,6 +31,7 @@ fn keep(bench: &Bench, number: usize, said: &Said) {
         text: said.1.clone(),
         by: StatementAuthor::Human,
         at: 1,
+        cut: None,
         line: None,
         more: serde_json::Map::new(),
     });

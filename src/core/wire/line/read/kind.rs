@@ -1,5 +1,7 @@
 //! [`read_kind`]: what an entry tells of, by its `type`.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::super::event;
@@ -7,6 +9,7 @@ use super::take::{
     as_type, get, ids, like, take, take_handles, take_object, take_text, take_texts,
 };
 use crate::agent::{Agent, Party};
+use crate::base64::decode;
 use crate::delivery::Outcome;
 use crate::entry::{
     AgentChanged, ApprovalEnd, ApprovalRecord, ApprovalStep, Artifact, ArtifactKind,
@@ -212,12 +215,21 @@ fn read_runtime_event(line: &Map<String, Value>, entry: &Entry) -> Option<EntryK
             step: like(status)?,
             handoff: get(object, "handoff"),
             dropped: get(object, "dropped").unwrap_or_default(),
+            forgotten: read_numbers(object.get("forgotten")),
         })),
         event::LIFECYCLE => Some(EntryKind::Lifecycle {
             event: get::<String>(object, "event")?.into(),
         }),
         _ => None,
     }
+}
+
+/// Each in eight bytes, in base64.
+fn read_numbers(value: Option<&Value>) -> BTreeSet<u64> {
+    let text = value.and_then(Value::as_str).unwrap_or_default();
+    let bytes = decode(text).unwrap_or_default();
+    let (numbers, _) = bytes.as_chunks();
+    numbers.iter().map(|it| u64::from_be_bytes(*it)).collect()
 }
 
 fn read_continuity(kind: &str, object: &Map<String, Value>) -> Option<ContinuityFact> {

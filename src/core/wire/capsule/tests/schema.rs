@@ -1,0 +1,80 @@
+//! The schema names all that a capsule of this version has.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+use crate::capsule::{CapsuleOutput, CapsulePatch};
+
+/// The members of a value that its schema does not name, by their places.
+fn unnamed(root: &Value, schema: &Value, value: &Value, at: &str, out: &mut Vec<String>) {
+    if let Some(place) = schema["$ref"].as_str() {
+        let schema = root.pointer(place.trim_start_matches('#')).unwrap();
+        return unnamed(root, schema, value, at, out);
+    }
+    if let Some(any) = schema["anyOf"].as_array() {
+        let is_null = |schema: &&Value| schema["type"] == "null";
+        let schema = any.iter().find(|schema| is_null(schema) == value.is_null());
+        return unnamed(root, schema.unwrap(), value, at, out);
+    }
+    for (number, item) in value.as_array().into_iter().flatten().enumerate() {
+        unnamed(
+            root,
+            &schema["items"],
+            item,
+            &format!("{at}[{number}]"),
+            out,
+        );
+    }
+    // Of a map anybody may choose the names.
+    let Some(named) = schema["properties"].as_object() else {
+        return;
+    };
+    for (name, member) in value.as_object().into_iter().flatten() {
+        let place = format!("{at}.{name}");
+        match named.get(name) {
+            Some(schema) => unnamed(root, schema, member, &place, out),
+            None if is_of_another_version(name) => {}
+            None => out.push(place),
+        }
+    }
+}
+
+/// As [`capsule`] calls such members.
+fn is_of_another_version(name: &str) -> bool {
+    name.starts_with('x') && name[1..].starts_with(|letter: char| letter.is_ascii_uppercase())
+}
+
+fn places(capsule: &Capsule) -> Vec<String> {
+    let (schema, mut out) = (schema(), Vec::new());
+    let (bytes, _) = write(capsule).unwrap();
+    let value = serde_json::from_slice(&bytes).unwrap();
+    unnamed(&schema, &schema, &value, "", &mut out);
+    out
+}
+
+proptest! {
+    #![proptest_config(more_cases(20))]
+
+    /// Whatever it has, also what few have.
+    #[test]
+    fn every_member_of_every_capsule_is_named(mut full in capsule(), outcome: bool) {
+        full.patch = Some(CapsulePatch::new("0".repeat(40), b""));
+        full.outputs = vec![CapsuleOutput::new("test".to_owned(), "red")];
+        full.outcome = full.goal.clone().filter(|_| outcome);
+        if let Some(git) = &mut full.git {
+            git.late = Some(true);
+        }
+        prop_assert_eq!(places(&full), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_member_that_the_schema_does_not_name_is_seen() {
+    let mut capsule = small();
+    assert_eq!(places(&capsule), Vec::<String>::new());
+    let goal = capsule.goal.as_mut().unwrap();
+    goal.cut = Some(true);
+    goal.more.insert("later".to_owned(), Value::Null);
+    capsule.more.insert("xA".to_owned(), Value::Null);
+    assert_eq!(places(&capsule), [".goal.later"]);
+}
