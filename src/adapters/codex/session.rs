@@ -5,6 +5,7 @@
 //! [`Session::settle`].
 
 mod approvals;
+mod asked_back;
 mod compact;
 mod deliver;
 mod follow;

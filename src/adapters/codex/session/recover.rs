@@ -301,7 +301,7 @@ impl Session<'_> {
                 queued_submission_id: submission.id,
             };
             match self.call(delete).await {
-                Ok(_) => {
+                Ok(answer) if answer.deleted => {
                     let why = "the conversation moved on to another thread";
                     if let Some(message) = self
                         .memory
@@ -313,7 +313,7 @@ impl Session<'_> {
                     }
                 }
                 // It left the queue by itself, or is in it.
-                Err(CallError::Refused(_)) => seen = Seen::Part,
+                Ok(_) | Err(CallError::Refused(_)) => seen = Seen::Part,
                 Err(CallError::Lost(lost)) => return Err(lost),
             }
         }

@@ -31,6 +31,7 @@ pub(super) enum Ask {
     DeliverAgain(&'static str, &'static [&'static str]),
     Recover(Vec<AttemptedMessage>),
     Release,
+    TakeBack(&'static str),
     HookGives(&'static str, &'static str),
     Inject(&'static str, &'static str),
     Compact(oneshot::Sender<Result<(), String>>),
@@ -293,6 +294,7 @@ async fn drive(
                     }
                     Ask::Recover(messages) => session.recover(messages).await?,
                     Ask::Release => session.release_queue().await?,
+                    Ask::TakeBack(id) => session.take_back(&id.into()).await?,
                     Ask::HookGives(id, text) => {
                         session.inject(EntryId::new(id), text.to_owned(), true).await?;
                     }

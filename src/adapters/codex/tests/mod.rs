@@ -13,6 +13,7 @@ macro_rules! next_fact {
 }
 
 mod app_server;
+mod asked_back;
 mod compacting;
 mod conversation;
 mod delivery;

@@ -54,6 +54,9 @@ impl CodexFlow {
         let Some((id, on_busy, repeat)) = next else {
             return;
         };
+        if self.is_kept_for_turn(backlog, &id) {
+            return;
+        }
         backlog.apply(
             &id,
             DeliveryFact::AttemptBegan(at.attempt.clone()),
@@ -114,6 +117,9 @@ impl CodexFlow {
             // It is proven, or given up, or was given back already.
             return;
         }
+        if matches!(answer, AdapterAnswer::Queued | AdapterAnswer::StillQueued) {
+            self.asked_back.forget(id);
+        }
         if !self.is_news(life, id, attempt, answer) {
             return;
         }
@@ -137,6 +143,7 @@ impl CodexFlow {
                 }
             }
             AdapterAnswer::NotTaken => self.was_not_taken(backlog, id, at, effects),
+            AdapterAnswer::TakenBack => self.was_taken_back(backlog, id, at, effects),
             AdapterAnswer::Unanswered => {
                 let until = at.now_ms + self.terms.recovery_ms;
                 self.unanswered.insert(id.clone(), until);

@@ -1,11 +1,12 @@
 //! The lane to Codex, input by input.
 
+mod asked_back;
 mod compaction;
 
 use crate::agent::Agent;
 use crate::delivery::{
     Activity, AdapterAnswer, Backlog, CodexFlow, CodexInput, CodexTerms, Delivery, DeliveryEffect,
-    DeliveryState, Moment, OnBusy, Outcome,
+    DeliveryState, Moment, OnBusy, Outcome, Shown,
 };
 use crate::entry::{DeliveryResult, TurnStatus};
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, ThreadId, TurnId};

@@ -84,6 +84,9 @@ impl Mutant {
             Some(Fault::HeldByNobody) if heard != CodexInput::Released => {
                 effects.retain(|effect| *effect != DeliveryEffect::ReleaseQueue);
             }
+            Some(Fault::LeftBehindItsTurn) => {
+                effects.retain(|effect| !matches!(effect, DeliveryEffect::TakeBack(_)));
+            }
             _ => {}
         }
         effects
