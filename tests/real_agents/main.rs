@@ -39,6 +39,7 @@ mod resume_view;
 mod review;
 mod rules;
 mod sent_again;
+mod signing_in;
 mod status_line;
 #[path = "../support/mod.rs"]
 mod support;

@@ -146,10 +146,7 @@ impl CodexFlow {
 
     /// Whether it is worth a sender's second to wait for proof.
     pub fn may_deliver_soon(&self) -> bool {
-        !self.state.is_limited()
-            && !self.state.is_held()
-            && self.resting_until.is_none()
-            && !self.is_compacting()
+        !self.state.keeps_back() && self.resting_until.is_none() && !self.is_compacting()
     }
 
     /// Whether it is known that the turn ended so.

@@ -48,9 +48,9 @@ pub(super) async fn talk(
         if !backlog.is_empty() {
             continue;
         }
-        let look_at = session.next_look();
-        let look = async {
-            match look_at {
+        let due_at = session.next_due();
+        let due = async {
+            match due_at {
                 Some(when) => sleep_until(when).await,
                 None => std::future::pending().await,
             }
@@ -69,8 +69,8 @@ pub(super) async fn talk(
             },
             // It has what it wants.
             Some(()) = wishes.recv() => {}
-            () = look => {
-                if let Err(lost) = session.look().await {
+            () = due => {
+                if let Err(lost) = session.on_time().await {
                     return over(lost);
                 }
             }

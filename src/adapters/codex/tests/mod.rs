@@ -23,4 +23,5 @@ mod put_in;
 mod recovering;
 mod running;
 mod sent_again;
+mod signing_in;
 mod unseen;

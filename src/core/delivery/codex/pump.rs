@@ -23,8 +23,7 @@ impl CodexFlow {
         at: &Moment,
         effects: &mut Vec<DeliveryEffect>,
     ) {
-        if self.state.is_limited()
-            || self.state.is_held()
+        if self.state.keeps_back()
             || self.is_leaving
             || self.resting_until.is_some()
             || self.is_compacting()
@@ -83,7 +82,7 @@ impl CodexFlow {
                 && row.is_on_its_way()
                 && backlog.may_be_offered(row)
         });
-        is_wanted && !self.state.is_limited() && !self.state.is_held() && !self.is_compacting()
+        is_wanted && !self.state.keeps_back() && !self.is_compacting()
     }
 
     #[expect(

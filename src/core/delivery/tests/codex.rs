@@ -116,6 +116,27 @@ fn the_row_is_written_before_the_message_leaves() {
 }
 
 #[test]
+fn what_is_for_a_codex_without_an_account_waits_until_somebody_signs_in() {
+    let mut lane = Lane::new(CodexTerms::default());
+    let sign_in = |needed| CodexInput::SignIn { life: 1, needed };
+    lane.hear(sign_in(true));
+    assert!(!lane.flow.may_deliver_soon());
+    assert_eq!(lane.send(1, OnBusy::Queue), []);
+    assert_eq!(handed(&lane.hear(sign_in(false))), [id(1)]);
+    // Nor does it leave when it was about to.
+    let attempt = lane.backlog.get(&id(1)).unwrap().attempt.clone().unwrap();
+    assert!(lane.flow.may_leave(&lane.backlog, &id(1), &attempt));
+    lane.hear(sign_in(true));
+    assert!(!lane.flow.may_leave(&lane.backlog, &id(1), &attempt));
+    // Of the next app-server nothing is known yet.
+    lane.hear(CodexInput::NotWanted { id: id(1) });
+    assert_eq!(
+        handed(&lane.hear(CodexInput::ServerStarted { life: 2 })),
+        [id(1)]
+    );
+}
+
+#[test]
 fn after_the_human_stopped_a_turn_the_lane_is_held_until_they_go_on() {
     let mut lane = Lane::new(CodexTerms::default());
     lane.activity(Activity::Busy { waiting: false });
