@@ -8,6 +8,8 @@
 mod altered;
 mod approvals;
 mod ask_user;
+mod asked_back;
+mod blocked;
 mod capsule;
 mod codex_continuity;
 mod codex_hook;
