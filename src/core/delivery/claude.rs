@@ -172,7 +172,14 @@ impl ClaudeState {
             ClaudeInput::TurnBegan => {
                 // A prompt ends the turn that its person stopped in a dialog, or that gave no sign.
                 if matches!(self.now.state, AgentState::Waiting | AgentState::Stale) {
-                    self.is(AgentState::Idle, None, setting, steps);
+                    match setting.is_limited {
+                        // The record would take it for over.
+                        true => {
+                            let why = Some(LIMIT_HOLDS.to_owned());
+                            self.is(AgentState::Limited, why, setting, steps);
+                        }
+                        false => self.is(AgentState::Idle, None, setting, steps),
+                    }
                 }
                 self.turn_began(setting, steps);
             }

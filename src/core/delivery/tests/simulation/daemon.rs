@@ -253,7 +253,7 @@ impl World {
             }
             Call::Stop(process, is_prolonged) => {
                 if is_prolonged || !self.hook(process, HookPoint::Stop) {
-                    self.ladder(LadderInput::TurnWorked);
+                    self.ladder(LadderInput::TurnWorked { rests: false });
                 }
             }
         }

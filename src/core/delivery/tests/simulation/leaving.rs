@@ -282,7 +282,7 @@ impl World {
             self.ladder(LadderInput::NotStored { id });
         }
         if out.is_stop {
-            self.ladder(LadderInput::TurnWorked);
+            self.ladder(LadderInput::TurnWorked { rests: false });
         }
     }
 

@@ -137,7 +137,7 @@ impl Mutant {
                 self.rung.clear();
             }
             LadderInput::LeftOver { to_fetch, .. } => self.to_fetch.clone_from(to_fetch),
-            LadderInput::TurnWorked if self.makes(Fault::NeverRead) => {
+            LadderInput::TurnWorked { .. } if self.makes(Fault::NeverRead) => {
                 input = LadderInput::TurnEnded { limited: false };
             }
             _ => {}
