@@ -17,6 +17,7 @@ mod asked_back;
 mod compacting;
 mod conversation;
 mod delivery;
+mod far_back;
 mod hooked;
 mod lost_packets;
 mod put_in;

@@ -14,6 +14,8 @@ pub struct Turn {
     pub status: String,
     /// Why it failed.
     pub error: Option<TurnError>,
+    /// When it began, s since the epoch.
+    pub started_at: Option<Value>,
     /// When it ended. None for one that died with its app-server, in the history (Codex 0.169.0,
     /// observed).
     pub completed_at: Option<Value>,
@@ -23,6 +25,11 @@ pub struct Turn {
 }
 
 impl Turn {
+    /// When it began, s since the epoch, where that is told.
+    pub fn started_s(&self) -> Option<i64> {
+        self.started_at.as_ref()?.as_i64()
+    }
+
     /// Its status in our words; `None` for a word that we do not know.
     pub fn known_status(&self) -> Option<TurnStatus> {
         [
