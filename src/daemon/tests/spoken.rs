@@ -171,7 +171,9 @@ impl Speaker {
     /// A prompt, into which our hook hands these.
     async fn prompt_with(&mut self, ids: &[EntryId]) {
         // What was just pushed is not carried by a hook as well.
-        self.rig.later(3_000).await;
+        for _ in 0..2 {
+            self.rig.later(3_000).await;
+        }
         let transcript = self.transcript.to_str().unwrap().to_owned();
         let params = HookParams {
             event: "UserPromptSubmit".into(),

@@ -69,6 +69,7 @@ async fn what_has_begun_as_a_turn_stays_there() {
     let delete = script.expect("thread/queue/delete").await;
     script.refuse(&delete, "the state is locked").await;
     script.quiet().await;
+    script.turn_ends("completed").await;
     script.user_message("V", "m1").await;
     next_fact!(script, TurnStarted);
     assert_eq!(script.fact().await, message("V", "m1", false));
