@@ -89,7 +89,7 @@ fn are_older(turns: &[Turn], messages: &HashSet<&str>) -> bool {
     let Some(first_s) = written_s.min().flatten() else {
         return false;
     };
-    let mut began_s = turns.iter().map(Turn::started_s);
+    let mut began_s = turns.iter().map(|turn| turn.started_at);
     !turns.is_empty()
         && began_s.all(|began_s| began_s.is_some_and(|began_s| began_s + CLOCK_SLACK_S < first_s))
 }

@@ -1,6 +1,6 @@
 //! [`Turn`] and why it failed.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::item::{Item, readable};
@@ -14,8 +14,9 @@ pub struct Turn {
     pub status: String,
     /// Why it failed.
     pub error: Option<TurnError>,
-    /// When it began, s since the epoch.
-    pub started_at: Option<Value>,
+    /// When it began, s since the epoch, where that is told in whole seconds.
+    #[serde(deserialize_with = "whole_seconds")]
+    pub started_at: Option<i64>,
     /// When it ended. None for one that died with its app-server, in the history (Codex 0.169.0,
     /// observed).
     pub completed_at: Option<Value>,
@@ -25,11 +26,6 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// When it began, s since the epoch, where that is told.
-    pub fn started_s(&self) -> Option<i64> {
-        self.started_at.as_ref()?.as_i64()
-    }
-
     /// Its status in our words; `None` for a word that we do not know.
     pub fn known_status(&self) -> Option<TurnStatus> {
         [
@@ -41,6 +37,11 @@ impl Turn {
         .into_iter()
         .find(|status| status.as_str() == self.status)
     }
+}
+
+/// A time of another shape is none.
+fn whole_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    Ok(Value::deserialize(deserializer)?.as_i64())
 }
 
 /// Why a turn failed.
