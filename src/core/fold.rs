@@ -458,10 +458,11 @@ fn fold_agent(world: &mut Snapshot, entry: &Entry, change: &AgentChanged) {
                 until_ms: change.until_ms,
             });
         }
+        // Whoever leaves takes the limit along, and a prompt to Claude tries it: its turn may fail.
+        AgentState::Offline | AgentState::Stale => {}
+        AgentState::Busy if change.agent == Agent::Claude => {}
         AgentState::Idle | AgentState::Busy | AgentState::Waiting if agent.is_limited() => {}
         AgentState::Idle | AgentState::Busy | AgentState::Waiting => agent.limit = None,
-        // Whoever leaves takes the limit along.
-        AgentState::Offline | AgentState::Stale => {}
     }
 }
 

@@ -35,10 +35,14 @@ struct ClaudePair {
 }
 
 impl ClaudePair {
+    /// Whether its bridge or its doorbell is connected.
+    fn is_here(&self) -> bool {
+        self.ladder.receiver().is_some() || self.ladder.bell().is_some()
+    }
+
     /// Whether something would be lost with it.
     fn is_needed(&self) -> bool {
-        let is_here = self.ladder.receiver().is_some() || self.ladder.bell().is_some();
-        is_here || self.state.is_in_turn() || !self.state.cut_off().is_empty()
+        self.is_here() || self.state.is_in_turn() || !self.state.cut_off().is_empty()
     }
 }
 
@@ -138,6 +142,10 @@ impl ClaudeLane {
     fn pair_mut(&mut self, pair: &RuntimeSession) -> &mut ClaudePair {
         if self.pairs.len() >= PAIRS_MAX && !self.pairs.contains_key(pair) {
             self.pairs.retain(|_, pair| pair.is_needed());
+            if self.pairs.len() >= PAIRS_MAX {
+                // What those had that are gone, in turns that failed, waits unread in their lanes.
+                self.pairs.retain(|_, pair| pair.is_here());
+            }
         }
         let (terms, is_limited) = (self.terms, self.is_limited);
         self.pairs
@@ -147,5 +155,33 @@ impl ClaudeLane {
                 state: ClaudeState::default(),
                 turn: ShownClaude::default(),
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_that_are_gone_are_forgotten_whatever_became_of_their_turns() {
+        let mut lane = ClaudeLane::default();
+        let setting = ClaudeSetting {
+            is_here: false,
+            is_limited: false,
+        };
+        for number in 0..1_000 {
+            let pair = RuntimeSession::new(format!("pair-{number}"));
+            let ids = vec![EntryId::new(format!("m{number}"))];
+            let (limited, why) = (false, "overloaded".to_owned());
+            for input in [
+                ClaudeInput::TurnBegan,
+                ClaudeInput::Given { ids },
+                ClaudeInput::Failed { limited, why },
+            ] {
+                lane.hear(&pair, input, setting);
+            }
+            assert!(lane.state(&pair).is_some());
+            assert!(lane.pairs().len() <= PAIRS_MAX);
+        }
     }
 }

@@ -114,7 +114,7 @@ impl CodexLane {
         if let CodexInput::NotSent { id }
         | CodexInput::Answer {
             id,
-            answer: AdapterAnswer::NotTaken,
+            answer: AdapterAnswer::NotTaken | AdapterAnswer::TakenBack,
             ..
         } = &input
             && self
@@ -147,7 +147,7 @@ impl CodexLane {
                 self.trouble = (self.state() == AgentState::Idle)
                     .then(|| "a message waits for your next message in Codex".to_owned());
             }
-            AdapterAnswer::NotTaken | AdapterAnswer::Unanswered => {}
+            AdapterAnswer::NotTaken | AdapterAnswer::Unanswered | AdapterAnswer::TakenBack => {}
         }
     }
 

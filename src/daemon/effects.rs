@@ -63,6 +63,7 @@ impl Daemon {
                     let messages = ids.iter().map(|id| self.deliveries.outbox.attempted(id));
                     told_adapter(self.agents.codex.recover(messages.collect()));
                 }
+                DeliveryEffect::TakeBack(id) => told_adapter(self.agents.codex.take_back(id)),
                 // What comes of it comes as facts.
                 DeliveryEffect::Wake => told_adapter(self.agents.codex.ensure().map(drop)),
                 // The lane remembers it.

@@ -296,6 +296,9 @@ pub struct ClaudeSpoke {
     pub markers: Vec<ContextMarker>,
     /// Commands of a turn that is over, of which no end was seen.
     pub unfinished: Vec<String>,
+    /// Another hook blocked a prompt: of what was added to it between these times, ms, Claude has
+    /// nothing.
+    pub blocked: Option<(i64, i64)>,
     /// Its turn is over.
     pub is_over: bool,
     /// Until this is heard.

@@ -6,7 +6,7 @@ use super::codex_lane::CodexLane;
 use super::owners::{Daemon, Deliveries};
 use super::waiting::unwritable;
 use crate::core::agent::Agent;
-use crate::core::delivery::{CodexInput, LadderInput};
+use crate::core::delivery::{ClaudeInput, CodexInput, LadderInput};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind};
 use crate::core::id::EntryId;
 use crate::store::ledger::Stored;
@@ -54,6 +54,10 @@ impl Daemon {
                     result,
                 };
                 self.tell_ladder(&pair, durable);
+                if self.deliveries.outbox.get(&id).is_none() {
+                    let id = id.clone();
+                    self.claude_hears(&pair, ClaudeInput::Settled { id });
+                }
             }
             _ => self.codex_input(CodexInput::Durable {
                 id: id.clone(),

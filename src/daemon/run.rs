@@ -153,7 +153,16 @@ impl Daemon {
                     self.base.clients.status_changed();
                 }
             }
-            Event::ClaudeSpoke(spoke) => self.agents.on_claude_spoke(&mut self.base, spoke),
+            Event::ClaudeSpoke(spoke) => {
+                if let Some((since_ms, until_ms)) = spoke.blocked {
+                    self.deliveries.prompt_was_blocked(
+                        &mut self.base,
+                        &spoke.pair,
+                        since_ms..=until_ms,
+                    );
+                }
+                self.agents.on_claude_spoke(&mut self.base, spoke);
+            }
             Event::ClaudeCompacted(compacted) => self.base.on_claude_compacted(compacted),
             Event::WordsRead(read) => self.agents.on_words_read(&mut self.base, read),
             Event::RulesLooked(looked) => self.agents.on_rules_looked(&mut self.base, *looked),

@@ -1,12 +1,14 @@
 //! Messages whose turn ended early, and how they are sent again.
 
+use std::ops::RangeInclusive;
+
 use super::claude_lane::ClaudeLane;
 use super::owners::continuation::Then;
 use super::owners::{Base, Daemon, Deliveries};
 use crate::core::agent::Agent;
 use crate::core::delivery::{ClaudeInput, DeliveryState, LaterInput};
 use crate::core::entry::{DeliveryResult, Entry};
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::Refusal;
 
 impl Deliveries {
@@ -43,6 +45,25 @@ impl Deliveries {
             }
         };
         ids.into_iter().filter(can).collect()
+    }
+
+    /// Another hook blocked the prompt of this pair's Claude to which hooks of ours added messages in
+    /// this time: no model has them. They are given once more.
+    pub(super) fn prompt_was_blocked(
+        &mut self,
+        base: &mut Base,
+        pair: &RuntimeSession,
+        added: RangeInclusive<i64>,
+    ) {
+        let lane = self.outbox.backlog().of_pair(pair);
+        // A prompt that its person stopped says nothing of the kind, and what it had is known.
+        let lost = lane.filter(|row| row.in_turn && added.contains(&row.changed_ms));
+        let lost = lost.map(|row| row.id.clone()).collect();
+        let lost = self.can_be_sent_again(base, Agent::Claude, lost);
+        if !lost.is_empty() {
+            let why = "another hook blocked the prompt that it came with";
+            self.send_again(base, Agent::Claude, lost, why, |_| {});
+        }
     }
 
     /// Records that these are sent again, and has them sent.

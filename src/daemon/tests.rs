@@ -5,6 +5,7 @@
 mod answers;
 mod approvals;
 mod ask_user;
+mod asked_back;
 mod bodies;
 mod bounds;
 mod claude;

@@ -1,26 +1,36 @@
 //! Answers the calls that wait in [`Clients`](super::clients::Clients): for messages, for what
 //! becomes of one, for the record.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::attach::ConnId;
-use super::bodies::{BodyOrder, ReadBodies};
+use super::bodies::{Body, BodyOrder, ReadBodies};
 use super::clients::{Asked, Waiter, WaiterId, Wants, When, too_many_asked, too_many_waiters};
 use super::codex_lane::CodexLane;
+use super::inbox::answers;
 use super::message_page::PageQuery;
 use super::owners::{Base, Daemon, Deliveries};
 use super::reply::{ReplySender, answer, too_much};
 use crate::core::agent::Agent;
-use crate::core::delivery::{MessageCursor, Outcome};
+use crate::core::delivery::{CodexInput, Delivery, LaterInput, MessageCursor, Outcome, page_order};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{
     AckedPartly, GetMessagesParams, MessagePage, Refusal, RefusalCode, Reply, Sent,
 };
 use crate::wire::json_size::json_chars;
+
+/// What there is for a call that waits.
+enum Found {
+    /// Its answer.
+    Reply(Reply),
+    /// It lies in the app-server's queue, behind the turn that waits.
+    BehindItsTurn(EntryId),
+}
 
 impl Deliveries {
     /// Has somebody wait. With every place taken whoever wants messages is refused, and a sender
@@ -59,13 +69,48 @@ impl Deliveries {
         })
     }
 
+    /// What lies in the app-server's queue, behind the turn that runs, and would answer a call of that
+    /// turn.
+    ///
+    /// # Errors
+    ///
+    /// With what is to be read first.
+    fn behind_its_turn(
+        &self,
+        base: &Base,
+        codex: &CodexLane,
+        query: &PageQuery<'_>,
+        read: &ReadBodies,
+    ) -> Result<Option<EntryId>, Vec<BodyOrder>> {
+        let (start, backlog) = (MessageCursor::default(), self.outbox.backlog());
+        let cursor = query.after.unwrap_or(&start);
+        // Would be on the page, if it waited here.
+        let is_on_page = |row: &Delivery| !page_order(&[row], cursor).0.is_empty();
+        for id in codex.flow().to_ask_back(backlog) {
+            if !self.outbox.get(id).is_some_and(is_on_page) {
+                continue;
+            }
+            let Ok(body) = self.body(base, id, read) else {
+                return Err(self.on_disk(base, std::iter::once(id), read));
+            };
+            let fits = |body: Cow<'_, Body>| {
+                let question = query.reply_to;
+                question.is_none_or(|question| answers(&body.stored.entry, question))
+            };
+            if body.is_some_and(fits) {
+                return Ok(Some(id.clone()));
+            }
+        }
+        Ok(None)
+    }
+
     fn ready(
         &self,
         base: &Base,
         codex: &CodexLane,
         wants: &Wants,
         read: &ReadBodies,
-    ) -> Result<Option<Reply>, Vec<BodyOrder>> {
+    ) -> Result<Option<Found>, Vec<BodyOrder>> {
         Ok(match wants {
             Wants::Messages {
                 agent,
@@ -82,14 +127,21 @@ impl Deliveries {
                     reserved: 0,
                 };
                 let page = self.message_page(base, &query, read)?;
-                (!page.messages.is_empty()).then_some(Reply::Messages(page))
+                if !page.messages.is_empty() {
+                    Some(Found::Reply(Reply::Messages(page)))
+                } else if *agent == Agent::Codex {
+                    self.behind_its_turn(base, codex, &query, read)?
+                        .map(Found::BehindItsTurn)
+                } else {
+                    None
+                }
             }
             Wants::Receipt(sent) => codex.receipt(&sent.message_id).map(|outcome| {
-                Reply::Sent(Sent {
+                Found::Reply(Reply::Sent(Sent {
                     outcome,
                     delivery_attempt_id: codex.last_attempt(&sent.message_id),
                     ..sent.clone()
-                })
+                }))
             }),
         })
     }
@@ -143,6 +195,25 @@ impl Deliveries {
 }
 
 impl Daemon {
+    /// As [`Self::answer_waiters`], of those that wait for messages of this agent.
+    pub(super) fn answer_waiters_of(&mut self, agent: Agent) {
+        let is_of_agent =
+            |wants: &Wants| matches!(wants, Wants::Messages { agent: of, .. } if *of == agent);
+        let mut last = None;
+        while let Some(id) = self.base.clients.waiters().next_after(last) {
+            last = Some(id);
+            if self
+                .base
+                .clients
+                .waiters()
+                .wants(id)
+                .is_some_and(is_of_agent)
+            {
+                self.look_at_waiter(id, ReadBodies::default());
+            }
+        }
+    }
+
     /// Answers whoever has something to get now. What one is given the next one may not get, so
     /// that each is looked at behind the answer of the one before.
     pub(super) fn answer_waiters(&mut self) {
@@ -162,7 +233,11 @@ impl Daemon {
             self.deliveries
                 .ready(&self.base, &self.agents.codex, wants, &read)
         }) {
-            Some(Ok(Some(reply))) => reply,
+            Some(Ok(Some(Found::Reply(reply)))) => reply,
+            Some(Ok(Some(Found::BehindItsTurn(id)))) => {
+                let awaited = CodexInput::Awaited { id };
+                return self.base.later.push(LaterInput::Codex(awaited));
+            }
             Some(Ok(None)) | None => return,
             // Whoever waits is looked at again once there is.
             Some(Err(_)) if !self.deliveries.bodies.has_room() => {

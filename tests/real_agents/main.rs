@@ -8,6 +8,8 @@
 mod altered;
 mod approvals;
 mod ask_user;
+mod asked_back;
+mod blocked;
 mod capsule;
 mod codex_continuity;
 mod codex_hook;
@@ -39,6 +41,7 @@ mod resume_view;
 mod review;
 mod rules;
 mod sent_again;
+mod signing_in;
 mod status_line;
 #[path = "../support/mod.rs"]
 mod support;

@@ -64,6 +64,10 @@ pub struct SpokenWords {
     earlier: Vec<String>,
     /// Commands of the turn of which no end was seen, each with the id of its call.
     running: Vec<(String, String)>,
+    /// When the last prompt came, by the clock of whoever asks, ms.
+    prompt_ms: Option<i64>,
+    /// It was blocked, which nobody was told.
+    is_blocked: bool,
 }
 
 impl SpokenWords {
@@ -78,6 +82,21 @@ impl SpokenWords {
         self.earlier
             .drain(..self.earlier.len().saturating_sub(EARLIER_MAX));
         self.unfinished()
+    }
+
+    /// As [`Self::turn_begins`], and notes when that was, in ms.
+    pub fn turn_begins_at(&mut self, path: &Path, at_ms: i64) -> (Vec<String>, Option<(i64, i64)>) {
+        let unfinished = self.turn_begins(path);
+        let blocked = self.blocked(at_ms);
+        self.prompt_ms = Some(at_ms);
+        (unfinished, blocked)
+    }
+
+    /// From when until when hooks added to the last prompt, if it turns out to have been blocked: of
+    /// that the model has nothing. Told once.
+    pub fn blocked(&mut self, now_ms: i64) -> Option<(i64, i64)> {
+        let is_blocked = std::mem::take(&mut self.is_blocked);
+        Some((self.prompt_ms.filter(|_| is_blocked)?, now_ms))
     }
 
     /// Claude is gone, or begins anew: what it said since it was read last, and its commands of which
@@ -135,6 +154,7 @@ impl SpokenWords {
         let Some(words) = self.read_on(path) else {
             return Vec::new();
         };
+        self.is_blocked |= words.is_blocked;
         let mut texts = words.texts;
         if let Some(ahead) = self.ahead.take() {
             match texts.iter().position(|text| is_same(text, &ahead)) {

@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use tokio::net::TcpListener;
@@ -27,6 +28,9 @@ const REQUESTS_MAX: usize = 64;
 
 /// Facts that wait for the daemon. When it is full the adapter waits, and so does the app-server.
 const FACTS_MAX: usize = 256;
+
+/// Between two questions whether somebody has signed in: they wait for what it holds back.
+const ASK_ACCOUNT_EVERY: Duration = Duration::from_secs(5);
 
 /// Is told about the child that runs now, or that none does; for `state/codex-app-server.json`.
 pub type RecordChild = Box<dyn Fn(Option<ChildRecord>) + Send + Sync>;
@@ -120,6 +124,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
     let terms = Timeouts {
         project_root: options.project_root.to_string_lossy().into_owned(),
         thread_name: format!("ctxrelay {name}").trim_end().to_owned(),
+        account_every: ASK_ACCOUNT_EVERY,
         hook: options.hook.clone(),
         facts,
     };

@@ -107,6 +107,8 @@ pub enum CodexFact {
     StillQueued { message_id: EntryId },
     /// The request was sent and its answer never came; recovery will tell.
     Unanswered { message_id: EntryId },
+    /// The message was in the app-server's queue and was taken out of it, as was asked.
+    TakenBack { message_id: EntryId },
     /// The terminal connected through the proxy, or left.
     Tui {
         /// Connected.

@@ -5,6 +5,7 @@
 //! [`Session::settle`].
 
 mod approvals;
+mod asked_back;
 mod compact;
 mod deliver;
 mod follow;
@@ -55,6 +56,8 @@ pub(super) struct Timeouts {
     pub(super) project_root: String,
     /// The name of new threads.
     pub(super) thread_name: String,
+    /// Between two questions whether somebody has signed in.
+    pub(super) account_every: Duration,
     /// Our hook in the app-server.
     pub(super) hook: CompactionHook,
     /// Where facts go. Full: the session waits, and so does the app-server.
@@ -114,6 +117,10 @@ pub(super) struct Session<'a> {
     is_hook_trusted: bool,
     /// The visible thread was compacted, and our hook has not run since.
     is_hook_due: bool,
+    /// Nobody is signed in, and Codex needs that.
+    needs_sign_in: bool,
+    /// When that is asked again.
+    next_account: Option<Instant>,
     /// The app-server was just started: what we did not see end ended under an earlier one.
     fresh: bool,
 }
@@ -139,6 +146,8 @@ impl<'a> Session<'a> {
             next_look: None,
             is_hook_trusted: false,
             is_hook_due: false,
+            needs_sign_in: false,
+            next_account: None,
             fresh: false,
         };
         let initialized = session
@@ -169,9 +178,21 @@ impl<'a> Session<'a> {
         self.memory.thread_id()
     }
 
-    /// When [`Session::look`] is due.
-    pub(super) fn next_look(&self) -> Option<Instant> {
-        self.next_look
+    /// When [`Session::on_time`] is due.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.next_look.into_iter().chain(self.next_account).min()
+    }
+
+    /// Does what is due by now.
+    pub(super) async fn on_time(&mut self) -> Result<(), Lost> {
+        let now = Instant::now();
+        if self.next_account.is_some_and(|when| when <= now) {
+            self.ask_account().await?;
+        }
+        if self.next_look.is_some_and(|when| when <= now) {
+            self.look().await?;
+        }
+        Ok(())
     }
 
     /// The next frame. Safe to cancel.

@@ -22,7 +22,8 @@ pub struct ClaudeState {
     is_in_turn: bool,
     /// The messages that it was given in the turn that runs.
     given: Vec<EntryId>,
-    /// The messages that it was given in turns that failed, and that nobody has sent again since.
+    /// The messages that it was given in turns that failed, and that nobody has sent again or settled
+    /// since.
     cut_off: Vec<EntryId>,
 }
 
@@ -77,6 +78,11 @@ pub enum ClaudeInput {
     Given {
         /// The messages.
         ids: Vec<EntryId>,
+    },
+    /// It is done with a message, or nobody gets that any more.
+    Settled {
+        /// The message.
+        id: EntryId,
     },
     /// A message is sent to it again.
     SentAgain {
@@ -135,8 +141,8 @@ impl ClaudeState {
         self.is_in_turn
     }
 
-    /// The messages that it was given in turns that failed, and that nobody has sent again since.
-    /// Some of them it may have read meanwhile.
+    /// The messages that it was given in turns that failed, and that nobody has sent again or settled
+    /// since.
     pub fn cut_off(&self) -> &[EntryId] {
         &self.cut_off
     }
@@ -172,7 +178,14 @@ impl ClaudeState {
             ClaudeInput::TurnBegan => {
                 // A prompt ends the turn that its person stopped in a dialog, or that gave no sign.
                 if matches!(self.now.state, AgentState::Waiting | AgentState::Stale) {
-                    self.is(AgentState::Idle, None, setting, steps);
+                    match setting.is_limited {
+                        // The record would take it for over.
+                        true => {
+                            let why = Some(LIMIT_HOLDS.to_owned());
+                            self.is(AgentState::Limited, why, setting, steps);
+                        }
+                        false => self.is(AgentState::Idle, None, setting, steps),
+                    }
                 }
                 self.turn_began(setting, steps);
             }
@@ -230,6 +243,10 @@ impl ClaudeState {
                         self.given.push(id);
                     }
                 }
+            }
+            ClaudeInput::Settled { id } => {
+                self.given.retain(|given| *given != id);
+                self.cut_off.retain(|cut_off| *cut_off != id);
             }
             ClaudeInput::SentAgain { id } => self.cut_off.retain(|cut_off| *cut_off != id),
             ClaudeInput::NotRecorded { change, known } => {

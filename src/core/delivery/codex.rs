@@ -4,6 +4,7 @@
 //! [`CodexInput`] is what can come in, [`CodexState`] what is known of Codex itself; `pump` decides
 //! what goes out.
 
+mod asked_back;
 mod carried;
 mod compaction;
 mod input;
@@ -13,6 +14,7 @@ mod state;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use asked_back::AskedBack;
 pub use carried::CarriedFlow;
 use compaction::CompactionHold;
 pub use input::{Activity, AdapterAnswer, CodexInput};
@@ -70,6 +72,8 @@ pub struct CodexFlow {
     is_unavailable: bool,
     resting_until: Option<i64>,
     compaction: Option<CompactionHold>,
+    /// What the turn that runs waits for.
+    asked_back: AskedBack,
     /// Sent without an answer; recovery has until then to find out.
     unanswered: BTreeMap<EntryId, i64>,
     /// What was said of the attempts that are on their way.
@@ -142,10 +146,7 @@ impl CodexFlow {
 
     /// Whether it is worth a sender's second to wait for proof.
     pub fn may_deliver_soon(&self) -> bool {
-        !self.state.is_limited()
-            && !self.state.is_held()
-            && self.resting_until.is_none()
-            && !self.is_compacting()
+        !self.state.keeps_back() && self.resting_until.is_none() && !self.is_compacting()
     }
 
     /// Whether it is known that the turn ended so.
@@ -157,6 +158,7 @@ impl CodexFlow {
     /// Messages were settled without it: what was heard of them is of no more use.
     pub fn forget_settled(&mut self, backlog: &Backlog) {
         self.heard.retain(|id, _| backlog.get(id).is_some());
+        self.asked_back.forget_settled(backlog);
         self.outcomes.retain(|id, _| backlog.get(id).is_some());
     }
 
@@ -188,6 +190,7 @@ impl CodexFlow {
             .copied()
             .chain(self.resting_until)
             .chain(self.compaction.map(|hold| hold.until))
+            .chain(self.asked_back.next_ms())
             .chain(expiry)
             .min()
     }
@@ -208,12 +211,14 @@ impl CodexFlow {
             CodexInput::Began => self.began(backlog, at, effects),
             CodexInput::News => {}
             CodexInput::Promised { id } => backlog.promise(&id, effects),
+            CodexInput::Awaited { id } => self.awaited(backlog, id, effects),
             CodexInput::Tick => self.tick(backlog, at, effects),
             // That was taken in with its life.
             CodexInput::ServerStarted { .. } => {}
             CodexInput::ServerLost { gave_up, .. } => {
                 self.state.server_gone();
                 self.compaction = None;
+                self.asked_back.begin_anew();
                 if gave_up {
                     self.is_unavailable = true;
                     self.rest(at);
@@ -232,12 +237,16 @@ impl CodexFlow {
                 self.not_taken = None;
                 self.compaction = None;
                 self.resting_until = None;
+                self.asked_back.begin_anew();
             }
             CodexInput::Activity { activity, .. } => {
                 let was_busy = self.state.is_busy();
                 self.state.does(activity);
                 if was_busy && !self.state.is_busy() {
                     self.can_be_found_out(at);
+                }
+                if !self.state.is_busy() {
+                    self.asked_back.keep_nothing();
                 }
                 // Behind a turn that runs it is in its place.
                 self.is_kept &= !self.state.is_busy();
@@ -355,6 +364,7 @@ impl CodexFlow {
         self.not_taken = None;
         self.resting_until = None;
         self.compaction = None;
+        self.asked_back.begin_anew();
         self.untried();
         self.begins_anew_to_find_out(at);
     }
@@ -368,6 +378,7 @@ impl CodexFlow {
             }
         }
         self.compaction.take_if(|hold| hold.until <= at.now_ms);
+        self.asked_back.expire(at.now_ms);
         // Only an app-server with an idle thread can tell.
         let can_tell = self.state.is_running() && !self.state.is_busy();
         let mut overdue = Vec::new();
@@ -481,5 +492,6 @@ impl CodexFlow {
     fn landed(&mut self, id: &EntryId) {
         self.in_flight.retain(|flying| flying != id);
         self.unanswered.remove(id);
+        self.asked_back.forget(id);
     }
 }

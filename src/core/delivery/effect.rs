@@ -53,6 +53,9 @@ pub enum DeliveryEffect {
     Recover(Vec<EntryId>),
     /// Have the app-server run: only it can tell what became of what is on its way.
     Wake,
+    /// Ask the Codex adapter to take this one out of the app-server's queue again: the turn that runs
+    /// waits for it.
+    TakeBack(EntryId),
     /// Have the app-server's own queue go on: the operator says so.
     ReleaseQueue,
     /// Push one message through the bridge as a channel notification.

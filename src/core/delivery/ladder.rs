@@ -229,8 +229,11 @@ impl Ladder {
                     true
                 });
             }
-            LadderInput::TurnWorked => {
-                self.turn_ended(backlog, at, false, effects);
+            LadderInput::TurnWorked { rests } => {
+                if !rests {
+                    self.limit(false, effects);
+                }
+                self.turn_came_to_its_end(backlog, at);
                 self.settle_turn(backlog, effects);
             }
             LadderInput::TurnEnded { limited } => self.turn_ended(backlog, at, limited, effects),
@@ -322,14 +325,19 @@ impl Ladder {
         limited: bool,
         effects: &mut Vec<DeliveryEffect>,
     ) {
-        self.turn_over(at);
         self.limit(limited, effects);
         if limited {
             // A turn that could not work shows nothing about the way that began it. What it had is
             // for whoever sends it again, and not read by the next one.
+            self.turn_over(at);
             backlog.out_of_turn(&self.pair, effects);
-            return;
+        } else {
+            self.turn_came_to_its_end(backlog, at);
         }
+    }
+
+    fn turn_came_to_its_end(&mut self, backlog: &mut Backlog, at: &Moment) {
+        self.turn_over(at);
         let has_progressed = std::mem::take(&mut self.has_progressed);
         if has_progressed && self.first_rung() == Some(Rung::Doorbell) {
             // Claude works through what waits: the doorbell rings for the rest as for news. Each

@@ -70,19 +70,27 @@ impl Agents {
         };
         let (path, pair) = (path.to_owned(), pair.clone());
         let (event, last) = (params.event.clone(), params.text.clone());
+        let now_ms = base.clock.now_ms();
         let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
             // Only figures are behind the lock, which are good whenever it is free.
             let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
-            let (texts, unfinished) = match &event {
-                HookEvent::UserPromptSubmit => (Vec::new(), words.turn_begins(&path)),
-                event if ends_turn(event) => (words.at_stop(&path, last.as_deref()), Vec::new()),
-                _ => (words.so_far(&path), Vec::new()),
-            };
+            let (mut texts, mut unfinished, mut blocked) = (Vec::new(), Vec::new(), None);
+            match &event {
+                HookEvent::UserPromptSubmit => {
+                    (unfinished, blocked) = words.turn_begins_at(&path, now_ms);
+                }
+                event if ends_turn(event) => texts = words.at_stop(&path, last.as_deref()),
+                _ => {
+                    texts = words.so_far(&path);
+                    blocked = words.blocked(now_ms);
+                }
+            }
             Event::ClaudeSpoke(ClaudeSpoke {
                 pair,
                 markers: markers_of_turn(&texts),
                 texts,
                 unfinished,
+                blocked,
                 is_over: ends_turn(&event),
                 under_way,
             })
@@ -105,6 +113,7 @@ impl Agents {
                 markers: markers_of_turn(&texts),
                 texts,
                 unfinished,
+                blocked: None,
                 is_over: false,
                 under_way,
             })

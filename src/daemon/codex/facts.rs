@@ -99,6 +99,9 @@ impl Daemon {
                 });
                 self.answered(message_id, AdapterAnswer::Unanswered);
             }
+            CodexFact::TakenBack { message_id } => {
+                self.answered(message_id, AdapterAnswer::TakenBack);
+            }
             CodexFact::Tui { attached, pid } => self.tui(attached, pid),
             CodexFact::ProxyRefused { count } => {
                 if self.base.notices.set(
@@ -254,6 +257,10 @@ impl Daemon {
             attempt,
             answer,
         });
+        if matches!(answer, AdapterAnswer::Queued | AdapterAnswer::StillQueued) {
+            // It lies behind the turn that runs, which may wait for it.
+            self.answer_waiters_of(Agent::Codex);
+        }
         self.base.clients.status_changed();
     }
 

@@ -65,6 +65,13 @@ impl CodexLane {
         self.request(CodexRequest::Recover { messages })
     }
 
+    /// Asks for a message back that lies in the app-server's queue.
+    pub(in crate::daemon) fn take_back(&self, message_id: EntryId) -> Result<(), NotAsked> {
+        trace::message(&message_id)
+            .in_scope(|| tracing::debug!("asked back: the turn that runs waits for it"));
+        self.request(CodexRequest::TakeBack { message_id })
+    }
+
     /// Has go on what the app-server holds since the human stopped a turn.
     pub(in crate::daemon) fn release_queue(&self) -> Result<(), NotAsked> {
         self.request(CodexRequest::ReleaseQueue)

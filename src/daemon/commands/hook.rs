@@ -286,7 +286,10 @@ impl Daemon {
     }
 
     fn turn_worked(&mut self, pair: &RuntimeSession) {
-        self.tell_ladder(pair, LadderInput::TurnWorked);
+        // What died of a limit goes before what has come since.
+        let now_ms = self.base.clock.outside_ms();
+        let rests = self.agents.limits.sends_again(Agent::Claude, now_ms);
+        self.tell_ladder(pair, LadderInput::TurnWorked { rests });
         self.claude_hears(pair, ClaudeInput::Worked);
     }
 

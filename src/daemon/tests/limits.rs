@@ -407,6 +407,75 @@ async fn a_limited_claude_is_left_alone_by_the_next_daemon_too() {
 }
 
 #[tokio::test]
+async fn a_daemon_that_ends_in_a_turn_at_the_limit_leaves_the_limit_to_the_next() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    let prompt = hook("UserPromptSubmit", None);
+    rig.call(&hooks, prompt.clone()).await.unwrap();
+    let failure = hook("StopFailure", Some("rate_limit"));
+    rig.call(&hooks, failure).await.unwrap();
+    let limit_of = |rig: &Rig| rig.daemon.base.recorder.world().agent(Agent::Claude).limit;
+    let since = limit_of(&rig);
+    assert!(since.is_some());
+    // The human tries it.
+    rig.call(&hooks, prompt.clone()).await.unwrap();
+    assert_eq!(limit_of(&rig), since);
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let (hooks, codex) = (
+        rig.connect(Role::Hook, None, false),
+        rig.connect(Role::Codex, None, false),
+    );
+    rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let asked = rig.call(&hooks, prompt).await;
+    let Ok(Reply::Hook(HookReply { ids, .. })) = asked else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(ids, [], "that turn will most likely fail");
+    let limit = rig.daemon.status().agents.claude.limit.unwrap();
+    assert_eq!(Some(limit.since), since.map(|limit| limit.since_ms));
+    rig.call(&hooks, hook("Stop", None)).await.unwrap();
+    assert_eq!(limit_of(&rig), None);
+}
+
+#[tokio::test]
+async fn what_died_with_claude_is_pushed_before_what_has_come_since() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    mode(&mut rig, "resume");
+    let mut bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let first = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let prompt = hook("UserPromptSubmit", None);
+    rig.call(&hooks, prompt.clone()).await.unwrap();
+    let handed = Command::HookHanded(IdsParams {
+        agent: Agent::Claude,
+        ids: vec![first.clone()],
+        rung: Some(DeliveryWay::Hook),
+    });
+    rig.call(&hooks, handed).await.unwrap();
+    let failure = hook("StopFailure", Some("rate_limit"));
+    rig.call(&hooks, failure).await.unwrap();
+    let second = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    while bridge.notifications.try_recv().is_ok() {}
+    // The human goes on, and it works.
+    rig.call(&hooks, prompt).await.unwrap();
+    rig.call(&hooks, hook("Stop", None)).await.unwrap();
+    pass(&mut rig, 3).await;
+    let mut pushed = Vec::new();
+    while let Ok(notification) = bridge.notifications.try_recv() {
+        if let Notification::Push(push) = notification {
+            pushed.push(push.message_id);
+        }
+    }
+    assert_eq!(pushed, [first, second]);
+}
+
+#[tokio::test]
 async fn what_died_of_a_limit_goes_before_what_has_come_since() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;

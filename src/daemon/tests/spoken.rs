@@ -7,10 +7,11 @@ use serde_json::json;
 
 use super::rig::{Guest, Rig};
 use crate::core::agent::Agent;
-use crate::core::id::RuntimeSession;
+use crate::core::delivery::{DeliveryState, DeliveryWay, OnBusy};
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::under_way::WorkBeside;
 use crate::store::testing::Place;
-use crate::wire::control::{Command, HookParams, Role};
+use crate::wire::control::{Command, HookParams, IdsParams, Reply, Role};
 
 /// A Claude that writes a transcript.
 struct Speaker {
@@ -164,4 +165,72 @@ async fn a_look_at_the_rules_that_panicked_is_followed_by_the_next_one() {
     rig.daemon.base.beside(work, |_| panic!("a test's"));
     rig.settle().await;
     assert!(rig.daemon.agents.rules_watch.begin_look().is_some());
+}
+
+impl Speaker {
+    /// A prompt, into which our hook hands these.
+    async fn prompt_with(&mut self, ids: &[EntryId]) {
+        // What was just pushed is not carried by a hook as well.
+        for _ in 0..2 {
+            self.rig.later(3_000).await;
+        }
+        let transcript = self.transcript.to_str().unwrap().to_owned();
+        let params = HookParams {
+            event: "UserPromptSubmit".into(),
+            claude_pid: Some(7_000_000),
+            transcript: Some(transcript),
+            ..HookParams::default()
+        };
+        let asked = self.rig.call(&self.hooks, Command::Hook(params)).await;
+        let Ok(Reply::Hook(handed)) = asked else {
+            panic!("{asked:?}");
+        };
+        assert_eq!(handed.ids, ids);
+        self.rig.later(10).await;
+        if !ids.is_empty() {
+            let handed = Command::HookHanded(IdsParams {
+                agent: Agent::Claude,
+                ids: ids.to_vec(),
+                rung: Some(DeliveryWay::Hook),
+            });
+            self.rig.call(&self.hooks, handed).await.unwrap();
+        }
+        self.rig.settle().await;
+    }
+
+    fn unsettled(&self) -> Vec<EntryId> {
+        let unsettled = &self.rig.daemon.base.recorder.world().unsettled;
+        unsettled.keys().cloned().collect()
+    }
+}
+
+#[tokio::test]
+async fn what_came_with_a_prompt_that_another_hook_blocked_is_given_once_more() {
+    let place = Place::new();
+    let mut claude = Speaker::start(&place).await;
+    let codex = claude.rig.connect(Role::Codex, None, false);
+    let stopped = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    claude.prompt_with(std::slice::from_ref(&stopped)).await;
+    // The human stops that turn with Esc, of which nobody is told.
+    let lost = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    claude.prompt_with(std::slice::from_ref(&lost)).await;
+    let blocked = json!({"type": "system", "subtype": "informational",
+        "promptSubmitEnding": {"ending": {"kind": "blocked_by_hook"}, "promptKept": false}});
+    append(&claude.transcript, &format!("{blocked}\n"));
+    claude.prompt_with(&[]).await;
+    let is_given = |claude: &Speaker, id: &EntryId| {
+        let row = claude.rig.daemon.deliveries.outbox.get(id).cloned();
+        let row = row.unwrap();
+        assert!(row.is_repeat());
+        row.state == DeliveryState::Confirmed
+    };
+    assert!(!is_given(&claude, &lost), "it goes out again");
+    assert!(is_given(&claude, &stopped), "the model has it");
+    claude.writes("Done.");
+    claude.hook("Stop", Some("Done.")).await;
+    assert!(!claude.unsettled().contains(&stopped), "it was read");
+    assert!(claude.unsettled().contains(&lost), "it was not");
+    claude.prompt_with(std::slice::from_ref(&lost)).await;
+    claude.hook("Stop", Some("Done.")).await;
+    assert_eq!(claude.unsettled(), []);
 }

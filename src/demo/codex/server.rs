@@ -233,9 +233,8 @@ impl Server {
                 let id = params["queuedSubmissionId"].clone();
                 let queue = &mut self.thread(params)?.queue;
                 let at = queue.iter().position(|row| id == *row.id);
-                let at = at.ok_or("no such queued submission")?;
-                queue.remove(at);
-                Ok(json!({}))
+                let deleted = at.is_some_and(|at| queue.remove(at).is_some());
+                Ok(json!({"deleted": deleted}))
             }
             "turn/start" => self.start(params),
             "turn/steer" => self.steer(params),

@@ -46,6 +46,8 @@ impl Run {
                 }
                 // Asked anew when there is a thread.
                 CodexRequest::FindPacket { .. } => {}
+                // There is no turn that waits for it any more.
+                CodexRequest::TakeBack { .. } => {}
                 // Unanswered: nobody can be asked.
                 CodexRequest::AskLimit { .. } => {}
                 end @ (CodexRequest::Stop { .. } | CodexRequest::Release { .. }) => {
@@ -83,6 +85,7 @@ impl Run {
                 }
                 // Asked anew by the next owner.
                 CodexRequest::FindPacket { .. }
+                | CodexRequest::TakeBack { .. }
                 | CodexRequest::AskLimit { .. }
                 | CodexRequest::Ensure { .. }
                 | CodexRequest::Recover { .. }

@@ -14,6 +14,7 @@ use crate::adapters::codex::rpc::Lost;
 use crate::adapters::codex::server::AppServer;
 use crate::adapters::codex::session::Session;
 use crate::core::id::ThreadId;
+use crate::core::trace;
 
 /// Requests and frames, until the session is over.
 pub(super) async fn talk(
@@ -47,9 +48,9 @@ pub(super) async fn talk(
         if !backlog.is_empty() {
             continue;
         }
-        let look_at = session.next_look();
-        let look = async {
-            match look_at {
+        let due_at = session.next_due();
+        let due = async {
+            match due_at {
                 Some(when) => sleep_until(when).await,
                 None => std::future::pending().await,
             }
@@ -68,8 +69,8 @@ pub(super) async fn talk(
             },
             // It has what it wants.
             Some(()) = wishes.recv() => {}
-            () = look => {
-                if let Err(lost) = session.look().await {
+            () = due => {
+                if let Err(lost) = session.on_time().await {
                     return over(lost);
                 }
             }
@@ -105,6 +106,10 @@ async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(),
             delivering.instrument(following).await
         }
         CodexRequest::Recover { messages } => session.recover(messages).await,
+        CodexRequest::TakeBack { message_id } => {
+            let following = trace::message(&message_id);
+            session.take_back(&message_id).instrument(following).await
+        }
         CodexRequest::Interrupt { turn_id, reply } => {
             let done = session.interrupt(&turn_id).await?;
             let _ = reply.send(done);

@@ -31,6 +31,12 @@ impl Session<'_> {
                 .await;
             return Ok(());
         };
+        if self.needs_sign_in {
+            // Its turn would fail, and the message with it.
+            self.not_taken(&message.id, "codex waits for somebody to sign in")
+                .await;
+            return Ok(());
+        }
         let (thread_id, turn_id) = (book.thread_id().clone(), book.open_turn().cloned());
         match way(on_busy, self.is_idle(), turn_id.as_ref(), self.has_queue) {
             Way::Refuse => {

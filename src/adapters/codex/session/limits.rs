@@ -76,6 +76,10 @@ impl Session<'_> {
             Err(CallError::Refused(_) | CallError::Lost(Lost::Encode(_))) => false,
             Err(CallError::Lost(lost)) => return Err(lost),
         };
+        self.needs_sign_in = needed;
+        // Of who signs in elsewhere, with `codex login`, the app-server knows and does not tell
+        // (Codex 0.169.0, observed).
+        self.next_account = needed.then(|| Instant::now() + self.terms.account_every);
         self.tell(CodexFact::SignIn { needed }).await;
         Ok(())
     }

@@ -27,9 +27,12 @@ use super::{CallError, LOOK_AGAIN, Session};
 /// Turns of a page of history. Small, because a turn holds the output of its commands.
 const TURNS_PAGE: u32 = 5;
 
-/// Pages that are read in search of a message, newest first. It was handed over before the
-/// connection was lost, so it is not far back.
-const HISTORY_PAGES_MAX: usize = 20;
+/// Pages that are read in search of a message, newest first, at the most: it cannot be in a turn that
+/// began before it was written.
+const HISTORY_PAGES_MAX: usize = 100;
+
+/// The clock of this machine may have been set back by so much since a message was written, s.
+const CLOCK_SLACK_S: i64 = 3_600;
 
 const QUEUE_PAGES_MAX: usize = 20;
 
@@ -78,6 +81,23 @@ impl Seen {
     fn is_all(queue: Self, history: Self) -> bool {
         queue == Self::Nothing || queue == Self::Whole && history != Self::Part
     }
+}
+
+/// Whether all of these turns began before any of these messages was written.
+fn are_older(turns: &[Turn], messages: &HashSet<&str>) -> bool {
+    let written_s = messages.iter().map(|id| written_s(id));
+    let Some(first_s) = written_s.min().flatten() else {
+        return false;
+    };
+    let mut began_s = turns.iter().map(|turn| turn.started_at);
+    !turns.is_empty()
+        && began_s.all(|began_s| began_s.is_some_and(|began_s| began_s + CLOCK_SLACK_S < first_s))
+}
+
+/// When a message was written, s since the epoch: its id begins with that.
+fn written_s(id: &str) -> Option<i64> {
+    let (seconds, _) = uuid::Uuid::parse_str(id).ok()?.get_timestamp()?.to_unix();
+    i64::try_from(seconds).ok()
 }
 
 fn is_user_message(item: &Item) -> bool {
@@ -301,7 +321,7 @@ impl Session<'_> {
                 queued_submission_id: submission.id,
             };
             match self.call(delete).await {
-                Ok(_) => {
+                Ok(answer) if answer.deleted => {
                     let why = "the conversation moved on to another thread";
                     if let Some(message) = self
                         .memory
@@ -313,7 +333,7 @@ impl Session<'_> {
                     }
                 }
                 // It left the queue by itself, or is in it.
-                Err(CallError::Refused(_)) => seen = Seen::Part,
+                Ok(_) | Err(CallError::Refused(_)) => seen = Seen::Part,
                 Err(CallError::Lost(lost)) => return Err(lost),
             }
         }
@@ -386,6 +406,7 @@ impl Session<'_> {
             };
             match self.call(list).await {
                 Ok(page) => {
+                    let is_older = are_older(&page.data, &missing);
                     for turn in page.data {
                         let mut is_found = false;
                         for item in &turn.items {
@@ -408,7 +429,7 @@ impl Session<'_> {
                         }
                         newest = false;
                     }
-                    cursor = page.next_cursor;
+                    cursor = page.next_cursor.filter(|_| !is_older);
                 }
                 Err(CallError::Refused(error)) => {
                     history.seen = Seen::behind(&error);
@@ -419,6 +440,10 @@ impl Session<'_> {
             if cursor.is_none() {
                 break;
             }
+        }
+        if cursor.is_some() && !missing.is_empty() {
+            // It may be further back.
+            history.seen = Seen::Part;
         }
         history.found.reverse();
         Ok(history)

@@ -145,6 +145,10 @@ impl Session<'_> {
                 }
             }
             CodexNotification::TurnCompleted(completed) => {
+                if self.needs_sign_in {
+                    // It may have worked.
+                    self.todo.push_back(Todo::Account);
+                }
                 let doubt = self.memory.inflight.doubt_steered(&completed.turn.id);
                 if let Some(book) = self.memory.book(&completed.thread_id) {
                     book.completed(&completed.turn, &mut facts);

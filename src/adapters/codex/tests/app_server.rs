@@ -31,6 +31,7 @@ pub(super) enum Ask {
     DeliverAgain(&'static str, &'static [&'static str]),
     Recover(Vec<AttemptedMessage>),
     Release,
+    TakeBack(&'static str),
     HookGives(&'static str, &'static str),
     Inject(&'static str, &'static str),
     Compact(oneshot::Sender<Result<(), String>>),
@@ -57,6 +58,7 @@ impl Script {
         let terms = Timeouts {
             project_root: "/proj".to_owned(),
             thread_name: "ctxrelay proj".to_owned(),
+            account_every: std::time::Duration::from_millis(500),
             hook: CompactionHook::default(),
             facts: told,
         };
@@ -281,7 +283,7 @@ async fn drive(
         session.take_up(fresh).await?;
         loop {
             session.settle().await?;
-            let look = session.next_look();
+            let due = session.next_due();
             tokio::select! {
                 frame = session.next() => session.take(frame?).await,
                 Some(ask) = asked.recv() => match ask {
@@ -293,6 +295,7 @@ async fn drive(
                     }
                     Ask::Recover(messages) => session.recover(messages).await?,
                     Ask::Release => session.release_queue().await?,
+                    Ask::TakeBack(id) => session.take_back(&id.into()).await?,
                     Ask::HookGives(id, text) => {
                         session.inject(EntryId::new(id), text.to_owned(), true).await?;
                     }
@@ -303,8 +306,8 @@ async fn drive(
                         let _ = reply.send(session.compact().await?);
                     }
                 },
-                () = async { tokio::time::sleep_until(look.unwrap()).await }, if look.is_some() => {
-                    session.look().await?;
+                () = async { tokio::time::sleep_until(due.unwrap()).await }, if due.is_some() => {
+                    session.on_time().await?;
                 }
             }
         }

@@ -110,8 +110,8 @@ async fn a_new_thread_that_cannot_be_resumed_yet_is_followed_at_its_first_turn()
     assert_eq!(script.fact().await, message("U", "human", false));
 }
 
-#[tokio::test]
-async fn what_waits_in_the_old_thread_is_taken_back_when_the_human_moves_on() {
+/// The human moves on while `m1` waits in the old thread, which has or has not begun with it.
+async fn moved_on(is_deleted: bool) -> Script {
     let mut script = Script::busy().await;
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     script.serve("thread/queue/add", json!({})).await;
@@ -138,7 +138,25 @@ async fn what_waits_in_the_old_thread_is_taken_back_when_the_human_moves_on() {
         delete["params"],
         json!({"threadId": "T", "queuedSubmissionId": "Q1"})
     );
-    script.answer(&delete, json!({})).await;
+    let deleted = json!({"deleted": is_deleted});
+    script.answer(&delete, deleted).await;
+    script
+}
+
+#[tokio::test]
+async fn what_has_just_begun_in_the_old_thread_is_not_sent_into_the_new_one_as_well() {
+    let mut script = moved_on(false).await;
+    let thread_id = "N".into();
+    assert_eq!(
+        script.fact().await,
+        CodexFact::ThreadAdopted { thread_id },
+        "and not that it was not taken"
+    );
+}
+
+#[tokio::test]
+async fn what_waits_in_the_old_thread_is_taken_back_when_the_human_moves_on() {
+    let mut script = moved_on(true).await;
     let fact = script.fact().await;
     assert!(
         matches!(&fact, CodexFact::NotTaken { message_id, .. } if message_id.as_str() == "m1"),

@@ -13,13 +13,16 @@ macro_rules! next_fact {
 }
 
 mod app_server;
+mod asked_back;
 mod compacting;
 mod conversation;
 mod delivery;
+mod far_back;
 mod hooked;
 mod lost_packets;
 mod put_in;
 mod recovering;
 mod running;
 mod sent_again;
+mod signing_in;
 mod unseen;

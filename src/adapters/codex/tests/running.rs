@@ -57,6 +57,7 @@ fn run(project: &Path, port: u16) -> (Run, mpsc::Sender<CodexRequest>, mpsc::Rec
         },
         terms: Timeouts {
             project_root: project.to_string_lossy().into_owned(),
+            account_every: Duration::from_secs(5),
             thread_name: "ctxrelay".to_owned(),
             hook: CompactionHook::default(),
             facts: told,

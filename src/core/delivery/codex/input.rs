@@ -28,6 +28,8 @@ pub enum AdapterAnswer {
     NotTaken,
     /// The answer never came; recovery will tell.
     Unanswered,
+    /// It was in the queue, and was taken out of it for a turn that waits for it.
+    TakenBack,
 }
 
 /// What can come in. `life` counts the app-servers that were started; what an earlier one says is
@@ -128,6 +130,11 @@ pub enum CodexInput {
         /// The message.
         id: EntryId,
     },
+    /// The turn that runs waits for this message.
+    Awaited {
+        /// The message.
+        id: EntryId,
+    },
     /// An earlier process saw the human stop a turn, and nothing go on since.
     Stopped {
         /// In which thread, where that is known.
@@ -211,7 +218,9 @@ impl CodexInput {
     /// Whether a message that was on its way waits again, while the lane rests or is tried once more.
     pub fn comes_back(&self) -> bool {
         match self {
-            Self::Answer { answer, .. } => *answer == AdapterAnswer::NotTaken,
+            Self::Answer { answer, .. } => {
+                matches!(answer, AdapterAnswer::NotTaken | AdapterAnswer::TakenBack)
+            }
             Self::NotSent { .. } => true,
             _ => false,
         }

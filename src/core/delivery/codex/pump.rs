@@ -23,8 +23,7 @@ impl CodexFlow {
         at: &Moment,
         effects: &mut Vec<DeliveryEffect>,
     ) {
-        if self.state.is_limited()
-            || self.state.is_held()
+        if self.state.keeps_back()
             || self.is_leaving
             || self.resting_until.is_some()
             || self.is_compacting()
@@ -54,6 +53,9 @@ impl CodexFlow {
         let Some((id, on_busy, repeat)) = next else {
             return;
         };
+        if self.is_kept_for_turn(backlog, &id) {
+            return;
+        }
         backlog.apply(
             &id,
             DeliveryFact::AttemptBegan(at.attempt.clone()),
@@ -80,7 +82,7 @@ impl CodexFlow {
                 && row.is_on_its_way()
                 && backlog.may_be_offered(row)
         });
-        is_wanted && !self.state.is_limited() && !self.state.is_held() && !self.is_compacting()
+        is_wanted && !self.state.keeps_back() && !self.is_compacting()
     }
 
     #[expect(
@@ -114,6 +116,9 @@ impl CodexFlow {
             // It is proven, or given up, or was given back already.
             return;
         }
+        if matches!(answer, AdapterAnswer::Queued | AdapterAnswer::StillQueued) {
+            self.asked_back.forget(id);
+        }
         if !self.is_news(life, id, attempt, answer) {
             return;
         }
@@ -137,6 +142,7 @@ impl CodexFlow {
                 }
             }
             AdapterAnswer::NotTaken => self.was_not_taken(backlog, id, at, effects),
+            AdapterAnswer::TakenBack => self.was_taken_back(backlog, id, at, effects),
             AdapterAnswer::Unanswered => {
                 let until = at.now_ms + self.terms.recovery_ms;
                 self.unanswered.insert(id.clone(), until);

@@ -64,6 +64,11 @@ impl CodexState {
         self.is_held
     }
 
+    /// Whether what waits for it has to go on waiting: every turn of now would fail, or is not wanted.
+    pub fn keeps_back(&self) -> bool {
+        self.is_limited || self.is_held || self.needs_sign_in
+    }
+
     /// Whether it can do nothing before somebody signs in.
     pub fn needs_sign_in(&self) -> bool {
         self.needs_sign_in

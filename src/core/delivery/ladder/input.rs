@@ -106,7 +106,11 @@ pub enum LadderInput {
     Compacted,
     TurnBegan,
     /// A turn came to its end by itself: what hooks handed into it was read.
-    TurnWorked,
+    TurnWorked {
+        /// What died of the limit that is over with this is sent again first: a lane that rests does
+        /// so until [`Self::LimitOver`].
+        rests: bool,
+    },
     /// A turn ended in any other way.
     TurnEnded {
         /// It failed because of a usage limit.

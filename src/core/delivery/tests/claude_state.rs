@@ -160,3 +160,27 @@ fn a_dialog_is_no_silence() {
     hear(&mut claude, ClaudeInput::ToolUsed);
     assert_eq!(hear(&mut claude, silent()), [AgentState::Stale]);
 }
+
+#[test]
+fn what_is_settled_was_not_cut_off() {
+    let mut claude = attached();
+    let [before, within, left] = ["m1", "m2", "m3"].map(EntryId::new);
+    let failed = || ClaudeInput::Failed {
+        limited: true,
+        why: "rate_limit".to_owned(),
+    };
+    let settled = |id: &EntryId| ClaudeInput::Settled { id: id.clone() };
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    let ids = vec![before.clone()];
+    hear(&mut claude, ClaudeInput::Given { ids });
+    hear(&mut claude, failed());
+    assert_eq!(claude.cut_off(), std::slice::from_ref(&before));
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    let ids = vec![within.clone(), left.clone()];
+    hear(&mut claude, ClaudeInput::Given { ids });
+    hear(&mut claude, settled(&within));
+    let steps = claude.apply(failed(), HERE);
+    assert_eq!(steps.last(), Some(&ClaudeStep::Died(vec![left.clone()])));
+    hear(&mut claude, settled(&before));
+    assert_eq!(claude.cut_off(), [left]);
+}

@@ -1,11 +1,12 @@
 //! The lane to Codex, input by input.
 
+mod asked_back;
 mod compaction;
 
 use crate::agent::Agent;
 use crate::delivery::{
     Activity, AdapterAnswer, Backlog, CodexFlow, CodexInput, CodexTerms, Delivery, DeliveryEffect,
-    DeliveryState, Moment, OnBusy, Outcome,
+    DeliveryState, Moment, OnBusy, Outcome, Shown,
 };
 use crate::entry::{DeliveryResult, TurnStatus};
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, ThreadId, TurnId};
@@ -112,6 +113,27 @@ fn the_row_is_written_before_the_message_leaves() {
     assert_eq!(effects[1].leaves(), Some(&id(1)));
     // One at a time.
     assert_eq!(lane.send(2, OnBusy::Queue), []);
+}
+
+#[test]
+fn what_is_for_a_codex_without_an_account_waits_until_somebody_signs_in() {
+    let mut lane = Lane::new(CodexTerms::default());
+    let sign_in = |needed| CodexInput::SignIn { life: 1, needed };
+    lane.hear(sign_in(true));
+    assert!(!lane.flow.may_deliver_soon());
+    assert_eq!(lane.send(1, OnBusy::Queue), []);
+    assert_eq!(handed(&lane.hear(sign_in(false))), [id(1)]);
+    // Nor does it leave when it was about to.
+    let attempt = lane.backlog.get(&id(1)).unwrap().attempt.clone().unwrap();
+    assert!(lane.flow.may_leave(&lane.backlog, &id(1), &attempt));
+    lane.hear(sign_in(true));
+    assert!(!lane.flow.may_leave(&lane.backlog, &id(1), &attempt));
+    // Of the next app-server nothing is known yet.
+    lane.hear(CodexInput::NotWanted { id: id(1) });
+    assert_eq!(
+        handed(&lane.hear(CodexInput::ServerStarted { life: 2 })),
+        [id(1)]
+    );
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub struct OwnWords {
     pub commands: Vec<(String, String)>,
     /// The ids of calls that came to an end by themselves.
     pub ended: Vec<String>,
+    /// A prompt was blocked by somebody's hook: it was dropped, with all that hooks added to it.
+    pub is_blocked: bool,
     /// How far whole lines go, in bytes: one that is still being written is left for later.
     pub end: usize,
 }
@@ -32,8 +34,24 @@ struct Line {
     is_api_error_message: bool,
     /// Only of what begins a turn, the person's words or others'.
     prompt_source: Option<String>,
+    /// Only of what says that a prompt began none.
+    prompt_submit_ending: Option<PromptEnding>,
     message: Option<Message>,
 }
+
+/// What became of a prompt.
+#[derive(Deserialize)]
+struct PromptEnding {
+    ending: Ending,
+}
+
+#[derive(Deserialize)]
+struct Ending {
+    kind: String,
+}
+
+/// A hook of the same event blocked it (2.1.330, observed).
+const BLOCKED: &str = "blocked_by_hook";
 
 #[derive(Deserialize)]
 struct Message {
@@ -142,7 +160,8 @@ impl OwnWords {
             // Cheap, before a line with a file's whole content is parsed.
             let may_prompt = last_turn && has(line, b"\"promptSource\"");
             let may_end = has(line, b"\"tool_use_id\"");
-            if !may_prompt && !may_end && !has(line, b"\"assistant\"") {
+            let may_block = has(line, BLOCKED.as_bytes());
+            if !may_prompt && !may_end && !may_block && !has(line, b"\"assistant\"") {
                 continue;
             }
             let Ok(line) = serde_json::from_slice::<Line>(line) else {
@@ -156,6 +175,11 @@ impl OwnWords {
                     end,
                     ..Self::default()
                 };
+                continue;
+            }
+            let ending = line.prompt_submit_ending.as_ref();
+            if line.kind == "system" && ending.is_some_and(|it| it.ending.kind == BLOCKED) {
+                words.is_blocked = true;
                 continue;
             }
             let Some(Content::Blocks(blocks)) = line.message.map(|message| message.content) else {
@@ -202,6 +226,31 @@ mod tests {
 
     fn prompt(text: &str) -> Value {
         json!({"type": "user", "promptSource": "typed", "message": {"role": "user", "content": text}})
+    }
+
+    #[test]
+    fn a_prompt_that_a_hook_blocked_is_told_by_claude_code_alone() {
+        // As 2.1.330 writes it.
+        let ending = json!({"ending": {"kind": "blocked_by_hook", "reason": "not now"},
+            "promptKept": false});
+        let blocked = json!({"parentUuid": "1", "isSidechain": false, "type": "system",
+            "subtype": "informational", "level": "warning", "preventContinuation": true,
+            "content": "UserPromptSubmit operation blocked by hook:\nnot now\n\nOriginal prompt: go",
+            "promptSubmitEnding": ending});
+        assert!(OwnWords::read(&lines(&[said("One."), blocked.clone()]), false).is_blocked);
+        // What was blocked before the last prompt is none of its own.
+        let before = lines(&[blocked.clone(), prompt("go")]);
+        assert!(!OwnWords::read(&before, true).is_blocked);
+        let other = [
+            said(&blocked.to_string()),
+            prompt(&blocked.to_string()),
+            json!({"type": "user", "promptSubmitEnding": ending, "message": {"content": []}}),
+            json!({"type": "system", "promptSubmitEnding": {"ending": {"kind": "kept"}},
+                "content": "blocked_by_hook"}),
+            json!({"type": "system", "isSidechain": true, "promptSubmitEnding": ending}),
+            json!({"type": "system", "promptSubmitEnding": "blocked_by_hook"}),
+        ];
+        assert!(!OwnWords::read(&lines(&other), false).is_blocked);
     }
 
     fn lines(lines: &[Value]) -> Vec<u8> {

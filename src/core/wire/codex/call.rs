@@ -200,7 +200,15 @@ pub struct QueueDelete {
     /// [`QueuedSubmission::id`].
     pub queued_submission_id: String,
 }
-call!(QueueDelete, "thread/queue/delete", IgnoredAny);
+call!(QueueDelete, "thread/queue/delete", QueueDeleted);
+
+/// The answer to [`QueueDelete`].
+#[derive(Debug, Deserialize)]
+pub struct QueueDeleted {
+    /// False where it is in the queue no more, which is no error (Codex 0.169.0, observed).
+    #[serde(default)]
+    pub deleted: bool,
+}
 
 /// `thread/queue/start`: begins a turn with this one of an idle thread's queue. What else waits
 /// there then follows, also when the queue was held after `turn/interrupt`.

@@ -1,6 +1,6 @@
 //! [`Turn`] and why it failed.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::item::{Item, readable};
@@ -14,6 +14,9 @@ pub struct Turn {
     pub status: String,
     /// Why it failed.
     pub error: Option<TurnError>,
+    /// When it began, s since the epoch, where that is told in whole seconds.
+    #[serde(deserialize_with = "whole_seconds")]
+    pub started_at: Option<i64>,
     /// When it ended. None for one that died with its app-server, in the history (Codex 0.169.0,
     /// observed).
     pub completed_at: Option<Value>,
@@ -34,6 +37,11 @@ impl Turn {
         .into_iter()
         .find(|status| status.as_str() == self.status)
     }
+}
+
+/// A time of another shape is none.
+fn whole_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    Ok(Value::deserialize(deserializer)?.as_i64())
 }
 
 /// Why a turn failed.

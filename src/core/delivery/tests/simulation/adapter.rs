@@ -27,6 +27,7 @@ pub enum Order {
         cut_off_in: Vec<TurnId>,
     },
     Recover(Vec<EntryId>),
+    TakeBack(EntryId),
     Wake,
     Release,
 }
@@ -65,6 +66,7 @@ pub(super) struct Unproven {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Busy {
     Sending(EntryId),
+    TakingBack(EntryId),
     /// The queue, before the thread is resumed: that starts its delivery.
     Noting,
     Resuming,
@@ -246,6 +248,13 @@ impl World {
                 adapter.busy = Some(Busy::Other);
                 self.request(life, Request::Release);
             }
+            Some(Order::TakeBack(id)) => {
+                if !adapter.inflight.iter().any(|known| known.message.id == id) {
+                    return self.adapter_goes_on();
+                }
+                adapter.busy = Some(Busy::TakingBack(id.clone()));
+                self.request(life, Request::TakeBack(id));
+            }
             Some(Order::Wake | Order::Recover(_)) => self.adapter_goes_on(),
         }
     }
@@ -374,8 +383,10 @@ impl World {
         let Some(adapter) = self.adapter() else {
             return;
         };
-        let Some(Busy::Sending(id)) = adapter.busy.take() else {
-            return;
+        let id = match adapter.busy.take() {
+            Some(Busy::Sending(id)) => id,
+            Some(Busy::TakingBack(id)) if done => return self.adapter_took_back(id),
+            _ => return,
         };
         let is_idle = adapter.is_idle();
         let life = adapter.life;

@@ -35,6 +35,8 @@ pub struct Checks {
     pub accepted: Vec<EntryId>,
     /// What each bridge's Claude was told of, by any way.
     pub announced: BTreeSet<(u64, EntryId)>,
+    /// Codex got them because it asked: whatever becomes of that, others may come before them.
+    pub fetched: BTreeSet<EntryId>,
     /// Sent again after their turn ended early, and not shown since.
     pub owed: BTreeSet<EntryId>,
     /// Of these Claude's context holds the beginning.
@@ -186,6 +188,7 @@ impl World {
         let first = !self.checks.shown.contains_key(&showing.id);
         if let (Some(fate), true) = (self.disk.fates.get(&showing.id), first)
             && fate.on_busy != OnBusy::Steer
+            && !self.checks.fetched.contains(&showing.id)
         {
             let (seq, id) = (fate.seq, &showing.id);
             let overtaken = self.disk.fates.iter().find(|(earlier, fate)| {
@@ -195,6 +198,7 @@ impl World {
                     && fate.on_busy == OnBusy::Queue
                     && fate.results.is_empty()
                     && !self.checks.shown.contains_key(*earlier)
+                    && !self.checks.fetched.contains(*earlier)
             });
             // What nobody knows the fate of is passed by, and so is what the operator asked for
             // again; what the disk has not heard of yet neither.

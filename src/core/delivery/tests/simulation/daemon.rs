@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::adapter::{Adapter, Order};
 use super::checks::RUNG;
 use super::claude::{ClaudeStep, HookText, Told};
+use super::codex_waits::{CodexWait, is_in_queue};
 use super::disk::Write;
 use super::leaving::{HandOut, NotOnDisk, RowWrite};
 use super::mutant::Mutant;
@@ -17,7 +18,7 @@ use crate::delivery::{
     LadderMode, LadderTerms, LaterInput, LaterInputs, Load, Moment, RowsAhead, Shown, Watchdog,
 };
 use crate::entry::DeliveryResult;
-use crate::id::{AttemptId, EntryId, RuntimeSession, ThreadId};
+use crate::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
 
 /// A turn that gives no sign for this long is suspect in these worlds, ms.
 pub const SILENCE_MS: i64 = 1_500;
@@ -67,6 +68,8 @@ pub struct Daemon {
     pub rows_told_until: i64,
     /// Another process is to go on.
     pub is_leaving: bool,
+    /// What a turn of Codex waits for.
+    pub codex_wait: Option<CodexWait>,
     deadline: Option<i64>,
 }
 
@@ -97,6 +100,12 @@ pub enum Call {
     Stop(u32, bool),
     /// Whether the next process can go on.
     Leave,
+    /// A turn of Codex waits for an answer.
+    CodexWaits(TurnId),
+    /// It does no longer.
+    CodexWaited(TurnId),
+    /// It has it.
+    CodexFetched(EntryId),
     /// The operator wants these once more, of which the turns that had them ended early.
     SendAgain(Vec<EntryId>),
 }
@@ -170,6 +179,7 @@ impl World {
             rows_answered: 0,
             rows_told_until: self.now,
             is_leaving: false,
+            codex_wait: None,
             deadline: None,
         });
         if is_new {
@@ -226,6 +236,10 @@ impl World {
             Call::Stop(..) if is_leaving => self.turn_seems_over(),
             Call::SendAgain(_) if is_leaving => {}
             Call::SendAgain(ids) => self.sends_again(ids),
+            Call::CodexWaits(_) if is_leaving => {}
+            Call::CodexWaits(turn) => self.codex_begins_to_wait(turn),
+            Call::CodexWaited(turn) => self.codex_waited_in_vain(&turn),
+            Call::CodexFetched(id) => self.codex_has(&id),
             Call::Leave => self.daemon_may_go(),
             Call::Codex(input) => self.codex(input),
             Call::Ladder(input) => self.ladder(input),
@@ -239,7 +253,7 @@ impl World {
             }
             Call::Stop(process, is_prolonged) => {
                 if is_prolonged || !self.hook(process, HookPoint::Stop) {
-                    self.ladder(LadderInput::TurnWorked);
+                    self.ladder(LadderInput::TurnWorked { rests: false });
                 }
             }
         }
@@ -270,6 +284,8 @@ impl World {
             LaterInput::Ladder(_, input) | LaterInput::Ladders(input) => self.ladder(input),
             LaterInput::News => {
                 if self.daemon.as_ref().is_some_and(|d| !d.is_leaving) {
+                    // A turn that waits for messages gets them into that very turn.
+                    self.answer_codex();
                     self.codex(CodexInput::News);
                     self.ladder(LadderInput::News);
                 }
@@ -322,9 +338,16 @@ impl World {
         let Some(daemon) = &mut self.daemon else {
             return;
         };
+        let (is_in_queue, comes_back) = (is_in_queue(&input), input.comes_back());
         let (flow, backlog) = (&mut daemon.flow, &mut daemon.backlog);
         let effects = daemon.mutant.codex(flow, backlog, input, &at);
         let _ = self.perform(Agent::Codex, effects);
+        if comes_back {
+            self.tell_later(LaterInput::News);
+        }
+        if is_in_queue {
+            self.answer_codex();
+        }
     }
 
     /// Hands something to the ladder of Claude.
@@ -426,6 +449,7 @@ impl World {
                 });
             }
             DeliveryEffect::Recover(ids) => self.adapter_orders(Order::Recover(ids)),
+            DeliveryEffect::TakeBack(id) => self.adapter_orders(Order::TakeBack(id)),
             DeliveryEffect::Wake => self.adapter_orders(Order::Wake),
             DeliveryEffect::ReleaseQueue => {
                 if self.disk.is_stopped {
@@ -504,6 +528,7 @@ impl World {
             process,
             left_over: None,
             is_stop: false,
+            page_of_codex: None,
         });
     }
 
@@ -557,6 +582,7 @@ impl World {
             process,
             left_over: left_over.map(|upto| (upto, to_fetch)),
             is_stop: carrier == HookPoint::Stop,
+            page_of_codex: None,
         });
         if carrier == HookPoint::Prompt {
             self.ladder(LadderInput::TurnBegan);

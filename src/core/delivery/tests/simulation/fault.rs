@@ -40,11 +40,13 @@ pub enum Fault {
     RowAheadBelieved,
     /// A message that is sent again counts as delivered by the turn that had it before.
     EarlierTurnBelieved,
+    /// What a turn waits for is left in the queue behind that turn.
+    LeftBehindItsTurn,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::BusyStart,
         Self::Glue,
         Self::DedupeBeforeAdmission,
@@ -63,5 +65,6 @@ impl Fault {
         Self::SentBeforeDurable,
         Self::RowAheadBelieved,
         Self::EarlierTurnBelieved,
+        Self::LeftBehindItsTurn,
     ];
 }

@@ -22,6 +22,7 @@ impl World {
             return;
         }
         daemon.is_leaving = true;
+        daemon.codex_wait = None;
         daemon.flow.leave();
         self.note(|| "the daemon leaves".to_owned());
         self.look_whether_it_may_go();
@@ -53,7 +54,8 @@ impl World {
             return;
         };
         // A call is brought to its end. What only looks is let go of.
-        if matches!(adapter.busy, Some(Busy::Sending(_))) || adapter.is_gone {
+        let calls = matches!(adapter.busy, Some(Busy::Sending(_) | Busy::TakingBack(_)));
+        if calls || adapter.is_gone {
             return;
         }
         adapter.is_gone = true;

@@ -3,6 +3,7 @@
 
 use super::checks::Showing;
 use super::claude::{ClaudeStep, Told};
+use super::codex_waits::CodexPage;
 use super::daemon::Call;
 use super::fault::Fault;
 use super::world::{Event, World};
@@ -35,6 +36,17 @@ pub struct HandOut {
     pub left_over: Option<(Seq, Option<EntryId>)>,
     /// It would prolong a turn.
     pub is_stop: bool,
+    /// It is the page of a call of Codex instead.
+    pub page_of_codex: Option<CodexPage>,
+}
+
+impl HandOut {
+    fn agent(&self) -> Agent {
+        match self.page_of_codex {
+            Some(_) => Agent::Codex,
+            None => Agent::Claude,
+        }
+    }
 }
 
 /// What is done to the rows.
@@ -218,8 +230,9 @@ impl World {
         if self.fault == Some(Fault::SentBeforeDurable) {
             return self.goes_on(out, Ok(()));
         }
+        let agent = out.agent();
         if let Some(daemon) = &mut self.daemon {
-            daemon.held.when_stored(Agent::Claude, out);
+            daemon.held.when_stored(agent, out);
         }
     }
 
@@ -249,7 +262,10 @@ impl World {
     }
 
     /// A Claude that asked hears, unless somebody took back meanwhile what it was to get.
-    pub fn goes_on(&mut self, out: HandOut, stored: Result<(), NotOnDisk>) {
+    pub fn goes_on(&mut self, mut out: HandOut, stored: Result<(), NotOnDisk>) {
+        if let Some(page) = out.page_of_codex.take() {
+            return self.codex_page_leaves(page, stored.is_ok());
+        }
         let Some(daemon) = &self.daemon else { return };
         let ids: Vec<EntryId> = out
             .rows
@@ -266,7 +282,7 @@ impl World {
             self.ladder(LadderInput::NotStored { id });
         }
         if out.is_stop {
-            self.ladder(LadderInput::TurnWorked);
+            self.ladder(LadderInput::TurnWorked { rests: false });
         }
     }
 

@@ -8,7 +8,8 @@
 //! - what is confirmed was shown; shown again it says so; after proof nothing is offered unasked;
 //! - what is sent again after its turn ended early is shown once more, and only that proves it;
 //! - what nobody knows the fate of is not sent again by itself;
-//! - messages of a lane keep their order, a steer aside.
+//! - messages of a lane keep their order, a steer and what a turn of Codex waits for aside;
+//! - what lies in the app-server's queue behind the turn that waits for it comes into that turn.
 //!
 //! ```text
 //! cargo test -p ctxrelay-core simulation                       1,000 worlds
@@ -22,6 +23,7 @@
 mod adapter;
 mod checks;
 mod claude;
+mod codex_waits;
 mod daemon;
 mod disk;
 mod fault;

@@ -84,6 +84,9 @@ impl Mutant {
             Some(Fault::HeldByNobody) if heard != CodexInput::Released => {
                 effects.retain(|effect| *effect != DeliveryEffect::ReleaseQueue);
             }
+            Some(Fault::LeftBehindItsTurn) => {
+                effects.retain(|effect| !matches!(effect, DeliveryEffect::TakeBack(_)));
+            }
             _ => {}
         }
         effects
@@ -134,7 +137,7 @@ impl Mutant {
                 self.rung.clear();
             }
             LadderInput::LeftOver { to_fetch, .. } => self.to_fetch.clone_from(to_fetch),
-            LadderInput::TurnWorked if self.makes(Fault::NeverRead) => {
+            LadderInput::TurnWorked { .. } if self.makes(Fault::NeverRead) => {
                 input = LadderInput::TurnEnded { limited: false };
             }
             _ => {}

@@ -59,6 +59,9 @@ impl World {
         }
         let busy = draft.to == Agent::Codex && daemon.flow.state().is_busy();
         let rejected = draft.on_busy == OnBusy::Reject && busy;
+        if let Some(turn) = &draft.answers {
+            self.answers.insert(id.clone(), turn.clone());
+        }
         if draft.to == Agent::Claude {
             self.store_ahead(&id, draft.on_busy);
         }

@@ -46,6 +46,7 @@ pub enum Request {
     History,
     Resume,
     Release,
+    TakeBack(EntryId),
 }
 
 /// What reaches it, and what its time brings.
@@ -59,12 +60,20 @@ pub enum ServerStep {
     /// The turn asks the human, or has its answer.
     Ask(TurnId, bool),
     End(TurnId),
+    /// The turn asks Claude something.
+    Question(TurnId),
+    /// It waits for the answer, so many times more.
+    Wait(TurnId, u32),
+    /// It has waited long enough.
+    WaitOver(TurnId, u32),
+    /// It gets what it waits for.
+    Page(TurnId, Showing),
 }
 
 /// What outlives the app-server.
 #[derive(Debug, Default)]
 pub struct Thread {
-    queue: VecDeque<Message>,
+    pub(super) queue: VecDeque<Message>,
     /// In which turn each message is, and whether it joined it.
     history: BTreeMap<EntryId, (TurnId, bool)>,
     /// How each turn ended, with our messages in it, and whether by a usage limit.
@@ -77,13 +86,15 @@ pub struct Thread {
 }
 
 #[derive(Debug)]
-struct Turn {
-    id: TurnId,
+pub(super) struct Turn {
+    pub(super) id: TurnId,
     human: bool,
     ours: Vec<EntryId>,
     /// Accepted and not read.
     steered: Vec<Message>,
     asks: bool,
+    /// For an answer of Claude's.
+    pub(super) waits: bool,
     ends: bool,
 }
 
@@ -94,7 +105,7 @@ pub struct Server {
     loaded: bool,
     /// Out of the queue and not in the conversation yet.
     gap: Option<Message>,
-    turn: Option<Turn>,
+    pub(super) turn: Option<Turn>,
     /// Notifications keep their order.
     told_until: i64,
 }
@@ -185,7 +196,7 @@ impl World {
         self.after(at - self.now, Event::Adapter(incarnation, life, note));
     }
 
-    fn later(&mut self, delay_ms: i64, step: ServerStep) {
+    pub(super) fn later(&mut self, delay_ms: i64, step: ServerStep) {
         if let Some(life) = self.server.as_ref().map(|server| server.life) {
             self.after(delay_ms, Event::Server(life, step));
         }
@@ -205,6 +216,10 @@ impl World {
             }
             ServerStep::Ask(turn, asks) => self.ask(&turn, asks),
             ServerStep::End(turn) => self.end_turn(&turn),
+            ServerStep::Question(turn) => self.codex_asks(turn),
+            ServerStep::Wait(turn, more) => self.codex_waits(turn, more),
+            ServerStep::WaitOver(turn, more) => self.codex_waited(turn, more),
+            ServerStep::Page(turn, showing) => self.codex_reads(&turn, showing),
         }
     }
 
@@ -259,6 +274,12 @@ impl World {
                 self.tell(Note::Resumed(activity, turn));
                 self.advance();
             }
+            Request::TakeBack(id) => {
+                let waiting = self.thread.queue.len();
+                self.thread.queue.retain(|message| message.id != id);
+                let is_out = self.thread.queue.len() < waiting;
+                self.tell(Note::Done(is_out));
+            }
             Request::Release => {
                 self.thread.held = false;
                 self.thread.is_humans = false;
@@ -301,6 +322,7 @@ impl World {
             ours: Vec::new(),
             steered: Vec::new(),
             asks: false,
+            waits: false,
             ends: false,
         });
         self.tell(Note::Status(Activity::Busy { waiting: false }));
@@ -317,6 +339,10 @@ impl World {
         if self.rng.u32(..5) == 0 {
             let asks = self.rng.i64(5..length.max(6));
             self.later(asks, ServerStep::Ask(id.clone(), true));
+        }
+        if self.rng.u32(..4) == 0 {
+            let question = self.rng.i64(1..length);
+            self.later(question, ServerStep::Question(id.clone()));
         }
         self.later(length, ServerStep::End(id));
     }
@@ -368,7 +394,7 @@ impl World {
             return;
         };
         running.asks = asks;
-        let ends = running.ends;
+        let ends = running.ends && !running.waits;
         self.tell(Note::Status(Activity::Busy { waiting: asks }));
         if asks {
             let patience = if calm { 500 } else { 7_000 };
@@ -390,7 +416,7 @@ impl World {
         let Some(running) = server.turn.take_if(|known| known.id == *turn) else {
             return;
         };
-        if running.asks {
+        if running.asks || running.waits {
             server.turn = Some(Turn {
                 ends: true,
                 ..running
@@ -441,6 +467,14 @@ impl World {
             self.thread.is_humans = true;
             self.turn_is_over(turn, TurnStatus::Interrupted, false);
         }
+    }
+}
+
+impl Turn {
+    /// It goes on; whether only its end is left.
+    pub(super) fn has_waited(&mut self) -> bool {
+        self.waits = false;
+        self.ends && !self.asks
     }
 }
 

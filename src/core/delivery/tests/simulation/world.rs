@@ -12,7 +12,7 @@ use super::leaving::RowWrite;
 use super::server::{Request, Server, ServerStep, Thread};
 use crate::agent::Agent;
 use crate::delivery::OnBusy;
-use crate::id::EntryId;
+use crate::id::{EntryId, TurnId};
 
 /// How long things go wrong, ms.
 const CHAOS_MS: i64 = 15_000;
@@ -68,6 +68,8 @@ pub struct Draft {
     pub on_busy: OnBusy,
     /// A handoff: sent again it is the same.
     pub handoff: Option<u32>,
+    /// What this turn of Codex asked, answered.
+    pub answers: Option<TurnId>,
     pub tries: u32,
 }
 
@@ -101,6 +103,8 @@ pub struct World {
     order: u64,
     pub nature: Nature,
     pub is_calm: bool,
+    /// Since when.
+    pub calm_ms: i64,
     pub fault: Option<Fault>,
     pub disk: Disk,
     pub daemon: Option<Daemon>,
@@ -112,6 +116,8 @@ pub struct World {
     pub processes: u32,
     pub conns: u64,
     pub messages: u32,
+    /// Which messages answer what a turn of Codex asked.
+    pub answers: BTreeMap<EntryId, TurnId>,
     pub limited_until: i64,
     /// What is handed to Claude comes in its order.
     pub handed_until: i64,
@@ -140,6 +146,7 @@ impl World {
             order: 0,
             nature,
             is_calm: false,
+            calm_ms: i64::MAX,
             fault,
             disk: Disk::default(),
             daemon: None,
@@ -151,6 +158,7 @@ impl World {
             processes: 0,
             conns: 0,
             messages: 0,
+            answers: BTreeMap::new(),
             limited_until: 0,
             handed_until: 0,
             checks: Checks::default(),
@@ -270,6 +278,7 @@ impl World {
                     to: Agent::Codex,
                     on_busy,
                     handoff: self.rng.bool().then(|| self.rng.u32(..1_000)),
+                    answers: None,
                     tries: 0,
                 };
                 self.after(0, Event::Send(draft));
@@ -279,6 +288,7 @@ impl World {
                     to: Agent::Claude,
                     on_busy: OnBusy::Queue,
                     handoff: self.rng.bool().then(|| self.rng.u32(..1_000)),
+                    answers: None,
                     tries: 0,
                 };
                 self.after(0, Event::Send(draft));
@@ -303,6 +313,7 @@ impl World {
 
     fn calm(&mut self) {
         self.is_calm = true;
+        self.calm_ms = self.now;
         self.limited_until = 0;
         self.nature.unruly = 0;
         self.nature.mortal = 0;
@@ -328,6 +339,7 @@ impl World {
                 to: Agent::Claude,
                 on_busy: OnBusy::Queue,
                 handoff: None,
+                answers: None,
                 tries: 0,
             };
             self.after(0, Event::Send(draft));

@@ -1,0 +1,45 @@
+//! A Codex that nobody is signed in to.
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::app_server::{Ask, Script};
+use crate::adapters::codex::fact::CodexFact;
+use crate::core::delivery::OnBusy;
+
+fn account(account: Value) -> Value {
+    json!({"account": account, "requiresOpenaiAuth": true})
+}
+
+#[tokio::test]
+async fn it_is_handed_nothing_and_asked_again_until_somebody_has_signed_in() {
+    let mut script = Script::idle().await;
+    script.notify("account/updated", json!({})).await;
+    let read = script.expect("account/read").await;
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    script.answer(&read, account(Value::Null)).await;
+    let needed = true;
+    assert_eq!(script.fact().await, CodexFact::SignIn { needed });
+    next_fact!(script, NotTaken);
+    // Nobody tells of a `codex login` in another terminal.
+    for (who, needed) in [(Value::Null, true), (json!({"type": "apiKey"}), false)] {
+        script.serve("account/read", account(who)).await;
+        assert_eq!(script.fact().await, CodexFact::SignIn { needed });
+    }
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    script.serve("thread/queue/add", json!({})).await;
+    next_fact!(script, Queued);
+    script.quiet().await;
+}
+
+#[tokio::test]
+async fn a_provider_of_its_own_needs_no_account() {
+    let mut script = Script::idle().await;
+    script.notify("account/updated", json!({})).await;
+    let none = json!({"account": null, "requiresOpenaiAuth": false});
+    script.serve("account/read", none).await;
+    let needed = false;
+    assert_eq!(script.fact().await, CodexFact::SignIn { needed });
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    script.expect("thread/queue/add").await;
+}

@@ -1,0 +1,119 @@
+//! A message that lies in the app-server's queue, behind the very turn that waits for it.
+//!
+//! The turn cannot end before it has the message, and the message would begin the next turn. So it is
+//! asked back, and what asks in that turn gets it. Where the app-server does not give it back, it has
+//! begun as a turn, or nobody can tell: then nothing changes.
+
+use super::{Backlog, CodexFlow, DeliveryEffect, DeliveryFact, EntryId, Moment};
+use crate::delivery::{Delivery, DeliveryState};
+
+/// How long what was taken back is kept for whoever asks, ms: its text may have to be read. After
+/// that, or as soon as no turn runs, it goes out again.
+const KEPT_MS: i64 = 2_000;
+
+/// Messages that are asked back, and the one that came.
+#[derive(Debug, Default)]
+pub(super) struct AskedBack {
+    /// Asked for since they were heard to be in the queue: once each time.
+    asked: Vec<EntryId>,
+    /// Was given back, and is kept until then.
+    kept: Option<(EntryId, i64)>,
+}
+
+impl AskedBack {
+    /// It is known where the message is, and whether it is asked for counts anew.
+    pub(super) fn forget(&mut self, id: &EntryId) {
+        self.asked.retain(|asked| asked != id);
+    }
+
+    /// Messages were settled without the lane.
+    pub(super) fn forget_settled(&mut self, backlog: &Backlog) {
+        self.asked.retain(|id| backlog.get(id).is_some());
+    }
+
+    /// Nothing is kept any more: who would have asked asks no longer.
+    pub(super) fn keep_nothing(&mut self) {
+        self.kept = None;
+    }
+
+    /// Another app-server or thread: what was asked of the one before is not answered.
+    pub(super) fn begin_anew(&mut self) {
+        *self = Self::default();
+    }
+
+    /// When what is kept goes out again, ms.
+    pub(super) fn next_ms(&self) -> Option<i64> {
+        self.kept.as_ref().map(|(_, until)| *until)
+    }
+
+    pub(super) fn expire(&mut self, now_ms: i64) {
+        self.kept.take_if(|(_, until)| *until <= now_ms);
+    }
+
+    /// Whether this one is kept for whoever asks.
+    pub(super) fn keeps(&self, id: &EntryId) -> bool {
+        self.kept.as_ref().is_some_and(|(kept, _)| kept == id)
+    }
+}
+
+impl CodexFlow {
+    /// Whether the message is in the app-server's queue behind a turn that runs, and could be asked
+    /// back.
+    fn may_ask_back(&self, backlog: &Backlog, id: &EntryId) -> bool {
+        let row = backlog.get(id);
+        let is_in_queue = row
+            .is_some_and(|row| row.state == DeliveryState::Offered && backlog.may_be_offered(row));
+        is_in_queue
+            && self.in_flight.contains(id)
+            && self.state.is_running()
+            && self.state.is_busy()
+            && !self.is_leaving
+            && !self.asked_back.asked.contains(id)
+    }
+
+    /// What could be asked back for the turn that runs.
+    pub fn to_ask_back<'a>(&'a self, backlog: &'a Backlog) -> impl Iterator<Item = &'a EntryId> {
+        let in_flight = self.in_flight.iter();
+        in_flight.filter(|id| self.may_ask_back(backlog, id))
+    }
+
+    /// The turn that runs waits for the message.
+    pub(super) fn awaited(
+        &mut self,
+        backlog: &Backlog,
+        id: EntryId,
+        effects: &mut Vec<DeliveryEffect>,
+    ) {
+        if self.may_ask_back(backlog, &id) {
+            self.asked_back.asked.push(id.clone());
+            effects.push(DeliveryEffect::TakeBack(id));
+        }
+    }
+
+    /// It is not in the queue any more, and has begun nothing.
+    pub(super) fn was_taken_back(
+        &mut self,
+        backlog: &mut Backlog,
+        id: &EntryId,
+        at: &Moment,
+        effects: &mut Vec<DeliveryEffect>,
+    ) {
+        self.landed(id);
+        self.untried();
+        if backlog.apply(id, DeliveryFact::NotTaken, at.now_ms) {
+            effects.push(DeliveryEffect::Store(id.clone()));
+        }
+        if self.state.is_busy() {
+            self.asked_back.kept = Some((id.clone(), at.now_ms + KEPT_MS));
+        }
+    }
+
+    /// Whether a message that could go out is kept for the turn that waits for it.
+    pub(super) fn is_kept_for_turn(&mut self, backlog: &Backlog, id: &EntryId) -> bool {
+        let waits = |row: &Delivery| row.state == DeliveryState::Queued;
+        self.asked_back
+            .kept
+            .take_if(|(kept, _)| !backlog.get(kept).is_some_and(waits));
+        self.asked_back.keeps(id)
+    }
+}

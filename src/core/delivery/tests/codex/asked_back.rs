@@ -1,0 +1,96 @@
+//! What lies behind the turn that waits for it.
+
+use super::*;
+
+/// `m1` lies in the app-server's queue behind a turn, and `m2` waits here.
+fn behind_a_turn() -> Lane {
+    let mut lane = Lane::new(CodexTerms::default());
+    lane.activity(Activity::Busy { waiting: false });
+    lane.send(1, OnBusy::Queue);
+    lane.answer(1, AdapterAnswer::Queued);
+    lane.send(2, OnBusy::Queue);
+    lane
+}
+
+fn awaited(lane: &mut Lane, seq: u64) -> Vec<DeliveryEffect> {
+    lane.hear(CodexInput::Awaited { id: id(seq) })
+}
+
+fn state(lane: &Lane, seq: u64) -> DeliveryState {
+    lane.backlog.get(&id(seq)).unwrap().state
+}
+
+#[test]
+fn what_the_turn_waits_for_is_asked_back_once_and_is_not_handed_over_again_at_once() {
+    let mut lane = behind_a_turn();
+    assert_eq!(awaited(&mut lane, 1), [DeliveryEffect::TakeBack(id(1))]);
+    assert_eq!(awaited(&mut lane, 1), []);
+    let effects = lane.answer(1, AdapterAnswer::TakenBack);
+    assert_eq!(effects, [DeliveryEffect::Store(id(1))]);
+    assert_eq!(state(&lane, 1), DeliveryState::Queued);
+    assert!(lane.flow.is_quiet() && !lane.flow.is_resting());
+    // Nor does what waits behind it overtake it.
+    assert_eq!(lane.hear(CodexInput::News), []);
+    // The turn has it.
+    let at = AttemptId::new("page");
+    lane.backlog
+        .claim(&id(1), Shown::Whole, &at, 10, lane.now_ms, &mut Vec::new());
+    assert_eq!(handed(&lane.hear(CodexInput::News)), [id(2)]);
+}
+
+#[test]
+fn what_is_not_taken_after_all_goes_out_when_no_turn_runs_or_after_a_while() {
+    let mut lane = behind_a_turn();
+    awaited(&mut lane, 1);
+    lane.answer(1, AdapterAnswer::TakenBack);
+    assert_eq!(handed(&lane.activity(Activity::Idle)), [id(1)]);
+
+    let mut lane = behind_a_turn();
+    awaited(&mut lane, 1);
+    lane.answer(1, AdapterAnswer::TakenBack);
+    let until = lane.flow.next_ms(&lane.backlog).unwrap();
+    lane.now_ms = until - 2;
+    assert_eq!(handed(&lane.hear(CodexInput::Tick)), []);
+    assert_eq!(handed(&lane.hear(CodexInput::Tick)), [id(1)]);
+}
+
+#[test]
+fn what_is_not_in_the_queue_behind_a_turn_is_not_asked_back() {
+    let mut lane = Lane::new(CodexTerms::default());
+    lane.send(1, OnBusy::Queue);
+    // Not answered, no turn runs, or nobody knows the message.
+    assert_eq!(awaited(&mut lane, 1), []);
+    lane.answer(1, AdapterAnswer::Queued);
+    assert_eq!(awaited(&mut lane, 1), []);
+    assert_eq!(awaited(&mut lane, 9), []);
+    // It is in the turn that runs.
+    lane.activity(Activity::Busy { waiting: false });
+    lane.hear(CodexInput::Proof {
+        id: id(1),
+        turn: TurnId::new("u"),
+        steered: false,
+    });
+    assert_eq!(awaited(&mut lane, 1), []);
+    // It is taken out too late.
+    assert_eq!(lane.answer(1, AdapterAnswer::TakenBack), []);
+}
+
+#[test]
+fn it_is_asked_back_again_once_it_was_heard_to_lie_there_again() {
+    let mut lane = behind_a_turn();
+    awaited(&mut lane, 1);
+    lane.answer(1, AdapterAnswer::StillQueued);
+    assert_eq!(awaited(&mut lane, 1), [DeliveryEffect::TakeBack(id(1))]);
+    // The request died with its app-server.
+    let gave_up = false;
+    lane.hear(CodexInput::ServerLost { life: 1, gave_up });
+    assert_eq!(awaited(&mut lane, 1), []);
+    lane.hear(CodexInput::ServerStarted { life: 2 });
+    let activity = Activity::Busy { waiting: false };
+    lane.hear(CodexInput::Activity { life: 2, activity });
+    assert_eq!(awaited(&mut lane, 1), [DeliveryEffect::TakeBack(id(1))]);
+    // An answer of the one before says nothing of this one.
+    let stale = lane.answer(1, AdapterAnswer::TakenBack);
+    assert!(matches!(stale[..], [DeliveryEffect::Stale { .. }]));
+    assert_eq!(state(&lane, 1), DeliveryState::Offered);
+}
