@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process};
 
 use super::launch::Launch;
-use super::wait::{poll_until, timeout, wait_until};
+use super::wait::{poll_soon, poll_until, timeout, wait_until};
 
 /// How long a process may take to end by itself after a polite signal, before it is killed.
 const GRACE: Duration = Duration::from_secs(3);
@@ -153,7 +153,7 @@ impl Child {
     pub fn wait(mut self) -> Finished {
         self.stdin = None;
         let what = format!("the end of {} (pid {})", self.name, self.pid());
-        let status = poll_until(timeout(), || self.try_exit());
+        let status = poll_soon(timeout(), || self.try_exit());
         let Some(status) = status else {
             panic!(
                 "waited in vain for {what}\nstdout: {:#?}\nstderr: {:#?}",
@@ -163,7 +163,7 @@ impl Child {
         };
         // A grandchild may hold the pipe; what has come by now is what this process wrote.
         let drained = |lines: &Lines| Arc::strong_count(lines) == 1;
-        poll_until(GRACE, || {
+        poll_soon(GRACE, || {
             (drained(&self.stdout) && drained(&self.stderr)).then_some(())
         });
         Finished {

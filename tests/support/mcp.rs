@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::child::Child;
 use super::launch::Launch;
-use super::wait::{poll_until, timeout};
+use super::wait::{poll_soon, timeout};
 use super::ws::RpcError;
 
 /// The newest revision that both agents speak today.
@@ -200,7 +200,7 @@ impl McpClient {
     /// Waits for the next frame that `wanted` likes, and takes it.
     #[track_caller]
     pub fn take(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-        let found = poll_until(timeout(), || {
+        let found = poll_soon(timeout(), || {
             self.read_on();
             let place = self.frames.iter().position(&wanted);
             place.map(|place| self.frames.remove(place))

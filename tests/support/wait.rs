@@ -3,10 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-/// How long after a look the next one follows: soon where an answer comes in a millisecond, and short
-/// beside the 100 ms that an agent's turn takes.
-const SOONEST: Duration = Duration::from_millis(1);
-const LATEST: Duration = Duration::from_millis(15);
+/// How often a condition is looked at. Short beside the 100 ms that an agent's turn takes, and long
+/// beside what an agent takes for one paste: keys that follow what was waited for are keys of their own.
+const POLL: Duration = Duration::from_millis(15);
+
+/// After which a program's answer is looked for first; most come in a millisecond.
+const SOON: Duration = Duration::from_millis(1);
+
+/// The longest pause behind a look that itself takes long.
+const RARELY: Duration = Duration::from_millis(150);
 
 /// The one patience of all tests, in seconds; `CTXRELAY_TEST_TIMEOUT_S` changes it.
 const DEFAULT_TIMEOUT_S: u64 = 45;
@@ -21,19 +26,34 @@ pub fn timeout() -> Duration {
 }
 
 /// Looks until `poll` gives something, at most for `deadline`.
-pub fn poll_until<T>(deadline: Duration, mut poll: impl FnMut() -> Option<T>) -> Option<T> {
+pub fn poll_until<T>(deadline: Duration, poll: impl FnMut() -> Option<T>) -> Option<T> {
+    look_until(deadline, |_| POLL, poll)
+}
+
+/// As [`poll_until`], for what a program answers or how it ends: it is looked for sooner where little
+/// time has passed.
+pub fn poll_soon<T>(deadline: Duration, poll: impl FnMut() -> Option<T>) -> Option<T> {
+    look_until(deadline, |waited| (waited / 8).clamp(SOON, POLL), poll)
+}
+
+fn look_until<T>(
+    deadline: Duration,
+    pause: impl Fn(Duration) -> Duration,
+    mut poll: impl FnMut() -> Option<T>,
+) -> Option<T> {
     let start = Instant::now();
     loop {
         let look = Instant::now();
         if let Some(found) = poll() {
             return Some(found);
         }
-        if start.elapsed() >= deadline {
+        let waited = start.elapsed();
+        if waited >= deadline {
             return None;
         }
-        // A look that starts a process costs what the awaited ones need: twice its time is theirs.
-        let pause = (start.elapsed() / 8).clamp(SOONEST, LATEST);
-        std::thread::sleep(pause.max(look.elapsed() * 2));
+        // A look that starts a process costs the time of what is awaited.
+        let cost = look.elapsed().min(RARELY);
+        std::thread::sleep(pause(waited).max(cost));
     }
 }
 

@@ -12,7 +12,7 @@ use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use super::wait::{never_within, poll_until, timeout};
+use super::wait::{never_within, poll_soon, timeout};
 
 /// Why a socket was not opened.
 #[derive(Debug)]
@@ -204,7 +204,7 @@ impl RpcSocket {
     /// Waits for the next frame that `wanted` likes, and takes it.
     #[track_caller]
     pub fn take(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-        let found = poll_until(timeout(), || {
+        let found = poll_soon(timeout(), || {
             let mut inbox = self.inbox.lock().unwrap();
             let place = inbox.frames.iter().position(&wanted);
             match place {
