@@ -17,7 +17,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use super::file_digest::FileState;
-use super::files_now::FilesNow;
+use super::files_now::{FilesNow, LookedFile};
 use super::git_anchor::{PatchFit, PutInFault};
 use super::git_head::is_repository;
 use super::git_now::{GitAhead, GitNow};
@@ -172,10 +172,7 @@ impl CapsulesNow {
             let (state, is_masked) = match is_marked(&file.path) {
                 true => (FileState::Unread, false),
                 false => {
-                    let redactor = &self.redactor;
-                    let looked = self.files.look(&file.path, |bytes| {
-                        is_masked(|text| redactor.redact_text(text).0 != text, bytes)
-                    });
+                    let looked = self.look(&file.path);
                     (looked.state, looked.is_masked)
                 }
             };
@@ -260,6 +257,17 @@ impl CapsulesNow {
     pub fn masked(&self, text: &str) -> String {
         let masked = self.mask().masked(text);
         masked.unwrap_or_else(|| text.to_owned())
+    }
+
+    /// A file of the project, and whether a rule masks anything in it.
+    fn look(&self, path: &str) -> LookedFile {
+        let masks = |text: &str| self.redactor.redact_text(text).0 != text;
+        self.files.look(path, |bytes| is_masked(masks, bytes))
+    }
+
+    /// As [`Self::masked`], of a file's name that is escaped afterwards.
+    pub fn masked_name(&self, name: &str) -> String {
+        self.mask().masked_name(name).into_owned()
     }
 
     /// The rules, and where capsules are made.

@@ -61,7 +61,7 @@ impl CapsulesNow {
         let told = git.tracked_changes(|change| {
             let mut leave = || {
                 left.count += 1;
-                left.push_name(&change.path);
+                left.push_name(&mask.masked_name(&change.path));
             };
             let Some(content) = change.content else {
                 return leave();
@@ -73,7 +73,7 @@ impl CapsulesNow {
                     .iter()
                     .any(|side| is_masked(|text| mask.masks(text), side));
             if has_marks {
-                if !masked.push_file(&change.path) {
+                if !masked.push_file(&mask.masked_name(&change.path)) {
                     leave();
                 }
             } else if patch.len() + content.diff.len() <= PATCH_MAX
@@ -89,13 +89,16 @@ impl CapsulesNow {
         // Its receiver looks at it so, and would refuse the whole capsule.
         if patch_files(&patch).as_deref() != Ok(files.as_slice()) {
             left.count += files.len() as u64;
-            files.iter().for_each(|path| left.push_name(path));
+            let names = files.iter().map(|path| mask.masked_name(path));
+            names.for_each(|name| left.push_name(&name));
             patch.clear();
         }
         left.inexact = (!told.is_some_and(|told| told.is_all)).then_some(true);
         let mut unknown = CapsuleLeftOut::new(CapsuleSection::Patch, 0, UNKNOWN_FILES);
-        unknown.count = told.map_or(0, |told| told.unknown);
-        unknown.inexact = (!told.is_some_and(|told| told.knows_excluded)).then_some(true);
+        if let Some(told) = told {
+            unknown.count = told.unknown;
+            unknown.inexact = (!told.knows_excluded).then_some(true);
+        }
         capsule.redaction.files = masked.files;
         if let Some(base) = git.commit().filter(|_| !patch.is_empty()) {
             capsule.patch = Some(CapsulePatch::new(base.to_owned(), &patch));

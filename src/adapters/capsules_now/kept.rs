@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::along::mask_output;
 use super::masked_elsewhere::KeptWords;
 use super::{CapsuleFault, CapsulesNow, budget};
+use crate::adapters::file_digest::FileState;
 use crate::core::capsule::{
     Capsule, CapsuleLeftOut, CapsuleMask, CapsuleOrigin, CapsuleRun, CapsuleSection, KeptSays,
     LineRef,
@@ -294,8 +295,9 @@ impl CapsulesNow {
     /// When it cannot be written.
     pub fn remasked(&self, kept: &Capsule) -> Result<Option<Remasked>, CapsuleFault> {
         let masked = self.masked_texts(kept);
-        let by_rules = masked.is_some();
+        let mut by_rules = masked.is_some();
         let mut capsule = masked.unwrap_or_else(|| kept.clone());
+        by_rules |= self.mask_digests(&mut capsule);
         if capsule.outputs.is_empty() {
             let lines = &mut capsule.origin.lines;
             lines
@@ -323,6 +325,24 @@ impl CapsulesNow {
             rules: named,
             by_rules,
         }))
+    }
+}
+
+impl CapsulesNow {
+    /// Takes out the digests of files in which something would be masked today. Of one that is another
+    /// file by now nobody can tell what stood in it. Whether there were any.
+    fn mask_digests(&self, capsule: &mut Capsule) -> bool {
+        let mut has_masked = false;
+        for file in &mut capsule.touched {
+            let Some(then) = &file.sha256 else { continue };
+            let looked = self.look(&file.path);
+            if looked.is_masked && looked.state == FileState::Plain(then.clone()) {
+                file.sha256 = None;
+                (file.unread, file.masked) = (Some(true), Some(true));
+                has_masked = true;
+            }
+        }
+        has_masked
     }
 }
 

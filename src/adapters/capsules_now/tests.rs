@@ -210,10 +210,26 @@ fn no_digest_of_a_file_with_something_to_mask_is_told_and_nobody_says_that_it_ch
         CapsulesNow::new(root.to_owned(), world, Vec::new(), redactor, |_| Ok(None))
     };
     let (capsule, _) = now().make(&task).unwrap();
-    let told = capsule.touched.iter();
-    let told = told.map(|file| (file.sha256.is_some(), file.unread, file.masked));
+    let told = |capsule: &Capsule| {
+        let told = capsule.touched.iter();
+        let told = told.map(|file| (file.sha256.is_some(), file.unread, file.masked));
+        told.collect::<Vec<_>>()
+    };
     let none = (false, Some(true), Some(true));
-    assert_eq!(told.collect::<Vec<_>>(), [(true, None, None), none, none]);
+    assert_eq!(told(&capsule), [(true, None, None), none, none]);
+    // Nor of one that an earlier version kept with it.
+    let mut kept = capsule.clone();
+    for file in &mut kept.touched {
+        let FileState::Plain(digest) = crate::adapters::file_digest::file_state(root, &file.path)
+        else {
+            panic!("{}", file.path);
+        };
+        (file.sha256, file.unread, file.masked) = (Some(digest), None, None);
+    }
+    let remasked = now().remasked(&kept).unwrap().unwrap();
+    assert!(remasked.by_rules);
+    assert_eq!(told(&remasked.capsule), told(&capsule));
+    assert!(now().remasked(&capsule).unwrap().is_none());
     let stands = || {
         let (freshness, tree) = now().compare(&capsule);
         let differing = tree.differing.into_iter().map(|file| file.path);
@@ -309,6 +325,33 @@ fn what_git_does_not_tell_is_said_to_be_not_known() {
         .collect();
     assert_eq!(left, [(0, Some(true))]);
     assert_eq!(capsule.left_out[0].how, UNKNOWN_FILES);
+}
+
+#[test]
+fn in_a_repository_without_a_commit_git_is_not_said_to_have_told_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    run(root, &["init", "-q", "-b", "main"]);
+    fs::write(root.join("a.txt"), "before\n").unwrap();
+    let capsule = with_patch(root);
+    let left = capsule.left_out.iter();
+    let left: Vec<_> = left
+        .map(|left| (&*left.how, left.count, left.inexact))
+        .collect();
+    assert_eq!(left, [("git diff HEAD", 0, Some(true))]);
+}
+
+#[test]
+fn a_secret_behind_a_tab_or_line_break_in_a_name_is_masked_before_that_is_escaped() {
+    let secret = "AKIAQ3EGRPX7T5KZWB2M";
+    for between in ['\t', '\n', '\r'] {
+        let folder = repository(&[format!("x{between}{secret}")]);
+        let root = folder.path();
+        fs::write(root.join(format!("x{between}{secret}")), "after\n").unwrap();
+        let capsule = with_patch(root);
+        assert_eq!(capsule.redaction.files.len(), 1, "{capsule:?}");
+        assert!(!capsule.redaction.files[0].contains(secret), "{capsule:?}");
+    }
 }
 
 #[test]

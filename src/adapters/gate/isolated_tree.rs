@@ -265,7 +265,9 @@ fn not_covered(differing: &[String]) -> IsolatedRun {
 
 /// A file's name as it is told elsewhere too, and not a long one: whatever somebody wrote.
 fn told_name(name: &str) -> String {
-    told_path(name).chars().take(CHARS_MAX).collect()
+    // Cut first: what is cut behind its quoting has lost the end of it.
+    let short: String = name.chars().take(CHARS_MAX).collect();
+    told_path(&short).into_owned()
 }
 
 /// One line, and not a long one.

@@ -141,6 +141,14 @@ fn of_patch(capsule: &Capsule) -> Vec<String> {
     let of_patch = |left: &&CapsuleLeftOut| left.what == CapsuleSection::Patch;
     for left in capsule.left_out.iter().filter(of_patch) {
         let how = &left.how;
+        if left.count == 0 {
+            let what = match how == UNKNOWN_FILES {
+                true => "which files only this clone leaves out",
+                false => "of every file that differs from the commit",
+            };
+            lines.push(format!("git did not tell {what}: see `{how}`"));
+            continue;
+        }
         let files = count(left.count, "file is", "files are");
         let why = match how == UNKNOWN_FILES {
             true => "that git does not know",

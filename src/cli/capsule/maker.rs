@@ -222,7 +222,7 @@ impl CapsuleMaker {
         };
         let why = match (masked.by_rules, masked.rules.as_slice()) {
             (false, _) => "lines of an earlier version that tell what gates printed are left out".to_owned(),
-            (true, []) => "today's redaction rules mask more in the lines that it cites than when it was closed".to_owned(),
+            (true, []) => "today's redaction rules mask more in what it tells and cites than when it was closed".to_owned(),
             (true, rules) => format!("today's redaction rules mask more ({}) than when it was closed", rules.join(", ")),
         };
         kept.remarks.push(format!(

@@ -56,7 +56,7 @@ impl<'a> ImportedPatch<'a> {
         let (obeyed, others): (Vec<&String>, Vec<&String>) =
             files.iter().partition(|file| is_obeyed(file));
         let obeyed = obeyed.into_iter();
-        let shown = |file: &String| maker.masked(&told_path(file));
+        let shown = |file: &String| told_path(&maker.now.masked_name(file)).into_owned();
         let obeyed = obeyed.map(|file| format!("{}{OBEYED}", shown(file)));
         let others = others.into_iter().map(shown);
         let told = obeyed.chain(others).collect();
@@ -138,7 +138,7 @@ impl<'a> ImportedPatch<'a> {
             PutInFault::Half { changed, error } => {
                 let changed = changed
                     .iter()
-                    .map(|file| self.maker.masked(&told_path(file)));
+                    .map(|file| told_path(&now.masked_name(file)).into_owned());
                 let changed = changed.collect::<Vec<_>>().join(", ");
                 Failure::state(
                     ProgramCode::PatchRefused,

@@ -1,5 +1,6 @@
 //! [`CapsuleMask`]: the second look over all of a capsule, before it leaves the machine.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
@@ -241,6 +242,15 @@ impl<'a> CapsuleMask<'a> {
     /// Whether anything in a file would be masked.
     pub fn masks(&self, text: &str) -> bool {
         self.redactor.redact_text(text).0 != text || self.places(text).is_some()
+    }
+
+    /// A file's name with everything masked, before anything in it is escaped: behind the letter of an
+    /// escape no rule finds the beginning of a word.
+    pub fn masked_name<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        match self.masked(name) {
+            Some(masked) if masked != visible(name) => Cow::Owned(masked),
+            _ => Cow::Borrowed(name),
+        }
     }
 
     /// The text with everything masked; none when it can stay as it is.
