@@ -50,6 +50,7 @@
 //! | [`BodyReads`](bodies::BodyReads) | who waits for messages that are read from the disk | a read, how to go on | how to go on with what was read |
 //! | [`GivenHeads`](given_heads::GivenHeads) | how each message was given last | a message that is given | its first line |
 //! | [`HandoffDedup`](handoff_dedup::HandoffDedup) | handoffs of the last minutes, who waits for one of them | a handoff, what became of it | whether it is new |
+//! | [`BlockedOnce`](blocked_once::BlockedOnce) | which messages came with a prompt that another hook blocked | such a message | whether it was the first time |
 //!
 //! Of [`Agents`](owners::Agents):
 //!
@@ -145,6 +146,7 @@ mod approvals;
 mod approving;
 pub mod attach;
 mod beside;
+mod blocked_once;
 mod bodies;
 mod bounded_map;
 mod carrying;

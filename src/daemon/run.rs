@@ -31,6 +31,7 @@ use super::registering::know_agents;
 use super::reply::answer;
 use super::show::show;
 use super::stop::Stop;
+use crate::core::agent::Agent;
 use crate::core::delivery::LimitInput;
 use crate::wire::control::Reply;
 
@@ -155,11 +156,13 @@ impl Daemon {
             }
             Event::ClaudeSpoke(spoke) => {
                 if let Some((since_ms, until_ms)) = spoke.blocked {
-                    self.deliveries.prompt_was_blocked(
+                    let effects = self.deliveries.prompt_was_blocked(
                         &mut self.base,
                         &spoke.pair,
                         since_ms..=until_ms,
                     );
+                    // A row that cannot be written has been told to the operator.
+                    let _ = self.perform(Agent::Claude, effects);
                 }
                 self.agents.on_claude_spoke(&mut self.base, spoke);
             }

@@ -6,7 +6,7 @@ use super::claude_lane::ClaudeLane;
 use super::owners::continuation::Then;
 use super::owners::{Base, Daemon, Deliveries};
 use crate::core::agent::Agent;
-use crate::core::delivery::{ClaudeInput, DeliveryState, LaterInput};
+use crate::core::delivery::{Backlog, ClaudeInput, DeliveryEffect, DeliveryState, LaterInput};
 use crate::core::entry::{DeliveryResult, Entry};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::Refusal;
@@ -48,22 +48,32 @@ impl Deliveries {
     }
 
     /// Another hook blocked the prompt of this pair's Claude to which hooks of ours added messages in
-    /// this time: no model has them. They are given once more.
+    /// this time: no model has them. They are given once more; what was blocked before stays for the
+    /// operator to send again. What is to be done.
+    #[must_use]
     pub(super) fn prompt_was_blocked(
         &mut self,
         base: &mut Base,
         pair: &RuntimeSession,
         added: RangeInclusive<i64>,
-    ) {
+    ) -> Vec<DeliveryEffect> {
         let lane = self.outbox.backlog().of_pair(pair);
         // A prompt that its person stopped says nothing of the kind, and what it had is known.
         let lost = lane.filter(|row| row.in_turn && added.contains(&row.changed_ms));
         let lost = lost.map(|row| row.id.clone()).collect();
         let lost = self.can_be_sent_again(base, Agent::Claude, lost);
+        let first = |id: &EntryId| self.blocked_once.is_first(id);
+        let (lost, again): (Vec<_>, Vec<_>) = lost.into_iter().partition(first);
+        let mut effects = Vec::new();
+        for id in &again {
+            let left_unread = |backlog: &mut Backlog| backlog.left_unread(id, &mut effects);
+            self.outbox.decide(left_unread);
+        }
         if !lost.is_empty() {
             let why = "another hook blocked the prompt that it came with";
             self.send_again(base, Agent::Claude, lost, why, |_| {});
         }
+        effects
     }
 
     /// Records that these are sent again, and has them sent.

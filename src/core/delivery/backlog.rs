@@ -335,6 +335,18 @@ impl Backlog {
         }
     }
 
+    /// What a hook handed over has left it unread: it is read by the end of no turn.
+    pub fn left_unread(&mut self, id: &EntryId, effects: &mut Vec<DeliveryEffect>) {
+        let changed = self.change(id, |row| {
+            let was_in_turn = std::mem::take(&mut row.delivery.in_turn);
+            row.delivery.lost_turn |= was_in_turn;
+            was_in_turn
+        });
+        if changed == Some(true) {
+            effects.push(DeliveryEffect::Store(id.clone()));
+        }
+    }
+
     /// What Claude's turns left unread, of all pairs.
     pub fn lost_turns(&self) -> impl Iterator<Item = EntryId> {
         let lost = self.lane(Agent::Claude).filter(|row| row.lost_turn);

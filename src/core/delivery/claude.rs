@@ -217,7 +217,8 @@ impl ClaudeState {
             }
             ClaudeInput::Failed { limited, why } => {
                 self.turn_over(steps);
-                let state = if limited {
+                // Another failure says nothing of a limit that holds.
+                let state = if limited || setting.is_limited {
                     AgentState::Limited
                 } else {
                     AgentState::Idle
@@ -248,7 +249,11 @@ impl ClaudeState {
                 self.given.retain(|given| *given != id);
                 self.cut_off.retain(|cut_off| *cut_off != id);
             }
-            ClaudeInput::SentAgain { id } => self.cut_off.retain(|cut_off| *cut_off != id),
+            ClaudeInput::SentAgain { id } => {
+                // No turn has it until it is given again.
+                self.given.retain(|given| *given != id);
+                self.cut_off.retain(|cut_off| *cut_off != id);
+            }
             ClaudeInput::NotRecorded { change, known } => {
                 // Another change that is on its way may still be written.
                 if self.recorded == (change.state, change.pid) {

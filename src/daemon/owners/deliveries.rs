@@ -3,6 +3,7 @@
 use super::continuation::ThenRead;
 use super::continuation::ThenStored;
 use crate::core::delivery::HeldEffects;
+use crate::daemon::blocked_once::BlockedOnce;
 use crate::daemon::bodies::BodyReads;
 use crate::daemon::given_heads::GivenHeads;
 use crate::daemon::handoff_dedup::HandoffDedup;
@@ -22,6 +23,7 @@ pub struct Deliveries {
     pub(in crate::daemon) bodies: BodyReads<ThenRead>,
     pub(in crate::daemon) given: GivenHeads,
     pub(in crate::daemon) handoff_dedup: HandoffDedup,
+    pub(in crate::daemon) blocked_once: BlockedOnce,
 }
 
 impl Deliveries {
@@ -32,6 +34,7 @@ impl Deliveries {
             bodies: BodyReads::default(),
             given: GivenHeads::default(),
             handoff_dedup,
+            blocked_once: BlockedOnce::default(),
         }
     }
 }

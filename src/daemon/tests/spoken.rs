@@ -234,3 +234,33 @@ async fn what_came_with_a_prompt_that_another_hook_blocked_is_given_once_more() 
     claude.hook("Stop", Some("Done.")).await;
     assert_eq!(claude.unsettled(), []);
 }
+
+#[tokio::test]
+async fn a_hook_that_blocks_each_prompt_has_a_message_given_twice_and_then_left_to_the_operator() {
+    let place = Place::new();
+    let mut claude = Speaker::start(&place).await;
+    let codex = claude.rig.connect(Role::Codex, None, false);
+    let blocked = json!({"type": "system", "subtype": "informational",
+        "promptSubmitEnding": {"ending": {"kind": "blocked_by_hook"}, "promptKept": false}});
+    let first = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    claude.prompt_with(std::slice::from_ref(&first)).await;
+    append(&claude.transcript, &format!("{blocked}\n"));
+    let second = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    // What was blocked is known only when the next prompt has got what waits.
+    for given in [
+        &[second.clone()][..],
+        &[first.clone()],
+        &[second.clone()],
+        &[],
+        &[],
+    ] {
+        claude.prompt_with(given).await;
+        append(&claude.transcript, &format!("{blocked}\n"));
+    }
+    claude.hook("Stop", None).await;
+    let left = |id: &EntryId| {
+        let row = claude.rig.daemon.deliveries.outbox.get(id).unwrap();
+        row.state == DeliveryState::Confirmed && row.lost_turn
+    };
+    assert!(left(&first) && left(&second));
+}

@@ -1,0 +1,20 @@
+//! [`BlockedOnce`]: which messages came with a prompt that another hook blocked.
+
+use super::bounded_map::BoundedMap;
+use crate::core::id::EntryId;
+
+/// The messages that were given once more for that. A hook that blocks each prompt blocks them again:
+/// without end, if nobody counted.
+#[derive(Debug, Default)]
+pub(super) struct BlockedOnce {
+    ids: BoundedMap<EntryId, ()>,
+}
+
+impl BlockedOnce {
+    /// A message was blocked. Whether it was for the first time.
+    pub(super) fn is_first(&mut self, id: &EntryId) -> bool {
+        let is_first = self.ids.get(id).is_none();
+        self.ids.insert(id.clone(), ());
+        is_first
+    }
+}
