@@ -247,13 +247,8 @@ async fn a_hook_that_blocks_each_prompt_has_a_message_given_twice_and_then_left_
     append(&claude.transcript, &format!("{blocked}\n"));
     let second = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     // What was blocked is known only when the next prompt has got what waits.
-    for given in [
-        &[second.clone()][..],
-        &[first.clone()],
-        &[second.clone()],
-        &[],
-        &[],
-    ] {
+    let one = std::slice::from_ref::<EntryId>;
+    for given in [one(&second), one(&first), one(&second), &[], &[]] {
         claude.prompt_with(given).await;
         append(&claude.transcript, &format!("{blocked}\n"));
     }
