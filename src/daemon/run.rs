@@ -31,7 +31,6 @@ use super::registering::know_agents;
 use super::reply::answer;
 use super::show::show;
 use super::stop::Stop;
-use crate::core::agent::Agent;
 use crate::core::delivery::LimitInput;
 use crate::wire::control::Reply;
 
@@ -155,15 +154,7 @@ impl Daemon {
                 }
             }
             Event::ClaudeSpoke(spoke) => {
-                if let Some((since_ms, until_ms)) = spoke.blocked {
-                    let effects = self.deliveries.prompt_was_blocked(
-                        &mut self.base,
-                        &spoke.pair,
-                        since_ms..=until_ms,
-                    );
-                    // A row that cannot be written has been told to the operator.
-                    let _ = self.perform(Agent::Claude, effects);
-                }
+                self.turn_was_read(&spoke);
                 self.agents.on_claude_spoke(&mut self.base, spoke);
             }
             Event::ClaudeCompacted(compacted) => self.base.on_claude_compacted(compacted),

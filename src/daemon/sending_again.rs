@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::claude_lane::ClaudeLane;
+use super::event::ClaudeSpoke;
 use super::owners::continuation::Then;
 use super::owners::{Base, Daemon, Deliveries};
 use crate::core::agent::Agent;
@@ -10,6 +11,38 @@ use crate::core::delivery::{Backlog, ClaudeInput, DeliveryEffect, DeliveryState,
 use crate::core::entry::{DeliveryResult, Entry};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::Refusal;
+
+impl Daemon {
+    /// What Claude's transcript says was read: what a prompt had that another hook blocked is given once
+    /// more, and what a turn had that came to its end is settled.
+    pub(super) fn turn_was_read(&mut self, spoke: &ClaudeSpoke) {
+        let (blocked, mut effects) = match spoke.blocked {
+            Some((since, until)) => {
+                let (base, added) = (&mut self.base, since..=until);
+                self.deliveries.prompt_was_blocked(base, &spoke.pair, added)
+            }
+            None => Default::default(),
+        };
+        if spoke.is_over {
+            let mut had = self.agents.spoken.end_was_read(&spoke.pair);
+            had.retain(|id| !blocked.contains(id));
+            let were_read = |backlog: &mut Backlog| backlog.were_read(&had, &mut effects);
+            self.deliveries.outbox.decide(were_read);
+        }
+        // A row that cannot be written has been told to the operator.
+        let _ = self.perform(Agent::Claude, effects);
+    }
+
+    /// What Claude said could not be read: its turns came to their end all the same.
+    pub(super) fn turns_were_not_read(&mut self) {
+        self.agents.spoken.was_read();
+        let had = self.agents.spoken.ends_are_lost();
+        let mut effects = Vec::new();
+        let were_read = |backlog: &mut Backlog| backlog.were_read(&had, &mut effects);
+        self.deliveries.outbox.decide(were_read);
+        let _ = self.perform(Agent::Claude, effects);
+    }
+}
 
 impl Deliveries {
     /// The messages whose turn ended early, oldest first.
@@ -49,31 +82,32 @@ impl Deliveries {
 
     /// Another hook blocked the prompt of this pair's Claude to which hooks of ours added messages in
     /// this time: no model has them. They are given once more; what was blocked before stays for the
-    /// operator to send again. What is to be done.
+    /// operator to send again. Which they are, and what is to be done.
     #[must_use]
-    pub(super) fn prompt_was_blocked(
+    fn prompt_was_blocked(
         &mut self,
         base: &mut Base,
         pair: &RuntimeSession,
         added: RangeInclusive<i64>,
-    ) -> Vec<DeliveryEffect> {
+    ) -> (Vec<EntryId>, Vec<DeliveryEffect>) {
         let lane = self.outbox.backlog().of_pair(pair);
         // A prompt that its person stopped says nothing of the kind, and what it had is known.
         let lost = lane.filter(|row| row.in_turn && added.contains(&row.changed_ms));
         let lost = lost.map(|row| row.id.clone()).collect();
         let lost = self.can_be_sent_again(base, Agent::Claude, lost);
-        let first = |id: &EntryId| self.blocked_once.is_first(id);
-        let (lost, again): (Vec<_>, Vec<_>) = lost.into_iter().partition(first);
         let mut effects = Vec::new();
-        for id in &again {
+        for id in &lost {
+            // The end of a turn that comes before the record has it settles nothing.
             let left_unread = |backlog: &mut Backlog| backlog.left_unread(id, &mut effects);
             self.outbox.decide(left_unread);
         }
-        if !lost.is_empty() {
+        let first = |id: &&EntryId| self.blocked_once.is_first(id);
+        let once_more: Vec<_> = lost.iter().filter(first).cloned().collect();
+        if !once_more.is_empty() {
             let why = "another hook blocked the prompt that it came with";
-            self.send_again(base, Agent::Claude, lost, why, |_| {});
+            self.send_again(base, Agent::Claude, once_more, why, |_| {});
         }
-        effects
+        (lost, effects)
     }
 
     /// Records that these are sent again, and has them sent.

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use super::event::Event;
 use super::work_lane::{LaneWork, WorkLane};
 use crate::adapters::claude::transcript::SpokenWords;
-use crate::core::id::RuntimeSession;
+use crate::core::id::{EntryId, RuntimeSession};
 
 /// How many runtime sessions are followed.
 const SESSIONS_MAX: usize = 64;
@@ -22,6 +22,15 @@ pub(super) struct SpokenTurns {
     sessions: BTreeMap<RuntimeSession, Arc<Mutex<SpokenWords>>>,
     lane: WorkLane,
     waiting: usize,
+    ended: BTreeMap<RuntimeSession, EndedTurns>,
+}
+
+/// Turns of a runtime session that came to their end, and whose words are still being read: these may
+/// say that another hook blocked what was added to a prompt.
+#[derive(Debug, Default)]
+struct EndedTurns {
+    readings: usize,
+    had: Vec<EntryId>,
 }
 
 impl SpokenTurns {
@@ -49,5 +58,39 @@ impl SpokenTurns {
     /// One of them was.
     pub(super) fn was_read(&mut self) {
         self.waiting = self.waiting.saturating_sub(1);
+    }
+
+    /// The words of a turn that ends are about to be read.
+    pub(super) fn reads_end(&mut self, pair: &RuntimeSession) {
+        self.ended.entry(pair.clone()).or_default().readings += 1;
+    }
+
+    /// Whether those of one are being read.
+    pub(super) fn is_reading_end(&self, pair: &RuntimeSession) -> bool {
+        self.ended.contains_key(pair)
+    }
+
+    /// The turn that came to its end had these.
+    pub(super) fn ended_with(&mut self, pair: &RuntimeSession, had: Vec<EntryId>) {
+        self.ended.entry(pair.clone()).or_default().had.extend(had);
+    }
+
+    /// The words of a turn that ended were read. What turns had that came to their end, once all of
+    /// them were.
+    pub(super) fn end_was_read(&mut self, pair: &RuntimeSession) -> Vec<EntryId> {
+        let Some(ended) = self.ended.get_mut(pair) else {
+            return Vec::new();
+        };
+        ended.readings = ended.readings.saturating_sub(1);
+        match ended.readings {
+            0 => self.ended.remove(pair).unwrap_or_default().had,
+            _ => Vec::new(),
+        }
+    }
+
+    /// Some could not be read, and nobody knows whose: what all of these turns had.
+    pub(super) fn ends_are_lost(&mut self) -> Vec<EntryId> {
+        let ended = std::mem::take(&mut self.ended);
+        ended.into_values().flat_map(|ended| ended.had).collect()
     }
 }

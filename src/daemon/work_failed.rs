@@ -22,7 +22,7 @@ impl Daemon {
         match what {
             WorkBeside::Rendering => self.base.renderings.ended(),
             WorkBeside::RulesLook => self.agents.rules_watch.looked(),
-            WorkBeside::SpokenWords => self.agents.spoken.was_read(),
+            WorkBeside::SpokenWords => self.turns_were_not_read(),
             // What was made of the new session may have gone with what was there of the old one.
             WorkBeside::Deletion => self.base.renderings.changed(),
             WorkBeside::Gate => self.decisions.gate_failed(&mut self.base, text),

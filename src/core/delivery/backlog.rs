@@ -335,6 +335,29 @@ impl Backlog {
         }
     }
 
+    /// What hooks handed into the turn of this pair's Claude, and into one that the human stopped before:
+    /// the model of a turn that comes to its end has read both.
+    pub fn in_turn(&self, pair: &RuntimeSession) -> Vec<EntryId> {
+        let had = self.of_pair(pair).filter(|row| row.in_turn);
+        had.filter(|row| self.is_proven(row))
+            .map(|row| row.id.clone())
+            .collect()
+    }
+
+    /// These were read by a turn that came to its end.
+    pub fn were_read(&mut self, ids: &[EntryId], effects: &mut Vec<DeliveryEffect>) {
+        for id in ids {
+            if self.get(id).is_some_and(|row| self.is_proven(row)) {
+                let by = Some(DeliveryWay::Hook);
+                self.record(id, DeliveryResult::Acknowledged, by, None, effects);
+            }
+        }
+    }
+
+    fn is_proven(&self, row: &Delivery) -> bool {
+        row.state == DeliveryState::Confirmed || self.records(&row.id, DeliveryResult::Confirmed)
+    }
+
     /// What a hook handed over has left it unread: it is read by the end of no turn.
     pub fn left_unread(&mut self, id: &EntryId, effects: &mut Vec<DeliveryEffect>) {
         let changed = self.change(id, |row| {

@@ -229,12 +229,14 @@ impl Ladder {
                     true
                 });
             }
-            LadderInput::TurnWorked { rests } => {
+            LadderInput::TurnWorked { rests, is_read } => {
                 if !rests {
                     self.limit(false, effects);
                 }
                 self.turn_came_to_its_end(backlog, at);
-                self.settle_turn(backlog, effects);
+                if is_read {
+                    backlog.were_read(&backlog.in_turn(&self.pair), effects);
+                }
             }
             LadderInput::TurnEnded { limited } => self.turn_ended(backlog, at, limited, effects),
             LadderInput::TurnStopped if self.is_limited => self.turn_over(at),

@@ -70,20 +70,23 @@ impl Agents {
         };
         let (path, pair) = (path.to_owned(), pair.clone());
         let (event, last) = (params.event.clone(), params.text.clone());
+        if ends_turn(&event) {
+            self.spoken.reads_end(&pair);
+        }
         let now_ms = base.clock.now_ms();
         let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
             // Only figures are behind the lock, which are good whenever it is free.
             let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
-            let (mut texts, mut unfinished, mut blocked) = (Vec::new(), Vec::new(), None);
-            match &event {
-                HookEvent::UserPromptSubmit => {
-                    (unfinished, blocked) = words.turn_begins_at(&path, now_ms);
-                }
-                event if ends_turn(event) => texts = words.at_stop(&path, last.as_deref()),
-                _ => {
-                    texts = words.so_far(&path);
-                    blocked = words.blocked(now_ms);
-                }
+            let (mut texts, mut unfinished) = (Vec::new(), Vec::new());
+            let blocked;
+            if event == HookEvent::UserPromptSubmit {
+                (unfinished, blocked) = words.turn_begins_at(&path, now_ms);
+            } else {
+                texts = match ends_turn(&event) {
+                    true => words.at_stop(&path, last.as_deref()),
+                    false => words.so_far(&path),
+                };
+                blocked = words.blocked(now_ms);
             }
             Event::ClaudeSpoke(ClaudeSpoke {
                 pair,

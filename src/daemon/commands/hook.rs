@@ -289,7 +289,12 @@ impl Daemon {
         // What died of a limit goes before what has come since.
         let now_ms = self.base.clock.outside_ms();
         let rests = self.agents.limits.sends_again(Agent::Claude, now_ms);
-        self.tell_ladder(pair, LadderInput::TurnWorked { rests });
+        let is_read = !self.agents.spoken.is_reading_end(pair);
+        if !is_read {
+            let had = self.deliveries.outbox.backlog().in_turn(pair);
+            self.agents.spoken.ended_with(pair, had);
+        }
+        self.tell_ladder(pair, LadderInput::TurnWorked { rests, is_read });
         self.claude_hears(pair, ClaudeInput::Worked);
     }
 

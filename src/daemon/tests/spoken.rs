@@ -236,6 +236,26 @@ async fn what_came_with_a_prompt_that_another_hook_blocked_is_given_once_more() 
 }
 
 #[tokio::test]
+async fn what_came_with_a_prompt_that_was_blocked_in_the_middle_of_a_turn_is_not_read_by_its_end() {
+    let place = Place::new();
+    let mut claude = Speaker::start(&place).await;
+    let codex = claude.rig.connect(Role::Codex, None, false);
+    let read = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    claude.prompt_with(std::slice::from_ref(&read)).await;
+    let lost = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    claude.prompt_with(std::slice::from_ref(&lost)).await;
+    let blocked = json!({"type": "system", "subtype": "informational",
+        "promptSubmitEnding": {"ending": {"kind": "blocked_by_hook"}, "promptKept": false}});
+    append(&claude.transcript, &format!("{blocked}\n"));
+    claude.writes("Done.");
+    claude.hook("Stop", Some("Done.")).await;
+    assert_eq!(claude.unsettled(), std::slice::from_ref(&lost));
+    claude.prompt_with(std::slice::from_ref(&lost)).await;
+    claude.hook("Stop", Some("Done.")).await;
+    assert_eq!(claude.unsettled(), []);
+}
+
+#[tokio::test]
 async fn a_hook_that_blocks_each_prompt_has_a_message_given_twice_and_then_left_to_the_operator() {
     let place = Place::new();
     let mut claude = Speaker::start(&place).await;

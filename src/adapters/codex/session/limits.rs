@@ -74,14 +74,21 @@ impl Session<'_> {
         let needed = match self.call(read).await {
             Ok(answer) => answer.requires_openai_auth && answer.account.is_none(),
             Err(CallError::Refused(_) | CallError::Lost(Lost::Encode(_))) => false,
+            // It may be busy: what is known stays so, and is asked again.
+            Err(CallError::Lost(Lost::Silent(_))) => self.needs_sign_in,
             Err(CallError::Lost(lost)) => return Err(lost),
         };
+        self.signs_in(needed).await;
+        Ok(())
+    }
+
+    /// Whether Codex waits for somebody to sign in is known.
+    pub(in super::super) async fn signs_in(&mut self, needed: bool) {
         self.needs_sign_in = needed;
         // Of who signs in elsewhere, with `codex login`, the app-server knows and does not tell
         // (Codex 0.169.0, observed).
         self.next_account = needed.then(|| Instant::now() + self.terms.account_every);
         self.tell(CodexFact::SignIn { needed }).await;
-        Ok(())
     }
 
     async fn read_limit(&mut self, answer: RateLimitsAnswer) -> Checked {

@@ -1,5 +1,6 @@
 //! What comes in by itself: notifications, and the server's requests.
 
+use crate::core::entry::TurnStatus;
 use crate::core::live_turn::{LiveAct, PlanStep, StepState};
 use crate::wire::codex::frame::{Incoming, ServerRequest};
 use crate::wire::codex::item::{FileUpdate, Item};
@@ -146,8 +147,14 @@ impl Session<'_> {
             }
             CodexNotification::TurnCompleted(completed) => {
                 if self.needs_sign_in {
-                    // It may have worked.
-                    self.todo.push_back(Todo::Account);
+                    match completed.turn.known_status() {
+                        // Its provider has a key of its own, whoever is signed in.
+                        Some(TurnStatus::Completed) => {
+                            (self.needs_sign_in, self.next_account) = (false, None);
+                            facts.push(CodexFact::SignIn { needed: false });
+                        }
+                        _ => self.todo.push_back(Todo::Account),
+                    }
                 }
                 let doubt = self.memory.inflight.doubt_steered(&completed.turn.id);
                 if let Some(book) = self.memory.book(&completed.thread_id) {

@@ -33,6 +33,26 @@ async fn it_is_handed_nothing_and_asked_again_until_somebody_has_signed_in() {
 }
 
 #[tokio::test]
+async fn a_turn_that_works_shows_that_nobody_has_to_sign_in() {
+    let mut script = Script::idle().await;
+    script.notify("account/updated", json!({})).await;
+    script.serve("account/read", account(Value::Null)).await;
+    let needed = true;
+    assert_eq!(script.fact().await, CodexFact::SignIn { needed });
+    script.user_message("U", "human").await;
+    next_fact!(script, TurnStarted);
+    next_fact!(script, UserMessage);
+    let turn = json!({"id": "U", "status": "completed", "items": []});
+    let completed = json!({"threadId": "T", "turn": turn});
+    script.notify("turn/completed", completed).await;
+    let needed = false;
+    assert_eq!(script.fact().await, CodexFact::SignIn { needed });
+    next_fact!(script, TurnCompleted);
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    script.expect("thread/queue/add").await;
+}
+
+#[tokio::test]
 async fn a_provider_of_its_own_needs_no_account() {
     let mut script = Script::idle().await;
     script.notify("account/updated", json!({})).await;

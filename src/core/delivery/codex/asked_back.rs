@@ -4,7 +4,8 @@
 //! asked back, and what asks in that turn gets it. Where the app-server does not give it back, it has
 //! begun as a turn, or nobody can tell: then nothing changes.
 
-use super::{Backlog, CodexFlow, DeliveryEffect, DeliveryFact, EntryId, Moment};
+use super::pump::comes_back;
+use super::{Backlog, CodexFlow, DeliveryEffect, EntryId, Moment};
 use crate::delivery::{Delivery, DeliveryState};
 
 /// How long what was taken back is kept for whoever asks, ms: its text may have to be read. After
@@ -100,9 +101,7 @@ impl CodexFlow {
     ) {
         self.landed(id);
         self.untried();
-        if backlog.apply(id, DeliveryFact::NotTaken, at.now_ms) {
-            effects.push(DeliveryEffect::Store(id.clone()));
-        }
+        comes_back(backlog, id, at, effects);
         if self.state.is_busy() {
             self.asked_back.kept = Some((id.clone(), at.now_ms + KEPT_MS));
         }

@@ -189,10 +189,7 @@ impl CodexFlow {
     ) {
         self.landed(&id);
         self.untried();
-        if backlog.apply(&id, DeliveryFact::NotTaken, at.now_ms) {
-            // It may say that an attempt began, and nobody makes one.
-            effects.push(DeliveryEffect::Store(id));
-        }
+        comes_back(backlog, &id, at, effects);
     }
 
     fn was_not_taken(
@@ -211,9 +208,7 @@ impl CodexFlow {
             // Codex began to work before the message reached it, and its sender wants no waiting.
             return backlog.record(id, DeliveryResult::Rejected, None, None, effects);
         }
-        if backlog.apply(id, DeliveryFact::NotTaken, at.now_ms) {
-            effects.push(DeliveryEffect::Store(id.clone()));
-        }
+        comes_back(backlog, id, at, effects);
         let twice = self.not_taken.as_ref() == Some(id);
         self.not_taken = Some(id.clone());
         // Once more at once: the conversation may have moved on. A message that is refused again
@@ -260,5 +255,17 @@ impl CodexFlow {
             let id = id.clone();
             effects.push(DeliveryEffect::Receipt { id, outcome });
         }
+    }
+}
+
+/// Nobody has it: its row may say that an attempt began, and nobody makes one.
+pub(super) fn comes_back(
+    backlog: &mut Backlog,
+    id: &EntryId,
+    at: &Moment,
+    effects: &mut Vec<DeliveryEffect>,
+) {
+    if backlog.apply(id, DeliveryFact::NotTaken, at.now_ms) {
+        effects.push(DeliveryEffect::Store(id.clone()));
     }
 }

@@ -1,8 +1,7 @@
 //! What hooks carry into a turn, and what becomes of it at the end of that turn.
 
 use super::{HookPoint, Ladder, Rung};
-use crate::delivery::{Backlog, DeliveryEffect, DeliveryState, DeliveryWay, OnBusy};
-use crate::entry::DeliveryResult;
+use crate::delivery::{Backlog, DeliveryEffect, OnBusy};
 use crate::id::EntryId;
 
 impl Ladder {
@@ -52,24 +51,6 @@ impl Ladder {
                 && !backlog.is_recording(&row.id)
         });
         self.to_fetch.is_some() && first.map(|row| &row.id) == self.to_fetch.as_ref()
-    }
-
-    /// The turn came to its end, and its model has read what hooks handed into it. So it has what
-    /// they handed into one that the human stopped before.
-    pub(super) fn settle_turn(&self, backlog: &mut Backlog, effects: &mut Vec<DeliveryEffect>) {
-        let read: Vec<EntryId> = backlog
-            .of_pair(&self.pair)
-            .filter(|row| {
-                let is_proven = row.state == DeliveryState::Confirmed
-                    || backlog.records(&row.id, DeliveryResult::Confirmed);
-                row.in_turn && is_proven
-            })
-            .map(|row| row.id.clone())
-            .collect();
-        for id in read {
-            let by = Some(DeliveryWay::Hook);
-            backlog.record(&id, DeliveryResult::Acknowledged, by, None, effects);
-        }
     }
 
     /// The model knows nothing of what it was given: what was proven stays to be asked for.

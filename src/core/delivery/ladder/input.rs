@@ -110,6 +110,9 @@ pub enum LadderInput {
         /// What died of the limit that is over with this is sent again first: a lane that rests does
         /// so until [`Self::LimitOver`].
         rests: bool,
+        /// No transcript has to be read first, which may say that another hook blocked what our hooks
+        /// added: else [`Backlog::were_read`](super::super::Backlog::were_read) follows that.
+        is_read: bool,
     },
     /// A turn ended in any other way.
     TurnEnded {

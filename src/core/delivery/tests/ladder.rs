@@ -231,7 +231,10 @@ fn a_turn_that_the_human_stopped_leaves_what_hooks_handed_into_it_to_the_next_on
         }
         way.hear(LadderInput::TurnStopped);
         way.hear(LadderInput::TurnBegan);
-        let effects = way.hear(LadderInput::TurnWorked { rests: false });
+        let effects = way.hear(LadderInput::TurnWorked {
+            rests: false,
+            is_read: true,
+        });
         let is_read = |effect: &DeliveryEffect| {
             matches!(
                 effect,

@@ -253,7 +253,10 @@ impl World {
             }
             Call::Stop(process, is_prolonged) => {
                 if is_prolonged || !self.hook(process, HookPoint::Stop) {
-                    self.ladder(LadderInput::TurnWorked { rests: false });
+                    self.ladder(LadderInput::TurnWorked {
+                        rests: false,
+                        is_read: true,
+                    });
                 }
             }
         }

@@ -282,7 +282,10 @@ impl World {
             self.ladder(LadderInput::NotStored { id });
         }
         if out.is_stop {
-            self.ladder(LadderInput::TurnWorked { rests: false });
+            self.ladder(LadderInput::TurnWorked {
+                rests: false,
+                is_read: true,
+            });
         }
     }
 
