@@ -229,6 +229,13 @@ pub fn age(seconds: i64) -> String {
     }
 }
 
+/// The message whose envelope begins with this line. No text within one has such a line.
+pub fn id_in_head(line: &str) -> Option<EntryId> {
+    let mut words = line.strip_prefix(OWN_LINES[0])?.split(' ');
+    let (space, _kind, id, from) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    (space.is_empty() && from == "from" && !id.is_empty()).then(|| EntryId::new(id))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,6 +11,11 @@ pub(super) struct BlockedOnce {
 }
 
 impl BlockedOnce {
+    /// Whether a message was blocked.
+    pub(super) fn is_known(&self, id: &EntryId) -> bool {
+        self.ids.get(id).is_some()
+    }
+
     /// A message was blocked. Whether it was for the first time.
     pub(super) fn is_first(&mut self, id: &EntryId) -> bool {
         let is_first = self.ids.get(id).is_none();

@@ -74,6 +74,12 @@ impl Clock {
         self.wall_ms.saturating_add(since)
     }
 
+    /// When it was here, what another program dates by the wall clock: right for what came since the
+    /// machine slept last.
+    pub(super) fn of_wall(self, at_ms: i64) -> i64 {
+        at_ms.saturating_sub(now_ms().saturating_sub(self.now_ms()))
+    }
+
     /// The time of the vendors and of the operator, which goes on while the machine sleeps. Never
     /// back.
     pub(super) fn outside_ms(self) -> i64 {

@@ -16,6 +16,7 @@ use super::settings::{SettingsKept, SettingsRead};
 use super::tamper::fact::WatchFact;
 use super::under_way::{UnderWay, WorkBeside};
 use crate::adapters::claude::inference::InferenceAnswer;
+use crate::adapters::claude::transcript::BlockedPrompt;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::passed::Passed;
 use crate::adapters::gate::GateFact;
@@ -296,9 +297,12 @@ pub struct ClaudeSpoke {
     pub markers: Vec<ContextMarker>,
     /// Commands of a turn that is over, of which no end was seen.
     pub unfinished: Vec<String>,
-    /// Another hook blocked a prompt: of what was added to it between these times, ms, Claude has
-    /// nothing.
-    pub blocked: Option<(i64, i64)>,
+    /// Prompts that another hook blocked: of what was added to them, Claude has nothing.
+    pub blocked: Vec<BlockedPrompt>,
+    /// When the hook came for which it was read, ms by the daemon's clock.
+    pub at_ms: i64,
+    /// The messages that its transcript says it got from hooks; only where a prompt was blocked.
+    pub given: Vec<EntryId>,
     /// Its turn is over.
     pub is_over: bool,
     /// Until this is heard.

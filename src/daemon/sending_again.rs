@@ -1,28 +1,33 @@
 //! Messages whose turn ended early, and how they are sent again.
 
-use std::ops::RangeInclusive;
-
 use super::claude_lane::ClaudeLane;
 use super::event::ClaudeSpoke;
 use super::owners::continuation::Then;
 use super::owners::{Base, Daemon, Deliveries};
+use crate::adapters::claude::transcript::BlockedPrompt;
 use crate::core::agent::Agent;
 use crate::core::delivery::{Backlog, ClaudeInput, DeliveryEffect, DeliveryState, LaterInput};
 use crate::core::entry::{DeliveryResult, Entry};
-use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::id::EntryId;
 use crate::wire::control::Refusal;
+
+/// How long the hooks of a prompt run at most before one of them blocks it, ms.
+const HOOKS_RUN_MS: i64 = 60_000;
+
+/// How long after that ours may still hand over: it is not waited for (2.1.330, observed).
+const HANDED_AFTER_MS: i64 = 1_500;
 
 impl Daemon {
     /// What Claude's transcript says was read: what a prompt had that another hook blocked is given once
     /// more, and what a turn had that came to its end is settled.
     pub(super) fn turn_was_read(&mut self, spoke: &ClaudeSpoke) {
-        let (blocked, mut effects) = match spoke.blocked {
-            Some((since, until)) => {
-                let (base, added) = (&mut self.base, since..=until);
-                self.deliveries.prompt_was_blocked(base, &spoke.pair, added)
-            }
-            None => Default::default(),
-        };
+        let (mut blocked, mut effects) = (Vec::new(), Vec::new());
+        for prompt in &spoke.blocked {
+            let base = &mut self.base;
+            let (ids, told) = self.deliveries.prompt_was_blocked(base, spoke, *prompt);
+            blocked.extend(ids);
+            effects.extend(told);
+        }
         if spoke.is_over {
             let mut had = self.agents.spoken.end_was_read(&spoke.pair);
             had.retain(|id| !blocked.contains(id));
@@ -80,19 +85,30 @@ impl Deliveries {
         ids.into_iter().filter(can).collect()
     }
 
-    /// Another hook blocked the prompt of this pair's Claude to which hooks of ours added messages in
-    /// this time: no model has them. They are given once more; what was blocked before stays for the
-    /// operator to send again. Which they are, and what is to be done.
+    /// Another hook blocked a prompt of this pair's Claude at this time, and what hooks of ours added to
+    /// it does not stand in its transcript: no model has it. What that is is given once more; what was
+    /// blocked before stays for the operator to send again. Which they are, and what is to be done.
     #[must_use]
     fn prompt_was_blocked(
         &mut self,
         base: &mut Base,
-        pair: &RuntimeSession,
-        added: RangeInclusive<i64>,
+        spoke: &ClaudeSpoke,
+        prompt: BlockedPrompt,
     ) -> (Vec<EntryId>, Vec<DeliveryEffect>) {
-        let lane = self.outbox.backlog().of_pair(pair);
-        // A prompt that its person stopped says nothing of the kind, and what it had is known.
+        let at_ms = base.clock.of_wall(prompt.at_ms);
+        let until_ms = if prompt.is_again {
+            at_ms.saturating_add(HANDED_AFTER_MS)
+        } else {
+            spoke.at_ms
+        };
+        let added = at_ms.saturating_sub(HOOKS_RUN_MS)..=until_ms;
+        let lane = self.outbox.backlog().of_pair(&spoke.pair);
+        // What a prompt had that was not blocked stands in the transcript, also if its person stopped it.
         let lost = lane.filter(|row| row.in_turn && added.contains(&row.changed_ms));
+        let lost = lost.filter(|row| !spoke.given.contains(&row.id));
+        // What was given once more for that may not stand there yet.
+        let is_judged = |id: &EntryId| prompt.is_again && self.blocked_once.is_known(id);
+        let lost = lost.filter(|row| !is_judged(&row.id));
         let lost = lost.map(|row| row.id.clone()).collect();
         let lost = self.can_be_sent_again(base, Agent::Claude, lost);
         let mut effects = Vec::new();

@@ -1,13 +1,14 @@
 //! A transcript of Claude Code's, from the disk: [`read_end`] tells of the context, [`SpokenWords`]
 //! what Claude said.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, open};
 
+use crate::core::id::EntryId;
 use crate::wire::claude::own_words::OwnWords;
 use crate::wire::claude::transcript::{CompactBoundary, TranscriptEnd};
 
@@ -53,6 +54,21 @@ const COMMAND_CHARS_MAX: usize = 500;
 /// How many texts of turns that saw no stop are kept, the latest ones.
 const EARLIER_MAX: usize = 200;
 
+/// So many blocked prompts of a turn are told, the latest ones.
+const BLOCKED_MAX: usize = 64;
+
+/// So many messages that the model got from hooks are known, the latest ones: more than a turn has.
+const GIVEN_MAX: usize = 512;
+
+/// A prompt that somebody's hook blocked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockedPrompt {
+    /// When, ms since the epoch by the wall clock.
+    pub at_ms: i64,
+    /// It was told before.
+    pub is_again: bool,
+}
+
 /// What Claude says in one runtime session, from stop to stop.
 #[derive(Debug, Default)]
 pub struct SpokenWords {
@@ -64,10 +80,10 @@ pub struct SpokenWords {
     earlier: Vec<String>,
     /// Commands of the turn of which no end was seen, each with the id of its call.
     running: Vec<(String, String)>,
-    /// When the last prompt came, by the clock of whoever asks, ms.
-    prompt_ms: Option<i64>,
-    /// It was blocked, which nobody was told.
-    is_blocked: bool,
+    /// The prompts that were blocked since a turn was over.
+    blocked: Vec<BlockedPrompt>,
+    /// The messages that the model got from hooks, the latest ones.
+    given: VecDeque<EntryId>,
 }
 
 impl SpokenWords {
@@ -84,19 +100,20 @@ impl SpokenWords {
         self.unfinished()
     }
 
-    /// As [`Self::turn_begins`], and notes when that was, in ms.
-    pub fn turn_begins_at(&mut self, path: &Path, at_ms: i64) -> (Vec<String>, Option<(i64, i64)>) {
-        let unfinished = self.turn_begins(path);
-        let blocked = self.blocked(at_ms);
-        self.prompt_ms = Some(at_ms);
-        (unfinished, blocked)
-    }
-
-    /// From when until when hooks added to the last prompt, if it turns out to have been blocked: of
-    /// that the model has nothing. Told once.
-    pub fn blocked(&mut self, now_ms: i64) -> Option<(i64, i64)> {
-        let is_blocked = std::mem::take(&mut self.is_blocked);
-        Some((self.prompt_ms.filter(|_| is_blocked)?, now_ms))
+    /// When prompts were blocked, in what was read, ms since the epoch: of what hooks added to them
+    /// the model has nothing. And which messages it got from hooks: none where no prompt was blocked.
+    /// Told once more when the turn `is_over`: a hook may hand over after another one has blocked.
+    pub fn blocked(&mut self, is_over: bool) -> (Vec<BlockedPrompt>, Vec<EntryId>) {
+        let blocked = self.blocked.clone();
+        self.blocked
+            .iter_mut()
+            .for_each(|prompt| prompt.is_again = true);
+        if is_over {
+            self.blocked.clear();
+        }
+        let given = self.given.iter().filter(|_| !blocked.is_empty());
+        let given = given.cloned().collect();
+        (blocked, given)
     }
 
     /// Claude is gone, or begins anew: what it said since it was read last, and its commands of which
@@ -107,15 +124,36 @@ impl SpokenWords {
         (said.unwrap_or_default(), self.unfinished())
     }
 
-    /// Whether the transcript was never read: it counts as read from here on.
+    /// Whether the transcript was never read: it counts as read from here on, but for prompts that
+    /// were blocked, of which the first may be one.
     fn is_new(&mut self, path: &Path) -> bool {
         let is_new = self.read.as_ref().is_none_or(|(known, _)| known != path);
         if is_new {
-            let len = open_plain(path).map_or(0, |(_, len)| len);
-            self.read = Some((path.to_owned(), len));
             self.ahead = None;
+            self.read = Some((path.to_owned(), 0));
+            if let Some((mut file, len)) = open_plain(path) {
+                let (from, most) = (len.saturating_sub(TAILS[0]), TAILS[0].min(len));
+                let tail = read_from(&mut file, from, most).unwrap_or_default();
+                let words = OwnWords::read(&tail, false);
+                self.read = Some((path.to_owned(), from + words.end as u64));
+                self.takes_given(&words);
+            }
         }
         is_new
+    }
+
+    fn takes_given(&mut self, words: &OwnWords) {
+        let times = words.blocked_at.iter();
+        let times = times.filter_map(|at| at.parse::<jiff::Timestamp>().ok());
+        self.blocked.extend(times.map(|at| BlockedPrompt {
+            at_ms: at.as_millisecond(),
+            is_again: false,
+        }));
+        let too_many = self.blocked.len().saturating_sub(BLOCKED_MAX);
+        self.blocked.drain(..too_many);
+        self.given.extend(words.given.iter().cloned());
+        let too_many = self.given.len().saturating_sub(GIVEN_MAX);
+        self.given.drain(..too_many);
     }
 
     fn unfinished(&mut self) -> Vec<String> {
@@ -154,7 +192,7 @@ impl SpokenWords {
         let Some(words) = self.read_on(path) else {
             return Vec::new();
         };
-        self.is_blocked |= words.is_blocked;
+        self.takes_given(&words);
         let mut texts = words.texts;
         if let Some(ahead) = self.ahead.take() {
             match texts.iter().position(|text| is_same(text, &ahead)) {
@@ -285,6 +323,35 @@ mod tests {
             ["Three."],
             "said again"
         );
+    }
+
+    fn blocked_ms(words: &mut SpokenWords, is_over: bool) -> Vec<(i64, bool)> {
+        let (blocked, _) = words.blocked(is_over);
+        let told = blocked.iter().map(|prompt| (prompt.at_ms, prompt.is_again));
+        told.collect()
+    }
+
+    #[test]
+    fn a_prompt_that_was_blocked_is_told_until_its_turn_is_over_also_the_first_of_a_transcript() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        let blocked = |at: &str| {
+            format!(
+                "{{\"type\":\"system\",\"timestamp\":\"{at}\",\"promptSubmitEnding\":{{\"ending\":{{\"kind\":\"blocked_by_hook\"}}}}}}\n"
+            )
+        };
+        add(&path, &said("One."));
+        add(&path, &blocked("1970-01-01T00:00:07.010Z"));
+        let mut words = SpokenWords::default();
+        words.turn_begins(&path);
+        assert_eq!(blocked_ms(&mut words, false), [(7_010, false)]);
+        add(&path, &blocked("no time"));
+        add(&path, &blocked("1970-01-01T00:00:08Z"));
+        assert_eq!(words.so_far(&path), [""; 0]);
+        let both = [(7_010, true), (8_000, false)];
+        assert_eq!(blocked_ms(&mut words, true), both);
+        assert_eq!(words.at_stop(&path, None), [""; 0]);
+        assert_eq!(blocked_ms(&mut words, true), [(0, false); 0]);
     }
 
     fn runs(id: &str, command: &str) -> String {

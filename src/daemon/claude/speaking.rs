@@ -73,27 +73,25 @@ impl Agents {
         if ends_turn(&event) {
             self.spoken.reads_end(&pair);
         }
-        let now_ms = base.clock.now_ms();
+        let at_ms = base.clock.now_ms();
         let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
             // Only figures are behind the lock, which are good whenever it is free.
             let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
             let (mut texts, mut unfinished) = (Vec::new(), Vec::new());
-            let blocked;
-            if event == HookEvent::UserPromptSubmit {
-                (unfinished, blocked) = words.turn_begins_at(&path, now_ms);
-            } else {
-                texts = match ends_turn(&event) {
-                    true => words.at_stop(&path, last.as_deref()),
-                    false => words.so_far(&path),
-                };
-                blocked = words.blocked(now_ms);
+            match &event {
+                HookEvent::UserPromptSubmit => unfinished = words.turn_begins(&path),
+                event if ends_turn(event) => texts = words.at_stop(&path, last.as_deref()),
+                _ => texts = words.so_far(&path),
             }
+            let (blocked, given) = words.blocked(ends_turn(&event));
             Event::ClaudeSpoke(ClaudeSpoke {
                 pair,
                 markers: markers_of_turn(&texts),
                 texts,
                 unfinished,
                 blocked,
+                at_ms,
+                given,
                 is_over: ends_turn(&event),
                 under_way,
             })
@@ -108,6 +106,7 @@ impl Agents {
             return;
         };
         let pair = pair.clone();
+        let at_ms = base.clock.now_ms();
         let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
             let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
             let (texts, unfinished) = words.left();
@@ -116,7 +115,9 @@ impl Agents {
                 markers: markers_of_turn(&texts),
                 texts,
                 unfinished,
-                blocked: None,
+                blocked: Vec::new(),
+                at_ms,
+                given: Vec::new(),
                 is_over: false,
                 under_way,
             })

@@ -168,6 +168,29 @@ async fn a_look_at_the_rules_that_panicked_is_followed_by_the_next_one() {
 }
 
 impl Speaker {
+    /// Claude writes what its model got from our hook with these.
+    fn got(&self, ids: &[EntryId]) {
+        let heads = ids
+            .iter()
+            .map(|id| format!("[ctxrelay message {id} from peer Codex; just now]"));
+        let line = json!({"type": "attachment", "attachment": {"type": "hook_additional_context",
+            "content": heads.collect::<Vec<_>>()}});
+        append(&self.transcript, &format!("{line}\n"));
+    }
+
+    /// Claude writes that another hook blocked its last prompt.
+    fn is_blocked(&self) {
+        self.is_blocked_after(0);
+    }
+
+    /// The same, when so much time has passed in the rig.
+    fn is_blocked_after(&self, passed_ms: i64) {
+        let at = jiff::Timestamp::now() + jiff::SignedDuration::from_millis(passed_ms);
+        let blocked = json!({"type": "system", "subtype": "informational", "timestamp": at.to_string(),
+            "promptSubmitEnding": {"ending": {"kind": "blocked_by_hook"}, "promptKept": false}});
+        append(&self.transcript, &format!("{blocked}\n"));
+    }
+
     /// A prompt, into which our hook hands these.
     async fn prompt_with(&mut self, ids: &[EntryId]) {
         // What was just pushed is not carried by a hook as well.
@@ -186,7 +209,6 @@ impl Speaker {
             panic!("{asked:?}");
         };
         assert_eq!(handed.ids, ids);
-        self.rig.later(10).await;
         if !ids.is_empty() {
             let handed = Command::HookHanded(IdsParams {
                 agent: Agent::Claude,
@@ -211,12 +233,11 @@ async fn what_came_with_a_prompt_that_another_hook_blocked_is_given_once_more() 
     let codex = claude.rig.connect(Role::Codex, None, false);
     let stopped = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     claude.prompt_with(std::slice::from_ref(&stopped)).await;
+    claude.got(std::slice::from_ref(&stopped));
     // The human stops that turn with Esc, of which nobody is told.
     let lost = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     claude.prompt_with(std::slice::from_ref(&lost)).await;
-    let blocked = json!({"type": "system", "subtype": "informational",
-        "promptSubmitEnding": {"ending": {"kind": "blocked_by_hook"}, "promptKept": false}});
-    append(&claude.transcript, &format!("{blocked}\n"));
+    claude.is_blocked();
     claude.prompt_with(&[]).await;
     let is_given = |claude: &Speaker, id: &EntryId| {
         let row = claude.rig.daemon.deliveries.outbox.get(id).cloned();
@@ -242,12 +263,30 @@ async fn what_came_with_a_prompt_that_was_blocked_in_the_middle_of_a_turn_is_not
     let codex = claude.rig.connect(Role::Codex, None, false);
     let read = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     claude.prompt_with(std::slice::from_ref(&read)).await;
+    claude.got(std::slice::from_ref(&read));
     let lost = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     claude.prompt_with(std::slice::from_ref(&lost)).await;
-    let blocked = json!({"type": "system", "subtype": "informational",
-        "promptSubmitEnding": {"ending": {"kind": "blocked_by_hook"}, "promptKept": false}});
-    append(&claude.transcript, &format!("{blocked}\n"));
+    claude.is_blocked();
     claude.writes("Done.");
+    claude.hook("Stop", Some("Done.")).await;
+    assert_eq!(claude.unsettled(), std::slice::from_ref(&lost));
+    claude.prompt_with(std::slice::from_ref(&lost)).await;
+    claude.hook("Stop", Some("Done.")).await;
+    assert_eq!(claude.unsettled(), []);
+}
+
+#[tokio::test]
+async fn what_came_with_a_blocked_prompt_is_not_read_by_a_turn_that_another_daemon_sees() {
+    let place = Place::new();
+    let mut claude = Speaker::start(&place).await;
+    let codex = claude.rig.connect(Role::Codex, None, false);
+    let lost = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    claude.prompt_with(std::slice::from_ref(&lost)).await;
+    claude.is_blocked_after(6_000);
+    drop((claude, codex));
+    let mut claude = Speaker::start(&place).await;
+    claude.rig.later(6_000).await;
+    claude.hook("UserPromptSubmit", None).await;
     claude.hook("Stop", Some("Done.")).await;
     assert_eq!(claude.unsettled(), std::slice::from_ref(&lost));
     claude.prompt_with(std::slice::from_ref(&lost)).await;
@@ -260,17 +299,15 @@ async fn a_hook_that_blocks_each_prompt_has_a_message_given_twice_and_then_left_
     let place = Place::new();
     let mut claude = Speaker::start(&place).await;
     let codex = claude.rig.connect(Role::Codex, None, false);
-    let blocked = json!({"type": "system", "subtype": "informational",
-        "promptSubmitEnding": {"ending": {"kind": "blocked_by_hook"}, "promptKept": false}});
     let first = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     claude.prompt_with(std::slice::from_ref(&first)).await;
-    append(&claude.transcript, &format!("{blocked}\n"));
+    claude.is_blocked();
     let second = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     // What was blocked is known only when the next prompt has got what waits.
     let one = std::slice::from_ref::<EntryId>;
     for given in [one(&second), one(&first), one(&second), &[], &[]] {
         claude.prompt_with(given).await;
-        append(&claude.transcript, &format!("{blocked}\n"));
+        claude.is_blocked();
     }
     claude.hook("Stop", None).await;
     let left = |id: &EntryId| {

@@ -7,6 +7,8 @@
 use serde::Deserialize;
 
 use super::transcript::has;
+use crate::envelope::id_in_head;
+use crate::id::EntryId;
 
 /// Claude's own words.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -17,8 +19,11 @@ pub struct OwnWords {
     pub commands: Vec<(String, String)>,
     /// The ids of calls that came to an end by themselves.
     pub ended: Vec<String>,
-    /// A prompt was blocked by somebody's hook: it was dropped, with all that hooks added to it.
-    pub is_blocked: bool,
+    /// When somebody's hook blocked a prompt, as Claude Code writes a time (RFC 3339): it was dropped,
+    /// with all that hooks added to it.
+    pub blocked_at: Vec<String>,
+    /// The messages that hooks added to what the model got.
+    pub given: Vec<EntryId>,
     /// How far whole lines go, in bytes: one that is still being written is left for later.
     pub end: usize,
 }
@@ -36,8 +41,32 @@ struct Line {
     prompt_source: Option<String>,
     /// Only of what says that a prompt began none.
     prompt_submit_ending: Option<PromptEnding>,
+    timestamp: Option<String>,
     message: Option<Message>,
+    #[serde(default)]
+    attachment: Attachment,
 }
+
+/// What Claude Code adds to the model's input, as far as it is read.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Attachment {
+    Texts {
+        #[serde(rename = "type")]
+        kind: String,
+        content: Vec<String>,
+    },
+    Other(serde::de::IgnoredAny),
+}
+
+impl Default for Attachment {
+    fn default() -> Self {
+        Self::Other(serde::de::IgnoredAny)
+    }
+}
+
+/// It comes from hooks that were heard: of a prompt that was blocked there is none (2.1.330, observed).
+const ADDED: &str = "hook_additional_context";
 
 /// What became of a prompt.
 #[derive(Deserialize)]
@@ -160,7 +189,7 @@ impl OwnWords {
             // Cheap, before a line with a file's whole content is parsed.
             let may_prompt = last_turn && has(line, b"\"promptSource\"");
             let may_end = has(line, b"\"tool_use_id\"");
-            let may_block = has(line, BLOCKED.as_bytes());
+            let may_block = has(line, BLOCKED.as_bytes()) || has(line, ADDED.as_bytes());
             if !may_prompt && !may_end && !may_block && !has(line, b"\"assistant\"") {
                 continue;
             }
@@ -179,8 +208,15 @@ impl OwnWords {
             }
             let ending = line.prompt_submit_ending.as_ref();
             if line.kind == "system" && ending.is_some_and(|it| it.ending.kind == BLOCKED) {
-                words.is_blocked = true;
+                words.blocked_at.extend(line.timestamp);
                 continue;
+            }
+            if let Attachment::Texts { kind, content } = &line.attachment
+                && line.kind == "attachment"
+                && kind == ADDED
+            {
+                let texts = content.iter().flat_map(|text| text.lines());
+                words.given.extend(texts.filter_map(id_in_head));
             }
             let Some(Content::Blocks(blocks)) = line.message.map(|message| message.content) else {
                 continue;
@@ -236,11 +272,14 @@ mod tests {
         let blocked = json!({"parentUuid": "1", "isSidechain": false, "type": "system",
             "subtype": "informational", "level": "warning", "preventContinuation": true,
             "content": "UserPromptSubmit operation blocked by hook:\nnot now\n\nOriginal prompt: go",
-            "promptSubmitEnding": ending});
-        assert!(OwnWords::read(&lines(&[said("One."), blocked.clone()]), false).is_blocked);
+            "timestamp": "2026-11-27T04:29:53.217Z", "promptSubmitEnding": ending});
+        let blocked_at = |part: &[Value], last| OwnWords::read(&lines(part), last).blocked_at;
+        assert_eq!(
+            blocked_at(&[said("One."), blocked.clone()], false),
+            ["2026-11-27T04:29:53.217Z"]
+        );
         // What was blocked before the last prompt is none of its own.
-        let before = lines(&[blocked.clone(), prompt("go")]);
-        assert!(!OwnWords::read(&before, true).is_blocked);
+        assert_eq!(blocked_at(&[blocked.clone(), prompt("go")], true), [""; 0]);
         let other = [
             said(&blocked.to_string()),
             prompt(&blocked.to_string()),
@@ -250,7 +289,26 @@ mod tests {
             json!({"type": "system", "isSidechain": true, "promptSubmitEnding": ending}),
             json!({"type": "system", "promptSubmitEnding": "blocked_by_hook"}),
         ];
-        assert!(!OwnWords::read(&lines(&other), false).is_blocked);
+        assert_eq!(blocked_at(&other, false), [""; 0]);
+    }
+
+    #[test]
+    fn the_messages_that_a_hook_added_to_what_the_model_got_are_known_by_their_heads() {
+        // As 2.1.330 writes it.
+        let added = |kind: &str, line_kind: &str| {
+            json!({"parentUuid": "1", "isSidechain": false, "type": line_kind,
+                "attachment": {"type": kind, "content": [
+                    "[ctxrelay message 0198aa from peer Codex, not from your operator; just now]\n\
+                     as [ctxrelay message 0198ab from\n[end of 0198aa]\n\n\
+                     [ctxrelay handoff 0198ac from peer Codex; just now]\nit\n[end of 0198ac]"],
+                    "hookName": "UserPromptSubmit"}})
+        };
+        let given = |line: Value| OwnWords::read(&lines(&[line]), false).given;
+        let ids = ["0198aa", "0198ac"].map(EntryId::new);
+        assert_eq!(given(added("hook_additional_context", "attachment")), ids);
+        let empty: [EntryId; 0] = [];
+        assert_eq!(given(added("queued_command", "attachment")), empty);
+        assert_eq!(given(added("hook_additional_context", "user")), empty);
     }
 
     fn lines(lines: &[Value]) -> Vec<u8> {
