@@ -14,8 +14,12 @@ use crate::wire::control::Refusal;
 /// How long the hooks of a prompt run at most before one of them blocks it, ms.
 const HOOKS_RUN_MS: i64 = 60_000;
 
-/// How long after that ours may still hand over: it is not waited for (2.1.330, observed).
+/// How long after that ours may still hand over, ms: it is not waited for (2.1.330, observed). It takes
+/// 1.5 s at most.
 const HANDED_AFTER_MS: i64 = 1_500;
+
+/// How long after that the record may have that it did, ms: where the disk is slow.
+const RECORDED_AFTER_MS: i64 = 10_000;
 
 impl Daemon {
     /// What Claude's transcript says was read: what a prompt had that another hook blocked is given once
@@ -96,10 +100,11 @@ impl Deliveries {
         prompt: BlockedPrompt,
     ) -> (Vec<EntryId>, Vec<DeliveryEffect>) {
         let at_ms = base.clock.of_wall(prompt.at_ms);
+        // At the end of a turn what came last may not stand in the transcript yet.
         let until_ms = if prompt.is_again {
             at_ms.saturating_add(HANDED_AFTER_MS)
         } else {
-            spoke.at_ms
+            at_ms.saturating_add(RECORDED_AFTER_MS).min(spoke.at_ms)
         };
         let added = at_ms.saturating_sub(HOOKS_RUN_MS)..=until_ms;
         let lane = self.outbox.backlog().of_pair(&spoke.pair);

@@ -8,10 +8,11 @@ use crate::pair::{attached_claude, verify, wait_status};
 use crate::support::mcp::McpClient;
 use crate::support::model_request::{says, step};
 use crate::support::pair::Pair;
-use crate::support::script::{Gate, Reply};
+use crate::support::script::{Gate, Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
 
 const WORD: &str = "the word is plum-4713";
+const READ: &str = "the word is pear-0802";
 
 /// What the record says became of a message, in its order.
 fn results(pair: &Pair, id: &Value) -> Vec<String> {
@@ -107,15 +108,16 @@ fn what_came_with_a_prompt_that_a_hook_of_the_persons_blocked_comes_once_more() 
 fn what_came_in_a_turn_with_a_prompt_that_was_blocked_is_not_read_by_the_end_of_that_turn() {
     let Some(pair) = Pair::new() else { return };
     let flag = blocking(&pair, "*task-notification*");
-    // Our hook behind the tool has nothing to hand over; the message comes while another waits.
+    // Our hook behind the tool hands over what is there; the other message comes while theirs waits.
     let held = held_after_tool(&pair);
     let _daemon = pair.daemon();
     let mut claude = attached_claude(&pair);
     let messages = &pair.messages;
+    let thinks = Gate::new("claude thinks");
     messages
         .when(says("good morning"))
         .once()
-        .reply(Reply::shell("true"));
+        .reply(Reply::held("Good", &thinks, "").then_call(ToolCall::shell("true")));
     let gate = Gate::new("claude works");
     messages
         .when(step(2))
@@ -123,6 +125,11 @@ fn what_came_in_a_turn_with_a_prompt_that_was_blocked_is_not_read_by_the_end_of_
         .reply(Reply::held("Good ", &gate, "morning."));
     std::fs::write(&held, "").unwrap();
     claude.submit("good morning");
+    thinks.wait_arrived();
+    let mut codex = McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]));
+    let steer = json!({"text": READ, "on_busy": "steer"});
+    let read = codex.tool("send_to_claude", steer)["message_id"].clone();
+    thinks.open();
     wait_until("the hook behind the tool", timeout(), || {
         held.with_extension("arrived").exists().then_some(())
     });
@@ -131,7 +138,6 @@ fn what_came_in_a_turn_with_a_prompt_that_was_blocked_is_not_read_by_the_end_of_
     });
 
     std::fs::write(&flag, "").unwrap();
-    let mut codex = McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]));
     let sent = codex.tool("send_to_claude", json!({"text": WORD}));
     let id = sent["message_id"].clone();
     wait_until("the doorbell", timeout(), || {
@@ -157,5 +163,8 @@ fn what_came_in_a_turn_with_a_prompt_that_was_blocked_is_not_read_by_the_end_of_
         (results == expected).then_some(())
     });
     assert_eq!(messages.times_heard(WORD), 1);
+    // What the tool's hook had handed over in that turn was read by it.
+    assert_eq!(results(&pair, &read), ["confirmed", "acknowledged"]);
+    assert_eq!(messages.times_heard(READ), 1);
     verify(&pair);
 }

@@ -100,8 +100,8 @@ impl SpokenWords {
         self.unfinished()
     }
 
-    /// When prompts were blocked, in what was read, ms since the epoch: of what hooks added to them
-    /// the model has nothing. And which messages it got from hooks: none where no prompt was blocked.
+    /// Prompts that were blocked, in what was read: of what hooks added to them the model has nothing.
+    /// And which messages it got from hooks: none where no prompt was blocked.
     /// Told once more when the turn `is_over`: a hook may hand over after another one has blocked.
     pub fn blocked(&mut self, is_over: bool) -> (Vec<BlockedPrompt>, Vec<EntryId>) {
         let blocked = self.blocked.clone();
@@ -130,11 +130,14 @@ impl SpokenWords {
         let is_new = self.read.as_ref().is_none_or(|(known, _)| known != path);
         if is_new {
             self.ahead = None;
-            self.read = Some((path.to_owned(), 0));
-            if let Some((mut file, len)) = open_plain(path) {
-                let (from, most) = (len.saturating_sub(TAILS[0]), TAILS[0].min(len));
-                let tail = read_from(&mut file, from, most).unwrap_or_default();
+            let mut file = open_plain(path);
+            let len = file.as_ref().map_or(0, |(_, len)| *len);
+            self.read = Some((path.to_owned(), len));
+            let (from, most) = (len.saturating_sub(TAILS[0]), TAILS[0].min(len));
+            let tail = file.as_mut().map(|(file, _)| read_from(file, from, most));
+            if let Some(Ok(tail)) = tail {
                 let words = OwnWords::read(&tail, false);
+                // A line that is still being written may tell of one.
                 self.read = Some((path.to_owned(), from + words.end as u64));
                 self.takes_given(&words);
             }

@@ -220,6 +220,16 @@ impl Speaker {
         self.rig.settle().await;
     }
 
+    /// The turn ends without having read this, and the next one, which is given it, has.
+    async fn ends_without(&mut self, lost: &EntryId) {
+        let lost = std::slice::from_ref(lost);
+        self.hook("Stop", Some("Done.")).await;
+        assert_eq!(self.unsettled(), lost);
+        self.prompt_with(lost).await;
+        self.hook("Stop", Some("Done.")).await;
+        assert_eq!(self.unsettled(), []);
+    }
+
     fn unsettled(&self) -> Vec<EntryId> {
         let unsettled = &self.rig.daemon.base.recorder.world().unsettled;
         unsettled.keys().cloned().collect()
@@ -268,11 +278,7 @@ async fn what_came_with_a_prompt_that_was_blocked_in_the_middle_of_a_turn_is_not
     claude.prompt_with(std::slice::from_ref(&lost)).await;
     claude.is_blocked();
     claude.writes("Done.");
-    claude.hook("Stop", Some("Done.")).await;
-    assert_eq!(claude.unsettled(), std::slice::from_ref(&lost));
-    claude.prompt_with(std::slice::from_ref(&lost)).await;
-    claude.hook("Stop", Some("Done.")).await;
-    assert_eq!(claude.unsettled(), []);
+    claude.ends_without(&lost).await;
 }
 
 #[tokio::test]
@@ -287,11 +293,7 @@ async fn what_came_with_a_blocked_prompt_is_not_read_by_a_turn_that_another_daem
     let mut claude = Speaker::start(&place).await;
     claude.rig.later(6_000).await;
     claude.hook("UserPromptSubmit", None).await;
-    claude.hook("Stop", Some("Done.")).await;
-    assert_eq!(claude.unsettled(), std::slice::from_ref(&lost));
-    claude.prompt_with(std::slice::from_ref(&lost)).await;
-    claude.hook("Stop", Some("Done.")).await;
-    assert_eq!(claude.unsettled(), []);
+    claude.ends_without(&lost).await;
 }
 
 #[tokio::test]
