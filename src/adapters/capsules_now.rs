@@ -57,7 +57,8 @@ pub enum CapsuleFault {
     Written(#[from] serde_json::Error),
 }
 
-/// What capsules are made of, and held against. Blocks for the disk, and for as long as git takes.
+/// What capsules are made of, and held against, in one moment. Blocks for the disk, and for as long as
+/// git takes.
 pub struct CapsulesNow {
     root: PathBuf,
     files: FilesNow,
@@ -305,6 +306,7 @@ impl CapsulesNow {
             }
         });
         now.is_ours = own.is_some();
+        now.ask_record(capsule, &self.world);
         (capsule.freshness(&now), now)
     }
 
@@ -341,11 +343,6 @@ impl CapsulesNow {
     pub fn put_in(&self, patch: &[u8]) -> Result<(), PutInFault> {
         let git = self.git().ok_or(PutInFault::Refused)?;
         git.anchor().put_in(patch)
-    }
-
-    /// From now on each file is read once: for one listing, in which many tasks name the same.
-    pub fn remember_files(&self) {
-        self.files.remember();
     }
 
     /// Nothing more is asked of the repository: what that needed is taken back while other things are

@@ -6,7 +6,7 @@ use super::file_digest::FileState;
 use super::files_now::FilesNow;
 use super::git_head::is_repository;
 use super::git_now::GitNow;
-use crate::core::capsule::{Capsule, CapsuleTouched, DifferingFile, TreeNow};
+use crate::core::capsule::{Capsule, CapsuleTouched, DifferingFile, TreeNow, UncomparedFile};
 
 /// Whether a file is what it was.
 enum Compared {
@@ -27,22 +27,22 @@ pub(super) fn tree_now(
     place: &dyn Fn(&str) -> Option<String>,
 ) -> TreeNow {
     let mut now = TreeNow::default();
-    // Where those are that cannot be compared; none of one that nobody knows.
-    let mut open = Vec::new();
     for file in &capsule.touched {
         let path = file.path.clone();
-        let Some(place) = place(&path) else {
-            open.push(None);
-            now.uncompared.push(path);
-            continue;
-        };
-        match compared(file, files.state(&place)) {
-            Compared::Same => {}
-            Compared::Differs => now.differing.push(DifferingFile { path, place }),
-            Compared::Open => {
-                open.push(Some(place));
-                now.uncompared.push(path);
+        let place = place(&path);
+        let found = place
+            .as_deref()
+            .map(|place| compared(file, files.state(place)));
+        match (found, place) {
+            (Some(Compared::Same), _) => {}
+            (Some(Compared::Differs), Some(place)) => {
+                now.differing.push(DifferingFile { path, place });
             }
+            (_, place) => now.uncompared.push(UncomparedFile {
+                path,
+                place,
+                is_masked: file.masked == Some(true),
+            }),
         }
     }
     let Some((git, tree)) = git.and_then(|git| Some((git, git.tree()?))) else {
@@ -55,8 +55,8 @@ pub(super) fn tree_now(
     now.is_shallow = anchor.is_shallow();
     let then = capsule.git.as_ref();
     if now.tree.is_some() && then.and_then(|then| then.tree.as_ref()) == now.tree.as_ref() {
-        let is_in_tree = |place: Option<String>| place.is_some_and(|it| anchor.has_now(&it));
-        now.tree_has_uncompared = open.into_iter().all(is_in_tree);
+        let mut places = now.uncompared.iter().map(|file| file.place.as_deref());
+        now.tree_has_uncompared = places.all(|it| it.is_some_and(|it| anchor.has_now(it)));
     }
     if let Some(commit) = then.and_then(|then| then.commit.as_deref()) {
         let here = anchor.commit();

@@ -27,6 +27,7 @@ mod render;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod tree_now;
 mod why_unknown;
 mod work;
 
@@ -42,7 +43,7 @@ pub use budget::{CAPSULE_BYTES_MAX, CapsuleBudget};
 pub use draft::{CapsuleDraft, DraftChanges};
 pub use fill::{CapsuleSources, FileNow};
 pub use found::{FOUND_CHARS_MAX, FOUND_MAX, FoundText};
-pub use freshness::{ChangedFile, DifferingFile, Freshness, StandsNow, TreeNow};
+pub use freshness::{ChangedFile, Freshness, StandsNow};
 pub use git::{CapsuleGit, DiffStat};
 pub use kept_says::{DIGEST_UNTOLD, KeptSays};
 pub use mask::{CapsuleMask, MadeAt, MaskedPlaces};
@@ -53,6 +54,7 @@ pub use render::{
     RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering, TargetForm, is_told_task,
 };
 pub use statement::{CapsuleStatement, LineRef, StatementAuthor};
+pub use tree_now::{DifferingFile, TreeNow, UncomparedFile};
 pub use why_unknown::WhyUnknown;
 pub use work::{
     CapsuleFinding, CapsuleHandoff, CapsuleOutput, CapsulePatch, CapsuleRun, CapsuleTouched,

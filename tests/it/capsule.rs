@@ -730,6 +730,29 @@ fn what_was_said_before_goes_along_as_far_as_the_person_ticks_it() {
 }
 
 #[test]
+fn a_task_that_is_closed_while_the_person_ticks_keeps_how_it_was_at_its_close() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = said_before(&project);
+    let handoff = ["handoff", "--to", "codex", "--send", "--hydrate", &id];
+    let words = ["capsule"].into_iter().chain(handoff);
+    let mut pty = Pty::spawn(&project.ctxrelay(words));
+    pty.wait_for_text("Which go along?");
+    done(&project, &["close", &id, "--outcome", "it works"]);
+    let path = format!(".contextrelay/capsules/{id}.json");
+    let closed = project.read(&path);
+    pty.type_text("\r");
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    assert_eq!(project.read(&path), closed);
+    assert_eq!(
+        json_of(&project, "show", &id)["outcome"]["text"],
+        "it works"
+    );
+    let said = project.run(["capsule", "show", &id]).expect_success();
+    assert!(!said.stderr.contains("was not kept"), "{said:#?}");
+}
+
+#[test]
 fn a_task_is_put_on_the_clipboard_of_the_terminal_and_nothing_else_is_written_there() {
     let project = Project::new();
     let _daemon = project.daemon();

@@ -8,9 +8,10 @@ use serde_json::Map;
 
 use super::*;
 use crate::core::agent::{Agent, Party};
-use crate::core::continuity::StatedText;
+use crate::core::capsule::StandsNow;
+use crate::core::continuity::{ContinuityState, StatedText, TouchedFile};
 use crate::core::entry::{Artifact, ArtifactStatus, EntryKind, GateRun, NoteKind};
-use crate::core::id::{CapsuleId, EntryId, SessionId};
+use crate::core::id::{CapsuleId, EntryId, RuntimeSession, SessionId};
 use crate::core::redact::secret_samples::{SecretSample, leaks, one_of_each};
 use crate::core::snapshot::{GateSnapshot, TaskFile};
 use crate::wire::capsule::{OUTPUTS_BYTES_MAX, read};
@@ -233,7 +234,15 @@ fn no_digest_of_a_file_with_something_to_mask_is_told_and_nobody_says_that_it_ch
     let stands = || {
         let (freshness, tree) = now().compare(&capsule);
         let differing = tree.differing.into_iter().map(|file| file.path);
-        (freshness, differing.collect::<Vec<_>>(), tree.uncompared)
+        let uncompared = tree.uncompared.into_iter().map(|file| {
+            assert!(file.is_masked, "{file}");
+            file.path
+        });
+        (
+            freshness,
+            differing.collect::<Vec<_>>(),
+            uncompared.collect(),
+        )
     };
     let open = [".env", "wide.txt"].map(str::to_owned).to_vec();
     // The tree has only one of the two.
@@ -244,6 +253,72 @@ fn no_digest_of_a_file_with_something_to_mask_is_told_and_nobody_says_that_it_ch
     let gone = vec![".env".to_owned()];
     let open = vec!["wide.txt".to_owned()];
     assert_eq!(stands(), (Freshness::Touched, gone, open));
+}
+
+#[test]
+fn a_file_that_cannot_be_compared_changed_where_the_record_knows_who_wrote_it() {
+    let folder = repository(&["plain.txt".to_owned()]);
+    let root = folder.path();
+    fs::write(root.join(".env"), &one_of_each()[0].text).unwrap();
+    let mut task = task();
+    let touched = |path: &str| TaskFile {
+        path: path.to_owned(),
+        by: Party::Human,
+        is_written: true,
+        seq: Seq(1),
+    };
+    task.files = [touched("plain.txt"), touched(".env")].into();
+    let stands = |capsule: Option<&Capsule>, wrote: Option<(&str, i64)>| {
+        let mut world = Snapshot::default();
+        if let Some((path, at_ms)) = wrote {
+            let state = ContinuityState {
+                files: [TouchedFile {
+                    path: path.to_owned(),
+                    seq: Seq(9),
+                    at_ms,
+                }]
+                .into(),
+                ..ContinuityState::default()
+            };
+            let pairs = [(RuntimeSession::default(), state)];
+            world.continuity.insert(Agent::Codex, pairs.into());
+        }
+        let (world, redactor) = (Arc::new(world), Arc::new(Redactor::new()));
+        let read = |_| Ok(None);
+        let now = CapsulesNow::new(root.to_owned(), Arc::clone(&world), vec![], redactor, read);
+        let made = now.make(&task).unwrap().0;
+        let capsule = capsule.unwrap_or(&made);
+        let (freshness, tree) = now.compare(capsule);
+        let stands = StandsNow::of(capsule, &tree, &world);
+        let changed = stands.changed.iter().map(ToString::to_string);
+        let uncompared = stands.uncompared.iter().map(ToString::to_string);
+        let told = changed.chain(uncompared).collect::<Vec<_>>();
+        (made, freshness, told.join(", "))
+    };
+    let (capsule, freshness, _) = stands(None, None);
+    let later = capsule.updated_at + 1;
+    assert_eq!(freshness, Freshness::Fresh, "the tree has it");
+    // The tree is the same one: what was written is what it was.
+    let (_, freshness, told) = stands(Some(&capsule), Some((".env", later)));
+    assert_eq!(
+        (freshness, told.contains("codex")),
+        (Freshness::Fresh, false)
+    );
+    fs::write(root.join("other.txt"), "of another tree").unwrap();
+    let open = ".env (something in it is masked)";
+    for wrote in [None, Some(("plain.txt", later)), Some((".env", later - 1))] {
+        let (_, freshness, told) = stands(Some(&capsule), wrote);
+        assert_eq!(
+            (freshness, told.as_str()),
+            (Freshness::Unknown, open),
+            "{wrote:?}"
+        );
+    }
+    let (_, freshness, told) = stands(Some(&capsule), Some((".env", later)));
+    assert_eq!(
+        (freshness, told.as_str()),
+        (Freshness::Touched, ".env (by codex)")
+    );
 }
 
 fn left_out(capsule: &Capsule, what: &str) -> u64 {

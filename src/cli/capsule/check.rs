@@ -12,7 +12,6 @@ use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::capsule::{Freshness, StandsNow, WhyUnknown};
-use crate::core::told_path::told_path;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::capsule::{check_lines, uncited};
 
@@ -40,7 +39,7 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
         "ahead": stands.distance.map(|(since, _)| since),
         "behind": stands.distance.map(|(_, before)| before),
         "touched": touched(&stands),
-        "uncompared": stands.uncompared,
+        "uncompared": uncompared(&stands),
         "intact": bad.is_none(),
         "anchored": bad.is_none() && vouched.is_anchored(),
         "uncited": uncited.0,
@@ -86,6 +85,12 @@ pub(super) fn touched(stands: &StandsNow) -> Vec<Value> {
         .collect()
 }
 
+/// The files that cannot be compared.
+pub(super) fn uncompared(stands: &StandsNow) -> Vec<&str> {
+    let files = stands.uncompared.iter();
+    files.map(|file| file.path.as_str()).collect()
+}
+
 /// As [`touched`], in words.
 pub(super) fn tell_changed(text: &mut ReportText, stands: &StandsNow) {
     for file in &stands.changed {
@@ -95,7 +100,7 @@ pub(super) fn tell_changed(text: &mut ReportText, stands: &StandsNow) {
     for file in &stands.uncompared {
         text.spans(&[
             (Tone::Warning, "  not compared  "),
-            (Tone::Plain, &told_path(file)),
+            (Tone::Plain, &file.to_string()),
         ]);
     }
 }
@@ -165,7 +170,7 @@ pub(super) fn why(stands: &StandsNow) -> String {
             let mut why = format!("{}, so nobody can tell", stands.why_unknown());
             if stands.why_unknown == Some(WhyUnknown::Files) {
                 let named = stands.uncompared.iter().take(NAMED_MAX);
-                let named = named.map(|path| told_path(path));
+                let named = named.map(ToString::to_string);
                 why.push_str(&format!(": {}", named.collect::<Vec<_>>().join(", ")));
                 if stands.uncompared.len() > NAMED_MAX {
                     why.push_str(", …");
@@ -188,6 +193,7 @@ pub(super) fn tone(freshness: Freshness) -> Tone {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::capsule::UncomparedFile;
 
     #[test]
     fn what_was_not_compared_is_not_said_to_be_the_same() {
@@ -223,7 +229,13 @@ mod tests {
             (
                 StandsNow {
                     why_unknown: Some(WhyUnknown::Files),
-                    uncompared: ["a", "b", "c", "d"].map(str::to_owned).to_vec(),
+                    uncompared: ["a", "b", "c", "d"]
+                        .map(|path| UncomparedFile {
+                            path: path.to_owned(),
+                            place: None,
+                            is_masked: false,
+                        })
+                        .to_vec(),
                     ..StandsNow::plain(Freshness::Unknown)
                 },
                 "some of its files cannot be compared, so nobody can tell: a, b, c, …",

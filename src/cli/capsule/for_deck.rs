@@ -53,7 +53,6 @@ fn rows(setting: &ProjectContext) -> Result<ui::CapsuleRows, Failure> {
     let total = places.len() as u64;
     places.truncate(LISTED as usize);
     maker.announce(places.iter().map(|place| &place.id));
-    maker.now.remember_files();
     let ids = places.into_iter().map(|place| place.id);
     let rows = ids.map(|id| match maker.standing(&id) {
         Ok((made, freshness)) => row(&maker, setting, &maker.shown(made), freshness),
@@ -195,7 +194,8 @@ fn handoff(
     let rendering = rendered(&stands, &made, target, found);
     let params = as_handoff(None, to, &made.capsule, &rendering);
     let keeping = maker.keeping(&made);
-    let keep = move || keeping.map_or(Ok(None), |keeping| keeping.keep());
+    let setting = setting.clone();
+    let keep = move || keeping.map_or(Ok(None), |keeping| keeping.keep_open(&setting));
     Ok(HandedTask {
         params,
         remarks: made.remarks,

@@ -125,7 +125,9 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
         false => None,
     };
     if sent.is_some() {
-        match maker.keep(&made) {
+        // The person may have looked at what goes along for long.
+        let keeping = maker.keeping(&made);
+        match keeping.map_or(Ok(None), |keeping| keeping.keep_open(&context.setting)) {
             Ok(kept) => record_kept(context, &made.capsule.id, kept),
             Err(failure) => context.out.note(&failure.message),
         }

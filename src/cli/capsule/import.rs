@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::apply::apply;
-use super::check::{tell_changed, tell_uncited, tell_vouched, tone, touched, why};
+use super::check::{tell_changed, tell_uncited, tell_vouched, tone, touched, uncompared, why};
 use super::maker::CapsuleMaker;
 use super::put_in::ImportedPatch;
 use super::vouched::Vouched;
@@ -93,7 +93,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         "ahead": stands.distance.map(|(since, _)| since),
         "behind": stands.distance.map(|(_, before)| before),
         "touched": touched(&stands),
-        "uncompared": stands.uncompared,
+        "uncompared": uncompared(&stands),
         "intact": true,
         "anchored": vouched.is_anchored(),
         "uncited": uncited.0,

@@ -3,8 +3,11 @@
 
 use super::maker::{CapsuleMaker, MadeCapsule};
 use crate::cli::exit::Failure;
+use crate::cli::record_now::RecordNow;
 use crate::core::capsule::Capsule;
 use crate::core::id::{CapsuleId, Seq};
+use crate::core::snapshot::TaskSnapshot;
+use crate::host::ProjectContext;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::wire::control::ProgramCode;
 use crate::wire::search::{FoundHit, FoundIn};
@@ -44,13 +47,15 @@ impl CapsuleMaker {
         self.keeping(made).map_or(Ok(None), Keeping::keep)
     }
 
-    /// The same, to be done later: what is kept then is this one. None where nothing is to be kept.
+    /// The same, to be done later: what is kept then is this one, where its task is not closed by then.
+    /// None where nothing is to be kept.
     pub(super) fn keeping(&self, made: &MadeCapsule) -> Option<Keeping> {
         let digest = self.to_keep(made)?;
         let id = made.capsule.id.clone();
         Some(Keeping {
             kept: self.kept.clone(),
             owner: made.owner,
+            is_open: made.is_of_now,
             bytes: made.bytes.clone(),
             told: self.to_record(&id, digest),
             id,
@@ -85,12 +90,31 @@ pub(super) struct Keeping {
     kept: Capsules,
     owner: CapsuleOwner,
     id: CapsuleId,
+    /// Its task was open when it was made.
+    is_open: bool,
     bytes: Vec<u8>,
     /// Its digest, where the record is to tell that.
     told: Option<String>,
 }
 
 impl Keeping {
+    /// As [`Self::keep`], a while after it was made: of a task that was closed meanwhile the close keeps
+    /// where git stood then, which nobody can tell again.
+    ///
+    /// # Errors
+    ///
+    /// When the disk does not take it, or neither the daemon nor the disk tells of the task.
+    pub(super) fn keep_open(self, setting: &ProjectContext) -> Result<Option<String>, Failure> {
+        if self.is_open {
+            let now = RecordNow::open(setting)?;
+            let task = now.world().tasks.get(&self.id);
+            if !task.is_some_and(TaskSnapshot::is_open) {
+                return Ok(None);
+            }
+        }
+        self.keep()
+    }
+
     /// Keeps it; its digest, for the record to tell.
     ///
     /// # Errors

@@ -38,7 +38,6 @@ pub(super) fn run(context: &CliContext, args: &CapsuleListArgs) -> CliOutcome {
         .filter(|_| before + places.len() < total)
         .map(ListPlace::to_string);
     maker.announce(places.iter().map(|place| &place.id));
-    maker.now.remember_files();
     let mut rows = Vec::new();
     let mut text = ReportText::new();
     if total == 0 {

@@ -49,7 +49,8 @@ impl CapsuleMaker {
         let mut stands = StandsNow::of(capsule, &now, &self.world);
         // Names of files are the sender's words too.
         let changed = stands.changed.iter_mut().map(|file| &mut file.path);
-        for path in changed.chain(&mut stands.uncompared) {
+        let uncompared = stands.uncompared.iter_mut().map(|file| &mut file.path);
+        for path in changed.chain(uncompared) {
             *path = self.now.masked(path);
         }
         stands

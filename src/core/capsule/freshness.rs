@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::remote_address::{RemotesTell, remotes_tell};
-use super::{Capsule, CapsuleSection, WhyUnknown};
+use super::{Capsule, CapsuleSection, TreeNow, UncomparedFile, WhyUnknown};
 use crate::agent::Agent;
 use crate::id::Seq;
 use crate::snapshot::Snapshot;
@@ -30,7 +30,7 @@ words! {
 
 /// Since when what an agent does was not yet so in a capsule.
 #[derive(Debug, Clone, Copy)]
-enum Since {
+pub(super) enum Since {
     /// The entry of the record that says it was kept, or imported.
     Entry(Seq),
     /// Its own latest entry, in ms since the epoch: of this one the record tells no more.
@@ -38,7 +38,7 @@ enum Since {
 }
 
 impl Since {
-    fn of(capsule: &Capsule, world: &Snapshot) -> Self {
+    pub(super) fn of(capsule: &Capsule, world: &Snapshot) -> Self {
         let kept = world.tasks.get(&capsule.id);
         let kept = kept.and_then(|task| task.kept.as_ref());
         let kept = kept.map(|kept| (kept.seq, &kept.digest));
@@ -53,7 +53,7 @@ impl Since {
 }
 
 /// Who wrote a file since, where the record knows.
-fn changed_by(world: &Snapshot, path: &str, since: Since) -> Option<Agent> {
+pub(super) fn changed_by(world: &Snapshot, path: &str, since: Since) -> Option<Agent> {
     let states = world.continuity.iter().flat_map(|(agent, pairs)| {
         let files = pairs.values().flat_map(|state| &state.files);
         files.map(move |file| (*agent, file))
@@ -101,7 +101,7 @@ pub struct StandsNow {
     /// Of an open task those that are not what they were when it went out last.
     pub changed_since_out: Vec<ChangedFile>,
     /// Its files that cannot be compared.
-    pub uncompared: Vec<String>,
+    pub uncompared: Vec<UncomparedFile>,
     /// How many of its files it lists, where it does not list all.
     pub listed: Option<u64>,
     /// It says where git stood.
@@ -170,47 +170,6 @@ impl StandsNow {
         }
         self
     }
-}
-
-/// The repository of now, as far as it matters for a capsule.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TreeNow {
-    /// There is a repository, whether git tells of it or not.
-    pub has_repository: bool,
-    /// Git tells of it.
-    pub is_git: bool,
-    /// The record knows the task: the capsule was made here.
-    pub is_ours: bool,
-    /// The tree of now.
-    pub tree: Option<String>,
-    /// Whether the capsule's commit is here.
-    pub has_commit: bool,
-    /// Commits since the capsule's commit, and commits of it that are not in the history of now;
-    /// none where git cannot tell.
-    pub distance: Option<(u64, u64)>,
-    /// The history ends before its beginning.
-    pub is_shallow: bool,
-    /// The first commit of the history, and the address of the upstream.
-    pub root: Option<String>,
-    /// Where the upstream is.
-    pub remote: Option<String>,
-    /// Whether the first commit of the capsule's history is here.
-    pub has_root: bool,
-    /// The capsule's files that differ from what they were.
-    pub differing: Vec<DifferingFile>,
-    /// Those that cannot be compared, by path.
-    pub uncompared: Vec<String>,
-    /// For each of these the tree of now stands: what is in them is in it.
-    pub tree_has_uncompared: bool,
-}
-
-/// A file that differs from what it was.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DifferingFile {
-    /// As the capsule has it, masked.
-    pub path: String,
-    /// Where it is, relative to the project.
-    pub place: String,
 }
 
 impl Capsule {
@@ -300,7 +259,7 @@ mod tests {
     use serde_json::Map;
 
     use super::*;
-    use crate::capsule::{CapsuleGit, CapsuleTouched, DiffStat, TouchOp};
+    use crate::capsule::{CapsuleGit, CapsuleTouched, DiffStat, DifferingFile, TouchOp};
     use crate::id::CapsuleId;
 
     fn anchored() -> Capsule {
@@ -410,7 +369,11 @@ mod tests {
         };
         assert_eq!(capsule.freshness(&touched), Freshness::Touched);
         let uncompared = |now: TreeNow| TreeNow {
-            uncompared: vec!["b".to_owned()],
+            uncompared: vec![UncomparedFile {
+                path: "b".to_owned(),
+                place: None,
+                is_masked: false,
+            }],
             ..now
         };
         let ignored = uncompared(same.clone());

@@ -16,6 +16,9 @@ mod tests;
 #[cfg(any(test, feature = "testing"))]
 pub mod arbitrary;
 
+use schemars::Schema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -76,9 +79,50 @@ pub fn write(capsule: &Capsule) -> Result<(Vec<u8>, String), serde_json::Error> 
     Ok((canonical(&Value::Object(members)).into_bytes(), digest))
 }
 
-/// The JSON schema of a capsule.
+/// The JSON schema of a capsule, in the form that [`read`] takes: a member that may be absent is so
+/// where there is nothing to say, and neither null nor empty.
 pub fn schema() -> Value {
-    serde_json::to_value(schemars::schema_for!(Capsule)).unwrap_or_default()
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let settings = settings.with_transform(RecursiveTransform(absent_where_empty));
+    let mut schema = settings.into_generator().into_root_schema_for::<Capsule>();
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        // Absent only in one that was not written yet.
+        required.push(DIGEST.into());
+    }
+    schema.to_value()
+}
+
+fn absent_where_empty(schema: &mut Schema) {
+    let required = schema.get("required").and_then(Value::as_array).cloned();
+    let required = required.unwrap_or_default();
+    let members = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, member) in members.into_iter().flatten() {
+        let is_required = required.iter().any(|it| it == name);
+        if let Some(member) = member.as_object_mut().filter(|_| !is_required) {
+            not_empty(member);
+        }
+    }
+}
+
+/// Takes null and the empty list out of what a member may be.
+fn not_empty(member: &mut Map<String, Value>) {
+    let is_null = |kind: &Value| kind == "null" || kind["type"] == "null";
+    match member.get_mut("type") {
+        Some(Value::Array(kinds)) => {
+            kinds.retain(|kind| !is_null(kind));
+            if let [kind] = kinds.as_mut_slice() {
+                let kind = kind.take();
+                member.insert("type".to_owned(), kind);
+            }
+        }
+        Some(kind) if kind == "array" => {
+            member.insert("minItems".to_owned(), 1.into());
+        }
+        _ => {}
+    }
+    if let Some(Value::Array(kinds)) = member.get_mut("anyOf") {
+        kinds.retain(|kind| !is_null(kind));
+    }
 }
 
 const DIGEST: &str = "digest";

@@ -237,7 +237,7 @@ impl CapsuleReading {
             touched: touched
                 .map(|file| (self.masked(&file.path), file.by))
                 .collect(),
-            uncompared: uncompared.map(|path| self.masked(path)).collect(),
+            uncompared: uncompared.map(|file| self.masked(&file.path)).collect(),
             remark,
         })
     }

@@ -68,6 +68,72 @@ proptest! {
     }
 }
 
+/// The members that may be absent, as (place in the schema, name, schema).
+fn optional(root: &Value) -> Vec<(String, String, Value)> {
+    let defs = root["$defs"].as_object().unwrap();
+    let all = defs.iter().map(|(name, schema)| (name.clone(), schema));
+    let all = all.chain([(String::new(), root)]);
+    let members = all.flat_map(|(of, schema)| {
+        let required = schema["required"].as_array().cloned().unwrap_or_default();
+        let members = schema["properties"].as_object().into_iter().flatten();
+        let members = members.filter(move |(name, _)| !required.contains(&json!(name)));
+        members.map(move |(name, schema)| (of.clone(), name.clone(), schema.clone()))
+    });
+    members.collect()
+}
+
+#[test]
+fn a_member_that_may_be_absent_is_neither_null_nor_empty_as_it_is_read() {
+    let schema = schema();
+    let optional = optional(&schema);
+    let named = |of: &str, name: &str| optional.iter().find(|it| it.0 == of && it.1 == name);
+    for (of, name) in [
+        ("CapsuleStatement", "cut"),
+        ("CapsuleTouched", "masked"),
+        ("CapsuleLeftOut", "names"),
+        ("CapsuleLeftOut", "inexact"),
+        ("CapsuleGit", "late"),
+        ("", "patch"),
+    ] {
+        assert!(named(of, name).is_some(), "{of} {name}");
+    }
+    // What is written as null has to be there.
+    assert!(named("CapsuleGit", "commit").is_none() && named("", "git").is_none());
+    for (of, name, member) in &optional {
+        assert!(
+            !member.to_string().contains("null"),
+            "{of} {name}: {member}"
+        );
+        let is_list = member["type"] == "array";
+        assert_eq!(member["minItems"] == 1, is_list, "{of} {name}: {member}");
+    }
+    // Just so it is read.
+    let whole = serde_json::to_value(small()).unwrap();
+    let is_read = |value: &Value| {
+        let Value::Object(mut members) = value.clone() else {
+            panic!("{value}");
+        };
+        let digest = digest(&mut members);
+        members.insert(DIGEST.to_owned(), digest.into());
+        read(canonical(&Value::Object(members)).as_bytes()).is_ok()
+    };
+    assert!(is_read(&whole));
+    for (of, name, member) in &optional {
+        let empty = match member["type"] == "array" {
+            true => json!([]),
+            false => Value::Null,
+        };
+        let mut with = whole.clone();
+        let place = match of.as_str() {
+            "" => &mut with,
+            "CapsuleStatement" => &mut with["goal"],
+            _ => continue,
+        };
+        place[name] = empty;
+        assert!(!is_read(&with), "{of} {name}");
+    }
+}
+
 #[test]
 fn a_member_that_the_schema_does_not_name_is_seen() {
     let mut capsule = small();
