@@ -4,6 +4,8 @@
 mod contexts;
 mod counted_latest;
 mod cut_off;
+mod pair_note;
+mod pairs;
 mod parts;
 mod prompt;
 mod standing;
@@ -26,8 +28,7 @@ use super::words::now_ms;
 use crate::core::agent::Agent;
 use crate::core::entry::DeliveryResult;
 use crate::core::fold::fold;
-use crate::core::id::{EntryId, RuntimeSession};
-use crate::core::resume_command::resume_command;
+use crate::core::id::EntryId;
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
 use crate::host::ProjectContext;
 use crate::store::ledger;
@@ -35,9 +36,9 @@ use crate::store::owner::is_held;
 use crate::wire::status::Status;
 use contexts::RecoveredContexts;
 use cut_off::RecoveredTurns;
+use pairs::RecoveredPairs;
 use parts::{bounded, parts, show};
 use prompt::ResumePrompts;
-use standing::RecoveredState;
 use tree::RecoveredTree;
 
 /// How many failures and interrupted turns are told: the last ones are what one recovers from.
@@ -59,12 +60,11 @@ pub struct Args {
 #[derive(Default)]
 struct Past {
     world: Snapshot,
-    standing: RecoveredState,
+    pairs: RecoveredPairs,
     contexts: RecoveredContexts,
     turns: RecoveredTurns,
     /// All of them: a snapshot keeps the latest.
     failures: usize,
-    pair: RuntimeSession,
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
@@ -88,14 +88,14 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
 /// From the file itself, whether a daemon runs or not: its record is on the disk before anybody
 /// is answered.
 fn past(setting: &ProjectContext) -> Result<Past, Failure> {
-    let Some(believed) = disk::current_reading(setting)? else {
-        return Ok(Past::default());
-    };
     let mut past = Past {
-        world: Snapshot::believing_after(believed.snapshot().foreign_through),
-        pair: setting.runtime_session.clone(),
+        pairs: RecoveredPairs::new(setting.runtime_session.clone()),
         ..Past::default()
     };
+    let Some(believed) = disk::current_reading(setting)? else {
+        return Ok(past);
+    };
+    past.world = Snapshot::believing_after(believed.snapshot().foreign_through);
     let path = believed.path();
     // What stands behind its end is not believed, or has come since.
     ledger::read_to(path, believed.stats().bytes, |stored| {
@@ -107,7 +107,7 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
         past.world.note_hash(&stored.entry.id, &stored.hash);
         // A task of long ago that was opened again tells nothing of where the work stands.
         if !stored.entry.only_rebuilds_task() {
-            past.standing.take(&stored.entry, &past.world);
+            past.pairs.take(&stored.entry, &past.world);
             past.contexts.take(&stored.entry);
         }
         ControlFlow::Continue(())
@@ -137,7 +137,7 @@ pub(super) fn recovery_view(setting: &ProjectContext) -> Result<RecoveryView, St
     let prompts = ResumePrompts::new(setting, &past, &tree);
     let of = |agent, of| AgentRecovery {
         agent: of,
-        command: resume_command(&past.world, agent),
+        command: past.pairs.state().resume_command(agent),
         prompt: prompts.of(agent),
     };
     Ok(RecoveryView {
@@ -164,6 +164,7 @@ fn to_json(
             "seq": message.seq,
             "from": message.from,
             "to": message.to,
+            "pair": message.pair(),
             "at": message.at_ms,
             "state": message.result.map_or("pending", DeliveryResult::as_str),
         })
@@ -181,14 +182,15 @@ fn to_json(
             "codex": prompts.of(Agent::Codex),
         },
         "commands": {
-            "claude": resume_command(world, Agent::Claude),
-            "codex": resume_command(world, Agent::Codex),
+            "claude": past.pairs.state().resume_command(Agent::Claude),
+            "codex": past.pairs.state().resume_command(Agent::Codex),
         },
     });
     let parts = [
         past.turns.to_json(world),
-        past.standing.to_json(world),
-        past.contexts.to_json(world, &past.pair),
+        past.pairs.to_json(),
+        past.pairs.state().to_json(world),
+        past.contexts.to_json(world, past.pairs.own()),
     ];
     for part in parts {
         if let (Value::Object(told), Value::Object(part)) = (&mut told, part) {
@@ -217,7 +219,7 @@ fn text(
         show(out, &part, now);
     }
     for agent in Agent::ALL {
-        let command = resume_command(&past.world, agent);
+        let command = past.pairs.state().resume_command(agent);
         out.spans(&[
             (Tone::Strong, &format!("Tell {}", agent.title())),
             (Tone::Faint, &format!("  after `{command}`")),

@@ -1,28 +1,25 @@
-//! [`resume_command`]: what a person types so that an agent's conversation goes on.
+//! What a person types so that an agent's conversation goes on.
 
-use crate::agent::Agent;
-use crate::snapshot::Snapshot;
+use crate::id::ThreadId;
 
 /// The longest id of a conversation that is written into a command, in characters. Claude's are
 /// UUIDs of 36.
 const ID_CHARS_MAX: usize = 64;
 
-/// The command line that takes an agent's last conversation up again.
-///
-/// Codex's is the daemon's own: it resumes the thread of the record wherever that is loaded.
-/// Claude's is named where the record knows it, since the last one of the folder may be another
-/// than that of the pair; where it does not, Claude chooses the last one.
-pub fn resume_command(world: &Snapshot, agent: Agent) -> String {
-    let known = world.agents.get(&agent);
-    match (agent, known) {
-        (Agent::Codex, _) => "ctxrelay codex".to_owned(),
-        (Agent::Claude, None) => "ctxrelay claude".to_owned(),
-        (Agent::Claude, Some(claude)) => {
-            match claude.thread_id.as_ref().filter(|id| is_plain(id.as_str())) {
-                Some(id) => format!("ctxrelay claude --resume {id}"),
-                None => "ctxrelay claude --continue".to_owned(),
-            }
-        }
+/// The command line that takes Codex's last conversation up again. It is the daemon's own: it resumes
+/// the thread of the record wherever that is loaded.
+pub const CODEX_GOES_ON: &str = "ctxrelay codex";
+
+/// The command line that takes Claude's last conversation up again; `known` is that of the pair, once
+/// Claude was in it. It is named where the record knows it, since the last one of the folder may be
+/// another than that of the pair; where it does not, Claude chooses the last one.
+pub fn claude_goes_on(known: Option<Option<&ThreadId>>) -> String {
+    let Some(conversation) = known else {
+        return "ctxrelay claude".to_owned();
+    };
+    match conversation.filter(|id| is_plain(id.as_str())) {
+        Some(id) => format!("ctxrelay claude --resume {id}"),
+        None => "ctxrelay claude --continue".to_owned(),
     }
 }
 
@@ -36,29 +33,19 @@ pub fn is_plain(id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::ThreadId;
-    use crate::snapshot::AgentSnapshot;
 
-    fn command(agent: Agent, thread: Option<&str>) -> String {
-        let known = AgentSnapshot {
-            thread_id: thread.map(ThreadId::new),
-            ..AgentSnapshot::default()
-        };
-        let mut world = Snapshot::default();
-        world.agents.insert(agent, known);
-        resume_command(&world, agent)
+    fn command(thread: Option<&str>) -> String {
+        let thread = thread.map(ThreadId::new);
+        claude_goes_on(Some(thread.as_ref()))
     }
 
     #[test]
     fn the_conversation_of_the_record_is_named() {
         let id = "0b6f3c1e-7d52-4a0e-9a55-1f6f0c2f9d11";
         let named = format!("ctxrelay claude --resume {id}");
-        assert_eq!(command(Agent::Claude, Some(id)), named);
-        assert_eq!(command(Agent::Claude, None), "ctxrelay claude --continue");
-        assert_eq!(command(Agent::Codex, Some("t1")), "ctxrelay codex");
-        let nobody = Snapshot::default();
-        assert_eq!(resume_command(&nobody, Agent::Claude), "ctxrelay claude");
-        assert_eq!(resume_command(&nobody, Agent::Codex), "ctxrelay codex");
+        assert_eq!(command(Some(id)), named);
+        assert_eq!(command(None), "ctxrelay claude --continue");
+        assert_eq!(claude_goes_on(None), "ctxrelay claude");
     }
 
     #[test]
@@ -74,7 +61,7 @@ mod tests {
             "ü",
             &long,
         ] {
-            let said = command(Agent::Claude, Some(id));
+            let said = command(Some(id));
             assert_eq!(said, "ctxrelay claude --continue", "{id:?}");
         }
     }

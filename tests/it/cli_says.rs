@@ -158,6 +158,85 @@ fn recover_tells_what_a_crash_cut_off() {
 }
 
 #[test]
+fn each_pair_recovers_its_own_work_and_is_told_of_the_others() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let pairs = [
+        ("default", "the login holds", "0b6f3c1e-7d52"),
+        ("two", "the index is fast", "5c1d9a40-11aa"),
+    ];
+    for (pair, goal, conversation) in pairs {
+        let come_in = |role: &str| {
+            let mut socket = project.control_of(role).unwrap();
+            let hello = json!({
+                "protocol": 1, "role": role, "pid": 4_000_000, "runtimeSessionId": pair,
+            });
+            socket.expect("hello", hello);
+            socket
+        };
+        let prompt = json!({
+            "event": "UserPromptSubmit", "claudePid": null, "claudeSessionId": conversation,
+        });
+        come_in("hook").expect("hook/report", prompt);
+        let mut codex = come_in("codex");
+        let goal = json!({"agent": "codex", "kind": "goal", "text": goal});
+        codex.expect("note/append", goal);
+        let message = json!({"from": "codex", "text": "look at it", "requireReply": true});
+        codex.expect("message/send", message);
+    }
+    daemon.stop();
+    let of = |pair: &str, args: &[&str]| {
+        let words = ["recover"].into_iter().chain(args.iter().copied());
+        let recover = project.ctxrelay(words);
+        run(&recover.env("CONTEXTRELAY_RUNTIME_SESSION", pair)).expect_success()
+    };
+    for [own, other] in [[pairs[0], pairs[1]], [pairs[1], pairs[0]]] {
+        let told = of(own.0, &["--json"]).json();
+        assert_eq!(told["pair"], own.0);
+        assert_eq!(told["goal"]["text"], own.1, "{told}");
+        let go_on = format!("ctxrelay claude --resume {}", own.2);
+        assert_eq!(told["commands"]["claude"], go_on, "{told}");
+        let others = told["otherPairs"].as_array().unwrap();
+        assert_eq!(others.len(), 1, "{told}");
+        assert_eq!(others[0]["pair"], other.0);
+        for agent in ["claude", "codex"] {
+            let resume = told["resume"][agent].as_str().unwrap();
+            assert!(resume.contains(&format!("Last note, by codex: {}", own.1)));
+            assert!(!resume.contains(other.1), "{resume}");
+        }
+        let undelivered = told["undelivered"].as_array().unwrap().iter();
+        let mut waiting: Vec<_> = undelivered.map(|it| it["pair"].as_str().unwrap()).collect();
+        waiting.sort_unstable();
+        assert_eq!(waiting, ["default", "two"]);
+        let printed = of(own.0, &[]).stdout;
+        for words in [
+            "codex → claude: pending".to_owned(),
+            format!("codex → claude (pair {}): pending", other.0),
+            format!("codex → claude (pair {}): look at it", other.0),
+            format!(
+                "{0}: `CONTEXTRELAY_RUNTIME_SESSION={0} ctxrelay recover`",
+                other.0
+            ),
+            format!("after `{go_on}`"),
+        ] {
+            assert!(printed.contains(&words), "no {words:?} in {printed}");
+        }
+        assert!(!printed.contains(other.1), "{printed}");
+    }
+    // One that has noted nothing is told what another one has, and whose that is.
+    let told = of("three", &["--json"]).json();
+    let goal = &told["goal"];
+    assert_eq!(
+        (&goal["text"], &goal["pair"]),
+        (&json!(pairs[1].1), &json!("two"))
+    );
+    assert_eq!(told["commands"]["claude"], "ctxrelay claude");
+    assert_eq!(told["otherPairs"].as_array().unwrap().len(), 2);
+    let printed = of("three", &[]).stdout;
+    assert!(printed.contains("by Codex (pair two)"), "{printed}");
+}
+
+#[test]
 fn recover_counts_all_of_what_it_shows_the_latest() {
     let project = Project::new();
     let record = Record::of(64);

@@ -7,12 +7,13 @@ use ctxrelay_ui::model::RecoveryPart;
 use serde_json::{Value, json};
 
 use super::counted_latest::CountedLatest;
+use super::pairs::RecoveredPairs;
 use super::parts::{counted, row};
 use super::{RECENT_MAX, TEXT_CHARS};
 use crate::cli::words::short;
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::entry::{AgentChanged, Entry, EntryKind, LifecycleEvent, TurnStatus};
-use crate::core::id::{Seq, TurnId};
+use crate::core::id::{RuntimeSession, Seq, TurnId};
 use crate::core::snapshot::{ApprovalSnapshot, Snapshot};
 
 /// How many turns that run are kept: there is one, or few.
@@ -32,6 +33,7 @@ struct InterruptedTurn {
     why: Option<&'static str>,
     /// Codex's.
     turn: Option<TurnId>,
+    pair: Option<RuntimeSession>,
 }
 
 impl InterruptedTurn {
@@ -46,6 +48,7 @@ impl InterruptedTurn {
                 EntryKind::Turn(turn) => Some(turn.turn_id.clone()),
                 _ => None,
             },
+            pair: entry.runtime_session.clone(),
         }
     }
 }
@@ -146,6 +149,7 @@ impl RecoveredTurns {
                 "at": turn.at_ms,
                 "by": turn.by,
                 "text": turn.text,
+                "pair": turn.pair,
             });
             if let Some(why) = turn.why {
                 told["why"] = why.into();
@@ -169,6 +173,7 @@ impl RecoveredTurns {
                 "at": message.at_ms,
                 "from": message.from,
                 "to": message.to,
+                "pair": message.pair(),
             })
         });
         json!({
@@ -179,25 +184,28 @@ impl RecoveredTurns {
     }
 
     /// For people.
-    pub(super) fn parts(&self, world: &Snapshot) -> [RecoveryPart; 3] {
+    pub(super) fn parts(&self, world: &Snapshot, pairs: &RecoveredPairs) -> [RecoveryPart; 3] {
         let turns = self.interrupted.iter().rev().map(|turn| {
+            let mark = pairs.mark(turn.pair.as_ref());
             let text = match turn.why {
-                Some(why) => format!("{}: {why}: {}", turn.by.title(), turn.text),
-                None => turn.text.clone(),
+                Some(why) => format!("{}{mark}: {why}: {}", turn.by.title(), turn.text),
+                None => format!("{}{mark}", turn.text),
             };
             row(turn.at_ms, "", text)
         });
         let lost = self.lost.iter().rev().map(|asked| {
             let (by, sought) = (asked.agent.title(), asked.request.kind.sought());
             let subject = short(&asked.request.subject, TEXT_CHARS);
-            let text = format!("{by} asked {sought}: {subject}");
+            let mark = pairs.mark(asked.runtime_session.as_ref());
+            let text = format!("{by}{mark} asked {sought}: {subject}");
             row(asked.at_ms, asked.id.as_str(), text)
         });
         let mut messages: Vec<_> = world.cut_off.iter().collect();
         messages.sort_by_key(|(_, message)| message.seq);
         let messages = messages.into_iter().map(|(id, message)| {
+            let mark = pairs.mark(message.runtime_session.as_ref());
             let text = format!(
-                "{} → {}: its turn ended early; send it again from the deck",
+                "{} → {}{mark}: its turn ended early; send it again from the deck",
                 message.from, message.to
             );
             row(message.at_ms, id.as_str(), text)

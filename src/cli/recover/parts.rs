@@ -46,7 +46,9 @@ pub(super) fn words(text: String) -> RecoveryRow {
 /// All of it, whether there is anything or not.
 pub(super) fn parts(past: &Past, tree: &RecoveredTree) -> Vec<RecoveryPart> {
     let world = &past.world;
-    let mut parts = past.standing.parts(world, &past.pair);
+    let pairs = &past.pairs;
+    let mut parts = pairs.state().parts(world, pairs);
+    parts.extend(pairs.part());
     let errors = world.errors.iter().rev().take(RECENT_MAX).map(|error| {
         let text = short(&error.text, TEXT_CHARS);
         RecoveryRow {
@@ -55,15 +57,16 @@ pub(super) fn parts(past: &Past, tree: &RecoveredTree) -> Vec<RecoveryPart> {
         }
     });
     parts.push(counted("Failures", past.failures, errors.collect()));
-    parts.extend(past.turns.parts(world));
+    parts.extend(past.turns.parts(world, pairs));
     parts.extend(
         past.contexts
-            .parts(world, &past.pair, past.turns.lack_an_end(world)),
+            .parts(world, pairs.own(), past.turns.lack_an_end(world)),
     );
     let handoffs = world.open_handoffs.values().map(|handoff| {
         let to = handoff.to.as_ref().map_or("?", |to| to.as_str());
         let ask = short(&handoff.ask, TEXT_CHARS);
-        let text = format!("{} → {to}: {ask}", handoff.from);
+        let mark = pairs.mark(handoff.runtime_session.as_ref());
+        let text = format!("{} → {to}{mark}: {ask}", handoff.from);
         row(handoff.at_ms, handoff.id.as_str(), text)
     });
     let count = world.open_handoffs.len();
@@ -72,7 +75,8 @@ pub(super) fn parts(past: &Past, tree: &RecoveredTree) -> Vec<RecoveryPart> {
         .undelivered()
         .map(|(id, message)| {
             let state = message.result.map_or("pending", DeliveryResult::as_str);
-            let text = format!("{} → {}: {state}", message.from, message.to);
+            let mark = pairs.mark(message.runtime_session.as_ref());
+            let text = format!("{} → {}{mark}: {state}", message.from, message.to);
             row(message.at_ms, id.as_str(), text)
         })
         .collect();

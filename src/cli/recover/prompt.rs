@@ -48,13 +48,14 @@ impl<'a> ResumePrompts<'a> {
             let said = one_line(&blocker.text);
             text.push_str(&format!("\nBlocker, by {}: {said}", blocker.by));
         }
-        if let Some(note) = world.notes.back().filter(|note| note.seq > ours) {
+        let note = self.past.pairs.state().last_note();
+        if let Some(note) = note.filter(|note| note.seq > ours) {
             let said = one_line(&note.text);
             text.push_str(&format!("\nLast note, by {}: {said}", note.by));
         }
         let terms = PacketTerms {
             agent,
-            pair: &self.past.pair,
+            pair: self.past.pairs.own(),
             cause: &ReloadCause::Resumed,
             at: &self.at,
             chars_max: PACKET_CHARS_MAX,

@@ -5,12 +5,15 @@ use serde_json::{Value, json};
 
 use super::TEXT_CHARS;
 use super::counted_latest::CountedLatest;
+use super::pair_note::{LatestNote, PairNote};
+use super::pairs::RecoveredPairs;
 use super::parts::{counted, row, words};
 use crate::cli::words::short;
 use crate::core::agent::Agent;
 use crate::core::entry::{Entry, EntryKind, NoteKind};
-use crate::core::id::RuntimeSession;
+use crate::core::id::{RuntimeSession, ThreadId};
 use crate::core::policy::SignOffMode;
+use crate::core::resume_command::{CODEX_GOES_ON, claude_goes_on};
 use crate::core::snapshot::{NoteSnapshot, Snapshot};
 use crate::wire::status::{DecidedStatus, FinalityStatus};
 
@@ -23,39 +26,69 @@ const NOTE_CHARS: usize = 1_000;
 /// The latest notes of each sort, however many of other sorts came after them: a snapshot keeps
 /// only the latest of all.
 pub(super) struct RecoveredState {
-    goal: Option<NoteSnapshot>,
-    plan: Option<NoteSnapshot>,
-    next_step: Option<NoteSnapshot>,
-    decisions: CountedLatest<NoteSnapshot>,
+    goal: LatestNote,
+    plan: LatestNote,
+    next_step: LatestNote,
+    /// Of all pairs: what is decided holds for the project.
+    decisions: CountedLatest<PairNote>,
+    last_note: LatestNote,
+    /// Claude was here, and in which conversation it had a prompt last.
+    claude: Option<Option<ThreadId>>,
 }
 
 impl Default for RecoveredState {
     fn default() -> Self {
         Self {
-            goal: None,
-            plan: None,
-            next_step: None,
+            goal: LatestNote::default(),
+            plan: LatestNote::default(),
+            next_step: LatestNote::default(),
             decisions: CountedLatest::new(DECISIONS_MAX),
+            last_note: LatestNote::default(),
+            claude: None,
         }
     }
 }
 
 impl RecoveredState {
-    /// Takes in an entry that was just folded into a world.
-    pub(super) fn take(&mut self, entry: &Entry, world: &Snapshot) {
-        let EntryKind::Note { note, .. } = &entry.kind else {
-            return;
+    /// Takes in an entry that was just folded into a world; `own`: the pair that recovers.
+    pub(super) fn take(&mut self, entry: &Entry, world: &Snapshot, own: &RuntimeSession) {
+        let pair = entry.pair();
+        let note = match &entry.kind {
+            EntryKind::Note { note, .. } => note,
+            EntryKind::AgentChanged(change) if change.agent == Agent::Claude && pair == *own => {
+                let conversation = self.claude.get_or_insert_default();
+                if change.thread_id.is_some() {
+                    conversation.clone_from(&change.thread_id);
+                }
+                return;
+            }
+            _ => return,
         };
         let Some(folded) = world.notes.back().cloned() else {
             return;
         };
+        let folded = PairNote { note: folded, pair };
+        self.last_note.take(folded.clone(), own);
         match note {
-            NoteKind::Goal => self.goal = Some(folded),
-            NoteKind::Plan => self.plan = Some(folded),
-            NoteKind::NextStep => self.next_step = Some(folded),
+            NoteKind::Goal => self.goal.take(folded, own),
+            NoteKind::Plan => self.plan.take(folded, own),
+            NoteKind::NextStep => self.next_step.take(folded, own),
             NoteKind::Decision => self.decisions.push(folded),
             // Blockers are open or not, which the world knows.
             _ => {}
+        }
+    }
+
+    /// The last thing that was noted.
+    pub(super) fn last_note(&self) -> Option<&NoteSnapshot> {
+        self.last_note.told().map(|told| &told.note)
+    }
+
+    /// How a person takes an agent's conversation up again.
+    pub(super) fn resume_command(&self, agent: Agent) -> String {
+        match agent {
+            Agent::Codex => CODEX_GOES_ON.to_owned(),
+            Agent::Claude => claude_goes_on(self.claude.as_ref().map(Option::as_ref)),
         }
     }
 
@@ -71,9 +104,9 @@ impl RecoveredState {
             })
         });
         json!({
-            "goal": self.goal,
-            "plan": self.plan,
-            "nextStep": self.next_step,
+            "goal": self.goal.told(),
+            "plan": self.plan.told(),
+            "nextStep": self.next_step.told(),
             "decisions": self.decisions.iter().rev().collect::<Vec<_>>(),
             "blockers": world.open_blockers,
             "openQuestions": world.open_questions.values().collect::<Vec<_>>(),
@@ -83,14 +116,15 @@ impl RecoveredState {
     }
 
     /// For people: what there is to reach, how, what is decided, what stands in the way.
-    pub(super) fn parts(&self, world: &Snapshot, pair: &RuntimeSession) -> Vec<RecoveryPart> {
+    pub(super) fn parts(&self, world: &Snapshot, pairs: &RecoveredPairs) -> Vec<RecoveryPart> {
         let mut parts = vec![
-            noted("Goal", self.goal.as_ref()),
-            noted("Plan", self.plan.as_ref()),
-            noted("Next step", self.next_step.as_ref()),
+            noted("Goal", &self.goal, pairs),
+            noted("Plan", &self.plan, pairs),
+            noted("Next step", &self.next_step, pairs),
         ];
-        let decisions = self.decisions.iter().rev().map(|note| {
-            let text = format!("{}: {}", note.by.title(), short(&note.text, TEXT_CHARS));
+        let decisions = self.decisions.iter().rev().map(|PairNote { note, pair }| {
+            let (by, mark) = (note.by.title(), pairs.mark(Some(pair)));
+            let text = format!("{by}{mark}: {}", short(&note.text, TEXT_CHARS));
             row(note.at_ms, "", text)
         });
         parts.push(counted(
@@ -121,7 +155,7 @@ impl RecoveredState {
             )
         });
         part("What you decided last", decided.collect());
-        part("Open questions", questions(world, pair));
+        part("Open questions", questions(world, pairs));
         parts
     }
 }
@@ -141,13 +175,15 @@ fn verdict(world: &Snapshot, decision: &DecidedStatus) -> String {
 }
 
 /// What was asked of an agent and has no answer, and what the agents note that they do not know.
-fn questions(world: &Snapshot, pair: &RuntimeSession) -> Vec<RecoveryRow> {
+fn questions(world: &Snapshot, pairs: &RecoveredPairs) -> Vec<RecoveryRow> {
     let asked = world.open_questions.values().map(|question| {
-        let text = format!("{} → {}: {}", question.from, question.to, question.text);
+        let mark = pairs.mark(question.runtime_session.as_ref());
+        let (from, to) = (&question.from, question.to);
+        let text = format!("{from} → {to}{mark}: {}", question.text);
         row(question.at_ms, question.id.as_str(), text)
     });
     let states = Agent::ALL.into_iter();
-    let states = states.filter_map(|agent| world.state_of(agent, pair));
+    let states = states.filter_map(|agent| world.state_of(agent, pairs.own()));
     let noted = states.flat_map(|state| &state.questions).map(|noted| {
         let text = format!("{}: {}", noted.by, short(&noted.text, TEXT_CHARS));
         row(noted.at_ms, noted.id.as_str(), text)
@@ -156,12 +192,17 @@ fn questions(world: &Snapshot, pair: &RuntimeSession) -> Vec<RecoveryRow> {
 }
 
 /// The last note of a sort, whole.
-fn noted(title: &str, note: Option<&NoteSnapshot>) -> RecoveryPart {
+fn noted(title: &str, latest: &LatestNote, pairs: &RecoveredPairs) -> RecoveryPart {
+    let told = latest.told();
+    let note = told.map(|told| &told.note);
     RecoveryPart {
         title: title.to_owned(),
-        note: note.map_or_else(
+        note: told.map_or_else(
             || "nobody noted one".to_owned(),
-            |note| format!("by {}", note.by.title()),
+            |told| {
+                let mark = pairs.mark(Some(&told.pair));
+                format!("by {}{mark}", told.note.by.title())
+            },
         ),
         at_ms: note.map(|note| note.at_ms),
         rows: note

@@ -40,10 +40,15 @@ pub struct MessageSnapshot {
 }
 
 impl MessageSnapshot {
+    /// The pair that it belongs to; the first where it names none.
+    pub fn pair(&self) -> RuntimeSession {
+        self.runtime_session.clone().unwrap_or_default()
+    }
+
     /// Its delivery before any attempt.
     pub fn delivery(&self, id: EntryId) -> Delivery {
-        let pair = self.runtime_session.clone().unwrap_or_default();
-        let row = Delivery::recorded(id, self.seq, self.to, pair, self.on_busy, self.at_ms);
+        let (seq, to, pair) = (self.seq, self.to, self.pair());
+        let row = Delivery::recorded(id, seq, to, pair, self.on_busy, self.at_ms);
         Delivery {
             cut_off_in: self.cut_off_in.clone(),
             ..row
