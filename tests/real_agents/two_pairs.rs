@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::pair::{status, verify};
+use crate::support::child::run;
 use crate::support::claude_home;
 use crate::support::mcp::McpClient;
 use crate::support::model_request::{hears, says, tool_said};
@@ -27,6 +28,14 @@ fn wait_states(pair: &Pair, first: &str, second: &str) -> Value {
         let is_so = state("default")? == first && state("second")? == second;
         is_so.then_some(claude)
     })
+}
+
+/// What Claude keeps of a conversation.
+fn transcript(pair: &Pair, id: &str) -> Option<String> {
+    let settings = pair.claude_home.settings();
+    let projects = settings.parent()?.join("projects").read_dir().ok()?;
+    let mut files = projects.map(|folder| folder.unwrap().path().join(format!("{id}.jsonl")));
+    files.find_map(|file| std::fs::read_to_string(file).ok())
 }
 
 #[test]
@@ -87,6 +96,17 @@ fn a_second_claude_works_and_gets_its_own_messages_while_the_first_ones_turn_goe
     let ended = of_first.find(|step| format!("{:?}", step.fresh).contains("went on"));
     let ended = format!("{:?}", ended.unwrap().fresh);
     assert!(!ended.contains("plum"), "{ended}");
+    // Each pair is told its own conversation, by the name under which Claude itself keeps it.
+    for (name, said) in [("default", "wait for the file"), ("second", "good morning")] {
+        let recover = pair.ctxrelay(["recover", "--json"]);
+        let recover = recover.env("CONTEXTRELAY_RUNTIME_SESSION", name);
+        wait_until(&format!("the conversation of {name}"), timeout(), || {
+            let told = run(&recover).expect_success().json();
+            let command = told["commands"]["claude"].as_str()?.to_owned();
+            let id = command.strip_prefix("ctxrelay claude --resume ")?;
+            transcript(&pair, id)?.contains(said).then_some(())
+        });
+    }
     verify(&pair);
     drop(daemon);
 }
