@@ -20,6 +20,9 @@ const PATCH_MAX: usize = PATCH_BYTES_MAX / 4 * 3 - 2;
 /// bytes.
 const SHORTENED_MIN: usize = 64;
 
+/// How tracked files are seen that differ from the commit.
+const CHANGED_FILES: &str = "git diff HEAD";
+
 /// How files are seen that git does not know.
 pub const UNKNOWN_FILES: &str = "git ls-files --others --exclude-standard";
 
@@ -57,14 +60,18 @@ impl CapsulesNow {
         let git = git.anchor();
         let (mut patch, mut files) = (Vec::new(), Vec::new());
         let mut masked = CapsuleRedaction::default();
-        let mut left = CapsuleLeftOut::new(CapsuleSection::Patch, 0, "git diff HEAD");
+        let mut left = CapsuleLeftOut::new(CapsuleSection::Patch, 0, CHANGED_FILES);
+        let mut unnamed = CapsuleLeftOut {
+            masked: Some(true),
+            ..left.clone()
+        };
         let told = git.tracked_changes(|change| {
-            let mut leave = || {
+            let leave = |left: &mut CapsuleLeftOut| {
                 left.count += 1;
                 left.push_name(&mask.masked_name(&change.path));
             };
             let Some(content) = change.content else {
-                return leave();
+                return leave(&mut left);
             };
             let [before, after] = &content.sides;
             let has_marks = mask.masks(&change.path)
@@ -74,7 +81,7 @@ impl CapsulesNow {
                     .any(|side| is_masked(|text| mask.masks(text), side));
             if has_marks {
                 if !masked.push_file(&mask.masked_name(&change.path)) {
-                    leave();
+                    leave(&mut unnamed);
                 }
             } else if patch.len() + content.diff.len() <= PATCH_MAX
                 // Of another file nothing was looked at for what is masked.
@@ -83,7 +90,7 @@ impl CapsulesNow {
                 patch.extend(content.diff);
                 files.push(change.path);
             } else {
-                leave();
+                leave(&mut left);
             }
         });
         // Its receiver looks at it so, and would refuse the whole capsule.
@@ -103,6 +110,7 @@ impl CapsulesNow {
         if let Some(base) = git.commit().filter(|_| !patch.is_empty()) {
             capsule.patch = Some(CapsulePatch::new(base.to_owned(), &patch));
         }
+        count(capsule, unnamed);
         count(capsule, left);
         count(capsule, unknown);
     }

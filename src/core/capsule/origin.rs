@@ -105,6 +105,10 @@ pub struct CapsuleLeftOut {
     /// Git did not tell all of it: there may be more or fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inexact: Option<bool>,
+    /// A rule would mask something in each of them, and [`CapsuleRedaction::files`] has no room for
+    /// their names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub masked: Option<bool>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub more: Map<String, Value>,
@@ -119,6 +123,7 @@ impl CapsuleLeftOut {
             how: how.into(),
             names: Vec::new(),
             inexact: None,
+            masked: None,
             more: Map::new(),
         }
     }
@@ -162,11 +167,15 @@ impl CapsuleLeftOut {
         };
         let names = self.told_names(name);
         let names = names.map_or_else(String::new, |names| format!(" ({names})"));
+        let why = match self.masked {
+            Some(true) => ", something in each would be masked",
+            _ => "",
+        };
         let exact = match self.inexact {
             Some(true) => ", as far as git told",
             _ => "",
         };
-        format!("{} of {what}{names}{exact}: {how}", self.count)
+        format!("{} of {what}{names}{why}{exact}: {how}", self.count)
     }
 }
 

@@ -165,11 +165,13 @@ fn git() -> impl Strategy<Value = CapsuleGit> {
 
 fn left_out() -> impl Strategy<Value = Vec<CapsuleLeftOut>> {
     let names = prop::collection::vec(path(), 0..40);
-    (names, option::of(any::<bool>()), more()).prop_map(|(names, inexact, more)| {
+    let marks = (option::of(any::<bool>()), option::of(any::<bool>()));
+    (names, marks, more()).prop_map(|(names, (inexact, masked), more)| {
         let decisions = CapsuleLeftOut::new(CapsuleSection::Decisions, 2, "elsewhere");
         let patch = CapsuleLeftOut {
             names,
             inexact,
+            masked,
             more,
             ..CapsuleLeftOut::new(CapsuleSection::Patch, 40, "git diff HEAD")
         };

@@ -92,6 +92,7 @@ fn a_member_that_may_be_absent_is_neither_null_nor_empty_as_it_is_read() {
         ("CapsuleTouched", "masked"),
         ("CapsuleLeftOut", "names"),
         ("CapsuleLeftOut", "inexact"),
+        ("CapsuleLeftOut", "masked"),
         ("CapsuleGit", "late"),
         ("", "patch"),
     ] {
