@@ -14,7 +14,7 @@ use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::git_own::OwnRepository;
-use super::git_untracked::{WorkDiff, put_in_index};
+use super::git_untracked::{Copies, WorkDiff, put_in_index};
 use super::program_start::start;
 use crate::core::entry::WorkTree;
 use crate::core::snapshot::ChangedFiles;
@@ -76,7 +76,7 @@ impl TreeReading {
         if let Some(commit) = &commit {
             line_or_empty(&mut ours(&["read-tree", commit]))?;
         }
-        let diff = WorkDiff::take(&ours, own.path(), &top)?;
+        let diff = WorkDiff::take(&ours, own.path(), &top, Copies::Never)?;
         put_in_index(&diff, &ours, &own, &top)?;
         if diff.has_nested {
             pin_nested(&ours, &top, depth)?;
@@ -380,7 +380,7 @@ mod tests {
 
         let own = OwnRepository::of(dir.path()).unwrap();
         let ours = |args: &[&str]| own.look_through(dir.path(), args);
-        let diff = WorkDiff::take(&ours, own.path(), dir.path()).unwrap();
+        let diff = WorkDiff::take(&ours, own.path(), dir.path(), Copies::Never).unwrap();
         put_in_index(&diff, &ours, &own, dir.path()).unwrap();
         let index = own.path().join("index").metadata().unwrap().len();
         let objects = text(&mut ours(&["count-objects", "-v"])).unwrap();

@@ -10,6 +10,7 @@ mod put_in;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -18,13 +19,19 @@ use self::ahead::open_with_diff;
 use self::place::GitPlace;
 use super::git::{bytes, bytes_with, git, line, line_or_empty, pin_nested, said, text};
 use super::git_own::{OBJECT_FORMAT, OwnRepository};
-use super::git_untracked::{WorkDiff, lines_in, put_in_index};
+use super::git_untracked::{Copies, WorkDiff, lines_in, put_in_index};
 use crate::core::capsule::{CapsuleGit, DiffStat};
 pub use patch::{ChangedContent, PatchFit, ToldChanges, TrackedChange};
 pub use put_in::PutInFault;
 
 /// The longest name of a branch or address, in characters.
 const CHARS_MAX: usize = 300;
+
+/// The index of the commit, beside that of the work tree.
+const COMMIT_INDEX: &str = "commit-index";
+
+/// Of how many files one git is asked by their names.
+const PATHS_AT_ONCE: usize = 500;
 
 /// Lines that were added and removed in a file.
 type Lines = (u64, u64);
@@ -81,7 +88,7 @@ impl GitAnchor {
 
     fn of(root: &Path, place: GitPlace, own: OwnRepository) -> Self {
         // Where the history of a shallow clone ends: without it git looks for what is not there.
-        let _ = std::fs::copy(&place.shallow, own.path().join("shallow"));
+        let _ = fs::copy(&place.shallow, own.path().join("shallow"));
         Self {
             own,
             root: root.to_owned(),
@@ -185,7 +192,7 @@ impl GitAnchor {
     }
 
     fn look_for(&self, wants_lines: bool) -> Option<GitLook> {
-        self.look_at(self.take_tracked()?, wants_lines)
+        self.look_at(self.take_tracked(Copies::WhereNested)?, wants_lines)
     }
 
     fn look_at(&self, diff: WorkDiff, wants_lines: bool) -> Option<GitLook> {
@@ -214,9 +221,9 @@ impl GitAnchor {
 
     /// The index of the throw-away repository holds the tracked files as they are now; what else
     /// differs from the commit.
-    fn take_tracked(&self) -> Option<WorkDiff> {
+    fn take_tracked(&self, copies: Copies) -> Option<WorkDiff> {
         let commit = self.commit().unwrap_or("--empty");
-        tracked_now(&self.own, &self.place.top, commit)
+        tracked_now(&self.own, &self.place.top, commit, copies)
     }
 
     /// Where it comes from. The history is walked for that.
@@ -266,15 +273,28 @@ impl GitAnchor {
         let Some(commit) = self.commit().filter(|_| may_differ) else {
             return Some(BTreeMap::new());
         };
-        Some(numstat(&text(&mut self.ours(&[
-            "diff-index",
-            "--cached",
-            "--no-renames",
-            "--diff-filter=a",
-            "--numstat",
-            "-z",
-            commit,
-        ]))?))
+        if diff.has_copies {
+            return Some(numstat(&text(&mut self.ours(&[
+                "diff-index",
+                "--cached",
+                "--no-renames",
+                "--diff-filter=a",
+                "--numstat",
+                "-z",
+                commit,
+            ]))?));
+        }
+        // As the files lie in the work tree, against the commit's own index.
+        let (mut lines, mut paths) = (BTreeMap::new(), diff.tracked().peekable());
+        while paths.peek().is_some() {
+            let some = paths.by_ref().take(PATHS_AT_ONCE).map(OsStr::from_bytes);
+            let args = ["diff-files", "--no-renames", "--numstat", "-z", "--"];
+            let mut command = self.ours(&args);
+            command.args(some).env("GIT_LITERAL_PATHSPECS", "1");
+            command.env("GIT_INDEX_FILE", self.own.path().join(COMMIT_INDEX));
+            lines.extend(numstat(&text(&mut command)?));
+        }
+        Some(lines)
     }
 
     /// These, and the lines of the files that the commit does not have: git holds nothing of what is in
@@ -383,11 +403,18 @@ impl GitAnchor {
 }
 
 /// What differs in a work tree from a commit, which the index of `own` then has with the tracked files
-/// as they are now.
-fn tracked_now(own: &OwnRepository, top: &Path, commit: &str) -> Option<WorkDiff> {
+/// as they are now. The commit's own stays beside it.
+fn tracked_now(own: &OwnRepository, top: &Path, commit: &str, copies: Copies) -> Option<WorkDiff> {
     let ours = |args: &[&str]| own.look_through(top, args);
     line_or_empty(&mut ours(&["read-tree", commit]))?;
-    WorkDiff::take(&ours, own.path(), top)
+    let (index, beside) = (own.path().join("index"), own.path().join(COMMIT_INDEX));
+    let _ = fs::remove_file(&beside);
+    // Git never writes into an index: another one takes its name.
+    let linked = fs::hard_link(&index, &beside);
+    linked
+        .or_else(|_| fs::copy(&index, &beside).map(drop))
+        .ok()?;
+    WorkDiff::take(&ours, own.path(), top, copies)
 }
 
 /// The commit without parents from which the history comes, the same in every clone that has

@@ -1,8 +1,9 @@
 //! [`WorkDiff`]: what lies in a work tree otherwise than in the index of a throw-away repository, which
 //! is then to have it.
 //!
-//! Files that git does not know yet by their names and digests alone: what they hold is copied
-//! nowhere. A dump of some gigabytes would fill the disk at each look at a proposal.
+//! By names and digests alone, where nothing else is wanted: what the files hold is copied nowhere.
+//! A dump of some gigabytes would fill the disk at each look at a proposal, and for each file that
+//! changed two names would be made in the throw-away repository and removed again.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -36,11 +37,26 @@ const OTHER: &[u8] = b"? ";
 const GONE: &[u8] = b"R ";
 const CHANGED: &[u8] = b"C ";
 
+/// When a throw-away repository gets what the files of its index hold now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Copies {
+    /// Their digests do.
+    Never,
+    /// Where a repository lies within, of which a diff that reads the work tree would run the
+    /// configuration.
+    WhereNested,
+    Always,
+}
+
 /// What lies in a work tree otherwise than in the index of a throw-away repository.
 #[derive(Debug, Default)]
 pub(super) struct WorkDiff {
     /// The names of what git does not know, each ending in a zero byte.
     others: Vec<u8>,
+    /// Those of the files of the index that differ, each ending in a zero byte.
+    tracked: Vec<u8>,
+    /// The throw-away repository has what these hold now.
+    pub(super) has_copies: bool,
     /// Files of the index are not there, or hold something else.
     pub(super) has_changed: bool,
     /// There is a repository within the work tree, known or not.
@@ -63,24 +79,43 @@ impl WorkDiff {
     ///
     /// Not by `git add --update`: in each repository within it runs a `git status`, which runs what
     /// the configuration there names.
-    pub(super) fn take(ours: &dyn Fn(&[&str]) -> Command, own: &Path, top: &Path) -> Option<Self> {
+    pub(super) fn take(
+        ours: &dyn Fn(&[&str]) -> Command,
+        own: &Path,
+        top: &Path,
+        copies: Copies,
+    ) -> Option<Self> {
         let listed = Listed::read(ours, top)?;
-        feed(ours, own, &listed.gone, &["--force-remove", "--stdin"])?;
-        feed(ours, own, &listed.changed, &["--remove", "--stdin"])?;
         let mut diff = listed.diff;
+        diff.has_copies = match copies {
+            Copies::Never => false,
+            Copies::WhereNested => diff.has_nested || listed.hides_others,
+            Copies::Always => true,
+        };
+        let how: &[&str] = match diff.has_copies {
+            true => &["--remove", "--stdin"],
+            false => &["--remove", "--info-only", "--stdin"],
+        };
+        feed(ours, own, &listed.gone, &["--force-remove", "--stdin"])?;
+        feed(ours, own, &listed.changed, how)?;
         diff.has_changed = !(listed.gone.is_empty() && listed.changed.is_empty());
         if listed.hides_others {
             let again = Listed::read(ours, top)?.diff;
             diff.others = again.others;
             diff.has_nested |= again.has_nested;
         }
+        diff.tracked = [listed.gone, listed.changed].concat();
         Some(diff)
     }
 
     /// The paths of what git does not know, in the repository.
     pub(super) fn others(&self) -> impl Iterator<Item = &[u8]> {
-        let paths = self.others.split(|byte| *byte == 0);
-        paths.filter(|path| !path.is_empty())
+        paths(&self.others)
+    }
+
+    /// The paths of the files of the index that differ, in the repository.
+    pub(super) fn tracked(&self) -> impl Iterator<Item = &[u8]> {
+        paths(&self.tracked)
     }
 
     /// The work tree holds just what the index did.
@@ -129,6 +164,11 @@ impl Listed {
         }
         Some(listed)
     }
+}
+
+fn paths(names: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let paths = names.split(|byte| *byte == 0);
+    paths.filter(|path| !path.is_empty())
 }
 
 fn push(names: &mut Vec<u8>, name: &[u8]) {

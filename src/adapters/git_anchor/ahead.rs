@@ -8,7 +8,7 @@ use super::place::GitPlace;
 use super::{GitAnchor, said, tracked_now};
 use crate::adapters::git_head::{PlainRepository, plain_repository};
 use crate::adapters::git_own::OwnRepository;
-use crate::adapters::git_untracked::WorkDiff;
+use crate::adapters::git_untracked::{Copies, WorkDiff};
 
 /// A repository as its files have it, and a throw-away one that looks at it.
 struct Guess {
@@ -40,7 +40,7 @@ pub(super) fn open_with_diff<T: Send>(
         let git = GitAnchor::at(root, place, OwnRepository::empty()?)?;
         let (asked, diff) = thread::scope(|scope| {
             let asked = scope.spawn(|| ask(&git.own, &git.place));
-            let diff = git.take_tracked();
+            let diff = git.take_tracked(Copies::WhereNested);
             (said(asked), diff)
         });
         Some((git, diff, asked))
@@ -56,7 +56,8 @@ impl Guess {
     }
 
     fn diff(&self) -> Option<WorkDiff> {
-        tracked_now(&self.own, &self.plain.top, &self.plain.commit)
+        let (top, commit) = (&self.plain.top, &self.plain.commit);
+        tracked_now(&self.own, top, commit, Copies::WhereNested)
     }
 
     /// Whether git says the same.

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use super::{GitAnchor, bytes, bytes_with, git, line_or_empty, text};
-use crate::adapters::git_untracked::{feed, is_below_folders};
+use crate::adapters::git_untracked::{Copies, feed, is_below_folders};
 use crate::adapters::plain_file::open_plain;
 use crate::core::capsule::is_within;
 
@@ -74,7 +74,7 @@ impl GitAnchor {
     /// `None` where it does not tell. What lies in repositories within is theirs.
     pub fn tracked_changes(&self, mut look: impl FnMut(TrackedChange)) -> Option<ToldChanges> {
         let commit = self.commit()?;
-        let diff = self.take_tracked()?;
+        let diff = self.take_tracked(Copies::Always)?;
         let prefix = self.place.prefix.as_bytes();
         let staged = self.staged(commit);
         let mut is_all = staged.is_some();
@@ -280,8 +280,8 @@ impl GitAnchor {
             "--ignore-submodules=all",
             base,
         ];
-        let is_clean =
-            self.take_tracked().is_some() && line_or_empty(&mut self.ours(&clean)).is_some();
+        let is_clean = self.take_tracked(Copies::Never).is_some()
+            && line_or_empty(&mut self.ours(&clean)).is_some();
         match is_clean {
             false => PatchFit::Dirty,
             true if self.apply(self.top(), &["--check"], patch).is_some() => PatchFit::Applies,

@@ -177,6 +177,48 @@ fn what_git_does_not_know_is_told_with_its_lines_and_copied_nowhere() {
 }
 
 #[test]
+fn what_tracked_files_hold_now_is_told_with_its_lines_and_copied_nowhere() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    // More than one git is asked of, and names that are no plain ones to it.
+    let many = (0..PATHS_AT_ONCE + 20).map(|at| format!("file-{at}"));
+    let odd = ["*", "[a]", ":(top)b", ":!c", "-d", "e\tf\n", "file-1 x"];
+    let names: Vec<String> = many.chain(odd.map(str::to_owned)).collect();
+    for name in &names {
+        write(root, name, "one\ntwo\n");
+    }
+    for name in ["gone", "link", "mode", "same", "ends"] {
+        write(root, name, "one\ntwo\n");
+    }
+    write(root, ".gitattributes", "ends text eol=crlf\n");
+    commit(root, "second");
+    for (at, name) in names.iter().enumerate() {
+        write(root, name, &format!("one\n{at}\nthree\n"));
+    }
+    fs::remove_file(root.join("gone")).unwrap();
+    fs::remove_file(root.join("link")).unwrap();
+    symlink("a.rs", root.join("link")).unwrap();
+    fs::set_permissions(root.join("mode"), fs::Permissions::from_mode(0o755)).unwrap();
+    write(root, "ends", "one\r\ntwo\r\nthree\r\n");
+    let git = GitAnchor::open(root).unwrap();
+    let (stand, lines) = git.stand().unwrap();
+    let look = git.look().unwrap();
+    assert_eq!(git.stand_at(&look).unwrap(), (stand.clone(), lines.clone()));
+    assert_eq!(stood(root).unwrap(), (stand.clone(), lines.clone()));
+    let stored = |name: &str| bytes(&mut git.ours(&["cat-file", "-e", &format!(":{name}")]));
+    assert_eq!((stored("file-0"), stored("*")), (None, None));
+    assert!(stored("same").is_some());
+    commit(root, "third");
+    let known = ["diff", "--numstat", "--no-renames", "-z", "HEAD~1", "HEAD"];
+    let known = numstat(&text(super::git(root).args(known)).unwrap());
+    assert_eq!((lines.len(), lines["*"]), (names.len() + 4, (2, 1)));
+    assert_eq!(lines, known);
+    let after = GitAnchor::open(root).unwrap().stand().unwrap().0;
+    assert_eq!((after.tree, after.changed), (stand.tree, 0));
+}
+
+#[test]
 fn a_repository_behind_a_link_is_told_as_where_it_lies() {
     let place = tempfile::tempdir().unwrap();
     let root = &place.path().join("shop");
