@@ -5,6 +5,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::thread;
 
 use super::keeping::{GIT_SILENT, KEPT_LATE, NOT_KEPT_AT_CLOSE, not_as_recorded};
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow};
@@ -71,6 +72,10 @@ impl CapsuleMaker {
         let loaded = config::load(&setting.dirs, &setting.user_dirs);
         let gates = loaded.config.gates.iter().map(|gate| gate.name.clone());
         let redactor = Arc::new(Redactor::with(loaded.rules.clone()));
+        if ahead.is_some() {
+            let redactor = Arc::clone(&redactor);
+            thread::spawn(move || redactor.compile());
+        }
         let now = CapsulesNow::new(
             setting.dirs.root.clone(),
             Arc::clone(&world),
