@@ -1,8 +1,8 @@
 //! The pictures of the README: the same scenes as the snapshots, with their colours, as SVG.
 //!
-//! `CTXRELAY_SHOTS=write` rewrites them in `screenshots/`, with a PNG of those that are shown to
-//! people; `CTXRELAY_SHOTS=all` makes a PNG of each, to be looked at and not to be committed. The
-//! test compares the SVG text, never PNG bytes: those differ with the fonts of a machine.
+//! `CTXRELAY_SHOTS=write` rewrites them in `screenshots/`, with the feature `png` also a PNG of those
+//! that are shown to people; `CTXRELAY_SHOTS=all` makes a PNG of each, to be looked at and not to be
+//! committed. The test compares the SVG text, never PNG bytes: those differ with the fonts of a machine.
 
 use std::fs;
 use std::path::PathBuf;
@@ -69,6 +69,12 @@ fn picture(scene: &Scene, theme: &str) -> String {
     svg(scene.size.0, scene.size.1, cells(&buffer), terminal)
 }
 
+#[cfg(not(feature = "png"))]
+fn png(_svg: &str) -> Vec<u8> {
+    panic!("the pictures are written; their PNG wants `--features ctxrelay-ui/png`");
+}
+
+#[cfg(feature = "png")]
 fn png(svg: &str) -> Vec<u8> {
     use resvg::{tiny_skia, usvg};
     let mut options = usvg::Options::default();
@@ -89,7 +95,7 @@ fn png(svg: &str) -> Vec<u8> {
 fn the_pictures_show_the_deck_as_it_is() {
     let wish = std::env::var("CTXRELAY_SHOTS").unwrap_or_default();
     let write = matches!(wish.as_str(), "write" | "all");
-    let mut stale = Vec::new();
+    let (mut stale, mut shown) = (Vec::new(), Vec::new());
     for scene in SCENES.iter().filter(|scene| !WITHOUT.contains(&scene.name)) {
         let all: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
         let themes = match scene.name {
@@ -106,12 +112,15 @@ fn the_pictures_show_the_deck_as_it_is() {
                 fs::write(&path, &now).expect("svg");
                 let is_shown = AS_PNG.contains(&scene.name) && MAIN_THEMES.contains(theme);
                 if wish == "all" || is_shown {
-                    fs::write(path.with_extension("png"), png(&now)).expect("png");
+                    shown.push((path.with_extension("png"), now));
                 }
             } else if fs::read_to_string(&path).ok().as_deref() != Some(now.as_str()) {
                 stale.push(name);
             }
         }
+    }
+    for (path, picture) in shown {
+        fs::write(path, png(&picture)).expect("png");
     }
     assert!(
         stale.is_empty(),
