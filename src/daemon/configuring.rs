@@ -61,18 +61,23 @@ impl Daemon {
         self.apply_configuration(&loaded.config);
         self.base.configuration.replace(loaded.config);
         self.agents.set_delivery_terms(&self.base);
+        self.base.note_reloaded(changed);
+    }
+}
+
+impl Base {
+    /// The file says something else under these keys.
+    pub(super) fn note_reloaded(&mut self, changed: &[String]) {
         if changed.is_empty() {
             return;
         }
-        self.base.recorder.note_fact(
+        self.recorder.note_fact(
             Party::System,
             LifecycleEvent::ConfigReloaded,
             format!("config.json changed and was read again: {}", named(changed)),
         );
     }
-}
 
-impl Base {
     /// Tells what became of a `config.json` of ContextRelay 3.
     pub(super) fn note_adopted_config(&mut self, adopted: io::Result<Option<Adopted>>) {
         match adopted {

@@ -192,6 +192,8 @@ fn what_tracked_files_hold_now_is_told_with_its_lines_and_copied_nowhere() {
         write(root, name, "one\ntwo\n");
     }
     write(root, ".gitattributes", "ends text eol=crlf\n");
+    fs::create_dir(root.join("linked")).unwrap();
+    write(root, "linked/a", "one\ntwo\n");
     commit(root, "second");
     for (at, name) in names.iter().enumerate() {
         write(root, name, &format!("one\n{at}\nthree\n"));
@@ -199,6 +201,8 @@ fn what_tracked_files_hold_now_is_told_with_its_lines_and_copied_nowhere() {
     fs::remove_file(root.join("gone")).unwrap();
     fs::remove_file(root.join("link")).unwrap();
     symlink("a.rs", root.join("link")).unwrap();
+    fs::rename(root.join("linked"), place.path().join("elsewhere")).unwrap();
+    symlink(place.path().join("elsewhere"), root.join("linked")).unwrap();
     fs::set_permissions(root.join("mode"), fs::Permissions::from_mode(0o755)).unwrap();
     write(root, "ends", "one\r\ntwo\r\nthree\r\n");
     let git = GitAnchor::open(root).unwrap();
@@ -212,7 +216,7 @@ fn what_tracked_files_hold_now_is_told_with_its_lines_and_copied_nowhere() {
     commit(root, "third");
     let known = ["diff", "--numstat", "--no-renames", "-z", "HEAD~1", "HEAD"];
     let known = numstat(&text(super::git(root).args(known)).unwrap());
-    assert_eq!((lines.len(), lines["*"]), (names.len() + 4, (2, 1)));
+    assert_eq!((lines.len(), lines["*"]), (names.len() + 6, (2, 1)));
     assert_eq!(lines, known);
     let after = GitAnchor::open(root).unwrap().stand().unwrap().0;
     assert_eq!((after.tree, after.changed), (stand.tree, 0));

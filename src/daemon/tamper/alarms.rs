@@ -23,6 +23,8 @@ pub(in crate::daemon) struct Alarms {
     put_back: Option<Instant>,
     /// The ledger's file was found altered, and not found whole since.
     is_altered: bool,
+    /// How often the operator trusted `config.json`.
+    trusts: u64,
 }
 
 /// When a changed `current` is put back.
@@ -42,10 +44,16 @@ impl Alarms {
     }
 
     /// The operator trusts the configuration as it is now.
-    pub(in crate::daemon) fn trusted(&self) {
+    pub(in crate::daemon) fn trusted(&mut self) {
+        self.trusts += 1;
         if let Some(watch) = &self.watch {
-            watch.trusted();
+            watch.trusted(self.trusts);
         }
+    }
+
+    /// Whether the configuration was read before it was trusted last, so often as then.
+    pub(super) fn is_before_trust(&self, trusts: u64) -> bool {
+        trusts < self.trusts
     }
 
     /// Another session is the one to watch; what was said spoke of the one before.

@@ -15,7 +15,13 @@ use crate::wire::status::NoticeKey;
 impl Daemon {
     pub(in crate::daemon) fn on_watch(&mut self, fact: WatchFact) {
         match fact {
-            WatchFact::Config { loaded, changed } => self.reconfigure(*loaded, &changed),
+            // What counts was read again behind the trust, and the watch does so as well.
+            WatchFact::Config {
+                changed, trusts, ..
+            } if self.alarms.is_before_trust(trusts) => self.base.note_reloaded(&changed),
+            WatchFact::Config {
+                loaded, changed, ..
+            } => self.reconfigure(*loaded, &changed),
             WatchFact::Current { found } => self.base.on_current(&mut self.alarms, found),
             WatchFact::Ledger {
                 session,

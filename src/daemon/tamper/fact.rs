@@ -86,6 +86,8 @@ pub enum WatchFact {
         loaded: Box<Loaded>,
         /// The keys that changed, dotted; of a file that is no JSON none.
         changed: Vec<String>,
+        /// How often the operator had trusted it before this was read.
+        trusts: u64,
     },
     /// `current` names something else than the session it should.
     Current {

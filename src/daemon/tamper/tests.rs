@@ -295,7 +295,10 @@ fn a_ledger_that_is_only_opened_for_writing_raises_no_alarm() {
     // The next fact is about something that comes after.
     let text = r#"{"idleShutdownSeconds": 77}"#;
     put(&written.place.dirs.config(), text);
-    let WatchFact::Config { loaded, changed } = next(&mut facts) else {
+    let WatchFact::Config {
+        loaded, changed, ..
+    } = next(&mut facts)
+    else {
         panic!("something else");
     };
     assert_eq!(changed, ["idleShutdownSeconds"]);
@@ -332,17 +335,24 @@ fn what_the_file_says_is_told_once_more_after_the_operator_trusted_it() {
     let config = written.place.dirs.config();
     let gates = r#"{"gates": [{"name": "tests", "cmd": "true"}]}"#;
     put(&config, gates);
-    let WatchFact::Config { loaded, .. } = next(&mut facts) else {
+    let WatchFact::Config { loaded, trusts, .. } = next(&mut facts) else {
         panic!("something else");
     };
     assert!(loaded.config.gates.is_empty() && !loaded.waiting.is_empty());
+    assert_eq!(trusts, 0);
     // As the daemon does it, while what was said above may still be on its way to it.
     let instance = written.place.dirs.instance_id();
     trust::write(&written.place.user, &instance, loaded.power(), 1).unwrap();
-    watch.trusted();
-    let WatchFact::Config { loaded, changed } = next(&mut facts) else {
+    watch.trusted(1);
+    let WatchFact::Config {
+        loaded,
+        changed,
+        trusts,
+    } = next(&mut facts)
+    else {
         panic!("something else");
     };
+    assert_eq!(trusts, 1);
     assert_eq!(changed, Vec::<String>::new());
     assert!(loaded.config.gates.len() == 1 && loaded.waiting.is_empty());
 }
@@ -364,7 +374,10 @@ fn a_file_that_is_replaced_by_renaming_is_seen_as_well() {
         assert_eq!(found, changed, "{text}");
     }
     fs::remove_file(&config).unwrap();
-    let WatchFact::Config { loaded, changed } = next(&mut facts) else {
+    let WatchFact::Config {
+        loaded, changed, ..
+    } = next(&mut facts)
+    else {
         panic!("something else");
     };
     assert_eq!(changed, ["a", "b"]);

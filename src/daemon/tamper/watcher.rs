@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -61,6 +62,8 @@ struct Desk {
     signs: Signs,
     /// The session and the ledger to be watched from now on.
     follow: Mutex<Option<(SessionId, Ledger)>>,
+    /// How often the operator trusted `config.json`.
+    trusts: AtomicU64,
     /// Wakes the thread. Has one place: who finds it taken knows that the thread will wake.
     wake: SyncSender<()>,
 }
@@ -132,6 +135,7 @@ impl TamperWatch {
         let desk = Arc::new(Desk {
             signs: Signs::default(),
             follow: Mutex::new(None),
+            trusts: AtomicU64::new(0),
             wake,
         });
         // Here and not on the thread: from now on nothing goes unseen.
@@ -152,9 +156,10 @@ impl TamperWatch {
         self.desk.tell(events::FOLLOW);
     }
 
-    /// Has `config.json` told once more, as it counts by what is trusted now: whatever is told of
-    /// it later is no older than this.
-    pub(in crate::daemon) fn trusted(&self) {
+    /// Has `config.json` told once more, as it counts by what is trusted now, for so many times: a
+    /// reading that is older tells a smaller number.
+    pub(in crate::daemon) fn trusted(&self, trusts: u64) {
+        self.desk.trusts.store(trusts, Ordering::Release);
         self.desk.tell(events::TRUSTED);
     }
 }
@@ -292,6 +297,7 @@ impl Watcher {
     }
 
     fn look_at_config(&mut self, is_trusted: bool) {
+        let trusts = self.desk.trusts.load(Ordering::Acquire);
         let loaded = config::load(&self.watched.dirs, &self.watched.user);
         // It may be back without a sign: what failed was perhaps the reading.
         let is_lost = loaded.trust_lost.is_some();
@@ -311,6 +317,7 @@ impl Watcher {
         self.say(WatchFact::Config {
             loaded: Box::new(loaded),
             changed,
+            trusts,
         });
     }
 

@@ -32,6 +32,7 @@ fn changed(rig: &mut Rig, place: &Place, keys: &[&str]) {
     rig.daemon.on_event(Event::Watch(WatchFact::Config {
         loaded: Box::new(config::load(&place.dirs, &place.user)),
         changed: keys.iter().map(|key| (*key).to_owned()).collect(),
+        trusts: u64::MAX,
     }));
 }
 
@@ -145,6 +146,46 @@ async fn only_what_was_shown_is_trusted_and_it_is_the_operators_word() {
     assert_eq!(
         rig.daemon.base.recorder.redactor().redact_text(&allowed).1,
         0
+    );
+}
+
+#[tokio::test]
+async fn a_reading_of_before_the_trust_takes_nothing_of_it_back_and_what_changed_is_recorded() {
+    let place = Place::new();
+    let allowed = format!("AKIA{}", "EXAMPLE7EXAMPLE7");
+    write_config(&place, json!({"redaction": {"allow": [allowed]}}));
+    let (mut rig, operator) = configured(&place).await;
+    // The watch read it, and was not heard yet when the operator trusted it.
+    let before = config::load(&place.dirs, &place.user);
+    let command = Command::Trust(TrustParams {
+        digest: before.digest.clone(),
+        signing: None,
+        signature: None,
+    });
+    rig.call(&operator, command).await.unwrap();
+    rig.daemon.on_event(Event::Watch(WatchFact::Config {
+        loaded: Box::new(before),
+        changed: vec!["redaction.allow".to_owned()],
+        trusts: 0,
+    }));
+    assert_eq!(
+        rig.daemon.base.recorder.redactor().redact_text(&allowed).1,
+        0
+    );
+    assert!(rig.daemon.base.notices.lines().is_empty());
+    let claude = rig.connect(Role::Claude, None, false);
+    rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let contents = contents(&rig).join("\n");
+    assert!(
+        contents.contains("was read again: redaction.allow"),
+        "{contents}"
+    );
+    // One of behind it counts.
+    write_config(&place, json!({}));
+    changed(&mut rig, &place, &["redaction"]);
+    assert_eq!(
+        rig.daemon.base.recorder.redactor().redact_text(&allowed).1,
+        1
     );
 }
 
