@@ -11,6 +11,7 @@ use super::reply::stopping;
 use super::stop::Stop;
 use super::takeover::Leaving;
 use super::under_way::UnderWay;
+use super::waiting_ending::WaitingEnding;
 use crate::wire::control::Refusal;
 
 /// How, when and for whom the daemon ends.
@@ -24,6 +25,8 @@ pub(super) struct Operations {
     idle_since: Option<Instant>,
     /// Held by what is being done beside the loop.
     beside: Arc<()>,
+    /// The session ends once what has happened in it is on the disk.
+    ending: Option<WaitingEnding>,
 }
 
 impl Operations {
@@ -78,6 +81,23 @@ impl Operations {
     /// Whether something is being done beside the loop, or was done and nobody has heard of it.
     pub(super) fn is_beside(&self) -> bool {
         Arc::strong_count(&self.beside) > 1
+    }
+
+    /// The session is to end once the disk has what has happened in it. One at most waits for that:
+    /// handed back where another does.
+    pub(super) fn wait_to_end(&mut self, ending: WaitingEnding) -> Option<WaitingEnding> {
+        match self.ending {
+            Some(_) => Some(ending),
+            None => {
+                self.ending = Some(ending);
+                None
+            }
+        }
+    }
+
+    /// The one that waits.
+    pub(super) fn take_ending(&mut self) -> Option<WaitingEnding> {
+        self.ending.take()
     }
 
     /// Whether another process is to go on, and how far that is.

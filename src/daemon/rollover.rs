@@ -66,8 +66,17 @@ pub(super) struct RolledOver {
     pub deletion: Option<Deletion>,
 }
 
+/// Something waits for the disk.
+pub(super) fn being_written() -> Refusal {
+    Refusal::new(
+        RefusalCode::InFlight,
+        "what has just happened is being written to the disk",
+        "nothing was changed; try again in a moment",
+    )
+}
+
 impl Daemon {
-    /// Refuses unless this session can end now.
+    /// Refuses unless this session can end, at the latest once the disk has what has happened in it.
     pub(super) fn may_end(&self, named: Option<&SessionId>) -> Result<(), Refusal> {
         if let Some(named) = named.filter(|named| *named != self.base.recorder.session_id()) {
             return Err(Refusal::new(
@@ -103,12 +112,8 @@ impl Daemon {
                 hint,
             ));
         }
-        if self.base.recorder.pending_count() > 0 || !self.deliveries.held.is_empty() {
-            return Err(Refusal::new(
-                RefusalCode::InFlight,
-                "what has just happened is being written to the disk",
-                "nothing was changed; try again in a moment",
-            ));
+        if !self.deliveries.held.is_empty() {
+            return Err(being_written());
         }
         Ok(())
     }

@@ -110,6 +110,8 @@ impl Daemon {
                 then(self, stored.as_ref().copied());
             } else if let Some(action) = self.base.recorder.next_action() {
                 self.follow_recorder(action);
+            } else if let Some(ending) = self.next_ending() {
+                self.go_on_ending(ending);
             } else {
                 break;
             }

@@ -14,23 +14,17 @@ use crate::store::erase::KeptTexts;
 use crate::wire::control::{ClearParams, Cleared, Refusal, Reply};
 
 impl Daemon {
+    /// A session that may end.
     pub(super) fn clear(&mut self, params: ClearParams, reply: ReplySender) {
-        match self.may_end(params.session_id.as_ref()) {
-            Ok(()) if params.discard => self.base.read_texts(params, reply),
-            Ok(())
-                if self
-                    .base
-                    .recorder
-                    .world()
-                    .entries_of_open_tasks()
-                    .is_empty() =>
-            {
-                // There is nothing to be read.
-                let cleared = self.clear_now(None, None, params.signature);
-                answer(reply, cleared.map(|(cleared, _)| Reply::Cleared(cleared)));
-            }
-            Ok(()) => self.base.read_carrying(EndingWish::Clear(params), reply),
-            Err(refusal) => answer(reply, Err(refusal)),
+        let world = self.base.recorder.world();
+        if params.discard {
+            self.base.read_texts(params, reply);
+        } else if world.entries_of_open_tasks().is_empty() {
+            // There is nothing to be read.
+            let cleared = self.clear_now(None, None, params.signature);
+            answer(reply, cleared.map(|(cleared, _)| Reply::Cleared(cleared)));
+        } else {
+            self.base.read_carrying(EndingWish::Clear(params), reply);
         }
     }
 

@@ -10,22 +10,15 @@ use crate::core::entry::{DeliveryResult, Entry, EntryKind, Fate, LifecycleEvent,
 use crate::core::id::{EntryId, Seq};
 use crate::core::signing::{ActSignature, OperatorAct};
 use crate::core::snapshot::Snapshot;
-use crate::daemon::carrying::{CarryingRead, EndingWish, compaction_wants};
+use crate::daemon::carrying::{CarryingRead, compaction_wants};
 use crate::daemon::digest::Digest;
 use crate::daemon::owners::{Base, Daemon, Deliveries};
-use crate::daemon::reply::{ReplySender, answer};
+
 use crate::daemon::rollover::Rollover;
 use crate::daemon::signing::check_act;
-use crate::wire::control::{CompactParams, Compacted, Refusal};
+use crate::wire::control::{Compacted, Refusal};
 
 impl Daemon {
-    pub(super) fn compact(&self, params: CompactParams, reply: ReplySender) {
-        match self.may_end(params.session_id.as_ref()) {
-            Ok(()) => self.base.read_carrying(EndingWish::Compact(params), reply),
-            Err(refusal) => answer(reply, Err(refusal)),
-        }
-    }
-
     pub(super) fn compact_now(
         &mut self,
         read: &CarryingRead,

@@ -46,6 +46,7 @@ use self::review::{change_review, read_finding};
 use self::to_record::ToRecord;
 use self::work_state::{forget_work, state_work};
 use super::attach::ConnId;
+use super::carrying::EndingWish;
 use super::claude::tools;
 use super::event::TreePurpose;
 use super::foreign::acknowledgement;
@@ -309,8 +310,8 @@ impl Daemon {
             Command::SignRelease(params) => {
                 self.decisions.sign_release(&mut self.base, params, reply)
             }
-            Command::Clear(params) => self.clear(params, reply),
-            Command::Compact(params) => self.compact(params, reply),
+            Command::Clear(params) => self.end_session(EndingWish::Clear(params), reply),
+            Command::Compact(params) => self.end_session(EndingWish::Compact(params), reply),
             Command::Stop(params) => {
                 answer(reply, Ok(Reply::Done));
                 self.stop(Stop::now(params.kill));

@@ -3,28 +3,86 @@
 use crate::daemon::carrying::{EndingWish, SessionEnding};
 use crate::daemon::event::{DeletionAsked, DeletionDone, Event};
 use crate::daemon::owners::Daemon;
-use crate::daemon::reply::answer;
+use crate::daemon::reply::{ReplySender, answer};
+use crate::daemon::rollover::being_written;
 use crate::daemon::under_way::WorkBeside;
+use crate::daemon::waiting_ending::WaitingEnding;
 use crate::wire::control::{Cleared, Reply};
 
 impl Daemon {
+    /// The operator has the session end.
+    pub(in crate::daemon) fn end_session(&mut self, wish: EndingWish, reply: ReplySender) {
+        let named = match &wish {
+            EndingWish::Clear(params) => params.session_id.as_ref(),
+            EndingWish::Compact(params) => params.session_id.as_ref(),
+        };
+        if let Err(refusal) = self.may_end(named) {
+            return answer(reply, Err(refusal));
+        }
+        let ready = self.once_written(WaitingEnding::Asked(wish, reply));
+        match ready {
+            Some(WaitingEnding::Asked(EndingWish::Clear(params), reply)) => {
+                self.clear(params, reply);
+            }
+            Some(WaitingEnding::Asked(wish, reply)) => self.base.read_carrying(wish, reply),
+            _ => {}
+        }
+    }
+
+    /// Goes on with a session that was to end once the disk had what has happened in it.
+    pub(in crate::daemon) fn go_on_ending(&mut self, ending: WaitingEnding) {
+        if self.base.operations.is_stopping() {
+            let refusal = self.base.operations.refusal();
+            return answer(ending.into_reply(), Err(refusal));
+        }
+        match ending {
+            WaitingEnding::Asked(wish, reply) => self.end_session(wish, reply),
+            WaitingEnding::Read(ending) => self.on_session_ending(*ending),
+            WaitingEnding::Texts(asked) => self.on_deletion_asked(asked),
+        }
+    }
+
+    /// The one that has waited long enough.
+    pub(in crate::daemon) fn next_ending(&mut self) -> Option<WaitingEnding> {
+        let is_due = self.base.recorder.pending_count() == 0 || self.base.operations.is_stopping();
+        is_due.then(|| self.base.operations.take_ending()).flatten()
+    }
+
+    /// Handed back where the disk has all that has happened; else it waits.
+    fn once_written(&mut self, ending: WaitingEnding) -> Option<WaitingEnding> {
+        if self.base.recorder.pending_count() == 0 {
+            return Some(ending);
+        }
+        if let Some(second) = self.base.operations.wait_to_end(ending) {
+            answer(second.into_reply(), Err(being_written()));
+        }
+        None
+    }
+
     /// What it leaves was read: the session ends, if it still can.
     pub(in crate::daemon) fn on_session_ending(&mut self, ending: SessionEnding) {
+        if self.base.operations.is_stopping() {
+            return answer(ending.reply, Err(self.base.operations.refusal()));
+        }
+        let named = match &ending.wish {
+            EndingWish::Clear(params) => params.session_id.as_ref(),
+            EndingWish::Compact(params) => params.session_id.as_ref(),
+        };
+        if let Err(refusal) = self.may_end(named) {
+            return answer(ending.reply, Err(refusal));
+        }
+        let ready = self.once_written(WaitingEnding::Read(Box::new(ending)));
+        let Some(WaitingEnding::Read(ending)) = ready else {
+            return;
+        };
         let SessionEnding {
             wish,
             session,
             read,
             reply,
             under_way: _heard,
-        } = ending;
-        if self.base.operations.is_stopping() {
-            return answer(reply, Err(self.base.operations.refusal()));
-        }
-        let named = match &wish {
-            EndingWish::Clear(params) => params.session_id.as_ref(),
-            EndingWish::Compact(params) => params.session_id.as_ref(),
-        };
-        let read = match self.may_end(named).and(read) {
+        } = *ending;
+        let read = match read {
             Ok(read) => read,
             Err(refusal) => return answer(reply, Err(refusal)),
         };
@@ -45,18 +103,22 @@ impl Daemon {
 
     /// The second step.
     pub(in crate::daemon) fn on_deletion_asked(&mut self, asked: DeletionAsked) {
+        if self.base.operations.is_stopping() {
+            return answer(asked.reply, Err(self.base.operations.refusal()));
+        }
+        if let Err(refusal) = self.may_end(asked.params.session_id.as_ref()) {
+            return answer(asked.reply, Err(refusal));
+        }
+        let Some(WaitingEnding::Texts(asked)) = self.once_written(WaitingEnding::Texts(asked))
+        else {
+            return;
+        };
         let DeletionAsked {
             params,
             texts,
             reply,
             under_way: _heard,
         } = asked;
-        if self.base.operations.is_stopping() {
-            return answer(reply, Err(self.base.operations.refusal()));
-        }
-        if let Err(refusal) = self.may_end(params.session_id.as_ref()) {
-            return answer(reply, Err(refusal));
-        }
         if texts.session != *self.base.recorder.session_id() {
             // Another one has ended meanwhile, whose texts are not among them.
             return self.base.read_texts(params, reply);

@@ -4,17 +4,22 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::compact::note;
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{OnBusy, Outcome};
-use crate::core::entry::{DeliveryResult, EntryKind, ErrorCode, LifecycleEvent};
+use crate::core::entry::{DeliveryResult, EntryKind, ErrorCode, LifecycleEvent, NoteKind};
+
 use crate::core::id::{EntryId, SessionId};
+use crate::daemon::event::Event;
 use crate::daemon::rollover::late;
 use crate::store::ledger::{self, LedgerError, Stored};
 use crate::store::session;
 use crate::store::testing::Place;
-use crate::wire::control::{ClearParams, Cleared, Command, RefusalCode, Reply, Role, SendParams};
+use crate::wire::control::{
+    ClearParams, Cleared, Command, CompactParams, RefusalCode, Reply, Role, SendParams,
+};
 
 async fn write_to_claude(rig: &mut Rig, operator: &Guest) -> EntryId {
     let send = Command::Send(SendParams {
@@ -357,5 +362,71 @@ async fn the_end_of_a_session_that_is_recorded_too_late_is_said_to_be_none() {
     match asked.await.unwrap() {
         Ok(Reply::Sent(sent)) => assert_eq!(sent.outcome, Outcome::Rejected),
         other => panic!("{other:?}"),
+    }
+}
+
+fn plan(text: &str) -> Command {
+    note(NoteKind::Plan, text, Vec::new())
+}
+
+/// The three ways in which a session ends.
+fn endings() -> [Command; 3] {
+    let clear = |discard| {
+        Command::Clear(ClearParams {
+            discard,
+            ..ClearParams::default()
+        })
+    };
+    [
+        clear(false),
+        Command::Compact(CompactParams::default()),
+        clear(true),
+    ]
+}
+
+#[tokio::test]
+async fn a_session_ends_behind_what_is_being_written_and_nobody_is_told_to_try_again() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, None, false);
+    rig.settle().await;
+    for ending in endings() {
+        let session = rig.daemon.base.recorder.session_id().clone();
+        let noted = rig.ask_only(&claude, plan("what was just said"));
+        let mut ended = rig.ask_only(&operator, ending.clone());
+        assert!(rig.daemon.base.recorder.pending_count() > 0);
+        assert!(ended.try_recv().is_err(), "{ending:?}");
+        // One is enough.
+        let mut second = rig.ask_only(&operator, ending.clone());
+        let refused = second.try_recv().unwrap().unwrap_err();
+        assert_eq!(refused.code, RefusalCode::InFlight);
+        // A third one that is written while what it leaves is read.
+        rig.record().await;
+        let late = rig.ask_only(&claude, plan("what was said meanwhile"));
+        rig.settle().await;
+        assert!(noted.await.unwrap().is_ok() && late.await.unwrap().is_ok());
+        ended.await.unwrap().unwrap();
+        assert_ne!(*rig.daemon.base.recorder.session_id(), session);
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_waits_for_its_end_goes_on_where_the_daemon_stops() {
+    for ending in endings() {
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        let operator = rig.connect(Role::Deck, None, true);
+        let claude = rig.connect(Role::Claude, None, false);
+        rig.settle().await;
+        let session = rig.daemon.base.recorder.session_id().clone();
+        let noted = rig.ask_only(&claude, plan("what was just said"));
+        let ended = rig.ask_only(&operator, ending);
+        rig.daemon.on_event(Event::Shutdown { kill: false });
+        rig.settle().await;
+        let refused = ended.await.unwrap().unwrap_err();
+        assert_eq!(refused.code, RefusalCode::DaemonStopping);
+        assert!(noted.await.unwrap().is_ok());
+        assert_eq!(*rig.daemon.base.recorder.session_id(), session);
     }
 }

@@ -1,0 +1,28 @@
+//! [`WaitingEnding`]: a session that the operator has ended as soon as what has happened in it is on the
+//! disk. That takes a moment, and nobody should have to type his word again for it.
+
+use super::carrying::{EndingWish, SessionEnding};
+use super::event::DeletionAsked;
+use super::reply::ReplySender;
+
+/// How far its ending has come.
+#[derive(Debug)]
+pub(super) enum WaitingEnding {
+    /// It was asked for.
+    Asked(EndingWish, ReplySender),
+    /// What it leaves was read.
+    Read(Box<SessionEnding>),
+    /// It is deleted for good; which texts stay was read.
+    Texts(DeletionAsked),
+}
+
+impl WaitingEnding {
+    /// Who waits for it.
+    pub(super) fn into_reply(self) -> ReplySender {
+        match self {
+            Self::Asked(_, reply) => reply,
+            Self::Read(ending) => ending.reply,
+            Self::Texts(asked) => asked.reply,
+        }
+    }
+}
