@@ -30,8 +30,12 @@ const CHARS_MAX: usize = 300;
 /// The index of the commit, beside that of the work tree.
 const COMMIT_INDEX: &str = "commit-index";
 
-/// Of how many files one git is asked by their names.
-const PATHS_AT_ONCE: usize = 500;
+/// What else a user may have said of how paths are meant.
+const OTHER_PATHSPECS: [&str; 3] = [
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+];
 
 /// Lines that were added and removed in a file.
 type Lines = (u64, u64);
@@ -192,7 +196,7 @@ impl GitAnchor {
     }
 
     fn look_for(&self, wants_lines: bool) -> Option<GitLook> {
-        self.look_at(self.take_tracked(Copies::WhereNested)?, wants_lines)
+        self.look_at(self.take_tracked(Copies::WhereNeeded)?, wants_lines)
     }
 
     fn look_at(&self, diff: WorkDiff, wants_lines: bool) -> Option<GitLook> {
@@ -273,24 +277,34 @@ impl GitAnchor {
         let Some(commit) = self.commit().filter(|_| may_differ) else {
             return Some(BTreeMap::new());
         };
-        if diff.has_copies {
-            return Some(numstat(&text(&mut self.ours(&[
+        let cached = |filter: &str| {
+            let rows = text(&mut self.ours(&[
                 "diff-index",
                 "--cached",
                 "--no-renames",
-                "--diff-filter=a",
+                filter,
                 "--numstat",
                 "-z",
                 commit,
-            ]))?));
+            ]));
+            rows.map(|rows| numstat(&rows))
+        };
+        if diff.has_copies {
+            return cached("--diff-filter=a");
         }
-        // As the files lie in the work tree, against the commit's own index.
-        let (mut lines, mut paths) = (BTreeMap::new(), diff.tracked().peekable());
-        while paths.peek().is_some() {
-            let some = paths.by_ref().take(PATHS_AT_ONCE).map(OsStr::from_bytes);
+        let mut lines = match diff.has_gone {
+            true => cached("--diff-filter=D")?,
+            false => BTreeMap::new(),
+        };
+        if diff.changed().next().is_some() {
+            // As they lie in the work tree, against the commit's own index.
             let args = ["diff-files", "--no-renames", "--numstat", "-z", "--"];
             let mut command = self.ours(&args);
-            command.args(some).env("GIT_LITERAL_PATHSPECS", "1");
+            command.args(diff.changed().map(OsStr::from_bytes));
+            OTHER_PATHSPECS.iter().for_each(|name| {
+                command.env_remove(name);
+            });
+            command.env("GIT_LITERAL_PATHSPECS", "1");
             command.env("GIT_INDEX_FILE", self.own.path().join(COMMIT_INDEX));
             lines.extend(numstat(&text(&mut command)?));
         }

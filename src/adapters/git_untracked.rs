@@ -32,6 +32,10 @@ const PIECE_BYTES: usize = 256 * 1024;
 /// Where git looks for the byte that is in no text, in bytes.
 const TEXT_BYTES: usize = 8000;
 
+/// How long the names of the files that changed may be for a command that is told them, in bytes: it
+/// holds each file of the index against each of them.
+const NAMES_BYTES_MAX: usize = 32 * 1024;
+
 /// What git tags a file with that it does not know, that is not there, and that is another one.
 const OTHER: &[u8] = b"? ";
 const GONE: &[u8] = b"R ";
@@ -42,9 +46,9 @@ const CHANGED: &[u8] = b"C ";
 pub(super) enum Copies {
     /// Their digests do.
     Never,
-    /// Where a repository lies within, of which a diff that reads the work tree would run the
-    /// configuration.
-    WhereNested,
+    /// Where a diff that reads the work tree itself will not do: a repository lies within, whose
+    /// configuration it would run, or it would have to be told too many names.
+    WhereNeeded,
     Always,
 }
 
@@ -53,8 +57,10 @@ pub(super) enum Copies {
 pub(super) struct WorkDiff {
     /// The names of what git does not know, each ending in a zero byte.
     others: Vec<u8>,
-    /// Those of the files of the index that differ, each ending in a zero byte.
-    tracked: Vec<u8>,
+    /// Those of the files of the index that hold something else, each ending in a zero byte.
+    changed: Vec<u8>,
+    /// Files of the index are not there.
+    pub(super) has_gone: bool,
     /// The throw-away repository has what these hold now.
     pub(super) has_copies: bool,
     /// Files of the index are not there, or hold something else.
@@ -89,7 +95,9 @@ impl WorkDiff {
         let mut diff = listed.diff;
         diff.has_copies = match copies {
             Copies::Never => false,
-            Copies::WhereNested => diff.has_nested || listed.hides_others,
+            Copies::WhereNeeded => {
+                diff.has_nested || listed.hides_others || listed.changed.len() > NAMES_BYTES_MAX
+            }
             Copies::Always => true,
         };
         let how: &[&str] = match diff.has_copies {
@@ -98,13 +106,14 @@ impl WorkDiff {
         };
         feed(ours, own, &listed.gone, &["--force-remove", "--stdin"])?;
         feed(ours, own, &listed.changed, how)?;
+        diff.has_gone = !listed.gone.is_empty();
         diff.has_changed = !(listed.gone.is_empty() && listed.changed.is_empty());
         if listed.hides_others {
             let again = Listed::read(ours, top)?.diff;
             diff.others = again.others;
             diff.has_nested |= again.has_nested;
         }
-        diff.tracked = [listed.gone, listed.changed].concat();
+        diff.changed = listed.changed;
         Some(diff)
     }
 
@@ -113,9 +122,10 @@ impl WorkDiff {
         paths(&self.others)
     }
 
-    /// The paths of the files of the index that differ, in the repository.
-    pub(super) fn tracked(&self) -> impl Iterator<Item = &[u8]> {
-        paths(&self.tracked)
+    /// The paths of the files of the index that hold something else, in the repository; so many that
+    /// one command takes them all, where there are no copies.
+    pub(super) fn changed(&self) -> impl Iterator<Item = &[u8]> {
+        paths(&self.changed)
     }
 
     /// The work tree holds just what the index did.

@@ -14,6 +14,9 @@ use super::under_way::UnderWay;
 use super::waiting_ending::WaitingEnding;
 use crate::wire::control::Refusal;
 
+/// How long the end of a session waits for the disk.
+const ENDING_WAIT: Duration = Duration::from_secs(5);
+
 /// How, when and for whom the daemon ends.
 #[derive(Debug, Default)]
 pub(super) struct Operations {
@@ -25,8 +28,8 @@ pub(super) struct Operations {
     idle_since: Option<Instant>,
     /// Held by what is being done beside the loop.
     beside: Arc<()>,
-    /// The session ends once what has happened in it is on the disk.
-    ending: Option<WaitingEnding>,
+    /// The session ends once what has happened in it is on the disk; until when that is waited for.
+    ending: Option<(WaitingEnding, Instant)>,
 }
 
 impl Operations {
@@ -86,18 +89,21 @@ impl Operations {
     /// The session is to end once the disk has what has happened in it. One at most waits for that:
     /// handed back where another does.
     pub(super) fn wait_to_end(&mut self, ending: WaitingEnding) -> Option<WaitingEnding> {
-        match self.ending {
-            Some(_) => Some(ending),
-            None => {
-                self.ending = Some(ending);
-                None
-            }
+        let other = self.ending.as_ref();
+        if other.is_some_and(|(other, _)| !other.is_abandoned()) {
+            return Some(ending);
         }
+        self.ending = Some((ending, Instant::now() + ENDING_WAIT));
+        None
     }
 
-    /// The one that waits.
-    pub(super) fn take_ending(&mut self) -> Option<WaitingEnding> {
-        self.ending.take()
+    /// The one that waits, if it is its turn: nothing is on its way to the disk any more
+    /// (`is_written`), or it has waited long enough. One that nobody waits for is dropped.
+    pub(super) fn take_ending(&mut self, is_written: bool) -> Option<WaitingEnding> {
+        let (_, until) = self.ending.as_ref()?;
+        let is_due = is_written || self.is_stopping() || Instant::now() >= *until;
+        let (ending, _) = is_due.then(|| self.ending.take()).flatten()?;
+        (!ending.is_abandoned()).then_some(ending)
     }
 
     /// Whether another process is to go on, and how far that is.
@@ -140,6 +146,7 @@ impl Operations {
             .into_iter()
             .chain(self.stopping.map(|stop| stop.by))
             .chain(proofs_until.filter(|until| *until > Instant::now()))
+            .chain(self.ending.as_ref().map(|(_, until)| *until))
             .min()
     }
 
@@ -151,7 +158,44 @@ impl Operations {
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::oneshot;
+
     use super::*;
+    use crate::daemon::carrying::EndingWish;
+    use crate::wire::control::{ClearParams, Reply};
+
+    fn asked() -> (WaitingEnding, oneshot::Receiver<Result<Reply, Refusal>>) {
+        let (reply, answer) = oneshot::channel();
+        let wish = EndingWish::Clear(ClearParams::default());
+        (WaitingEnding::Asked(wish, reply), answer)
+    }
+
+    #[test]
+    fn one_ending_waits_for_the_disk_for_so_long_and_not_for_somebody_who_has_gone() {
+        let mut operations = Operations::default();
+        let (first, answer) = asked();
+        let (second, _other) = asked();
+        assert!(operations.wait_to_end(first).is_none());
+        let second = operations.wait_to_end(second);
+        assert!(second.is_some() && operations.take_ending(false).is_none());
+        // The first one's asker has gone.
+        drop(answer);
+        let second = second.and_then(|second| operations.wait_to_end(second));
+        assert!(second.is_none());
+        let until = operations.next_deadline(Duration::MAX);
+        assert!(until.is_some_and(|until| until > Instant::now()));
+        operations.ending = operations
+            .ending
+            .map(|(ending, _)| (ending, Instant::now()));
+        assert!(operations.next_deadline(Duration::MAX) <= Some(Instant::now()));
+        assert!(
+            operations
+                .take_ending(false)
+                .is_some_and(|it| !it.is_abandoned())
+        );
+        assert!(operations.take_ending(true).is_none());
+        assert_eq!(operations.next_deadline(Duration::MAX), None);
+    }
 
     #[test]
     fn once_it_ends_that_nobody_needed_it_is_due_no_more() {

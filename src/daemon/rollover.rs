@@ -75,8 +75,17 @@ pub(super) fn being_written() -> Refusal {
     )
 }
 
+/// Somebody has had it end already.
+pub(super) fn ends_already() -> Refusal {
+    Refusal::new(
+        RefusalCode::InFlight,
+        "the session is being ended already",
+        "this one changed nothing; look again in a moment",
+    )
+}
+
 impl Daemon {
-    /// Refuses unless this session can end, at the latest once the disk has what has happened in it.
+    /// Refuses unless this session can end, at the latest once what is appended to it is on the disk.
     pub(super) fn may_end(&self, named: Option<&SessionId>) -> Result<(), Refusal> {
         if let Some(named) = named.filter(|named| *named != self.base.recorder.session_id()) {
             return Err(Refusal::new(

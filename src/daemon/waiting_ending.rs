@@ -17,6 +17,15 @@ pub(super) enum WaitingEnding {
 }
 
 impl WaitingEnding {
+    /// Nobody waits for it any more: who asked has gone, and may think that nothing came of it.
+    pub(super) fn is_abandoned(&self) -> bool {
+        match self {
+            Self::Asked(_, reply) => reply.is_closed(),
+            Self::Read(ending) => ending.reply.is_closed(),
+            Self::Texts(asked) => asked.reply.is_closed(),
+        }
+    }
+
     /// Who waits for it.
     pub(super) fn into_reply(self) -> ReplySender {
         match self {

@@ -73,8 +73,6 @@ impl ClaudeHome {
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
             // The variable above does not keep it from cloning its marketplace at the first start.
             ("CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL", "1"),
-            // It lives for seconds: what its engine compiles the second time is of no use to it.
-            ("BUN_JSC_useDFGJIT", "0"),
         ]
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .into()

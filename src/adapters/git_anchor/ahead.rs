@@ -40,7 +40,7 @@ pub(super) fn open_with_diff<T: Send>(
         let git = GitAnchor::at(root, place, OwnRepository::empty()?)?;
         let (asked, diff) = thread::scope(|scope| {
             let asked = scope.spawn(|| ask(&git.own, &git.place));
-            let diff = git.take_tracked(Copies::WhereNested);
+            let diff = git.take_tracked(Copies::WhereNeeded);
             (said(asked), diff)
         });
         Some((git, diff, asked))
@@ -57,7 +57,7 @@ impl Guess {
 
     fn diff(&self) -> Option<WorkDiff> {
         let (top, commit) = (&self.plain.top, &self.plain.commit);
-        tracked_now(&self.own, top, commit, Copies::WhereNested)
+        tracked_now(&self.own, top, commit, Copies::WhereNeeded)
     }
 
     /// Whether git says the same.

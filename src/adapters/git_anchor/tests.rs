@@ -181,8 +181,8 @@ fn what_tracked_files_hold_now_is_told_with_its_lines_and_copied_nowhere() {
     let place = tempfile::tempdir().unwrap();
     let root = &place.path().join("shop");
     repository(root);
-    // More than one git is asked of, and names that are no plain ones to it.
-    let many = (0..PATHS_AT_ONCE + 20).map(|at| format!("file-{at}"));
+    // Names that are no plain ones to git, too.
+    let many = (0..20).map(|at| format!("file-{at}"));
     let odd = ["*", "[a]", ":(top)b", ":!c", "-d", "e\tf\n", "file-1 x"];
     let names: Vec<String> = many.chain(odd.map(str::to_owned)).collect();
     for name in &names {
@@ -192,8 +192,10 @@ fn what_tracked_files_hold_now_is_told_with_its_lines_and_copied_nowhere() {
         write(root, name, "one\ntwo\n");
     }
     write(root, ".gitattributes", "ends text eol=crlf\n");
-    fs::create_dir(root.join("linked")).unwrap();
-    write(root, "linked/a", "one\ntwo\n");
+    for folder in ["linked", "looped"] {
+        fs::create_dir(root.join(folder)).unwrap();
+        write(root, &format!("{folder}/a"), "one\ntwo\n");
+    }
     commit(root, "second");
     for (at, name) in names.iter().enumerate() {
         write(root, name, &format!("one\n{at}\nthree\n"));
@@ -203,6 +205,9 @@ fn what_tracked_files_hold_now_is_told_with_its_lines_and_copied_nowhere() {
     symlink("a.rs", root.join("link")).unwrap();
     fs::rename(root.join("linked"), place.path().join("elsewhere")).unwrap();
     symlink(place.path().join("elsewhere"), root.join("linked")).unwrap();
+    // It leads to itself, so that nothing is told of what lay in it.
+    fs::remove_dir_all(root.join("looped")).unwrap();
+    symlink("looped", root.join("looped")).unwrap();
     fs::set_permissions(root.join("mode"), fs::Permissions::from_mode(0o755)).unwrap();
     write(root, "ends", "one\r\ntwo\r\nthree\r\n");
     let git = GitAnchor::open(root).unwrap();
@@ -216,10 +221,28 @@ fn what_tracked_files_hold_now_is_told_with_its_lines_and_copied_nowhere() {
     commit(root, "third");
     let known = ["diff", "--numstat", "--no-renames", "-z", "HEAD~1", "HEAD"];
     let known = numstat(&text(super::git(root).args(known)).unwrap());
-    assert_eq!((lines.len(), lines["*"]), (names.len() + 6, (2, 1)));
+    assert_eq!((lines.len(), lines["*"]), (names.len() + 8, (2, 1)));
     assert_eq!(lines, known);
     let after = GitAnchor::open(root).unwrap().stand().unwrap().0;
     assert_eq!((after.tree, after.changed), (stand.tree, 0));
+}
+
+#[test]
+fn so_many_changed_files_that_no_command_takes_their_names_are_told_with_their_lines() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    let name = |at: usize| format!("{at:0>200}");
+    for at in 0..200 {
+        write(root, &name(at), "one\n");
+    }
+    commit(root, "second");
+    for at in 0..200 {
+        write(root, &name(at), "two\n");
+    }
+    let (stand, lines) = stood(root).unwrap();
+    assert_eq!((stand.changed, lines.len()), (200, 200));
+    assert!(lines.values().all(|lines| *lines == (1, 1)));
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn of_patch(capsule: &Capsule) -> Vec<String> {
         let files = count(left.count, "file is", "files are");
         let why = match (how == UNKNOWN_FILES, left.masked) {
             (true, _) => "that git does not know",
-            (false, Some(true)) => "as well, something in each would be masked",
+            (false, Some(true)) => "because something in each would be masked",
             (false, _) => "for want of room, or for a form or name that does not go elsewhere",
         };
         let names = left.told_names(|name| told_path(name).into_owned());

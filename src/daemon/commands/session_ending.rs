@@ -4,7 +4,7 @@ use crate::daemon::carrying::{EndingWish, SessionEnding};
 use crate::daemon::event::{DeletionAsked, DeletionDone, Event};
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::rollover::being_written;
+use crate::daemon::rollover::{being_written, ends_already};
 use crate::daemon::under_way::WorkBeside;
 use crate::daemon::waiting_ending::WaitingEnding;
 use crate::wire::control::{Cleared, Reply};
@@ -35,6 +35,9 @@ impl Daemon {
             let refusal = self.base.operations.refusal();
             return answer(ending.into_reply(), Err(refusal));
         }
+        if self.base.recorder.pending_count() > 0 {
+            return answer(ending.into_reply(), Err(being_written()));
+        }
         match ending {
             WaitingEnding::Asked(wish, reply) => self.end_session(wish, reply),
             WaitingEnding::Read(ending) => self.on_session_ending(*ending),
@@ -42,10 +45,10 @@ impl Daemon {
         }
     }
 
-    /// The one that has waited long enough.
+    /// One that need not wait any longer.
     pub(in crate::daemon) fn next_ending(&mut self) -> Option<WaitingEnding> {
-        let is_due = self.base.recorder.pending_count() == 0 || self.base.operations.is_stopping();
-        is_due.then(|| self.base.operations.take_ending()).flatten()
+        let is_written = self.base.recorder.pending_count() == 0 && self.deliveries.held.is_empty();
+        self.base.operations.take_ending(is_written)
     }
 
     /// Handed back where the disk has all that has happened; else it waits.
@@ -54,7 +57,7 @@ impl Daemon {
             return Some(ending);
         }
         if let Some(second) = self.base.operations.wait_to_end(ending) {
-            answer(second.into_reply(), Err(being_written()));
+            answer(second.into_reply(), Err(ends_already()));
         }
         None
     }

@@ -412,6 +412,23 @@ async fn a_session_ends_behind_what_is_being_written_and_nobody_is_told_to_try_a
 }
 
 #[tokio::test]
+async fn a_session_does_not_end_for_somebody_who_has_gone_before_it_could() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, None, false);
+    rig.settle().await;
+    let session = rig.daemon.base.recorder.session_id().clone();
+    for ending in endings() {
+        let noted = rig.ask_only(&claude, plan("what was just said"));
+        drop(rig.ask_only(&operator, ending));
+        rig.settle().await;
+        assert!(noted.await.unwrap().is_ok());
+        assert_eq!(*rig.daemon.base.recorder.session_id(), session);
+    }
+}
+
+#[tokio::test]
 async fn a_session_that_waits_for_its_end_goes_on_where_the_daemon_stops() {
     for ending in endings() {
         let place = Place::new();
