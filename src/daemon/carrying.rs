@@ -24,6 +24,16 @@ pub enum EndingWish {
     Compact(CompactParams),
 }
 
+impl EndingWish {
+    /// The session that was meant, where one was named.
+    pub(super) fn named(&self) -> Option<&SessionId> {
+        match self {
+            Self::Clear(params) => params.session_id.as_ref(),
+            Self::Compact(params) => params.session_id.as_ref(),
+        }
+    }
+}
+
 /// A session is to end, and what it leaves was read.
 #[derive(Debug)]
 pub struct SessionEnding {

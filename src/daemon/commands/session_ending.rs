@@ -12,11 +12,7 @@ use crate::wire::control::{Cleared, Reply};
 impl Daemon {
     /// The operator has the session end.
     pub(in crate::daemon) fn end_session(&mut self, wish: EndingWish, reply: ReplySender) {
-        let named = match &wish {
-            EndingWish::Clear(params) => params.session_id.as_ref(),
-            EndingWish::Compact(params) => params.session_id.as_ref(),
-        };
-        if let Err(refusal) = self.may_end(named) {
+        if let Err(refusal) = self.may_end(wish.named()) {
             return answer(reply, Err(refusal));
         }
         let ready = self.once_written(WaitingEnding::Asked(wish, reply));
@@ -67,11 +63,7 @@ impl Daemon {
         if self.base.operations.is_stopping() {
             return answer(ending.reply, Err(self.base.operations.refusal()));
         }
-        let named = match &ending.wish {
-            EndingWish::Clear(params) => params.session_id.as_ref(),
-            EndingWish::Compact(params) => params.session_id.as_ref(),
-        };
-        if let Err(refusal) = self.may_end(named) {
+        if let Err(refusal) = self.may_end(ending.wish.named()) {
             return answer(ending.reply, Err(refusal));
         }
         let ready = self.once_written(WaitingEnding::Read(Box::new(ending)));
