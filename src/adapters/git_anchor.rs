@@ -4,44 +4,28 @@
 //! nothing of the project's configuration is run, nothing is fetched, nothing is written.
 
 mod ahead;
+mod line_counts;
 mod patch;
 mod place;
 mod put_in;
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use self::ahead::open_with_diff;
+use self::line_counts::{LinesByFile, keep_commit_index};
 use self::place::GitPlace;
 use super::git::{bytes, bytes_with, git, line, line_or_empty, pin_nested, said, text};
 use super::git_own::{OBJECT_FORMAT, OwnRepository};
-use super::git_untracked::{Copies, WorkDiff, lines_in, put_in_index};
+use super::git_untracked::{Copies, WorkDiff, put_in_index};
 use crate::core::capsule::{CapsuleGit, DiffStat};
 pub use patch::{ChangedContent, PatchFit, ToldChanges, TrackedChange};
 pub use put_in::PutInFault;
 
 /// The longest name of a branch or address, in characters.
 const CHARS_MAX: usize = 300;
-
-/// The index of the commit, beside that of the work tree.
-const COMMIT_INDEX: &str = "commit-index";
-
-/// What else a user may have said of how paths are meant.
-const OTHER_PATHSPECS: [&str; 3] = [
-    "GIT_GLOB_PATHSPECS",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_ICASE_PATHSPECS",
-];
-
-/// Lines that were added and removed in a file.
-type Lines = (u64, u64);
-
-/// Those of each file that differs from the commit.
-type LinesByFile = BTreeMap<String, Lines>;
 
 /// Where a work tree stands, and the lines that differ from the commit by file, relative to the
 /// project.
@@ -271,58 +255,6 @@ impl GitAnchor {
         name.map(str::to_owned)
     }
 
-    /// The lines that differ in the files of the commit; none without one.
-    fn known_lines(&self, diff: &WorkDiff) -> Option<LinesByFile> {
-        let may_differ = diff.has_changed || diff.has_nested;
-        let Some(commit) = self.commit().filter(|_| may_differ) else {
-            return Some(BTreeMap::new());
-        };
-        let cached = |filter: &str| {
-            let rows = text(&mut self.ours(&[
-                "diff-index",
-                "--cached",
-                "--no-renames",
-                filter,
-                "--numstat",
-                "-z",
-                commit,
-            ]));
-            rows.map(|rows| numstat(&rows))
-        };
-        if diff.has_copies {
-            return cached("--diff-filter=a");
-        }
-        let mut lines = match diff.has_gone {
-            true => cached("--diff-filter=D")?,
-            false => BTreeMap::new(),
-        };
-        if diff.changed().next().is_some() {
-            // As they lie in the work tree, against the commit's own index.
-            let args = ["diff-files", "--no-renames", "--numstat", "-z", "--"];
-            let mut command = self.ours(&args);
-            command.args(diff.changed().map(OsStr::from_bytes));
-            OTHER_PATHSPECS.iter().for_each(|name| {
-                command.env_remove(name);
-            });
-            command.env("GIT_LITERAL_PATHSPECS", "1");
-            command.env("GIT_INDEX_FILE", self.own.path().join(COMMIT_INDEX));
-            lines.extend(numstat(&text(&mut command)?));
-        }
-        Some(lines)
-    }
-
-    /// These, and the lines of the files that the commit does not have: git holds nothing of what is in
-    /// them.
-    fn with_new_lines(&self, mut lines: LinesByFile, diff: &WorkDiff) -> LinesByFile {
-        if self.commit().is_some() {
-            lines.extend(diff.others().map(|path| {
-                let added = lines_in(&self.place.top.join(OsStr::from_bytes(path)));
-                (String::from_utf8_lossy(path).into_owned(), (added, 0))
-            }));
-        }
-        lines
-    }
-
     /// The repository's folder.
     pub fn top(&self) -> &Path {
         &self.place.top
@@ -421,13 +353,7 @@ impl GitAnchor {
 fn tracked_now(own: &OwnRepository, top: &Path, commit: &str, copies: Copies) -> Option<WorkDiff> {
     let ours = |args: &[&str]| own.look_through(top, args);
     line_or_empty(&mut ours(&["read-tree", commit]))?;
-    let (index, beside) = (own.path().join("index"), own.path().join(COMMIT_INDEX));
-    let _ = fs::remove_file(&beside);
-    // Git never writes into an index: another one takes its name.
-    let linked = fs::hard_link(&index, &beside);
-    linked
-        .or_else(|_| fs::copy(&index, &beside).map(drop))
-        .ok()?;
+    keep_commit_index(own.path())?;
     WorkDiff::take(&ours, own.path(), top, copies)
 }
 
@@ -462,20 +388,6 @@ fn remotes(root: &Path) -> Option<String> {
 fn two_counts(said: &str) -> Option<(u64, u64)> {
     let (left, right) = said.split_once('\t')?;
     Some((left.parse().ok()?, right.parse().ok()?))
-}
-
-/// `added TAB removed TAB path NUL`, with `-` for what is no text.
-fn numstat(text: &str) -> LinesByFile {
-    let mut found = BTreeMap::new();
-    for row in text.split('\0') {
-        let mut parts = row.splitn(3, '\t');
-        if let (Some(added), Some(removed), Some(path)) = (parts.next(), parts.next(), parts.next())
-        {
-            let lines = (added.parse().unwrap_or(0), removed.parse().unwrap_or(0));
-            found.insert(path.to_owned(), lines);
-        }
-    }
-    found
 }
 
 /// The address without user, password, query and fragment.
