@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::{SinkExt as _, StreamExt as _};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, watch};
@@ -198,9 +198,7 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     loop {
         let frame = tokio::select! {
             notification = notifications.recv() => {
-                let tagged = serde_json::to_value(notification.unwrap()).unwrap();
-                let frame = serde_json::from_value(tagged).unwrap();
-                Some(frame)
+                Some(notification.unwrap().to_frame().unwrap())
             }
             message = ws.next() => match message {
                 Some(Ok(Message::Text(text))) => {
@@ -249,18 +247,12 @@ fn answer(
         let result = serde_json::to_value(welcome).unwrap();
         return Ok(Some(Frame::result(id, result)));
     }
-    let mut tagged = json!({"method": frame.method});
-    if let Some(params) = &frame.params {
-        tagged["params"] = params.clone();
-    }
-    let command: Command = serde_json::from_value(tagged).unwrap();
+    let method = frame.method.as_deref().unwrap();
+    let command = Command::read(method, frame.params.clone()).unwrap();
     let answering = handler(&command);
     seen.send_modify(|seen| seen.push(command));
     match answering {
-        Answering::Reply(reply) => {
-            let result: Value = serde_json::to_value(reply).unwrap();
-            Ok(Some(Frame::result(id, result)))
-        }
+        Answering::Reply(reply) => Ok(Some(Frame::result(id, reply.to_json().unwrap()))),
         Answering::Refuse(refusal) => {
             let mut error = ErrorObject::new(code::REFUSED, refusal.message);
             error.data = Some(json!({"code": refusal.code, "hint": refusal.hint}));

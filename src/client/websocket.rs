@@ -205,7 +205,7 @@ impl WebSocketHandle {
             },
         };
         let value = result.unwrap_or(Err(ClientError::Unanswered))?;
-        serde_json::from_value(value).map_err(|error| ClientError::Protocol(error.to_string()))
+        Reply::from_json(value).map_err(|error| ClientError::Protocol(error.to_string()))
     }
 
     /// Waits until there is a connection.
@@ -432,12 +432,7 @@ impl Link {
     /// Takes an answer or a notification in.
     fn take(&mut self, frame: Frame) {
         if let Some(method) = frame.method {
-            let mut tagged = serde_json::Map::new();
-            tagged.insert("method".to_owned(), Value::from(method));
-            if let Some(params) = frame.params {
-                tagged.insert("params".to_owned(), params);
-            }
-            match serde_json::from_value::<Notification>(Value::Object(tagged)) {
+            match Notification::read(&method, frame.params) {
                 Ok(Notification::Receiver { receiver }) => self.receives(receiver),
                 // Nobody may be listening, which is no fault.
                 Ok(notification) => drop(self.notifications.send(notification)),

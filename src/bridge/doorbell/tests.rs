@@ -30,12 +30,13 @@ fn ring_with(line: &str) -> Notification {
 
 #[test]
 fn a_ring_of_a_daemon_that_names_no_messages_is_heard() {
-    let told = r#"{"method":"doorbell/ring","params":{"line":"1 message"}}"#;
+    let params = serde_json::json!({"line": "1 message"});
     let ring = Notification::Ring {
         line: "1 message".to_owned(),
         ids: Vec::new(),
     };
-    assert_eq!(serde_json::from_str::<Notification>(told).unwrap(), ring);
+    let told = Notification::read("doorbell/ring", Some(params)).unwrap();
+    assert_eq!(told, ring);
 }
 
 #[test]

@@ -8,9 +8,8 @@ use crate::wire::jsonrpc::{CANCEL_REQUEST, ErrorObject, Frame};
 
 /// A command as a request without its id.
 pub(super) fn request_frame(command: &Command) -> Result<Frame, ClientError> {
-    let tagged =
-        serde_json::to_value(command).map_err(|error| ClientError::Protocol(error.to_string()))?;
-    serde_json::from_value(tagged).map_err(|error| ClientError::Protocol(error.to_string()))
+    let frame = command.to_frame();
+    frame.map_err(|error| ClientError::Protocol(error.to_string()))
 }
 
 /// The same with an id.

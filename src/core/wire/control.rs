@@ -17,14 +17,17 @@ mod refusal;
 mod reply;
 mod review;
 mod task;
+mod variant;
 mod work_state;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::agent::Agent;
 use crate::id::{EntryId, RuntimeSession, SessionId};
+use crate::wire::jsonrpc::Frame;
 use crate::wire::line::Stored;
 use crate::word::words;
 
@@ -158,9 +161,9 @@ pub struct Welcome {
     pub operator: bool,
 }
 
-/// What a client is told unasked.
+/// What a client is told unasked. On the wire it is a frame, see [`Notification::to_frame`]; serde's
+/// form is another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "method", content = "params")]
 pub enum Notification {
     /// A message for the bridge to push as a channel notification.
     #[serde(rename = "message/push")]
@@ -200,10 +203,36 @@ pub enum Notification {
     },
 }
 
+impl Notification {
+    /// It as a frame of JSON-RPC.
+    ///
+    /// # Errors
+    ///
+    /// What it carries is no JSON.
+    pub fn to_frame(&self) -> serde_json::Result<Frame> {
+        let (method, params) = variant::apart(self)?;
+        Ok(Frame {
+            jsonrpc: Some("2.0".to_owned()),
+            method: Some(method),
+            params,
+            ..Frame::default()
+        })
+    }
+
+    /// A notification from a frame.
+    ///
+    /// # Errors
+    ///
+    /// There is none of this method here, or its arguments have another shape.
+    pub fn read(method: &str, params: Option<Value>) -> serde_json::Result<Self> {
+        variant::together(method, params)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::wire::line::{GENESIS, parse, seal};
@@ -225,12 +254,41 @@ mod tests {
         assert_eq!(stored.entry.seq.0, 7);
         let told = Notification::Entry(Arc::new(stored.clone()));
         let params: Value = serde_json::from_str(&stored.line).unwrap();
-        let frame = json!({"method": "entry/appended", "params": params});
-        assert_eq!(serde_json::to_value(&told).unwrap(), frame);
-        assert_eq!(serde_json::from_value::<Notification>(frame).unwrap(), told);
-        let text = serde_json::to_string(&told).unwrap();
-        assert_eq!(serde_json::from_str::<Notification>(&text).unwrap(), told);
-        let not_one = json!({"method": "entry/appended", "params": "a text"});
-        assert!(serde_json::from_value::<Notification>(not_one).is_err());
+        let frame = json!({"jsonrpc": "2.0", "method": "entry/appended", "params": params});
+        let written = told.to_frame().unwrap();
+        assert_eq!(serde_json::to_value(&written).unwrap(), frame);
+        let text = serde_json::to_string(&written).unwrap();
+        let read: Frame = serde_json::from_str(&text).unwrap();
+        let method = read.method.unwrap();
+        assert_eq!(Notification::read(&method, read.params).unwrap(), told);
+        assert!(Notification::read(&method, Some("a text".into())).is_err());
+    }
+
+    #[test]
+    fn what_carries_nothing_and_what_may_be_nothing_are_told_as_such() {
+        let nothing = Notification::StatusChanged {}.to_frame().unwrap();
+        assert_eq!(nothing.params, Some(json!({})));
+        for (reply, json) in [
+            (Reply::Done, json!({"kind": "done"})),
+            (
+                Reply::Approval(None),
+                json!({"kind": "approval", "value": null}),
+            ),
+            (
+                Reply::Acked(Vec::new()),
+                json!({"kind": "acked", "value": []}),
+            ),
+        ] {
+            assert_eq!(reply.to_json().unwrap(), json);
+            assert_eq!(json["kind"], reply.kind());
+            assert_eq!(Reply::from_json(json).unwrap(), reply);
+        }
+        for json in [
+            json!({"value": 1}),
+            json!({"kind": "burned"}),
+            json!(["done"]),
+        ] {
+            assert!(Reply::from_json(json).is_err());
+        }
     }
 }

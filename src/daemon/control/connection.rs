@@ -10,8 +10,6 @@ use std::time::Duration;
 
 use futures::stream::{SplitSink, SplitStream, StreamExt as _};
 use futures::{FutureExt as _, SinkExt as _};
-use serde::Deserialize as _;
-use serde::de::{self, value::MapDeserializer};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
@@ -142,18 +140,9 @@ async fn converse<S>(
             }
             Some(frame) = to_write.recv() => write(&mut sink, &frame).await,
             Some(notification) = joined.notifications.recv() => {
-                match serde_json::to_value(&notification) {
-                    Ok(Value::Object(mut fields)) => {
-                        let method = fields.remove("method");
-                        let frame = Frame {
-                            method: method.and_then(|m| m.as_str().map(str::to_owned)),
-                            params: Some(fields.remove("params").unwrap_or_else(|| json!({}))),
-                            jsonrpc: Some("2.0".to_owned()),
-                            ..Frame::default()
-                        };
-                        write(&mut sink, &frame).await
-                    }
-                    _ => Ok(()),
+                match notification.to_frame() {
+                    Ok(frame) => write(&mut sink, &frame).await,
+                    Err(_) => Ok(()),
                 }
             }
             () = joined.probes.notified() => {
@@ -293,7 +282,7 @@ fn on_text(
             return;
         }
     };
-    let command = match parse(&method, params) {
+    let command = match Command::read(&method, params) {
         Ok(command) => command,
         Err(error) => {
             let _ = answers.try_send(Frame::error(id, error));
@@ -317,7 +306,7 @@ fn on_text(
                 return true;
             };
             let frame = match called {
-                Ok(reply) => match serde_json::to_value(&reply) {
+                Ok(reply) => match reply.to_json() {
                     Ok(value) => Frame::result(id, value),
                     Err(error) => {
                         Frame::error(id, ErrorObject::new(code::INTERNAL, error.to_string()))
@@ -340,49 +329,6 @@ fn on_text(
             closed.cancel();
         }
     });
-}
-
-/// Why a method alone is no command.
-#[derive(Debug, thiserror::Error)]
-enum NoCommand {
-    #[error("no such method")]
-    UnknownMethod,
-    #[error("{0}")]
-    Other(String),
-}
-
-impl de::Error for NoCommand {
-    fn custom<T: std::fmt::Display>(why: T) -> Self {
-        Self::Other(why.to_string())
-    }
-
-    fn unknown_variant(_: &str, _: &'static [&'static str]) -> Self {
-        Self::UnknownMethod
-    }
-}
-
-fn parse(method: &str, params: Option<Value>) -> Result<Command, ErrorObject> {
-    let tagged = match params {
-        // A command without arguments may come with none or with an empty object.
-        None | Some(Value::Null) => json!({"method": method}),
-        Some(Value::Object(params)) if params.is_empty() => {
-            let bare: Result<Command, _> = serde_json::from_value(json!({"method": method}));
-            if let Ok(command) = bare {
-                return Ok(command);
-            }
-            json!({"method": method, "params": {}})
-        }
-        Some(params) => json!({"method": method, "params": params}),
-    };
-    serde_json::from_value(tagged).map_err(|error| {
-        // A wrong word among the arguments reads like a wrong method, so the method is tried alone.
-        let alone = MapDeserializer::new(std::iter::once(("method", method)));
-        if let Err(NoCommand::UnknownMethod) = Command::deserialize(alone) {
-            ErrorObject::new(code::METHOD_NOT_FOUND, format!("no such method: {method}"))
-        } else {
-            ErrorObject::new(code::INVALID_PARAMS, error.to_string())
-        }
-    })
 }
 
 fn to_error(refusal: &Refusal) -> ErrorObject {

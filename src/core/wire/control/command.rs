@@ -1,8 +1,8 @@
 //! [`Command`]: what can be asked of the daemon, by its method.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
-use super::Role;
 use super::{
     AcknowledgeParams, AnswerApprovalParams, ArtifactParams, AskApprovalParams, AskUserParams,
     AttendParams, ClearParams, CompactParams, DecideParams, ForgetWorkParams, GetMessagesParams,
@@ -12,14 +12,16 @@ use super::{
     SignReleaseParams, StateWorkParams, StopParams, TaskParams, ToolBeginsParams, TrustParams,
     WaitMessagesParams,
 };
+use super::{Role, variant};
 use crate::agent::Agent;
 use crate::policy::PolicyChange;
+use crate::wire::jsonrpc::{ErrorObject, Frame, code};
 use crate::wire::search::{RebuildParams, SearchParams};
 use crate::wire::window::WindowParams;
 
-/// Everything a client may ask.
+/// Everything a client may ask. On the wire it is a request, see [`Command::read`]; serde's form is
+/// another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "method", content = "params")]
 pub enum Command {
     /// An agent's message to its peer, or (operator) a person's to an agent.
     #[serde(rename = "message/send")]
@@ -203,62 +205,41 @@ pub enum Command {
 impl Command {
     /// The method by which it is asked.
     pub fn method(&self) -> &'static str {
-        match self {
-            Self::Send(_) => "message/send",
-            Self::Handoff(_) => "handoff/create",
-            Self::GetMessages(_) => "messages/get",
-            Self::WaitMessages(_) => "messages/wait",
-            Self::Fetched(_) => "messages/fetched",
-            Self::Ack(_) => "messages/ack",
-            Self::AppendNote(_) => "note/append",
-            Self::RecordArtifact(_) => "artifact/record",
-            Self::ProposeFinal(_) => "finality/propose",
-            Self::ReadContext(_) => "context/read",
-            Self::ReadSnapshot => "snapshot/read",
-            Self::ReadStatus => "status/read",
-            Self::ReadTurn => "turn/read",
-            Self::LedgerList(_) => "ledger/list",
-            Self::LedgerShow { .. } => "ledger/show",
-            Self::LedgerWindow(_) => "ledger/window",
-            Self::LedgerSearch(_) => "ledger/search",
-            Self::SearchCapsules(_) => "capsules/search",
-            Self::SearchSealed(_) => "sealed/search",
-            Self::ReadCapsules(_) => "capsules/read",
-            Self::ReadFinding(_) => "finding/read",
-            Self::LedgerRebuild(_) => "ledger/rebuild",
-            Self::QueueList => "queue/list",
-            Self::ListGates => "gates/list",
-            Self::Subscribe => "entries/subscribe",
-            Self::RegisterAgent => "agent/register",
-            Self::Hook(_) => "hook/report",
-            Self::ToolBegins(_) => "hook/tool",
-            Self::HookHanded(_) => "hook/handed",
-            Self::AskApproval(_) => "approval/ask",
-            Self::AskUser(_) => "user/ask",
-            Self::DoorbellAttach => "doorbell/attach",
-            Self::EnsureCodex => "codex/ensure",
-            Self::Decide(_) => "finality/decide",
-            Self::AnswerApproval(_) => "approval/answer",
-            Self::StateWork(_) => "work/state",
-            Self::ForgetWork(_) => "work/forget",
-            Self::ChangeTask(_) => "task/change",
-            Self::ChangeReview(_) => "review/change",
-            Self::RunGates(_) => "gates/run",
-            Self::StopGates => "gates/stop",
-            Self::SignRelease(_) => "gates/sign",
-            Self::Clear(_) => "ledger/clear",
-            Self::Compact(_) => "ledger/compact",
-            Self::Stop(_) => "daemon/stop",
-            Self::HandOver(_) => "daemon/handOver",
-            Self::QueueChange(_) => "queue/change",
-            Self::QueueDrain(_) => "queue/drain",
-            Self::QueueRebuild => "queue/rebuild",
-            Self::Trust(_) => "config/trust",
-            Self::SetPolicy(_) => "policy/set",
-            Self::Attend(_) => "agent/attend",
-            Self::ReportKey(_) => "operator/keyReplaced",
-            Self::AcknowledgeAlarm(_) => "alarm/acknowledge",
+        variant::word(self)
+    }
+
+    /// It as a request without an id.
+    ///
+    /// # Errors
+    ///
+    /// Its arguments are no JSON.
+    pub fn to_frame(&self) -> serde_json::Result<Frame> {
+        let (method, params) = variant::apart(self)?;
+        Ok(Frame {
+            method: Some(method),
+            params,
+            ..Frame::default()
+        })
+    }
+
+    /// What a request asks.
+    ///
+    /// # Errors
+    ///
+    /// -32601 for a method that there is none of, -32602 for arguments of the wrong shape.
+    pub fn read(method: &str, params: Option<Value>) -> Result<Self, ErrorObject> {
+        if !variant::has::<Self>(method) {
+            let why = format!("no such method: {method}");
+            return Err(ErrorObject::new(code::METHOD_NOT_FOUND, why));
         }
+        let params = params.unwrap_or_else(|| json!({}));
+        // A command without arguments may come with none or with an empty object.
+        let is_bare = params.is_null() || params.as_object().is_some_and(Map::is_empty);
+        if is_bare && let Ok(command) = variant::together(method, None) {
+            return Ok(command);
+        }
+        variant::together(method, Some(params))
+            .map_err(|error| ErrorObject::new(code::INVALID_PARAMS, error.to_string()))
     }
 
     /// Whether it says that an agent has what it was given.
@@ -364,34 +345,49 @@ enum Askers {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use serde_json::{Value, json};
-
     use super::*;
 
     #[test]
-    fn a_command_is_named_as_it_is_written() {
-        let params = json!({
-            "agent": "codex", "from": "codex", "to": "claude", "text": "t", "title": "t",
-            "summary": "s", "kind": "note", "event": "Stop", "entry": "1", "ids": [],
-            "timeout_ms": 1, "timeoutMs": 1,
-        });
-        let mut named = 0;
-        for line in include_str!("command.rs").lines() {
-            let renamed = line.trim().strip_prefix("#[serde(rename = \"");
-            let Some(method) = renamed.and_then(|rest| rest.strip_suffix("\")]")) else {
-                continue;
-            };
-            let bare = json!({"method": method});
-            let full = json!({"method": method, "params": params});
-            let read = [bare, full]
-                .into_iter()
-                .find_map(|written| serde_json::from_value::<Command>(written).ok());
-            let Some(command) = read else { continue };
-            named += 1;
-            assert_eq!(command.method(), method);
-            let written: Value = serde_json::to_value(&command).unwrap();
-            assert_eq!(written["method"], method);
+    fn a_command_goes_out_as_a_request_and_is_read_from_one() {
+        let params = json!({"agent": "claude", "text": "look"});
+        let command = Command::read("note/append", Some(params)).unwrap();
+        assert_eq!(command.method(), "note/append");
+        let frame = command.to_frame().unwrap();
+        assert_eq!(frame.method.as_deref(), Some("note/append"));
+        assert_eq!(frame.params.unwrap()["text"], "look");
+        for params in [None, Some(Value::Null), Some(json!({}))] {
+            let command = Command::read("status/read", params).unwrap();
+            assert_eq!(command, Command::ReadStatus);
         }
-        assert!(named >= 20, "{named}");
+        let frame = Command::ReadStatus.to_frame().unwrap();
+        assert_eq!(
+            serde_json::to_value(frame).unwrap(),
+            json!({"method": "status/read"})
+        );
+    }
+
+    #[test]
+    fn a_wrong_method_and_wrong_arguments_are_told_apart() {
+        let refused = |method: &str, params: Option<Value>| {
+            let error = Command::read(method, params).unwrap_err();
+            (error.code, error.message)
+        };
+        let unknown = "no such method: note/burn".to_owned();
+        assert_eq!(
+            refused("note/burn", None),
+            (code::METHOD_NOT_FOUND, unknown)
+        );
+        let (code, why) = refused("note/append", None);
+        assert_eq!(
+            (code, why.as_str()),
+            (code::INVALID_PARAMS, "missing field `text`")
+        );
+        // A word that is none among the arguments is no wrong method.
+        let params = json!({"agent": "clod", "text": "look"});
+        assert_eq!(refused("note/append", Some(params)).0, code::INVALID_PARAMS);
+        assert_eq!(
+            refused("status/read", Some(json!({"a": 1}))).0,
+            code::INVALID_PARAMS
+        );
     }
 }

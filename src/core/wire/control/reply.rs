@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::variant;
 use super::{
     ApprovalAnswer, CapsuleCheck, CapsuleList, CapsuleText, FindingText, GateReport, GatesReport,
     ReviewChanged, TaskChanged,
@@ -21,9 +23,10 @@ use crate::wire::status::Status;
 use crate::wire::window::WindowPage;
 use crate::word::OpenWord;
 
-/// The answer to a [`Command`](super::Command).
+/// The answer to a [`Command`](super::Command). On the wire it has another form than serde's, see
+/// [`Reply::to_json`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", content = "value", rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 pub enum Reply {
     /// It is done and there is nothing to say.
     Done,
@@ -97,9 +100,34 @@ pub enum Reply {
 
 impl Reply {
     /// The word of its kind, as it is on the wire.
-    pub fn kind(&self) -> String {
-        let written = serde_json::to_value(self).unwrap_or_default();
-        written["kind"].as_str().unwrap_or_default().to_owned()
+    pub fn kind(&self) -> &'static str {
+        variant::word(self)
+    }
+
+    /// `{kind, value}`, as it is on the wire.
+    ///
+    /// # Errors
+    ///
+    /// What it carries is no JSON.
+    pub fn to_json(&self) -> serde_json::Result<Value> {
+        let (kind, value) = variant::apart(self)?;
+        let mut json = json!({"kind": kind});
+        if let Some(value) = value {
+            json["value"] = value;
+        }
+        Ok(json)
+    }
+
+    /// A reply from the wire.
+    ///
+    /// # Errors
+    ///
+    /// It is of no kind that is known here, or what it carries has another shape.
+    pub fn from_json(mut json: Value) -> serde_json::Result<Self> {
+        let value = json.get_mut("value").map(Value::take);
+        let kind = json.get("kind").and_then(Value::as_str);
+        let kind = kind.ok_or_else(|| serde_json::Error::missing_field("kind"))?;
+        variant::together(kind, value)
     }
 }
 
