@@ -4,7 +4,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::by_id::{Wanted, by_id};
-use super::connect::{DaemonFound, control, needed, runtime};
+use super::connect::{DaemonFound, control, needed, wait_for};
 use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, Failure};
@@ -80,7 +80,7 @@ fn root(context: &CliContext) -> String {
 
 impl Waiting {
     fn read(context: &CliContext) -> Result<Self, Failure> {
-        runtime()?.block_on(async {
+        wait_for(async {
             match control(&context.setting).await {
                 DaemonFound::Nobody => Self::on_disk(context),
                 found => {
@@ -261,7 +261,7 @@ fn answer(context: &CliContext, args: AnswerArgs) -> CliOutcome {
             note: note.clone(),
         })
     };
-    runtime()?.block_on(async {
+    wait_for(async {
         operator::check(context, &command(EntryId::new(&*id), choice.clone())).await?;
         let live = operator::live(context).await?;
         let world = live.snapshot().await?;

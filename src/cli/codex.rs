@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::agent::{AgentArgs, become_agent};
-use super::connect::{self, DaemonFound, runtime};
+use super::connect::{self, DaemonFound, runtime, wait_for};
 use super::context::CliContext;
 use super::detach;
 use super::disk::unreadable;
@@ -30,7 +30,7 @@ pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
     }
     let program = setting.codex_program.clone().ok_or_else(missing_codex)?;
     detach::ensure(setting)?;
-    let join = runtime()?.block_on(join(setting))?;
+    let join = wait_for(join(setting))?;
     let path = setting.dirs.state_file(Secret::Proxy.file_name());
     let token =
         read_token(&setting.dirs, Secret::Proxy).map_err(|error| unreadable(&path, &error))?;

@@ -3,6 +3,7 @@
 //! A verb asks once and goes: the first failed attempt to connect is its answer, where the
 //! agents' clients redial for ever.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -106,6 +107,17 @@ pub fn runtime() -> Result<Runtime, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::internal("start the runtime", error))
+}
+
+/// Waits for what a verb asks.
+///
+/// # Errors
+///
+/// Those of what is asked, and when there can be no runtime.
+pub fn wait_for<T>(asked: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    // As one type: the program would have tokio's whole loop again for each other one.
+    let asked: Pin<Box<dyn Future<Output = Result<T, Failure>> + '_>> = Box::pin(asked);
+    runtime()?.block_on(asked)
 }
 
 /// Looks for the project's daemon on its control port. Never starts one.

@@ -71,7 +71,7 @@ pub fn start(setting: &ProjectContext, clears_kill: bool) -> Result<Published, F
         Err(failure) if failure.code == ProgramCode::AlreadyRunning.into() => {}
         Err(failure) => return Err(failure),
     }
-    connect::runtime()?.block_on(answering(setting))?;
+    connect::wait_for(answering(setting))?;
     Published::read(&setting.dirs).ok_or_else(Failure::no_daemon)
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 mod look;
 
 use super::by_id::{Wanted, by_id};
-use super::connect::{Live, runtime, unexpected, world};
+use super::connect::{Live, unexpected, wait_for, world};
 use super::context::CliContext;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Tone;
@@ -103,7 +103,7 @@ fn set_mode(context: &CliContext, word: ModeWord) -> CliOutcome {
         ),
     };
     let command = Command::SetPolicy(PolicyChange::SignOff { mode });
-    let reply = runtime()?.block_on(operator::ask(context, command, what, mode.as_str()))?;
+    let reply = wait_for(operator::ask(context, command, what, mode.as_str()))?;
     let Reply::PolicySet(set) = reply else {
         return Err(unexpected(&reply));
     };
@@ -187,7 +187,7 @@ fn why_stale(now: &str) -> String {
 }
 
 fn list(context: &CliContext) -> CliOutcome {
-    let world = runtime()?.block_on(world(&context.setting))?;
+    let world = wait_for(world(&context.setting))?;
     let proposals = proposals(&world);
     let mut text = ReportText::new();
     if proposals.is_empty() {
@@ -232,7 +232,7 @@ fn row(out: &mut ReportText, proposal: &ProposalSnapshot) {
 }
 
 fn show(context: &CliContext, name: &str) -> CliOutcome {
-    let world = runtime()?.block_on(world(&context.setting))?;
+    let world = wait_for(world(&context.setting))?;
     let proposal = find(&world, name)?;
     let look = Look::new(context, &world);
     let mut value = to_json(&look, proposal);
@@ -360,7 +360,7 @@ fn find<'a>(world: &'a Snapshot, name: &str) -> Result<&'a ProposalSnapshot, Fai
 fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOutcome {
     let approve = rejection.is_none();
     let word = if approve { "approve" } else { "reject" };
-    runtime()?.block_on(async {
+    wait_for(async {
         let params = |id: EntryId, stale_tree, signature| {
             Command::Decide(DecideParams {
                 proposal_id: id,

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
-use super::connect::{self, DaemonFound, Live, runtime};
+use super::connect::{self, DaemonFound, Live, wait_for};
 use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, Failure};
@@ -81,7 +81,7 @@ pub fn release(context: &CliContext) -> CliOutcome {
 }
 
 fn list(context: &CliContext) -> CliOutcome {
-    let report = runtime()?.block_on(async {
+    let report = wait_for(async {
         match connect::control(&context.setting).await {
             DaemonFound::Live(live) => ask(&live, Command::ListGates).await,
             DaemonFound::Nobody | DaemonFound::Unfit(_) => from_disk(context),
@@ -145,7 +145,7 @@ fn run_gates(context: &CliContext, params: RunGatesParams) -> CliOutcome {
     let names = params.names.clone();
     let is_release = params.release;
     let command = Command::RunGates(params);
-    let (report, ended) = runtime()?.block_on(async {
+    let (report, ended) = wait_for(async {
         operator::check(context, &command).await?;
         let live = operator::live(context).await?;
         // Before minutes are spent: what is signed is shown first.

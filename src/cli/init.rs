@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::claude::{plugin_dir, plugin_spec, write_plugin};
-use super::connect::{self, DaemonFound, runtime};
+use super::connect::{self, DaemonFound, wait_for};
 use super::context::CliContext;
 use super::disk::{self, policy_on_disk, unreadable};
 use super::exit::{CliOutcome, ExitKind, Failure};
@@ -187,7 +187,7 @@ fn session(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
     if dry_run {
         return Ok(InitStep::new(what, InitState::Would));
     }
-    runtime()?.block_on(async {
+    wait_for(async {
         if let DaemonFound::Live(_) = connect::control(setting).await {
             return Ok(());
         }

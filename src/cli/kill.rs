@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::connect::{self, DaemonFound, runtime};
+use super::connect::{self, DaemonFound, wait_for};
 use super::context::CliContext;
 use super::disk::unreadable;
 use super::exit::{CliOutcome, ExitKind, Failure};
@@ -67,7 +67,7 @@ enum Was {
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    runtime()?.block_on(async {
+    wait_for(async {
         let stop = Command::Stop(StopParams { kill: true });
         operator::check(context, &stop).await?;
         let settings = targets(context, args.all)?;

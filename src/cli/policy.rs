@@ -5,7 +5,7 @@ use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::agent_word::agent_word;
-use super::connect::{self, DaemonFound, runtime, unexpected};
+use super::connect::{self, DaemonFound, unexpected, wait_for};
 use super::context::CliContext;
 use super::disk::policy_on_disk;
 use super::exit::{CliOutcome, Failure};
@@ -159,7 +159,7 @@ pub fn permissions(context: &CliContext, verb: &Verb) -> CliOutcome {
 
 fn change(context: &CliContext, change: PolicyChange, what: &str) -> CliOutcome {
     let command = Command::SetPolicy(change);
-    let reply = runtime()?.block_on(operator::ask(context, command, what, WORD))?;
+    let reply = wait_for(operator::ask(context, command, what, WORD))?;
     let Reply::PolicySet(set) = reply else {
         return Err(unexpected(&reply));
     };
@@ -198,7 +198,7 @@ fn title(coordinator: Coordinator) -> &'static str {
 
 /// As the daemon has it, else as the disk does.
 fn policy(context: &CliContext) -> Result<PolicyStatus, Failure> {
-    runtime()?.block_on(async {
+    wait_for(async {
         match connect::control(&context.setting).await {
             DaemonFound::Live(live) => Ok(live.status().await?.policy),
             DaemonFound::Nobody | DaemonFound::Unfit(_) => Ok(policy_on_disk(&context.setting)),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::agent_word::agent_word;
 use super::by_id::{Wanted, by_id};
-use super::connect::{self, DaemonFound, Live, runtime, unexpected};
+use super::connect::{self, DaemonFound, Live, unexpected, wait_for};
 use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, Failure};
@@ -123,7 +123,7 @@ pub(super) async fn rows(context: &CliContext) -> Result<(Live, Vec<QueueRow>), 
 }
 
 fn list(context: &CliContext) -> CliOutcome {
-    let found = runtime()?.block_on(async {
+    let found = wait_for(async {
         match connect::control(&context.setting).await {
             DaemonFound::Nobody => Ok(None),
             // One that runs and does not answer knows what the record does not.
@@ -224,7 +224,7 @@ fn find<'a>(rows: &'a [QueueRow], name: &str) -> Result<&'a QueueRow, Failure> {
 }
 
 fn show(context: &CliContext, name: &str) -> CliOutcome {
-    runtime()?.block_on(async {
+    wait_for(async {
         let (live, rows) = rows(context).await?;
         let row = find(&rows, name)?;
         let command = Command::LedgerShow {
@@ -246,7 +246,7 @@ fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> 
         QueueChange::Retry => ("retry", "is sent again: its receiver may get it twice"),
         QueueChange::Remove => ("remove", "is never sent"),
     };
-    runtime()?.block_on(async {
+    wait_for(async {
         let (_, rows) = rows(context).await?;
         let row = find(&rows, &args.id)?;
         let what = format!("{} for {} ({}) {what}", row.id, row.to, row.state);

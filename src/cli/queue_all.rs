@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::alone::{alone, unwritable};
-use super::connect::{runtime, unexpected};
+use super::connect::{unexpected, wait_for};
 use super::context::CliContext;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::operator;
@@ -17,7 +17,7 @@ use crate::wire::control::{Command, QueueDrainParams, QueueRow, Reply};
 /// `queue drain`.
 pub fn drain(context: &CliContext, args: &DrainArgs) -> CliOutcome {
     let to = args.to;
-    runtime()?.block_on(async {
+    wait_for(async {
         let (_, rows) = rows(context).await?;
         let (taken, left): (Vec<QueueRow>, Vec<QueueRow>) = rows
             .into_iter()
@@ -52,7 +52,7 @@ pub fn drain(context: &CliContext, args: &DrainArgs) -> CliOutcome {
 /// `queue rebuild`: by the daemon, or here under the owner's lock when none runs, so that it does
 /// not depend on what it repairs.
 pub fn rebuild(context: &CliContext, args: &RebuildArgs) -> CliOutcome {
-    let live = match runtime()?.block_on(rows(context)) {
+    let live = match wait_for(rows(context)) {
         Ok((_, rows)) => Some(rows),
         Err(failure) if failure.kind == ExitKind::Unavailable => None,
         Err(failure) => return Err(failure),
@@ -79,7 +79,7 @@ pub fn rebuild(context: &CliContext, args: &RebuildArgs) -> CliOutcome {
         return would(context, "rebuild", &unproven, &what);
     }
     if is_live {
-        return runtime()?.block_on(async {
+        return wait_for(async {
             match operator::ask(context, Command::QueueRebuild, &what, "rebuild").await? {
                 Reply::QueueChanged(ids) => done(context, "rebuild", &ids, "ambiguous now"),
                 other => Err(unexpected(&other)),

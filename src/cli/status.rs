@@ -1,6 +1,6 @@
 //! `ctxrelay status`.
 
-use super::connect::{self, DaemonFound, runtime};
+use super::connect::{self, DaemonFound, wait_for};
 use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, Failure};
@@ -46,7 +46,7 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
 ///
 /// When neither can be read.
 pub fn read(context: &CliContext) -> Result<Status, Failure> {
-    runtime()?.block_on(async {
+    wait_for(async {
         match connect::control(&context.setting).await {
             DaemonFound::Live(live) => live.status().await,
             DaemonFound::Nobody if !is_held(&context.setting.dirs) => {

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::connect::{Live, runtime};
+use super::connect::{Live, wait_for};
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::output::Tone;
@@ -49,7 +49,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             signature,
         })
     };
-    runtime()?.block_on(async {
+    wait_for(async {
         operator::check(context, &command(None, None)).await?;
         let live = operator::live(context).await?;
         context.out.aside(text(&loaded))?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::maker::CapsuleMaker;
-use crate::cli::connect::{self, DaemonFound, runtime, unexpected};
+use crate::cli::connect::{self, DaemonFound, unexpected, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::Failure;
@@ -42,7 +42,7 @@ pub(super) fn apply(
     let own = maker.kept.read(CapsuleOwner::Project, id).ok().flatten();
     let own = own.and_then(|own| capsule::read(&own).ok());
     let is_own = own.is_some_and(|own| own.id == *id && maker.is_of_a_session(&own));
-    runtime()?.block_on(async {
+    wait_for(async {
         operator::check(context, &command).await?;
         let live = operator::live(context).await?;
         let folder = context.setting.dirs.relay.join("capsules");

@@ -9,7 +9,7 @@ use super::alike::chosen;
 use super::change::record_kept;
 use super::maker::CapsuleMaker;
 use crate::adapters::git_now::GitNeed;
-use crate::cli::connect::runtime;
+use crate::cli::connect::wait_for;
 use crate::cli::context::CliContext;
 use crate::cli::destination::Destination;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -245,7 +245,7 @@ fn send(
         }
     };
     let command = Command::Handoff(as_handoff(args.pair.clone(), to, capsule, rendering));
-    runtime()?.block_on(async {
+    wait_for(async {
         operator::check(context, &command).await?;
         let live = operator::live(context).await?;
         live.ask_for(command).await

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::sync_file::SyncFile;
 use super::{ObjectiveArgs, SyncArgs};
 use crate::cli::by_id::{Wanted, by_id};
-use crate::cli::connect::{runtime, unexpected, world};
+use crate::cli::connect::{unexpected, wait_for, world};
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
@@ -50,7 +50,7 @@ pub(super) fn sync(context: &CliContext, args: &SyncArgs) -> CliOutcome {
 }
 
 pub(super) fn forget(context: &CliContext, name: &str) -> CliOutcome {
-    let what = runtime()?.block_on(named(context, name))?;
+    let what = wait_for(named(context, name))?;
     let value = json!({"forgotten": what});
     let said = format!("forgotten: {what}");
     let params = ForgetWorkParams {
@@ -72,7 +72,7 @@ pub(super) fn reset(context: &CliContext, agent: Option<Agent>) -> CliOutcome {
         agent,
         runtime_session_id: Some(context.setting.runtime_session.clone()),
     });
-    match runtime()?.block_on(operator::ask(context, command, RESET, "reset"))? {
+    match wait_for(operator::ask(context, command, RESET, "reset"))? {
         Reply::Done => {
             let said = format!(
                 "what {} at is forgotten, and in the record still",
@@ -87,7 +87,7 @@ pub(super) fn reset(context: &CliContext, agent: Option<Agent>) -> CliOutcome {
 
 /// Nothing is lost by any of the others, so that no word has to be typed.
 fn state(context: &CliContext, command: Command, value: &Value, said: &str) -> CliOutcome {
-    runtime()?.block_on(async {
+    wait_for(async {
         operator::check(context, &command).await?;
         let live = operator::live(context).await?;
         match live.ask(command).await? {
@@ -98,7 +98,7 @@ fn state(context: &CliContext, command: Command, value: &Value, said: &str) -> C
 }
 
 fn held(context: &CliContext, agent: Option<Agent>) -> CliOutcome {
-    let world = runtime()?.block_on(world(&context.setting))?;
+    let world = wait_for(world(&context.setting))?;
     let mut value = json!({});
     let mut text = ReportText::new();
     for each in Agent::ALL

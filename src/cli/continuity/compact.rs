@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::cli::connect::{runtime, unexpected};
+use crate::cli::connect::{unexpected, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
@@ -28,7 +28,7 @@ pub(super) fn run(context: &CliContext, agent: Agent) -> CliOutcome {
         placed: false,
     });
     let asked = operator::ask(context, command, WHAT, "compact");
-    match runtime()?.block_on(asked)? {
+    match wait_for(asked)? {
         Reply::Done => {
             let said = "Codex compacts its context; `ctxrelay continuity status` says when it has";
             let value = json!({"agent": agent, "begun": true});

@@ -6,7 +6,7 @@ use super::packet::ShownPacket;
 use super::status::{last_packet, summary};
 use super::{ShowStateArgs, StateForm};
 use crate::adapters::work_files_now::utc;
-use crate::cli::connect::{runtime, world};
+use crate::cli::connect::{wait_for, world};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -28,7 +28,7 @@ struct ShownState<'a> {
 }
 
 pub(super) fn run(context: &CliContext, args: &ShowStateArgs) -> CliOutcome {
-    let world = runtime()?.block_on(world(&context.setting))?;
+    let world = wait_for(world(&context.setting))?;
     let agents = match args.agent {
         Some(agent) => vec![agent],
         None => Agent::ALL.to_vec(),

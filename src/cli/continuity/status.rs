@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::connect::{runtime, world};
+use crate::cli::connect::{wait_for, world};
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
@@ -18,7 +18,7 @@ use crate::wire::status::CostStatus;
 const OBJECTIVE_CHARS: usize = 200;
 
 pub(super) fn run(context: &CliContext) -> CliOutcome {
-    let world = runtime()?.block_on(world(&context.setting))?;
+    let world = wait_for(world(&context.setting))?;
     let agents_now = read(context)?.agents;
     let none = ContinuityState::default();
     let mut agents = Map::new();

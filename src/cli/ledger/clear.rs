@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::open::{NOTHING, Open};
-use crate::cli::connect::{runtime, unexpected};
+use crate::cli::connect::{unexpected, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::operator::{self, SignedQuestion, SignedSubject};
@@ -51,7 +51,7 @@ pub struct Args {
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    runtime()?.block_on(async {
+    wait_for(async {
         let open = Open::read(context).await?;
         if args.apply {
             apply(context, &open, args.discard).await

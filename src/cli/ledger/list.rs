@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, civil};
 use serde_json::Value;
 
-use crate::cli::connect::{self, DaemonFound, Live, runtime};
+use crate::cli::connect::{self, DaemonFound, Live, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -95,7 +95,7 @@ pub enum Order {
 }
 
 pub fn run(context: &CliContext, args: Args) -> CliOutcome {
-    let page = runtime()?.block_on(page(context, args))?;
+    let page = wait_for(page(context, args))?;
     let mut text = ReportText::new();
     if page.entries.is_empty() {
         text.note("no entries");

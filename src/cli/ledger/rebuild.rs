@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::cli::alone::{alone, unwritable};
-use crate::cli::connect::{self, DaemonFound, Live, runtime};
+use crate::cli::connect::{self, DaemonFound, Live, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::continuity::pack;
 use crate::cli::disk;
@@ -40,7 +40,7 @@ struct Done {
 
 pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
     let start = Instant::now();
-    let done = match runtime()?.block_on(by_daemon(context))? {
+    let done = match wait_for(by_daemon(context))? {
         Some(done) => done,
         None => here(context)?,
     };

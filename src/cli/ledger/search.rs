@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::cli::connect::{self, DaemonFound, runtime};
+use crate::cli::connect::{self, DaemonFound, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -57,7 +57,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         ..SearchParams::default()
     };
     let page = match args.session.as_deref() {
-        None => runtime()?.block_on(current(&context.setting, &noted(context), &params))?,
+        None => wait_for(current(&context.setting, &noted(context), &params))?,
         Some(ALL) => all(&context.setting, &noted(context), params, None)?,
         Some(session) => {
             let path = disk::session_file(&context.setting.dirs, session)?;

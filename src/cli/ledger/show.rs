@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cli::connect::{self, DaemonFound, runtime};
+use crate::cli::connect::{self, DaemonFound, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -31,7 +31,7 @@ pub struct Args {
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    let entry = runtime()?.block_on(find(context, args))?;
+    let entry = wait_for(find(context, args))?;
     context.out.report(Report::new(&entry, text(&entry)))
 }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::{DismissArgs, ResolveArgs, named};
-use crate::cli::connect::{runtime, unexpected};
+use crate::cli::connect::{unexpected, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
@@ -46,7 +46,7 @@ fn say(
     word: &str,
     change: impl FnOnce(FindingId) -> ReviewChange,
 ) -> CliOutcome {
-    let (id, changed) = runtime()?.block_on(async {
+    let (id, changed) = wait_for(async {
         // Who may not is told so before anything is looked up.
         let nothing = ReviewChange::Resolve {
             finding: FindingId::new(name),

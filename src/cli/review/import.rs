@@ -10,7 +10,7 @@ use serde_json::json;
 use super::change::{ask, command};
 use super::source;
 use crate::adapters::git_facts::folder_in_repository;
-use crate::cli::connect::{runtime, unexpected};
+use crate::cli::connect::{unexpected, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
@@ -86,7 +86,7 @@ pub(super) fn run(context: &CliContext, args: &ReviewSourceArgs) -> CliOutcome {
         whole: None,
         read_at: None,
     };
-    runtime()?.block_on(async {
+    wait_for(async {
         operator::check(context, &command(&context.setting, nothing)).await?;
         // Without a daemon nothing could be recorded, and nothing is asked of anybody.
         let live = operator::live(context).await?;

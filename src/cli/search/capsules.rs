@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::cli::capsule::maker::CapsuleMaker;
-use crate::cli::connect::{self, DaemonFound, runtime, unexpected};
+use crate::cli::connect::{self, DaemonFound, unexpected, wait_for};
 use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::cli::ledger::search::senseless;
@@ -23,7 +23,7 @@ use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchParams};
 
 /// The tasks of the record, latest first, then what else is kept.
 pub(super) fn find(setting: &ProjectContext, params: &SearchParams) -> Result<FoundPage, Failure> {
-    let found = runtime()?.block_on(async {
+    let found = wait_for(async {
         match connect::control(setting).await {
             DaemonFound::Live(live) => by_daemon(&live.client, params).await,
             DaemonFound::Nobody | DaemonFound::Unfit(_) => Ok(None),

@@ -1,7 +1,7 @@
 //! [`Everywhere`]: one search in several places, in pages that go on from one place into the next.
 
 use super::capsules;
-use crate::cli::connect::runtime;
+use crate::cli::connect::wait_for;
 use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::cli::ledger::search::{all, current, senseless};
@@ -79,7 +79,7 @@ impl<'a> Everywhere<'a> {
                 Ok(PlaceFound::of_tasks(found, params.after.as_deref()))
             }
             FoundIn::Record => {
-                let found = runtime()?.block_on(current(self.setting, self.note, &params))?;
+                let found = wait_for(current(self.setting, self.note, &params))?;
                 let session = match found.session.clone() {
                     None => here()?,
                     session => session,
