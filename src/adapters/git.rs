@@ -38,6 +38,14 @@ pub(super) const POINTERS: [&str; 5] = [
     "GIT_CONFIG_PARAMETERS",
 ];
 
+/// With these a user says how paths are meant.
+const PATHSPECS: [&str; 4] = [
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+];
+
 /// The commit and the tree of everything that lies in the work tree and is not ignored, or
 /// `None` when this is no repository, `git` is missing or takes too long. Blocking.
 pub fn work_tree(root: &Path) -> Option<WorkTree> {
@@ -73,10 +81,7 @@ impl TreeReading {
         let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
         let own = OwnRepository::of(root)?;
         let ours = |args: &[&str]| own.look_through(&top, args);
-        if let Some(commit) = &commit {
-            line_or_empty(&mut ours(&["read-tree", commit]))?;
-        }
-        let diff = WorkDiff::take(&ours, own.path(), &top, Copies::Never)?;
+        let diff = WorkDiff::since(&own, &top, commit.as_deref(), Copies::Never)?;
         put_in_index(&diff, &ours, &own, &top)?;
         if diff.has_nested {
             pin_nested(&ours, &top, depth)?;
@@ -203,7 +208,7 @@ pub(super) fn git(root: &Path) -> Command {
         "-c",
         "core.safecrlf=false",
     ]);
-    for name in POINTERS {
+    for name in POINTERS.iter().chain(&PATHSPECS) {
         command.env_remove(name);
     }
     command.env("GIT_OPTIONAL_LOCKS", "0");
@@ -247,6 +252,15 @@ pub(super) fn bytes(command: &mut Command) -> Option<Vec<u8>> {
 
 /// As [`bytes`], of a command that reads something.
 pub(super) fn bytes_with(command: &mut Command, input: Stdio) -> Option<Vec<u8>> {
+    bytes_within(DEADLINE, command, input)
+}
+
+/// As [`bytes_with`], of one that may take so long.
+pub(super) fn bytes_within(
+    deadline: Duration,
+    command: &mut Command,
+    input: Stdio,
+) -> Option<Vec<u8>> {
     command
         .stdin(input)
         .stdout(Stdio::piped())
@@ -264,7 +278,7 @@ pub(super) fn bytes_with(command: &mut Command, input: Stdio) -> Option<Vec<u8>>
         // Nobody waits any more for one that took too long.
         let _ = sender.send(read.ok().filter(|_| end.is_ok()).map(|_| bytes));
     });
-    let printed = ended.recv_timeout(DEADLINE).ok().flatten();
+    let printed = ended.recv_timeout(deadline).ok().flatten();
     if printed.is_none() {
         let _ = child.kill();
     }

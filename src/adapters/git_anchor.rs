@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use self::ahead::open_with_diff;
-use self::line_counts::{LinesByFile, keep_commit_index};
+use self::line_counts::LinesByFile;
 use self::place::GitPlace;
 use super::git::{bytes, bytes_with, git, line, line_or_empty, pin_nested, said, text};
 use super::git_own::{OBJECT_FORMAT, OwnRepository};
@@ -210,8 +210,7 @@ impl GitAnchor {
     /// The index of the throw-away repository holds the tracked files as they are now; what else
     /// differs from the commit.
     fn take_tracked(&self, copies: Copies) -> Option<WorkDiff> {
-        let commit = self.commit().unwrap_or("--empty");
-        tracked_now(&self.own, &self.place.top, commit, copies)
+        WorkDiff::since(&self.own, &self.place.top, self.commit(), copies)
     }
 
     /// Where it comes from. The history is walked for that.
@@ -346,15 +345,6 @@ impl GitAnchor {
     fn ours(&self, args: &[&str]) -> std::process::Command {
         self.own.look_through(&self.place.top, args)
     }
-}
-
-/// What differs in a work tree from a commit, which the index of `own` then has with the tracked files
-/// as they are now. The commit's own stays beside it.
-fn tracked_now(own: &OwnRepository, top: &Path, commit: &str, copies: Copies) -> Option<WorkDiff> {
-    let ours = |args: &[&str]| own.look_through(top, args);
-    line_or_empty(&mut ours(&["read-tree", commit]))?;
-    keep_commit_index(own.path())?;
-    WorkDiff::take(&ours, own.path(), top, copies)
 }
 
 /// The commit without parents from which the history comes, the same in every clone that has

@@ -15,10 +15,11 @@ use super::git::{git, line};
 
 /// What stands in its configuration.
 const CONFIG: &str = if cfg!(target_os = "macos") {
-    "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\tignorecase = true\n\t\
-     precomposeunicode = true\n"
+    "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\ttrustctime = true\n\tcheckstat = default\n\tignorestat = false\n\t\
+     splitindex = false\n\tuntrackedcache = false\n\tignorecase = true\n\tprecomposeunicode = true\n"
 } else {
-    "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
+    "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\ttrustctime = true\n\tcheckstat = default\n\tignorestat = false\n\t\
+     splitindex = false\n\tuntrackedcache = false\n"
 };
 
 /// What stands behind it where objects are named by their SHA-256. The later version counts.
@@ -33,7 +34,7 @@ const SHA256: &str = "sha256";
 
 /// Where they lie. Not `/tmp`, which sandboxed agents can write: git would run what they put into the
 /// configuration of one.
-const PRIVATE_BASE: &str = "/var/tmp";
+pub(super) const PRIVATE_BASE: &str = "/var/tmp";
 
 /// How they are named.
 const PREFIX: &str = "ctxrelay-git-";
@@ -185,7 +186,7 @@ fn remove_if_left(path: &Path) -> io::Result<bool> {
 }
 
 /// A folder, and no link to one.
-fn open_folder(path: &Path) -> io::Result<File> {
+pub(super) fn open_folder(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(flags.bits().cast_signed());

@@ -17,6 +17,7 @@ use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
 
+use super::commit_index::ATTRIBUTES;
 use super::git::{DEADLINE, GITLINK, bytes, bytes_with};
 use super::git_own::OwnRepository;
 use super::plain_file::open_plain;
@@ -67,6 +68,8 @@ pub(super) struct WorkDiff {
     pub(super) has_changed: bool,
     /// There is a repository within the work tree, known or not.
     pub(super) has_nested: bool,
+    /// Of the files that say how others are hashed one is new, gone, or another one.
+    pub(super) has_attributes: bool,
 }
 
 /// As git lists it: names of files of the index, each ending in a zero byte.
@@ -152,6 +155,7 @@ impl Listed {
             if let Some(name) = row.strip_prefix(OTHER) {
                 // A repository within is listed with a slash behind it.
                 let bare = name.strip_suffix(b"/");
+                listed.diff.has_attributes |= is_attributes(name);
                 listed.diff.has_nested |= bare.is_some();
                 push(&mut listed.diff.others, bare.unwrap_or(name));
                 continue;
@@ -165,15 +169,21 @@ impl Listed {
                 continue;
             }
             if tag == GONE || !is_below_folders(top, name, &mut folders) {
+                listed.diff.has_attributes |= is_attributes(name);
                 push(&mut listed.gone, name);
                 last_gone = Some(name);
             } else if tag == CHANGED {
+                listed.diff.has_attributes |= is_attributes(name);
                 push(&mut listed.changed, name);
                 listed.hides_others |= !is_nested && is_folder(top, name);
             }
         }
         Some(listed)
     }
+}
+
+fn is_attributes(path: &[u8]) -> bool {
+    path.rsplit(|byte| *byte == b'/').next() == Some(ATTRIBUTES)
 }
 
 fn paths(names: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -6,6 +6,7 @@
 pub mod capsules_now;
 pub mod claude;
 pub mod codex;
+mod commit_index;
 pub mod fd_channel;
 pub mod file_digest;
 pub mod file_heads;

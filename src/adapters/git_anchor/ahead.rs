@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 
 use super::place::GitPlace;
-use super::{GitAnchor, said, tracked_now};
+use super::{GitAnchor, said};
 use crate::adapters::git_head::{PlainRepository, plain_repository};
 use crate::adapters::git_own::OwnRepository;
 use crate::adapters::git_untracked::{Copies, WorkDiff};
@@ -57,7 +57,7 @@ impl Guess {
 
     fn diff(&self) -> Option<WorkDiff> {
         let (top, commit) = (&self.plain.top, &self.plain.commit);
-        tracked_now(&self.own, top, commit, Copies::WhereNeeded)
+        WorkDiff::since(&self.own, top, Some(commit), Copies::WhereNeeded)
     }
 
     /// Whether git says the same.

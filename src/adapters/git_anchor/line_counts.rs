@@ -3,22 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 
 use super::{GitAnchor, text};
+use crate::adapters::commit_index::COMMIT_INDEX;
 use crate::adapters::git_untracked::{WorkDiff, lines_in};
-
-/// The index of the commit, beside that of the work tree.
-const COMMIT_INDEX: &str = "commit-index";
-
-/// What else a user may have said of how paths are meant.
-const OTHER_PATHSPECS: [&str; 3] = [
-    "GIT_GLOB_PATHSPECS",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_ICASE_PATHSPECS",
-];
 
 /// Lines that were added and removed in a file.
 type Lines = (u64, u64);
@@ -57,9 +46,6 @@ impl GitAnchor {
             let args = ["diff-files", "--no-renames", "--numstat", "-z", "--"];
             let mut command = self.ours(&args);
             command.args(diff.changed().map(OsStr::from_bytes));
-            for name in OTHER_PATHSPECS {
-                command.env_remove(name);
-            }
             command.env("GIT_LITERAL_PATHSPECS", "1");
             command.env("GIT_INDEX_FILE", self.own.path().join(COMMIT_INDEX));
             lines.extend(numstat(&text(&mut command)?));
@@ -78,15 +64,6 @@ impl GitAnchor {
         }
         lines
     }
-}
-
-/// Keeps the index of a throw-away repository beside the one that is to follow the work tree.
-pub(super) fn keep_commit_index(own: &Path) -> Option<()> {
-    let (index, beside) = (own.join("index"), own.join(COMMIT_INDEX));
-    let _ = fs::remove_file(&beside);
-    // Git never writes into an index: another one takes its name.
-    let linked = fs::hard_link(&index, &beside);
-    linked.or_else(|_| fs::copy(&index, &beside).map(drop)).ok()
 }
 
 /// `added TAB removed TAB path NUL`, with `-` for what is no text.

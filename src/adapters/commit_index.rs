@@ -1,0 +1,304 @@
+//! [`CommitIndex`]: the index of a commit in a throw-away repository, with what earlier looks found
+//! of the files.
+//!
+//! A new index knows nothing of the files, so that git reads all of them to say which ones differ: for
+//! a large project that is seconds of a processor at each look. So the index of a look that took long is
+//! kept for the next one, which then reads only those that the disk says were touched since. It has
+//! the names and digests of the commit and what the disk says of each file, and nothing else.
+//!
+//! The project's own index is not taken for that: agents write it, and it can say of a file that it is
+//! not to be looked at.
+
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use sha2::{Digest as _, Sha256};
+
+use super::git::{bytes_within, line_or_empty};
+use super::git_own::{OwnRepository, PRIVATE_BASE, open_folder};
+use super::git_untracked::{Copies, WorkDiff};
+use crate::core::hex::hex;
+
+/// The index of the commit, beside that of the work tree.
+pub(super) const COMMIT_INDEX: &str = "commit-index";
+
+/// A look that took longer than this is worth its keeping.
+const SLOW: Duration = Duration::from_millis(100);
+
+/// From which size on an index is of so many files that reading them takes long, in bytes: some
+/// 5,000 files.
+const LARGE_BYTES: u64 = 512 * 1024;
+
+/// How long git may take to read all files for that: longer than for anything else, and once.
+const LEARN_DEADLINE: Duration = Duration::from_secs(60);
+
+/// How long what is known of the files of a commit stands at least, where looks stay slow.
+const LEARN_AGAIN: Duration = Duration::from_secs(300);
+
+/// How many work trees' are kept. One of 100,000 files has some 10 MB.
+const KEPT_MAX: usize = 8;
+
+/// The files that say how others are hashed. What is known of those counts only for the same ones.
+pub(super) const ATTRIBUTES: &[u8] = b".gitattributes";
+const ATTRIBUTE_PATHS: &str = ":(top,glob)**/.gitattributes";
+
+/// That of a commit of a work tree.
+#[derive(Debug)]
+pub(super) struct CommitIndex<'a> {
+    own: &'a OwnRepository,
+    top: &'a Path,
+    commit: &'a str,
+    kept: Option<Kept>,
+    /// What is known of the files is from an earlier look.
+    is_from_kept: bool,
+    /// It stands among the kept ones as it is.
+    is_kept: bool,
+}
+
+impl WorkDiff {
+    /// What differs in a work tree from a commit, which the index of `own` then has with the tracked
+    /// files as they are now; the commit's own stays beside it, as [`COMMIT_INDEX`]. Without a commit
+    /// all of it differs.
+    pub(super) fn since(
+        own: &OwnRepository,
+        top: &Path,
+        commit: Option<&str>,
+        copies: Copies,
+    ) -> Option<Self> {
+        Self::since_kept_in(Path::new(PRIVATE_BASE), own, top, commit, copies)
+    }
+
+    fn since_kept_in(
+        base: &Path,
+        own: &OwnRepository,
+        top: &Path,
+        commit: Option<&str>,
+        copies: Copies,
+    ) -> Option<Self> {
+        let ours = |args: &[&str]| own.look_through(top, args);
+        let take = || Self::take(&ours, own.path(), top, copies);
+        let Some(commit) = commit else {
+            line_or_empty(&mut ours(&["read-tree", "--empty"]))?;
+            stay_beside(own)?;
+            return take();
+        };
+        let kept = Kept::of(base, top);
+        let index = CommitIndex::from_kept(own, top, commit, kept.clone());
+        let mut index = match index {
+            Some(index) => index,
+            None => CommitIndex::anew(own, top, commit, kept.clone())?,
+        };
+        let mut began = Instant::now();
+        let mut diff = take();
+        // One that git does not take, or that was made when files were hashed in another way.
+        if index.is_from_kept && diff.as_ref().is_none_or(|diff| diff.has_attributes) {
+            index = CommitIndex::anew(own, top, commit, kept)?;
+            began = Instant::now();
+            diff = take();
+        }
+        let diff = diff?;
+        if !diff.has_attributes {
+            index.keep(began.elapsed());
+        }
+        Some(diff)
+    }
+}
+
+impl<'a> CommitIndex<'a> {
+    /// From one that was kept; none where there is none for this commit.
+    fn from_kept(
+        own: &'a OwnRepository,
+        top: &'a Path,
+        commit: &'a str,
+        kept: Option<Kept>,
+    ) -> Option<Self> {
+        let (file, is_kept) = kept.as_ref()?.find(commit)?;
+        let index = Self {
+            own,
+            top,
+            commit,
+            kept,
+            is_from_kept: true,
+            is_kept,
+        };
+        let place = own.path().join("index");
+        link_or_copy(&file, &place)?;
+        let is_read = is_kept
+            || (index.has_attributes_of_commit()
+                && line_or_empty(&mut index.git(&["read-tree", "-i", "-m", commit])).is_some());
+        if !is_read {
+            let _ = fs::remove_file(place);
+            return None;
+        }
+        stay_beside(own)?;
+        Some(index)
+    }
+
+    fn anew(
+        own: &'a OwnRepository,
+        top: &'a Path,
+        commit: &'a str,
+        kept: Option<Kept>,
+    ) -> Option<Self> {
+        let index = Self {
+            own,
+            top,
+            commit,
+            kept,
+            is_from_kept: false,
+            is_kept: false,
+        };
+        let place = own.path().join("index");
+        let _ = fs::remove_file(&place);
+        line_or_empty(&mut index.git(&["read-tree", commit]))?;
+        let is_large = place.metadata().ok()?.len() >= LARGE_BYTES;
+        if is_large && index.kept.is_some() {
+            // Else all files would be read twice, here and where it is kept.
+            index.learn(&place)?;
+        }
+        stay_beside(own)?;
+        Some(index)
+    }
+
+    /// Whether files are hashed in the commit as they were where it comes from.
+    fn has_attributes_of_commit(&self) -> bool {
+        let differ = ["diff-index", "--cached", "--quiet", self.commit, "--"];
+        let mut command = self.git(&differ);
+        line_or_empty(command.arg(ATTRIBUTE_PATHS)).is_some()
+    }
+
+    /// Reads the files of which nothing is known.
+    fn learn(&self, index: &Path) -> Option<()> {
+        let how = ["update-index", "-q", "--ignore-submodules", "--refresh"];
+        let mut command = self.git(&how);
+        command.env("GIT_INDEX_FILE", index);
+        bytes_within(LEARN_DEADLINE, &mut command, Stdio::null()).map(drop)
+    }
+
+    /// Keeps it for the next look, if that is worth it after one that took so long.
+    fn keep(&self, took: Duration) {
+        let place = self.own.path().join(COMMIT_INDEX);
+        let Some((kept, found)) = self.kept.as_ref().zip(place.metadata().ok()) else {
+            return;
+        };
+        let age = found.modified().ok().and_then(|it| it.elapsed().ok());
+        let is_done = match took > SLOW {
+            // What differs from the commit is read at each look, and nothing is to be known of it.
+            true if self.is_kept && age.is_none_or(|age| age < LEARN_AGAIN) => return,
+            true => self
+                .learn(&place)
+                .and_then(|()| kept.put(&place, self.commit)),
+            false if self.is_kept => return,
+            false if self.is_from_kept || found.len() >= LARGE_BYTES => {
+                kept.put(&place, self.commit)
+            }
+            false => return,
+        };
+        if is_done.is_none() {
+            tracing::debug!(top = %self.top.display(), "what git knows of the files is not kept");
+        }
+    }
+
+    fn git(&self, args: &[&str]) -> Command {
+        self.own.look_through(self.top, args)
+    }
+}
+
+/// The kept ones of one work tree, in a folder that only this user can write.
+#[derive(Debug, Clone)]
+struct Kept {
+    folder: PathBuf,
+    /// How the names of its files begin.
+    prefix: String,
+}
+
+impl Kept {
+    /// None where the folder is somebody else's, or cannot be made.
+    fn of(base: &Path, top: &Path) -> Option<Self> {
+        let user = rustix::process::geteuid().as_raw();
+        let folder = base.join(format!("ctxrelay-looks-{user}"));
+        let _ = DirBuilder::new().mode(0o700).create(&folder);
+        let found = open_folder(&folder).ok()?.metadata().ok()?;
+        let is_private = found.uid() == user && found.mode() & 0o077 == 0;
+        // A folder that took the place of another one of the same name has other files.
+        let place = top.metadata().ok()?;
+        let mut hasher = Sha256::new();
+        hasher.update(top.as_os_str().as_encoded_bytes());
+        hasher.update(format!("\0{}\0{}", place.dev(), place.ino()));
+        let mut prefix = hex(&hasher.finalize());
+        prefix.truncate(32);
+        prefix.push('.');
+        is_private.then_some(Self { folder, prefix })
+    }
+
+    /// The file for a commit, and whether it is of just that one.
+    fn find(&self, commit: &str) -> Option<(PathBuf, bool)> {
+        let exact = self.folder.join(format!("{}{commit}", self.prefix));
+        if exact.exists() {
+            return Some((exact, true));
+        }
+        let others = self.files().into_iter().map(|(path, _)| path);
+        let mut of_tree = others.filter(|path| self.is_of_tree(path));
+        of_tree.next().map(|path| (path, false))
+    }
+
+    /// Keeps an index as that of a commit, in the place of what is there of the work tree.
+    fn put(&self, index: &Path, commit: &str) -> Option<()> {
+        let place = self.folder.join(format!("{}{commit}", self.prefix));
+        let beside = tempfile::Builder::new().tempdir_in(&self.folder).ok()?;
+        let own = beside.path().join("index");
+        link_or_copy(index, &own)?;
+        fs::rename(own, &place).ok()?;
+        drop(beside);
+        let mut others = self.files();
+        others.retain(|(path, _)| *path != place);
+        // Those of the work tree itself first.
+        others.sort_by_key(|(path, written)| (!self.is_of_tree(path), *written));
+        let of_tree = others.iter().filter(|(path, _)| self.is_of_tree(path));
+        let surplus = (others.len() + 1).saturating_sub(KEPT_MAX);
+        let goes = surplus.max(of_tree.count());
+        for (path, _) in others.iter().take(goes) {
+            let _ = fs::remove_file(path);
+        }
+        Some(())
+    }
+
+    /// All of the folder, with when they were written.
+    fn files(&self) -> Vec<(PathBuf, SystemTime)> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let file =
+            |entry: fs::DirEntry| Some((entry.path(), entry.metadata().ok()?.modified().ok()?));
+        entries.filter_map(file).collect()
+    }
+
+    fn is_of_tree(&self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default();
+        name.as_encoded_bytes().starts_with(self.prefix.as_bytes())
+    }
+}
+
+/// The index of a throw-away repository stays as that of the commit, beside the one that is to follow
+/// the work tree.
+fn stay_beside(own: &OwnRepository) -> Option<()> {
+    let (index, beside) = (own.path().join("index"), own.path().join(COMMIT_INDEX));
+    let _ = fs::remove_file(&beside);
+    link_or_copy(&index, &beside)
+}
+
+/// Git never writes into an index: another one takes its name. A copy is as old as what it is of:
+/// git trusts no file that was touched after its index was written.
+fn link_or_copy(from: &Path, to: &Path) -> Option<()> {
+    if fs::hard_link(from, to).is_ok() {
+        return Some(());
+    }
+    let written = from.metadata().and_then(|found| found.modified()).ok()?;
+    fs::copy(from, to).ok()?;
+    let copy = File::options().write(true).open(to);
+    copy.and_then(|copy| copy.set_modified(written)).ok()
+}
+
+#[cfg(test)]
+mod tests;
