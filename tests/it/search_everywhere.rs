@@ -321,12 +321,13 @@ fn the_most_hits_at_once_end_with_a_cursor_where_there_are_more_and_with_none_wh
     let daemon = project.daemon();
     keep(&project, 0..1_000);
     let searched = |after: &[&str]| {
-        let args = [&["plums", "--limit", "1000"], after].concat();
         // The index follows the files in the background.
-        let page = wait_until("all files in the index", timeout(), || {
-            let page = search(&project, &args);
-            (page["behind"].as_u64() == Some(0)).then_some(page)
+        wait_until("all files in the index", timeout(), || {
+            let page = search(&project, &[&["plums", "--limit", "1"], after].concat());
+            (page["behind"].as_u64() == Some(0)).then_some(())
         });
+        let page = search(&project, &[&["plums", "--limit", "1000"], after].concat());
+        assert_eq!(page["behind"], 0);
         let hits = page["hits"].as_array().unwrap().iter();
         let ids: Vec<String> = hits.map(|hit| hit["id"].to_string()).collect();
         let cursor = page["cursor"].as_str().map(str::to_owned);
