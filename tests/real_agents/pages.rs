@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::ladder::Scene;
-use crate::support::model_request::{ModelRequest, says};
+use crate::support::model_request::{ModelRequest, hears, says};
 use crate::support::script::{Gate, Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
 
@@ -72,6 +72,13 @@ impl Reader {
     }
 }
 
+/// From now on Claude's model reads by this habit, and has seen nothing yet.
+fn read_by(scene: &Scene, habit: Habit) {
+    let mut reader = Reader::new(habit);
+    let messages = &scene.pair.messages;
+    messages.otherwise(move |request| reader.answer(request));
+}
+
 /// What is new in a request, in its order.
 fn fresh(request: &ModelRequest) -> String {
     let texts = request.fresh.iter().map(|input| input.text.as_str());
@@ -106,18 +113,24 @@ fn copies(text: &str) -> Vec<Copied> {
         .collect()
 }
 
-/// All copies of messages that a model read, in their order.
-fn all_copies(scene: &Scene) -> Vec<Copied> {
-    let steps = scene.pair.messages.steps();
-    let copies = steps.iter().flat_map(|request| copies(&fresh(request)));
-    copies.collect()
+/// How many requests the model has had: what comes behind them is of the next step.
+fn so_far(scene: &Scene) -> usize {
+    scene.pair.messages.steps().len()
 }
 
-/// The messages in the order in which the model saw them first. No first copy is called a repeat.
+/// All copies of messages that a model read behind so many requests, in their order.
+fn copies_since(scene: &Scene, mark: usize) -> Vec<Copied> {
+    let steps = scene.pair.messages.steps();
+    let steps = steps.iter().skip(mark);
+    steps.flat_map(|request| copies(&fresh(request))).collect()
+}
+
+/// The messages in the order in which the model saw them first, behind so many requests. No first
+/// copy is called a repeat.
 #[track_caller]
-fn first_copies(scene: &Scene) -> Vec<String> {
+fn first_copies(scene: &Scene, mark: usize) -> Vec<String> {
     let mut order: Vec<String> = Vec::new();
-    for Copied { id, is_repeat, .. } in all_copies(scene) {
+    for Copied { id, is_repeat, .. } in copies_since(scene, mark) {
         if !order.contains(&id) {
             assert!(!is_repeat, "the first copy of {id} is called a repeat");
             order.push(id);
@@ -127,86 +140,205 @@ fn first_copies(scene: &Scene) -> Vec<String> {
 }
 
 #[track_caller]
-fn wait_confirmed(scene: &Scene, ids: &[String]) {
-    wait_until("the proof of all of them", timeout() * 3, || {
+fn wait_confirmed(scene: &Scene, habit: Habit, ids: &[String]) {
+    let what = format!("{habit:?}: the proof of all of them");
+    wait_until(&what, timeout() * 3, || {
         let confirmed = "confirmed".to_owned();
         let all = ids.iter().all(|id| scene.results(id).contains(&confirmed));
         all.then_some(())
     });
 }
 
-#[test]
-fn thirty_messages_are_shown_in_order_and_no_first_copy_is_called_a_repeat() {
-    for habit in HABITS {
-        let Some(mut scene) = Scene::new() else {
-            return;
-        };
-        let gate = Gate::new("claude works");
-        let fetch = ToolCall::mcp("contextrelay", "get_messages", json!({}));
-        let messages = &scene.pair.messages;
-        messages
-            .when(says("work for long"))
-            .once()
-            .reply(Reply::held("Working", &gate, "…").then_call(fetch));
-        let mut reader = Reader::new(habit);
-        messages.otherwise(move |request| reader.answer(request));
-        scene.claude.submit("work for long");
-        gate.wait_arrived();
-        let send = |n| scene.send(&format!("number {n} {}", "x".repeat(1_500)));
-        let ids: Vec<String> = (0..MANY).map(send).collect();
-        gate.open();
-        wait_confirmed(&scene, &ids);
-        scene.wait_idle();
-        assert_eq!(first_copies(&scene), ids, "{habit:?}");
-        // Proven once, and by nothing else.
-        for id in &ids {
-            let results = scene.results(id);
-            let confirmed = results.iter().filter(|result| *result == "confirmed");
-            assert_eq!(confirmed.count(), 1, "{habit:?}: {id}: {results:?}");
-        }
-    }
+/// Claude acknowledges all that it was given, whatever its habit: nothing of it comes again beside
+/// what is sent next. Its model has no habit then.
+#[track_caller]
+fn put_away(scene: &mut Scene, what: &str, ids: &[String]) {
+    let prompt = format!("put away the {what}");
+    let messages = &scene.pair.messages;
+    messages.otherwise(|_| Reply::text("ok"));
+    let call = Reply::mcp("contextrelay", "ack_messages", json!({"ids": ids}));
+    messages.when(hears(&prompt)).once().reply(call);
+    scene.claude.submit(&prompt);
+    // What a turn has settled already says nothing about this one.
+    let messages = &scene.pair.messages;
+    messages.wait_for_request(&prompt, hears(&prompt));
+    wait_until(&format!("the {what} to be put away"), timeout(), || {
+        let acknowledged = "acknowledged".to_owned();
+        let mut ids = ids.iter();
+        let all = ids.all(|id| scene.results(id).contains(&acknowledged));
+        all.then_some(())
+    });
+    scene.wait_idle();
 }
 
-/// The ways by which the messages arrived, without repetition.
-fn ways(scene: &Scene) -> BTreeSet<String> {
+/// One Claude with this habit: many messages, long texts, and at the end a dead doorbell.
+fn everything_reaches_a_claude_that(habit: Habit) {
+    let Some(mut scene) = Scene::new() else {
+        return;
+    };
+    let numbers =
+        thirty_messages_are_shown_in_order_and_no_first_copy_is_called_a_repeat(&mut scene, habit);
+    put_away(&mut scene, "numbers", &numbers);
+    let texts =
+        texts_of_thirty_thousand_and_a_hundred_thousand_characters_arrive_whole(&mut scene, habit);
+    put_away(&mut scene, "texts", &texts);
+    behind_a_dead_doorbell_what_was_pushed_in_vain_is_no_repeat(&mut scene, habit);
+}
+
+#[test]
+fn many_messages_long_texts_and_a_dead_doorbell_with_a_claude_that_acknowledges() {
+    everything_reaches_a_claude_that(Habit::Acknowledges);
+}
+
+#[test]
+fn many_messages_long_texts_and_a_dead_doorbell_with_a_claude_that_never_acknowledges() {
+    everything_reaches_a_claude_that(Habit::NeverAcknowledges);
+}
+
+#[test]
+fn many_messages_long_texts_and_a_dead_doorbell_with_a_claude_that_fetches_needlessly() {
+    everything_reaches_a_claude_that(Habit::FetchesNeedlessly);
+}
+
+fn thirty_messages_are_shown_in_order_and_no_first_copy_is_called_a_repeat(
+    scene: &mut Scene,
+    habit: Habit,
+) -> Vec<String> {
+    let mark = so_far(scene);
+    let gate = Gate::new("claude works");
+    let fetch = ToolCall::mcp("contextrelay", "get_messages", json!({}));
+    let messages = &scene.pair.messages;
+    messages
+        .when(says("work for long"))
+        .once()
+        .reply(Reply::held("Working", &gate, "…").then_call(fetch));
+    read_by(scene, habit);
+    scene.claude.submit("work for long");
+    gate.wait_arrived();
+    let send = |n| scene.send(&format!("number {n} {}", "x".repeat(1_500)));
+    let ids: Vec<String> = (0..MANY).map(send).collect();
+    gate.open();
+    wait_confirmed(scene, habit, &ids);
+    scene.wait_idle();
+    assert_eq!(first_copies(scene, mark), ids, "{habit:?}");
+    // Proven once, and by nothing else.
+    for id in &ids {
+        let results = scene.results(id);
+        let confirmed = results.iter().filter(|result| *result == "confirmed");
+        assert_eq!(confirmed.count(), 1, "{habit:?}: {id}: {results:?}");
+    }
+    ids
+}
+
+fn texts_of_thirty_thousand_and_a_hundred_thousand_characters_arrive_whole(
+    scene: &mut Scene,
+    habit: Habit,
+) -> Vec<String> {
+    let mark = so_far(scene);
+    read_by(scene, habit);
+    let mut ids = Vec::new();
+    for chars in [30_000, 100_000] {
+        let mut text = String::new();
+        let mut n = 0;
+        while text.len() < chars {
+            text.push_str(&format!("{n} "));
+            n += 1;
+        }
+        let id = scene.send(&text);
+        wait_confirmed(scene, habit, std::slice::from_ref(&id));
+        scene.wait_idle();
+        let steps = scene.pair.messages.steps();
+        let mut read = String::new();
+        for part in steps.iter().flat_map(|request| {
+            let page = page(request);
+            page["messages"].as_array().cloned().unwrap_or_default()
+        }) {
+            if part["message_id"] != id.as_str() || part["repeat"] == true {
+                continue;
+            }
+            // A needless fetch begins again.
+            if part["part"]["from"] == 0 {
+                read.clear();
+            }
+            read.push_str(part["text"].as_str().unwrap());
+        }
+        assert!(
+            read.contains(text.trim_end()),
+            "{habit:?}: of {chars}: {}",
+            read.len()
+        );
+        first_copies(scene, mark);
+        ids.push(id);
+    }
+    ids
+}
+
+/// The doorbell stays dead: nothing else can follow.
+fn behind_a_dead_doorbell_what_was_pushed_in_vain_is_no_repeat(scene: &mut Scene, habit: Habit) {
+    scene.kill("doorbell");
+    scene.wait_status("the dead doorbell", |status| {
+        status["notices"].to_string().contains("monitor has ended")
+    });
+    scene.wait_idle();
+    let mark = so_far(scene);
+    read_by(scene, habit);
+    let send = |n| scene.send(&format!("the word is plum-{n}."));
+    let ids: Vec<String> = (0..13).map(send).collect();
+    // They were pushed, to a Claude that was not started with channels.
+    scene.wait_delivery("the end of pushing", |delivery| delivery["rung"] == "hook");
+    scene.claude.submit("what is new");
+    wait_confirmed(scene, habit, &ids);
+    // A hook is proof before the request that it is part of leaves.
+    scene.pair.messages.wait_for_request("the last", |request| {
+        request.mentions("the word is plum-12.")
+    });
+    scene.wait_idle();
+    assert_eq!(first_copies(scene, mark), ids, "{habit:?}");
+}
+
+/// The ways by which these messages arrived, without repetition.
+fn ways(scene: &Scene, ids: &[String]) -> BTreeSet<String> {
     let ledger = scene.pair.project.ledger();
     let events = ledger.iter().map(|line| &line["runtimeEvent"]);
     let proofs = events.filter(|event| event["status"] == "confirmed" && event["to"] == "claude");
-    proofs
+    let of_these = proofs.filter(|event| ids.iter().any(|id| event["messageId"] == id.as_str()));
+    of_these
         .map(|event| event["rung"].as_str().unwrap().to_owned())
         .collect()
 }
 
 #[test]
 fn thirty_messages_reach_an_idle_claude_whole_and_once_with_nobody_prompting() {
+    // Nothing is told twice: what one ring and the hooks behind it leave lying lies for ever.
+    let Some(mut scene) = Scene::that_tells_once() else {
+        return;
+    };
+    // The last one leaves what it fetched unacknowledged, and nothing follows it.
     for habit in HABITS {
-        // Nothing is told twice: what one ring and the hooks behind it leave lying lies for ever.
-        let Some(mut scene) = Scene::that_tells_once() else {
-            return;
-        };
-        let mut reader = Reader::new(habit);
-        let messages = &scene.pair.messages;
-        messages.otherwise(move |request| reader.answer(request));
+        scene.wait_idle();
+        let mark = so_far(&scene);
+        read_by(&scene, habit);
         let mut sent = Vec::new();
         for n in 0..MANY {
-            let text = format!("number {n} {}.", "x".repeat(1_500));
+            let text = format!("{habit:?}: number {n} {}.", "x".repeat(1_500));
             sent.push((scene.send(&text), text));
         }
         let ids: Vec<String> = sent.iter().map(|(id, _)| id.clone()).collect();
-        wait_confirmed(&scene, &ids);
+        wait_confirmed(&scene, habit, &ids);
         scene.wait_idle();
         // What Claude fetches by itself it acknowledges by itself; the rest its turns settle.
         if habit != Habit::FetchesNeedlessly {
-            wait_until("the end of the turns that had them", timeout(), || {
+            let what = format!("{habit:?}: the end of the turns that had them");
+            wait_until(&what, timeout(), || {
                 let settled = ["confirmed".to_owned(), "acknowledged".to_owned()];
                 let all = ids.iter().all(|id| scene.results(id) == settled);
                 all.then_some(())
             });
-            assert_eq!(ways(&scene), BTreeSet::from(["hook".to_owned()]));
+            assert_eq!(ways(&scene, &ids), BTreeSet::from(["hook".to_owned()]));
         }
-        assert_eq!(first_copies(&scene), ids, "{habit:?}");
+        assert_eq!(first_copies(&scene, mark), ids, "{habit:?}");
         let mut whole = BTreeSet::new();
-        for copied in all_copies(&scene) {
+        for copied in copies_since(&scene, mark) {
             let (_, text) = sent.iter().find(|(id, _)| *id == copied.id).unwrap();
             let is_first = whole.insert(copied.id.clone());
             assert_eq!(copied.is_repeat, !is_first, "{habit:?}: {}", copied.id);
@@ -221,80 +353,7 @@ fn thirty_messages_reach_an_idle_claude_whole_and_once_with_nobody_prompting() {
                 .iter()
                 .all(|state| queue[state] == 0)
         });
-        let requests = scene.pair.messages.steps().len();
+        let requests = so_far(&scene) - mark;
         eprintln!("{habit:?}: {MANY} messages in {requests} model requests");
-    }
-}
-
-#[test]
-fn texts_of_thirty_thousand_and_a_hundred_thousand_characters_arrive_whole() {
-    for habit in HABITS {
-        let Some(mut scene) = Scene::new() else {
-            return;
-        };
-        let mut reader = Reader::new(habit);
-        let messages = &scene.pair.messages;
-        messages.otherwise(move |request| reader.answer(request));
-        for chars in [30_000, 100_000] {
-            let mut text = String::new();
-            let mut n = 0;
-            while text.len() < chars {
-                text.push_str(&format!("{n} "));
-                n += 1;
-            }
-            let id = scene.send(&text);
-            wait_confirmed(&scene, std::slice::from_ref(&id));
-            scene.wait_idle();
-            let steps = scene.pair.messages.steps();
-            let mut read = String::new();
-            for part in steps.iter().flat_map(|request| {
-                let page = page(request);
-                page["messages"].as_array().cloned().unwrap_or_default()
-            }) {
-                if part["message_id"] != id.as_str() || part["repeat"] == true {
-                    continue;
-                }
-                // A needless fetch begins again.
-                if part["part"]["from"] == 0 {
-                    read.clear();
-                }
-                read.push_str(part["text"].as_str().unwrap());
-            }
-            assert!(
-                read.contains(text.trim_end()),
-                "{habit:?}: of {chars}: {}",
-                read.len()
-            );
-            first_copies(&scene);
-        }
-    }
-}
-
-#[test]
-fn behind_a_dead_doorbell_what_was_pushed_in_vain_is_no_repeat() {
-    for habit in HABITS {
-        let Some(mut scene) = Scene::new() else {
-            return;
-        };
-        scene.kill("doorbell");
-        scene.wait_status("the dead doorbell", |status| {
-            status["notices"].to_string().contains("monitor has ended")
-        });
-        scene.wait_idle();
-        let mut reader = Reader::new(habit);
-        let messages = &scene.pair.messages;
-        messages.otherwise(move |request| reader.answer(request));
-        let send = |n| scene.send(&format!("the word is plum-{n}."));
-        let ids: Vec<String> = (0..13).map(send).collect();
-        // They were pushed, to a Claude that was not started with channels.
-        scene.wait_delivery("the end of pushing", |delivery| delivery["rung"] == "hook");
-        scene.claude.submit("what is new");
-        wait_confirmed(&scene, &ids);
-        // A hook is proof before the request that it is part of leaves.
-        scene.pair.messages.wait_for_request("the last", |request| {
-            request.mentions("the word is plum-12.")
-        });
-        scene.wait_idle();
-        assert_eq!(first_copies(&scene), ids, "{habit:?}");
     }
 }
