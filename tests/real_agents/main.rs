@@ -11,6 +11,7 @@ mod ask_user;
 mod asked_back;
 mod blocked;
 mod capsule;
+mod claudes_approvals;
 mod codex_continuity;
 mod codex_hook;
 mod codex_packets;

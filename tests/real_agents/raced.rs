@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::approvals::{DIALOG, card, claude_asks, codex_asks, expect_steps, made, steps, yes};
+use crate::approvals::{DIALOG, card, codex_asks, expect_steps, is_made, steps};
+use crate::claudes_approvals::{claude_asks, yes};
 use crate::pair::{verify, wait_status};
 use crate::support::model_request::tool_said;
 use crate::support::operator::Operator;
@@ -26,7 +27,7 @@ fn answered_in_the_deck_and_in_codexs_terminal_at_once_one_answer_counts_and_bot
     deck.press(Key::Enter);
     codex.press(Key::Char('y'));
     codex.wait_for_text("Made it.");
-    assert!(made(&pair));
+    assert!(is_made(&pair, "made"));
     wait_status(&pair, "no request", |status| {
         status["approvals"]["pending"] == 0
     });
@@ -49,13 +50,13 @@ fn a_deck_that_is_killed_while_codex_waits_answers_nothing_and_the_next_one_does
     pair.responses
         .when(tool_said("exited with code 0"))
         .reply(Reply::text("Made it."));
-    let (mut codex, _) = codex_asks(&pair);
+    let (mut codex, id) = codex_asks(&pair);
     card(&mut killed);
     killed.press(Key::Char('a'));
     killed.wait_for_text("Codex asks to run a command");
     killed.crash();
     assert_eq!(steps(&pair), ["codex asked"]);
-    assert!(codex.screen().contains(DIALOG) && !made(&pair));
+    assert!(codex.screen().contains(DIALOG) && !is_made(&pair, "made"));
     let mut next = pair.deck();
     next.wait_for_text("✓ chain");
     card(&mut next);
@@ -64,7 +65,9 @@ fn a_deck_that_is_killed_while_codex_waits_answers_nothing_and_the_next_one_does
     next.press(Key::Enter);
     codex.wait_for_text("Made it.");
     next.wait_for_text("Nothing waits for you");
-    expect_steps(&pair, &["codex asked", "human given", "system answered"]);
+    let wanted = ["codex asked", "human given", "system answered"];
+    expect_steps(&pair, &id, &wanted);
+    assert_eq!(steps(&pair).len(), wanted.len());
     verify(&pair);
 }
 
@@ -81,7 +84,7 @@ fn claude_whose_daemon_dies_while_it_asks_is_answered_in_its_own_dialog() {
     daemon.crash();
     yes(&mut claude);
     claude.wait_for_text("Made it.");
-    assert!(made(&pair));
+    assert!(is_made(&pair, "made"));
     // The next daemon answers nothing that hung on the one before.
     wait_until("the next daemon", timeout(), || {
         let status = pair.project.run(["status", "--json"]).json();

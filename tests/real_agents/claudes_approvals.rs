@@ -1,0 +1,189 @@
+//! What the real Claude asks the person: its own dialog stands beside the deck and the command line,
+//! and the first answer counts.
+
+use serde_json::json;
+
+use crate::approvals::{
+    answers, card, expect_steps, id_of, is_made, listed, prompt, steps, touches, wait_asked,
+};
+use crate::pair::{verify, wait_attached, wait_status};
+use crate::support::claude_home;
+use crate::support::model_request::{hears, says, tool_said};
+use crate::support::pair::Pair;
+use crate::support::pty::{Key, Pty};
+use crate::support::script::Reply;
+
+const DIALOG: &str = "Do you want to proceed?";
+
+/// What Claude runs: its output is not in the command.
+fn makes_file(word: &str) -> String {
+    format!("{} && echo done-$((40+2))", touches(word))
+}
+
+/// Claude in its terminal, in the mode that asks.
+#[track_caller]
+fn claude_in_the_mode_that_asks(pair: &Pair) -> Pty {
+    let launch = pair.ctxrelay(["claude", "--permission-mode", "default"]);
+    let mut claude = Pty::spawn(&launch).labelled("claude");
+    claude.wait_for_text(claude_home::COMPOSER);
+    wait_attached(pair);
+    claude
+}
+
+/// Claude, whose turn before has ended, is about to run a command.
+#[track_caller]
+fn claude_wants_a_file(pair: &Pair, claude: &mut Pty, word: &str) {
+    wait_status(pair, "an idle Claude", |status| {
+        status["agents"]["claude"]["state"] == "idle"
+    });
+    pair.messages
+        .when(says(&prompt(word)))
+        .once()
+        .reply(Reply::shell(&makes_file(word)));
+    claude.submit(&prompt(word));
+}
+
+/// As before, at its own dialog; the id of the request.
+#[track_caller]
+fn claude_asks_for(pair: &Pair, claude: &mut Pty, word: &str) -> String {
+    claude_wants_a_file(pair, claude, word);
+    let asked = wait_asked(pair, &makes_file(word));
+    assert_eq!(asked["source"], "claude");
+    let subject = &asked["runtimeEvent"]["request"]["subject"];
+    assert_eq!(*subject, makes_file(word));
+    claude.wait_for_text(DIALOG);
+    id_of(&asked)
+}
+
+/// Claude in its terminal, at its dialog about the file `made.txt`; the id of the request.
+#[track_caller]
+pub fn claude_asks(pair: &Pair) -> (Pty, String) {
+    let mut claude = claude_in_the_mode_that_asks(pair);
+    let id = claude_asks_for(pair, &mut claude, "made");
+    (claude, id)
+}
+
+/// Claude's model says that the file is made, once the command has run; the words.
+fn claude_says_it_is_made(pair: &Pair, word: &str) -> String {
+    let said = format!("Made {word}.");
+    let ran = pair.messages.when(tool_said("done-42"));
+    ran.once().reply(Reply::text(&said));
+    said
+}
+
+/// Answers Claude's own dialog.
+#[track_caller]
+pub fn yes(claude: &mut Pty) {
+    claude.press_until(Key::Enter, "the dialog to go", |screen| {
+        !screen.contains(DIALOG)
+    });
+}
+
+#[test]
+fn what_claude_asks_is_answered_in_its_dialog_in_the_deck_or_on_the_command_line() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = claude_in_the_mode_that_asks(&pair);
+    without_a_deck_claudes_dialog_is_all_there_is(&pair, &mut claude);
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    the_deck_answers_claude_while_its_own_dialog_is_open(&pair, &mut deck, &mut claude);
+    a_refusal_in_the_deck_and_its_reason_reach_claudes_model(&pair, &mut deck, &mut claude);
+    a_refusal_on_the_command_line_and_its_reason_reach_claudes_model(&pair, &mut deck, &mut claude);
+    claude_that_is_answered_in_its_own_dialog_waits_for_nobody(&pair, &mut deck, &mut claude);
+    verify(&pair);
+}
+
+fn without_a_deck_claudes_dialog_is_all_there_is(pair: &Pair, claude: &mut Pty) {
+    let said = claude_says_it_is_made(pair, "alone");
+    claude_wants_a_file(pair, claude, "alone");
+    claude.wait_for_text(DIALOG);
+    yes(claude);
+    claude.wait_for_text(&said);
+    assert!(is_made(pair, "alone"));
+    assert!(steps(pair).is_empty());
+}
+
+fn the_deck_answers_claude_while_its_own_dialog_is_open(
+    pair: &Pair,
+    deck: &mut Pty,
+    claude: &mut Pty,
+) {
+    let said = claude_says_it_is_made(pair, "allowed");
+    let id = claude_asks_for(pair, claude, "allowed");
+    card(deck);
+    answers(deck, "Claude asks to run a command");
+    deck.press(Key::Enter);
+    claude.wait_for_text(&said);
+    assert!(is_made(pair, "allowed"));
+    deck.wait_for_text("Nothing waits for you");
+    let wanted = ["claude asked", "human given", "system answered"];
+    expect_steps(pair, &id, &wanted);
+}
+
+fn a_refusal_in_the_deck_and_its_reason_reach_claudes_model(
+    pair: &Pair,
+    deck: &mut Pty,
+    claude: &mut Pty,
+) {
+    pair.messages
+        .when(hears("use the lock instead"))
+        .once()
+        .reply(Reply::text("Then with the lock."));
+    let id = claude_asks_for(pair, claude, "refused");
+    card(deck);
+    deck.press(Key::Char('x'));
+    deck.wait_for_text("Reject: why?");
+    deck.type_text("use the lock instead");
+    deck.press(Key::Enter);
+    claude.wait_for_text("Then with the lock.");
+    assert!(!is_made(pair, "refused"));
+    deck.wait_for_text("Nothing waits for you");
+    let wanted = ["claude asked", "human given", "system answered"];
+    expect_steps(pair, &id, &wanted);
+}
+
+fn a_refusal_on_the_command_line_and_its_reason_reach_claudes_model(
+    pair: &Pair,
+    deck: &mut Pty,
+    claude: &mut Pty,
+) {
+    let reason = "take the queue instead";
+    pair.messages
+        .when(hears(reason))
+        .once()
+        .reply(Reply::text("Then with the queue."));
+    let id = claude_asks_for(pair, claude, "denied");
+    let listed = listed(pair);
+    let asked = &listed["approvals"][0];
+    assert_eq!(asked["id"], id.as_str());
+    assert_eq!(asked["hints"], json!([]), "{asked}");
+    let choices = asked["choices"].as_array().unwrap();
+    let deny = choices.iter().find(|choice| choice["effect"] == "deny");
+    let deny = deny.unwrap()["id"].as_str().unwrap();
+    let answer = ["approvals", "answer", &id, deny, "--note", reason];
+    let mut line = Pty::spawn(&pair.project.ctxrelay(answer));
+    line.wait_for_text("Type `deny` to go on");
+    line.type_text("deny");
+    line.press(Key::Enter);
+    assert_eq!(line.wait_exit(), 0, "{}", line.screen());
+    claude.wait_for_text("Then with the queue.");
+    assert!(!is_made(pair, "denied"));
+    deck.wait_for_text("Nothing waits for you");
+    let wanted = ["claude asked", "human given", "system answered"];
+    expect_steps(pair, &id, &wanted);
+}
+
+fn claude_that_is_answered_in_its_own_dialog_waits_for_nobody(
+    pair: &Pair,
+    deck: &mut Pty,
+    claude: &mut Pty,
+) {
+    let said = claude_says_it_is_made(pair, "answered");
+    let id = claude_asks_for(pair, claude, "answered");
+    yes(claude);
+    claude.wait_for_text(&said);
+    assert!(is_made(pair, "answered"));
+    deck.wait_for_text("Nothing waits for you");
+    expect_steps(pair, &id, &["claude asked", "system answered"]);
+}
