@@ -103,7 +103,7 @@ pub fn id_of(asked: &Value) -> String {
 
 /// Waits until Codex's turn before has ended, for its terminal too: what is typed in one joins it.
 #[track_caller]
-fn rests(pair: &Pair, codex: &mut Pty) {
+pub fn rests(pair: &Pair, codex: &mut Pty) {
     wait_settled(pair);
     codex.wait_for_screen("a terminal at rest", |screen| {
         !screen.contains("esc to interrupt") && !screen.contains(DIALOG)

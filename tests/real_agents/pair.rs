@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use crate::approvals::rests;
 use crate::support::child::{is_alive, run};
 use crate::support::claude_home;
 use crate::support::codex_home;
@@ -211,12 +212,35 @@ fn a_handoff_goes_round_to_a_finality_that_the_operator_approves_by_key() {
     verify(&pair);
 }
 
+/// Waits until neither agent works, and nothing is on its way to one.
+#[track_caller]
+fn wait_both_rest(pair: &Pair) {
+    wait_status(pair, "two idle agents and empty queues", |status| {
+        ["claude", "codex"].iter().all(|agent| {
+            let queue = &status["queue"][agent];
+            let is_empty = queue["pending"] == 0 && queue["inFlight"] == 0;
+            is_empty && status["agents"][agent]["state"] == "idle"
+        })
+    });
+}
+
 #[test]
-fn codex_reaches_an_idle_claude_without_anybodys_help() {
+fn each_reaches_the_other_idle_and_busy_without_anybodys_help() {
     let Some(pair) = Pair::new() else { return };
     let _daemon = pair.daemon();
-    let _claude = attached_claude(&pair);
+    let mut claude = attached_claude(&pair);
     let mut codex = attached_codex(&pair);
+    codex_reaches_an_idle_claude_without_anybodys_help(&pair, &mut codex);
+    wait_both_rest(&pair);
+    rests(&pair, &mut codex);
+    codex_reaches_a_busy_claude_without_anybodys_help(&pair, &mut claude, &mut codex);
+    wait_both_rest(&pair);
+    claude_reaches_codex_idle_and_busy_each_message_once(&pair, &mut claude, &mut codex);
+    verify(&pair);
+}
+
+/// The first turn of either.
+fn codex_reaches_an_idle_claude_without_anybodys_help(pair: &Pair, codex: &mut Pty) {
     pair.codex_calls(
         says("tell claude about plum"),
         "send_to_claude",
@@ -239,48 +263,48 @@ fn codex_reaches_an_idle_claude_without_anybodys_help() {
     });
     assert_eq!(pair.messages.times_heard("the word is plum-4711"), 1);
     // The line is in the file before the disk has it, and counts from then on.
-    wait_status(&pair, "a proven delivery", |status| {
+    wait_status(pair, "a proven delivery", |status| {
         status["agents"]["claude"]["delivery"]["proven"] == true
     });
-    verify(&pair);
 }
 
-#[test]
-fn codex_reaches_a_busy_claude_without_anybodys_help() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
-    let mut claude = attached_claude(&pair);
-    let mut codex = attached_codex(&pair);
+fn codex_reaches_a_busy_claude_without_anybodys_help(
+    pair: &Pair,
+    claude: &mut Pty,
+    codex: &mut Pty,
+) {
+    let before = of_type(pair, "message").len();
     let gate = Gate::new("claude-works");
     pair.messages
         .when(says("think for long"))
         .once()
         .reply(Reply::held("Thinking", &gate, "done thinking."));
     pair.codex_calls(
-        says("tell claude about plum"),
+        says("tell claude about the pear"),
         "send_to_claude",
-        json!({"text": "the word is plum-4712"}),
+        json!({"text": "the word is pear-4712"}),
     );
     claude.submit("think for long");
     gate.wait_arrived();
-    codex.submit("tell claude about plum");
+    codex.submit("tell claude about the pear");
     wait_until("the record of the message", timeout(), || {
-        of_type(&pair, "message").pop()
+        of_type(pair, "message").get(before).cloned()
     });
     gate.open();
     pair.messages
         .wait_for_request("the message at Claude's model", |request| {
-            request.mentions("plum-4712")
+            request.mentions("pear-4712")
         });
-    assert_eq!(of_type(&pair, "message").len(), 1);
+    let sent = of_type(pair, "message").split_off(before);
+    assert_eq!(sent.len(), 1, "{sent:#?}");
+    assert!(sent[0].to_string().contains("pear-4712"), "{sent:#?}");
 }
 
-#[test]
-fn claude_reaches_codex_idle_and_busy_each_message_once() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
-    let mut claude = attached_claude(&pair);
-    let mut codex = attached_codex(&pair);
+fn claude_reaches_codex_idle_and_busy_each_message_once(
+    pair: &Pair,
+    claude: &mut Pty,
+    codex: &mut Pty,
+) {
     for word in ["plum-1", "plum-2"] {
         pair.claude_calls(
             says(&format!("send {word}")),
@@ -297,7 +321,7 @@ fn claude_reaches_codex_idle_and_busy_each_message_once() {
         .once()
         .reply(Reply::held("Working", &gate, "done working."));
     // It is in flight until the daemon has heard of its turn.
-    wait_status(&pair, "an empty queue and an idle Codex", |status| {
+    wait_status(pair, "an empty queue and an idle Codex", |status| {
         status["queue"]["codex"]["pending"] == 0
             && status["queue"]["codex"]["inFlight"] == 0
             && status["agents"]["codex"]["state"] == "idle"
@@ -306,13 +330,13 @@ fn claude_reaches_codex_idle_and_busy_each_message_once() {
     gate.wait_arrived();
     claude.submit("send plum-2");
     wait_until("the record of the second", timeout(), || {
-        of_type(&pair, "message")
+        of_type(pair, "message")
             .iter()
             .find(|line| line.to_string().contains("plum-2"))
             .map(|_| ())
     });
     // Busy: it waits for the next turn, and the running one is not disturbed.
-    wait_status(&pair, "a message that waits", |status| {
+    wait_status(pair, "a message that waits", |status| {
         let queue = &status["queue"]["codex"];
         queue["pending"] == 1 || queue["inFlight"] == 1
     });
@@ -321,7 +345,7 @@ fn claude_reaches_codex_idle_and_busy_each_message_once() {
     codex.wait_for_text("done working.");
     codex.wait_for_text("the word is plum-2");
     // The proof comes before Codex asks its model, the end of the turn after it.
-    wait_status(&pair, "an empty queue and an idle Codex", |status| {
+    wait_status(pair, "an empty queue and an idle Codex", |status| {
         status["queue"]["codex"]["pending"] == 0
             && status["queue"]["codex"]["inFlight"] == 0
             && status["agents"]["codex"]["state"] == "idle"
@@ -337,7 +361,6 @@ fn claude_reaches_codex_idle_and_busy_each_message_once() {
             1
         );
     }
-    verify(&pair);
 }
 
 #[test]
