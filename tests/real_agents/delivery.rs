@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::approvals::rests;
 use crate::pair::{
     attached_claude, attached_codex, codex_works, of_type, status, verify, wait_status,
 };
@@ -15,7 +16,7 @@ use crate::support::mcp::McpClient;
 use crate::support::model_request::{ModelRequest, says};
 use crate::support::operator::Operator;
 use crate::support::pair::Pair;
-use crate::support::pty::Key;
+use crate::support::pty::{Key, Pty};
 use crate::support::script::{Gate, Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
 
@@ -53,18 +54,25 @@ fn wait_settled(pair: &Pair, agent: &str) {
 }
 
 #[test]
-fn an_idle_codex_gets_every_kind_as_a_turn_of_its_own() {
+fn every_kind_of_message_reaches_an_idle_and_a_busy_codex() {
     let Some(pair) = Pair::new() else { return };
     let _daemon = pair.daemon();
-    let _codex = attached_codex(&pair);
+    let mut codex = attached_codex(&pair);
     let mut claude = as_claude(&pair);
+    an_idle_codex_gets_every_kind_as_a_turn_of_its_own(&pair, &mut claude);
+    rests(&pair, &mut codex);
+    a_busy_codex_is_steered_waited_for_or_left_alone(&pair, &mut codex, &mut claude);
+    verify(&pair);
+}
+
+fn an_idle_codex_gets_every_kind_as_a_turn_of_its_own(pair: &Pair, claude: &mut McpClient) {
     for on_busy in ["queue", "steer", "reject"] {
-        wait_settled(&pair, "codex");
+        wait_settled(pair, "codex");
         let text = format!("the idle word is {on_busy}");
-        let sent = send(&mut claude, "reply", &text, on_busy);
+        let sent = send(claude, "reply", &text, on_busy);
         expect_short(&sent);
         pair.responses.wait_for_request("the message", says(&text));
-        wait_settled(&pair, "codex");
+        wait_settled(pair, "codex");
         assert_eq!(pair.responses.times_heard(&text), 1, "{on_busy}");
         // On a slow machine the answer comes before the proof does.
         let outcome = sent["outcome"].as_str().unwrap();
@@ -73,15 +81,13 @@ fn an_idle_codex_gets_every_kind_as_a_turn_of_its_own() {
             "{on_busy}: {outcome}"
         );
     }
-    verify(&pair);
 }
 
-#[test]
-fn a_busy_codex_is_steered_waited_for_or_left_alone() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
-    let mut codex = attached_codex(&pair);
-    let mut claude = as_claude(&pair);
+fn a_busy_codex_is_steered_waited_for_or_left_alone(
+    pair: &Pair,
+    codex: &mut Pty,
+    claude: &mut McpClient,
+) {
     let gate = Gate::new("codex-works");
     pair.responses
         .when(says("work for long"))
@@ -89,23 +95,23 @@ fn a_busy_codex_is_steered_waited_for_or_left_alone() {
         .reply(Reply::held("Working", &gate, "…").then_call(ToolCall::shell("true")));
     codex.submit("work for long");
     gate.wait_arrived();
-    wait_status(&pair, "a busy Codex", |status| {
+    wait_status(pair, "a busy Codex", |status| {
         status["agents"]["codex"]["state"] == "busy"
     });
 
-    let rejected = send(&mut claude, "reply", "the word is reject", "reject");
+    let rejected = send(claude, "reply", "the word is reject", "reject");
     assert_eq!(rejected["outcome"], "rejected");
-    let queued = send(&mut claude, "reply", "the word is queue", "queue");
+    let queued = send(claude, "reply", "the word is queue", "queue");
     assert_eq!(queued["outcome"], "queued_for_next_turn");
     for sent in [&rejected, &queued] {
         expect_short(sent);
     }
     // It overtakes the one that waits for the next turn.
-    send(&mut claude, "reply", "the word is steer", "steer");
+    send(claude, "reply", "the word is steer", "steer");
     gate.open();
     pair.responses
         .wait_for_request("the queued one", says("the word is queue"));
-    wait_settled(&pair, "codex");
+    wait_settled(pair, "codex");
 
     let steps = pair.responses.steps();
     let heard = |word: &str| steps.iter().position(|step| says(word)(step));
@@ -114,7 +120,7 @@ fn a_busy_codex_is_steered_waited_for_or_left_alone() {
         let text = format!("the word is {word}");
         assert_eq!(pair.responses.times_heard(&text), times, "{word}");
     }
-    let steered = of_type(&pair, "message")
+    let steered = of_type(pair, "message")
         .into_iter()
         .find(|line| line["content"] == "the word is steer")
         .unwrap();
@@ -129,7 +135,6 @@ fn a_busy_codex_is_steered_waited_for_or_left_alone() {
     };
     assert_eq!(result(&steered["id"]), ["confirmed"]);
     assert_eq!(result(&rejected["message_id"]), ["rejected"]);
-    verify(&pair);
 }
 
 /// The app-server holds its queue after the human has stopped a turn, whatever is added to it.
@@ -209,11 +214,26 @@ fn what_is_held_is_said_to_all_and_released_by_its_row_in_the_inbox() {
 }
 
 #[test]
-fn a_busy_claude_is_left_alone_when_the_sender_wants_no_waiting() {
+fn a_busy_claude_is_left_alone_or_joined_as_the_sender_wants() {
     let Some(pair) = Pair::new() else { return };
     let _daemon = pair.daemon();
     let mut claude = attached_claude(&pair);
     let mut codex = as_codex(&pair);
+    a_busy_claude_is_left_alone_when_the_sender_wants_no_waiting(&pair, &mut claude, &mut codex);
+    wait_settled(&pair, "claude");
+    what_is_to_join_a_running_turn_of_claude_comes_with_its_next_tool_call(
+        &pair,
+        &mut claude,
+        &mut codex,
+    );
+    verify(&pair);
+}
+
+fn a_busy_claude_is_left_alone_when_the_sender_wants_no_waiting(
+    pair: &Pair,
+    claude: &mut Pty,
+    codex: &mut McpClient,
+) {
     let gate = Gate::new("claude-works");
     pair.messages
         .when(says("think for long"))
@@ -221,27 +241,25 @@ fn a_busy_claude_is_left_alone_when_the_sender_wants_no_waiting() {
         .reply(Reply::held("Thinking", &gate, "done thinking."));
     claude.submit("think for long");
     gate.wait_arrived();
-    wait_status(&pair, "a busy Claude", |status| {
+    wait_status(pair, "a busy Claude", |status| {
         status["agents"]["claude"]["state"] == "busy"
     });
-    let rejected = send(&mut codex, "send_to_claude", "the word is reject", "reject");
+    let rejected = send(codex, "send_to_claude", "the word is reject", "reject");
     assert_eq!(rejected["outcome"], "rejected");
-    let queued = send(&mut codex, "send_to_claude", "the word is queue", "queue");
+    let queued = send(codex, "send_to_claude", "the word is queue", "queue");
     assert_eq!(queued["outcome"], "queued_for_next_turn");
     gate.open();
     pair.messages.wait_for_request("the queued one", |request| {
         request.mentions("the word is queue")
     });
     assert_eq!(pair.messages.times_heard("the word is reject"), 0);
-    verify(&pair);
 }
 
-#[test]
-fn what_is_to_join_a_running_turn_of_claude_comes_with_its_next_tool_call() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
-    let mut claude = attached_claude(&pair);
-    let mut codex = as_codex(&pair);
+fn what_is_to_join_a_running_turn_of_claude_comes_with_its_next_tool_call(
+    pair: &Pair,
+    claude: &mut Pty,
+    codex: &mut McpClient,
+) {
     let (thinking, talking) = (Gate::new("thinking"), Gate::new("talking"));
     let step = ToolCall::mcp("contextrelay", "append_note", json!({"text": "a step"}));
     pair.messages
@@ -254,17 +272,16 @@ fn what_is_to_join_a_running_turn_of_claude_comes_with_its_next_tool_call() {
         .reply(Reply::held("Nearly", &talking, " done."));
     claude.submit("work for a while");
     thinking.wait_arrived();
-    send(&mut codex, "send_to_claude", "the word is steer", "steer");
+    send(codex, "send_to_claude", "the word is steer", "steer");
     thinking.open();
     talking.wait_arrived();
     // The turn still runs, and its model has it.
     assert_eq!(pair.messages.times_heard("the word is steer"), 1);
     talking.open();
-    wait_settled(&pair, "claude");
+    wait_settled(pair, "claude");
     let steps = pair.messages.steps();
     let times = steps.iter().map(|step| step.count_of("the word is steer"));
     assert_eq!(times.max(), Some(1));
-    verify(&pair);
 }
 
 /// What an agent does that follows its instructions: it acknowledges what it was given, and
