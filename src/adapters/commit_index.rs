@@ -26,7 +26,7 @@ use crate::core::hex::hex;
 pub(super) const COMMIT_INDEX: &str = "commit-index";
 
 /// A look that took longer than this is worth its keeping.
-const SLOW: Duration = Duration::from_millis(100);
+const SLOW: Duration = Duration::from_millis(250);
 
 /// From which size on an index is of so many files that reading them takes long, in bytes: some
 /// 5,000 files.
@@ -39,7 +39,7 @@ const LEARN_DEADLINE: Duration = Duration::from_secs(60);
 const LEARN_AGAIN: Duration = Duration::from_secs(300);
 
 /// How many work trees' are kept. One of 100,000 files has some 10 MB.
-const KEPT_MAX: usize = 8;
+const KEPT_MAX: usize = 16;
 
 /// The files that say how others are hashed. What is known of those counts only for the same ones.
 pub(super) const ATTRIBUTES: &[u8] = b".gitattributes";
@@ -284,13 +284,14 @@ impl Kept {
 /// the work tree.
 fn stay_beside(own: &OwnRepository) -> Option<()> {
     let (index, beside) = (own.path().join("index"), own.path().join(COMMIT_INDEX));
-    let _ = fs::remove_file(&beside);
     link_or_copy(&index, &beside)
 }
 
 /// Git never writes into an index: another one takes its name. A copy is as old as what it is of:
 /// git trusts no file that was touched after its index was written.
 fn link_or_copy(from: &Path, to: &Path) -> Option<()> {
+    // What is there may be another name of the same file.
+    let _ = fs::remove_file(to);
     if fs::hard_link(from, to).is_ok() {
         return Some(());
     }

@@ -215,6 +215,28 @@ fn what_is_no_index_and_a_folder_that_others_can_write_are_not_used() {
 }
 
 #[test]
+fn a_second_look_through_the_same_repository_leaves_what_is_kept_as_it_is() {
+    let rig = Rig::new();
+    let (top, head) = (rig.project.path(), rig.head());
+    let own = OwnRepository::of(top).unwrap();
+    let look = || {
+        let never = Copies::Never;
+        WorkDiff::since_kept_in(rig.base.path(), &own, top, Some(&head), never).unwrap()
+    };
+    let mut written = Vec::new();
+    for _ in 0..3 {
+        assert!(look().is_empty());
+        let (file, is_of_it) = Kept::of(rig.base.path(), top).unwrap().find(&head).unwrap();
+        assert!(is_of_it);
+        written.push(file.metadata().unwrap().modified().unwrap());
+    }
+    written.dedup();
+    assert_eq!(written.len(), 1);
+    fs::write(rig.path("new"), "1").unwrap();
+    assert_eq!(look().others().collect::<Vec<_>>(), [b"new"]);
+}
+
+#[test]
 fn few_trees_are_kept_and_the_oldest_goes() {
     let base = tempfile::tempdir().unwrap();
     let index = base.path().join("an index");
