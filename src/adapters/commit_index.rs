@@ -6,6 +6,9 @@
 //! kept for the next one, which then reads only those that the disk says were touched since. It has
 //! the names and digests of the commit and what the disk says of each file, and nothing else.
 //!
+//! As with git's own index, what a user changes in how files are hashed (`core.autocrlf`, a filter)
+//! counts for those that are touched from then on; a changed `.gitattributes` counts for all.
+//!
 //! The project's own index is not taken for that: agents write it, and it can say of a file that it is
 //! not to be looked at.
 
@@ -207,6 +210,13 @@ impl<'a> CommitIndex<'a> {
     }
 }
 
+/// What is kept of a work tree that is to be removed goes as well: others may have its place.
+pub(super) fn forget(top: &Path) {
+    if let Some(kept) = Kept::of(Path::new(PRIVATE_BASE), top) {
+        kept.forget();
+    }
+}
+
 /// The kept ones of one work tree, in a folder that only this user can write.
 #[derive(Debug, Clone)]
 struct Kept {
@@ -264,6 +274,13 @@ impl Kept {
             let _ = fs::remove_file(path);
         }
         Some(())
+    }
+
+    fn forget(&self) {
+        let files = self.files().into_iter().map(|(path, _)| path);
+        for path in files.filter(|path| self.is_of_tree(path)) {
+            let _ = fs::remove_file(path);
+        }
     }
 
     /// All of the folder, with when they were written.

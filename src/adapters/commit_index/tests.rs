@@ -269,4 +269,6 @@ fn few_trees_are_kept_and_the_oldest_goes() {
     let (path, is_of_it) = of_trees[3].find("c1").unwrap();
     assert!(!is_of_it && path.ends_with(format!("{}c2", of_trees[3].prefix)));
     assert_eq!(of_trees[3].files().len(), KEPT_MAX);
+    of_trees[3].forget();
+    assert!(of_trees[3].find("c2").is_none() && of_trees[4].find("c1").is_some());
 }

@@ -250,9 +250,12 @@ fn is_end_of_string(text: &str, word: usize, value: Found<'_>) -> bool {
     let Some(quote) = text[..value.start].chars().next_back() else {
         return false;
     };
-    let line = text[..word].rfind('\n').map_or(0, |end| end + 1);
-    let line = line.max(floor(text, word.saturating_sub(LOOK_MAX)));
-    let opened = text[line..word].matches(quote).count() % 2 == 1;
+    let near = &text[floor(text, word.saturating_sub(LOOK_MAX))..word];
+    let opened = near[near.rfind('\n').map_or(0, |end| end + 1)..]
+        .matches(quote)
+        .count()
+        % 2
+        == 1;
     opened
         && text[value.start..]
             .chars()

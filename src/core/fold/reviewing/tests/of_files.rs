@@ -12,9 +12,8 @@ const BEFORE: &str = "file:a.json";
 impl Record {
     /// All that a file says by now.
     fn read(&mut self, comments: &[ReviewComment], review: &str) -> ImportPlan {
-        let redactor = Redactor::new();
         let read = comments.iter();
-        let read = read.filter_map(|comment| ImportedFinding::of(comment, review, &redactor));
+        let read = read.filter_map(|comment| ImportedFinding::of(comment, review, &REDACTOR));
         let ids: Vec<FindingId> = comments.iter().map(|comment| comment.id.clone()).collect();
         let whole = WholeReview {
             review,
