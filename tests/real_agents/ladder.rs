@@ -70,17 +70,12 @@ impl Scene {
     }
 
     pub fn status(&self) -> Value {
-        run(&self.pair.ctxrelay(["status", "--json"]))
-            .expect_success()
-            .json()
+        self.pair.status()
     }
 
     #[track_caller]
     pub fn wait_status(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-        wait_until(what, timeout(), || {
-            let now = self.status();
-            wanted(&now).then_some(now)
-        })
+        self.pair.wait_status(what, wanted)
     }
 
     #[track_caller]

@@ -15,13 +15,10 @@ use crate::support::wait::{timeout, wait_until};
 #[track_caller]
 fn wait_context(pair: &Pair, agent: &str, used: u64) -> Value {
     let what = format!("a context of {used} tokens");
-    wait_until(&what, timeout(), || {
-        let status = run(&pair.ctxrelay(["status", "--json"]))
-            .expect_success()
-            .json();
-        let context = status["agents"][agent]["context"].clone();
-        (context["used"] == used).then_some(context)
-    })
+    let status = wait_status(pair, &what, |status| {
+        status["agents"][agent]["context"]["used"] == used
+    });
+    status["agents"][agent]["context"].clone()
 }
 
 #[test]
@@ -103,10 +100,9 @@ fn a_nearly_full_codex_is_a_row_in_the_deck_until_it_wrote_down_and_was_compacte
     deck.press(Key::Char('j'));
     deck.press(Key::Char('j'));
     deck.press(Key::Enter);
-    wait_until("a context that was compacted", timeout(), || {
-        let status = run(&pair.ctxrelay(["status", "--json"])).json();
+    wait_status(&pair, "a context that was compacted", |status| {
         let context = &status["agents"]["codex"]["context"];
-        (context["compactions"] == 1 && context["nearlyFullSince"].is_null()).then_some(())
+        context["compactions"] == 1 && context["nearlyFullSince"].is_null()
     });
     deck.press(Key::Escape);
     deck.wait_for_screen("no row for it", |screen| !screen.contains("% full"));

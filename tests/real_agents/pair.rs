@@ -16,17 +16,12 @@ use crate::support::script::{Gate, Reply};
 use crate::support::wait::{timeout, wait_until};
 
 pub fn status(pair: &Pair) -> Value {
-    run(&pair.ctxrelay(["status", "--json"]))
-        .expect_success()
-        .json()
+    pair.status()
 }
 
 #[track_caller]
 pub fn wait_status(pair: &Pair, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-    wait_until(what, timeout(), || {
-        let now = status(pair);
-        wanted(&now).then_some(now)
-    })
+    pair.wait_status(what, wanted)
 }
 
 /// Waits for Claude's bridge and doorbell: two processes that it starts by themselves.

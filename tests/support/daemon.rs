@@ -1,6 +1,9 @@
 //! `Daemon`: `ctxrelay daemon` of a project.
 
+use serde_json::Value;
+
 use super::child::{Child, Finished};
+use super::http;
 use super::launch::Launch;
 use super::project::Project;
 
@@ -59,5 +62,17 @@ impl Project {
             daemon.ready_line()
         );
         daemon
+    }
+
+    /// The status as `ctxrelay status --json` has it from the daemon, without a process for it.
+    /// `None` when no daemon answers with it: then the command looks at the disk.
+    pub fn status_of_daemon(&self) -> Option<Value> {
+        let token = std::fs::read_to_string(self.state().join("state/token")).ok()?;
+        let bearer = format!("Bearer {}", token.trim_end());
+        let headers = [("Authorization", bearer.as_str())];
+        let answer = http::get(self.ports.control, "/healthz", &headers).ok()?;
+        // Whose token is not the readers' is told only that somebody is there.
+        let status: Value = serde_json::from_str(&answer.body).ok()?;
+        (status["running"] == true).then_some(status)
     }
 }

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::agents::{self, Slot};
+use super::child::run;
 use super::claude_home::ClaudeHome;
 use super::codex_home::CodexHome;
 use super::daemon::Daemon;
@@ -14,6 +15,7 @@ use super::project::Project;
 use super::pty::Pty;
 use super::responses_server::ResponsesServer;
 use super::script::Reply;
+use super::wait::{timeout, wait_asking};
 
 /// Both agents around one project. Terminals are made from it and end before it.
 #[derive(Debug)]
@@ -57,6 +59,25 @@ impl Pair {
     #[track_caller]
     pub fn daemon(&self) -> Daemon {
         Daemon::start(&self.ctxrelay(["daemon"]))
+    }
+
+    /// What `ctxrelay status --json` says.
+    #[track_caller]
+    pub fn status(&self) -> Value {
+        run(&self.ctxrelay(["status", "--json"]))
+            .expect_success()
+            .json()
+    }
+
+    /// Waits until the status is as `wanted`. The daemon itself is asked while it answers: a command
+    /// for each look would take its time from the agents.
+    #[track_caller]
+    pub fn wait_status(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        wait_asking(what, timeout(), || {
+            let now = self.project.status_of_daemon();
+            let now = now.unwrap_or_else(|| self.status());
+            wanted(&now).then_some(now)
+        })
     }
 
     /// Claude's model answers one request that `condition` likes with a call of this tool.

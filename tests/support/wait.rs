@@ -10,6 +10,9 @@ const POLL: Duration = Duration::from_millis(15);
 /// After which a program's answer is looked for first; most come in a millisecond.
 const SOON: Duration = Duration::from_millis(1);
 
+/// How often a daemon is asked: to answer costs the time of what is awaited.
+const ASK: Duration = Duration::from_millis(50);
+
 /// The longest pause behind a look that itself takes long.
 const RARELY: Duration = Duration::from_millis(150);
 
@@ -61,6 +64,15 @@ fn look_until<T>(
 #[track_caller]
 pub fn wait_until<T>(what: &str, deadline: Duration, poll: impl FnMut() -> Option<T>) -> T {
     match poll_until(deadline, poll) {
+        Some(found) => found,
+        None => panic!("waited {} s in vain for: {what}", deadline.as_secs_f32()),
+    }
+}
+
+/// As [`wait_until`], for what a daemon is asked for each time.
+#[track_caller]
+pub fn wait_asking<T>(what: &str, deadline: Duration, poll: impl FnMut() -> Option<T>) -> T {
+    match look_until(deadline, |_| ASK, poll) {
         Some(found) => found,
         None => panic!("waited {} s in vain for: {what}", deadline.as_secs_f32()),
     }
