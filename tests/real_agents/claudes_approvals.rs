@@ -74,9 +74,7 @@ fn claude_says_it_is_made(pair: &Pair, word: &str) -> String {
 /// Answers Claude's own dialog.
 #[track_caller]
 pub fn yes(claude: &mut Pty) {
-    claude.press_until(Key::Enter, "the dialog to go", |screen| {
-        !screen.contains(DIALOG)
-    });
+    claude.enter_until_gone(DIALOG);
 }
 
 #[test]

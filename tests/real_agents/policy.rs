@@ -134,9 +134,7 @@ fn what_cannot_be_judged_is_asked_and_the_person_may_say_yes() {
     claude.submit("run the tool");
     claude.wait_for_text("ctxrelay: it may write to git");
     assert!(refused(&pair).is_empty());
-    claude.press_until(Key::Enter, "the dialog to go", |screen| {
-        !screen.contains("Do you want to proceed?")
-    });
+    claude.enter_until_gone("Do you want to proceed?");
     claude.wait_for_text("It ran.");
     verify(&pair);
 }

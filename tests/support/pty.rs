@@ -25,6 +25,9 @@ const MAX_TRANSCRIPT: usize = 8 * 1024 * 1024;
 /// slow may undo what the first one did.
 const PRESS_AGAIN: Duration = Duration::from_secs(5);
 
+/// How long Claude may take to close a dialog of its own. Enter in an empty composer does nothing.
+const ENTER_AGAIN: Duration = Duration::from_millis(500);
+
 /// How long a frame may take from its beginning to its end.
 const FRAME: Duration = Duration::from_secs(5);
 
@@ -396,9 +399,22 @@ impl Pty {
     /// not listen in their first moments. Not for a key that takes back what it did.
     #[track_caller]
     pub fn press_until(&mut self, key: Key, what: &str, wanted: impl Fn(&str) -> bool) {
+        self.press_each(PRESS_AGAIN, key, what, wanted);
+    }
+
+    /// Presses Enter until this question of a dialog of Claude's is gone. A dialog takes no key in its
+    /// first 0.3 s.
+    #[track_caller]
+    pub fn enter_until_gone(&mut self, question: &str) {
+        let is_gone = |screen: &str| !screen.contains(question);
+        self.press_each(ENTER_AGAIN, Key::Enter, "the dialog to go", is_gone);
+    }
+
+    #[track_caller]
+    fn press_each(&mut self, again: Duration, key: Key, what: &str, wanted: impl Fn(&str) -> bool) {
         let seen = poll_until(timeout(), || {
             self.press(key);
-            poll_until(PRESS_AGAIN, || wanted(&self.screen()).then_some(()))
+            poll_until(again, || wanted(&self.screen()).then_some(()))
         });
         if seen.is_none() {
             let screen = framed(&self.screen());

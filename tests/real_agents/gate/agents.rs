@@ -4,7 +4,7 @@ use crate::pair::{attached_codex, without_sandbox};
 use crate::support::claude_home;
 use crate::support::model_request::says;
 use crate::support::pair::Pair;
-use crate::support::pty::{Key, Pty};
+use crate::support::pty::Pty;
 use crate::support::script::Reply;
 
 use crate::support::gate_scene::{Scene, Try};
@@ -34,9 +34,7 @@ fn nothing_that_claudes_shell_starts_decides() {
     let tries = script(&scene);
     claude.submit("run it");
     claude.wait_for_text("Do you want to proceed?");
-    claude.press_until(Key::Enter, "the dialog to go", |screen| {
-        !screen.contains("Do you want to proceed?")
-    });
+    claude.enter_until_gone("Do you want to proceed?");
     scene.expect_refused(&tries);
     scene.approve();
 }

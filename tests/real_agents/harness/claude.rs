@@ -251,9 +251,7 @@ fn a_human_approves_a_claude_command_in_its_tui() {
     tui.submit("make the file");
     tui.wait_for_text("Do you want to proceed?");
     assert!(!project.root().join("made.txt").exists());
-    tui.press_until(Key::Enter, "the dialog to go", |screen| {
-        !screen.contains("Do you want to proceed?")
-    });
+    tui.enter_until_gone("Do you want to proceed?");
     tui.wait_for_text("Made it.");
     assert!(project.root().join("made.txt").exists());
 }
