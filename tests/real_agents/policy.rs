@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::pair::{attached_codex, status, verify, wait_attached};
+use crate::pair::{attached_codex, status, verify, wait_attached, wait_status};
 use crate::support::child::run;
 use crate::support::claude_home;
 use crate::support::model_request::{says, tool_said};
@@ -55,12 +55,28 @@ fn refused(pair: &Pair) -> Vec<String> {
 }
 
 #[test]
-fn claude_leaves_git_to_the_coordinator_and_its_person_does_not() {
+fn claude_is_refused_asked_or_let_as_the_coordinator_of_the_moment_has_it() {
     let Some(pair) = Pair::new() else { return };
     with_name(&pair);
     let _daemon = pair.daemon();
     let mut operator = Operator::connect(&pair.project);
     coordinator(&mut operator, "codex");
+    let mut claude = claude_with_git(&pair);
+    claude_leaves_git_to_the_coordinator_and_its_person_does_not(&pair, &mut operator, &mut claude);
+    // What is typed before the turn has ended may come in another order.
+    wait_status(&pair, "an idle Claude", |status| {
+        status["agents"]["claude"]["state"] == "idle"
+    });
+    coordinator(&mut operator, "human");
+    what_cannot_be_judged_is_asked_and_the_person_may_say_yes(&pair, &mut claude);
+    verify(&pair);
+}
+
+fn claude_leaves_git_to_the_coordinator_and_its_person_does_not(
+    pair: &Pair,
+    operator: &mut Operator,
+    claude: &mut Pty,
+) {
     for (prompt, command) in [
         ("commit it", format!("{COMMIT} by-claude")),
         (
@@ -84,15 +100,14 @@ fn claude_leaves_git_to_the_coordinator_and_its_person_does_not() {
     let made = pair.messages.when(tool_said("made-42"));
     made.once().reply(Reply::text("Committed it."));
 
-    let mut claude = claude_with_git(&pair);
     claude.submit("commit it");
     claude.wait_for_text("Left to Codex.");
-    assert_eq!(subjects(&pair).len(), 1);
+    assert_eq!(subjects(pair).len(), 1);
     let told = wait_until("the refusal in the record", timeout(), || {
-        refused(&pair).pop()
+        refused(pair).pop()
     });
     assert!(told.contains("`git commit` writes to git"), "{told}");
-    let rules = &status(&pair)["policy"]["rules"];
+    let rules = &status(pair)["policy"]["rules"];
     assert_eq!(rules[0]["agent"], "claude");
     assert_eq!(rules[0]["enforced"], true, "{rules}");
 
@@ -102,25 +117,19 @@ fn claude_leaves_git_to_the_coordinator_and_its_person_does_not() {
     claude.press(Key::Char('!'));
     claude.submit(&format!("{COMMIT} by-the-person"));
     wait_until("the person's commit", timeout(), || {
-        (subjects(&pair).len() == 2).then_some(())
+        (subjects(pair).len() == 2).then_some(())
     });
-    assert_eq!(subjects(&pair)[0], "by-the-person");
+    assert_eq!(subjects(pair)[0], "by-the-person");
 
-    coordinator(&mut operator, "claude");
+    coordinator(operator, "claude");
     claude.submit("commit it now");
     claude.wait_for_text("Committed it.");
-    assert_eq!(subjects(&pair)[0], "now-by-claude");
-    assert_eq!(refused(&pair).len(), 1);
-    verify(&pair);
+    assert_eq!(subjects(pair)[0], "now-by-claude");
+    assert_eq!(refused(pair).len(), 1);
 }
 
-#[test]
-fn what_cannot_be_judged_is_asked_and_the_person_may_say_yes() {
-    let Some(pair) = Pair::new() else { return };
-    with_name(&pair);
-    let _daemon = pair.daemon();
-    let mut operator = Operator::connect(&pair.project);
-    coordinator(&mut operator, "human");
+fn what_cannot_be_judged_is_asked_and_the_person_may_say_yes(pair: &Pair, claude: &mut Pty) {
+    let before = refused(pair).len();
     // By its text it may be anything.
     let command = "TOOL=git; $TOOL status --short && echo ran-$((40+2))";
     pair.messages
@@ -130,13 +139,11 @@ fn what_cannot_be_judged_is_asked_and_the_person_may_say_yes() {
     pair.messages
         .when(tool_said("ran-42"))
         .reply(Reply::text("It ran."));
-    let mut claude = claude_with_git(&pair);
     claude.submit("run the tool");
     claude.wait_for_text("ctxrelay: it may write to git");
-    assert!(refused(&pair).is_empty());
+    assert_eq!(refused(pair).len(), before);
     claude.enter_until_gone("Do you want to proceed?");
     claude.wait_for_text("It ran.");
-    verify(&pair);
 }
 
 #[test]
