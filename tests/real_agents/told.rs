@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use crate::approvals::rests as codex_rests;
 use crate::pair::{
     attached_claude, attached_codex, of_type, status, verify, wait_attached, wait_status,
 };
@@ -270,11 +271,56 @@ fn open_questions(pair: &Pair) -> Vec<String> {
 }
 
 #[test]
-fn codex_gets_the_answer_that_names_its_question_and_nothing_else_for_it() {
+fn each_agent_gets_the_answer_to_its_question_and_nothing_else_for_it() {
     let Some(pair) = Pair::new() else { return };
     let _daemon = pair.daemon();
     let mut claude = attached_claude(&pair);
     let mut codex = attached_codex(&pair);
+    claude_gets_the_final_answer_of_the_very_turn_that_its_question_started(&pair, &mut claude);
+    // What is typed before the turn has ended may come in another order.
+    wait_status(&pair, "an idle pair", |status| {
+        ["claude", "codex"].into_iter().all(|agent| {
+            let queue = &status["queue"][agent];
+            status["agents"][agent]["state"] == "idle"
+                && queue["pending"] == 0
+                && queue["inFlight"] == 0
+        })
+    });
+    codex_rests(&pair, &mut codex);
+    codex_gets_the_answer_that_names_its_question(&pair, &mut claude, &mut codex);
+    verify(&pair);
+}
+
+fn claude_gets_the_final_answer_of_the_very_turn_that_its_question_started(
+    pair: &Pair,
+    claude: &mut Pty,
+) {
+    pair.claude_calls(
+        says("settle it"),
+        "deliberate_with_codex",
+        json!({"question": "may I drop the table?"}),
+    );
+    pair.codex_calls(
+        says("may I drop the table?"),
+        "send_to_claude",
+        json!({"text": "looking at its rows"}),
+    );
+    pair.responses
+        .when(hears("outcome"))
+        .once()
+        .reply(Reply::text("NO: it has rows."));
+    claude.submit("settle it");
+    let answered = pair
+        .messages
+        .wait_for_request("the answer as the tool's result", |request| {
+            request.tool_text().contains("NO: it has rows.")
+        });
+    assert!(answered.tool_text().contains("answered"));
+    assert!(!answered.tool_text().contains("looking at its rows"));
+    assert!(open_questions(pair).is_empty());
+}
+
+fn codex_gets_the_answer_that_names_its_question(pair: &Pair, claude: &mut Pty, codex: &mut Pty) {
     let gate = Gate::new("claude-works");
     let read = Gate::new("claude-has-read");
     pair.messages
@@ -313,15 +359,15 @@ fn codex_gets_the_answer_that_names_its_question_and_nothing_else_for_it() {
     claude.submit("tell codex the news");
     gate.wait_arrived();
     codex.submit("ask claude");
-    let question = message(&pair, "May I drop the table?");
+    let question = message(pair, "May I drop the table?");
     // Claude says something that it had in mind before.
     gate.open();
     read.wait_arrived();
-    let news = message(&pair, "the tests are green");
+    let news = message(pair, "the tests are green");
     assert_eq!(news["source"], "claude");
     assert!(news["message"].get("inReplyTo").is_none(), "{news}");
     let id = question["id"].as_str().unwrap();
-    assert_eq!(open_questions(&pair), [id]);
+    assert_eq!(open_questions(pair), [id]);
     assert_eq!(*asked.lock().unwrap(), id);
     read.open();
     let told = pair
@@ -330,40 +376,7 @@ fn codex_gets_the_answer_that_names_its_question_and_nothing_else_for_it() {
             request.mentions("NO, move its rows first")
         });
     assert!(told.mentions("[ctxrelay reply "), "{}", told.summary());
-    let answer = message(&pair, "NO, move its rows first");
+    let answer = message(pair, "NO, move its rows first");
     assert_eq!(answer["message"]["inReplyTo"], id);
-    assert!(open_questions(&pair).is_empty());
-    verify(&pair);
-}
-
-#[test]
-fn claude_gets_the_final_answer_of_the_very_turn_that_its_question_started() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
-    let mut claude = attached_claude(&pair);
-    let _codex = attached_codex(&pair);
-    pair.claude_calls(
-        says("settle it"),
-        "deliberate_with_codex",
-        json!({"question": "may I drop the table?"}),
-    );
-    pair.codex_calls(
-        says("may I drop the table?"),
-        "send_to_claude",
-        json!({"text": "looking at its rows"}),
-    );
-    pair.responses
-        .when(hears("outcome"))
-        .once()
-        .reply(Reply::text("NO: it has rows."));
-    claude.submit("settle it");
-    let answered = pair
-        .messages
-        .wait_for_request("the answer as the tool's result", |request| {
-            request.tool_text().contains("NO: it has rows.")
-        });
-    assert!(answered.tool_text().contains("answered"));
-    assert!(!answered.tool_text().contains("looking at its rows"));
-    assert!(open_questions(&pair).is_empty());
-    verify(&pair);
+    assert!(open_questions(pair).is_empty());
 }
