@@ -15,6 +15,7 @@ mod claudes_approvals;
 mod codex_continuity;
 mod codex_hook;
 mod codex_packets;
+mod compacting;
 mod continuity;
 mod delivery;
 mod dormant;
