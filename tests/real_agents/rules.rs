@@ -6,6 +6,7 @@ use crate::pair::{attached_claude, note_the_goal, of_type, wait_status};
 use crate::support::child::run;
 use crate::support::model_request::says;
 use crate::support::pair::Pair;
+use crate::support::pty::Pty;
 use crate::support::script::Reply;
 use crate::support::wait::{timeout, wait_until};
 
@@ -14,7 +15,7 @@ const BOTH: &str = "Nothing is thrown away.";
 const THEIRS: &str = "Crates are numbered from one.";
 
 #[test]
-fn claude_is_given_the_rules_of_the_other_files_once_and_keeps_its_own() {
+fn the_rules_of_the_other_files_reach_claude_once_and_again_when_they_change() {
     let Some(pair) = Pair::new() else { return };
     pair.project
         .write("CLAUDE.md", &format!("{MINE}\n\n{BOTH}\n"));
@@ -27,6 +28,20 @@ fn claude_is_given_the_rules_of_the_other_files_once_and_keeps_its_own() {
         .once()
         .reply(Reply::text("Begun."));
     claude.submit("begin with the plums");
+    claude.wait_for_text("Begun.");
+    claude_is_given_the_rules_of_the_other_files_once_and_keeps_its_own(&pair);
+    assert_eq!(changed(&pair), None);
+    // What is typed before the turn has ended may come in another order.
+    wait_status(&pair, "an idle Claude", |status| {
+        status["agents"]["claude"]["state"] == "idle"
+    });
+    rules_that_change_while_claude_runs_are_told_apart_and_given_after_a_compaction(
+        &pair,
+        &mut claude,
+    );
+}
+
+fn claude_is_given_the_rules_of_the_other_files_once_and_keeps_its_own(pair: &Pair) {
     let request = pair
         .messages
         .wait_for_request("the first request", |request| {
@@ -35,7 +50,7 @@ fn claude_is_given_the_rules_of_the_other_files_once_and_keeps_its_own() {
     for rule in [MINE, BOTH, THEIRS] {
         assert_eq!(request.count_of(rule), 1, "{rule}");
     }
-    let given: Vec<Value> = of_type(&pair, "runtime_event")
+    let given: Vec<Value> = of_type(pair, "runtime_event")
         .into_iter()
         .filter(|line| line["runtimeEvent"]["kind"] == "context_reloaded")
         .collect();
@@ -67,6 +82,43 @@ fn claude_is_given_the_rules_of_the_other_files_once_and_keeps_its_own() {
             &format!("AGENTS.md native: {THEIRS}"),
         ]
     );
+}
+
+fn rules_that_change_while_claude_runs_are_told_apart_and_given_after_a_compaction(
+    pair: &Pair,
+    claude: &mut Pty,
+) {
+    const NEW: &str = "Crates are numbered from zero.";
+    pair.project
+        .write("AGENTS.md", &format!("# Crates\n\n{BOTH}\n\n{NEW}\n"));
+    pair.messages
+        .when(says("and then the pears"))
+        .once()
+        .reply(Reply::text("Pears, too."));
+    claude.submit("and then the pears");
+    claude.wait_for_text("Pears, too.");
+    let files = wait_until("the change's entry", timeout(), || changed(pair));
+    assert_eq!(files[0]["file"], "AGENTS.md");
+    assert_eq!(files[0]["lines"], format!("- {THEIRS}\n+ {NEW}"));
+    assert_eq!(files[0]["by"], Value::Array(Vec::new()));
+
+    claude.submit("/compact");
+    wait_until("the new rules' entry", timeout(), || {
+        changed(pair)?.is_empty().then_some(())
+    });
+    claude.wait_for_text("Compacted");
+    pair.messages
+        .when(says("go on with both"))
+        .once()
+        .reply(Reply::text("On it."));
+    claude.submit("go on with both");
+    let request = pair
+        .messages
+        .wait_for_request("the next request", |request| {
+            request.is_step() && request.user_text().contains("go on with both")
+        });
+    assert_eq!((request.count_of(NEW), request.count_of(THEIRS)), (1, 0));
+    assert_eq!(request.count_of(MINE), 1);
 }
 
 #[test]
@@ -133,52 +185,6 @@ fn changed(pair: &Pair) -> Option<Vec<Value>> {
     let mut changes = events.filter(|line| line["runtimeEvent"]["kind"] == "rules_changed");
     let last = changes.next_back()?;
     last["runtimeEvent"]["rules"]["files"].as_array().cloned()
-}
-
-#[test]
-fn rules_that_change_while_claude_runs_are_told_apart_and_given_after_a_compaction() {
-    const NEW: &str = "Crates are numbered from zero.";
-    let Some(pair) = Pair::new() else { return };
-    pair.project.write("CLAUDE.md", &format!("{MINE}\n"));
-    pair.project.write("AGENTS.md", &format!("{THEIRS}\n"));
-    let _daemon = pair.daemon();
-    let mut claude = attached_claude(&pair);
-    pair.messages
-        .when(says("begin with the plums"))
-        .once()
-        .reply(Reply::text("Begun."));
-    claude.submit("begin with the plums");
-    claude.wait_for_text("Begun.");
-    assert_eq!(changed(&pair), None);
-    pair.project.write("AGENTS.md", &format!("{NEW}\n"));
-    pair.messages
-        .when(says("and then the pears"))
-        .once()
-        .reply(Reply::text("Pears, too."));
-    claude.submit("and then the pears");
-    claude.wait_for_text("Pears, too.");
-    let files = wait_until("the change's entry", timeout(), || changed(&pair));
-    assert_eq!(files[0]["file"], "AGENTS.md");
-    assert_eq!(files[0]["lines"], format!("- {THEIRS}\n+ {NEW}"));
-    assert_eq!(files[0]["by"], Value::Array(Vec::new()));
-
-    claude.submit("/compact");
-    wait_until("the new rules' entry", timeout(), || {
-        changed(&pair)?.is_empty().then_some(())
-    });
-    claude.wait_for_text("Compacted");
-    pair.messages
-        .when(says("go on with both"))
-        .once()
-        .reply(Reply::text("On it."));
-    claude.submit("go on with both");
-    let request = pair
-        .messages
-        .wait_for_request("the next request", |request| {
-            request.is_step() && request.user_text().contains("go on with both")
-        });
-    assert_eq!((request.count_of(NEW), request.count_of(THEIRS)), (1, 0));
-    assert_eq!(request.count_of(MINE), 1);
 }
 
 #[test]
