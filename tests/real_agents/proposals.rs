@@ -1,12 +1,12 @@
 //! A proposal that is not decided as it was made: its work tree changed, or its agent takes it back.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::pair::{attached_claude, of_type, verify, wait_status};
 use crate::support::child::run;
 use crate::support::model_request::{hears, says, tool_said};
 use crate::support::pair::Pair;
-use crate::support::panes::{to_row, wait_for_waiting};
+use crate::support::panes::{open_row, to_row, wait_for_waiting};
 use crate::support::pty::{Key, Pty};
 use crate::support::script::Reply;
 use crate::support::wait::{timeout, wait_until};
@@ -15,15 +15,20 @@ use crate::support::wait::{timeout, wait_until};
 #[track_caller]
 fn claude_proposes(pair: &Pair) -> (Pty, String) {
     let mut claude = attached_claude(pair);
+    let id = proposes(pair, &mut claude, "are we done?", "all of it");
+    (claude, id)
+}
+
+/// The proposal with this summary, made when Claude is asked this.
+#[track_caller]
+fn proposes(pair: &Pair, claude: &mut Pty, ask: &str, summary: &str) -> String {
     pair.claude_calls(
-        says("are we done?"),
+        says(ask),
         "propose_final",
-        json!({"summary": "all of it", "evidence": ["the tests ran"]}),
+        json!({"summary": summary, "evidence": ["the tests ran"]}),
     );
-    claude.submit("are we done?");
-    let proposal = wait_until("the proposal", timeout(), || {
-        of_type(pair, "finality_proposal").pop()
-    });
+    claude.submit(ask);
+    let proposal = wait_until("the proposal", timeout(), || with_summary(pair, summary));
     let id = proposal["id"].as_str().unwrap().to_owned();
     // The line is in the file before the disk has it, and counts from then on.
     wait_until("the proposal in the list", timeout(), || {
@@ -35,7 +40,12 @@ fn claude_proposes(pair: &Pair) -> (Pty, String) {
             .then_some(())
     });
     rests(pair);
-    (claude, id)
+    id
+}
+
+fn with_summary(pair: &Pair, summary: &str) -> Option<Value> {
+    let mut all = of_type(pair, "finality_proposal").into_iter();
+    all.find(|entry| entry["finality"]["summary"] == summary)
 }
 
 /// Waits for the end of Claude's turn: what is typed before may come in another order.
@@ -47,11 +57,68 @@ fn rests(pair: &Pair) {
 }
 
 #[test]
-fn what_changed_since_is_approved_only_by_a_typed_word_and_named_in_the_decision() {
+fn a_proposal_is_taken_back_approved_though_it_is_stale_or_replaced_by_a_later_one() {
     let Some(pair) = Pair::new() else { return };
     let mut deck = pair.deck();
     deck.wait_for_text("✓ chain");
-    let (_claude, proposal) = claude_proposes(&pair);
+    let mut claude = attached_claude(&pair);
+    claude_takes_its_proposal_back_and_nobody_can_decide_it_any_more(&pair, &mut deck, &mut claude);
+    rests(&pair);
+    what_changed_since_is_approved_only_by_a_typed_word_and_named_in_the_decision(
+        &pair,
+        &mut deck,
+        &mut claude,
+    );
+    // The card that is decided stays for a moment.
+    deck.wait_until_gone("answered");
+    rests(&pair);
+    a_later_proposal_for_the_same_handoff_replaces_the_first_and_agent_and_card_say_which(
+        &pair,
+        &mut deck,
+        &mut claude,
+    );
+    verify(&pair);
+}
+
+fn claude_takes_its_proposal_back_and_nobody_can_decide_it_any_more(
+    pair: &Pair,
+    deck: &mut Pty,
+    claude: &mut Pty,
+) {
+    let proposal = proposes(pair, claude, "are we done?", "all of it");
+    deck.wait_for_text("1 waits for you");
+    pair.claude_calls(
+        says("wait, not yet"),
+        "append_note",
+        json!({"text": "the load test is missing", "withdraws": proposal}),
+    );
+    pair.messages
+        .when(hears("recorded as"))
+        .once()
+        .reply(Reply::text("Taken back."));
+    claude.submit("wait, not yet");
+    deck.wait_until_gone("1 waits for you");
+    let listed = run(&pair.ctxrelay(["finality", "list", "--json"])).expect_success();
+    let listed = &listed.json()["proposals"][0];
+    let note = of_type(pair, "note").remove(0);
+    assert_eq!(listed["status"], "withdrawn");
+    assert_eq!(listed["endedBy"], note["id"]);
+    assert_eq!(note["withdraws"], proposal);
+    let mut line = Pty::spawn(&pair.ctxrelay(["finality", "approve", &proposal]));
+    line.wait_for_text("Type `approve` to go on");
+    line.type_text("approve");
+    line.press(Key::Enter);
+    line.wait_for_text("does not wait any more: withdrawn");
+    assert_ne!(line.wait_exit(), 0);
+    assert!(of_type(pair, "finality_decision").is_empty());
+}
+
+fn what_changed_since_is_approved_only_by_a_typed_word_and_named_in_the_decision(
+    pair: &Pair,
+    deck: &mut Pty,
+    claude: &mut Pty,
+) {
+    let proposal = proposes(pair, claude, "are we done now?", "done before it changed");
     pair.project.write("late.txt", "nobody has tested this\n");
 
     // The command line asks for the same word.
@@ -63,18 +130,15 @@ fn what_changed_since_is_approved_only_by_a_typed_word_and_named_in_the_decision
     line.wait_for_text("not confirmed");
     assert_ne!(line.wait_exit(), 0);
 
-    wait_for_waiting(&mut deck);
-    deck.press(Key::Char('3'));
-    deck.press_until(Key::Enter, "the card", |screen| {
-        screen.contains("approve as the operator")
-    });
+    let words = ["finality", "done before"];
+    open_row(deck, &words, "approve as the operator");
     deck.wait_for_text("has changed since");
     deck.press(Key::Char('a'));
     deck.wait_for_text("Approve what was not proposed?");
     deck.type_text("approve");
     deck.press(Key::Enter);
     deck.wait_for_text("type stale first");
-    assert!(of_type(&pair, "finality_decision").is_empty());
+    assert!(of_type(pair, "finality_decision").is_empty());
     deck.press(Key::Escape);
     deck.wait_until_gone("Approve what was not proposed?");
     deck.press(Key::Char('a'));
@@ -82,9 +146,9 @@ fn what_changed_since_is_approved_only_by_a_typed_word_and_named_in_the_decision
     deck.type_text("stale");
     deck.press(Key::Enter);
     let decision = wait_until("the decision", timeout(), || {
-        of_type(&pair, "finality_decision").pop()
+        of_type(pair, "finality_decision").pop()
     });
-    let proposed = of_type(&pair, "finality_proposal").remove(0);
+    let proposed = with_summary(pair, "done before it changed").unwrap();
     assert_ne!(
         decision["finality"]["tree"]["tree"],
         proposed["finality"]["tree"]["tree"]
@@ -93,48 +157,13 @@ fn what_changed_since_is_approved_only_by_a_typed_word_and_named_in_the_decision
         .wait_for_request("the approval at Claude's model", |request| {
             request.mentions(&format!("The operator approved proposal {proposal}."))
         });
-    verify(&pair);
 }
 
-#[test]
-fn claude_takes_its_proposal_back_and_nobody_can_decide_it_any_more() {
-    let Some(pair) = Pair::new() else { return };
-    let mut deck = pair.deck();
-    deck.wait_for_text("✓ chain");
-    let (mut claude, proposal) = claude_proposes(&pair);
-    deck.wait_for_text("1 waits for you");
-    pair.claude_calls(
-        says("wait, not yet"),
-        "append_note",
-        json!({"text": "the load test is missing", "withdraws": proposal}),
-    );
-    pair.messages
-        .when(hears("recorded as"))
-        .reply(Reply::text("Taken back."));
-    claude.submit("wait, not yet");
-    deck.wait_until_gone("1 waits for you");
-    let listed = run(&pair.ctxrelay(["finality", "list", "--json"])).expect_success();
-    let listed = &listed.json()["proposals"][0];
-    let note = of_type(&pair, "note").remove(0);
-    assert_eq!(listed["status"], "withdrawn");
-    assert_eq!(listed["endedBy"], note["id"]);
-    assert_eq!(note["withdraws"], proposal);
-    let mut line = Pty::spawn(&pair.ctxrelay(["finality", "approve", &proposal]));
-    line.wait_for_text("Type `approve` to go on");
-    line.type_text("approve");
-    line.press(Key::Enter);
-    line.wait_for_text("does not wait any more: withdrawn");
-    assert_ne!(line.wait_exit(), 0);
-    assert!(of_type(&pair, "finality_decision").is_empty());
-    verify(&pair);
-}
-
-#[test]
-fn a_later_proposal_for_the_same_handoff_replaces_the_first_and_agent_and_card_say_which() {
-    let Some(pair) = Pair::new() else { return };
-    let mut deck = pair.deck();
-    deck.wait_for_text("✓ chain");
-    let mut claude = attached_claude(&pair);
+fn a_later_proposal_for_the_same_handoff_replaces_the_first_and_agent_and_card_say_which(
+    pair: &Pair,
+    deck: &mut Pty,
+    claude: &mut Pty,
+) {
     let mut codex = pair.project.control_of("codex").unwrap();
     codex.expect(
         "hello",
@@ -144,19 +173,15 @@ fn a_later_proposal_for_the_same_handoff_replaces_the_first_and_agent_and_card_s
         "handoff/create",
         json!({"from": "codex", "ask": "mend the lock", "reason": "you know it"}),
     );
-    let handoff = wait_until("the handoff", timeout(), || of_type(&pair, "handoff").pop());
+    let handoff = wait_until("the handoff", timeout(), || of_type(pair, "handoff").pop());
     let mut proposed = Vec::new();
     for (ask, summary) in [("first try", "mended once"), ("second try", "mended well")] {
         let arguments = json!({"summary": summary, "evidence": ["ran it"],
             "handles_handoff_id": handoff["id"]});
         pair.claude_calls(says(ask), "propose_final", arguments);
-        rests(&pair);
+        rests(pair);
         claude.submit(ask);
-        let proposal = wait_until(ask, timeout(), || {
-            let mut all = of_type(&pair, "finality_proposal");
-            all.retain(|entry| entry["finality"]["summary"] == summary);
-            all.pop()
-        });
+        let proposal = wait_until(ask, timeout(), || with_summary(pair, summary));
         proposed.push(proposal["id"].as_str().unwrap().to_owned());
     }
     let replaced = format!(r#""replaces":["{}"]"#, proposed[0]);
@@ -165,14 +190,13 @@ fn a_later_proposal_for_the_same_handoff_replaces_the_first_and_agent_and_card_s
         tool_said(&replaced),
     );
     // The first one stays for a moment.
-    to_row(&mut deck, &["finality", "mended well"]);
+    to_row(deck, &["finality", "mended well"]);
     deck.press_until(Key::Enter, "the card", |screen| screen.contains("Replaces"));
     deck.wait_for_text("of claude: mended once");
     let shown = run(&pair.ctxrelay(["finality", "show", &proposed[1], "--json"])).expect_success();
     assert_eq!(shown.json()["replaces"], json!([proposed[0]]));
     let shown = run(&pair.ctxrelay(["finality", "show", &proposed[0], "--json"])).expect_success();
     assert_eq!(shown.json()["status"], "superseded");
-    verify(&pair);
 }
 
 #[test]
