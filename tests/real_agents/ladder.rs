@@ -217,10 +217,15 @@ fn runs(pid: u32, subcommand: &str) -> bool {
 }
 
 #[test]
-fn a_doorbell_wakes_an_idle_claude_before_and_after_clear_and_compact() {
+fn a_doorbell_wakes_the_one_claude_of_a_pair_that_is_told() {
     let Some(mut scene) = Scene::new() else {
         return;
     };
+    a_doorbell_wakes_an_idle_claude_before_and_after_clear_and_compact(&mut scene);
+    of_two_claudes_of_a_pair_only_the_first_is_told(&mut scene);
+}
+
+fn a_doorbell_wakes_an_idle_claude_before_and_after_clear_and_compact(scene: &mut Scene) {
     let mut sent = Vec::new();
     for (number, command) in [None, Some("/clear"), Some("/compact")]
         .into_iter()
@@ -247,6 +252,56 @@ fn a_doorbell_wakes_an_idle_claude_before_and_after_clear_and_compact() {
         assert_eq!(scene.results(id)[0], "confirmed", "{text}");
         assert_eq!(scene.pair.messages.times_heard(text), 1, "{text}");
     }
+}
+
+fn of_two_claudes_of_a_pair_only_the_first_is_told(scene: &mut Scene) {
+    let messages = &scene.pair.messages;
+    scene.claude.submit("I am the first");
+    let first = messages.wait_for_request("the first", says("I am the first"));
+    let mut other = scene.pair.claude();
+    other.wait_for_text(claude_home::COMPOSER);
+    // Claude waits for no server before its first prompt.
+    wait_until("the tools of the second Claude", timeout(), || {
+        let prompt = format!("are there tools {}", messages.steps().len());
+        other.submit(&prompt);
+        let asked = messages.wait_for_request("the second Claude", says(&prompt));
+        let has = asked
+            .tools
+            .iter()
+            .any(|tool| tool.ends_with("session_info"));
+        has.then_some(())
+    });
+    messages
+        .when(says("look for mail"))
+        .once()
+        .reply(Reply::mcp("contextrelay", "session_info", json!({})));
+    other.submit("look for mail");
+    let told = messages.wait_for_request("the second Claude's place", |request| {
+        request.tool_text().contains("\"receiver\"")
+    });
+    assert!(
+        told.tool_text().contains("\"receiver\":false"),
+        "{}",
+        told.tool_text()
+    );
+    let id = scene.send("the word is pear");
+    scene.wait_heard(&id, "the word is pear");
+    other.submit("is there anything for me");
+    let second = scene
+        .pair
+        .messages
+        .wait_for_request("the second", says("is there anything for me"));
+    assert!(!second.mentions("the word is pear"));
+    let heard = scene.pair.messages.steps();
+    let heard = heard
+        .iter()
+        .filter(|request| request.mentions("the word is pear"));
+    for request in heard {
+        assert_eq!(request.conversation, first.conversation);
+    }
+    drop(other);
+    scene.wait_idle();
+    scene.expect_each_once(&[(id, "the word is pear".to_owned())]);
 }
 
 #[test]
@@ -303,60 +358,6 @@ fn with_a_dead_doorbell_and_no_channel_a_message_comes_with_a_tool_call_or_at_a_
         .map(|(id, number)| (id, format!("the word is plum-{number}")))
         .collect::<Vec<_>>();
     scene.expect_each_once(&sent);
-}
-
-#[test]
-fn of_two_claudes_of_a_pair_only_the_first_is_told() {
-    let Some(mut scene) = Scene::new() else {
-        return;
-    };
-    let messages = &scene.pair.messages;
-    scene.claude.submit("I am the first");
-    let first = messages.wait_for_request("the first", says("I am the first"));
-    let mut other = scene.pair.claude();
-    other.wait_for_text(claude_home::COMPOSER);
-    // Claude waits for no server before its first prompt.
-    wait_until("the tools of the second Claude", timeout(), || {
-        let prompt = format!("are there tools {}", messages.steps().len());
-        other.submit(&prompt);
-        let asked = messages.wait_for_request("the second Claude", says(&prompt));
-        let has = asked
-            .tools
-            .iter()
-            .any(|tool| tool.ends_with("session_info"));
-        has.then_some(())
-    });
-    messages
-        .when(says("look for mail"))
-        .once()
-        .reply(Reply::mcp("contextrelay", "session_info", json!({})));
-    other.submit("look for mail");
-    let told = messages.wait_for_request("the second Claude's place", |request| {
-        request.tool_text().contains("\"receiver\"")
-    });
-    assert!(
-        told.tool_text().contains("\"receiver\":false"),
-        "{}",
-        told.tool_text()
-    );
-    let id = scene.send("the word is plum");
-    scene.wait_heard(&id, "the word is plum");
-    other.submit("is there anything for me");
-    let second = scene
-        .pair
-        .messages
-        .wait_for_request("the second", says("is there anything for me"));
-    assert!(!second.mentions("the word is plum"));
-    let heard = scene.pair.messages.steps();
-    let heard = heard
-        .iter()
-        .filter(|request| request.mentions("the word is plum"));
-    for request in heard {
-        assert_eq!(request.conversation, first.conversation);
-    }
-    drop(other);
-    scene.wait_idle();
-    scene.expect_each_once(&[(id, "the word is plum".to_owned())]);
 }
 
 #[test]
