@@ -74,11 +74,12 @@ fn what_is_for_a_limited_codex_waits_and_goes_on_when_the_limit_is_over() {
     assert_eq!(held["queue"]["codex"]["pending"], 1);
     assert_eq!(pair.responses.times_heard("the second piece"), 0);
 
-    let second = pair
-        .responses
-        .wait_for_request("the second piece", |request| {
-            request.mentions("the second piece")
-        });
+    let second = pair.at_rest(|| {
+        pair.responses
+            .wait_for_request("the second piece", |request| {
+                request.mentions("the second piece")
+            })
+    });
     // What died stands in the conversation, and is not sent again unless somebody wants that.
     assert_eq!(second.count_of("do the first piece"), 1);
     let over = wait_status(&pair, "the end of the limit", |status| {
@@ -104,10 +105,12 @@ fn what_died_of_a_limit_is_sent_again_once_where_that_is_wanted() {
         .when(says("the first piece"))
         .once()
         .reply(Reply::text("The first piece is done."));
-    pair.responses
-        .wait_for_request("the first piece, again", |request| {
-            says("shown before")(request) && says("the first piece")(request)
-        });
+    pair.at_rest(|| {
+        pair.responses
+            .wait_for_request("the first piece, again", |request| {
+                says("shown before")(request) && says("the first piece")(request)
+            })
+    });
     wait_status(&pair, "the end of the limit", |status| {
         let codex = &status["agents"]["codex"];
         codex["state"] == "idle" && codex["limit"].is_null() && codex["cutOff"] == 0
@@ -199,8 +202,10 @@ fn one_that_was_stopped_with_esc_is_called_stale_after_a_while_and_is_heard_agai
     });
     claude.press(Key::Escape);
     claude.wait_for_text("Interrupted");
-    let stale = wait_status(pair, "a stale Claude", |status| {
-        status["agents"]["claude"]["state"] == "stale"
+    let stale = pair.at_rest(|| {
+        wait_status(pair, "a stale Claude", |status| {
+            status["agents"]["claude"]["state"] == "stale"
+        })
     });
     let claude_status = &stale["agents"]["claude"];
     assert_eq!(claude_status["silence"]["level"], "stuck");

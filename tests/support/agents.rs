@@ -33,10 +33,47 @@ static GIVEN_BACK: Condvar = Condvar::new();
 #[derive(Debug)]
 pub struct Slot(());
 
+impl Slot {
+    fn take() -> Self {
+        let is_full = |taken: &mut usize| *taken >= MAX_AT_ONCE;
+        let taken = TAKEN.lock().unwrap();
+        *GIVEN_BACK.wait_while(taken, is_full).unwrap() += 1;
+        Self(())
+    }
+
+    /// Lets another test have it for as long as the agents of this one are at rest and nothing but
+    /// the clock is waited for.
+    pub fn lend<T>(&self, rest: impl FnOnce() -> T) -> T {
+        let _lent = Lent::new();
+        rest()
+    }
+}
+
 impl Drop for Slot {
     fn drop(&mut self) {
-        *TAKEN.lock().unwrap() -= 1;
-        GIVEN_BACK.notify_one();
+        give_back();
+    }
+}
+
+fn give_back() {
+    *TAKEN.lock().unwrap() -= 1;
+    GIVEN_BACK.notify_one();
+}
+
+/// A slot that somebody else may have; taken back at its end, also when the test fails meanwhile.
+struct Lent(());
+
+impl Lent {
+    fn new() -> Self {
+        give_back();
+        Self(())
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        // It is the test's own again, which gives it back at its end.
+        std::mem::forget(Slot::take());
     }
 }
 
@@ -49,11 +86,7 @@ pub fn slot() -> Option<Slot> {
         return None;
     }
     installed();
-    let mut taken = GIVEN_BACK
-        .wait_while(TAKEN.lock().unwrap(), |taken| *taken >= MAX_AT_ONCE)
-        .unwrap();
-    *taken += 1;
-    Some(Slot(()))
+    Some(Slot::take())
 }
 
 /// The pinned agents, installed when they are not there yet. A machine where that fails fails its

@@ -27,7 +27,7 @@ pub struct Pair {
     /// Codex's model.
     pub responses: ResponsesServer,
     pub project: Project,
-    _slot: Slot,
+    slot: Slot,
 }
 
 impl Pair {
@@ -43,7 +43,7 @@ impl Pair {
             messages,
             responses,
             project,
-            _slot: slot,
+            slot,
         })
     }
 
@@ -59,6 +59,11 @@ impl Pair {
     #[track_caller]
     pub fn daemon(&self) -> Daemon {
         Daemon::start(&self.ctxrelay(["daemon"]))
+    }
+
+    /// Lets another test have real agents at work while those of this one only wait for the clock.
+    pub fn at_rest<T>(&self, rest: impl FnOnce() -> T) -> T {
+        self.slot.lend(rest)
     }
 
     /// What `ctxrelay status --json` says.
