@@ -2,16 +2,18 @@
 
 use serde_json::json;
 
-use crate::pair::{attached_claude, attached_codex};
+use crate::pair::{attached_claude, attached_codex, wait_status};
 use crate::support::child::run;
 use crate::support::model_request::{says, tool_said};
 use crate::support::pair::Pair;
+use crate::support::pty::Pty;
 use crate::support::script::Reply;
 
-/// At its start Claude is given the beginning of them.
+/// The last rule of Codex's file.
+const LAST: &str = "No crate leaves without its number.";
+
 #[test]
-fn claudes_model_reads_the_rules_that_had_no_room_at_its_start() {
-    const LAST: &str = "No crate leaves without its number.";
+fn both_models_read_their_own_work_and_claudes_the_rules_that_had_no_room_at_its_start() {
     let Some(pair) = Pair::new() else { return };
     pair.project
         .write("CLAUDE.md", "Plums are sorted by weight.\n");
@@ -20,29 +22,20 @@ fn claudes_model_reads_the_rules_that_had_no_room_at_its_start() {
     pair.project.write("AGENTS.md", &format!("{rules}{LAST}\n"));
     let _daemon = pair.daemon();
     let mut claude = attached_claude(&pair);
-    let instructions = json!({"view": "instructions"});
-    pair.claude_calls(says("read the rules"), "read_context", instructions);
-    let read = pair.messages.when(tool_said(LAST)).once();
-    read.reply(Reply::text("Numbers, then."));
-    claude.submit("read the rules");
-    claude.wait_for_text("Numbers, then.");
-    let first = pair.messages.wait_for_request("its prompt", |request| {
-        request.user_text().contains("read the rules")
+    let mut codex = attached_codex(&pair);
+    both_models_read_their_own_work_whole_and_what_was_decided(&pair, &mut claude, &mut codex);
+    // What is typed before the turn has ended may come in another order.
+    wait_status(&pair, "an idle Claude", |status| {
+        status["agents"]["claude"]["state"] == "idle"
     });
-    assert!(
-        first.mentions("Crate 0:") && !first.mentions(LAST),
-        "{first:#?}"
-    );
-    let way = "read_context {\"view\":\"instructions\"} has all of it]";
-    assert!(first.mentions(way), "{first:#?}");
+    claudes_model_reads_the_rules_that_had_no_room_at_its_start(&pair, &mut claude);
 }
 
-#[test]
-fn both_models_read_their_own_work_whole_and_what_was_decided() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
-    let mut claude = attached_claude(&pair);
-    let mut codex = attached_codex(&pair);
+fn both_models_read_their_own_work_whole_and_what_was_decided(
+    pair: &Pair,
+    claude: &mut Pty,
+    codex: &mut Pty,
+) {
     let resume = || json!({"view": "resume"});
 
     let goal = json!({"text": "sort the plums by weight", "kind": "goal"});
@@ -94,4 +87,23 @@ fn both_models_read_their_own_work_whole_and_what_was_decided() {
         "sort the plums by weight"
     );
     assert!(shown["turns"].as_u64() >= Some(2), "{shown}");
+}
+
+/// At its start Claude is given the beginning of them.
+fn claudes_model_reads_the_rules_that_had_no_room_at_its_start(pair: &Pair, claude: &mut Pty) {
+    let instructions = json!({"view": "instructions"});
+    pair.claude_calls(says("read the rules"), "read_context", instructions);
+    let read = pair.messages.when(tool_said(LAST)).once();
+    read.reply(Reply::text("Numbers, then."));
+    claude.submit("read the rules");
+    claude.wait_for_text("Numbers, then.");
+    let first = pair.messages.wait_for_request("its prompt", |request| {
+        request.user_text().contains("read the rules")
+    });
+    assert!(
+        first.mentions("Crate 0:") && !first.mentions(LAST),
+        "{first:#?}"
+    );
+    let way = "read_context {\"view\":\"instructions\"} has all of it]";
+    assert!(first.mentions(way), "{first:#?}");
 }
