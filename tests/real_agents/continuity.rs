@@ -121,7 +121,7 @@ pub fn request_with(pair: &Pair, words: &'static str) -> ModelRequest {
 }
 
 #[test]
-fn what_claude_is_at_is_told_again_after_each_compaction_until_its_record_is_discarded() {
+fn what_claude_is_at_is_told_again_after_each_compaction_and_what_was_lost_with_it() {
     let Some(pair) = Pair::new() else { return };
     let _daemon = pair.daemon();
     let mut claude = attached_claude(&pair);
@@ -130,7 +130,6 @@ fn what_claude_is_at_is_told_again_after_each_compaction_until_its_record_is_dis
     a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn(&pair, &mut claude);
     claude_rests(&pair);
     a_command_that_was_lost_with_its_claude_is_told_as_one_without_an_end(&pair, claude);
-    a_packet_of_a_record_that_is_discarded_is_gone_from_the_disk(&pair);
 }
 
 fn after_a_compaction_claudes_next_request_holds_what_it_was_at_once(
@@ -221,12 +220,6 @@ fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn(
         packet.contains("pears.txt"),
         "what this turn read: {packet}"
     );
-    let derived = "state/continuity/default/claude/derived/RELOAD.md";
-    let reload = pair.project.state().join(derived);
-    wait_until("the packet's file", timeout(), || {
-        let text = std::fs::read_to_string(&reload).ok()?;
-        (text.contains(PACKET) && text.contains(KEPT)).then_some(())
-    });
 }
 
 /// Where the requests for a summary stand among all that Claude's model was asked.
@@ -272,8 +265,22 @@ fn a_command_that_was_lost_with_its_claude_is_told_as_one_without_an_end(
     assert!(recovered.contains("cat crates.pipe"), "{recovered}");
 }
 
-fn a_packet_of_a_record_that_is_discarded_is_gone_from_the_disk(pair: &Pair) {
-    wait_status(pair, "a Claude that is gone", |status| {
+/// Apart from the others: beside a bridge that a test starts by itself, it is no operator.
+#[test]
+fn a_packet_of_a_record_that_is_discarded_is_gone_from_the_disk() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let mut claude = attached_claude(&pair);
+    work(&pair, &mut claude);
+    compact(&pair, &mut claude, 1);
+    let derived = "state/continuity/default/claude/derived/RELOAD.md";
+    let reload = pair.project.state().join(derived);
+    wait_until("the packet's file", timeout(), || {
+        let text = std::fs::read_to_string(&reload).ok()?;
+        (text.contains(PACKET) && text.contains(KEPT)).then_some(())
+    });
+    drop(claude);
+    wait_status(&pair, "a Claude that is gone", |status| {
         status["agents"]["claude"]["state"] == "offline"
     });
 
