@@ -14,12 +14,9 @@ use super::{launch::Launch, operator};
 /// Runs its arguments in a session of its own with an empty environment, once its parent is gone.
 const ORPHAN: &str = r#"setsid env -i PATH="$PATH" sh -c 'while kill -0 "$0" 2>/dev/null; do sleep 0.02; done; exec "$@"' $$ "$@" &"#;
 
-/// In the foreground of the shell.
-const AS_IT_IS: &str = "%";
-
 /// Ways in which a command can try to get out from below an agent; `%` is the command.
 pub const WAYS: [(&str, &str); 9] = [
-    ("as it is", AS_IT_IS),
+    ("as it is", "%"),
     ("without an environment", "env -i %"),
     ("in a session of its own", "setsid %"),
     ("with nohup", "nohup %"),
@@ -103,8 +100,7 @@ impl<'a> Scene<'a> {
         (self.write(&format!("{name}.sh"), &script), outcome)
     }
 
-    /// The lines of a shell that tries everything, each way with both programs. The shell controls no
-    /// jobs: what runs beside it stays in its group, and reads nothing of its terminal.
+    /// The lines of a shell that tries everything, each way with both programs.
     pub fn tries(&self) -> (String, Vec<Try>) {
         let (mut lines, mut tries) = (String::new(), Vec::new());
         for (number, (what, way)) in WAYS.into_iter().enumerate() {
@@ -115,22 +111,12 @@ impl<'a> Scene<'a> {
                     self.program(&format!("program-{number}")),
                 ),
             ];
-            let mut commands = Vec::new();
             for (with, (script, outcome)) in made {
                 let command = way.replace('%', &format!("sh {}", script.display()));
-                commands.push(format!("{command} <../typed >/dev/null 2>&1"));
+                lines.push_str(&format!("{command} <../typed >/dev/null 2>&1\n"));
                 let what = format!("{what}, {with}");
                 tries.push(Try { what, outcome });
             }
-            if way == AS_IT_IS {
-                lines.push_str(&format!("{}\n", commands.join("\n")));
-                continue;
-            }
-            // Both at once.
-            for command in commands {
-                lines.push_str(&format!("{{ {command}; }} &\n"));
-            }
-            lines.push_str("wait\n");
         }
         // An agent may end what its command leaves behind.
         for one in &tries {
