@@ -2,25 +2,27 @@
 //! of the files.
 //!
 //! A new index knows nothing of the files, so that git reads all of them to say which ones differ: for
-//! a large project that is seconds of a processor at each look. So the index of a look that took long is
-//! kept for the next one, which then reads only those that the disk says were touched since. It has
+//! a large project that is seconds of a processor at each look. So the index of a glance at a large
+//! one is kept for the next, which then reads only those that the disk says were touched since. It has
 //! the names and digests of the commit and what the disk says of each file, and nothing else.
 //!
-//! As with git's own index, what a user changes in how files are hashed (`core.autocrlf`, a filter)
-//! counts for those that are touched from then on; a changed `.gitattributes` counts for all.
+//! A glance is as sure as `git status`, which can be deceived: whoever writes through a mapped file,
+//! or twice within one second, may leave what the disk says as it was. So it tells how something
+//! stands, and nothing that goes on record or out of the project is built on it.
 //!
-//! The project's own index is not taken for that: agents write it, and it can say of a file that it is
-//! not to be looked at.
+//! As with git's own index, what a user changes in how files are hashed (`core.autocrlf`, a filter)
+//! counts for those that are touched from then on; a changed `.gitattributes` counts for all. The
+//! project's own index is not taken: it can say of a file that it is not to be looked at.
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 
-use super::git::{bytes_within, line_or_empty};
+use super::git::{DEADLINE, line_or_empty};
 use super::git_own::{OwnRepository, PRIVATE_BASE, open_folder};
 use super::git_untracked::{Copies, WorkDiff};
 use crate::core::hex::hex;
@@ -28,18 +30,12 @@ use crate::core::hex::hex;
 /// The index of the commit, beside that of the work tree.
 pub(super) const COMMIT_INDEX: &str = "commit-index";
 
-/// A look that took longer than this is worth its keeping.
+/// A glance that took longer than this is worth its keeping.
 const SLOW: Duration = Duration::from_millis(250);
 
 /// From which size on an index is of so many files that reading them takes long, in bytes: some
 /// 5,000 files.
 const LARGE_BYTES: u64 = 512 * 1024;
-
-/// How long git may take to read all files for that: longer than for anything else, and once.
-const LEARN_DEADLINE: Duration = Duration::from_secs(60);
-
-/// How long what is known of the files of a commit stands at least, where looks stay slow.
-const LEARN_AGAIN: Duration = Duration::from_secs(300);
 
 /// How many work trees' are kept. One of 100,000 files has some 10 MB.
 const KEPT_MAX: usize = 16;
@@ -54,7 +50,7 @@ pub(super) struct CommitIndex<'a> {
     own: &'a OwnRepository,
     top: &'a Path,
     commit: &'a str,
-    kept: Option<Kept>,
+    kept: &'a Kept,
     /// What is known of the files is from an earlier look.
     is_from_kept: bool,
     /// It stands among the kept ones as it is.
@@ -64,46 +60,58 @@ pub(super) struct CommitIndex<'a> {
 impl WorkDiff {
     /// What differs in a work tree from a commit, which the index of `own` then has with the tracked
     /// files as they are now; the commit's own stays beside it, as [`COMMIT_INDEX`]. Without a commit
-    /// all of it differs.
+    /// all of it differs. Reads every file.
     pub(super) fn since(
         own: &OwnRepository,
         top: &Path,
         commit: Option<&str>,
         copies: Copies,
     ) -> Option<Self> {
-        Self::since_kept_in(Path::new(PRIVATE_BASE), own, top, commit, copies)
+        let ours = |args: &[&str]| own.look_through(top, args);
+        line_or_empty(&mut ours(&["read-tree", commit.unwrap_or("--empty")]))?;
+        stay_beside(own)?;
+        Self::take(&ours, own.path(), top, copies)
     }
 
-    fn since_kept_in(
-        base: &Path,
+    /// As [`Self::since`], at a glance.
+    pub(super) fn at_a_glance(
         own: &OwnRepository,
         top: &Path,
         commit: Option<&str>,
         copies: Copies,
     ) -> Option<Self> {
+        match commit {
+            Some(commit) => Self::glance(Path::new(PRIVATE_BASE), own, top, commit, copies),
+            None => Self::since(own, top, commit, copies),
+        }
+    }
+
+    fn glance(
+        base: &Path,
+        own: &OwnRepository,
+        top: &Path,
+        commit: &str,
+        copies: Copies,
+    ) -> Option<Self> {
         let ours = |args: &[&str]| own.look_through(top, args);
         let take = || Self::take(&ours, own.path(), top, copies);
-        let Some(commit) = commit else {
-            line_or_empty(&mut ours(&["read-tree", "--empty"]))?;
-            stay_beside(own)?;
-            return take();
-        };
-        let kept = Kept::of(base, top);
-        let index = CommitIndex::from_kept(own, top, commit, kept.clone());
+        let kept = Kept::of(base, top)?;
+        let index = CommitIndex::from_kept(own, top, commit, &kept);
         let mut index = match index {
             Some(index) => index,
-            None => CommitIndex::anew(own, top, commit, kept.clone())?,
+            None => CommitIndex::anew(own, top, commit, &kept)?,
         };
         let mut began = Instant::now();
         let mut diff = take();
         // One that git does not take, or that was made when files were hashed in another way.
-        if index.is_from_kept && diff.as_ref().is_none_or(|diff| diff.has_attributes) {
-            index = CommitIndex::anew(own, top, commit, kept)?;
+        let is_used = |diff: &Self| !diff.has_attributes;
+        if index.is_from_kept && !diff.as_ref().is_some_and(is_used) && began.elapsed() < DEADLINE {
+            index = CommitIndex::anew(own, top, commit, &kept)?;
             began = Instant::now();
             diff = take();
         }
         let diff = diff?;
-        if !diff.has_attributes {
+        if is_used(&diff) {
             index.keep(began.elapsed());
         }
         Some(diff)
@@ -116,9 +124,9 @@ impl<'a> CommitIndex<'a> {
         own: &'a OwnRepository,
         top: &'a Path,
         commit: &'a str,
-        kept: Option<Kept>,
+        kept: &'a Kept,
     ) -> Option<Self> {
-        let (file, is_kept) = kept.as_ref()?.find(commit)?;
+        let (file, is_kept) = kept.find(commit)?;
         let index = Self {
             own,
             top,
@@ -144,7 +152,7 @@ impl<'a> CommitIndex<'a> {
         own: &'a OwnRepository,
         top: &'a Path,
         commit: &'a str,
-        kept: Option<Kept>,
+        kept: &'a Kept,
     ) -> Option<Self> {
         let index = Self {
             own,
@@ -157,8 +165,7 @@ impl<'a> CommitIndex<'a> {
         let place = own.path().join("index");
         let _ = fs::remove_file(&place);
         line_or_empty(&mut index.git(&["read-tree", commit]))?;
-        let is_large = place.metadata().ok()?.len() >= LARGE_BYTES;
-        if is_large && index.kept.is_some() {
+        if place.metadata().ok()?.len() >= LARGE_BYTES {
             // Else all files would be read twice, here and where it is kept.
             index.learn(&place)?;
         }
@@ -178,42 +185,25 @@ impl<'a> CommitIndex<'a> {
         let how = ["update-index", "-q", "--ignore-submodules", "--refresh"];
         let mut command = self.git(&how);
         command.env("GIT_INDEX_FILE", index);
-        bytes_within(LEARN_DEADLINE, &mut command, Stdio::null()).map(drop)
+        line_or_empty(&mut command).map(drop)
     }
 
-    /// Keeps it for the next look, if that is worth it after one that took so long.
+    /// Keeps it for the next glance, if that is worth it after one that took so long.
     fn keep(&self, took: Duration) {
         let place = self.own.path().join(COMMIT_INDEX);
-        let Some((kept, found)) = self.kept.as_ref().zip(place.metadata().ok()) else {
+        let is_large = place.metadata().is_ok_and(|it| it.len() >= LARGE_BYTES);
+        let is_slow = took > SLOW;
+        if self.is_kept || !(is_large || is_slow || self.is_from_kept) {
             return;
-        };
-        let age = found.modified().ok().and_then(|it| it.elapsed().ok());
-        let is_done = match took > SLOW {
-            // What differs from the commit is read at each look, and nothing is to be known of it.
-            true if self.is_kept && age.is_none_or(|age| age < LEARN_AGAIN) => return,
-            true => self
-                .learn(&place)
-                .and_then(|()| kept.put(&place, self.commit)),
-            false if self.is_kept => return,
-            false if self.is_from_kept || found.len() >= LARGE_BYTES => {
-                kept.put(&place, self.commit)
-            }
-            false => return,
-        };
-        if is_done.is_none() {
+        }
+        let is_learned = !is_slow || self.learn(&place).is_some();
+        if !is_learned || self.kept.put(&place, self.commit).is_none() {
             tracing::debug!(top = %self.top.display(), "what git knows of the files is not kept");
         }
     }
 
     fn git(&self, args: &[&str]) -> Command {
         self.own.look_through(self.top, args)
-    }
-}
-
-/// What is kept of a work tree that is to be removed goes as well: others may have its place.
-pub(super) fn forget(top: &Path) {
-    if let Some(kept) = Kept::of(Path::new(PRIVATE_BASE), top) {
-        kept.forget();
     }
 }
 
@@ -226,13 +216,8 @@ struct Kept {
 }
 
 impl Kept {
-    /// None where the folder is somebody else's, or cannot be made.
     fn of(base: &Path, top: &Path) -> Option<Self> {
         let user = rustix::process::geteuid().as_raw();
-        let folder = base.join(format!("ctxrelay-looks-{user}"));
-        let _ = DirBuilder::new().mode(0o700).create(&folder);
-        let found = open_folder(&folder).ok()?.metadata().ok()?;
-        let is_private = found.uid() == user && found.mode() & 0o077 == 0;
         // A folder that took the place of another one of the same name has other files.
         let place = top.metadata().ok()?;
         let mut hasher = Sha256::new();
@@ -241,11 +226,22 @@ impl Kept {
         let mut prefix = hex(&hasher.finalize());
         prefix.truncate(32);
         prefix.push('.');
-        is_private.then_some(Self { folder, prefix })
+        Some(Self {
+            folder: base.join(format!("ctxrelay-looks-{user}")),
+            prefix,
+        })
+    }
+
+    /// Whether the folder is there, and nobody else's.
+    fn is_private(&self) -> bool {
+        let user = rustix::process::geteuid().as_raw();
+        let found = open_folder(&self.folder).and_then(|folder| folder.metadata());
+        found.is_ok_and(|found| found.uid() == user && found.mode() & 0o077 == 0)
     }
 
     /// The file for a commit, and whether it is of just that one.
     fn find(&self, commit: &str) -> Option<(PathBuf, bool)> {
+        self.is_private().then_some(())?;
         let exact = self.folder.join(format!("{}{commit}", self.prefix));
         if exact.exists() {
             return Some((exact, true));
@@ -257,12 +253,10 @@ impl Kept {
 
     /// Keeps an index as that of a commit, in the place of what is there of the work tree.
     fn put(&self, index: &Path, commit: &str) -> Option<()> {
+        let _ = DirBuilder::new().mode(0o700).create(&self.folder);
+        self.is_private().then_some(())?;
         let place = self.folder.join(format!("{}{commit}", self.prefix));
-        let beside = tempfile::Builder::new().tempdir_in(&self.folder).ok()?;
-        let own = beside.path().join("index");
-        link_or_copy(index, &own)?;
-        fs::rename(own, &place).ok()?;
-        drop(beside);
+        link_or_copy(index, &place)?;
         let mut others = self.files();
         others.retain(|(path, _)| *path != place);
         // Those of the work tree itself first.
@@ -274,13 +268,6 @@ impl Kept {
             let _ = fs::remove_file(path);
         }
         Some(())
-    }
-
-    fn forget(&self) {
-        let files = self.files().into_iter().map(|(path, _)| path);
-        for path in files.filter(|path| self.is_of_tree(path)) {
-            let _ = fs::remove_file(path);
-        }
     }
 
     /// All of the folder, with when they were written.

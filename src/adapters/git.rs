@@ -252,15 +252,6 @@ pub(super) fn bytes(command: &mut Command) -> Option<Vec<u8>> {
 
 /// As [`bytes`], of a command that reads something.
 pub(super) fn bytes_with(command: &mut Command, input: Stdio) -> Option<Vec<u8>> {
-    bytes_within(DEADLINE, command, input)
-}
-
-/// As [`bytes_with`], of one that may take so long.
-pub(super) fn bytes_within(
-    deadline: Duration,
-    command: &mut Command,
-    input: Stdio,
-) -> Option<Vec<u8>> {
     command
         .stdin(input)
         .stdout(Stdio::piped())
@@ -278,7 +269,7 @@ pub(super) fn bytes_within(
         // Nobody waits any more for one that took too long.
         let _ = sender.send(read.ok().filter(|_| end.is_ok()).map(|_| bytes));
     });
-    let printed = ended.recv_timeout(deadline).ok().flatten();
+    let printed = ended.recv_timeout(DEADLINE).ok().flatten();
     if printed.is_none() {
         let _ = child.kill();
     }

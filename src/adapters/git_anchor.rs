@@ -36,7 +36,6 @@ pub type GitStand = (CapsuleGit, LinesByFile);
 pub struct GitLook {
     /// Its tree; none where a repository within cannot be read.
     pub tree: Option<String>,
-    diff: WorkDiff,
     /// The lines that differ, where they were asked for.
     lines: Option<LinesByFile>,
 }
@@ -84,9 +83,9 @@ impl GitAnchor {
         }
     }
 
-    /// The repository of a folder with what its work tree has in it.
+    /// The repository of a folder with what its work tree has in it, at a glance.
     pub fn open_with_look(root: &Path) -> Option<(Self, Option<GitLook>)> {
-        let (git, diff, _) = open_with_diff(root, |_, _| None::<()>)?;
+        let (git, diff, _) = open_with_diff(root, WorkDiff::at_a_glance, |_, _| None::<()>)?;
         let look = diff.and_then(|diff| git.look_at(diff, false));
         Some((git, look))
     }
@@ -97,7 +96,7 @@ impl GitAnchor {
         thread::scope(|scope| {
             let upstream = scope.spawn(|| beside_upstream(root));
             let remotes = scope.spawn(|| remotes(root));
-            let (git, diff, first) = open_with_diff(root, first_commit)?;
+            let (git, diff, first) = open_with_diff(root, WorkDiff::since, first_commit)?;
             let look = diff.and_then(|diff| git.look_at(diff, true));
             let remotes = said(remotes);
             let remote = git.remote(remotes.as_deref());
@@ -115,29 +114,13 @@ impl GitAnchor {
 
     /// Where it stands, as [`Self::open_with_stand`] tells it.
     pub fn stand(&self) -> Option<GitStand> {
-        let (beside, look) = self.with_beside(|| self.look_for(true));
-        let look = look?;
-        self.stand_of(look.tree, look.lines?, beside?)
-    }
-
-    /// As [`Self::stand`], of what was looked at already.
-    pub fn stand_at(&self, look: &GitLook) -> Option<GitStand> {
-        let (beside, known) = self.with_beside(|| self.known_lines(&look.diff));
-        let lines = known.map(|known| self.with_new_lines(known, &look.diff));
-        self.stand_of(look.tree.clone(), lines?, beside?)
-    }
-
-    /// What stands beside it, asked at once with something else.
-    fn with_beside<T>(&self, ask: impl FnOnce() -> T) -> (Option<CapsuleGit>, T) {
         thread::scope(|scope| {
             let upstream = scope.spawn(|| beside_upstream(&self.root));
             let origin = scope.spawn(|| Some(self.origin()));
-            let asked = ask();
-            let upstream = said(upstream);
-            (
-                said(origin).map(|origin| self.beside(origin, upstream)),
-                asked,
-            )
+            let look = self.look_for(true);
+            let (upstream, origin) = (said(upstream), said(origin)?);
+            let look = look?;
+            self.stand_of(look.tree, look.lines?, self.beside(origin, upstream))
         })
     }
 
@@ -204,7 +187,7 @@ impl GitAnchor {
             })?,
         };
         let lines = known.map(|known| self.with_new_lines(known, &diff));
-        Some(GitLook { tree, diff, lines })
+        Some(GitLook { tree, lines })
     }
 
     /// The index of the throw-away repository holds the tracked files as they are now; what else

@@ -68,7 +68,8 @@ pub(super) struct WorkDiff {
     pub(super) has_changed: bool,
     /// There is a repository within the work tree, known or not.
     pub(super) has_nested: bool,
-    /// Of the files that say how others are hashed one is new, gone, or another one.
+    /// Of the files that say how others are hashed one is not in the index, ignored or not, or is gone
+    /// or another one.
     pub(super) has_attributes: bool,
 }
 
@@ -151,11 +152,12 @@ impl Listed {
         ]))?;
         let mut listed = Self::default();
         let (mut folders, mut last_gone) = (HashMap::new(), None);
+        // Those that hold files of the index, and whether one of these says how others are hashed.
+        let mut attributed = HashMap::from([([].as_slice(), false)]);
         for row in rows.split(|byte| *byte == 0).filter(|it| !it.is_empty()) {
             if let Some(name) = row.strip_prefix(OTHER) {
                 // A repository within is listed with a slash behind it.
                 let bare = name.strip_suffix(b"/");
-                listed.diff.has_attributes |= is_attributes(name);
                 listed.diff.has_nested |= bare.is_some();
                 push(&mut listed.diff.others, bare.unwrap_or(name));
                 continue;
@@ -165,21 +167,41 @@ impl Listed {
             let is_nested = entry.starts_with(GITLINK.as_bytes());
             listed.diff.has_nested |= is_nested;
             let name = &entry[entry.iter().position(|byte| *byte == b'\t')? + 1..];
+            let (is_attributes, mut folder) = (is_attributes(name), parent(name));
+            while !attributed.contains_key(folder) {
+                attributed.insert(folder, false);
+                folder = parent(folder);
+            }
+            if is_attributes {
+                attributed.insert(parent(name), true);
+            }
             if last_gone == Some(name) {
                 continue;
             }
             if tag == GONE || !is_below_folders(top, name, &mut folders) {
-                listed.diff.has_attributes |= is_attributes(name);
+                listed.diff.has_attributes |= is_attributes;
                 push(&mut listed.gone, name);
                 last_gone = Some(name);
             } else if tag == CHANGED {
-                listed.diff.has_attributes |= is_attributes(name);
+                listed.diff.has_attributes |= is_attributes;
                 push(&mut listed.changed, name);
                 listed.hides_others |= !is_nested && is_folder(top, name);
             }
         }
+        let mut without = attributed.iter().filter(|(_, is_known)| !**is_known);
+        listed.diff.has_attributes |= without.any(|(folder, _)| {
+            let place = top.join(OsStr::from_bytes(folder));
+            let place = place.join(OsStr::from_bytes(ATTRIBUTES));
+            place.symlink_metadata().is_ok()
+        });
         Some(listed)
     }
+}
+
+/// The folder of a path in the repository; that of the repository is empty.
+fn parent(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|byte| *byte == b'/');
+    &path[..end.unwrap_or(0)]
 }
 
 fn is_attributes(path: &[u8]) -> bool {

@@ -13,9 +13,9 @@ use crate::support::pair::Pair;
 use crate::support::pty::{Key, Pty};
 use crate::support::script::{Gate, Reply};
 
-/// From the limit to its end, s: many times what it takes to see that nothing is delivered meanwhile,
-/// also on a slow machine.
-const LIMIT_S: u64 = 10;
+/// From the limit to its end, s: long enough to see that nothing is delivered meanwhile, also on a
+/// slow machine.
+const LIMIT_S: u64 = 20;
 
 fn now_s() -> u64 {
     SystemTime::now()

@@ -14,16 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::adapters::commit_index;
 use crate::adapters::git::{TreeReading, git, line};
 use crate::core::entry::{IsolatedRun, WorkTree};
 use crate::core::told_path::told_path;
 
 /// What the folder of a gate's work tree is named with; others may lie beside it.
 const PREFIX: &str = "gate-";
-
-/// The work tree in it.
-const TREE: &str = "tree";
 
 /// How often it is looked whether `git` has ended, or somebody wants it to.
 const LOOK: Duration = Duration::from_millis(5);
@@ -94,7 +90,7 @@ impl IsolatedTree {
         }
         let folder = under.join(format!("{PREFIX}{}", uuid::Uuid::new_v4().simple()));
         make_private(&folder).map_err(failed)?;
-        let made = check_out(&folder.join(TREE), &source, commit, patience);
+        let made = check_out(&folder.join("tree"), &source, commit, patience);
         let root = made.and_then(|top| inside(&top, &source.prefix));
         match root {
             Ok(root) => Ok(Self {
@@ -285,10 +281,8 @@ fn make_private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Removes the folder of a work tree and what is known of its files; links are removed and not
-/// followed.
+/// Removes a folder; links are removed and not followed.
 fn remove(folder: &Path) {
-    commit_index::forget(&folder.join(TREE));
     let Err(first) = fs::remove_dir_all(folder) else {
         return;
     };

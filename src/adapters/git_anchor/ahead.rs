@@ -10,6 +10,9 @@ use crate::adapters::git_head::{PlainRepository, plain_repository};
 use crate::adapters::git_own::OwnRepository;
 use crate::adapters::git_untracked::{Copies, WorkDiff};
 
+/// [`WorkDiff::since`], or [`WorkDiff::at_a_glance`].
+pub(super) type TakeDiff = fn(&OwnRepository, &Path, Option<&str>, Copies) -> Option<WorkDiff>;
+
 /// A repository as its files have it, and a throw-away one that looks at it.
 struct Guess {
     plain: PlainRepository,
@@ -20,6 +23,7 @@ struct Guess {
 /// that, once it is known where the repository is.
 pub(super) fn open_with_diff<T: Send>(
     root: &Path,
+    take: TakeDiff,
     ask: impl Fn(&OwnRepository, &GitPlace) -> Option<T> + Sync,
 ) -> Option<(GitAnchor, Option<WorkDiff>, Option<T>)> {
     thread::scope(|scope| {
@@ -27,7 +31,7 @@ pub(super) fn open_with_diff<T: Send>(
         let guess = Guess::of(root);
         let (place, diff, asked) = match &guess {
             Some(guess) => thread::scope(|scope| {
-                let diff = scope.spawn(|| guess.diff());
+                let diff = scope.spawn(|| guess.diff(take));
                 let place = said(place)?;
                 let asked = guess.is_of(&place).then(|| ask(&guess.own, &place));
                 Some((place, said(diff), asked.flatten()))
@@ -40,7 +44,7 @@ pub(super) fn open_with_diff<T: Send>(
         let git = GitAnchor::at(root, place, OwnRepository::empty()?)?;
         let (asked, diff) = thread::scope(|scope| {
             let asked = scope.spawn(|| ask(&git.own, &git.place));
-            let diff = git.take_tracked(Copies::WhereNeeded);
+            let diff = take(&git.own, &git.place.top, git.commit(), Copies::WhereNeeded);
             (said(asked), diff)
         });
         Some((git, diff, asked))
@@ -55,9 +59,9 @@ impl Guess {
         Some(Self { plain, own })
     }
 
-    fn diff(&self) -> Option<WorkDiff> {
+    fn diff(&self, take: TakeDiff) -> Option<WorkDiff> {
         let (top, commit) = (&self.plain.top, &self.plain.commit);
-        WorkDiff::since(&self.own, top, Some(commit), Copies::WhereNeeded)
+        take(&self.own, top, Some(commit), Copies::WhereNeeded)
     }
 
     /// Whether git says the same.

@@ -1,7 +1,7 @@
 //! [`Command`]: what can be asked of the daemon, by its method.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     AcknowledgeParams, AnswerApprovalParams, ArtifactParams, AskApprovalParams, AskUserParams,
@@ -232,14 +232,17 @@ impl Command {
             let why = format!("no such method: {method}");
             return Err(ErrorObject::new(code::METHOD_NOT_FOUND, why));
         }
-        let params = params.unwrap_or_else(|| json!({}));
         // A command without arguments may come with none or with an empty object.
-        let is_bare = params.is_null() || params.as_object().is_some_and(Map::is_empty);
-        if is_bare && let Ok(command) = variant::together(method, None) {
+        let params = params.filter(|params| !params.is_null());
+        let is_bare = |params: &Value| params.as_object().is_some_and(Map::is_empty);
+        if params.as_ref().is_none_or(is_bare)
+            && let Ok(command) = variant::together(method, None)
+        {
             return Ok(command);
         }
-        variant::together(method, Some(params))
-            .map_err(|error| ErrorObject::new(code::INVALID_PARAMS, error.to_string()))
+        let invalid = |why: String| ErrorObject::new(code::INVALID_PARAMS, why);
+        let params = params.ok_or_else(|| invalid("missing field `params`".to_owned()))?;
+        variant::together(method, Some(params)).map_err(|error| invalid(error.to_string()))
     }
 
     /// Whether it says that an agent has what it was given.
@@ -345,6 +348,8 @@ enum Askers {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -377,11 +382,14 @@ mod tests {
             refused("note/burn", None),
             (code::METHOD_NOT_FOUND, unknown)
         );
-        let (code, why) = refused("note/append", None);
-        assert_eq!(
-            (code, why.as_str()),
-            (code::INVALID_PARAMS, "missing field `text`")
-        );
+        for (params, missing) in [
+            (None, "params"),
+            (Some(Value::Null), "params"),
+            (Some(json!({})), "text"),
+        ] {
+            let why = format!("missing field `{missing}`");
+            assert_eq!(refused("note/append", params), (code::INVALID_PARAMS, why));
+        }
         // A word that is none among the arguments is no wrong method.
         let params = json!({"agent": "clod", "text": "look"});
         assert_eq!(refused("note/append", Some(params)).0, code::INVALID_PARAMS);
