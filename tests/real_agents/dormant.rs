@@ -11,7 +11,7 @@ use crate::support::model_request::{ModelRequest, says, tool_said};
 use crate::support::project::{Project, names};
 use crate::support::pty::{Key, Pty};
 use crate::support::script::{Reply, ToolCall};
-use crate::support::wait::{timeout, wait_asking, wait_until};
+use crate::support::wait::{timeout, wait_until};
 
 fn is_running(launch: &Launch) -> bool {
     run(launch).expect_success().json()["running"] == true
@@ -43,35 +43,22 @@ fn wait_for_tools(server: &MessagesServer, claude: &mut Pty) {
         tools.any(|tool| tool.ends_with("__append_note"))
     };
     server.when(says("tools?")).reply(Reply::text("I see."));
-    // Those of a Claude before this one had its own.
-    let earlier = server.steps().len();
     wait_until("the plugin's tools", timeout(), || {
         let before = server.steps().len();
         claude.submit("tools?");
         wait_until("a step", timeout(), || {
             (server.steps().len() > before).then_some(())
         });
-        server.steps()[earlier..].iter().any(offered).then_some(())
+        server.steps().iter().any(offered).then_some(())
     });
 }
 
 #[test]
-fn a_plain_claude_works_where_nobody_has_begun_and_where_the_operator_killed_the_daemon() {
+fn a_plain_claude_leaves_a_plain_folder_as_it_is_and_says_how_to_begin() {
     let Some(_slot) = agents::slot() else { return };
     let project = Project::without_git();
     let server = MessagesServer::start();
-    // To install a plugin takes three starts of Claude.
     let home = with_plugin(&server, &project);
-    it_leaves_a_plain_folder_as_it_is_and_says_how_to_begin(&project, &server, &home);
-    kill(&project);
-    one_whose_daemon_was_killed_works_as_ever_and_reads_no_error_of_ours(&project, &server, &home);
-}
-
-fn it_leaves_a_plain_folder_as_it_is_and_says_how_to_begin(
-    project: &Project,
-    server: &MessagesServer,
-    home: &ClaudeHome,
-) {
     assert_eq!(names(project.root()), [""; 0]);
     let note = |text: &str| Reply::mcp("contextrelay", "append_note", json!({"text": text}));
     server.when(says("first")).once().reply(note("early"));
@@ -86,13 +73,13 @@ fn it_leaves_a_plain_folder_as_it_is_and_says_how_to_begin(
     // Claude's environment names ports of this test, and nothing that is ours to find by.
     let launch = home
         .claude(
-            project,
+            &project,
             ["--allowedTools=mcp__plugin_contextrelay_contextrelay"],
         )
         .envs(project.env());
     let mut claude = Pty::spawn(&launch);
     claude.wait_for_text(claude_home::COMPOSER);
-    wait_for_tools(server, &mut claude);
+    wait_for_tools(&server, &mut claude);
     claude.submit("first");
     claude.wait_for_text("Not begun.");
     assert_eq!(names(project.root()), [""; 0], "nothing was written");
@@ -102,10 +89,9 @@ fn it_leaves_a_plain_folder_as_it_is_and_says_how_to_begin(
         .run(["init", "--instructions", "skip"])
         .expect_success();
     // The same Claude, whose bridge looks once a second.
-    wait_asking("the bridge's daemon", timeout(), || {
-        project.status_of_daemon()
+    wait_until("the bridge's daemon", timeout(), || {
+        is_running(&project.ctxrelay(["status", "--json"])).then_some(())
     });
-    assert!(is_running(&project.ctxrelay(["status", "--json"])));
     claude.submit("second");
     claude.wait_for_text("Noted it.");
     let notes: Vec<Value> = project
@@ -116,16 +102,23 @@ fn it_leaves_a_plain_folder_as_it_is_and_says_how_to_begin(
     assert_eq!(notes.len(), 1);
     assert_eq!(notes[0]["content"], "late");
     assert_eq!(claude.press_until_exit(Key::Ctrl('c')), 0);
+    kill(&project);
 }
 
-fn one_whose_daemon_was_killed_works_as_ever_and_reads_no_error_of_ours(
-    project: &Project,
-    server: &MessagesServer,
-    home: &ClaudeHome,
-) {
+#[test]
+fn a_claude_whose_daemon_the_operator_killed_works_as_ever_and_reads_no_error_of_ours() {
+    let Some(_slot) = agents::slot() else { return };
+    let project = Project::new();
+    let server = MessagesServer::start();
+    let home = with_plugin(&server, &project);
+    project
+        .run(["init", "--instructions", "skip", "--yes"])
+        .expect_success();
+    let daemon = project.daemon();
+    kill(&project);
+    drop(daemon);
     let killed = project.state().join("state/killed");
     assert!(killed.exists());
-    let earlier = server.requests().len();
 
     let plums = project.write("plums.txt", "small\n");
     let read = ToolCall::named("Read", json!({"file_path": plums}));
@@ -137,14 +130,14 @@ fn one_whose_daemon_was_killed_works_as_ever_and_reads_no_error_of_ours(
         .when(tool_said("small"))
         .once()
         .reply(Reply::text("They are sorted."));
-    let launch = home.claude(project, []).envs(project.env());
+    let launch = home.claude(&project, []).envs(project.env());
     let mut claude = Pty::spawn(&launch).labelled("claude");
     claude.wait_for_text(claude_home::COMPOSER);
     // The plugin is there, with its hooks.
-    wait_for_tools(server, &mut claude);
+    wait_for_tools(&server, &mut claude);
     claude.submit("sort the plums");
     claude.wait_for_text("They are sorted.");
-    for request in &server.requests()[earlier..] {
+    for request in server.requests() {
         let heard = request.fresh.iter().map(|input| input.text.as_str());
         let heard = heard.collect::<Vec<_>>().join("\n");
         for words in [
