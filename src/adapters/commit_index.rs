@@ -44,6 +44,9 @@ const KEPT_MAX: usize = 16;
 pub(super) const ATTRIBUTES: &[u8] = b".gitattributes";
 const ATTRIBUTE_PATHS: &str = ":(top,glob)**/.gitattributes";
 
+/// [`WorkDiff::since`], or [`WorkDiff::at_a_glance`].
+pub(super) type TakeDiff = fn(&OwnRepository, &Path, Option<&str>, Copies) -> Option<WorkDiff>;
+
 /// That of a commit of a work tree.
 #[derive(Debug)]
 pub(super) struct CommitIndex<'a> {

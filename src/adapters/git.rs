@@ -13,6 +13,7 @@ use std::time::Duration;
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
+use super::commit_index::TakeDiff;
 use super::git_own::OwnRepository;
 use super::git_untracked::{Copies, WorkDiff, put_in_index};
 use super::program_start::start;
@@ -72,16 +73,26 @@ impl TreeReading {
 
     /// As [`work_tree`], compared with one that was approved.
     pub fn since(root: &Path, approved: Option<&WorkTree>) -> Option<Self> {
-        Self::at_depth(root, approved, 0)
+        Self::at_depth(root, approved, 0, WorkDiff::since)
+    }
+
+    /// As [`Self::since`], at a glance: as sure as `git status`, and quick where the project is large.
+    pub fn glance(root: &Path, approved: Option<&WorkTree>) -> Option<Self> {
+        Self::at_depth(root, approved, 0, WorkDiff::at_a_glance)
     }
 
     /// `depth`: in how many other repositories this one lies.
-    fn at_depth(root: &Path, approved: Option<&WorkTree>, depth: usize) -> Option<Self> {
+    fn at_depth(
+        root: &Path,
+        approved: Option<&WorkTree>,
+        depth: usize,
+        take: TakeDiff,
+    ) -> Option<Self> {
         let top = PathBuf::from(line(git(root).args(["rev-parse", "--show-toplevel"]))?);
         let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
         let own = OwnRepository::of(root)?;
         let ours = |args: &[&str]| own.look_through(&top, args);
-        let diff = WorkDiff::since(&own, &top, commit.as_deref(), Copies::Never)?;
+        let diff = take(&own, &top, commit.as_deref(), Copies::Never)?;
         put_in_index(&diff, &ours, &own, &top)?;
         if diff.has_nested {
             pin_nested(&ours, &top, depth)?;
@@ -153,7 +164,7 @@ pub(super) fn pin_nested(
         if Path::new(&found) != folder {
             return None;
         }
-        let nested = TreeReading::at_depth(&folder, None, depth + 1)?;
+        let nested = TreeReading::at_depth(&folder, None, depth + 1, WorkDiff::since)?;
         if nested.tree.changed > 0 {
             let info = format!("{GITLINK},{},{path}", nested.tree.tree);
             line_or_empty(&mut ours(&["update-index", "--cacheinfo", &info]))?;

@@ -17,7 +17,20 @@ pub fn tree_found_since(
     root: &Path,
     approved: Option<&WorkTree>,
 ) -> (TreeFound, Option<ChangedFiles>) {
-    match TreeReading::since(root, approved) {
+    found(root, TreeReading::since(root, approved))
+}
+
+/// As [`tree_found_since`], at a glance: for what is looked at again and again, and nothing stands on.
+/// Blocking.
+pub fn tree_glanced_since(
+    root: &Path,
+    approved: Option<&WorkTree>,
+) -> (TreeFound, Option<ChangedFiles>) {
+    found(root, TreeReading::glance(root, approved))
+}
+
+fn found(root: &Path, reading: Option<TreeReading>) -> (TreeFound, Option<ChangedFiles>) {
+    match reading {
         Some(reading) => (TreeFound::Read(reading.tree), reading.changed),
         None if is_unreadable(root, None) => (TreeFound::Unreadable, None),
         None => (TreeFound::NoRepository, None),

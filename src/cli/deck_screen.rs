@@ -25,7 +25,7 @@ use super::screen_files::ScreenFiles;
 use super::screen_watch::ScreenWatch;
 use super::search::{self, SearchPlace};
 use super::settings::environment;
-use crate::adapters::git_found::tree_found_since;
+use crate::adapters::git_found::{tree_found_since, tree_glanced_since};
 use crate::adapters::program_start::{start, stop_group};
 use crate::client::Client;
 use crate::core::agent::Agent;
@@ -130,6 +130,7 @@ pub(super) fn options(
     screen: &DeckScreen,
 ) -> DeckOptions {
     let root = setting.dirs.root.clone();
+    let glanced_at = root.clone();
     let starter = setting.clone();
     let reader = setting.clone();
     let (recovering, importer) = (setting.clone(), setting.clone());
@@ -147,6 +148,9 @@ pub(super) fn options(
         }),
         import_review: Arc::new(move |client| Box::pin(import_from_deck(client, importer.clone()))),
         read_tree: Arc::new(move |approved| tree_found_since(&root, approved.as_ref())),
+        glance_at_tree: Arc::new(move |approved| {
+            tree_glanced_since(&glanced_at, approved.as_ref())
+        }),
         read_trust: Arc::new(move || {
             let loaded = config::load(&trusting.dirs, &trusting.user_dirs);
             let is_lost = loaded.trust_lost.is_some();

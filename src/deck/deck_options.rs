@@ -107,6 +107,8 @@ pub struct DeckOptions {
     pub import_review: ImportReview,
     /// The work tree of now, compared with the one that was approved last; slow.
     pub read_tree: ReadTree,
+    /// The same at a glance, while a card tells of it; nothing is decided on that.
+    pub glance_at_tree: ReadTree,
     /// What of the configuration waits for trust.
     pub read_trust: ReadTrust,
     /// What the project's instruction files tell an agent.

@@ -95,7 +95,8 @@ impl<'a> Following<'a> {
         };
         let (keys, read_tree) = (options.keys.clone(), Arc::clone(&options.read_tree));
         let (answers, answered) = mpsc::channel(1);
-        let trees = TreeLooks::new(Arc::clone(&read_tree), person.tells_of_tree());
+        let glance = Arc::clone(&options.glance_at_tree);
+        let trees = TreeLooks::new(Arc::clone(&read_tree), glance, person.tells_of_tree());
         Self {
             person,
             model: Model::new(link, options.about.clone()),

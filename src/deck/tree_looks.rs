@@ -16,6 +16,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// it is followed by one more.
 pub(super) struct TreeLooks {
     read: ReadTree,
+    /// What is read again by itself, while nothing else says that it changed, is read at a glance.
+    glance: ReadTree,
     reads: mpsc::Sender<TreeOfNow>,
     done: mpsc::Receiver<TreeOfNow>,
     is_wanted_again: bool,
@@ -26,10 +28,11 @@ pub(super) struct TreeLooks {
 }
 
 impl TreeLooks {
-    pub(super) fn new(read: ReadTree, is_told: watch::Receiver<bool>) -> Self {
+    pub(super) fn new(read: ReadTree, glance: ReadTree, is_told: watch::Receiver<bool>) -> Self {
         let (reads, done) = mpsc::channel(1);
         Self {
             read,
+            glance,
             reads,
             done,
             is_wanted_again: false,
@@ -40,12 +43,15 @@ impl TreeLooks {
 
     /// Begins a read, now or once the one before is done.
     pub(super) fn look(&mut self, model: &Model) {
+        self.begin(Arc::clone(&self.read), model);
+    }
+
+    fn begin(&mut self, read: ReadTree, model: &Model) {
         self.due = None;
         let Ok(place) = self.reads.clone().try_reserve_owned() else {
             self.is_wanted_again = true;
             return;
         };
-        let read = Arc::clone(&self.read);
         let approved = model.world.approved_tree.clone();
         tokio::task::spawn_blocking(move || {
             place.send(read(approved));
@@ -64,7 +70,7 @@ impl TreeLooks {
     /// Begins the read that is due.
     pub(super) fn look_when_due(&mut self, model: &Model) {
         if self.due().is_some_and(|due| due <= Instant::now()) {
-            self.look(model);
+            self.begin(Arc::clone(&self.glance), model);
         }
     }
 
@@ -96,14 +102,18 @@ mod tests {
     #[tokio::test]
     async fn the_tree_is_read_again_only_while_a_card_tells_of_it_and_never_twice_at_once() {
         let model = Model::new(DaemonLink::Attached, DeckAbout::default());
-        let count = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&count);
-        let read: ReadTree = Arc::new(move |_| {
-            counted.fetch_add(1, Ordering::Relaxed);
-            (TreeFound::NoRepository, None)
-        });
+        let counted = || -> (Arc<AtomicUsize>, ReadTree) {
+            let count = Arc::new(AtomicUsize::new(0));
+            let counted = Arc::clone(&count);
+            let read = Arc::new(move |_| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                (TreeFound::NoRepository, None)
+            });
+            (count, read)
+        };
+        let ((whole, read), (count, glance)) = (counted(), counted());
         let (card, is_told) = watch::channel(false);
-        let mut looks = TreeLooks::new(read, is_told);
+        let mut looks = TreeLooks::new(read, glance, is_told);
         assert_eq!(looks.due(), None, "no card is open");
 
         card.send_replace(true);
@@ -122,6 +132,16 @@ mod tests {
         looks.go_on(&model);
         assert_eq!(count.load(Ordering::Relaxed), 1);
         assert!(looks.due().is_some(), "and once more");
+        assert_eq!(
+            whole.load(Ordering::Relaxed),
+            0,
+            "by itself it only glances"
+        );
+        looks.look(&model);
+        assert_eq!(looks.next().await, Some((TreeFound::NoRepository, None)));
+        let counts = [&whole, &count].map(|count| count.load(Ordering::Relaxed));
+        assert_eq!(counts, [1, 1], "what is asked for is read whole");
+        assert!(looks.due().is_some());
 
         card.send_replace(false);
         assert!(looks.next().await.is_none(), "it was closed");

@@ -6,12 +6,10 @@ use std::thread;
 
 use super::place::GitPlace;
 use super::{GitAnchor, said};
+use crate::adapters::commit_index::TakeDiff;
 use crate::adapters::git_head::{PlainRepository, plain_repository};
 use crate::adapters::git_own::OwnRepository;
 use crate::adapters::git_untracked::{Copies, WorkDiff};
-
-/// [`WorkDiff::since`], or [`WorkDiff::at_a_glance`].
-pub(super) type TakeDiff = fn(&OwnRepository, &Path, Option<&str>, Copies) -> Option<WorkDiff>;
 
 /// A repository as its files have it, and a throw-away one that looks at it.
 struct Guess {
