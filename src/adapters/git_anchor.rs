@@ -36,6 +36,7 @@ pub type GitStand = (CapsuleGit, LinesByFile);
 pub struct GitLook {
     /// Its tree; none where a repository within cannot be read.
     pub tree: Option<String>,
+    diff: WorkDiff,
     /// The lines that differ, where they were asked for.
     lines: Option<LinesByFile>,
 }
@@ -114,13 +115,29 @@ impl GitAnchor {
 
     /// Where it stands, as [`Self::open_with_stand`] tells it.
     pub fn stand(&self) -> Option<GitStand> {
+        let (beside, look) = self.with_beside(|| self.look_for(true));
+        let look = look?;
+        self.stand_of(look.tree, look.lines?, beside?)
+    }
+
+    /// As [`Self::stand`], of what was looked at already; as sure as that look was.
+    pub fn stand_at(&self, look: &GitLook) -> Option<GitStand> {
+        let (beside, known) = self.with_beside(|| self.known_lines(&look.diff));
+        let lines = known.map(|known| self.with_new_lines(known, &look.diff));
+        self.stand_of(look.tree.clone(), lines?, beside?)
+    }
+
+    /// What stands beside it, asked at once with something else.
+    fn with_beside<T>(&self, ask: impl FnOnce() -> T) -> (Option<CapsuleGit>, T) {
         thread::scope(|scope| {
             let upstream = scope.spawn(|| beside_upstream(&self.root));
             let origin = scope.spawn(|| Some(self.origin()));
-            let look = self.look_for(true);
-            let (upstream, origin) = (said(upstream), said(origin)?);
-            let look = look?;
-            self.stand_of(look.tree, look.lines?, self.beside(origin, upstream))
+            let asked = ask();
+            let upstream = said(upstream);
+            (
+                said(origin).map(|origin| self.beside(origin, upstream)),
+                asked,
+            )
         })
     }
 
@@ -187,7 +204,7 @@ impl GitAnchor {
             })?,
         };
         let lines = known.map(|known| self.with_new_lines(known, &diff));
-        Some(GitLook { tree, lines })
+        Some(GitLook { tree, diff, lines })
     }
 
     /// The index of the throw-away repository holds the tracked files as they are now; what else

@@ -9,7 +9,7 @@ use super::git_anchor::{GitAnchor, GitLook, GitOrigin, GitStand};
 /// How much of a repository is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitNeed {
-    /// The tree of now, at a glance: enough to hold a capsule against it.
+    /// The tree of now, at a glance: enough to hold a capsule against it, and for what is only shown.
     Tree,
     /// All that a capsule tells of it.
     Stand,
@@ -62,7 +62,12 @@ impl GitNow {
 
     /// Where it stands; none where git does not tell.
     pub(super) fn stand(&self) -> Option<&GitStand> {
-        self.stand.get_or_init(|| self.anchor.stand()).as_ref()
+        let ask = || match self.look.get() {
+            Some(Some(look)) => self.anchor.stand_at(look),
+            Some(None) => None,
+            None => self.anchor.stand(),
+        };
+        self.stand.get_or_init(ask).as_ref()
     }
 
     /// Its tree, if that has one; none where git does not tell.

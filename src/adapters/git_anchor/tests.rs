@@ -213,6 +213,8 @@ fn what_tracked_files_hold_now_is_told_with_its_lines_and_copied_nowhere() {
     write(root, "ends", "one\r\ntwo\r\nthree\r\n");
     let git = GitAnchor::open(root).unwrap();
     let (stand, lines) = git.stand().unwrap();
+    let look = git.look().unwrap();
+    assert_eq!(git.stand_at(&look).unwrap(), (stand.clone(), lines.clone()));
     assert_eq!(stood(root).unwrap(), (stand.clone(), lines.clone()));
     let stored = |name: &str| bytes(&mut git.ours(&["cat-file", "-e", &format!(":{name}")]));
     assert_eq!((stored("file-0"), stored("*")), (None, None));
