@@ -15,6 +15,7 @@
 //! project's own index is not taken: it can say of a file that it is not to be looked at.
 
 use std::fs::{self, DirBuilder, File};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -170,7 +171,11 @@ impl<'a> CommitIndex<'a> {
         line_or_empty(&mut index.git(&["read-tree", commit]))?;
         if place.metadata().ok()?.len() >= LARGE_BYTES {
             // Else all files would be read twice, here and where it is kept.
-            index.learn(&place)?;
+            let began = Instant::now();
+            if index.learn(&place).is_none() && began.elapsed() >= DEADLINE {
+                // To read them once more would not end in time either.
+                return None;
+            }
         }
         stay_beside(own)?;
         Some(index)
@@ -211,7 +216,7 @@ impl<'a> CommitIndex<'a> {
 }
 
 /// The kept ones of one work tree, in a folder that only this user can write.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Kept {
     folder: PathBuf,
     /// How the names of its files begin.
@@ -295,17 +300,24 @@ fn stay_beside(own: &OwnRepository) -> Option<()> {
 }
 
 /// Git never writes into an index: another one takes its name. A copy is as old as what it is of:
-/// git trusts no file that was touched after its index was written.
+/// git trusts no file that was touched after its index was written. Nothing is written into what is
+/// there, which may be another name of an index in use: what somebody else put there just now is as
+/// good.
 fn link_or_copy(from: &Path, to: &Path) -> Option<()> {
-    // What is there may be another name of the same file.
     let _ = fs::remove_file(to);
-    if fs::hard_link(from, to).is_ok() {
-        return Some(());
+    match fs::hard_link(from, to) {
+        Ok(()) => return Some(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Some(()),
+        Err(_) => {}
     }
-    let written = from.metadata().and_then(|found| found.modified()).ok()?;
-    fs::copy(from, to).ok()?;
-    let copy = File::options().write(true).open(to);
-    copy.and_then(|copy| copy.set_modified(written)).ok()
+    let mut source = File::open(from).ok()?;
+    let written = source.metadata().and_then(|found| found.modified()).ok()?;
+    let mut copy = File::create_new(to).ok()?;
+    let copied = io::copy(&mut source, &mut copy).and_then(|_| copy.set_modified(written));
+    if copied.is_err() {
+        let _ = fs::remove_file(to);
+    }
+    copied.ok()
 }
 
 #[cfg(test)]

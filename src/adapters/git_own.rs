@@ -13,13 +13,16 @@ use tempfile::TempDir;
 
 use super::git::{git, line};
 
-/// What stands in its configuration.
-const CONFIG: &str = if cfg!(target_os = "macos") {
-    "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\ttrustctime = true\n\tcheckstat = default\n\tignorestat = false\n\t\
-     splitindex = false\n\tuntrackedcache = false\n\tignorecase = true\n\tprecomposeunicode = true\n"
+/// What stands in its configuration: what a user's own says of how git knows files again does not hold.
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\t\
+     trustctime = true\n\tcheckstat = default\n\tignorestat = false\n\tsplitindex = false\n\t\
+     untrackedcache = false\n";
+
+/// What the disks of a system want beside it.
+const CONFIG_OF_SYSTEM: &str = if cfg!(target_os = "macos") {
+    "\tignorecase = true\n\tprecomposeunicode = true\n"
 } else {
-    "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\ttrustctime = true\n\tcheckstat = default\n\tignorestat = false\n\t\
-     splitindex = false\n\tuntrackedcache = false\n"
+    ""
 };
 
 /// What stands behind it where objects are named by their SHA-256. The later version counts.
@@ -89,7 +92,8 @@ impl OwnRepository {
             fs::create_dir(folder.path().join(inner)).ok()?;
         }
         fs::write(folder.path().join("HEAD"), "ref: refs/heads/main\n").ok()?;
-        fs::write(folder.path().join("config"), CONFIG).ok()?;
+        let config = [CONFIG, CONFIG_OF_SYSTEM].concat();
+        fs::write(folder.path().join("config"), config).ok()?;
         Some(Self {
             folder,
             _in_use: in_use,
@@ -102,7 +106,7 @@ impl OwnRepository {
         if format != SHA256 {
             return Some(self);
         }
-        let config = format!("{CONFIG}{CONFIG_SHA256}");
+        let config = [CONFIG, CONFIG_OF_SYSTEM, CONFIG_SHA256].concat();
         fs::write(self.path().join("config"), config).ok()?;
         Some(Self {
             object_digits: 64,

@@ -252,6 +252,29 @@ fn a_second_look_through_the_same_repository_leaves_what_is_kept_as_it_is() {
 }
 
 #[test]
+fn glances_at_once_are_kept_for_each_other_and_none_disturbs_another() {
+    let rig = Rig::new();
+    fs::write(rig.path(&Rig::name(7)), "other\r\n").unwrap();
+    let (top, head) = (rig.project.path(), rig.head());
+    let glances = || {
+        for _ in 0..6 {
+            let own = OwnRepository::of(top).unwrap();
+            let base = rig.base.path();
+            let diff = WorkDiff::glance(base, &own, top, &head, Copies::Never).unwrap();
+            assert_eq!(diff.changed().count(), 1);
+            // The next one has to put it there again.
+            let kept = Kept::of(base, top).unwrap();
+            let _ = fs::remove_file(kept.folder.join(format!("{}{head}", kept.prefix)));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(glances);
+        }
+    });
+}
+
+#[test]
 fn few_trees_are_kept_and_the_oldest_goes() {
     let base = tempfile::tempdir().unwrap();
     let index = base.path().join("an index");

@@ -251,11 +251,8 @@ fn is_end_of_string(text: &str, word: usize, value: Found<'_>) -> bool {
         return false;
     };
     let near = &text[floor(text, word.saturating_sub(LOOK_MAX))..word];
-    let opened = near[near.rfind('\n').map_or(0, |end| end + 1)..]
-        .matches(quote)
-        .count()
-        % 2
-        == 1;
+    let line = &near[near.rfind('\n').map_or(0, |end| end + 1)..];
+    let opened = line.matches(quote).count() % 2 == 1;
     opened
         && text[value.start..]
             .chars()
