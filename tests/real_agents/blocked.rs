@@ -16,7 +16,7 @@ const READ: &str = "the word is pear-0802";
 
 /// What the record says became of a message, in its order.
 fn results(pair: &Pair, id: &Value) -> Vec<String> {
-    let ledger = pair.project.ledger();
+    let ledger = pair.project.ledger_naming(id.as_str().unwrap());
     let events = ledger.iter().map(|line| &line["runtimeEvent"]);
     let of_message = events.filter(|event| event["messageId"] == *id);
     of_message

@@ -454,8 +454,9 @@ fn whatever_is_killed_at_any_moment_no_acknowledged_message_is_lost_or_doubled()
 }
 
 fn is_confirmed(pair: &Pair, id: &Value) -> bool {
+    let id_text = id.as_str().unwrap_or_default();
     pair.project
-        .ledger()
+        .ledger_naming(id_text)
         .iter()
         .map(|line| &line["runtimeEvent"])
         .any(|event| event["messageId"] == *id && event["status"] == "confirmed")

@@ -119,7 +119,7 @@ impl Scene {
     pub fn results(&self, id: &str) -> Vec<String> {
         self.pair
             .project
-            .ledger()
+            .ledger_naming(id)
             .iter()
             .filter(|line| line["runtimeEvent"]["messageId"] == id)
             .map(|line| line["runtimeEvent"]["status"].as_str().unwrap().to_owned())
@@ -128,7 +128,7 @@ impl Scene {
 
     /// Whether a call of Claude's fetched it: then Claude says itself that it has read it.
     fn was_fetched(&self, id: &str) -> bool {
-        self.pair.project.ledger().iter().any(|line| {
+        self.pair.project.ledger_naming(id).iter().any(|line| {
             line["runtimeEvent"]["messageId"] == id && line["runtimeEvent"]["rung"] == "pull"
         })
     }

@@ -245,11 +245,18 @@ impl Project {
     /// The lines of the newest ledger as JSON, in file order.
     #[track_caller]
     pub fn ledger(&self) -> Vec<Value> {
+        self.ledger_naming("")
+    }
+
+    /// Those of its lines in which this stands: the others are not parsed, which costs a test that
+    /// looks again and again more than what it looks at.
+    #[track_caller]
+    pub fn ledger_naming(&self, word: &str) -> Vec<Value> {
         // One that is archived in this moment has another name in the next.
         let text = wait_until("the newest ledger", timeout(), || self.newest_ledger());
         // A daemon may be in the middle of the last line.
         text.split_inclusive('\n')
-            .filter(|line| line.ends_with('\n'))
+            .filter(|line| line.ends_with('\n') && line.contains(word))
             .map(|line| {
                 serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
             })
