@@ -8,7 +8,7 @@ use ctxrelay::adapters::gh::{Gh, GhFault};
 use serde_json::{Value, json};
 
 use crate::search_everywhere::clear;
-use crate::support::fake_gh::{FakeGh, comment};
+use crate::support::fake_gh::{FakeGh, comment, review};
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
@@ -81,9 +81,7 @@ fn findings_come_in_by_gh_and_imported_again_they_are_the_same_ones() {
         comment(2, "nit: a typo"),
         comment(3, "P0: it is lost"),
     ]);
-    let review = json!({"id": 9, "body": "Three things below.", "state": "COMMENTED",
-        "user": {"login": "ann", "type": "User"}, "html_url": null});
-    gh.reviews(&[review]);
+    gh.reviews(&[review(9, "Three things below.")]);
     gh.threads(&[(1, false)], Some(&[(3, true)]));
     let screen = done(&project, &["import", "12"]);
     assert!(
@@ -195,6 +193,71 @@ fn findings_come_in_by_gh_and_imported_again_they_are_the_same_ones() {
         .expect_success()
         .stdout;
     assert!(shown.contains("the caller checks it"), "{shown}");
+}
+
+#[test]
+fn a_value_that_could_not_be_read_takes_no_earlier_finding_away() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let gh = FakeGh::of(&project);
+    let all = [comment(1, HIGH), comment(2, "nit: a typo")];
+    gh.comments(&all);
+    done(&project, &["import", "12"]);
+    let before = ["gh:rc:1 high open", "gh:rc:2 - open"];
+    assert_eq!(told(&project), before);
+    let mut unread = all.clone();
+    unread[1]["line"] = json!("3");
+    gh.comments(&unread);
+    let screen = done(&project, &["import", "12"]);
+    assert!(
+        screen.contains("0 new, 0 changed, 1 as before, 0 gone"),
+        "{screen}"
+    );
+    let says = "1 value was no comment with a name and words";
+    assert!(screen.contains(says), "{screen}");
+    assert_eq!(told(&project), before);
+    // Where everything is read, what is not there is gone.
+    gh.comments(&all[..1]);
+    let screen = done(&project, &["import", "12"]);
+    assert!(
+        screen.contains("0 new, 0 changed, 1 as before, 1 gone"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn a_comment_on_a_deleted_line_is_not_said_to_stand_on_another_one() {
+    let project = Project::new();
+    project.write("src/a.rs", "one\ntwo\nthree\n");
+    project.git(&["add", "."]);
+    project.git(&["commit", "-qm", "a"]);
+    let commit = project.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let _daemon = project.daemon();
+    let gh = FakeGh::of(&project);
+    let on = |id: u64, side: &str| {
+        let mut said = comment(id, HIGH);
+        said["commit_id"] = json!(commit);
+        said["side"] = json!(side);
+        said
+    };
+    gh.comments(&[on(1, "LEFT"), on(2, "RIGHT")]);
+    done(&project, &["import", "12"]);
+    let shown = |id: &str| {
+        let words = project.run(["review", "show", id]).expect_success();
+        let facts = project.run(["review", "show", id, "--json"]);
+        (words.stdout, facts.expect_success().json())
+    };
+    let (words, facts) = shown("gh:rc:1");
+    assert!(!words.contains("where it was"), "{words}");
+    let says = "the file now: whether the line is the same is not known";
+    assert!(words.contains(says), "{words}");
+    assert_eq!(
+        (&facts["line"], &facts["lineNow"], &facts["lineFate"]),
+        (&json!(3), &Value::Null, &json!("unknown"))
+    );
+    let (words, facts) = shown("gh:rc:2");
+    assert!(words.contains("the file now: where it was"), "{words}");
+    assert_eq!(facts["lineNow"], json!(3));
 }
 
 #[test]

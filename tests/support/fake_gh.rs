@@ -52,8 +52,7 @@ esac
             folder: folder.to_owned(),
             program: program.to_owned(),
         };
-        let url = "https://github.com/acme/api/pull/12";
-        gh.put("view", &json!({"number": 12, "url": url}).to_string());
+        gh.put("view", &json!({"number": 12, "url": PULL}).to_string());
         gh.put(
             "repo",
             &json!({"nameWithOwner": "me/api", "url": "https://github.com/me/api",
@@ -140,12 +139,102 @@ esac
     }
 }
 
-/// A comment on a line, as GitHub gives it.
+/// A comment on a line, with all that GitHub's REST gives of it.
 pub fn comment(id: u64, body: &str) -> Value {
-    json!({
+    let mut comment = json!({
         "id": id, "body": body, "path": "src/a.rs", "line": 3,
-        "user": {"login": "greptile-apps[bot]", "type": "Bot"},
-        "commit_id": "a".repeat(40), "in_reply_to_id": null,
-        "html_url": format!("https://github.com/acme/api/pull/12#discussion_r{id}"),
+        "user": user("greptile-apps[bot]", "Bot"),
+        "commit_id": "a".repeat(40),
+        "html_url": format!("{PULL}#discussion_r{id}"),
+        "url": format!("{API}/pulls/comments/{id}"),
+    });
+    add(
+        &mut comment,
+        json!({
+            "pull_request_review_id": 9,
+            "node_id": format!("PRRC_kwDOA{id}"),
+            "diff_hunk": "@@ -1,2 +1,4 @@\n one\n two\n+three",
+            "position": 3, "original_position": 3,
+            "original_commit_id": "a".repeat(40),
+            "created_at": "2026-01-01T10:00:00Z", "updated_at": "2026-01-01T10:00:00Z",
+            "pull_request_url": format!("{API}/pulls/12"),
+            "author_association": "NONE",
+        }),
+    );
+    add(
+        &mut comment,
+        json!({
+            "start_line": null, "original_start_line": null, "start_side": null,
+            "original_line": 3, "side": "RIGHT", "subject_type": "line",
+            "_links": {
+                "self": {"href": format!("{API}/pulls/comments/{id}")},
+                "html": {"href": format!("{PULL}#discussion_r{id}")},
+                "pull_request": {"href": format!("{API}/pulls/12")},
+            },
+            "reactions": reactions(&format!("{API}/pulls/comments/{id}/reactions")),
+        }),
+    );
+    comment
+}
+
+/// The words of a review, with all that GitHub's REST gives of it.
+pub fn review(id: u64, body: &str) -> Value {
+    json!({
+        "id": id, "node_id": format!("PRR_kwDOA{id}"), "body": body, "state": "COMMENTED",
+        "user": user("ann", "User"),
+        "html_url": format!("{PULL}#pullrequestreview-{id}"),
+        "pull_request_url": format!("{API}/pulls/12"),
+        "author_association": "NONE",
+        "_links": {
+            "html": {"href": format!("{PULL}#pullrequestreview-{id}")},
+            "pull_request": {"href": format!("{API}/pulls/12")},
+        },
+        "submitted_at": "2026-01-01T10:00:00Z",
+        "commit_id": "a".repeat(40),
     })
+}
+
+const PULL: &str = "https://github.com/acme/api/pull/12";
+
+const API: &str = "https://api.github.com/repos/acme/api";
+
+fn user(login: &str, kind: &str) -> Value {
+    let api = format!("https://api.github.com/users/{login}");
+    let mut user = json!({
+        "login": login, "id": 165_735_046, "node_id": "BOT_kgDOCeDvhg", "gravatar_id": "",
+        "avatar_url": "https://avatars.githubusercontent.com/in/867647?v=4",
+        "url": api, "html_url": format!("https://github.com/{login}"),
+        "type": kind, "user_view_type": "public", "site_admin": false,
+    });
+    for name in [
+        "followers",
+        "following",
+        "gists",
+        "starred",
+        "subscriptions",
+        "organizations",
+        "repos",
+        "events",
+        "received_events",
+    ] {
+        user[format!("{name}_url")] = json!(format!("{api}/{name}"));
+    }
+    user
+}
+
+fn reactions(url: &str) -> Value {
+    let mut reactions = json!({"url": url, "total_count": 0});
+    for name in [
+        "+1", "-1", "laugh", "hooray", "confused", "heart", "rocket", "eyes",
+    ] {
+        reactions[name] = json!(0);
+    }
+    reactions
+}
+
+fn add(to: &mut Value, more: Value) {
+    let (Value::Object(to), Value::Object(more)) = (to, more) else {
+        unreachable!("both are objects");
+    };
+    to.extend(more);
 }

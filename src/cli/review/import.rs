@@ -41,7 +41,8 @@ const NAMED_MAX: usize = 5;
         `gh api` prints them, or an object with `comments`, `reviews` and `threads`. A name of \
         GitHub's counts there only where the comment's address, or you, say that it is of that pull \
         request. A file is one review by its path: one that lies elsewhere is another review. \
-        Imported again, each finding is the same one: changed, resolved or gone. What blocks \
+        Imported again, each finding is the same one: changed, resolved or gone; none is gone \
+        where a value could not be read. What blocks \
         sign-off and is gone or rated lower goes on blocking until you say so.")]
 pub struct ReviewSourceArgs {
     /// The number or address of a pull request, or with --from file the file
@@ -76,7 +77,7 @@ pub(super) struct ReadSource {
     pub(super) unread: u64,
     /// Values that name something else than they are of.
     pub(super) refused: u64,
-    /// It is all that the review says.
+    /// It is all that the review says, but for what could not be read.
     pub(super) is_whole: bool,
 }
 
@@ -152,8 +153,9 @@ async fn record(
     }
     // What has no room is what weighs least.
     findings.sort_by_key(ImportedFinding::rank);
-    // What is longer than there is room for is no whole review any more.
-    let is_whole = read.is_whole && findings.len() <= FINDINGS_MAX;
+    // What is longer than there is room for is no whole review any more, nor one of which a value
+    // could not be read: that may be a finding which stands.
+    let is_whole = read.is_whole && read.unread == 0 && findings.len() <= FINDINGS_MAX;
     let beyond = findings.split_off(findings.len().min(FINDINGS_MAX));
     let blocking = beyond.iter().filter(|found| found.would_block());
     let blocking = blocking.map(|found| found.finding.clone()).collect();

@@ -154,11 +154,16 @@ struct Said {
     path: Option<String>,
     line: Option<u32>,
     original_line: Option<u32>,
-    #[serde(alias = "commit")]
     commit_id: Option<String>,
     original_commit_id: Option<String>,
-    #[serde(alias = "url")]
+    /// What a tool may call `commit_id`. A field of its own and no alias: of two names of one field
+    /// serde takes no value that has both.
+    commit: Option<String>,
     html_url: Option<String>,
+    /// What a tool may call `html_url`. GitHub gives both, and has its API's address here.
+    url: Option<String>,
+    /// `LEFT` where it is on a line that the pull request deletes; elsewhere it may be anything.
+    side: Option<Value>,
     in_reply_to_id: Option<u64>,
     /// Of a review; elsewhere it may be anything.
     state: Option<Value>,
@@ -176,9 +181,36 @@ impl Said {
         })
     }
 
+    /// Where it stands, for people.
+    fn address(&self) -> Option<&String> {
+        self.html_url.as_ref().or(self.url.as_ref())
+    }
+
     /// The pull request that its address names.
     fn pull(&self) -> Option<PullRequest> {
-        self.html_url.as_deref().and_then(PullRequest::of_url)
+        PullRequest::of_url(self.address()?)
+    }
+
+    /// Whether its line is one of the file before the pull request.
+    fn is_of_base(&self) -> bool {
+        let side = self.side.as_ref().and_then(Value::as_str);
+        side.is_some_and(|side| side.eq_ignore_ascii_case("left"))
+    }
+
+    /// Its line, and the commit in which the line has that number.
+    fn line_and_commit(&self) -> (Option<u32>, Option<String>) {
+        let of_head = self.commit_id.as_ref().or(self.commit.as_ref());
+        // A comment whose code was changed has a line of its own commit alone.
+        let (line, commit) = match self.line {
+            Some(line) => (Some(line), of_head),
+            None => (
+                self.original_line,
+                self.original_commit_id.as_ref().or(of_head),
+            ),
+        };
+        // All commits that GitHub names with it are the head's; the base, whose line it is, is not
+        // among them.
+        (line, commit.filter(|_| !self.is_of_base()).cloned())
     }
 
     /// Its name by its number on GitHub.
@@ -289,14 +321,8 @@ impl ReadComments {
                 }
             },
         };
-        // A comment whose code was changed has a line of its own commit alone.
-        let (line, commit) = match said.line {
-            Some(line) => (Some(line), said.commit_id),
-            None => (
-                said.original_line,
-                said.original_commit_id.or(said.commit_id),
-            ),
-        };
+        let (line, commit) = said.line_and_commit();
+        let url = said.address().cloned();
         let bot = said
             .user
             .as_ref()
@@ -310,7 +336,7 @@ impl ReadComments {
             path: said.path,
             line,
             commit,
-            url: said.html_url,
+            url,
             resolved,
             outdated,
         });

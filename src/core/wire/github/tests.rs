@@ -74,6 +74,53 @@ fn a_comment_has_the_line_of_its_commit_and_the_state_of_its_thread() {
 }
 
 #[test]
+fn a_comment_with_every_name_of_its_address_and_its_commit_is_read() {
+    let api = "https://api.github.com/repos/acme/api/pulls/comments/1";
+    let url = "https://github.com/acme/api/pull/12#discussion_r1";
+    let both = json!({"id": 1, "body": "one", "path": "a.rs", "line": 3, "html_url": url, "url": api,
+        "commit_id": "c", "commit": "other"});
+    let alone =
+        json!({"id": 2, "body": "two", "path": "a.rs", "line": 3, "url": url, "commit": "c"});
+    let mut read = ReadComments::default();
+    read.take(&[both, alone], &ReviewThreads::default());
+    let told = read.comments.iter();
+    let told: Vec<_> = told
+        .map(|it| (it.url.as_deref(), it.commit.as_deref()))
+        .collect();
+    assert_eq!(told, [(Some(url), Some("c")); 2]);
+    assert_eq!(read.unread, 0);
+    assert_eq!(read.pull.unwrap().review(), "github.com/acme/api#12");
+}
+
+#[test]
+fn a_line_of_the_file_before_the_pull_request_is_in_none_of_the_commits_that_github_names() {
+    let on = |side: Value, line: Value| {
+        json!({"id": 1, "body": "one", "path": "a.rs", "line": line, "original_line": 2,
+            "commit_id": "c", "original_commit_id": "o", "side": side})
+    };
+    let mut read = ReadComments::default();
+    let comments = [
+        on(json!("LEFT"), json!(3)),
+        on(json!("left"), Value::Null),
+        on(json!("RIGHT"), json!(3)),
+        on(json!("RIGHT"), Value::Null),
+        // No side of GitHub's.
+        on(json!(1), json!(3)),
+    ];
+    read.take(&comments, &ReviewThreads::default());
+    let told = read.comments.iter();
+    let told: Vec<_> = told.map(|it| (it.line, it.commit.as_deref())).collect();
+    let wanted = [
+        (Some(3), None),
+        (Some(2), None),
+        (Some(3), Some("c")),
+        (Some(2), Some("o")),
+        (Some(3), Some("c")),
+    ];
+    assert_eq!(told, wanted);
+}
+
+#[test]
 fn a_review_that_was_dismissed_or_is_not_sent_yet_says_nothing() {
     let reviews = json!([
         {"id": 4, "body": "gone", "state": "DISMISSED"},
