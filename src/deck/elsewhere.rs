@@ -109,7 +109,7 @@ impl Elsewhere {
         let raw = serde_json::to_string_pretty(&value).unwrap_or_default();
         let entry = entry(value, Some(line))?;
         // What the record of now tells, of signatures as of deliveries, says nothing of that one.
-        let mut nothing = Model::new(model.link.clone(), model.about.clone());
+        let mut nothing = Model::new(model.link().clone(), model.about.clone());
         // Nor that anybody vouches for it.
         nothing.world.foreign_through = Seq(u64::MAX);
         Some(Msg::EntryText {

@@ -455,27 +455,16 @@ async fn report(fault: &KeyFault, operator: &Client) {
 
 /// Returns whether everything has to be read again.
 fn on_connection(connection: &Connection, hosting: bool, model: &mut Model) -> bool {
-    match connection {
-        Connection::Connected(_) => {
-            model.link = match hosting {
-                true => DaemonLink::Hosting,
-                false => DaemonLink::Attached,
-            };
-            true
-        }
-        Connection::Connecting { why } => {
-            model.link = DaemonLink::Reconnecting(why.clone());
-            false
-        }
-        Connection::Ended { why } => {
-            model.link = DaemonLink::Ended(why.clone());
-            false
-        }
-        Connection::Dormant(_) => {
-            model.link = DaemonLink::Reconnecting(
-                "the daemon was killed: `ctxrelay daemon` starts it again".to_owned(),
-            );
-            false
-        }
-    }
+    let link = match connection {
+        Connection::Connected(_) if hosting => DaemonLink::Hosting,
+        Connection::Connected(_) => DaemonLink::Attached,
+        Connection::Connecting { why } => DaemonLink::Reconnecting(why.clone()),
+        Connection::Ended { why } => DaemonLink::Ended(why.clone()),
+        Connection::Dormant(_) => DaemonLink::Reconnecting(
+            "the daemon was killed: `ctxrelay daemon` starts it again".to_owned(),
+        ),
+    };
+    let is_live = link.is_live();
+    model.set_link(link, now_ms());
+    is_live
 }

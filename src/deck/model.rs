@@ -41,11 +41,20 @@ pub enum DaemonLink {
     Ended(String),
 }
 
+impl DaemonLink {
+    /// Whether it is there and tells what becomes.
+    pub fn is_live(&self) -> bool {
+        matches!(self, Self::Hosting | Self::Attached)
+    }
+}
+
 /// What the daemon told.
 #[derive(Debug)]
 pub struct Model {
     /// How we stand to it.
-    pub link: DaemonLink,
+    link: DaemonLink,
+    /// Since when it is not live, ms since the epoch; `None` while it is, and where nobody was told.
+    lost_ms: Option<i64>,
     /// Its status, once told.
     pub status: Status,
     /// All of it was read at least once; until then nothing is claimed.
@@ -92,6 +101,7 @@ impl Model {
     pub fn new(link: DaemonLink, about: DeckAbout) -> Self {
         Self {
             link,
+            lost_ms: None,
             status: Status::default(),
             is_read: false,
             unread: None,
@@ -112,6 +122,26 @@ impl Model {
             steps: 0,
             writers: BTreeSet::new(),
         }
+    }
+
+    /// How we stand to the daemon.
+    pub fn link(&self) -> &DaemonLink {
+        &self.link
+    }
+
+    /// We stand to the daemon like this since `now_ms`, since the epoch. From one way of being away
+    /// to another it is away since the first.
+    pub fn set_link(&mut self, link: DaemonLink, now_ms: i64) {
+        self.lost_ms = match link.is_live() {
+            true => None,
+            false => self.lost_ms.or(Some(now_ms)),
+        };
+        self.link = link;
+    }
+
+    /// Since when what was read is not kept current, ms since the epoch: the daemon is away.
+    pub fn lost_ms(&self) -> Option<i64> {
+        self.lost_ms.filter(|_| self.is_read)
     }
 
     /// The session that the rows are of; the status is read apart from them.

@@ -33,7 +33,7 @@ pub async fn while_opening<T>(
     loop {
         let words = doing();
         if shown.as_ref() != Some(&words) {
-            model.link = DaemonLink::Starting(words.clone());
+            model.set_link(DaemonLink::Starting(words.clone()), now_ms());
             shown = Some(words);
             if !display.show(present(&model, now_ms())) {
                 return None;

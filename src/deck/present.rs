@@ -100,7 +100,7 @@ fn has_worked(model: &Model) -> bool {
 }
 
 fn daemon(model: &Model) -> ui::HeaderDaemon {
-    match &model.link {
+    match model.link() {
         DaemonLink::Starting(_) => ui::HeaderDaemon {
             state: ui::DaemonState::Starting,
             message: None,
@@ -129,7 +129,7 @@ fn opening(model: &Model) -> Option<String> {
     if model.is_read {
         return None;
     }
-    Some(match (&model.link, &model.unread) {
+    Some(match (model.link(), &model.unread) {
         (DaemonLink::Starting(doing), _) => doing.clone(),
         (DaemonLink::Reconnecting(why), _) => format!("looking for the daemon: {why}"),
         (DaemonLink::Ended(why), _) => why.clone(),
@@ -163,7 +163,10 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
     cards.extend(approvals::cards(model));
     cards.extend(held_card(model));
     cards.extend(trust::card(model));
-    cards.extend(attention::stuck_cards(&model.status, now_ms));
+    if model.lost_ms().is_none() {
+        // Of a turn that nobody tells of, silence is no sign.
+        cards.extend(attention::stuck_cards(&model.status, now_ms));
+    }
     cards.sort_by_key(|card| card.at_ms);
     let (waits, known): (Vec<_>, Vec<_>) = (states::cards(model).into_iter())
         .chain(attention::limit_cards(&model.status))

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::support::daemon::Daemon;
-use crate::support::panes::open_row;
+use crate::support::panes::{open_row, wait_for_state};
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::record::{Record, RecordEnd};
@@ -126,6 +126,37 @@ fn an_open_entry_and_a_search_outlive_the_daemon() {
         let mut rows = screen.lines().filter(|line| line.contains('▸'));
         rows.any(|row| row.contains("plums are kept cold"))
     });
+    deck.press_until_exit(Key::Ctrl('c'));
+}
+
+/// Nobody tells of an agent while there is no daemon: what it did last is not what it does.
+#[test]
+fn an_agent_that_a_lost_daemon_told_of_is_stale_and_not_busy() {
+    let project = project();
+    let daemon = project.daemon();
+    let come_in = |role: &str| {
+        let mut socket = project.control_of(role).unwrap();
+        // No pid of ours: what this test starts does not run below an agent.
+        let hello = json!({"protocol": 1, "role": role, "pid": 4_000_000});
+        socket.expect("hello", hello);
+        socket
+    };
+    let (_bridge, mut hook) = (come_in("claude"), come_in("hook"));
+    let prompt = json!({"event": "UserPromptSubmit", "claudePid": null});
+    hook.expect("hook/report", prompt);
+    let mut deck = deck(&project);
+    wait_for_state(&mut deck, "Claude", "busy");
+    lose(daemon, &mut deck);
+    wait_for_state(&mut deck, "Claude", "stale");
+    deck.wait_for_text("what you see is as it was at");
+    // The panes at the left; the record may tell of what it did.
+    let screen = deck.screen();
+    let mut lefts = screen
+        .lines()
+        .map(|line| line.chars().take(42).collect::<String>());
+    assert!(!lefts.any(|line| line.contains("busy")), "{screen}");
+    let _daemon = come_back(&project, &mut deck);
+    deck.wait_until_gone("what you see is as it was at");
     deck.press_until_exit(Key::Ctrl('c'));
 }
 

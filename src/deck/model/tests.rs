@@ -458,7 +458,7 @@ fn an_agents_minutes_go_on_with_the_clock_and_not_without_a_daemon() {
     };
     assert_eq!(drawn(&model, 200_000), ".........._1");
     assert_eq!(drawn(&model, 5 * 60_000), "........_1__");
-    model.link = DaemonLink::Reconnecting("refused".to_owned());
+    model.set_link(DaemonLink::Reconnecting("refused".to_owned()), 5 * 60_000);
     assert_eq!(drawn(&model, 5 * 60_000), "........_1..");
 }
 
@@ -474,10 +474,10 @@ fn what_cannot_be_read_is_said_with_its_reason_and_nothing_is_claimed_before_it_
     assert!(view.agents.is_empty() && view.timeline.is_empty() && view.missing.is_empty());
     assert!(view.inbox.is_empty() && !view.first_run);
     // What is done meanwhile is said as well, and a daemon that went is.
-    model.link = DaemonLink::Reconnecting("it hung up".to_owned());
+    model.set_link(DaemonLink::Reconnecting("it hung up".to_owned()), 0);
     let lost = "looking for the daemon: it hung up";
     assert_eq!(opening(&model).as_deref(), Some(lost));
-    model.link = DaemonLink::Attached;
+    model.set_link(DaemonLink::Attached, 0);
     model.reset(world_at(1), page(vec![row(1)], 1), 0);
     assert_eq!(opening(&model), None);
     assert_eq!(lines(&model), [1]);

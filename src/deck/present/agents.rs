@@ -3,7 +3,7 @@
 use ctxrelay_ui::model as ui;
 
 use super::super::attention;
-use super::super::model::{DaemonLink, Model};
+use super::super::model::Model;
 use super::{is_attached, small, state_of};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::context_fill::ContextFill;
@@ -11,14 +11,30 @@ use crate::core::delivery::DeliveryWay;
 use crate::core::live_turn::{LiveAct, LiveLine, LiveTurn, PlanStep, StepState};
 use crate::core::snapshot::AgentSnapshot;
 use crate::wire::status::{
-    ClaudeStatus, CodexStatus, CommandStatus, LaneStatus, ToolSort, ToolStatus,
+    ClaudeStatus, CodexStatus, CommandStatus, LaneStatus, SilenceStatus, ToolSort, ToolStatus,
 };
 
 /// An agent that was started this long ago and is not there is worth a hint, ms.
 const SLOW_START_MS: i64 = 5_000;
 
+/// What an agent does and since when. Where nobody tells of it any more it is unknown from then on;
+/// who was not there is not said to have come.
+fn state(model: &Model, told: AgentState, since_ms: Option<i64>) -> (AgentState, Option<i64>) {
+    match model.lost_ms() {
+        Some(lost_ms) if told != AgentState::Offline => (AgentState::Stale, Some(lost_ms)),
+        _ => (told, since_ms),
+    }
+}
+
+/// How silent its turn is, as long as somebody would hear of a sign.
+fn silence(model: &Model, told: Option<&SilenceStatus>, now_ms: i64) -> Option<ui::Silence> {
+    let told = told.filter(|_| model.lost_ms().is_none());
+    attention::silence(told, now_ms)
+}
+
 pub(super) fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> ui::AgentCard {
     let world = model.world.agent(Agent::Claude);
+    let (state, since_ms) = state(model, claude.state, claude.since);
     let mut detail = Vec::new();
     if let Some(text) = claude.turn_text.as_deref() {
         detail.push(format!("turn: {text}"));
@@ -28,8 +44,8 @@ pub(super) fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> 
     }
     ui::AgentCard {
         agent: ui::Agent::Claude,
-        state: state_of(claude.state),
-        since_ms: claude.since,
+        state: state_of(state),
+        since_ms,
         rung: rung(&claude.delivery.rung),
         proven: claude.delivery.proven,
         why: claude.delivery.why.clone(),
@@ -39,14 +55,11 @@ pub(super) fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> 
         detail,
         activity: activity(model, &world, now_ms),
         context: context(&claude.context),
-        silence: attention::silence(claude.silence.as_ref(), now_ms),
+        silence: silence(model, claude.silence.as_ref(), now_ms),
         limit: attention::limit(claude.limit.as_ref()),
         cut_off: small(claude.cut_off),
         compacting: claude.continuity.compacting,
-        tool: claude
-            .tool
-            .as_ref()
-            .and_then(|tool| running(claude.state, tool)),
+        tool: claude.tool.as_ref().and_then(|tool| running(state, tool)),
         turn: ui::TurnView::default(),
         turn_id: None,
         hint: slow_start(model, Agent::Claude, now_ms),
@@ -57,6 +70,7 @@ pub(super) fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> 
 
 pub(super) fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui::AgentCard {
     let world = model.world.agent(Agent::Codex);
+    let (state, since_ms) = state(model, codex.state, codex.since);
     let mut detail = Vec::new();
     if let Some(text) = codex.turn_text.as_deref().filter(|text| !text.is_empty()) {
         detail.push(format!("turn: {text}"));
@@ -68,8 +82,8 @@ pub(super) fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui:
     }
     ui::AgentCard {
         agent: ui::Agent::Codex,
-        state: state_of(codex.state),
-        since_ms: codex.since,
+        state: state_of(state),
+        since_ms,
         rung: rung(&codex.delivery.rung),
         proven: codex.delivery.proven,
         why: codex.delivery.why.clone(),
@@ -79,11 +93,11 @@ pub(super) fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui:
         detail,
         activity: activity(model, &world, now_ms),
         context: context(&codex.context),
-        silence: attention::silence(codex.silence.as_ref(), now_ms),
+        silence: silence(model, codex.silence.as_ref(), now_ms),
         limit: attention::limit(codex.limit.as_ref()),
         cut_off: small(codex.cut_off),
         compacting: codex.continuity.compacting,
-        tool: codex_tool(codex),
+        tool: codex_tool(codex, state),
         turn: turn(&model.live_turn),
         turn_id: codex.turn_id.as_ref().map(ToString::to_string),
         hint: slow_start(model, Agent::Codex, now_ms),
@@ -93,7 +107,7 @@ pub(super) fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui:
 }
 
 /// What Codex's turn runs. A daemon of an earlier build tells of commands only.
-fn codex_tool(codex: &CodexStatus) -> Option<ui::RunningTool> {
+fn codex_tool(codex: &CodexStatus, state: AgentState) -> Option<ui::RunningTool> {
     let of_command = |command: &CommandStatus| ToolStatus {
         sort: ToolSort::Command,
         text: command.text.clone(),
@@ -101,7 +115,7 @@ fn codex_tool(codex: &CodexStatus) -> Option<ui::RunningTool> {
     };
     let tool = codex.tool.clone();
     let tool = tool.or_else(|| codex.command.as_ref().map(of_command));
-    running(codex.state, &tool?)
+    running(state, &tool?)
 }
 
 /// What runs, while the agent is known to be in a turn: of one that has fallen silent nobody knows.
@@ -161,9 +175,9 @@ fn of_shell(text: &str) -> &str {
 
 /// What an agent did lately. Where nobody tells of it any more, no turn is said to run on.
 fn activity(model: &Model, agent: &AgentSnapshot, now_ms: i64) -> Vec<ui::WorkedMinute> {
-    let minutes = match model.link {
-        DaemonLink::Hosting | DaemonLink::Attached => agent.activity_until(now_ms),
-        _ => agent.activity.until(now_ms),
+    let minutes = match model.link().is_live() {
+        true => agent.activity_until(now_ms),
+        false => agent.activity.until(now_ms),
     };
     let minutes = minutes.into_iter().map(|minute| ui::WorkedMinute {
         worked: minute.worked,

@@ -2,6 +2,7 @@
 //! can be done about it.
 
 use ctxrelay_ui::model as ui;
+use ctxrelay_ui::text::clock_seconds;
 
 use super::missing::{PairNeed, PairStep, of_pair};
 use crate::deck::model::{DaemonLink, Model};
@@ -9,10 +10,23 @@ use crate::wire::status::{ChainState, NoticeKey, Status};
 
 /// How bad it is that the daemon is away or cannot be read, and a sentence; `None`: neither is so.
 pub(super) fn link_fault(model: &Model) -> Option<(ui::Level, String)> {
-    if let DaemonLink::Ended(why) = &model.link {
-        let text =
-            format!("{why}. What was acknowledged is on disk; it can be started again from here.");
-        return Some((ui::Level::Error, text));
+    match (model.link(), model.lost_ms()) {
+        (DaemonLink::Ended(why), _) => {
+            let text = format!(
+                "{why}. What was acknowledged is on disk; it can be started again from here."
+            );
+            return Some((ui::Level::Error, text));
+        }
+        (DaemonLink::Reconnecting(_), Some(lost_ms)) => {
+            // The time and no age: nothing is drawn anew while it does not answer.
+            let at = clock_seconds(lost_ms, model.about.local.offset_s(lost_ms));
+            let text = format!(
+                "the daemon does not answer; what you see is as it was at {at}. Nothing is lost: \
+                 every entry is on disk."
+            );
+            return Some((ui::Level::Error, text));
+        }
+        _ => {}
     }
     let why = model.unread.as_ref().filter(|_| model.is_read)?;
     let text = format!("What stands here may be old: {why}. It is tried again.");
@@ -24,7 +38,7 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
     let status = &model.status;
     let mut cards = Vec::new();
     if let Some((_, text)) = link_fault(model) {
-        let steps = match &model.link {
+        let steps = match model.link() {
             DaemonLink::Ended(_) => {
                 "R on the panes starts it again, unless you gave it another key."
             }
@@ -256,6 +270,8 @@ mod tests {
     fn every_banner_has_its_row_as_long_as_it_stands() {
         let mut ended = read(DaemonLink::Ended("the daemon has failed".to_owned()));
         ended.about.demo = true;
+        let mut lost = read(DaemonLink::Attached);
+        lost.set_link(DaemonLink::Reconnecting("refused".to_owned()), 0);
         let mut old = read(DaemonLink::Attached);
         old.unread = Some("the record cannot be read".to_owned());
         let keys = [
@@ -284,7 +300,7 @@ mod tests {
             model.status.notice_keys = vec![key.into()];
             model
         });
-        for model in [ended, old].iter().chain(&told) {
+        for model in [ended, lost, old].iter().chain(&told) {
             let view = present(model, 0);
             let banner = view.banner.unwrap_or_else(|| panic!("no banner"));
             let row = view.inbox.iter().find(|card| card.summary == banner.text);

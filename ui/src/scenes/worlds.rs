@@ -335,7 +335,10 @@ pub fn disconnected() -> DeckView {
     }
     view.banner = Some(Banner {
         level: Level::Error,
-        text: "the daemon does not answer; what you see is 20 s old. Nothing is lost: every entry is on disk.".to_owned(),
+        text:
+            "the daemon does not answer; what you see is as it was at 14:02:12. Nothing is lost: \
+               every entry is on disk."
+                .to_owned(),
     });
     view
 }

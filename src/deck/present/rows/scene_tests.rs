@@ -3,18 +3,20 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use ctxrelay_ui::Msg;
-use ctxrelay_ui::scenes::{compacted, pair_at_work, scene, trouble};
+use ctxrelay_ui::scenes::{NOW_MS, compacted, disconnected, failed, pair_at_work, scene, trouble};
 use serde_json::Map;
 
 use super::*;
-use crate::core::agent::Party;
-use crate::core::delivery::OnBusy;
+use crate::core::agent::{AgentState, Party};
+use crate::core::delivery::{OnBusy, Watched};
 use crate::core::entry::{
     Artifact, Compaction, ContinuityRecord, FinalityProposal, Handoff, Message, NoteKind,
 };
 use crate::core::id::{RuntimeSession, Seq, SessionId};
 use crate::deck::deck_options::DeckAbout;
 use crate::deck::model::DaemonLink;
+use crate::deck::present::present;
+use crate::wire::status::{SilenceStatus, ToolSort, ToolStatus};
 
 const SESSION: &str = "s";
 
@@ -267,5 +269,57 @@ fn the_tasks_of_the_scenes_are_named_by_their_entries() {
         let (made, shown) = (found(open).unwrap(), found(&view.handoffs).unwrap());
         assert_eq!(made.id_short, shown.id_short);
         assert_eq!((&made.from, &made.to), (&shown.from, &shown.to));
+    }
+}
+
+#[test]
+fn what_a_lost_daemon_told_last_stands_in_the_scenes_as_the_deck_shows_it() {
+    let known = |card: &ui::AgentCard| {
+        let (tool, silence) = (card.tool.clone(), card.silence.clone());
+        (card.agent, card.state, card.since_ms, tool, silence)
+    };
+    let agents = |view: &ui::DeckView| view.agents.iter().map(known).collect::<Vec<_>>();
+    let is_stuck = |card: &ui::InboxCard| card.kind == ui::InboxKind::Stuck;
+    for shown in [disconnected(), failed()] {
+        let mut model = model(&shown.timeline);
+        model.is_read = true;
+        let told = &mut model.status.agents;
+        told.claude.state = AgentState::Idle;
+        told.claude.since = Some(NOW_MS - 95_000);
+        told.codex.state = AgentState::Busy;
+        told.codex.since = Some(NOW_MS - 41_000);
+        told.codex.tool = Some(ToolStatus {
+            sort: ToolSort::Command,
+            text: "cargo test".to_owned(),
+            since: NOW_MS - 30_000,
+        });
+        told.codex.silence = Some(SilenceStatus {
+            level: Watched::Stuck,
+            since: NOW_MS - 41_000,
+            ..SilenceStatus::default()
+        });
+        let live = present(&model, NOW_MS);
+        assert!(live.inbox.iter().any(is_stuck));
+        // It is lost when it first does not answer, whatever is known of it later.
+        let refused = DaemonLink::Reconnecting("refused".to_owned());
+        model.set_link(refused.clone(), NOW_MS - 20_000);
+        let why = shown.daemon.message.clone().unwrap();
+        let link = match shown.daemon.state {
+            ui::DaemonState::Ended => DaemonLink::Ended(why),
+            _ => refused,
+        };
+        model.set_link(link, NOW_MS - 5_000);
+        let lost = present(&model, NOW_MS);
+        assert_eq!(agents(&lost), agents(&shown));
+        assert_eq!(lost.banner, shown.banner);
+        assert!(!lost.inbox.iter().any(is_stuck));
+        model.set_link(DaemonLink::Hosting, NOW_MS);
+        assert_eq!(agents(&present(&model, NOW_MS)), agents(&live));
+        // Who was not there has not come.
+        model.status.agents.claude.state = AgentState::Offline;
+        model.set_link(DaemonLink::Reconnecting("refused".to_owned()), NOW_MS);
+        let states = present(&model, NOW_MS).agents;
+        let states: Vec<_> = states.iter().map(|card| card.state).collect();
+        assert_eq!(states, [ui::AgentState::Offline, ui::AgentState::Stale]);
     }
 }
