@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use crate::deck::Deck;
 use crate::layout::{COLUMNS_MIN, ROWS_MIN};
-use crate::model::{AgentState, Chain, DaemonState, Level, SilenceLevel};
+use crate::model::{AgentState, Chain, DaemonState, InboxKind, Level, SilenceLevel};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -109,6 +109,15 @@ fn wrong(deck: &Deck) -> Line<'static> {
         let level = card.silence.as_ref()?.level;
         (level > SilenceLevel::Quiet).then(|| format!("{} {}", card.agent.title(), level.as_str()))
     });
+    // Of these nothing else on this line tells.
+    let is_grave = |kind| matches!(kind, InboxKind::Tampering | InboxKind::Trouble);
+    let kinds = || view.inbox.iter().map(|card| card.kind);
+    let alarms = kinds().filter(|kind| is_grave(*kind) || *kind == InboxKind::Alarm);
+    let alarms = match alarms.count() {
+        0 => None,
+        1 => Some("1 alarm".to_owned()),
+        n => Some(format!("{} alarms", text::grouped(n as u64))),
+    };
     let found = match (view.daemon.state, view.ledger.chain) {
         _ if deck.opening().is_some() => Some((Level::Info, "starting".to_owned())),
         (DaemonState::Reconnecting | DaemonState::Ended, _) => {
@@ -116,6 +125,7 @@ fn wrong(deck: &Deck) -> Line<'static> {
         }
         _ if deck.unanswered().is_some() => deck.unanswered().map(|word| (Level::Warn, word)),
         (_, Chain::Broken { seq }) => Some((Level::Error, text::broken_chain(seq))),
+        _ if kinds().any(is_grave) => alarms.map(|word| (Level::Error, word)),
         _ if view.ledger.bad_lines > 0 => Some((
             Level::Warn,
             format!("{} bad lines", text::grouped(view.ledger.bad_lines)),
@@ -125,6 +135,11 @@ fn wrong(deck: &Deck) -> Line<'static> {
             format!("{} ambiguous", text::grouped(u64::from(ambiguous))),
         )),
         _ if silent.is_some() => silent.map(|word| (Level::Warn, word)),
+        _ if alarms.is_some() => alarms.map(|word| (Level::Warn, word)),
+        _ if view.banner.is_some() => {
+            let banner = view.banner.as_ref();
+            banner.map(|banner| (banner.level, "see the notice".to_owned()))
+        }
         _ => look.map(|card| (Level::Warn, format!("look at {}", card.agent.title()))),
     };
     let (glyph, word, role) = match found {

@@ -5,12 +5,13 @@ use ctxrelay_ui::scenes::{NOW_MS, keys, quiet, terminal, trouble};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
 /// Every layout: beside each other, tabs, and only the three answers.
-const SIZES: [(u16, u16); 6] = [
+const SIZES: [(u16, u16); 7] = [
     (200, 50),
     (120, 40),
     (100, 24),
     (80, 24),
     (60, 15),
+    (50, 12),
     (40, 10),
 ];
 
@@ -39,6 +40,11 @@ fn trouble_card() -> InboxCard {
     }
 }
 
+fn tampering_card() -> InboxCard {
+    let summary = "somebody else touched the record";
+    InboxCard::new(InboxKind::Tampering, "m-04b6", Party::System, 0, summary)
+}
+
 #[test]
 fn nothing_waits_is_never_said_beside_a_banner_or_a_row() {
     let banner = Some(Banner {
@@ -55,14 +61,31 @@ fn nothing_waits_is_never_said_beside_a_banner_or_a_row() {
             keys(&mut calm, pane);
             let screen = shown(&calm).to_lowercase();
             assert!(screen.contains("nothing waits"), "{screen}");
-            for inbox in [vec![], vec![trouble_card()], vec![notice.clone()]] {
+            let is_narrow = size.0 < 100;
+            assert_eq!(screen.contains("all well"), is_narrow, "{size:?}\n{screen}");
+            for (banner, inbox) in [
+                (&banner, vec![]),
+                (&banner, vec![trouble_card()]),
+                (&banner, vec![notice.clone()]),
+                // It has a row and no banner, as what went wrong with a message has.
+                (&None, vec![tampering_card()]),
+                (
+                    &None,
+                    vec![InboxCard {
+                        kind: InboxKind::Alarm,
+                        ..tampering_card()
+                    }],
+                ),
+            ] {
                 let mut view = quiet();
-                view.banner.clone_from(&banner);
+                view.banner.clone_from(banner);
                 view.inbox = inbox;
                 let mut deck = deck_at(view, size);
                 keys(&mut deck, pane);
                 let screen = shown(&deck).to_lowercase();
-                assert!(!screen.contains("nothing waits"), "{size:?}\n{screen}");
+                for claim in ["nothing waits", "all well"] {
+                    assert!(!screen.contains(claim), "{claim}, {size:?}\n{screen}");
+                }
             }
         }
     }
