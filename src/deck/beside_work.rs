@@ -11,6 +11,7 @@ use super::capsules::CapsuleWork;
 use super::deck_options::{DeckOptions, ReadRecovery};
 use super::perform::{SearchAsked, search};
 use super::queue_changes::{QueueChanges, change_queue};
+use super::unsent::WishesBeside;
 
 /// Each of these goes on once at a time; what comes of it comes as an answer.
 #[derive(Debug, Default)]
@@ -32,6 +33,14 @@ pub(super) enum Begun {
 }
 
 impl BesideWork {
+    /// Nothing goes on yet. What does, and was written, is told in `open` as well.
+    pub(super) fn new(open: WishesBeside) -> Self {
+        Self {
+            capsules: CapsuleWork::new(open),
+            ..Self::default()
+        }
+    }
+
     /// Begins what goes on beside the deck's loop.
     pub(super) fn begin(
         &mut self,

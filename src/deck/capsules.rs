@@ -14,6 +14,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::{AbortHandle, spawn_blocking};
 
 use super::perform::agent_of;
+use super::unsent::WishesBeside;
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::capsule::{CapsuleDraft, FoundText, Freshness};
@@ -96,6 +97,17 @@ pub struct CapsuleAccess {
 pub(super) struct CapsuleWork {
     turn: Arc<Mutex<()>>,
     reading: Option<AbortHandle>,
+    open: WishesBeside,
+}
+
+impl CapsuleWork {
+    /// What is being done is told in `open` as well.
+    pub(super) fn new(open: WishesBeside) -> Self {
+        Self {
+            open,
+            ..Self::default()
+        }
+    }
 }
 
 impl std::fmt::Debug for CapsuleAccess {
@@ -130,7 +142,9 @@ impl CapsuleAccess {
         }
         let (access, operator, answers) = (self.clone(), operator.clone(), answers.clone());
         let turn = Arc::clone(&work.turn);
+        let open = work.open.began(&effect);
         let task = tokio::spawn(async move {
+            let _open = open;
             let _turn = turn.lock().await;
             for msg in access.answer(effect, &operator).await {
                 // Nobody waits for it where the deck was left.
@@ -144,6 +158,9 @@ impl CapsuleAccess {
     }
 
     async fn answer(self, effect: Effect, operator: &Client) -> Vec<Msg> {
+        // What was written for it comes back where it is not done.
+        let asked = Box::new(effect.clone());
+        let refused = |why| Msg::Refused { why, effect: asked };
         match effect {
             Effect::ReadCapsule { id } => vec![self.one(id).await],
             Effect::ExportCapsule { id, file, along } => {
@@ -154,7 +171,7 @@ impl CapsuleAccess {
             Effect::BeginTask { title, found } => {
                 let found = found.into_iter().map(found_text).collect();
                 let said = self.begin(title, found, operator).await;
-                vec![said.map_or_else(failed, told), self.all().await]
+                vec![said.unwrap_or_else(refused), self.all().await]
             }
             Effect::HandCapsule { id, to, found } => {
                 let found = found.into_iter().map(found_text).collect();
@@ -170,12 +187,12 @@ impl CapsuleAccess {
             }
             Effect::EditCapsule { id, before, after } => {
                 let said = self.edit(&id, &before, &after, operator).await;
-                let msg = said.map_or_else(failed, told);
+                let msg = said.map_or_else(refused, told);
                 vec![msg, self.one(id).await, self.all().await]
             }
             Effect::CloseCapsule { id, outcome } => {
                 let said = self.close(id.clone(), outcome, operator).await;
-                let msg = said.map_or_else(failed, told);
+                let msg = said.unwrap_or_else(refused);
                 vec![msg, self.one(id).await, self.all().await]
             }
             _ => vec![self.all().await],
@@ -247,12 +264,16 @@ impl CapsuleAccess {
 
     /// As `ctxrelay capsule new TITLE --like WORDS` does: what is taken along is an assumption of the
     /// operator's.
+    ///
+    /// # Errors
+    ///
+    /// None was begun.
     async fn begin(
         &self,
         title: String,
         found: Vec<FoundText>,
         operator: &Client,
-    ) -> Result<String, String> {
+    ) -> Result<Msg, String> {
         let open = TaskChange::Open {
             title,
             goal: None,
@@ -270,15 +291,15 @@ impl CapsuleAccess {
                 title: None,
                 values: values.collect(),
             };
-            let said = self.change(edit, operator).await;
-            said.map_err(|why| {
-                format!("{task} is open, and what was ticked is not recorded: {why}")
-            })?;
+            if let Err(why) = self.change(edit, operator).await {
+                let why = format!("{task} is open, and what was ticked is not recorded: {why}");
+                return Ok(failed(why));
+            }
         }
-        Ok(format!(
+        Ok(told(format!(
             "{task} is open; what is recorded from now on belongs to it: entry {}",
             grouped(opened.seq.0)
-        ))
+        )))
     }
 
     async fn hand(
@@ -348,20 +369,24 @@ impl CapsuleAccess {
         }
     }
 
+    /// # Errors
+    ///
+    /// It is not closed.
     async fn close(
         &self,
         id: String,
         outcome: Option<String>,
         operator: &Client,
-    ) -> Result<String, String> {
+    ) -> Result<Msg, String> {
         let task = CapsuleId::new(id.clone());
         let change = TaskChange::Close { task, outcome };
         let seq = self.change(change, operator).await?.seq;
         let (keep, name) = (Arc::clone(&self.keep), id.clone());
-        self.keep(id.clone(), Box::new(move || keep(&name)), operator)
-            .await
-            .map_err(|why| format!("{id} is closed, and {why}"))?;
-        Ok(format!("{id} is closed by entry {}", grouped(seq.0)))
+        let keep = Box::new(move || keep(&name));
+        Ok(match self.keep(id.clone(), keep, operator).await {
+            Ok(()) => told(format!("{id} is closed by entry {}", grouped(seq.0))),
+            Err(why) => failed(format!("{id} is closed, and {why}")),
+        })
     }
 }
 

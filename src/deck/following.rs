@@ -97,6 +97,7 @@ impl<'a> Following<'a> {
         let (answers, answered) = mpsc::channel(1);
         let glance = Arc::clone(&options.glance_at_tree);
         let trees = TreeLooks::new(Arc::clone(&read_tree), glance, person.tells_of_tree());
+        let work = BesideWork::new(person.wishes_beside());
         Self {
             person,
             model: Model::new(link, options.about.clone()),
@@ -104,7 +105,7 @@ impl<'a> Following<'a> {
             connection: options.client.connection(),
             trees,
             signing: DeckSigning::new(keys, read_tree, options.key_slot.clone()),
-            work: BesideWork::default(),
+            work,
             answers,
             answered,
             proposals: Vec::new(),

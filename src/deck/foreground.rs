@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use super::clock::now_ms;
 use super::display::Display;
 use super::run::DeckExit;
-use super::unsent::{OpenWishes, dropped};
+use super::unsent::{OpenWishes, WishesBeside, dropped};
 
 /// An answer that takes longer is one that a person wonders about.
 const LATE: Duration = Duration::from_secs(2);
@@ -49,6 +49,11 @@ impl<'a> Foreground<'a> {
     /// It is done.
     pub(super) fn ended(&mut self) {
         self.open.ended();
+    }
+
+    /// What goes on beside the loop is told there.
+    pub(super) fn wishes_beside(&self) -> WishesBeside {
+        self.open.beside.clone()
     }
 
     /// Shows this view from now on.

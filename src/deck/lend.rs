@@ -79,6 +79,7 @@ pub(super) fn keep(missed: &mut Vec<Msg>, msg: Msg) {
     let is_kept = matches!(
         msg,
         Msg::NotSent { .. }
+            | Msg::Refused { .. }
             | Msg::Sent { .. }
             | Msg::Written { .. }
             | Msg::AskPassphrase { .. }

@@ -195,11 +195,23 @@ pub(super) async fn perform(
         Effect::ReadFinding { id } => Some(read_finding(operator, id).await),
         Effect::ResolveFinding { id, how } => {
             let done = format!("resolved: {id}");
-            Some(notice(operator.call(resolve(id, how)).await, &done))
+            let (asked, change) = (id.clone(), resolve(id, how.clone()));
+            let result = operator.call(change).await;
+            Some(ruled(
+                result,
+                &done,
+                Effect::ResolveFinding { id: asked, how },
+            ))
         }
         Effect::DismissFinding { id, reason } => {
             let done = format!("dismissed: {id}");
-            Some(notice(operator.call(dismiss(id, reason)).await, &done))
+            let (asked, change) = (id.clone(), dismiss(id, reason.clone()));
+            let result = operator.call(change).await;
+            Some(ruled(
+                result,
+                &done,
+                Effect::DismissFinding { id: asked, reason },
+            ))
         }
         Effect::ReadRules { .. }
         | Effect::ReadCapsules
@@ -392,6 +404,17 @@ fn written(result: Result<Reply, ClientError>, done: &str, draft: Option<u64>) -
     match notice(result, done) {
         Msg::Notice(Level::Error, why) => Msg::NotSent { why, draft },
         Msg::Notice(level, text) => Msg::Written { level, text, draft },
+        done => done,
+    }
+}
+
+/// What came of a ruling on a finding: refused, its words are there again.
+fn ruled(result: Result<Reply, ClientError>, done: &str, asked: Effect) -> Msg {
+    match notice(result, done) {
+        Msg::Notice(Level::Error, why) => Msg::Refused {
+            why,
+            effect: Box::new(asked),
+        },
         done => done,
     }
 }

@@ -1,6 +1,7 @@
 //! [`OpenWishes`]: what the person asked for and has not got, in words for when the deck is left.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ctxrelay_ui::model::Level;
 use ctxrelay_ui::{Effect, Msg};
@@ -10,8 +11,46 @@ use ctxrelay_ui::{Effect, Msg};
 pub(super) struct OpenWishes {
     /// The one that is being done.
     under_way: Option<Effect>,
+    /// Those that are being done beside the loop.
+    pub(super) beside: WishesBeside,
     /// Those that wait for that, in their order.
     pub(super) kept: VecDeque<Effect>,
+}
+
+/// Wishes that are done beside the loop, shared with what does them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct WishesBeside(Arc<Mutex<BTreeMap<u64, Effect>>>);
+
+impl WishesBeside {
+    /// This is being done until what is returned is dropped; `None` for what is not worth a word.
+    pub(super) fn began(&self, effect: &Effect) -> Option<WishBeside> {
+        in_words(effect)?;
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = all.last_key_value().map_or(0, |(last, _)| last + 1);
+        all.insert(number, effect.clone());
+        let all = self.clone();
+        Some(WishBeside { all, number })
+    }
+
+    fn all(&self) -> Vec<Effect> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.values().cloned().collect()
+    }
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct WishBeside {
+    all: WishesBeside,
+    number: u64,
+}
+
+impl Drop for WishBeside {
+    fn drop(&mut self) {
+        let all = &self.all.0;
+        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(&self.number);
+    }
 }
 
 impl OpenWishes {
@@ -33,7 +72,9 @@ impl OpenWishes {
             lines.push(line);
             lines.extend(text.lines().map(|line| format!("    {line}")));
         };
-        if let Some((what, text)) = self.under_way.as_ref().and_then(in_words) {
+        let beside = self.beside.all();
+        let under_way = self.under_way.iter().chain(&beside);
+        for (what, text) in under_way.filter_map(in_words) {
             let line = format!("no answer came to {what}: the record says whether it counts");
             tell(line, text);
         }
@@ -51,8 +92,24 @@ pub(super) fn dropped(effect: &Effect) -> Msg {
             why: "too much waits for an answer already".to_owned(),
             draft: Some(number),
         },
+        None if is_written(effect) => Msg::Refused {
+            why: "busy: press the key again".to_owned(),
+            effect: Box::new(effect.clone()),
+        },
         None => Msg::Notice(Level::Error, "busy: press the key again".to_owned()),
     }
+}
+
+/// Whether it has words that come back with it: a card keeps its own.
+fn is_written(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::ResolveFinding { .. }
+            | Effect::DismissFinding { .. }
+            | Effect::BeginTask { .. }
+            | Effect::EditCapsule { .. }
+            | Effect::CloseCapsule { .. }
+    )
 }
 
 /// What was asked for, and what was typed for it; `None` for what is only looked at.
@@ -168,10 +225,40 @@ mod tests {
     }
 
     #[test]
+    fn what_is_done_beside_the_loop_is_told_until_it_is_done() {
+        let mut open = OpenWishes::default();
+        let close = Effect::CloseCapsule {
+            id: "cap_1".to_owned(),
+            outcome: Some("plums are dried".to_owned()),
+        };
+        // The loop goes on at once.
+        open.began(&close);
+        let going_on = open.beside.clone().began(&close);
+        open.ended();
+        assert!(open.beside.began(&Effect::ReadCapsules).is_none());
+        let told = [
+            "no answer came to closing task cap_1: the record says whether it counts",
+            "    plums are dried",
+        ];
+        assert_eq!(open.in_words(), told);
+        drop(going_on);
+        assert!(open.in_words().is_empty());
+    }
+
+    #[test]
     fn a_wish_without_a_place_gives_its_words_back() {
         let told = dropped(&message("plums", 7));
         assert!(
             matches!(told, Msg::NotSent { draft: Some(7), .. }),
+            "{told:?}"
+        );
+        let dismissed = Effect::DismissFinding {
+            id: "gh:rc:1".to_owned(),
+            reason: "not so".to_owned(),
+        };
+        let told = dropped(&dismissed);
+        assert!(
+            matches!(&told, Msg::Refused { effect, .. } if **effect == dismissed),
             "{told:?}"
         );
         assert!(matches!(dropped(&Effect::RunGates), Msg::Notice(..)));

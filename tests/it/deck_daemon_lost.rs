@@ -412,3 +412,55 @@ fn a_question_outlives_the_daemon_and_is_answered_once_it_is_back() {
     assert_eq!(answers.count(), 1);
     deck.press_until_exit(Key::Ctrl('c'));
 }
+
+#[test]
+fn what_was_written_of_a_task_outlives_the_daemon() {
+    let project = project();
+    let mut daemon = project.daemon();
+    let mut new = Pty::spawn(&project.ctxrelay(["capsule", "new", "Keep the plums"]));
+    assert_eq!(new.wait_exit(), 0, "{}", new.screen());
+    let script = "printf 'the editor is here\\r\\n'; grep title: \"$1\"; read -r line; \
+                  sed -i s/Keep/Dry/ \"$1\"";
+    let editor = project.write("editor.sh", script);
+    let launch = project
+        .ctxrelay([])
+        .env_remove("VISUAL")
+        .env("EDITOR", format!("sh {}", editor.display()));
+    let mut deck = Pty::spawn_sized(&launch, 120, 33).labelled("deck");
+    deck.wait_for_text("12 ambiguous");
+    deck.press(Key::Char('T'));
+    deck.wait_for_text("Capsules  1 open");
+    deck.press(Key::Enter);
+    deck.wait_for_text("e edit");
+    deck.press(Key::Char('e'));
+    deck.wait_for_text("title: Keep the plums");
+    daemon.crash();
+    deck.press(Key::Enter);
+    deck.wait_for_text("what you wrote is kept");
+    deck.wait_for_text(LOST);
+    let daemon = come_back(&project, &mut deck);
+    deck.press(Key::Char('e'));
+    deck.wait_for_text("title: Dry the plums");
+    deck.press(Key::Enter);
+    deck.wait_for_text("recorded as yours");
+    deck.wait_for_text("e edit");
+
+    deck.press(Key::Char('c'));
+    deck.wait_for_text("what came of it?");
+    deck.type_text("they are dry");
+    deck.wait_for_text("they are dry");
+    lose(daemon, &mut deck);
+    deck.press(Key::Enter);
+    deck.wait_for_text("not connected to the daemon: nothing was recorded");
+    let _daemon = come_back(&project, &mut deck);
+    deck.wait_for_text("they are dry");
+    deck.press(Key::Enter);
+    deck.wait_for_text("is closed by entry");
+    let list = project.run(["capsule", "list", "--json"]);
+    let listed = list.expect_success().json()["capsules"][0].clone();
+    assert_eq!(listed["title"], "Dry the plums", "{listed}");
+    let show = ["capsule", "show", listed["id"].as_str().unwrap(), "--json"];
+    let shown = project.run(show).expect_success().json();
+    assert_eq!(shown["outcome"]["text"], "they are dry", "{shown}");
+    deck.press_until_exit(Key::Ctrl('c'));
+}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::model::{Agent, InboxCard};
+use crate::model::{Agent, FoundSnippet, InboxCard};
 use crate::overlays::FindingRuling;
 
 /// What is being written.
@@ -57,6 +57,20 @@ pub(crate) struct Drafts {
     given: u64,
     on_cards: BTreeMap<CardKey, String>,
     lines: BTreeMap<TypedFor, String>,
+    /// What was ticked for a task that could not begin.
+    ticks: Vec<FoundSnippet>,
+    /// What the person left of tasks in their editor and was not recorded, by the task.
+    edits: BTreeMap<String, TaskEdit>,
+    /// The task whose text the editor has, and what is said of it in the record.
+    editing: Option<(String, String)>,
+}
+
+/// What is said of a task as it was edited.
+#[derive(Debug, Clone)]
+struct TaskEdit {
+    /// What was said of it then: what others have said since is no change of the person's.
+    before: String,
+    after: String,
 }
 
 fn key(to: Agent, writing: Writing) -> DraftKey {
@@ -137,6 +151,66 @@ impl Drafts {
     /// What was typed in a line.
     pub(crate) fn line(&self, about: &TypedFor) -> &str {
         self.lines.get(about).map_or("", String::as_str)
+    }
+
+    /// What was said in a line is not recorded: it stands there again, unless something else does.
+    pub(crate) fn line_came_back(&mut self, about: TypedFor, text: String) -> bool {
+        let is_free = self.line(&about).is_empty() && !text.trim().is_empty();
+        if is_free {
+            self.lines.insert(about, text);
+        }
+        is_free
+    }
+
+    /// What is ticked as soon as it is found again for a task that begins.
+    pub(crate) fn ticks(&self) -> &[FoundSnippet] {
+        &self.ticks
+    }
+
+    /// A task of this title could not begin.
+    pub(crate) fn task_came_back(&mut self, title: String, ticks: Vec<FoundSnippet>) -> bool {
+        let is_kept = self.line_came_back(TypedFor::TaskTitle, title);
+        if is_kept {
+            self.ticks = ticks;
+        }
+        is_kept
+    }
+
+    /// A task begins.
+    pub(crate) fn forget_task(&mut self) {
+        self.forget_line(&TypedFor::TaskTitle);
+        self.ticks.clear();
+    }
+
+    /// The editor is opened on what is said of a task: on what the person left there before, where
+    /// that was not recorded.
+    pub(crate) fn begin_edit(&mut self, id: &str, said: &str) -> String {
+        let (before, text) = match self.edits.get(id) {
+            Some(edit) => (edit.before.clone(), edit.after.clone()),
+            None => (said.to_owned(), said.to_owned()),
+        };
+        self.editing = Some((id.to_owned(), before));
+        text
+    }
+
+    /// The editor has nothing of a task any more: which it was, and what was said of it before.
+    pub(crate) fn end_edit(&mut self) -> Option<(String, String)> {
+        self.editing.take()
+    }
+
+    /// What was edited is not recorded; nothing is kept where nothing was changed, or where something
+    /// was edited since.
+    pub(crate) fn keep_edit(&mut self, id: String, before: String, after: String) -> bool {
+        let is_kept = before != after && !self.edits.contains_key(&id);
+        if is_kept {
+            self.edits.insert(id, TaskEdit { before, after });
+        }
+        is_kept
+    }
+
+    /// It is given away.
+    pub(crate) fn forget_edit(&mut self, id: &str) {
+        self.edits.remove(id);
     }
 
     /// It is said.

@@ -2,6 +2,7 @@
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
+use crate::effect::Effect;
 use crate::model::{
     Agent, AlikeTo, CapsuleRows, CapsuleView, DeckView, EntryPlace, EntryRef, Field, FindingView,
     FoundEntries, FoundSnippet, Level, RecoveryView, RulesView, ThreadView, TimelineRow, WorkView,
@@ -82,6 +83,13 @@ pub enum Msg {
     },
     /// What was found in the record, asked for by [`crate::Effect::Search`].
     Found(Box<FoundEntries>),
+    /// This was not done: what was written for it is there again for the next time.
+    Refused {
+        /// One sentence.
+        why: String,
+        /// As it was asked for.
+        effect: Box<Effect>,
+    },
     /// What the operator wrote is on this line of the record, and on its way to this agent.
     Sent {
         /// To whom.

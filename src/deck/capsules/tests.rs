@@ -86,3 +86,38 @@ async fn what_is_kept_of_a_task_that_is_handed_over_is_what_the_agent_got() {
     });
     assert_eq!(told.collect::<Vec<_>>(), ["task 0", "digest 0"]);
 }
+
+#[tokio::test]
+async fn what_was_written_of_a_task_comes_back_where_it_is_not_recorded() {
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, |_| Answering::HangUp).await;
+    let operator = place.client(Role::Deck);
+    let mut connection = operator.connection();
+    let is_there = |state: &Connection| matches!(state, Connection::Connected(_));
+    connection.wait_for(is_there).await.unwrap();
+    let id = "cap_0123456789ab".to_owned();
+    let written = [
+        Effect::CloseCapsule {
+            id: id.clone(),
+            outcome: Some("it is rotated".to_owned()),
+        },
+        Effect::EditCapsule {
+            id,
+            before: "title: one\n".to_owned(),
+            after: "title: two\n".to_owned(),
+        },
+        Effect::BeginTask {
+            title: "one".to_owned(),
+            found: Vec::new(),
+        },
+    ];
+    for asked in written {
+        let access = access(Arc::default());
+        let told = access.answer(asked.clone(), &operator).await;
+        let is_back = |msg: &Msg| match msg {
+            Msg::Refused { effect, .. } => **effect == asked,
+            _ => false,
+        };
+        assert!(told.iter().any(is_back), "{told:?}");
+    }
+}

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use ctxrelay_ui::Effect;
+use ctxrelay_ui::{Effect, Msg};
 
 use super::perform;
 use crate::client::Connection;
@@ -30,4 +30,33 @@ async fn words_are_read_no_further_once_the_daemon_is_lost() {
         matches!(asked[..], [Command::LedgerShow { .. }]),
         "{asked:?}"
     );
+}
+
+#[tokio::test]
+async fn what_was_said_of_a_finding_comes_back_where_it_is_not_recorded() {
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, |_| Answering::HangUp).await;
+    let operator = place.client(Role::Deck);
+    let mut connection = operator.connection();
+    let is_there = |state: &Connection| matches!(state, Connection::Connected(_));
+    connection.wait_for(is_there).await.unwrap();
+    let mut model = Model::new(DaemonLink::Attached, DeckAbout::default());
+    let id = "gh:rc:1".to_owned();
+    let rulings = [
+        Effect::DismissFinding {
+            id: id.clone(),
+            reason: "not so".to_owned(),
+        },
+        Effect::ResolveFinding {
+            id,
+            how: Some("fixed".to_owned()),
+        },
+    ];
+    for asked in rulings {
+        let told = perform(asked.clone(), None, &operator, &mut model).await;
+        let Some(Msg::Refused { effect, .. }) = told else {
+            panic!("{told:?}");
+        };
+        assert_eq!(*effect, asked);
+    }
 }

@@ -10,7 +10,6 @@ use super::typed_line::{Ticks, TypedLine};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::{Drafts, TypedFor};
-use crate::effect::Effect;
 use crate::keymap::KeyContext;
 use crate::model::{CapsuleAlong, CapsuleLine, CapsuleRows, CapsuleStanding, CapsuleView};
 use crate::sanitize;
@@ -252,27 +251,6 @@ impl CapsuleSheet {
     /// What stands in it, once that was read.
     pub(crate) fn view(&self) -> Option<&CapsuleView> {
         self.read.as_ref()?.as_deref().ok()
-    }
-
-    /// Opens what is said of it in the person's editor.
-    pub(crate) fn edit(&self) -> Vec<Effect> {
-        let view = self.view().into_iter();
-        view.map(|view| Effect::OpenEditor {
-            text: view.draft.clone(),
-            is_draft: true,
-        })
-        .collect()
-    }
-
-    /// The person left this text there.
-    pub(crate) fn edited(&self, after: String) -> Vec<Effect> {
-        let view = self.view().into_iter();
-        view.map(|view| Effect::EditCapsule {
-            id: self.id.clone(),
-            before: view.draft.clone(),
-            after: after.clone(),
-        })
-        .collect()
     }
 
     pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {

@@ -55,14 +55,26 @@ impl TickSheet {
         }
     }
 
-    /// It was looked for. Nothing goes along unless it is ticked. The list may have been opened
-    /// twice for one task: a second answer would take the ticks off again.
-    pub(crate) fn take(&mut self, found: Result<Vec<FoundSnippet>, String>) {
+    /// It was looked for. Nothing goes along unless it is ticked; `ticked`: what was, before a task
+    /// that could not begin then. The list may have been opened twice for one task: a second answer
+    /// would take the ticks off again.
+    pub(crate) fn take(
+        &mut self,
+        found: Result<Vec<FoundSnippet>, String>,
+        ticked: &[FoundSnippet],
+    ) {
         if self.found.is_some() {
             return;
         }
-        let found = found.map(|found| found.into_iter().map(|it| (it, false)).collect());
-        self.found = Some(found);
+        let begins = matches!(self.goes, TicksGo::Into { .. });
+        let ticked: &[FoundSnippet] = if begins { ticked } else { &[] };
+        self.found = Some(found.map(|found| {
+            // By other words it may not be found again.
+            let others = found.into_iter().filter(|it| !ticked.contains(it));
+            let others = others.map(|it| (it, false));
+            let again = ticked.iter().map(|it| (it.clone(), true));
+            again.chain(others).collect()
+        }));
     }
 
     fn rows(&self) -> &[(FoundSnippet, bool)] {
@@ -200,7 +212,7 @@ mod tests {
         let id = "cap_00000000000a".to_owned();
         let mut sheet = TickSheet::for_handing(id.clone(), Agent::Claude);
         assert_eq!(sheet.done(), None, "it is looked for");
-        sheet.take(Err("the index is being made".to_owned()));
+        sheet.take(Err("the index is being made".to_owned()), &[]);
         let alone = Effect::HandCapsule {
             id,
             to: Agent::Claude,
@@ -216,9 +228,9 @@ mod tests {
             text: "tokens live for one hour".to_owned(),
             cited: "claude, entry 4".to_owned(),
         };
-        sheet.take(Ok(vec![found.clone()]));
+        sheet.take(Ok(vec![found.clone()]), &[]);
         sheet.tick();
-        sheet.take(Ok(vec![found]));
+        sheet.take(Ok(vec![found]), &[]);
         assert!(matches!(sheet.rows(), [(_, true)]));
     }
 }

@@ -370,6 +370,11 @@ impl ForeignText for Msg {
             }
             Self::Paste(words)
             | Self::NotSent { why: words, .. }
+            // What comes back was written here.
+            | Self::Refused {
+                why: words,
+                effect: _,
+            }
             | Self::Written { text: words, .. }
             | Self::EditorText(words)
             | Self::Recovery(Err(words))

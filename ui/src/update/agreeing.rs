@@ -5,11 +5,10 @@ use super::opening::{confirm_stale, pick};
 use super::perform::{perform_anywhere, refuse};
 use super::reviewing::{open_finding, rule};
 use super::searching::{go_to_typed, take_hit};
-use super::tasking::{agree_on_beginning, agree_on_task, open_capsule};
+use super::tasking::{NOT_BEGUN, agree_on_beginning, agree_on_task, open_capsule};
 use super::unlocking::unlock;
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::drafts::TypedFor;
 use crate::effect::Effect;
 use crate::model::{InboxCard, InboxKind, Level};
 use crate::overlays::{
@@ -50,13 +49,19 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
         Overlay::Unlock(sheet) => unlock(deck, sheet),
         Overlay::Begin(line) => agree_on_beginning(deck, line),
         Overlay::Ticks(sheet) => match sheet.done() {
-            Some(done) => {
+            Some(done) if deck.view.daemon.state.can_act() => {
                 if matches!(done, Effect::BeginTask { .. }) {
-                    deck.drafts.forget_line(&TypedFor::TaskTitle);
+                    deck.drafts.forget_task();
                 }
                 vec![done]
             }
-            None => {
+            not_now => {
+                if let Some(done) = not_now {
+                    let is_begun = matches!(done, Effect::BeginTask { .. });
+                    let handed = "not connected to the daemon: nothing was handed over";
+                    let text = if is_begun { NOT_BEGUN } else { handed };
+                    deck.say(Level::Warn, text);
+                }
                 deck.overlays.push(Overlay::Ticks(sheet));
                 Vec::new()
             }

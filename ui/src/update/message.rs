@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use zeroize::Zeroize as _;
 
 use super::agent_pages::{take_rules, take_work, unread_page};
+use super::coming_back::take_back;
 use super::following::take_thread;
 use super::mouse::mouse;
 use super::moving::slide;
@@ -16,7 +17,9 @@ use super::recovering::take_recovery;
 use super::reviewing::take_finding;
 use super::searching::search_now;
 use super::taking_text::take_wanted;
-use super::tasking::{take_alike, take_capsule, take_capsules, take_export, take_told};
+use super::tasking::{
+    take_alike, take_capsule, take_capsules, take_edited_task, take_export, take_told,
+};
 use super::unlocking::{ask_passphrase, await_key, unlocked};
 use crate::action::Action;
 use crate::deck::Deck;
@@ -150,6 +153,10 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
                 Some(_) => "; it is kept as a draft, behind the one that you began since",
             };
             deck.say(Level::Error, format!("{why}{kept}"));
+            Vec::new()
+        }
+        Msg::Refused { why, effect } => {
+            take_back(deck, &why, *effect);
             Vec::new()
         }
         Msg::Sent { to, line, draft } => {
@@ -331,10 +338,11 @@ fn say_left_out(deck: &mut Deck, count: usize, of: &str) {
 /// What the person's editor left. Something else may have been asked since: what is written stands
 /// below that.
 fn take_edited(deck: &mut Deck, text: String) -> Vec<Effect> {
-    let is_edited =
-        |overlay: &&mut Overlay| matches!(overlay, Overlay::Composer(_) | Overlay::Capsule(_));
+    if let Some((id, before)) = deck.drafts.end_edit() {
+        return take_edited_task(deck, id, before, text);
+    }
+    let is_edited = |overlay: &&mut Overlay| matches!(overlay, Overlay::Composer(_));
     match deck.overlays.iter_mut().rev().find(is_edited) {
-        Some(Overlay::Capsule(sheet)) => sheet.edited(text),
         Some(Overlay::Composer(composer)) => {
             let text = text.trim_end_matches('\n');
             let left_out = composer.field_mut().replace(text);

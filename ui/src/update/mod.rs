@@ -4,6 +4,7 @@ mod agent_pages;
 mod agreeing;
 mod applies;
 mod attend;
+mod coming_back;
 mod coordinating;
 mod following;
 mod message;

@@ -333,6 +333,8 @@ fn edit_draft(deck: &mut Deck) -> Vec<Effect> {
         return Vec::new();
     };
     let text = composer.field_mut().text();
+    // It may have failed on a task before.
+    deck.drafts.end_edit();
     let is_draft = true;
     vec![Effect::OpenEditor { text, is_draft }]
 }

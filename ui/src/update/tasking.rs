@@ -6,6 +6,7 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::TypedFor;
 use crate::effect::Effect;
+use crate::keymap::KeyContext;
 use crate::model::{
     Agent, AlikeTo, CapsuleAlong, CapsuleLine, CapsuleReader, CapsuleRows, CapsuleView,
     FoundSnippet, Level, TASK_TITLE_CHARS_MAX,
@@ -16,6 +17,12 @@ use crate::overlays::{
 };
 use crate::sanitize::{self, for_input};
 use crate::widgets::TextField;
+
+/// Why nothing came of what was said of a task.
+const NOT_RECORDED: &str = "not connected to the daemon: nothing was recorded";
+
+/// Why none was begun.
+pub(super) const NOT_BEGUN: &str = "not connected to the daemon: no task was begun";
 
 /// Opens the list.
 pub(super) fn open_capsules(deck: &mut Deck) -> Vec<Effect> {
@@ -71,7 +78,7 @@ pub(super) fn take_alike(deck: &mut Deck, to: &AlikeTo, found: Result<Vec<FoundS
         _ => None,
     });
     if let Some(sheet) = sheet {
-        sheet.take(found);
+        sheet.take(found, deck.drafts.ticks());
     }
 }
 
@@ -130,10 +137,7 @@ pub(super) fn on_capsules(deck: &mut Deck, action: Action) -> Vec<Effect> {
             ask_receiver(deck, &row);
             Vec::new()
         }
-        Action::Edit => match deck.overlays.last() {
-            Some(Overlay::Capsule(sheet)) => sheet.edit(),
-            _ => Vec::new(),
-        },
+        Action::Edit => edit(deck),
         Action::Export => {
             let mut field = TextField::line("a file, from the project's folder");
             field.replace(&row.file);
@@ -150,6 +154,41 @@ pub(super) fn on_capsules(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::CopyId => copy(deck, for_input(&row.id).0),
         _ => Vec::new(),
     }
+}
+
+/// Opens what is said of the task in front in the person's editor.
+fn edit(deck: &mut Deck) -> Vec<Effect> {
+    let sheet = match deck.overlays.last() {
+        Some(Overlay::Capsule(sheet)) => sheet,
+        _ => return Vec::new(),
+    };
+    let Some(view) = sheet.view() else {
+        return Vec::new();
+    };
+    let text = deck.drafts.begin_edit(&sheet.id, &view.draft);
+    let is_draft = true;
+    vec![Effect::OpenEditor { text, is_draft }]
+}
+
+/// The person left this text there; `before`: what was said of the task when they began.
+pub(super) fn take_edited_task(
+    deck: &mut Deck,
+    id: String,
+    before: String,
+    after: String,
+) -> Vec<Effect> {
+    // It is in what they left now.
+    deck.drafts.forget_edit(&id);
+    if deck.view.daemon.state.can_act() {
+        return vec![Effect::EditCapsule { id, before, after }];
+    }
+    let mut text = NOT_RECORDED.to_owned();
+    if deck.drafts.keep_edit(id, before, after) {
+        let edit = deck.key_in(&[KeyContext::Capsules], Action::Edit);
+        text.push_str(&format!("; what you wrote is kept, and {edit} opens it"));
+    }
+    deck.say(Level::Warn, text);
+    Vec::new()
 }
 
 /// Asks for the title of a task that begins; the list of them stands below.
@@ -185,9 +224,14 @@ pub(super) fn agree_on_beginning(deck: &mut Deck, line: BeginLine) -> Vec<Effect
         deck.overlays.push(Overlay::Begin(next));
         return Vec::new();
     };
+    if said.is_empty() && !deck.view.daemon.state.can_act() {
+        deck.say(Level::Warn, NOT_BEGUN);
+        deck.overlays.push(Overlay::Begin(line));
+        return Vec::new();
+    }
     if said.is_empty() {
         let found = Vec::new();
-        deck.drafts.forget_line(&TypedFor::TaskTitle);
+        deck.drafts.forget_task();
         return vec![Effect::BeginTask { title, found }];
     }
     // It is not begun yet, and can still be left.
@@ -204,6 +248,11 @@ pub(super) fn tick(deck: &mut Deck, sheet: TickSheet) -> Vec<Effect> {
 
 /// `enter` in a line that is typed.
 pub(super) fn agree_on_task(deck: &mut Deck, mut sheet: CapsuleSheet) -> Vec<Effect> {
+    if sheet.asks.is_some() && !deck.view.daemon.state.can_act() {
+        deck.say(Level::Warn, NOT_RECORDED);
+        deck.overlays.push(Overlay::Capsule(sheet));
+        return Vec::new();
+    }
     let Some(asks) = sheet.asks.take() else {
         // A sheet to read: enter closes it, as it opened it.
         return Vec::new();

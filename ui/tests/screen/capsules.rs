@@ -4,7 +4,7 @@ use ctxrelay_ui::model::{
     Agent, AlikeTo, CapsuleAlong, CapsuleLine, CapsuleReader, CapsuleRows, CapsuleView,
     FoundSnippet,
 };
-use ctxrelay_ui::scenes::{keys, pair_at_work, terminal};
+use ctxrelay_ui::scenes::{disconnected, keys, pair_at_work, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
 const SIZE: (u16, u16) = (120, 40);
@@ -312,4 +312,166 @@ fn the_cursor_stays_on_its_task_when_the_list_is_read_again() {
     again.insert(0, row("cap_0", "newer"));
     update(&mut deck, Msg::Capsules(Ok(again.into())));
     assert_eq!(keys(&mut deck, "<enter>"), [read_of("cap_2")]);
+}
+
+fn shown(deck: &Deck) -> String {
+    terminal(deck, SIZE).backend().to_string()
+}
+
+/// As where the daemon does not do it.
+fn refuse(deck: &mut Deck, effects: &[Effect]) {
+    let [effect] = effects else {
+        panic!("{effects:?}");
+    };
+    let (why, effect) = ("no answer came".to_owned(), Box::new(effect.clone()));
+    update(deck, Msg::Refused { why, effect });
+    let shown = shown(deck);
+    assert!(
+        shown.contains("no answer came; what you wrote is kept"),
+        "{shown}"
+    );
+}
+
+fn closed(outcome: &str) -> Effect {
+    Effect::CloseCapsule {
+        id: "cap_1".to_owned(),
+        outcome: Some(outcome.to_owned()),
+    }
+}
+
+fn editor(text: &str) -> Effect {
+    Effect::OpenEditor {
+        text: text.to_owned(),
+        is_draft: true,
+    }
+}
+
+fn said(text: &str) -> FoundSnippet {
+    FoundSnippet {
+        text: text.to_owned(),
+        cited: "session_1, entry 7, claude".to_owned(),
+    }
+}
+
+/// The list of what was said before about tokens, read.
+fn look(deck: &mut Deck, script: &str) {
+    let to = AlikeTo::Words("Rotate tokens".to_owned());
+    assert_eq!(keys(deck, script), [Effect::FindAlike(to.clone())]);
+    let found = Ok(vec![said("one"), said("two")]);
+    update(deck, Msg::Alike { to, found });
+}
+
+#[test]
+fn what_came_of_a_task_stands_there_again_where_it_was_refused() {
+    let mut deck = deck();
+    keys(&mut deck, "<enter>");
+    read(&mut deck, row("cap_1", "first"));
+    let sent = keys(&mut deck, "crotated<enter>");
+    assert_eq!(sent, [closed("rotated")]);
+    refuse(&mut deck, &sent);
+    assert_eq!(keys(&mut deck, "c<enter>"), sent);
+    // The line may have been opened again before that.
+    keys(&mut deck, "c");
+    refuse(&mut deck, &sent);
+    keys(&mut deck, "<esc>c");
+    assert!(shown(&deck).contains("rotated"), "{}", shown(&deck));
+    assert_eq!(keys(&mut deck, "<enter>"), sent);
+    // It was said.
+    keys(&mut deck, "c");
+    assert!(!shown(&deck).contains("rotated"), "{}", shown(&deck));
+}
+
+#[test]
+fn what_was_edited_of_a_task_is_opened_again_where_it_was_refused() {
+    let mut deck = deck();
+    keys(&mut deck, "<enter>");
+    read(&mut deck, row("cap_1", "first"));
+    assert_eq!(keys(&mut deck, "e"), [editor("title: first\n")]);
+    let edited = |after: &str| Effect::EditCapsule {
+        id: "cap_1".to_owned(),
+        before: "title: first\n".to_owned(),
+        after: after.to_owned(),
+    };
+    let sent = update(&mut deck, Msg::EditorText("title: better\n".to_owned()));
+    assert_eq!(sent, [edited("title: better\n")]);
+    refuse(&mut deck, &sent);
+    // What others said meanwhile is no change of the person's.
+    let view = CapsuleView {
+        row: row("cap_1", "of others"),
+        draft: "title: of others\n".to_owned(),
+        ..CapsuleView::default()
+    };
+    let (id, read) = ("cap_1".to_owned(), Ok(Box::new(view)));
+    update(&mut deck, Msg::Capsule { id, read });
+    assert_eq!(keys(&mut deck, "e"), [editor("title: better\n")]);
+    let sent = update(&mut deck, Msg::EditorText("title: best\n".to_owned()));
+    assert_eq!(sent, [edited("title: best\n")]);
+    assert_eq!(keys(&mut deck, "e"), [editor("title: of others\n")]);
+}
+
+#[test]
+fn the_title_and_the_ticks_of_a_task_that_could_not_begin_are_there_again() {
+    let mut deck = deck();
+    look(&mut deck, "nRotate tokens<enter><enter>");
+    let sent = keys(&mut deck, "j<space><enter>");
+    let begun = Effect::BeginTask {
+        title: "Rotate tokens".to_owned(),
+        found: vec![said("two")],
+    };
+    assert_eq!(sent, [begun]);
+    refuse(&mut deck, &sent);
+    look(&mut deck, "n<enter><enter>");
+    assert!(shown(&deck).contains("[x] two"), "{}", shown(&deck));
+    assert!(shown(&deck).contains("[ ] one"), "{}", shown(&deck));
+    assert_eq!(keys(&mut deck, "<enter>"), sent);
+    // It has begun: the next one begins with nothing.
+    look(&mut deck, "nRotate tokens<enter><enter>");
+    assert!(shown(&deck).contains("[ ] two"), "{}", shown(&deck));
+}
+
+#[test]
+fn what_is_written_of_a_task_stays_while_the_daemon_is_away() {
+    let away = || Msg::View(Box::new(disconnected()));
+    let back = || Msg::View(Box::new(pair_at_work()));
+    let mut deck = deck();
+    look(&mut deck, "nRotate tokens<enter><enter>");
+    keys(&mut deck, "j<space>");
+    update(&mut deck, away());
+    assert_eq!(keys(&mut deck, "<enter>"), []);
+    let screen = shown(&deck);
+    assert!(screen.contains("no task was begun"), "{screen}");
+    assert!(screen.contains("[x] two"), "{screen}");
+    update(&mut deck, back());
+    let begun = |found: Vec<FoundSnippet>| Effect::BeginTask {
+        title: "Rotate tokens".to_owned(),
+        found,
+    };
+    assert_eq!(keys(&mut deck, "<enter>"), [begun(vec![said("two")])]);
+    keys(&mut deck, "nRotate tokens<enter>");
+    keys(&mut deck, &"<backspace>".repeat("Rotate tokens".len()));
+    update(&mut deck, away());
+    assert_eq!(keys(&mut deck, "<enter>"), []);
+    assert!(shown(&deck).contains("no task was begun"));
+    update(&mut deck, back());
+    assert_eq!(keys(&mut deck, "<enter>"), [begun(Vec::new())]);
+
+    keys(&mut deck, "<enter>");
+    read(&mut deck, row("cap_1", "first"));
+    keys(&mut deck, "crotated");
+    update(&mut deck, away());
+    assert_eq!(keys(&mut deck, "<enter>"), []);
+    let screen = shown(&deck);
+    assert!(screen.contains("nothing was recorded"), "{screen}");
+    assert!(screen.contains("rotated"), "{screen}");
+    update(&mut deck, back());
+    assert_eq!(keys(&mut deck, "<enter>"), [closed("rotated")]);
+
+    keys(&mut deck, "e");
+    update(&mut deck, away());
+    let left = Msg::EditorText("title: better\n".to_owned());
+    assert_eq!(update(&mut deck, left), []);
+    let screen = shown(&deck);
+    assert!(screen.contains("what you wrote is kept"), "{screen}");
+    update(&mut deck, back());
+    assert_eq!(keys(&mut deck, "e"), [editor("title: better\n")]);
 }

@@ -221,6 +221,14 @@ fn answer(asked: &Effect, text: &str, world: &mut DeckView) -> Option<Msg> {
             draft: *draft,
         },
         Effect::OpenEditor { is_draft: true, .. } => Msg::EditorText(text.to_owned()),
+        Effect::BeginTask { .. }
+        | Effect::EditCapsule { .. }
+        | Effect::CloseCapsule { .. }
+        | Effect::ResolveFinding { .. }
+        | Effect::DismissFinding { .. } => Msg::Refused {
+            why: text.to_owned(),
+            effect: Box::new(asked.clone()),
+        },
         _ => return None,
     })
 }

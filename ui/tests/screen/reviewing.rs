@@ -117,6 +117,25 @@ fn what_was_typed_of_a_finding_stands_there_again_until_it_is_said() {
 }
 
 #[test]
+fn what_was_said_of_a_finding_stands_there_again_where_it_was_refused() {
+    let mut deck = deck(reviewed());
+    keys(&mut deck, "Fx");
+    for script in ["not<space>so<enter>", "rfixed<enter>"] {
+        let sent = keys(&mut deck, script);
+        let [effect] = &sent[..] else {
+            panic!("{sent:?}");
+        };
+        let (why, effect) = ("no answer came".to_owned(), Box::new(effect.clone()));
+        update(&mut deck, Msg::Refused { why, effect });
+        let screen = shown(&deck);
+        assert!(screen.contains("no answer came; what you"), "{screen}");
+        let key = &script[..1];
+        let again = if key == "r" { "r<enter>" } else { "x<enter>" };
+        assert_eq!(keys(&mut deck, again), sent);
+    }
+}
+
+#[test]
 fn it_is_resolved_by_a_line_that_may_be_empty() {
     let mut deck = deck(reviewed());
     assert_eq!(keys(&mut deck, "Fr"), [read("gh:rc:1857")]);
