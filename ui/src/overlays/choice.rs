@@ -14,6 +14,12 @@ use crate::text;
 use crate::theme::ThemeRole;
 use crate::widgets::{ListState, blank, fit_line};
 
+/// Most columns of the answers beside which stands what they come to.
+const LABEL_MAX: usize = 30;
+
+/// Columns before an answer: the cursor, and a blank.
+const INDENT: usize = 2;
+
 /// Fewest columns in which what an answer comes to is wrapped.
 const DESC_MIN: usize = 12;
 
@@ -21,7 +27,8 @@ const DESC_MIN: usize = 12;
 struct Places {
     area: Rect,
     body: Vec<String>,
-    /// What each answer comes to, in as many lines as it has.
+    /// What each answer comes to, in as many lines as it has; of one that comes to nothing else the
+    /// answer itself, over the full width.
     descs: Vec<Vec<String>>,
     options: Rect,
 }
@@ -102,12 +109,14 @@ impl Choice {
     }
 
     fn label_columns(&self) -> usize {
-        self.options
-            .iter()
-            .map(|option| text::width(&option.label))
-            .max()
-            .unwrap_or(0)
-            .min(30)
+        let labels = self.options.iter().map(|option| {
+            let columns = text::width(&option.label);
+            match option.desc.is_empty() && columns > LABEL_MAX {
+                true => 0,
+                false => columns,
+            }
+        });
+        labels.max().unwrap_or(0).min(LABEL_MAX)
     }
 
     /// Where it stands, and its words.
@@ -116,7 +125,10 @@ impl Choice {
         let widest = self
             .options
             .iter()
-            .map(|option| label + 5 + text::width(&option.desc))
+            .map(|option| match option.desc.is_empty() {
+                true => text::width(&option.label).max(label) + 5,
+                false => label + 5 + text::width(&option.desc),
+            })
             .chain(self.lines.iter().map(|line| text::width(line).min(72)))
             .chain([text::width(&self.title) + 2, 36])
             .max()
@@ -128,8 +140,10 @@ impl Choice {
         let body: Vec<String> = lines.flat_map(|line| text::wrap(line, room)).collect();
         let mut gap = usize::from(!body.is_empty());
         let beside = room.saturating_sub(label + 4);
+        let whole =
+            |option: &ChoiceOption| text::wrap(&option.label, room.saturating_sub(INDENT).max(1));
         let wrapped = |option: &ChoiceOption| match option.desc.is_empty() {
-            true => vec![String::new()],
+            true => whole(option),
             false => text::wrap(&option.desc, beside.max(1)),
         };
         let mut descs: Vec<Vec<String>> = self.options.iter().map(wrapped).collect();
@@ -142,8 +156,12 @@ impl Choice {
         if !is_whole(gap) && is_whole(0) {
             gap = 0;
         } else if !is_whole(gap) {
-            // Each answer has its line: none may be out of sight.
-            let cut = |option: &ChoiceOption| vec![option.desc.clone()];
+            // Each answer has its line, so that as few as possible are out of sight. Those that are
+            // told apart by nothing else stay whole.
+            let cut = |option: &ChoiceOption| match option.desc.is_empty() {
+                true => whole(option),
+                false => vec![option.desc.clone()],
+            };
             descs = self.options.iter().map(cut).collect();
         }
         let area = overlay_area(screen, columns, rows(&descs, gap));
@@ -193,7 +211,7 @@ impl Choice {
         })
     }
 
-    /// The first row that is shown. Only answers of one row each may need more than there are.
+    /// The first row that is shown: the answer under the cursor is seen to its end.
     fn top(&self, area: Rect, descs: &[Vec<String>]) -> usize {
         let end: usize = descs
             .iter()
@@ -227,23 +245,29 @@ impl Choice {
         });
         for ((index, part, words), y) in all.skip(top).zip(options.y..options.bottom()) {
             let is_selected = index == self.list.selected;
-            let (cursor, name) = match (part, self.options.get(index)) {
-                (0, Some(option)) if is_selected => (deck.glyphs.cursor(), option.label.as_str()),
-                (0, Some(option)) => (" ", option.label.as_str()),
-                _ => (" ", ""),
+            let option = self.options.get(index);
+            let cursor = match part {
+                0 if is_selected => deck.glyphs.cursor(),
+                _ => " ",
             };
+            let name = option.map_or("", |option| option.label.as_str());
+            let name = if part == 0 { name } else { "" };
             let strong = if is_selected {
                 ThemeRole::TextStrong
             } else {
                 ThemeRole::Text
             };
-            let line = Line::from(vec![
-                Span::styled(cursor, theme.style(ThemeRole::Key)),
-                blank(1),
-                Span::styled(text::pad(name, label), theme.style(strong)),
-                blank(2),
-                Span::styled(words.clone(), theme.style(ThemeRole::TextMuted)),
-            ]);
+            let mut line = vec![Span::styled(cursor, theme.style(ThemeRole::Key)), blank(1)];
+            if option.is_some_and(|option| option.desc.is_empty()) {
+                line.push(Span::styled(words.clone(), theme.style(strong)));
+            } else {
+                line.extend([
+                    Span::styled(text::pad(name, label), theme.style(strong)),
+                    blank(2),
+                    Span::styled(words.clone(), theme.style(ThemeRole::TextMuted)),
+                ]);
+            }
+            let line = Line::from(line);
             buf.set_line(inner.x, y, &fit_line(line, width), inner.width);
             if is_selected {
                 let bar = Rect {

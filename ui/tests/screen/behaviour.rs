@@ -236,6 +236,36 @@ fn what_an_agent_asks_is_answered_on_its_card_with_one_of_the_vendors_answers() 
 }
 
 #[test]
+fn answers_of_an_agent_are_read_whole_where_one_is_chosen() {
+    let mut view = asked_user();
+    let asked = view.inbox[0].asked.as_mut().expect("a card that asks");
+    let release = "keep the old endpoint for one more release, and tell the mobile team before it \
+                   goes";
+    asked.choices[0].label = "at 12:30: as before".to_owned();
+    asked.choices[1].label = format!("{release} in March");
+    let mut april = asked.choices[1].clone();
+    april.id = "choice/3".to_owned();
+    april.label = format!("{release} in April");
+    asked.choices.push(april);
+    let mut deck = deck_at(view, (80, 24));
+    keys(&mut deck, "3<enter>a");
+    let screen = shown(&deck);
+    let (_, chosen) = screen
+        .split_once("Claude asks you a question")
+        .expect("the choice");
+    let (chosen, _) = chosen.split_once("choose").expect("its keys");
+    for words in ["at 12:30: as before", "in March", "in April", "it waits on"] {
+        assert!(chosen.contains(words), "{words} in\n{screen}");
+    }
+    let answer = Effect::AnswerApproval {
+        id: "q-1206".into(),
+        choice: "choice/3".into(),
+        note: None,
+    };
+    assert_eq!(keys(&mut deck, "jjj<enter>"), [answer]);
+}
+
+#[test]
 fn a_question_to_the_person_is_answered_by_a_choice_or_in_own_words() {
     let answer = |choice: &str, note: Option<&str>| Effect::AnswerApproval {
         id: "q-1206".into(),
