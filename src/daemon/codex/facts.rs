@@ -25,7 +25,6 @@ impl Daemon {
                 let server = AppServerStatus { pid, version };
                 let life = self.agents.codex.server_started(server, port);
                 self.agents.rules_watch.codex_says_nothing();
-                self.base.notices.clear(&NoticeKey::Codex);
                 self.base.clients.status_changed();
                 self.codex_input(CodexInput::ServerStarted { life });
             }
@@ -265,7 +264,10 @@ impl Daemon {
     }
 
     pub(super) fn server_lost(&mut self, why: &str, gave_up: bool) {
-        if self.agents.codex.server().is_some() {
+        let known = self.base.recorder.world().agent(Agent::Codex);
+        // One that cannot be used is started again and again, for as long as messages wait for it.
+        let is_known = known.state == AgentState::Offline && known.why.as_deref() == Some(why);
+        if self.agents.codex.server().is_some() && !is_known {
             self.base.recorder.keep_fact(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
@@ -291,6 +293,8 @@ impl Daemon {
     }
 
     pub(super) fn thread_adopted(&mut self, thread_id: ThreadId) {
+        // Not before: an app-server that answers may not have the conversation.
+        self.base.notices.clear(&NoticeKey::Codex);
         let known = self.base.recorder.world().agent(Agent::Codex);
         let is_another = known.thread_id.as_ref() != Some(&thread_id);
         let pid = self.agents.codex.server().map(|server| server.pid);

@@ -5,7 +5,7 @@ use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
-use crate::core::entry::TurnStatus;
+use crate::core::entry::{ErrorCode, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::daemon::clients::Wants;
 use crate::store::testing::Place;
@@ -323,4 +323,43 @@ async fn the_sender_to_a_busy_codex_is_answered_at_once_and_one_that_steers_wait
             Err(_) => assert!(waits, "{on_busy:?} has no answer"),
         }
     }
+}
+
+/// Why the conversation cannot be had.
+const SHUT: &str = "codex refused: its conversation thread-1 does not open (it is open elsewhere)";
+
+#[tokio::test]
+async fn a_conversation_that_does_not_open_is_said_once_and_shown_until_it_does() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let starts = || CodexFact::ServerStarted {
+        pid: 4_000_003,
+        keeper: 4_000_004,
+        version: "0.169.0".to_owned(),
+        port: 4500,
+    };
+    // As long as messages wait, it is tried again.
+    for _ in 0..3 {
+        rig.fact(starts());
+        rig.fact(CodexFact::ServerLost {
+            why: SHUT.to_owned(),
+            gave_up: true,
+        });
+        rig.fact(CodexFact::Unavailable {
+            code: ErrorCode::CodexFailed,
+            why: SHUT.to_owned(),
+        });
+        rig.settle().await;
+        assert_eq!(rig.daemon.base.notices.lines(), [SHUT]);
+    }
+    rig.fact(starts());
+    assert_eq!(rig.daemon.base.notices.lines(), [SHUT]);
+    rig.fact(CodexFact::ThreadAdopted {
+        thread_id: ThreadId::new("thread-1"),
+    });
+    assert_eq!(rig.daemon.base.notices.lines(), [""; 0]);
+    rig.settle().await;
+    let record = std::fs::read_to_string(rig.daemon.base.recorder.ledger().path()).unwrap();
+    // That the app-server is gone, and why there is none.
+    assert_eq!(record.lines().filter(|line| line.contains(SHUT)).count(), 2);
 }

@@ -4,6 +4,7 @@ use crate::core::id::{ThreadId, TurnId};
 use crate::wire::codex::call::{
     ThreadNameSet, ThreadResume, ThreadStart, ThreadTurnsList, ThreadUnsubscribe, WithThread,
 };
+use crate::wire::codex::frame::RpcError;
 use crate::wire::codex::thread::Thread;
 use crate::wire::codex::turn::Turn;
 
@@ -11,6 +12,7 @@ use super::super::fact::{CodexFact, ReportedStatus};
 use super::super::rpc::Lost;
 use super::super::thread_state::ThreadState;
 use super::super::turns::TurnBook;
+use super::recover::has_no_thread;
 use super::{CallError, Session, Todo};
 
 /// Turns that a lost connection can have hidden from us, and are worth telling.
@@ -19,12 +21,17 @@ const CATCH_UP_TURNS: u32 = 3;
 /// Instruction files of one thread; more are not believable.
 const INSTRUCTIONS_MAX: usize = 100;
 
+/// How much of Codex's reason is told; some of its texts are very long.
+const WHY_CHARS_MAX: usize = 200;
+
 /// Threads that were left behind with a message of ours in them; more are not waited for.
 const LEFT_MAX: usize = 8;
 
 impl Session<'_> {
-    /// Takes up the thread of before, or makes one. `fresh`: the app-server was just started, so
-    /// no turn of before can still be running.
+    /// Takes up the thread of before, or makes one where there is none or it is gone. One that is
+    /// there and does not open is no reason for that: what was said in it would be lost to the pair,
+    /// and nobody would know. `fresh`: the app-server was just started, so no turn of before can
+    /// still be running.
     pub(in super::super) async fn take_up(&mut self, fresh: bool) -> Result<(), CallError> {
         self.fresh |= fresh;
         if let Some(thread_id) = self.memory.thread_id().cloned() {
@@ -38,12 +45,10 @@ impl Session<'_> {
                     self.settle_elsewhere(fresh).await?;
                     return Ok(self.look().await?);
                 }
-                Err(CallError::Refused(error)) => {
-                    tracing::info!(
-                        why = error.message,
-                        "the thread cannot be resumed; a new one is made"
-                    );
+                Err(CallError::Refused(error)) if has_no_thread(&error) => {
+                    tracing::info!(why = error.message, "the thread is gone; a new one is made");
                 }
+                Err(CallError::Refused(error)) => return Err(kept_from_us(&thread_id, &error)),
                 Err(lost) => return Err(lost),
             }
         }
@@ -280,6 +285,23 @@ impl Session<'_> {
             Err(CallError::Lost(lost)) => Err(lost),
         }
     }
+}
+
+/// The thread is there, and Codex does not let us have it. Its reason, and what a person can do.
+fn kept_from_us(thread_id: &ThreadId, error: &RpcError) -> CallError {
+    let why: String = error.message.chars().take(WHY_CHARS_MAX).collect();
+    // Codex keeps two processes off one thread (0.169.0, observed).
+    let next = if why.contains("active writer") {
+        "close it where it is open".to_owned()
+    } else {
+        format!("see what `codex resume {thread_id}` says of it")
+    };
+    CallError::Refused(RpcError {
+        code: error.code,
+        message: format!(
+            "its conversation {thread_id} does not open ({why}); {next}, messages wait until then"
+        ),
+    })
 }
 
 /// A refusal does not matter here.

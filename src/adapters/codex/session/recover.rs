@@ -69,8 +69,7 @@ pub(super) enum Seen {
 impl Seen {
     /// What a refusal leaves to be seen of the history.
     fn behind(error: &RpcError) -> Self {
-        let says = |why| error.message.contains(why);
-        if says("no rollout found") || says("is not materialized yet") {
+        if has_no_thread(error) {
             return Self::Nothing;
         }
         tracing::debug!(why = error.message, "codex does not show what it has");
@@ -81,6 +80,13 @@ impl Seen {
     fn is_all(queue: Self, history: Self) -> bool {
         queue == Self::Nothing || queue == Self::Whole && history != Self::Part
     }
+}
+
+/// Codex knows of no such conversation, or nothing was written of it yet. No other refusal says that
+/// there is none.
+pub(super) fn has_no_thread(error: &RpcError) -> bool {
+    let says = |why| error.message.contains(why);
+    says("no rollout found") || says("is not materialized yet")
 }
 
 /// Whether all of these turns began before any of these messages was written.

@@ -4,10 +4,15 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use futures::{SinkExt as _, StreamExt as _};
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
+use tokio_tungstenite::tungstenite::Message;
 
+use super::app_server::thread;
 use crate::adapters::codex::compaction_hook::CompactionHook;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::launch::LaunchEnv;
@@ -111,4 +116,123 @@ async fn an_app_server_that_hangs_each_time_is_given_up_and_that_is_told() {
     let left = timeout(SOON, run).await.expect("an end in time").unwrap();
     assert!(left.is_none());
     silent.abort();
+}
+
+/// What Codex says of a thread that another process has open.
+const OPEN_ELSEWHERE: &str = "thread T already has an active writer";
+
+/// An app-server that refuses the thread so often, and then opens it. Notes what it is asked.
+async fn opens_after(refusals: u32, listener: TcpListener, asked: mpsc::UnboundedSender<String>) {
+    let mut refusals = refusals;
+    while let Ok((stream, _)) = listener.accept().await {
+        let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
+        while let Some(Ok(message)) = socket.next().await {
+            let Message::Text(text) = message else {
+                continue;
+            };
+            let request: Value = serde_json::from_str(&text).unwrap();
+            let method = request["method"].as_str().unwrap().to_owned();
+            let id = &request["id"];
+            let answer = match method.as_str() {
+                "initialize" => {
+                    json!({"id": id, "result": {"userAgent": "ctxrelay/0.169.0 (x) y"}})
+                }
+                "thread/resume" if refusals > 0 => {
+                    refusals -= 1;
+                    json!({"id": id, "error": {"code": -32600, "message": OPEN_ELSEWHERE}})
+                }
+                "thread/resume" => json!({"id": id, "result": {"thread": thread("T", "idle")}}),
+                "thread/start" => json!({"id": id, "result": {"thread": thread("N", "idle")}}),
+                _ => json!({"id": id, "error": {"code": -32600, "message": "not here"}}),
+            };
+            let _ = asked.send(method);
+            if !id.is_null() {
+                // Who has gone needs no answer.
+                let _ = socket.send(Message::text(answer.to_string())).await;
+            }
+        }
+    }
+}
+
+async fn next(facts: &mut mpsc::Receiver<CodexFact>) -> CodexFact {
+    let fact = timeout(SOON, facts.recv()).await.expect("a fact in time");
+    fact.expect("a task that runs")
+}
+
+/// The next facts are of an app-server that starts, and is ended for this reason.
+async fn starts_and_is_lost(facts: &mut mpsc::Receiver<CodexFact>) -> (String, bool) {
+    let fact = next(facts).await;
+    assert!(matches!(fact, CodexFact::ServerStarted { .. }), "{fact:?}");
+    match next(facts).await {
+        CodexFact::ServerLost { why, gave_up } => (why, gave_up),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_open_elsewhere_is_tried_again_and_none_is_made_in_its_place() {
+    let project = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (asked, mut was_asked) = mpsc::unbounded_channel();
+    let server = tokio::spawn(opens_after(1, listener, asked));
+    let (mut run, requests, mut facts) = run(project.path(), port);
+    run.memory = ThreadState::new(Some("T".into()));
+    let run = tokio::spawn(run.until_dropped());
+    let (reply, ensured) = oneshot::channel();
+    requests.send(CodexRequest::Ensure { reply }).await.unwrap();
+
+    let (why, gave_up) = starts_and_is_lost(&mut facts).await;
+    assert!(why.contains(OPEN_ELSEWHERE), "{why}");
+    assert!(why.contains("close it where it is open"), "{why}");
+    assert!(!gave_up);
+    let fact = next(&mut facts).await;
+    assert!(matches!(fact, CodexFact::ServerStarted { .. }), "{fact:?}");
+    let thread_id = "T".into();
+    assert_eq!(
+        next(&mut facts).await,
+        CodexFact::ThreadAdopted { thread_id }
+    );
+    let ensured = timeout(SOON, ensured).await.expect("an answer in time");
+    assert_eq!(ensured.unwrap(), Ok("T".into()));
+
+    drop(requests);
+    timeout(SOON, run).await.expect("an end in time").unwrap();
+    server.abort();
+    while let Ok(method) = was_asked.try_recv() {
+        assert_ne!(method, "thread/start");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_never_opens_is_given_up_with_its_reason_until_it_is_asked_for_again() {
+    let project = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (asked, mut was_asked) = mpsc::unbounded_channel();
+    let server = tokio::spawn(opens_after(u32::MAX, listener, asked));
+    let (mut run, requests, mut facts) = run(project.path(), port);
+    run.memory = ThreadState::new(Some("T".into()));
+    let run = tokio::spawn(run.until_dropped());
+    let (reply, ensured) = oneshot::channel();
+    requests.send(CodexRequest::Ensure { reply }).await.unwrap();
+
+    while !starts_and_is_lost(&mut facts).await.1 {}
+    let CodexFact::Unavailable { code, why } = next(&mut facts).await else {
+        panic!("that is told");
+    };
+    assert_eq!(code, ErrorCode::CodexFailed);
+    assert!(why.contains(OPEN_ELSEWHERE), "{why}");
+    let ensured = timeout(SOON, ensured).await.expect("an answer in time");
+    assert_eq!(ensured.unwrap(), Err(why));
+
+    let (reply, _again) = oneshot::channel();
+    requests.send(CodexRequest::Ensure { reply }).await.unwrap();
+    starts_and_is_lost(&mut facts).await;
+    drop(requests);
+    timeout(SOON, run).await.expect("an end in time").unwrap();
+    server.abort();
+    while let Ok(method) = was_asked.try_recv() {
+        assert_ne!(method, "thread/start");
+    }
 }

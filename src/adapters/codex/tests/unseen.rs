@@ -127,7 +127,8 @@ async fn a_conversation_without_a_message_yet_has_none_of_ours() {
 async fn on_another_thread() -> Script {
     let mut script = Script::connect(cut_with_a_message().await, true).await;
     script.serve("thread/queue/list", json!({"data": []})).await;
-    refuse(&mut script, "thread/resume", "the thread is locked").await;
+    let gone = "no rollout found for thread id T";
+    refuse(&mut script, "thread/resume", gone).await;
     script
         .serve("thread/start", json!({"thread": thread("N", "idle")}))
         .await;
