@@ -140,7 +140,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
         },
         terms,
         patience: RetryPolicy::default(),
-        memory,
+        memory: memory.of_new_process(),
         inherited,
         preferred_port: options.preferred_port,
         record_child: options.record_child,

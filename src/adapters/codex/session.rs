@@ -16,8 +16,6 @@ mod recover;
 mod rollout;
 mod take;
 
-pub(super) use recover::add_doubtful;
-
 use std::collections::VecDeque;
 use std::time::Duration;
 

@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use crate::core::delivery::recovery::Unconfirmed;
 use crate::core::id::ThreadId;
 use crate::wire::codex::approval::CodexQuestion;
 use crate::wire::codex::item::{FileUpdate, Item};
 use crate::wire::codex::limits::RateLimits;
 
-use super::inflight::{Inflight, Outgoing};
+use super::inflight::{Inflight, Outgoing, Unproven};
 use super::packet::PacketInThread;
+use super::request::AttemptedMessage;
 use super::turns::TurnBook;
 
 /// Changes of files that are remembered. An approval follows its item at once.
@@ -25,6 +27,9 @@ const HELPERS_MAX: usize = 64;
 pub(super) struct ThreadState {
     /// The visible thread.
     pub(super) visible: Option<TurnBook>,
+    /// The visible one of when this process began: what an earlier one handed over went there.
+    #[serde(skip)]
+    began_with: Option<ThreadId>,
     /// Threads that were visible before and still run a message of ours.
     pub(super) left: Vec<TurnBook>,
     /// Messages without proof.
@@ -66,9 +71,45 @@ pub(super) struct ThreadState {
 
 impl ThreadState {
     pub(super) fn new(thread_id: Option<ThreadId>) -> Self {
-        Self {
-            visible: thread_id.map(TurnBook::new),
+        let visible = thread_id.map(TurnBook::new);
+        let state = Self {
+            visible,
             ..Self::default()
+        };
+        state.of_new_process()
+    }
+
+    /// As another process has it from here on.
+    pub(super) fn of_new_process(mut self) -> Self {
+        self.began_with = self.thread_id().cloned();
+        self
+    }
+
+    /// Where an earlier process's messages went; the first thread that there is, where it had none.
+    pub(super) fn thread_of_before(&self) -> Option<&ThreadId> {
+        self.began_with.as_ref().or(self.thread_id())
+    }
+
+    /// Notes messages of an earlier process, which went to this thread, as being in doubt.
+    pub(super) fn add_doubtful(&mut self, thread_id: &ThreadId, messages: Vec<AttemptedMessage>) {
+        for message in messages {
+            let AttemptedMessage {
+                message_id: id,
+                cut_off_in,
+            } = message;
+            if let Some(known) = self.inflight.get_mut(id.as_str()) {
+                // The record knows best, be it that the process before knew nothing of it.
+                known.cut_off_in = cut_off_in;
+                continue;
+            }
+            self.inflight.add(Unproven {
+                id,
+                thread_id: thread_id.clone(),
+                text: None,
+                steered_into: None,
+                doubt: Some(Unconfirmed::default()),
+                cut_off_in,
+            });
         }
     }
 

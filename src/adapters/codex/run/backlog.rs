@@ -7,7 +7,6 @@ use tokio::sync::mpsc;
 use super::{End, Run};
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::request::{AttemptedMessage, CodexRequest};
-use crate::adapters::codex::session::add_doubtful;
 
 /// Requests taken in while a start or an answer is awaited. Full: they stay in their channel.
 const BACKLOG_MAX: usize = 64;
@@ -95,9 +94,20 @@ impl Run {
         }
     }
 
+    /// Before the conversation is taken up: what an earlier process handed over is looked for in its
+    /// own thread, also where another takes that one's place, and in its queue before that goes on.
+    pub(super) async fn doubt_earlier(&mut self) {
+        for request in std::mem::take(&mut self.backlog) {
+            match request {
+                CodexRequest::Recover { messages } => self.doubt(messages).await,
+                other => self.backlog.push_back(other),
+            }
+        }
+    }
+
     async fn doubt(&mut self, messages: Vec<AttemptedMessage>) {
-        match self.memory.thread_id().cloned() {
-            Some(thread_id) => add_doubtful(&mut self.memory, &thread_id, messages),
+        match self.memory.thread_of_before().cloned() {
+            Some(thread_id) => self.memory.add_doubtful(&thread_id, messages),
             None => {
                 for AttemptedMessage { message_id, .. } in messages {
                     self.tell(CodexFact::Unanswered { message_id }).await;

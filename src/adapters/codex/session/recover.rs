@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use crate::core::delivery::recovery::{RecoveryVerdict, Sight, Unconfirmed, judge};
+use crate::core::delivery::recovery::{RecoveryVerdict, Sight, judge};
 use crate::core::entry::TurnStatus;
 use crate::core::id::{EntryId, ThreadId};
 use crate::core::trace;
@@ -15,7 +15,6 @@ use crate::wire::codex::item::{Item, UserInput};
 use crate::wire::codex::turn::Turn;
 
 use super::super::fact::CodexFact;
-use super::super::inflight::Unproven;
 use super::super::request::AttemptedMessage;
 use super::super::rpc::Lost;
 use super::super::thread_state::ThreadState;
@@ -111,17 +110,25 @@ fn is_user_message(item: &Item) -> bool {
 }
 
 impl Session<'_> {
-    /// Answers for messages that an earlier daemon handed over.
+    /// Answers for messages that an earlier daemon handed over, by the thread that they went to. It
+    /// may be the visible one no more, whose history says nothing of them.
     pub(in super::super) async fn recover(
         &mut self,
         messages: Vec<AttemptedMessage>,
     ) -> Result<(), Lost> {
-        let Some(thread_id) = self.memory.thread_id().cloned() else {
+        let Some(thread_id) = self.memory.thread_of_before().cloned() else {
             return Ok(());
         };
-        add_doubtful(self.memory, &thread_id, messages);
-        self.note_queued(&thread_id).await?;
-        self.look().await
+        self.memory.add_doubtful(&thread_id, messages);
+        if self.memory.is_visible(thread_id.as_str()) {
+            self.note_queued(&thread_id).await?;
+            return self.look().await;
+        }
+        self.look().await?;
+        let queue_seen = self.take_back_queued(&thread_id).await?;
+        let ids = self.memory.inflight.on(&thread_id, true);
+        // What runs there is not watched: one that is not found may be about to show up.
+        self.settle_on(&thread_id, &ids, queue_seen, false).await
     }
 
     /// Notes which messages in doubt are in the queue, before the thread is resumed: that starts
@@ -278,24 +285,40 @@ impl Session<'_> {
         self.take_up_left(fresh).await?;
         for thread_id in self.threads_elsewhere() {
             let ids = self.memory.inflight.on(&thread_id, false);
-            let history = self.history(&thread_id, &ids).await?;
-            self.tell_history(&thread_id, &history).await;
             let queue = queues.iter().find(|(thread, _)| *thread == thread_id);
             let queue_seen = queue.map_or(Seen::Part, |(_, seen)| *seen);
-            let is_certain = fresh && Seen::is_all(queue_seen, history.seen);
-            for message_id in self.memory.inflight.on(&thread_id, false) {
-                self.memory.inflight.remove(message_id.as_str());
-                let following = trace::message(&message_id);
-                if is_certain {
-                    let why = "it is neither in its conversation nor in the queue of it";
-                    let told = self.not_taken(&message_id, why);
-                    told.instrument(following).await;
-                } else {
-                    // It may be on its way into a turn there, and nobody watches that thread; or
-                    // Codex does not show where it may be.
-                    let told = self.unanswered(&message_id);
-                    told.instrument(following).await;
-                }
+            self.settle_on(&thread_id, &ids, queue_seen, fresh).await?;
+        }
+        Ok(())
+    }
+
+    /// Settles these messages in a thread that is not the visible one. `is_at_rest`: nothing of what
+    /// is not seen there can be on its way into a turn.
+    async fn settle_on(
+        &mut self,
+        thread_id: &ThreadId,
+        ids: &[EntryId],
+        queue_seen: Seen,
+        is_at_rest: bool,
+    ) -> Result<(), Lost> {
+        let history = self.history(thread_id, ids).await?;
+        self.tell_history(thread_id, &history).await;
+        let is_certain = is_at_rest && Seen::is_all(queue_seen, history.seen);
+        for message_id in ids {
+            if self.memory.inflight.remove(message_id.as_str()).is_none() {
+                // Proven, or taken out of the queue.
+                continue;
+            }
+            let following = trace::message(message_id);
+            if is_certain {
+                let why = "it is neither in its conversation nor in the queue of it";
+                let told = self.not_taken(message_id, why);
+                told.instrument(following).await;
+            } else {
+                // It may be on its way into a turn there, and nobody watches that thread; or
+                // Codex does not show where it may be.
+                let told = self.unanswered(message_id);
+                told.instrument(following).await;
             }
         }
         Ok(())
@@ -453,32 +476,5 @@ impl Session<'_> {
         }
         history.found.reverse();
         Ok(history)
-    }
-}
-
-/// Notes messages of an earlier daemon as being in doubt.
-pub(in super::super) fn add_doubtful(
-    memory: &mut ThreadState,
-    thread_id: &ThreadId,
-    messages: Vec<AttemptedMessage>,
-) {
-    for message in messages {
-        let AttemptedMessage {
-            message_id: id,
-            cut_off_in,
-        } = message;
-        if let Some(known) = memory.inflight.get_mut(id.as_str()) {
-            // The record knows best, be it that the process before knew nothing of it.
-            known.cut_off_in = cut_off_in;
-            continue;
-        }
-        memory.inflight.add(Unproven {
-            id,
-            thread_id: thread_id.clone(),
-            text: None,
-            steered_into: None,
-            doubt: Some(Unconfirmed::default()),
-            cut_off_in,
-        });
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::app_server::thread;
+use super::app_server::{handed_over, thread};
 use crate::adapters::codex::compaction_hook::CompactionHook;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::launch::LaunchEnv;
@@ -121,9 +121,12 @@ async fn an_app_server_that_hangs_each_time_is_given_up_and_that_is_told() {
 /// What Codex says of a thread that another process has open.
 const OPEN_ELSEWHERE: &str = "thread T already has an active writer";
 
-/// An app-server that refuses the thread so often, and then opens it. Notes what it is asked.
-async fn opens_after(refusals: u32, listener: TcpListener, asked: mpsc::UnboundedSender<String>) {
-    let mut refusals = refusals;
+/// An app-server that answers each method with these parameters so. Notes what it is asked.
+async fn serve(
+    listener: TcpListener,
+    asked: mpsc::UnboundedSender<String>,
+    mut answers: impl FnMut(&str, &Value) -> Result<Value, &'static str>,
+) {
     while let Ok((stream, _)) = listener.accept().await {
         let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
         while let Some(Ok(message)) = socket.next().await {
@@ -133,17 +136,9 @@ async fn opens_after(refusals: u32, listener: TcpListener, asked: mpsc::Unbounde
             let request: Value = serde_json::from_str(&text).unwrap();
             let method = request["method"].as_str().unwrap().to_owned();
             let id = &request["id"];
-            let answer = match method.as_str() {
-                "initialize" => {
-                    json!({"id": id, "result": {"userAgent": "ctxrelay/0.169.0 (x) y"}})
-                }
-                "thread/resume" if refusals > 0 => {
-                    refusals -= 1;
-                    json!({"id": id, "error": {"code": -32600, "message": OPEN_ELSEWHERE}})
-                }
-                "thread/resume" => json!({"id": id, "result": {"thread": thread("T", "idle")}}),
-                "thread/start" => json!({"id": id, "result": {"thread": thread("N", "idle")}}),
-                _ => json!({"id": id, "error": {"code": -32600, "message": "not here"}}),
+            let answer = match answers(&method, &request["params"]) {
+                Ok(result) => json!({"id": id, "result": result}),
+                Err(why) => json!({"id": id, "error": {"code": -32600, "message": why}}),
             };
             let _ = asked.send(method);
             if !id.is_null() {
@@ -151,6 +146,34 @@ async fn opens_after(refusals: u32, listener: TcpListener, asked: mpsc::Unbounde
                 let _ = socket.send(Message::text(answer.to_string())).await;
             }
         }
+    }
+}
+
+/// The answers of an app-server that refuses the thread `T` so often, and then opens it.
+fn opens_after(mut refusals: u32) -> impl FnMut(&str, &Value) -> Result<Value, &'static str> {
+    move |method, _| match method {
+        "initialize" => Ok(json!({"userAgent": "ctxrelay/0.169.0 (x) y"})),
+        "thread/resume" if refusals > 0 => {
+            refusals -= 1;
+            Err(OPEN_ELSEWHERE)
+        }
+        "thread/resume" => Ok(json!({"thread": thread("T", "idle")})),
+        "thread/start" => Ok(json!({"thread": thread("N", "idle")})),
+        _ => Err("not here"),
+    }
+}
+
+/// The answers of one that has lost the thread `T`, as far as it says, and makes `N`.
+fn has_lost_it(method: &str, params: &Value) -> Result<Value, &'static str> {
+    match method {
+        "initialize" => Ok(json!({"userAgent": "ctxrelay/0.169.0 (x) y"})),
+        "thread/resume" => Err("no rollout found for thread id T"),
+        "thread/start" => Ok(json!({"thread": thread("N", "idle")})),
+        "thread/name/set" => Ok(json!({})),
+        "thread/queue/list" => Ok(json!({"data": []})),
+        "thread/turns/list" if params["threadId"] == "N" => Ok(json!({"data": []})),
+        "thread/turns/list" => Err("thread not loaded: T"),
+        _ => Err("not here"),
     }
 }
 
@@ -175,7 +198,7 @@ async fn a_conversation_that_is_open_elsewhere_is_tried_again_and_none_is_made_i
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let (asked, mut was_asked) = mpsc::unbounded_channel();
-    let server = tokio::spawn(opens_after(1, listener, asked));
+    let server = tokio::spawn(serve(listener, asked, opens_after(1)));
     let (mut run, requests, mut facts) = run(project.path(), port);
     run.memory = ThreadState::new(Some("T".into()));
     let run = tokio::spawn(run.until_dropped());
@@ -210,7 +233,7 @@ async fn a_conversation_that_never_opens_is_given_up_with_its_reason_until_it_is
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let (asked, mut was_asked) = mpsc::unbounded_channel();
-    let server = tokio::spawn(opens_after(u32::MAX, listener, asked));
+    let server = tokio::spawn(serve(listener, asked, opens_after(u32::MAX)));
     let (mut run, requests, mut facts) = run(project.path(), port);
     run.memory = ThreadState::new(Some("T".into()));
     let run = tokio::spawn(run.until_dropped());
@@ -235,4 +258,34 @@ async fn a_conversation_that_never_opens_is_given_up_with_its_reason_until_it_is
     while let Ok(method) = was_asked.try_recv() {
         assert_ne!(method, "thread/start");
     }
+}
+
+#[tokio::test]
+async fn a_new_conversation_says_nothing_of_what_an_earlier_process_gave_to_the_one_before() {
+    let project = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (asked, _was_asked) = mpsc::unbounded_channel();
+    let server = tokio::spawn(serve(listener, asked, has_lost_it));
+    let (mut run, requests, mut facts) = run(project.path(), port);
+    run.memory = ThreadState::new(Some("T".into()));
+    let run = tokio::spawn(run.until_dropped());
+    let messages = vec![handed_over("m1", &[])];
+    requests
+        .send(CodexRequest::Recover { messages })
+        .await
+        .unwrap();
+
+    let answer = loop {
+        match next(&mut facts).await {
+            answer @ (CodexFact::NotTaken { .. } | CodexFact::Unanswered { .. }) => break answer,
+            _ => {}
+        }
+    };
+    let message_id = "m1".into();
+    assert_eq!(answer, CodexFact::Unanswered { message_id });
+
+    drop(requests);
+    timeout(SOON, run).await.expect("an end in time").unwrap();
+    server.abort();
 }

@@ -3,9 +3,10 @@
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::app_server::{Ask, Script, message, thread, user};
+use super::app_server::{Ask, Script, handed_over, message, thread, user};
 use super::recovering::{again, cut_with_a_message, row};
 use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::codex::thread_state::ThreadState;
 use crate::core::delivery::OnBusy;
 use crate::core::delivery::recovery::{LOOKS_BLIND, LOOKS_MIN_QUEUED};
 
@@ -160,6 +161,37 @@ async fn a_message_that_cannot_be_taken_out_of_the_queue_of_a_thread_that_was_le
     refuse(&mut script, "thread/queue/delete", "the state is locked").await;
     script.serve("thread/turns/list", json!({"data": []})).await;
     adopted(&mut script).await;
+    unanswered(&mut script).await;
+    script.quiet_on("N").await;
+}
+
+#[tokio::test]
+async fn an_earlier_daemons_message_is_looked_for_where_it_went_when_another_thread_is_visible() {
+    let mut script = Script::connect(ThreadState::new(Some("T".into())), true).await;
+    let gone = "no rollout found for thread id T";
+    refuse(&mut script, "thread/resume", gone).await;
+    script
+        .serve("thread/start", json!({"thread": thread("N", "idle")}))
+        .await;
+    script.serve("thread/name/set", json!({})).await;
+    adopted(&mut script).await;
+    let messages = ["m1", "m2"].map(|id| handed_over(id, &[])).to_vec();
+    script.ask(Ask::Recover(messages)).await;
+    let list = script.expect("thread/queue/list").await;
+    assert_eq!(list["params"]["threadId"], "T");
+    script.answer(&list, json!({"data": [row("m2")]})).await;
+    script
+        .serve("thread/queue/delete", json!({"deleted": true}))
+        .await;
+    let list = script.expect("thread/turns/list").await;
+    assert_eq!(list["params"]["threadId"], "T");
+    script.refuse(&list, "thread not loaded: T").await;
+    // That one was taken out.
+    let fact = script.fact().await;
+    assert!(
+        matches!(&fact, CodexFact::NotTaken { message_id, .. } if message_id.as_str() == "m2"),
+        "{fact:?}"
+    );
     unanswered(&mut script).await;
     script.quiet_on("N").await;
 }
