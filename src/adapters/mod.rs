@@ -23,6 +23,7 @@ pub mod git_now;
 mod git_own;
 mod git_untracked;
 pub mod hold;
+pub mod operator_check;
 pub mod plain_file;
 pub mod port_holder;
 pub mod process;

@@ -19,6 +19,7 @@ use super::end_signals::{END_WAIT, EndSignals, OnceMore, at_once, too_late};
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::hand_over::{HandedOver, hand_over};
 use super::logging;
+use super::operator;
 use super::replace::offer;
 use crate::client::{Client, WebsocketOptions, connect, operator_dial, project_dial};
 use crate::daemon::running::Running;
@@ -51,6 +52,7 @@ pub fn run(context: &CliContext) -> CliOutcome {
     let _log = logging::start(setting);
     let mut has_failed = false;
     let opened = if !is_held(&setting.dirs) {
+        may_host(setting)?;
         runtime.block_on(open(setting))?
     } else {
         Opened::Owned
@@ -85,6 +87,11 @@ pub fn run(context: &CliContext) -> CliOutcome {
         ));
     }
     verdict
+}
+
+/// Refuses a deck below an agent before it starts anything: nobody else would.
+fn may_host(setting: &ProjectContext) -> Result<(), Failure> {
+    operator::hosting_refusal(&setting.user_dirs.registry).map_or(Ok(()), Err)
 }
 
 /// How far the first frame has led.
@@ -166,6 +173,7 @@ impl Hosted {
 
     /// Starts it again where it failed, unless somebody else has.
     async fn again(setting: &ProjectContext) -> Result<(Self, Restarted), Failure> {
+        may_host(setting)?;
         match setting.start_daemon().await {
             Ok(running) => {
                 let hosted = Self::here(setting, running).await?;

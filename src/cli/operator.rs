@@ -6,6 +6,7 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
+use std::path::Path;
 
 use rustix::process::{getpgid, getpgrp, getppid, getsid};
 use rustix::termios::tcgetpgrp;
@@ -14,6 +15,7 @@ use super::connect::{self, Live};
 use super::context::CliContext;
 use super::exit::Failure;
 use super::operator_key;
+use crate::adapters::operator_check::{self, NotOperator};
 use crate::core::agent::is_agents_variable;
 use crate::core::signing::{ActSignature, OperatorAct};
 use crate::wire::control::{Command, ProgramCode, RefusalCode, Reply};
@@ -46,10 +48,35 @@ pub fn refusal(mut names: impl Iterator<Item = OsString>, has_terminal: bool) ->
 
 /// Why this very process is not the operator's, if it is not.
 pub fn own_refusal() -> Option<Failure> {
-    let names = std::env::vars_os()
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(name, _)| name);
-    refusal(names, has_terminal())
+    refusal(own_names(), has_terminal())
+}
+
+fn own_names() -> impl Iterator<Item = OsString> {
+    let variables = std::env::vars_os().filter(|(_, value)| !value.is_empty());
+    variables.map(|(name, _)| name)
+}
+
+/// Why a deck in this process may not host the daemon, if it may not: it is the operator then, and
+/// no socket looks at who it is. That it can be seen and typed into is the deck's own question.
+pub fn hosting_refusal(registry: &Path) -> Option<Failure> {
+    let below = || {
+        let checked = operator_check::check(std::process::id(), &[], registry);
+        let why = checked
+            .err()
+            .filter(|why| *why != NotOperator::NoTerminal)?;
+        Some(format!(
+            "where no daemon runs the deck is the operator, and this process is not: {why}"
+        ))
+    };
+    let why = match refusal(own_names(), true) {
+        Some(failure) => failure.message,
+        None => below()?,
+    };
+    Some(Failure::refused(
+        RefusalCode::OperatorOnly,
+        why,
+        "open the deck yourself, in a terminal of your own",
+    ))
 }
 
 /// As [`own_refusal`], for what is asked before it is done: what cannot be read is not answered.

@@ -4,8 +4,6 @@
 //! ENFORCED against what agents run below them; ADVISORY against any other process of the same
 //! user, such as one that types into the operator's own terminal.
 
-mod gate;
-
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +17,7 @@ use super::control::lobby::{InLobby, Lobby};
 use super::control::refusals::Refusals;
 use super::handle::DaemonHandle;
 use super::peer::Peer;
+use crate::adapters::operator_check;
 use crate::store::dirs::remove_if_there;
 use crate::store::operator_socket;
 
@@ -104,7 +103,8 @@ async fn admit(
     ) else {
         return refused;
     };
-    let checked = tokio::task::spawn_blocking(move || gate::check(pid, &agents, &registry)).await;
+    let checked =
+        tokio::task::spawn_blocking(move || operator_check::check(pid, &agents, &registry)).await;
     let admission = match checked {
         Ok(Ok(())) => HelloAdmission::Operator,
         Ok(Err(why)) => {

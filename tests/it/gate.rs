@@ -83,6 +83,36 @@ fn another_daemon_that_knows_no_process_yet_refuses_them_all_the_same() {
 }
 
 #[test]
+fn a_deck_that_an_agent_opens_where_no_daemon_runs_starts_nothing_and_decides_nothing() {
+    let project = Project::new();
+    let mut daemon = project.daemon();
+    let scene = Scene::new(&project);
+    let (lines, tries) = scene.decks();
+    let go = scene.project.base().join("go");
+    let lines = format!(
+        "echo the agent is up\nwhile ! [ -e {} ]; do sleep 0.02; done\n{lines}",
+        go.display()
+    );
+    let mut agent = scene.agent(&lines);
+    agent.wait_for_text("the agent is up");
+    daemon.crash();
+    drop(daemon);
+    std::fs::write(&go, "").unwrap();
+    for (one, exit) in &tries {
+        let outcome = outcome(&one.what, &one.outcome);
+        assert_eq!(outcome["exit"], *exit, "{}", one.what);
+    }
+    agent.wait_for_text("the agent waits");
+    assert!(!scene.is_decided());
+    // The operator's own terminal hosts the daemon, while that agent lives.
+    let _deck = Pty::spawn_sized(&scene.project.ctxrelay([]), 120, 40).labelled("deck");
+    wait_until("a deck that hosts", timeout(), || {
+        scene.project.status_of_daemon()
+    });
+    scene.approve();
+}
+
+#[test]
 fn a_daemon_that_an_agents_launch_started_lets_the_operator_in_and_the_agent_not() {
     let project = Project::new();
     let go = project.base().join("go");

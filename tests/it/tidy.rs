@@ -596,14 +596,13 @@ const SLOW: [&str; 33] = [
 
 /// The files of the daemon that may do such a thing, and why no event waits for it; those that the
 /// loop does wait for stand in the head of `daemon::run`.
-const SLOW_FILES: [(&str, &str); 39] = [
+const SLOW_FILES: [(&str, &str); 38] = [
     ("start", "before there is a loop"),
     ("signing", "before there is a loop"),
     ("ending", "behind the last event"),
     ("tamper::inspect", "a thread of its own"),
     ("tamper::watcher", "a thread of its own"),
     ("operator", "a task of the listener"),
-    ("operator::gate", "beside the loop, for the listener"),
     ("peer", "beside the loop, for a connection"),
     ("handle", "beside the loop, for who asks"),
     ("registering", "beside the loop"),

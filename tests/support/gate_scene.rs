@@ -82,22 +82,54 @@ impl<'a> Scene<'a> {
 
     /// A script that approves with our own program.
     pub fn program(&self, name: &str) -> (PathBuf, PathBuf) {
+        self.own(name, &["finality", "approve", &self.proposal])
+    }
+
+    /// A script that runs our own program with these words and writes down how it ended.
+    fn own(&self, name: &str, words: &[&str]) -> (PathBuf, PathBuf) {
         let outcome = self.project.base().join(format!("{name}.outcome"));
-        let launch = self
-            .project
-            .ctxrelay(["finality", "approve", &self.proposal]);
+        let launch = self.project.ctxrelay(words.iter().copied());
         let part = outcome.with_extension("part");
         let script = format!(
-            "{}{} --project {} finality approve {}\nprintf '{{\"exit\":%d}}' $? >{}\nmv {} {}\n",
+            "{}{} --project {} {}\nprintf '{{\"exit\":%d}}' $? >{}\nmv {} {}\n",
             exports(&launch),
             launch.program.display(),
             self.project.root().display(),
-            self.proposal,
+            words.join(" "),
             part.display(),
             part.display(),
             outcome.display(),
         );
         (self.write(&format!("{name}.sh"), &script), outcome)
+    }
+
+    /// The lines of a shell that opens the deck, each way with its input from elsewhere and, where
+    /// that is no terminal, also on the shell's own; and with each the exit code of one that is
+    /// refused.
+    pub fn decks(&self) -> (String, Vec<(Try, u8)>) {
+        // To the pane of what waits, the card, and the approval.
+        self.write("keys", "3\ra\r");
+        let (mut lines, mut tries) = (String::new(), Vec::new());
+        for (number, (what, way)) in WAYS.into_iter().enumerate() {
+            let has_own_terminal = way.contains("script -qec");
+            let elsewhere = " <../keys >/dev/null 2>&1";
+            let exit = if has_own_terminal { 5 } else { 2 };
+            let mut opened = vec![("its input from elsewhere", elsewhere, exit)];
+            // `nohup` and the background take the terminal away.
+            if ["%", "env -i %", "setsid %"].contains(&way) {
+                opened.push(("in the agent's terminal", "", 5));
+            }
+            for (at, (where_to, redirected, exit)) in opened.into_iter().enumerate() {
+                let (script, outcome) = self.own(&format!("deck-{number}-{at}"), &[]);
+                let command = way.replace('%', &format!("sh {}", script.display()));
+                lines.push_str(&format!("{command}{redirected}\n"));
+                let what = format!("the deck {what}, {where_to}");
+                tries.push((Try { what, outcome }, exit));
+            }
+        }
+        let outcomes = tries.iter().map(|(one, _)| one);
+        lines.push_str(&until_over(outcomes));
+        (lines, tries)
     }
 
     /// The lines of a shell that tries everything, each way with both programs.
@@ -118,11 +150,7 @@ impl<'a> Scene<'a> {
                 tries.push(Try { what, outcome });
             }
         }
-        // An agent may end what its command leaves behind.
-        for one in &tries {
-            let path = one.outcome.display();
-            lines.push_str(&format!("while ! [ -e {path} ]; do sleep 0.02; done\n"));
-        }
+        lines.push_str(&until_over(&tries));
         (lines, tries)
     }
 
@@ -183,6 +211,15 @@ pub fn outcome(what: &str, path: &Path) -> Value {
         std::fs::read_to_string(path).ok()
     });
     serde_json::from_str(&text).unwrap()
+}
+
+/// The lines that wait for these: an agent may end what its command leaves behind.
+fn until_over<'a>(tries: impl IntoIterator<Item = &'a Try>) -> String {
+    let wait = |one: &Try| {
+        let path = one.outcome.display();
+        format!("while ! [ -e {path} ]; do sleep 0.02; done\n")
+    };
+    tries.into_iter().map(wait).collect()
 }
 
 fn exports(launch: &Launch) -> String {

@@ -1,4 +1,5 @@
-//! [`check`]: whether a process is the operator's.
+//! [`check`]: whether a process is the operator's. Asked by the daemon of whoever comes to the
+//! operator's socket, and by a deck of itself before it hosts the daemon.
 //!
 //! It has a controlling terminal, was not started with the environment of an agent's shell, and has
 //! no agent among its parents: none that the daemon knows, and none that `ctxrelay` started for a
@@ -9,7 +10,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use crate::adapters::process::{ProcessStat, environment};
+use super::process::{ProcessStat, environment};
 use crate::core::agent::{AGENT_VARIABLE, is_agents_variable};
 
 /// How many parents are looked at; a chain longer than this is refused.
@@ -17,7 +18,7 @@ const ANCESTORS_MAX: usize = 64;
 
 /// Why a process is not the operator's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NotOperator {
+pub enum NotOperator {
     /// It is an agent, or below one.
     #[error("it runs below an agent")]
     BelowAgent,
@@ -33,7 +34,11 @@ pub(super) enum NotOperator {
 }
 
 /// Checks a process against the agents that are known, and those of this registry.
-pub(super) fn check(pid: u32, agents: &[u32], registry: &Path) -> Result<(), NotOperator> {
+///
+/// # Errors
+///
+/// When it is not the operator's, or that cannot be told.
+pub fn check(pid: u32, agents: &[u32], registry: &Path) -> Result<(), NotOperator> {
     let own = ProcessStat::of(pid).ok_or(NotOperator::Unknown)?;
     match environment(pid) {
         Some(environment) if is_of_agents_shell(&environment) => {
