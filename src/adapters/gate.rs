@@ -26,7 +26,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use super::git::{self, TreeReading};
 use super::git_found::is_unreadable;
 use super::hold::{self, HeldChild, spawn_held};
-use crate::core::agent::is_agents_own;
+use crate::core::agent::{AGENT_VARIABLE, is_agents_own};
 use crate::core::entry::{ArtifactStatus, GateRun, IsolatedRun, WorkTree};
 use crate::wire::config::Gate;
 use capture::Capture;
@@ -58,6 +58,8 @@ pub struct GateOrder {
     pub gate: Gate,
     /// The project.
     pub root: PathBuf,
+    /// The registry in which the project stands.
+    pub registry: PathBuf,
     /// Where work trees are made for gates that want one, outside of the project.
     pub worktrees: PathBuf,
     /// Our own program, which holds it.
@@ -298,8 +300,12 @@ impl GateInProgress {
                 command.env_remove(name);
             }
         }
-        // What it runs may ask us to decide something: a worker is nobody's operator.
-        command.env("CONTEXTRELAY_WORKER", "1").env("TERM", "dumb");
+        // What it runs may ask us to decide something: a worker is nobody's operator, and nor is
+        // what it starts without its environment, also for a daemon that does not know this gate.
+        command
+            .env("CONTEXTRELAY_WORKER", "1")
+            .env(AGENT_VARIABLE, &self.order.registry)
+            .env("TERM", "dumb");
         let child = spawn_held(command, &uuid::Uuid::new_v4().simple().to_string())
             .await
             .map_err(|error| format!("the command could not be started: {error}"))?;

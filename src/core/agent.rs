@@ -149,9 +149,10 @@ impl AgentState {
     }
 }
 
-/// What `ctxrelay claude` and `ctxrelay codex` put into an agent's environment: the registry in
-/// which its project stands. A daemon finds it above whoever comes to the operator's socket, also
-/// one that has just started and knows no process yet.
+/// What `ctxrelay claude` and `ctxrelay codex` put into an agent's environment, and the daemon into a
+/// gate's: the registry in which its project stands. A daemon finds it above whoever comes to the
+/// operator's socket, also one that has just started and knows no process yet; and a deck above
+/// itself.
 pub const AGENT_VARIABLE: &str = "CONTEXTRELAY_AGENT";
 
 /// What a Claude process puts into the environment of its children about itself. The daemon

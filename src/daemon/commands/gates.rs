@@ -107,13 +107,13 @@ impl Decisions {
         let Some(events) = base.events.upgrade() else {
             return;
         };
-        let registry = base
-            .configuration
-            .user()
-            .map(|user| user.worktrees(&base.dirs.instance_id()));
+        let user = base.configuration.user();
+        let worktrees = user.map(|user| user.worktrees(&base.dirs.instance_id()));
+        let registry = user.map(|user| user.registry.clone());
         let order = GateOrder {
             gate,
-            worktrees: registry.unwrap_or_default(),
+            registry: registry.unwrap_or_default(),
+            worktrees: worktrees.unwrap_or_default(),
             root: base.dirs.root.clone(),
             hold_program: base.identity.own_program.clone(),
         };

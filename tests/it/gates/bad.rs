@@ -255,6 +255,9 @@ fn a_gate_is_nobodys_operator_and_has_nothing_of_an_agents_environment() {
         assert!(!text.contains(gone), "{gone}: {text}");
     }
     assert!(text.contains("CONTEXTRELAY_WORKER=1"));
+    // By which a daemon that does not know the gate finds it above what it started.
+    let mark = format!("CONTEXTRELAY_AGENT={}\n", project.registry().display());
+    assert!(text.contains(&mark), "{text}");
 }
 
 #[test]
