@@ -28,7 +28,12 @@ const NOT_FOUND: i32 = 127;
 /// SIGHUP, the child's whole group gets SIGTERM and two seconds later SIGKILL. What is left of
 /// the group when the child exits by itself ends in the same way; with [`WITH_ALL`], so does what
 /// left the group. Prints nothing.
+///
+/// It begins a session, in which nobody has a terminal: neither does a ctrl-c in the owner's reach
+/// the child, nor can the child read what is typed there, write over a deck or type into it. That
+/// fails for the leader of a group alone, as which no owner starts it.
 pub fn hold(args: Vec<OsString>) -> i32 {
+    let _ = rustix::process::setsid();
     let mut args = args.into_iter().peekable();
     args.next_if(|arg| arg == "--");
     let ends_all = args.next_if(|arg| arg == WITH_ALL).is_some();

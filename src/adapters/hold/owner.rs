@@ -73,8 +73,7 @@ pub async fn spawn_held(mut command: Command, mark: &str) -> Result<HeldChild, H
     let mut hold = command
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .env(MARK_VARIABLE, mark)
-        // Out of our terminal's group: a ctrl-c there is for us to decide about.
-        .process_group(0)
+        // In our group: who leads one cannot begin a session, as the hold does first of all.
         .spawn()
         .map_err(HoldError::Start)?;
     // The command keeps its end of the socket open; the hold must hold the only one.

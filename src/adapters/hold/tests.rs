@@ -125,9 +125,11 @@ async fn the_exit_code_is_passed_on() {
 }
 
 #[tokio::test]
-async fn the_child_has_an_empty_input_the_mark_and_a_group_of_its_own() {
+async fn the_child_has_an_empty_input_the_mark_a_group_of_its_own_and_the_holds_session() {
     let script = "read -r line && exit 1; test \"$CONTEXTRELAY_HOLD_MARK\" = m:1 || exit 2; \
-                  test \"$(ps -o pgid= -p $$ | tr -d ' ')\" = $$ || exit 3";
+                  test \"$(ps -o pgid= -p $$ | tr -d ' ')\" = $$ || exit 3; \
+                  test \"$(ps -o sid= -p $$ | tr -d ' ')\" = $PPID || exit 4; \
+                  (: </dev/tty) 2>/dev/null && exit 5; exit 0";
     let (mut child, _) = held_shell(script, "m:1").await;
     assert_eq!(child.gone().await.unwrap(), Some(0));
 }

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
-use super::{evidence, trust};
+use super::{evidence, run_gates, trust};
 use crate::support::gate_scene::Scene;
+use crate::support::operator::Operator;
 use crate::support::panes::wait_for_waiting;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
@@ -51,4 +52,16 @@ fn the_operator_runs_the_gates_on_the_card_sees_them_print_and_approves_what_is_
         let mut entries = project.ledger().into_iter();
         entries.find(|entry| entry["type"] == "finality_decision")
     });
+}
+
+#[test]
+fn a_gate_has_no_terminal_though_the_deck_hosts_the_daemon_that_runs_it() {
+    let project = Project::new();
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40);
+    deck.wait_for_text("✓ chain");
+    let cmd = "! (: </dev/tty) 2>/dev/null";
+    trust(&project, &json!([{"name": "tests", "cmd": cmd}]));
+    let mut operator = Operator::connect(&project);
+    let report = run_gates(&mut operator, json!({}));
+    assert_eq!(report["gates"][0]["ok"], true, "{report}");
 }
