@@ -185,22 +185,30 @@ fn compare(
         // What comes from the record is no option and no branch.
         let is_hash = from.len() >= 40 && from.bytes().all(|byte| byte.is_ascii_hexdigit());
         let from = format!("{from}^{{tree}}");
-        let args = [
-            "diff-tree",
-            "-r",
-            "--name-only",
-            "--no-renames",
-            "-z",
-            &from,
-            now,
-        ];
+        let args = ["diff-tree", "-r", "--raw", "--no-renames", "-z", &from, now];
         is_hash.then(|| text(&mut ours(&args))).flatten()
     };
     if let Some(found) = differ(&approved.tree) {
-        return Some((names(&found), true));
+        return Some((differing(&found), true));
     }
     let found = differ(approved.commit.as_deref()?)?;
-    Some((names(&found), false))
+    Some((differing(&found), false))
+}
+
+/// The paths that git lists with `--raw -z`. A repository within is one name there, whatever changed
+/// in it: it ends with `/`.
+fn differing(raw: &str) -> Vec<String> {
+    let (mut tokens, mut paths) = (raw.split('\0'), Vec::new());
+    while let (Some(modes), Some(path)) = (tokens.next(), tokens.next()) {
+        let mut modes = modes.trim_start_matches(':').split(' ').take(2);
+        let end = if modes.any(|mode| mode == GITLINK) {
+            "/"
+        } else {
+            ""
+        };
+        paths.push(format!("{path}{end}"));
+    }
+    paths
 }
 
 /// What git lists with `-z`.

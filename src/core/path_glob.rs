@@ -1,4 +1,5 @@
-//! [`glob_matches`]: whether a path is one of those that a glob names.
+//! [`glob_matches`]: whether a path is one of those that a glob names; [`glob_reaches_into`]: whether
+//! what lies in a folder may be one of them.
 //!
 //! As in the files of CI services: the whole path from the project's folder is compared; `*` and
 //! `?` stay in one folder, `**` as a part of its own stands for any folders or none.
@@ -33,6 +34,21 @@ pub fn glob_matches(glob: &str, path: &str) -> bool {
         fits = longer;
     }
     fits[path.len()]
+}
+
+/// Whether a glob may name something that lies in this folder, however deep.
+pub fn glob_reaches_into(glob: &str, folder: &str) -> bool {
+    let mut names = folder.split('/');
+    for part in glob.split('/') {
+        match names.next() {
+            // It goes on below the folder.
+            None => return true,
+            Some(_) if part == "**" => return true,
+            Some(name) if part_matches(part, name) => {}
+            Some(_) => return false,
+        }
+    }
+    false
 }
 
 /// One part, with `*` and `?`.
@@ -96,6 +112,31 @@ mod tests {
             ("", "a"),
         ] {
             assert!(!glob_matches(glob, path), "{glob} {path}");
+        }
+    }
+
+    #[test]
+    fn a_glob_reaches_into_a_folder_in_which_something_may_be_named() {
+        for (glob, folder) in [
+            ("web/**", "web"),
+            ("web/*.js", "web"),
+            ("**", "web/a"),
+            ("**/*.js", "web"),
+            ("*/a/**/b", "web"),
+            ("web/a/b.js", "web/a"),
+            ("web/**/b.js", "web/a/c"),
+        ] {
+            assert!(glob_reaches_into(glob, folder), "{glob} {folder}");
+        }
+        for (glob, folder) in [
+            ("web", "web"),
+            ("*", "web"),
+            ("*.toml", "web"),
+            ("src/**", "web"),
+            ("web/*", "web/a"),
+            ("web/a/**", "web/b"),
+        ] {
+            assert!(!glob_reaches_into(glob, folder), "{glob} {folder}");
         }
     }
 

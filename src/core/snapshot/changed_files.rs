@@ -16,7 +16,7 @@ pub struct ChangedFiles {
     /// The later one.
     pub to: String,
     /// Their paths from the project's folder; what lies elsewhere in the repository begins with
-    /// `:/`.
+    /// `:/`. A repository within, of which it is not known what changed in it, ends with `/`.
     pub paths: Vec<String>,
     /// These are all, and each of them has changed. Otherwise the approved tree is not there any
     /// more, and these are those that differ from the commit of then.

@@ -6,7 +6,7 @@ use super::blocking::TITLE_CHARS;
 use super::{ArtifactSnapshot, ChangedFiles, Snapshot};
 use crate::entry::{Artifact, ArtifactStatus, GateRun, WorkTree};
 use crate::id::{EntryId, Seq};
-use crate::path_glob::glob_matches;
+use crate::path_glob::{glob_matches, glob_reaches_into};
 
 /// How many gates are remembered; names come from a file that changes.
 pub const GATES_KEPT_MAX: usize = 64;
@@ -81,7 +81,11 @@ pub enum GateStanding {
 impl GateInForce {
     /// Whether a file is one of those that make it needed.
     fn is_for(&self, path: &str) -> bool {
-        self.when.iter().any(|glob| glob_matches(glob, path))
+        self.when.iter().any(|glob| match path.strip_suffix('/') {
+            // A repository within: what of it changed is not known.
+            Some(folder) => glob_matches(glob, folder) || glob_reaches_into(glob, folder),
+            None => glob_matches(glob, path),
+        })
     }
 }
 

@@ -22,6 +22,22 @@ fn commit(project: &Project) {
     project.git(&["commit", "--quiet", "--message=more"]);
 }
 
+/// A submodule with one file, `own.txt`, committed at this path.
+#[track_caller]
+pub(super) fn add_submodule(project: &Project, path: &str) {
+    let module = project.base().join("module");
+    let at = module.display().to_string();
+    project.git(&["init", "--quiet", &at]);
+    std::fs::write(module.join("own.txt"), "one\n").unwrap();
+    let who = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"];
+    let git = |args: &[&str]| project.git(&[&["-C", &at], &who[..], args].concat());
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message=one"]);
+    let add = ["submodule", "add", "--quiet", &at, path];
+    project.git(&[&["-c", "protocol.file.allow=always"][..], &add].concat());
+    commit(project);
+}
+
 #[test]
 fn in_a_shallow_clone_they_run_in_both_places() {
     let project = Project::new();
@@ -53,17 +69,7 @@ fn in_a_shallow_clone_they_run_in_both_places() {
 #[test]
 fn what_a_gate_changes_within_a_submodule_makes_its_run_stale() {
     let project = Project::new();
-    let module = project.base().join("module");
-    let at = module.display().to_string();
-    project.git(&["init", "--quiet", &at]);
-    std::fs::write(module.join("own.txt"), "one\n").unwrap();
-    let who = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"];
-    let git = |args: &[&str]| project.git(&[&["-C", &at], &who[..], args].concat());
-    git(&["add", "--all"]);
-    git(&["commit", "--quiet", "--message=one"]);
-    let add = ["submodule", "add", "--quiet", &at, "sub"];
-    project.git(&[&["-c", "protocol.file.allow=always"][..], &add].concat());
-    commit(&project);
+    add_submodule(&project, "sub");
     let _daemon = project.daemon();
     trust(
         &project,

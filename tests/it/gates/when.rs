@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::repositories::add_submodule;
 use super::sign_off::approve;
 use super::{evidence, trust};
 use crate::support::gate_scene::Scene;
@@ -87,4 +88,33 @@ fn an_agent_cannot_narrow_what_it_is_needed_for() {
     let scene = Scene::new(&project);
     let (code, screen) = approve(&scene, "approve");
     assert_eq!(code, 6, "{screen}");
+}
+
+#[test]
+fn it_is_needed_where_something_changed_within_a_submodule_committed_there_or_not() {
+    let project = Project::new();
+    add_submodule(&project, "web");
+    let _daemon = project.daemon();
+    trust(
+        &project,
+        &json!([{"name": "web", "cmd": "true", "when": {"paths": ["web/**"]}}]),
+    );
+    let mut operator = Operator::connect(&project);
+    super::run_gates(&mut operator, json!({}));
+    let (code, screen) = approve(&Scene::new(&project), "approve");
+    assert_eq!(code, 0, "{screen}");
+
+    let is_needed = || {
+        let scene = Scene::new(&project);
+        let text = shown(&scene);
+        assert!(text.contains("needed for web/"), "{text}");
+        let (code, screen) = approve(&scene, "approve");
+        assert_eq!(code, 6, "{screen}");
+    };
+    project.write("web/own.txt", "two\n");
+    is_needed();
+    let who = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"];
+    let commit = ["commit", "--quiet", "--all", "--message=two"];
+    project.git(&[&["-C", "web"], &who[..], &commit].concat());
+    is_needed();
 }
