@@ -22,8 +22,8 @@ use crate::core::signing::OperatorAct;
 use crate::core::snapshot::{GateInForce, Snapshot};
 use crate::store::config;
 use crate::wire::control::{
-    Command, EndedRun, GateReport, GatesReport, Recorded, RefusalCode, ReleaseToSign,
-    RunGatesParams, SignReleaseParams,
+    Command, EndedRun, GateReport, GatesReport, Recorded, RefusalCode, ReleaseOutcome,
+    ReleaseToSign, RunGatesParams, SignReleaseParams,
 };
 
 /// How often the daemon is asked whether a run is over; gates take seconds to minutes.
@@ -181,12 +181,16 @@ fn run_gates(context: &CliContext, params: RunGatesParams) -> CliOutcome {
     let mut ran = report.gates;
     ran.retain(|gate| ended.names.contains(&gate.name));
     let mut text = rows(&ran);
+    tell_outcome(&mut text, &ended);
     if let Some(id) = &ended.release {
         text.line(format!("recorded as release gate {id}"));
     }
     match &ended.why {
         Some(why) => text.note(format!("not recorded, so that it proves nothing: {why}")),
         None if ended.stopped => text.note("stopped: what did not run proves nothing"),
+        None if is_release && ended.release.is_none() => {
+            text.note("the release gate could not be recorded, so that it proves nothing");
+        }
         None => {}
     }
     // Whoever names a gate wants its verdict, required or not.
@@ -194,11 +198,32 @@ fn run_gates(context: &CliContext, params: RunGatesParams) -> CliOutcome {
     let is_green = |gate: &GateReport| gate.ok == Some(true) || !(gate.required || is_named(gate));
     // One that was taken out of trust during the run is told by nobody: nothing was shown of it.
     let is_told = |name: &String| ran.iter().any(|gate| gate.name == *name);
-    let ok =
-        !ended.stopped && ended.names.iter().chain(&names).all(is_told) && ran.iter().all(is_green);
-    let value =
-        json!({"gates": ran, "release": ended.release, "stopped": ended.stopped, "why": ended.why});
+    // Where each of them is green its artifact may have failed all the same. A daemon of an earlier
+    // version does not say what that came to.
+    let has_passed = |said: &ReleaseOutcome| said.status == ArtifactStatus::Passed;
+    let is_released = ended.release.is_some() && ended.outcome.as_ref().is_none_or(has_passed);
+    let ok = !ended.stopped
+        && ended.names.iter().chain(&names).all(is_told)
+        && ran.iter().all(is_green)
+        && (is_released || !is_release);
+    let value = json!({"gates": ran, "release": ended.release, "outcome": ended.outcome,
+        "stopped": ended.stopped, "why": ended.why});
     context.out.report(Report::new(&value, text).checked(ok))
+}
+
+/// What the artifact of a release gate says.
+fn tell_outcome(text: &mut ReportText, ended: &EndedRun) {
+    if let Some(said) = &ended.outcome {
+        let tone = match said.status {
+            ArtifactStatus::Passed => Tone::Good,
+            _ => Tone::Bad,
+        };
+        let status = format!("release gate {}", said.status.as_str());
+        text.spans(&[
+            (tone, &status),
+            (Tone::Plain, &format!(": {}", said.summary)),
+        ]);
+    }
 }
 
 /// Has the operator sign what a release gate came to, after it was shown, and has it recorded.
@@ -211,7 +236,9 @@ async fn sign(
 ) -> Result<EntryId, Failure> {
     let mut ran = report.gates.clone();
     ran.retain(|gate| ended.names.contains(&gate.name));
-    context.out.aside(rows(&ran))?;
+    let mut text = rows(&ran);
+    tell_outcome(&mut text, ended);
+    context.out.aside(text)?;
     let ReleaseToSign {
         subject,
         tree,

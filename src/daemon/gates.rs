@@ -9,7 +9,7 @@ use crate::core::entry::Entry;
 use crate::core::id::EntryId;
 use crate::core::snapshot::ChangedFiles;
 use crate::wire::config::Gate;
-use crate::wire::control::{EndedRun, ReleaseToSign};
+use crate::wire::control::{EndedRun, ReleaseOutcome, ReleaseToSign};
 use crate::wire::status::GateRunning;
 
 /// How many of the last lines are shown while a gate runs.
@@ -39,7 +39,7 @@ pub(super) struct Gates {
 pub(super) enum ReleaseEnd {
     /// There is none.
     None,
-    Recorded(EntryId),
+    Recorded(EntryId, Option<ReleaseOutcome>),
     /// It is recorded once the operator has signed it.
     Unsigned(Box<Entry>, ReleaseToSign),
 }
@@ -185,13 +185,18 @@ impl Gates {
             stopped: run.is_stopped,
             why: run.why,
             release: None,
+            outcome: None,
             to_sign: None,
         });
         let ended = self.ended.as_mut()?;
         match release {
             ReleaseEnd::None => {}
-            ReleaseEnd::Recorded(id) => ended.release = Some(id),
+            ReleaseEnd::Recorded(id, outcome) => {
+                ended.release = Some(id);
+                ended.outcome = outcome;
+            }
             ReleaseEnd::Unsigned(entry, to_sign) => {
+                ended.outcome = ReleaseOutcome::of(&entry);
                 ended.to_sign = Some(to_sign);
                 self.unsigned = Some(*entry);
             }

@@ -39,7 +39,8 @@ pub use capsules::{
 pub use command::Command;
 pub use failure_code::{FailureCode, ProgramCode};
 pub use gates::{
-    EndedRun, GateReport, GatesReport, ReleaseToSign, RunGatesParams, SignReleaseParams,
+    EndedRun, GateReport, GatesReport, ReleaseOutcome, ReleaseToSign, RunGatesParams,
+    SignReleaseParams,
 };
 pub use hook_params::{
     ContextFigures, HookEvent, HookParams, MONITOR, MONITOR_BEFORE, NotificationKind,

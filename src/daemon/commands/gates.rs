@@ -21,8 +21,8 @@ use crate::daemon::supervise::supervise;
 use crate::daemon::under_way::WorkBeside;
 use crate::wire::config::Gate;
 use crate::wire::control::{
-    GateReport, GatesReport, Recorded, Refusal, RefusalCode, ReleaseToSign, Reply, RunGatesParams,
-    SignReleaseParams,
+    GateReport, GatesReport, Recorded, Refusal, RefusalCode, ReleaseOutcome, ReleaseToSign, Reply,
+    RunGatesParams, SignReleaseParams,
 };
 
 /// How many facts of a gate may wait for the loop. What is only shown is left out beyond.
@@ -175,14 +175,14 @@ impl Decisions {
         if signing.is_some_and(SigningState::signs_acts) {
             return self.end_gates(base, ReleaseEnd::Unsigned(Box::new(entry), to_sign));
         }
-        let id = entry.id.clone();
+        let (id, outcome) = (entry.id.clone(), ReleaseOutcome::of(&entry));
         base.recorder.record(
             vec![entry],
             Box::new(move |daemon, result| {
                 daemon.decisions.end_gates(
                     &mut daemon.base,
                     match result {
-                        Ok(_) => ReleaseEnd::Recorded(id),
+                        Ok(_) => ReleaseEnd::Recorded(id, outcome),
                         Err(_) => ReleaseEnd::None,
                     },
                 );

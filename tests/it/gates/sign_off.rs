@@ -208,3 +208,37 @@ fn gates_are_run_by_the_operator_alone_and_the_command_says_what_they_came_to() 
     // Only what is required was run.
     assert_eq!(evidence(&project).len(), 4);
 }
+
+#[test]
+fn a_release_gate_whose_gates_did_not_all_run_on_one_tree_has_failed_and_the_command_says_why() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    trust(
+        &project,
+        &json!([
+            {"name": "here", "cmd": "true"},
+            {"name": "apart", "cmd": "true", "isolation": "worktree"},
+        ]),
+    );
+    project.write("untracked.txt", "never committed\n");
+    let launch = project.ctxrelay(["release-gate"]);
+    let mut line = Pty::spawn_sized(&launch, 200, 40);
+    assert_eq!(line.wait_exit(), 6, "{}", line.screen());
+    let screen = line.screen();
+    let wanted = "release gate failed: required gate apart ran on the commit alone and did not cover \
+                  1 file (untracked.txt)";
+    assert!(screen.contains(wanted), "{screen}");
+    let mut entries = project.ledger().into_iter();
+    let released = entries.find(|entry| entry["type"] == "release_gate");
+    assert_eq!(released.unwrap()["artifact"]["status"], "failed");
+
+    project.git(&["add", "--all"]);
+    project.git(&["commit", "--quiet", "--message=more"]);
+    let mut line = Pty::spawn_sized(&launch, 200, 40);
+    assert_eq!(line.wait_exit(), 0, "{}", line.screen());
+    let screen = line.screen();
+    assert!(
+        screen.contains("all 2 required gates are green"),
+        "{screen}"
+    );
+}

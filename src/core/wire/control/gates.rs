@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::signing::ActSignature;
 
-use crate::entry::{ArtifactStatus, IsolatedRun, WorkTree};
+use crate::entry::{ArtifactStatus, Entry, EntryKind, IsolatedRun, WorkTree};
 use crate::id::{EntryId, Seq};
 use crate::snapshot::{GateInForce, GateSnapshot, Snapshot};
 
@@ -45,9 +45,35 @@ pub struct EndedRun {
     pub why: Option<String>,
     /// The `release_gate` artifact, if one was recorded.
     pub release: Option<EntryId>,
+    /// What that artifact says, or the one that waits for a signature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<ReleaseOutcome>,
     /// The artifact that waits for the operator's signature, where the operator's acts are signed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_sign: Option<ReleaseToSign>,
+}
+
+/// What the artifact of a release gate says. Where each gate is green it may still have failed: not
+/// all of them ran on the same tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReleaseOutcome {
+    pub status: ArtifactStatus,
+    /// What stands against it, or that nothing does.
+    pub summary: String,
+}
+
+impl ReleaseOutcome {
+    /// That of an entry, if it is an artifact.
+    pub fn of(entry: &Entry) -> Option<Self> {
+        let EntryKind::Artifact(artifact) = &entry.kind else {
+            return None;
+        };
+        Some(Self {
+            status: artifact.status,
+            summary: artifact.summary.clone(),
+        })
+    }
 }
 
 /// What a release gate came to, before the operator signs it.
