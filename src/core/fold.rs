@@ -399,23 +399,20 @@ fn fold_artifact(world: &mut Snapshot, entry: &Entry, artifact: &Artifact) {
     if let Some(run) = entry.gate_run() {
         world.take_gate_run(&entry.id, artifact.status, run);
     }
-    push_recent(
-        &mut world.artifacts,
-        ArtifactSnapshot {
-            id: entry.id.clone(),
-            seq: entry.seq,
-            by: entry.source.clone(),
-            at_ms: entry.timestamp_ms,
-            artifact: Artifact {
-                kind: cut(artifact.kind.as_str()).into(),
-                title: cut(&artifact.title),
-                summary: cut(&artifact.summary),
-                status: artifact.status,
-                evidence: cut_all(&artifact.evidence),
-                verified: entry.gate_run().cloned(),
-            },
+    world.take_artifact(ArtifactSnapshot {
+        id: entry.id.clone(),
+        seq: entry.seq,
+        by: entry.source.clone(),
+        at_ms: entry.timestamp_ms,
+        artifact: Artifact {
+            kind: cut(artifact.kind.as_str()).into(),
+            title: cut(&artifact.title),
+            summary: cut(&artifact.summary),
+            status: artifact.status,
+            evidence: cut_all(&artifact.evidence),
+            verified: entry.gate_run().cloned(),
         },
-    );
+    });
 }
 
 /// Makes room for one more.
@@ -466,7 +463,7 @@ fn fold_agent(world: &mut Snapshot, entry: &Entry, change: &AgentChanged) {
     }
 }
 
-fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {
+pub(crate) fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {
     if recent.len() == RECENT_MAX {
         recent.pop_front();
     }

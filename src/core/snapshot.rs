@@ -121,6 +121,9 @@ pub struct Snapshot {
     pub findings: Arc<BTreeMap<FindingId, FindingSnapshot>>,
     /// The latest artifacts, oldest first.
     pub artifacts: VecDeque<ArtifactSnapshot>,
+    /// Of those before them what failed and was not taken back, the latest, oldest first.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub failed_before: VecDeque<ArtifactSnapshot>,
     /// The latest run of each gate.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub gates: BTreeMap<String, GateSnapshot>,

@@ -172,6 +172,7 @@ fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSe
     wanted.extend(world.entries_of_open_tasks());
     wanted.extend(world.entries_of_findings());
     wanted.extend(world.gates.values().map(|gate| gate.seq));
+    wanted.extend(world.failed_artifacts().map(|claim| claim.seq));
     // What the next proposal is compared with. A signature is of where the decision stood.
     if world.signing.is_none() {
         wanted.extend(world.last_approval().into_iter().flatten());

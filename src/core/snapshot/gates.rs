@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::blocking::TITLE_CHARS;
-use super::{ArtifactSnapshot, ChangedFiles, Snapshot};
-use crate::entry::{Artifact, ArtifactStatus, GateRun, WorkTree};
+use super::{ArtifactSnapshot, ChangedFiles, RECENT_MAX, Snapshot};
+use crate::entry::{ArtifactStatus, GateRun, WorkTree};
+use crate::fold::push_recent;
 use crate::id::{EntryId, Seq};
 use crate::path_glob::{glob_matches, glob_reaches_into};
 
@@ -221,28 +222,48 @@ impl Snapshot {
         }
     }
 
+    /// Takes an artifact in. One that says that something failed is kept beyond the latest ones until
+    /// it is taken back.
+    pub(crate) fn take_artifact(&mut self, latest: ArtifactSnapshot) {
+        self.failed_before.retain(|claim| !latest.takes_back(claim));
+        self.artifacts.push_back(latest);
+        while self.artifacts.len() > RECENT_MAX
+            && let Some(oldest) = self.artifacts.pop_front()
+        {
+            let is_over = oldest.seq <= self.approved_through
+                || self.artifacts.iter().any(|later| later.takes_back(&oldest));
+            if oldest.says_failed() && !is_over {
+                push_recent(&mut self.failed_before, oldest);
+            }
+        }
+    }
+
     /// Artifacts since the last approval that say that something failed, and that no later one of
     /// the same kind and title took back. What a gate came to is told by the gate.
-    pub(super) fn failed_artifacts(&self) -> impl Iterator<Item = &ArtifactSnapshot> {
-        let since = self.approved_through;
-        let artifacts = self.artifacts.iter().enumerate();
-        artifacts.filter_map(move |(at, claim)| {
-            let artifact = &claim.artifact;
-            let is_bad = matches!(
-                artifact.status,
-                ArtifactStatus::Failed | ArtifactStatus::Blocked | ArtifactStatus::TimedOut
-            );
-            if !is_bad || claim.seq <= since || artifact.verified.is_some() {
-                return None;
-            }
-            let is_same = |later: &Artifact| {
-                later.kind == artifact.kind
-                    && later.title == artifact.title
-                    && later.status != ArtifactStatus::Unknown
-            };
+    pub fn failed_artifacts(&self) -> impl Iterator<Item = &ArtifactSnapshot> {
+        let latest = self.artifacts.iter().enumerate();
+        let latest = latest.filter_map(|(at, claim)| {
             let mut later = self.artifacts.iter().skip(at + 1);
-            (!later.any(|later| is_same(&later.artifact))).then_some(claim)
-        })
+            let is_over = later.any(|later| later.takes_back(claim));
+            (claim.says_failed() && !is_over).then_some(claim)
+        });
+        let all = self.failed_before.iter().chain(latest);
+        all.filter(|claim| claim.seq > self.approved_through)
+    }
+}
+
+impl ArtifactSnapshot {
+    /// Whether somebody claims by it that something failed.
+    fn says_failed(&self) -> bool {
+        use ArtifactStatus::{Blocked, Failed, TimedOut};
+        matches!(self.artifact.status, Failed | Blocked | TimedOut)
+            && self.artifact.verified.is_none()
+    }
+
+    /// Whether it says anew what an earlier one said.
+    fn takes_back(&self, earlier: &Self) -> bool {
+        let (now, then) = (&self.artifact, &earlier.artifact);
+        now.kind == then.kind && now.title == then.title && now.status != ArtifactStatus::Unknown
     }
 }
 

@@ -9,16 +9,16 @@ use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{EntryKind, LifecycleEvent, NoteKind, TreeFound};
+use crate::core::entry::{ArtifactStatus, EntryKind, LifecycleEvent, NoteKind, TreeFound};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{HandoffSnapshot, MessageSnapshot, Snapshot};
 use crate::daemon::event::{Event, TreePurpose};
 use crate::store::ledger::{self, verify};
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, CompactParams, Compacted, ContextView, DecideParams, GetMessagesParams, HandoffParams,
-    IdsParams, NoteParams, ProposeParams, QueueChange, QueueChangeParams, ReadContextParams,
-    RefusalCode, Reply, Role, SendParams,
+    ArtifactParams, Command, CompactParams, Compacted, ContextView, DecideParams,
+    GetMessagesParams, HandoffParams, IdsParams, NoteParams, ProposeParams, QueueChange,
+    QueueChangeParams, ReadContextParams, RefusalCode, Reply, Role, SendParams,
 };
 
 fn message(from: Option<Agent>, to: Agent, text: &str, require_reply: bool) -> Command {
@@ -308,6 +308,33 @@ async fn what_is_open_goes_on_under_its_ids_and_nothing_is_delivered_again() {
     drop(rig);
     let (replayed, _) = Rig::replayed(&place);
     assert_eq!(replayed, live, "fold(file) == live");
+}
+
+#[tokio::test]
+async fn what_failed_and_was_not_taken_back_stands_in_the_way_behind_a_compaction_too() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, Some(7_000_000), false);
+    let operator = rig.connect(Role::Deck, None, true);
+    let (bad, good) = (ArtifactStatus::Failed, ArtifactStatus::Passed);
+    for (title, status) in [("unit", bad), ("e2e", bad), ("e2e", good)] {
+        let claim = Command::RecordArtifact(ArtifactParams {
+            agent: Agent::Claude,
+            kind: "test_report".to_owned(),
+            title: title.to_owned(),
+            summary: "as it came".to_owned(),
+            status,
+            evidence: Vec::new(),
+            runtime_session_id: None,
+        });
+        rig.call(&claude, claim).await.unwrap();
+    }
+    let blockers = |rig: &Rig| rig.daemon.base.recorder.world().blockers_except(&[]);
+    let before = blockers(&rig);
+    assert_eq!(before.len(), 1, "{before:?}");
+    assert!(before[0].contains("unit"), "{before:?}");
+    rig.compact(&operator).await;
+    assert_eq!(blockers(&rig), before);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::agent::{Agent, Party};
-use crate::entry::{Entry, EntryKind, FinalityDecision, FinalityProposal, IsolatedRun};
+use crate::entry::{Artifact, Entry, EntryKind, FinalityDecision, FinalityProposal, IsolatedRun};
 use crate::fold::fold;
 use crate::id::SessionId;
 
@@ -298,6 +298,33 @@ fn a_gate_that_differs_on_the_same_tree_is_flaky_until_the_tree_changes() {
     assert!(flaky(&told));
     told.ran(Party::System, ArtifactStatus::Passed, run(Some(&other), 0));
     assert!(!flaky(&told));
+}
+
+#[test]
+fn what_failed_is_not_forgotten_however_much_follows_it() {
+    let one = tree("aa");
+    let mut told = Told::default();
+    let blockers = |told: &Told| told.world.blockers_except(&[]);
+    told.claimed("unit", ArtifactStatus::Failed);
+    told.claimed("e2e", ArtifactStatus::Passed);
+    for _ in 0..RECENT_MAX + 3 {
+        told.ran(Party::System, ArtifactStatus::Passed, run(Some(&one), 0));
+    }
+    assert_eq!(told.world.artifacts.len(), RECENT_MAX);
+    assert_eq!(blockers(&told), ["artifact e1 by codex is failed: unit"]);
+    told.claimed("unit", ArtifactStatus::Unknown);
+    assert_eq!(blockers(&told).len(), 1);
+    let mut approved = told.world.clone();
+    approved.approved_through = approved.seq;
+    assert!(approved.blockers_except(&[]).is_empty());
+    told.claimed("unit", ArtifactStatus::Passed);
+    assert!(blockers(&told).is_empty());
+    assert!(told.world.failed_before.is_empty());
+    // No more of them are kept than of the latest ones.
+    for number in 0..3 * RECENT_MAX {
+        told.claimed(&format!("unit {number}"), ArtifactStatus::Failed);
+    }
+    assert_eq!(told.world.failed_before.len(), RECENT_MAX);
 }
 
 #[test]
