@@ -28,6 +28,7 @@ use super::git_found::is_unreadable;
 use super::hold::{self, HeldChild, spawn_held};
 use crate::core::agent::{AGENT_VARIABLE, is_agents_own};
 use crate::core::entry::{ArtifactStatus, GateRun, IsolatedRun, WorkTree};
+use crate::core::id::Seq;
 use crate::wire::config::Gate;
 use capture::Capture;
 use isolated_tree::{IsolatedTree, Patience};
@@ -58,6 +59,8 @@ pub struct GateOrder {
     pub gate: Gate,
     /// The project.
     pub root: PathBuf,
+    /// The last entry of the record by now.
+    pub began_after: Seq,
     /// The registry in which the project stands.
     pub registry: PathBuf,
     /// Where work trees are made for gates that want one, outside of the project.
@@ -192,6 +195,7 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
             setup_failed: gate.is_setup && matches!(ended, End::Exited(_) | End::TimedOut),
             isolated,
             tree,
+            began_after: Some(order.began_after),
             output_bytes: capture.bytes(),
             output_sha256: capture.sha256(),
         },

@@ -109,6 +109,7 @@ fn gate(at: usize, printed: &str) -> Entry {
         stale: false,
         setup_failed: false,
         isolated: None,
+        began_after: None,
         output_bytes: printed.len() as u64,
         output_sha256: "0".repeat(64),
     };

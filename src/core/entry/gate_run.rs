@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::WorkTree;
+use crate::id::Seq;
 use crate::told_path::told_path;
 
 /// A gate that the daemon ran itself.
@@ -32,6 +33,10 @@ pub struct GateRun {
     /// It ran in a clean work tree of its own, which is what `tree` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolated: Option<IsolatedRun>,
+    /// The last entry of the record when it began, in the session in which it ended; none in records
+    /// of earlier versions, and where what it came to was carried on into another session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began_after: Option<Seq>,
     /// How much it printed, in bytes; the entry's text is the beginning and the end of it.
     pub output_bytes: u64,
     /// The SHA-256 of all that it printed, in hex.

@@ -92,14 +92,20 @@ impl GateInForce {
 
 impl GateSnapshot {
     /// Whether it ran on this very tree, whole, with this command. Without git a tree has no name:
-    /// then it is enough to have run after `since`.
+    /// then it is enough to have begun after `since`.
     fn is_of(&self, spec: &str, tree: Option<&WorkTree>, since: Option<Seq>) -> bool {
         let is_same_tree = match (&self.run.tree, tree) {
             (Some(ran), Some(tree)) => ran.tree == tree.tree,
-            (None, None) => since.is_some_and(|since| self.seq > since),
+            (None, None) => since.is_some_and(|since| self.began_after() >= since),
             _ => false,
         };
         is_same_tree && self.run.spec == spec && !self.run.stale
+    }
+
+    /// The last entry when it began; at the latest, where that is not known, the one before its own.
+    pub fn began_after(&self) -> Seq {
+        let before_its_own = || Seq(self.seq.0.saturating_sub(1));
+        self.run.began_after.unwrap_or_else(before_its_own)
     }
 }
 

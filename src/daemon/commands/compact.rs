@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::agent::{Agent, Party};
 use crate::core::carried::CarriedEntry;
-use crate::core::entry::{DeliveryResult, Entry, EntryKind, Fate, LifecycleEvent, TaskStep};
+use crate::core::entry::{
+    DeliveryResult, Entry, EntryKind, Fate, GateRun, LifecycleEvent, TaskStep,
+};
 use crate::core::id::{EntryId, Seq};
 use crate::core::signing::{ActSignature, OperatorAct};
 use crate::core::snapshot::Snapshot;
@@ -88,6 +90,11 @@ impl Base {
         for seq in wanted {
             let mut entry = self.carried_entry(seq, read)?;
             let world = self.recorder.world();
+            if let EntryKind::Artifact(artifact) = &mut entry.kind
+                && let Some(run) = &mut artifact.verified
+            {
+                run.began_after = began_in_next(run, seq, world);
+            }
             let in_turn = world.in_turn.get(&entry.id);
             let cut_off = world.cut_off.get(&entry.id);
             let known = in_turn.map(|(_, message)| message).or(cut_off);
@@ -191,6 +198,15 @@ impl Deliveries {
 fn place_now(places: &BTreeMap<Seq, Seq>, seq: Seq) -> Seq {
     let known = places.range(..=seq).next_back();
     known.map_or(Seq(0), |(_, new)| *new)
+}
+
+/// When a gate began, as the next session has it, which numbers its entries anew: before all of it
+/// where that was before a proposal that waits and that it ended behind.
+fn began_in_next(run: &GateRun, at: Seq, world: &Snapshot) -> Option<Seq> {
+    let began = run.began_after?;
+    let mut waiting = world.pending_proposals.values();
+    let is_before_one = waiting.any(|proposal| began < proposal.seq && proposal.seq < at);
+    is_before_one.then_some(Seq(0))
 }
 
 fn asks(entry: &Entry) -> bool {

@@ -8,7 +8,6 @@ use crate::core::agent::Party;
 use crate::core::entry::{
     Artifact, ArtifactKind, ArtifactStatus, Entry, EntryKind, GateRun, WorkTree,
 };
-use crate::core::id::Seq;
 use crate::core::signing::{OperatorAct, SigningState};
 use crate::core::snapshot::{GateSnapshot, TreeInQuestion};
 use crate::daemon::event::Event;
@@ -112,6 +111,7 @@ impl Decisions {
         let registry = user.map(|user| user.registry.clone());
         let order = GateOrder {
             gate,
+            began_after: base.recorder.world().seq,
             registry: registry.unwrap_or_default(),
             worktrees: worktrees.unwrap_or_default(),
             root: base.dirs.root.clone(),
@@ -310,8 +310,7 @@ impl Base {
         let ran = ran.iter();
         let ran: Vec<&GateSnapshot> = ran.filter_map(|name| world.gates.get(name)).collect();
         let tree = ran.first().and_then(|first| first.run.tree.clone());
-        let since = ran.iter().map(|gate| gate.seq).min();
-        let since = since.map(|first| Seq(first.0.saturating_sub(1)));
+        let since = ran.iter().map(|gate| gate.began_after()).min();
         let mut gates = self.configuration.told_gates();
         // What all of them came to; which of them a proposal needs is another question.
         gates.iter_mut().for_each(|gate| gate.when.clear());

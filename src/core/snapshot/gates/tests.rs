@@ -109,6 +109,7 @@ fn run(on: Option<&WorkTree>, exit_code: i32) -> GateRun {
         stale: false,
         setup_failed: false,
         isolated: None,
+        began_after: None,
         output_bytes: 0,
         output_sha256: String::new(),
     }
@@ -250,6 +251,23 @@ fn without_git_a_gate_has_to_run_after_what_it_is_to_prove() {
     assert_eq!(told.standing(None, 1), GateStanding::Stale);
     told.ran(Party::System, ArtifactStatus::Passed, run(None, 0));
     assert_eq!(told.standing(None, 1), GateStanding::Green);
+}
+
+#[test]
+fn without_git_a_gate_that_began_before_what_it_is_to_prove_does_not_count() {
+    let mut told = Told::default();
+    told.claimed("unit", ArtifactStatus::Passed);
+    let before = Seq(told.seq);
+    told.propose();
+    let since = Seq(told.seq);
+    let ran = |began| GateRun {
+        began_after: Some(began),
+        ..run(None, 0)
+    };
+    told.ran(Party::System, ArtifactStatus::Passed, ran(before));
+    assert_eq!(told.standing(None, since.0), GateStanding::Stale);
+    told.ran(Party::System, ArtifactStatus::Passed, ran(since));
+    assert_eq!(told.standing(None, since.0), GateStanding::Green);
 }
 
 #[test]

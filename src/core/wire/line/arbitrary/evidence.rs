@@ -8,6 +8,7 @@ use crate::entry::{
     Artifact, ArtifactStatus, EntryKind, FinalityDecision, FinalityProposal, FindingFacts,
     FindingRecord, GateRun, IsolatedRun,
 };
+use crate::id::Seq;
 use crate::signing::{DecisionSignature, Signer};
 
 pub(super) fn artifact() -> impl Strategy<Value = EntryKind> {
@@ -84,7 +85,7 @@ pub(super) fn finding() -> impl Strategy<Value = EntryKind> {
 
 fn gate_run() -> impl Strategy<Value = GateRun> {
     let exit_code = prop::option::of(any::<i32>());
-    let numbers = (any::<u32>(), any::<u32>());
+    let numbers = (any::<u32>(), any::<u32>(), prop::option::of(any::<u32>()));
     let tree = prop::option::of(tree());
     let flags = (any::<bool>(), any::<bool>());
     let isolated = (any::<u32>(), texts()).prop_map(|(not_covered, named)| IsolatedRun {
@@ -93,17 +94,18 @@ fn gate_run() -> impl Strategy<Value = GateRun> {
     });
     let isolated = prop::option::of(isolated);
     (text(), text(), exit_code, numbers, tree, flags, isolated).prop_map(
-        |(gate, cmd, exit_code, (duration_ms, output_bytes), tree, flags, isolated)| GateRun {
+        |(gate, cmd, exit_code, numbers, tree, flags, isolated)| GateRun {
             gate,
             cmd,
             spec: "0123456789abcdef".to_owned(),
             exit_code,
-            duration_ms: duration_ms.into(),
+            duration_ms: numbers.0.into(),
             tree,
             stale: flags.0,
             setup_failed: flags.1,
             isolated,
-            output_bytes: output_bytes.into(),
+            began_after: numbers.2.map(|seq| Seq(seq.into())),
+            output_bytes: numbers.1.into(),
             output_sha256: "0".repeat(64),
         },
     )
