@@ -76,6 +76,7 @@ fn with_outputs(printed: &[String]) -> Capsule {
             status: artifact.status,
             run: run.clone(),
             flaky: false,
+            verdict_before: None,
         };
         world.gates.insert(run.gate, gate);
     }

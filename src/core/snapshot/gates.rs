@@ -49,6 +49,9 @@ pub struct GateSnapshot {
     pub run: GateRun,
     /// The same command came to something else on the same tree before.
     pub flaky: bool,
+    /// What the command came to last on the same tree, where this run came to nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict_before: Option<ArtifactStatus>,
 }
 
 /// A work tree about which gates are asked.
@@ -107,16 +110,33 @@ impl GateSnapshot {
         let before_its_own = || Seq(self.seq.0.saturating_sub(1));
         self.run.began_after.unwrap_or_else(before_its_own)
     }
+
+    /// What the command came to last on this tree. A run that was stopped or could not begin came to
+    /// nothing.
+    fn verdict(&self) -> Option<ArtifactStatus> {
+        verdict(self.status).or(self.verdict_before)
+    }
+}
+
+/// What a command came to, if it did.
+fn verdict(status: ArtifactStatus) -> Option<ArtifactStatus> {
+    use ArtifactStatus::{Failed, Passed, TimedOut};
+    matches!(status, Passed | Failed | TimedOut).then_some(status)
 }
 
 impl Snapshot {
     /// Takes a run in that the daemon recorded.
     pub(crate) fn take_gate_run(&mut self, id: &EntryId, status: ArtifactStatus, run: &GateRun) {
         let before = self.gates.get(&run.gate);
-        let flaky = before.is_some_and(|before| {
+        let on_same_tree = before.filter(|before| {
             let is_same = run.tree.is_some() && before.is_of(&run.spec, run.tree.as_ref(), None);
-            is_same && !run.stale && (before.flaky || before.status != status)
+            is_same && !run.stale
         });
+        let said_before = on_same_tree.and_then(GateSnapshot::verdict);
+        let differs = said_before
+            .zip(verdict(status))
+            .is_some_and(|(a, b)| a != b);
+        let flaky = differs || on_same_tree.is_some_and(|before| before.flaky);
         if before.is_none() && self.gates.len() >= GATES_KEPT_MAX {
             let oldest = self.gates.iter().min_by_key(|(_, gate)| gate.seq);
             let oldest = oldest.map(|(name, _)| name.clone());
@@ -129,6 +149,7 @@ impl Snapshot {
             status,
             run: run.clone(),
             flaky,
+            verdict_before: said_before.filter(|_| verdict(status).is_none()),
         };
         self.gates.insert(run.gate.clone(), latest);
     }

@@ -319,6 +319,27 @@ fn a_gate_that_differs_on_the_same_tree_is_flaky_until_the_tree_changes() {
 }
 
 #[test]
+fn a_run_that_was_stopped_or_could_not_begin_is_no_verdict() {
+    let one = tree("aa");
+    for nothing in [ArtifactStatus::Skipped, ArtifactStatus::Blocked] {
+        let mut told = Told::default();
+        let mut flaky_after = |status| {
+            told.ran(Party::System, status, run(Some(&one), 0));
+            told.world.gates["tests"].flaky
+        };
+        for status in [nothing, ArtifactStatus::Passed] {
+            assert!(!flaky_after(status), "{status:?}");
+            assert!(!flaky_after(status), "{status:?}");
+        }
+        // It takes nothing back either.
+        assert!(!flaky_after(nothing));
+        assert!(flaky_after(ArtifactStatus::Failed));
+        assert!(flaky_after(nothing));
+        assert!(flaky_after(ArtifactStatus::Failed));
+    }
+}
+
+#[test]
 fn what_failed_is_not_forgotten_however_much_follows_it() {
     let one = tree("aa");
     let mut told = Told::default();
