@@ -102,6 +102,13 @@ fn new_ssh(context: &CliContext, path: &Path) -> CliOutcome {
         operator_key::remove(user).map_err(|error| failed(context, &error))?;
         return Err(failure);
     }
+    if !signer.wants_touch() {
+        context.out.note(
+            "This is no security key: whatever runs as you, an agent's shell too, can sign with it \
+             while it has no passphrase or lies in ssh-agent. Load it with `ssh-add -c`, which has \
+             you confirm each use, or take a security key (FIDO).",
+        );
+    }
     report(context, &signer, "is yours from now on")
 }
 

@@ -144,11 +144,15 @@ pub fn help_elsewhere(signer: &Signer, public_key: &Path, has_agent: bool) -> St
         true => public_key.with_extension(""),
         false => public_key.to_path_buf(),
     };
-    let add = quoted(&[OsString::from("ssh-add"), private.into_os_string()]);
-    let wants = match signer.wants_touch() {
-        true => "Where this security key wants a PIN",
-        false => "Where this key has a passphrase",
+    // Whatever else runs as this person can have the agent sign: unless that takes a touch, it is to
+    // ask first.
+    let (wants, add): (&str, &[&str]) = match signer.wants_touch() {
+        true => ("Where this security key wants a PIN", &["ssh-add"]),
+        false => ("Where this key has a passphrase", &["ssh-add", "-c"]),
     };
+    let mut add: Vec<OsString> = add.iter().map(OsString::from).collect();
+    add.push(private.into_os_string());
+    let add = quoted(&add);
     let agent = match has_agent {
         true => String::new(),
         false => " This deck knows no ssh-agent (SSH_AUTH_SOCK is not set): start it again from a \
@@ -263,7 +267,7 @@ mod tests {
         let path = std::path::Path::new("/home/me/my keys/id_ed25519.pub");
         let help = help_elsewhere(&key, path, true);
         assert!(
-            help.contains("`ssh-add '/home/me/my keys/id_ed25519'`"),
+            help.contains("`ssh-add -c '/home/me/my keys/id_ed25519'`"),
             "{help}"
         );
         assert!(

@@ -50,6 +50,10 @@ fn decisions_and_trust_are_signed_with_the_persons_own_key_in_terminal_and_deck(
     let (code, screen) = at_a_terminal(&project, &["operator", "key", "new", "--ssh", path], &[]);
     assert_eq!(code, 0, "{screen}");
     assert!(screen.contains(&mine), "{screen}");
+    // Whatever runs as the person can use it. The terminal breaks lines anywhere.
+    let said: String = screen.split_whitespace().collect();
+    assert!(said.contains("Thisisnosecuritykey"), "{screen}");
+    assert!(said.contains("`ssh-add-c`"), "{screen}");
     // A key of the other sort is not what the configuration says.
     let switch = |mode: &str| {
         let text = json!({"operator": {"signing": mode}}).to_string();
