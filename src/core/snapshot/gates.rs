@@ -61,7 +61,7 @@ pub struct TreeInQuestion<'a> {
     pub tree: Option<&'a WorkTree>,
     /// Git is there and could not read it: then no gate is green, whenever it ran.
     pub is_unreadable: bool,
-    /// The entry after which a gate has to have run where there is no git to name the tree.
+    /// The entry after which a gate has to have begun where there is no git to name the tree.
     pub since: Option<Seq>,
     /// What changed since the last approval, if somebody looked.
     pub changed: Option<&'a ChangedFiles>,
