@@ -34,13 +34,42 @@ pub(crate) struct FindingsSheet {
     pub(crate) list: ListState,
     /// The finding under the cursor: it stays there when others come.
     id: Option<String>,
+    /// Whether that one stands against the work.
+    is_live: bool,
 }
 
 impl FindingsSheet {
     /// Moves by rows.
     pub(crate) fn step(&mut self, rows: &[FindingRow], by: isize) {
         self.list.step(by, rows.len());
-        self.id = self.selected(rows).map(|row| row.id.clone());
+        self.remember(rows);
+    }
+
+    /// From the finding that is opened over the list to the one behind it, or before; whether there is
+    /// one. What was ruled on since stands elsewhere in the list: there it goes on from the old place,
+    /// where the one behind it stands now.
+    pub(crate) fn step_opened(&mut self, rows: &[FindingRow], opened: &str, by: isize) -> bool {
+        let old = self.list.selected;
+        let now = rows.iter().position(|row| row.id == opened);
+        let is_known = self.id.as_deref() == Some(opened);
+        let is_ruled = |at: &usize| is_known && rows[*at].state.is_live() != self.is_live;
+        let next = match now {
+            Some(at) if at == old || !is_ruled(&at) => at.checked_add_signed(by),
+            _ if by > 0 => Some(old),
+            _ => old.checked_sub(1),
+        };
+        let Some(next) = next.filter(|next| *next < rows.len()) else {
+            return false;
+        };
+        self.list.selected = next;
+        self.remember(rows);
+        true
+    }
+
+    fn remember(&mut self, rows: &[FindingRow]) {
+        let row = self.selected(rows);
+        self.is_live = row.is_some_and(|row| row.state.is_live());
+        self.id = row.map(|row| row.id.clone());
     }
 
     /// The cursor stays on its finding, or else on a row.
@@ -49,7 +78,7 @@ impl FindingsSheet {
         let found = self.id.as_ref().and_then(at);
         let at = found.unwrap_or(self.list.selected);
         self.list.selected = at.min(rows.len().saturating_sub(1));
-        self.id = self.selected(rows).map(|row| row.id.clone());
+        self.remember(rows);
     }
 
     /// The finding under the cursor.

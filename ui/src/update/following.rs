@@ -65,11 +65,12 @@ pub(super) fn take_thread(deck: &mut Deck, thread: ThreadView) {
 }
 
 /// From the overlay in front to where one was before the reference to it was followed, if one was.
+/// What lies below both stays, as a list from which the one before was opened.
 pub(super) fn follow_back(deck: &mut Deck) -> bool {
     let Some(place) = deck.visited.back_from_overlay() else {
         return false;
     };
-    deck.overlays.clear();
+    deck.overlays.pop();
     if let VisitedPlace::Overlay(before) = place {
         deck.overlays.push(*before);
     }

@@ -167,17 +167,31 @@ fn ask(deck: &mut Deck, ruling: FindingRuling) -> Vec<Effect> {
 /// To the finding behind, or before.
 fn next(deck: &mut Deck, by: isize) -> Vec<Effect> {
     let rows = Arc::clone(&deck.view.findings);
-    let is_opened = matches!(deck.overlays.last(), Some(Overlay::Finding(_)));
-    if is_opened {
-        deck.overlays.pop();
+    let is_next = match &mut deck.overlays[..] {
+        [.., Overlay::Findings(list)] => {
+            list.step(&rows, by);
+            return Vec::new();
+        }
+        [.., Overlay::Findings(list), Overlay::Finding(sheet)] => {
+            list.step_opened(&rows, &sheet.id, by)
+        }
+        _ => false,
+    };
+    if !is_next {
+        return say_none_next(deck, by);
     }
-    if let Some(Overlay::Findings(sheet)) = deck.overlays.last_mut() {
-        sheet.step(&rows, by);
-    }
-    match is_opened {
-        true => open_finding(deck),
-        false => Vec::new(),
-    }
+    deck.overlays.pop();
+    open_finding(deck)
+}
+
+/// What is opened stays: no list lies below it, or it ends here.
+pub(super) fn say_none_next(deck: &mut Deck, by: isize) -> Vec<Effect> {
+    let text = match by > 0 {
+        true => "nothing is next here",
+        false => "nothing is before it here",
+    };
+    deck.say(Level::Info, text);
+    Vec::new()
 }
 
 /// Opens a handoff with the finding in it, quoted: the agent gets it as somebody else's text.

@@ -1,6 +1,7 @@
 //! Tasks that can travel: the list, one of them, and what the operator does with it.
 
 use super::perform::refuse;
+use super::reviewing::say_none_next;
 use super::taking_text::copy;
 use crate::action::Action;
 use crate::deck::Deck;
@@ -348,15 +349,21 @@ fn ask_receiver(deck: &mut Deck, row: &CapsuleLine) {
 
 /// To the task behind, or before.
 fn next(deck: &mut Deck, by: isize) -> Vec<Effect> {
-    let is_opened = matches!(deck.overlays.last(), Some(Overlay::Capsule(_)));
-    if is_opened {
-        deck.overlays.pop();
+    let is_next = match &mut deck.overlays[..] {
+        [.., Overlay::Capsules(list)] => {
+            list.step(by);
+            return Vec::new();
+        }
+        [.., Overlay::Capsules(list), Overlay::Capsule(_)] => {
+            let before = list.list.selected;
+            list.step(by);
+            list.list.selected != before
+        }
+        _ => false,
+    };
+    if !is_next {
+        return say_none_next(deck, by);
     }
-    if let Some(Overlay::Capsules(sheet)) = deck.overlays.last_mut() {
-        sheet.step(by);
-    }
-    match is_opened {
-        true => open_capsule(deck),
-        false => Vec::new(),
-    }
+    deck.overlays.pop();
+    open_capsule(deck)
 }

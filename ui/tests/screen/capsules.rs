@@ -63,6 +63,23 @@ fn a_task_is_opened_and_the_next_one_from_there() {
 }
 
 #[test]
+fn where_no_task_is_next_the_one_that_is_opened_stays() {
+    let mut deck = deck();
+    keys(&mut deck, "jj<enter>");
+    read(&mut deck, rows().swap_remove(2));
+    assert_eq!(keys(&mut deck, "J"), []);
+    let screen = shown(&deck);
+    assert!(screen.contains("nothing is next"), "{screen}");
+    assert!(screen.contains("from afar"), "{screen}");
+    // The list below cannot be read any more.
+    update(&mut deck, Msg::Capsules(Err("no record".to_owned())));
+    assert_eq!(keys(&mut deck, "K"), []);
+    let screen = shown(&deck);
+    assert!(screen.contains("nothing is before it"), "{screen}");
+    assert!(screen.contains("from afar"), "{screen}");
+}
+
+#[test]
 fn nothing_is_handed_over_before_it_is_chosen_to_whom() {
     let mut deck = deck();
     assert_eq!(

@@ -219,6 +219,42 @@ fn the_cursor_stays_on_its_finding_when_others_come_and_go() {
 }
 
 #[test]
+fn the_next_finding_is_the_one_behind_it_also_after_a_ruling() {
+    let mut deck = deck(reviewed());
+    keys(&mut deck, "F<enter>");
+    keys(&mut deck, "xnot<space>so<enter>");
+    // It stands among those that are over now.
+    let mut world = reviewed();
+    let mut rows = world.findings.to_vec();
+    let mut ruled = rows.remove(0);
+    ruled.state = FindingStage::Dismissed;
+    rows.push(ruled);
+    world.findings = Arc::new(rows.clone());
+    update(&mut deck, Msg::View(Box::new(world.clone())));
+    assert_eq!(keys(&mut deck, "J"), [read("gh:rc:1861")]);
+    // Others come before it: it goes on from where it stands.
+    rows.insert(0, rows[rows.len() - 1].clone());
+    rows[0].id = "gh:rc:1".to_owned();
+    world.findings = Arc::new(rows);
+    update(&mut deck, Msg::View(Box::new(world)));
+    assert_eq!(keys(&mut deck, "J"), [read("gh:rc:1870")]);
+    assert_eq!(keys(&mut deck, "K"), [read("gh:rc:1861")]);
+}
+
+#[test]
+fn where_nothing_is_next_the_finding_stays() {
+    let mut deck = deck_of_stage(FindingStage::Open);
+    keys(&mut deck, "F<enter>");
+    tell(&mut deck);
+    for (key, said) in [("J", "nothing is next"), ("K", "nothing is before it")] {
+        assert!(keys(&mut deck, key).is_empty());
+        let screen = shown(&deck);
+        assert!(screen.contains(said), "{screen}");
+        assert!(screen.contains("share one request"), "{screen}");
+    }
+}
+
+#[test]
 fn the_entry_of_a_finding_is_followed_and_led_back_from() {
     let mut deck = deck(reviewed());
     keys(&mut deck, "F<enter>");
@@ -233,6 +269,10 @@ fn the_entry_of_a_finding_is_followed_and_led_back_from() {
     assert!(shown(&deck).contains("Entry 1 150"), "{}", shown(&deck));
     keys(&mut deck, "<ctrl-o><tab>");
     assert_eq!(shown(&deck), before);
+    // The list still lies below.
+    assert_eq!(keys(&mut deck, "J"), [read("gh:rc:1861")]);
+    assert_eq!(keys(&mut deck, "K"), [read("gh:rc:1857")]);
+    tell(&mut deck);
     // Without the cursor on it `enter` closes the sheet, as it opened it.
     keys(&mut deck, "<enter>");
     assert!(!shown(&deck).contains("share one request between them"));
