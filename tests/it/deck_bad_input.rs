@@ -145,6 +145,7 @@ fn fifty_thousand_ambiguous_messages_are_one_row_and_settled_five_hundred_at_onc
     deck.wait_for_text("50 000 ambiguous");
     open_row(&mut deck, &["▲ alarm", "50 000 ambi"], UNCLEAR);
     deck.wait_for_text("question 0");
+    deck.press(Key::Char('G'));
     deck.press(Key::Char('V'));
     deck.wait_for_text("500 marked");
     deck.press(Key::Char('x'));

@@ -29,6 +29,8 @@ fn they_are_one_row_that_opens_to_their_words_and_are_given_up_together() {
     deck.wait_for_text("Nobody can know whether Claude has them");
     deck.wait_for_text("and the tests are read");
     deck.wait_for_text("[REDACTED_GITHUB_TOKEN]");
+    // To the last row.
+    deck.press(Key::Char('G'));
     deck.press(Key::Char('V'));
     deck.wait_for_text("2 marked");
     deck.press(Key::Char('x'));

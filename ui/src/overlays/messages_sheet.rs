@@ -35,8 +35,9 @@ pub(crate) struct MessagesSheet {
     pub(crate) stage: MessagesStage,
     /// Ids.
     marked: BTreeSet<String>,
-    /// Where the last mark was set: a range goes from there.
-    marked_at: Option<String>,
+    /// The line of the message at which the last mark was set: a range goes from there, also once
+    /// that message is settled.
+    marked_at: Option<u64>,
     /// The line of the message under the cursor, and where it stood.
     at: Option<(u64, usize)>,
 }
@@ -68,7 +69,6 @@ impl MessagesSheet {
         let here = |id: &String| messages.iter().any(|message| message.id == *id);
         let had_marks = !self.marked.is_empty();
         self.marked.retain(here);
-        self.marked_at.take_if(|id| !here(id));
         let line_at = |at: usize| messages.get(at).map(|message| message.line);
         let mut is_gone = had_marks && self.marked.is_empty();
         if let Some((line, at)) = self.at
@@ -92,24 +92,21 @@ impl MessagesSheet {
         if !self.marked.remove(&message.id) {
             self.marked.insert(message.id.clone());
         }
-        self.marked_at = Some(message.id.clone());
+        self.marked_at = Some(message.line);
         self.step(Some(card), 1);
     }
 
-    /// Marks every row from the last mark to the cursor; all of them where there is none.
+    /// Marks every row from the last mark to the cursor; from the first one where there is none.
     pub(crate) fn mark_range(&mut self, card: &InboxCard) {
-        let messages = &card.unclear;
-        let from = self
-            .marked_at
-            .as_ref()
-            .and_then(|id| messages.iter().position(|message| message.id == *id));
-        let to = self.list.selected;
-        let range = match from {
-            Some(from) => &messages[from.min(to)..messages.len().min(from.max(to) + 1)],
-            None => messages,
+        let Some(cursor) = card.unclear.get(self.list.selected) else {
+            return;
         };
+        let (from, to) = (self.marked_at.unwrap_or(0), cursor.line);
+        let range = from.min(to)..=from.max(to);
+        let messages = card.unclear.iter();
+        let messages = messages.filter(|message| range.contains(&message.line));
         self.marked
-            .extend(range.iter().map(|message| message.id.clone()));
+            .extend(messages.map(|message| message.id.clone()));
     }
 
     /// What a key is about: what is marked, else the row under the cursor. Oldest first.

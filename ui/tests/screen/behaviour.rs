@@ -1747,6 +1747,32 @@ fn ambiguous_messages_are_one_row_and_as_many_as_marked_are_settled_after_one_qu
 }
 
 #[test]
+fn a_range_goes_to_the_cursor_from_the_last_mark_or_from_the_first_row() {
+    let mut unmarked = deck(unclear(8, "words"));
+    keys(&mut unmarked, "3<enter>jjV");
+    assert!(
+        shown(&unmarked).contains("3 marked"),
+        "{}",
+        shown(&unmarked)
+    );
+    let ids = (1..=3).map(|n| format!("m-{n}")).collect();
+    assert_eq!(keys(&mut unmarked, "x<enter>"), [Effect::GiveUp { ids }]);
+
+    // The message of the mark is settled elsewhere meanwhile: the range goes from its place.
+    let mut settled = deck(unclear(8, "words"));
+    keys(&mut settled, "3<enter>jjvjj");
+    let mut view = unclear(8, "words");
+    let left = view.inbox[0].unclear.iter();
+    let left = left.filter(|message| message.id != "m-3");
+    view.inbox[0].unclear = left.cloned().collect();
+    update(&mut settled, Msg::View(Box::new(view)));
+    keys(&mut settled, "V");
+    assert!(shown(&settled).contains("3 marked"), "{}", shown(&settled));
+    let ids = (4..=6).map(|n| format!("m-{n}")).collect();
+    assert_eq!(keys(&mut settled, "x<enter>"), [Effect::GiveUp { ids }]);
+}
+
+#[test]
 fn what_is_asked_about_a_message_is_never_about_another_one() {
     let mut deck = deck(unclear(5, "words"));
     let gone = |deck: &mut Deck, gone: &[u64]| {
