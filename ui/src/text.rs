@@ -2,17 +2,29 @@
 //!
 //! Knows no styles. Widths are terminal columns.
 
+use ratatui::buffer::CellWidth as _;
 use unicode_segmentation::UnicodeSegmentation as _;
-use unicode_width::UnicodeWidthStr as _;
 
-/// Columns of a text.
+/// Columns of a text, as it is drawn: each of its graphemes has cells of its own. Letters of which a
+/// font makes one, as lam and alef, count each.
 pub fn width(text: &str) -> usize {
-    text.width()
+    match text.is_ascii() {
+        true => text.bytes().filter(|byte| !byte.is_ascii_control()).count(),
+        false => text.graphemes(true).map(cells).sum(),
+    }
+}
+
+/// Cells of a grapheme; nothing is drawn for a control character.
+fn cells(grapheme: &str) -> usize {
+    match grapheme.contains(char::is_control) {
+        true => 0,
+        false => usize::from(grapheme.cell_width()),
+    }
 }
 
 /// The text in at most `columns`; what was cut ends in `…`.
 pub fn fit(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
+    if width(text) <= columns {
         return text.to_owned();
     }
     if columns == 0 {
@@ -21,7 +33,7 @@ pub fn fit(text: &str, columns: usize) -> String {
     let mut out = String::with_capacity(columns);
     let mut used = 0;
     for grapheme in text.graphemes(true) {
-        let w = grapheme.width();
+        let w = cells(grapheme);
         if used + w > columns - 1 {
             break;
         }
@@ -36,14 +48,14 @@ pub fn fit(text: &str, columns: usize) -> String {
 /// The text in exactly `columns`: cut as [`fit`] does it, or filled with spaces.
 pub fn pad(text: &str, columns: usize) -> String {
     let mut out = fit(text, columns);
-    let used = out.width();
+    let used = width(&out);
     out.extend(std::iter::repeat_n(' ', columns.saturating_sub(used)));
     out
 }
 
 /// The text filled with spaces to `columns`, and never cut: for what must be told apart.
 pub fn fill(text: &str, columns: usize) -> String {
-    let used = text.width();
+    let used = width(text);
     let mut out = text.to_owned();
     out.extend(std::iter::repeat_n(' ', columns.saturating_sub(used)));
     out
@@ -57,7 +69,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut current = String::new();
     let mut used = 0;
     for word in words(text) {
-        let w = word.width();
+        let w = width(word);
         if used + w <= columns {
             current.push_str(word);
             used += w;
@@ -73,7 +85,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
             }
         }
         for grapheme in word.graphemes(true) {
-            let w = grapheme.width();
+            let w = cells(grapheme);
             if used + w > columns && used > 0 {
                 out.push(std::mem::take(&mut current));
                 used = 0;
@@ -107,7 +119,7 @@ pub fn wrap_to(text: &str, columns: usize, rows: usize) -> Vec<String> {
     if lines.len() > rows && rows > 0 {
         lines.truncate(rows);
         if let Some(last) = lines.last_mut() {
-            *last = fit(&format!("{last}… "), columns.min(last.width() + 1));
+            *last = fit(&format!("{last}… "), columns.min(width(last) + 1));
         }
     }
     lines
@@ -266,6 +278,11 @@ pub fn short(id: &str, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+    use ratatui::style::Style;
+
     use super::{
         age, clock, day, fill, fit, grouped, is_now, pad, running, short, tokens, took, until,
         width, wrap, wrap_to,
@@ -282,6 +299,30 @@ mod tests {
         assert_eq!(pad("漢字漢", 4), "漢… ");
         assert_eq!(fill("h7", 4), "h7  ");
         assert_eq!(fill("h98706", 4), "h98706");
+    }
+
+    #[test]
+    fn letters_that_a_font_joins_have_a_column_each() {
+        assert_eq!(width("لا"), 2);
+        assert_eq!(width("ｶﾞ"), 2);
+        assert_eq!(width("漢a"), 3);
+        let text = "لا".repeat(4);
+        assert_eq!(fit(&text, 8), text);
+        assert_eq!(fit(&text, 7), "لالالا…");
+        assert_eq!(pad("لا", 3), "لا ");
+        let lines = wrap(&text, 6);
+        assert_eq!(lines, ["لالالا", "لا"]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_as_wide_as_it_is_drawn(
+            text in "(\\PC|[\u{600}-\u{6ff}\u{ff66}-\u{ff9f}]|[ -~]){0,60}"
+        ) {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, 400, 1));
+            let (end, _) = buffer.set_stringn(0, 0, &text, 400, Style::default());
+            prop_assert_eq!(width(&text), usize::from(end), "{:?}", text);
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::panes::{
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::fit_line;
+use crate::widgets::{fit_line, width_of};
 
 /// Draws the whole screen. Any size will do, also one the deck was not told of.
 pub fn view(deck: &Deck, frame: &mut Frame<'_>) {
@@ -164,7 +164,7 @@ pub(crate) fn draw_tabs(deck: &Deck, layout: &Layout, buf: &mut Buffer) {
     }
     let mut x = area.x + 1;
     for (pane, line) in tabs(deck) {
-        let width = line.width() as u16;
+        let width = width_of(&line) as u16;
         if x + width > area.right() {
             break;
         }
@@ -183,7 +183,7 @@ pub(crate) fn draw_tabs(deck: &Deck, layout: &Layout, buf: &mut Buffer) {
     }
     if deck.focus == Pane::Timeline {
         let mark = crate::panes::timeline_mark(deck);
-        let width = mark.width() as u16;
+        let width = width_of(&mark) as u16;
         if x + width + 2 <= area.right() {
             buf.set_line(area.right() - width - 1, area.y, &mark, width);
         }

@@ -218,7 +218,7 @@ pub(crate) fn draw_pane(deck: &Deck, pane: Pane, layout: &Layout, area: Rect, bu
             let line = fit_line(line.clone(), columns);
             buf.set_line(x, y, &line, width);
             let highlighted =
-                number >= lines.heading && width_is_used(line.width(), number, lines.heading);
+                number >= lines.heading && width_is_used(width_of(&line), number, lines.heading);
             if index == state.selected
                 && highlighted
                 && (focus || (pane == Pane::Timeline && !deck.timeline.follow))

@@ -19,6 +19,7 @@ use crate::overlays::{Overlay, SearchSheet};
 use crate::pane::Pane;
 use crate::panes::{board_at, is_board, place_on_bar, row_at, scroll_bar};
 use crate::view::{TAB_GAP, tabs};
+use crate::widgets::width_of;
 
 /// Rows of one notch of the wheel.
 const WHEEL: isize = 3;
@@ -227,7 +228,7 @@ fn click_overlay(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
 fn tab_at(deck: &Deck, layout: &Layout, x: u16) -> Option<Pane> {
     let mut left = layout.tabs.x;
     for (pane, line) in tabs(deck) {
-        let right = left + line.width() as u16 + TAB_GAP as u16;
+        let right = left + width_of(&line) as u16 + TAB_GAP as u16;
         if (left..right).contains(&x) {
             return Some(pane);
         }

@@ -3,10 +3,12 @@
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::key::Key;
 use ctxrelay_ui::model::{
-    AnswerEffect, AskedCard, AskedChoice, Banner, DeckView, HandoffRow, InboxCard, InboxKind,
-    Level, Party, TrustCard, WaitingKey,
+    Agent, AnswerEffect, AskedCard, AskedChoice, Banner, DeckView, HandoffRow, InboxCard,
+    InboxKind, Level, Party, TrustCard, WaitingKey,
 };
-use ctxrelay_ui::scenes::{SCENES, hostile_text, long_session, painted_outside, screen};
+use ctxrelay_ui::scenes::{
+    NOW_MS, SCENES, hostile_text, keys, long_session, painted_outside, quiet, screen, terminal,
+};
 use ctxrelay_ui::{Deck, Depth, Glyphs, Msg, Settings, update};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
@@ -270,7 +272,7 @@ fn every_small_size_is_drawn_without_a_panic() {
 }
 
 /// What stands in records, files and models' words all over the world, and what is there to deceive.
-fn corpus() -> [(&'static str, String); 8] {
+fn corpus() -> [(&'static str, String); 9] {
     [
         ("wide", "漢字カナ한글，".repeat(9)),
         ("wide without an end", "漢".repeat(300)),
@@ -278,9 +280,32 @@ fn corpus() -> [(&'static str, String); 8] {
         ("combining", "e\u{301}\u{302}\u{303} \u{1100}\u{1161}\u{11a8} क्षि กำ ｶﾞ z\u{335}\u{336}\u{337}\u{338} ".repeat(4)),
         ("combining without a letter", "\u{301}\u{20dd}\u{300}x\u{fe0e}".repeat(9)),
         ("right to left", "שלום עולם مرحبا بالعالم \u{202e}gnp.exe\u{202c} \u{2067}א1\u{2069} ".repeat(3)),
+        ("joined by a font", "لا إلا الآن والأهل لالالالالا ".repeat(6)),
         ("commands", "a\u{1b}[2J\u{1b}]0;t\u{7}\u{9b}31m\r\n\t\u{8}\u{0}\u{7f}b ".repeat(5)),
         ("hidden", "\u{200b}\u{feff}\u{2060}\u{ad}🏴\u{e0067}\u{e0062}\u{e007f}\u{3164}x ".repeat(6)),
     ]
+}
+
+#[test]
+fn letters_that_a_font_joins_push_no_age_out_of_its_row() {
+    let mut view = quiet();
+    // As a font joins them, they would have room.
+    let summary = "لا".repeat(40);
+    let at_ms = NOW_MS - 120_000;
+    view.inbox = vec![InboxCard::new(
+        InboxKind::Question,
+        "q-1",
+        Agent::Claude,
+        at_ms,
+        summary,
+    )];
+    let mut deck = deck(Glyphs::Unicode, true, view);
+    update(&mut deck, Msg::Resize(80, 24));
+    keys(&mut deck, "3");
+    let drawn = terminal(&deck, (80, 24)).backend().to_string();
+    let row = drawn.lines().find(|line| line.contains("question"));
+    let row = row.unwrap_or_else(|| panic!("no row in\n{drawn}"));
+    assert!(row.contains('…') && row.contains(" 2m"), "{drawn}");
 }
 
 #[test]
