@@ -68,6 +68,12 @@ impl Inferences {
 
     /// Nobody is to be asked any more.
     pub(super) fn end(&mut self) {
+        self.session_began();
+    }
+
+    /// Another session begins, which counts turns from 0. Of what was said in the one before nothing
+    /// is read any more: that one may have been deleted for it.
+    pub(super) fn session_began(&mut self) {
         self.words.clear();
         self.stop = None;
     }
@@ -81,10 +87,10 @@ impl Inferences {
         let own = (self.asked.0 == question.day).then_some(self.asked.1);
         let times = own.unwrap_or_default().max(question.recorded);
         let words = (self.words).get_mut(&(question.agent, question.pair.clone()))?;
-        let since = |asked| question.turns.saturating_sub(asked);
-        let is_late = words
-            .asked
-            .is_none_or(|asked| since(asked) >= question.every_turns);
+        // More turns than it has begun are those of another count.
+        let since = |asked| question.turns.checked_sub(asked);
+        let since = words.asked.and_then(since);
+        let is_late = since.is_none_or(|since| since >= question.every_turns);
         let from = question.turns.saturating_sub(question.unwritten);
         // Words can come before the record has their turn's beginning: those of a first turn are
         // of none then. As long as nothing was written nothing of them is.
@@ -194,6 +200,29 @@ mod tests {
         };
         assert!(!asked(recorded), "before a restart");
         assert!(asked(tomorrow));
+    }
+
+    #[test]
+    fn the_session_after_is_asked_about_as_early_as_the_one_before_and_of_its_own_words() {
+        let (mut inferences, pair) = (Inferences::default(), RuntimeSession::default());
+        inferences.said(Agent::Codex, &pair, 40, "older");
+        let of_session = |turns| Question {
+            per_day: 10,
+            ..question(turns, turns)
+        };
+        assert!(inferences.begin(&of_session(40)).is_some());
+        inferences.session_began();
+        assert!(
+            inferences.begin(&of_session(5)).is_none(),
+            "it said nothing"
+        );
+        inferences.said(Agent::Codex, &pair, 5, "newer");
+        let (words, _) = inferences.begin(&of_session(5)).unzip();
+        assert_eq!(words.unwrap(), ["newer"]);
+        inferences.ended();
+        assert!(inferences.begin(&of_session(9)).is_none(), "too early");
+        // Also where nothing tells that the count is another one.
+        assert!(inferences.begin(&of_session(4)).is_some());
     }
 
     #[test]

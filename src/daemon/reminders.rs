@@ -52,8 +52,15 @@ impl Reminders {
         state: &ContinuityState,
     ) -> Option<String> {
         let said = self.said.get(&(agent, pair.clone()));
-        let since = said.map_or(u64::MAX, |said| state.turns.saturating_sub(*said));
+        // More turns than it has begun: it was said in another session, whose count was another.
+        let since = said.and_then(|said| state.turns.checked_sub(*said));
+        let since = since.unwrap_or(u64::MAX);
         reminder(state.turns_since_written, since)
+    }
+
+    /// Another session begins: it counts the agents' turns from 0, and so no reminder was said in it.
+    pub(super) fn session_began(&mut self) {
+        self.said.clear();
     }
 
     /// The agent has it.
@@ -104,6 +111,31 @@ mod tests {
         }
         let each = [8, 16].map(|turn| [(turn, Agent::Claude), (turn, Agent::Codex)]);
         assert_eq!(said, each.concat());
+    }
+
+    #[test]
+    fn in_the_session_after_it_comes_as_early_as_in_the_one_before() {
+        let pair = RuntimeSession::default();
+        let turns = |count| {
+            let mut state = ContinuityState::default();
+            (0..count).for_each(|_| state.turn_began());
+            state
+        };
+        let due = |reminders: &mut Reminders, count| {
+            take(reminders, Agent::Claude, &pair, &turns(count)).is_some()
+        };
+        for begun in [8, 40] {
+            let mut reminders = Reminders::default();
+            assert!(due(&mut reminders, begun));
+            reminders.session_began();
+            assert!(!due(&mut reminders, 7));
+            assert!(due(&mut reminders, 8), "{begun}");
+            assert!(!due(&mut reminders, 9), "{begun}");
+        }
+        // Also where nothing tells that the count is another one.
+        let mut reminders = Reminders::default();
+        assert!(due(&mut reminders, 40));
+        assert!(due(&mut reminders, 8));
     }
 
     #[test]

@@ -180,6 +180,8 @@ impl Daemon {
         };
         self.base.watch_session(&mut self.alarms);
         self.base.renderings.begin_anew();
+        self.agents.reminders.session_began();
+        self.agents.inferences.session_began();
         self.base.publish(&stored);
         self.deliveries
             .forget_taken_back(&mut self.agents.codex, &stored);

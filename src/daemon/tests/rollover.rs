@@ -11,8 +11,11 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{OnBusy, Outcome};
 use crate::core::entry::{DeliveryResult, EntryKind, ErrorCode, LifecycleEvent, NoteKind};
 
-use crate::core::id::{EntryId, SessionId};
+use crate::core::continuity::ContinuityState;
+use crate::core::id::{EntryId, RuntimeSession, SessionId};
 use crate::daemon::event::Event;
+use crate::daemon::inferences::Question;
+use crate::daemon::reminders::RidesAlong;
 use crate::daemon::rollover::late;
 use crate::store::ledger::{self, LedgerError, Stored};
 use crate::store::session;
@@ -102,6 +105,41 @@ async fn what_nobody_settled_is_taken_back_in_the_record_that_is_sealed() {
     let live = (**rig.daemon.base.recorder.world()).clone();
     drop(rig);
     assert_eq!(Rig::replayed(&place).0, live);
+}
+
+#[tokio::test]
+async fn in_the_next_session_nobody_was_reminded_and_no_word_of_before_is_read() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let pair = RuntimeSession::default();
+    let rides = RidesAlong {
+        text: String::new(),
+        reminded_at: Some(8),
+        compacted_ms: None,
+    };
+    let mut state = ContinuityState::default();
+    (0..8).for_each(|_| state.turn_began());
+    let question = Question {
+        agent: Agent::Codex,
+        pair: pair.clone(),
+        turns: 8,
+        unwritten: 8,
+        every_turns: 5,
+        day: 0,
+        recorded: 0,
+        per_day: 10,
+    };
+    let agents = &mut rig.daemon.agents;
+    agents.reminders.said(Agent::Codex, &pair, &rides);
+    agents.inferences.said(Agent::Codex, &pair, 8, "words");
+    assert_eq!(agents.reminders.due(Agent::Codex, &pair, &state), None);
+    clear(&mut rig, &operator, false).await;
+    let agents = &mut rig.daemon.agents;
+    assert!(agents.reminders.due(Agent::Codex, &pair, &state).is_some());
+    assert!(agents.inferences.begin(&question).is_none());
+    agents.inferences.said(Agent::Codex, &pair, 8, "words");
+    assert!(agents.inferences.begin(&question).is_some());
 }
 
 #[tokio::test]
