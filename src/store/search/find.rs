@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use super::error::SearchError;
@@ -20,6 +21,10 @@ pub const LIMIT_MAX: usize = 1_000;
 
 /// Up to how many matches are counted: a word that is everywhere is not counted to its end.
 pub const TOTAL_MAX: u64 = 10_000;
+
+/// In how many blocks of [`TOTAL_MAX`] matches those are looked for that are wanted of them. A page
+/// that ends there says so, and the next one goes on behind it.
+const BLOCKS_MAX: usize = 100;
 
 /// How long entries that are not in the index yet are looked through, newest first. In ordinary
 /// work these are the ones of the last second; while the index is built it is all but some.
@@ -119,6 +124,8 @@ pub(super) struct Collector<'a> {
     redactor: &'a Redactor,
     limit: usize,
     found: SearchHits,
+    /// Below this number the index was not asked.
+    stopped_at: Option<u64>,
 }
 
 impl<'a> Collector<'a> {
@@ -128,6 +135,7 @@ impl<'a> Collector<'a> {
             redactor,
             limit: request.limit.clamp(1, LIMIT_MAX),
             found: SearchHits::default(),
+            stopped_at: None,
         }
     }
 
@@ -164,14 +172,22 @@ impl<'a> Collector<'a> {
 
     pub(super) fn count(&mut self, rows: &Rows) {
         self.found.total += rows.total;
+        self.stopped_at = rows.stopped_at;
     }
 
     pub(super) fn finish(mut self, indexed_to: u64, behind: u64) -> SearchHits {
         if self.found.hits.len() > self.limit {
             self.found.hits.truncate(self.limit);
             self.found.next = self.found.hits.last().map(|hit| hit.seq);
+        } else {
+            self.found.next = self.stopped_at;
         }
-        self.found.total_is_at_least = self.found.total >= TOTAL_MAX || behind > 0;
+        // Of what is narrowed the matches above a page are not sieved once more.
+        let is_behind_a_page = !self.request.rows.is_empty() && self.request.before.is_some();
+        self.found.total_is_at_least = self.found.total >= TOTAL_MAX
+            || behind > 0
+            || self.stopped_at.is_some()
+            || is_behind_a_page;
         self.found.total = self.found.total.min(TOTAL_MAX);
         self.found.indexed_to = indexed_to;
         self.found.behind = behind;
@@ -211,18 +227,11 @@ pub(super) fn find(
             let Some(mark) = index.mark()?.filter(|mark| mark.session == *session) else {
                 return Ok((0, Rows::default()));
             };
-            let narrowed = !request.rows.is_empty();
-            // What is narrowed is sieved below: all that is counted has to be known for that.
-            let wanted = if narrowed {
-                TOTAL_MAX as usize
-            } else {
-                collector.wanted()
+            let wanted = collector.wanted();
+            let rows = match request.rows.is_empty() {
+                true => index.find(&request.query, request.before, wanted, TOTAL_MAX)?,
+                false => narrowed(index, ledger, request, wanted)?,
             };
-            let mut rows = index.find(&request.query, request.before, wanted, TOTAL_MAX)?;
-            if narrowed {
-                ledger.sieve(&request.rows, &request.waiting, &mut rows.seqs);
-                rows.total = rows.seqs.len() as u64;
-            }
             Ok((mark.seq, rows))
         })?,
         None => (0, Rows::default()),
@@ -240,6 +249,33 @@ pub(super) fn find(
     Ok(SearchHits {
         session: Some(session.clone()),
         ..collector.finish(indexed_to, behind)
+    })
+}
+
+/// The matches that are wanted of those below the page: as many as `wanted` or some more, and fewer
+/// only where there are no more, or too much was looked at.
+fn narrowed(
+    index: &SearchIndex,
+    ledger: &Ledger,
+    request: &SearchRequest,
+    wanted: usize,
+) -> Result<Rows, SearchError> {
+    let (mut seqs, mut blocks, mut lowest) = (Vec::new(), 0, None);
+    let take = |mut block: Vec<u64>| {
+        blocks += 1;
+        lowest = block.last().copied();
+        ledger.sieve(&request.rows, &request.waiting, &mut block);
+        seqs.append(&mut block);
+        match seqs.len() >= wanted || blocks == BLOCKS_MAX {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    let is_all = index.walk(&request.query, request.before, TOTAL_MAX as usize, take)?;
+    Ok(Rows {
+        total: seqs.len() as u64,
+        stopped_at: lowest.filter(|_| !is_all),
+        seqs,
     })
 }
 

@@ -146,8 +146,8 @@ pub(super) fn find_in_sealed(
         collector.take(&stored);
     }
     collector.count(&Rows {
-        seqs: Vec::new(),
         total: rows.total,
+        ..Rows::default()
     });
     Ok(Some(collector.finish(mark.upto, 0)))
 }

@@ -10,6 +10,7 @@ mod sealed;
 
 use std::fs::OpenOptions;
 use std::io;
+use std::ops::ControlFlow;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -90,6 +91,8 @@ pub(super) struct Rows {
     pub(super) seqs: Vec<u64>,
     /// How many there are in all; at most the number asked for.
     pub(super) total: u64,
+    /// Below this number nothing was looked at; none where all was.
+    pub(super) stopped_at: Option<u64>,
 }
 
 /// An open index.
@@ -271,9 +274,43 @@ impl SearchIndex {
                 seqs = newest(before, limit as u64)?;
             }
             seqs.truncate(limit);
-            Ok(Rows { seqs, total })
+            Ok(Rows {
+                seqs,
+                total,
+                stopped_at: None,
+            })
         };
         find().map_err(|source| self.failed(source))
+    }
+
+    /// Gives the matches below `before`, highest first, in blocks of `size` until `take` has enough;
+    /// whether these were all. One walk, since SQLite gathers a long beginning of words (`every*`) anew
+    /// for each.
+    pub(super) fn walk(
+        &self,
+        query: &Query,
+        before: Option<u64>,
+        size: usize,
+        mut take: impl FnMut(Vec<u64>) -> ControlFlow<()>,
+    ) -> Result<bool, SearchError> {
+        let mut walk = || -> rusqlite::Result<bool> {
+            let mut newest = self.db.prepare_cached(
+                "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC",
+            )?;
+            let before = before.map_or(i64::MAX, number);
+            let mut rows = newest.query(params![query.to_fts(), before])?;
+            let mut block = Vec::new();
+            while let Some(row) = rows.next()? {
+                block.push(row.get::<_, i64>(0)?.unsigned_abs());
+                if block.len() == size && take(std::mem::take(&mut block)).is_break() {
+                    return Ok(false);
+                }
+            }
+            // Behind it there is nothing, whatever it says.
+            let _ = take(block);
+            Ok(true)
+        };
+        walk().map_err(|source| self.failed(source))
     }
 
     /// Has everything in `look` see one state of the index.

@@ -4,6 +4,8 @@ use proptest::prelude::*;
 
 use super::support::{Bench, DEADLINE, ask, request, seqs};
 use crate::search::{Query, QueryError, SearchHits, SearchRequest};
+use ctxrelay_core::agent::{Agent, Party};
+use ctxrelay_core::wire::window::RowQuery;
 
 /// Few words, so that they meet; with everything that a tokenizer may take differently.
 pub fn text() -> impl Strategy<Value = String> {
@@ -159,4 +161,53 @@ fn a_frequent_word_is_counted_up_to_a_bound_and_paged_beyond() {
         ..request("same")
     };
     assert_eq!(ask(&search, next).hits[0].seq, last - 1);
+}
+
+#[test]
+fn what_is_narrowed_is_found_behind_any_number_of_other_matches() {
+    let mut bench = Bench::new();
+    let of_claude = |bench: &mut Bench| {
+        let mut entry = bench.entry("same");
+        entry.source = Party::Agent(Agent::Claude);
+        entry
+    };
+    let early = (0..3).map(|_| of_claude(&mut bench)).collect();
+    bench.append(early);
+    for _ in 0..super::super::TOTAL_MAX / 501 + 1 {
+        let entries = (0..501).map(|_| bench.entry("same")).collect();
+        bench.append(entries);
+    }
+    let late_from = bench.len() + 1;
+    let late = (0..5).map(|_| of_claude(&mut bench)).collect();
+    bench.append(late);
+    let search = bench.search();
+    assert!(search.wait_for(bench.len(), DEADLINE));
+    let narrowed = |limit, before| SearchRequest {
+        limit,
+        before,
+        rows: RowQuery {
+            parties: vec![Party::Agent(Agent::Claude)],
+            ..RowQuery::default()
+        },
+        ..request("same")
+    };
+    // All of them are asked for, and so all matches are looked at.
+    let found = ask(&search, narrowed(100, None));
+    let mut all: Vec<u64> = (late_from..late_from + 5).rev().collect();
+    all.extend([3, 2, 1]);
+    assert_eq!(seqs(&found), all);
+    assert_eq!((found.total, found.total_is_at_least), (8, false));
+    assert_eq!(found.next, None);
+    // A page that is full before that says that there may be more.
+    let (mut shown, mut before) = (Vec::new(), None);
+    loop {
+        let found = ask(&search, narrowed(2, before));
+        assert!(found.total_is_at_least, "{found:?}");
+        shown.extend(seqs(&found));
+        before = found.next;
+        if before.is_none() {
+            break;
+        }
+    }
+    assert_eq!(shown, all);
 }
