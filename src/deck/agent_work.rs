@@ -32,7 +32,7 @@ pub(super) async fn work(
 ) -> ui::WorkView {
     let pair = RuntimeSession::new(model.about.runtime_session.clone());
     let none = ContinuityState::default();
-    let of = |agent| model.world.state_of(agent, &pair).unwrap_or(&none);
+    let of = |agent| model.world.work_of(agent, &pair).unwrap_or(&none);
     let (state, peer) = (of(agent_of(agent)), of(agent_of(agent).peer()));
     let packet = match &state.packet {
         Some(seen) => Some(packet(seen, text_of(client, &seen.id).await)),
@@ -42,10 +42,11 @@ pub(super) async fn work(
         true => Some(recent(client).await),
         false => None,
     };
+    let stands_under = model.world.pair_of_work(agent_of(agent), &pair);
     let sources = |entries| WorkSources {
         world: &model.world,
         agent: agent_of(agent),
-        pair: &pair,
+        pair: &stands_under,
         entries,
         heads: &[],
         time: &utc,

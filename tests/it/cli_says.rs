@@ -237,6 +237,44 @@ fn each_pair_recovers_its_own_work_and_is_told_of_the_others() {
 }
 
 #[test]
+fn what_codex_is_at_is_told_in_every_pair_unless_that_has_a_codex_of_its_own() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let goal = |pair: &str, role: &str, text: &str| {
+        let mut socket = project.control_of(role).unwrap();
+        let hello = json!({
+            "protocol": 1, "role": role, "pid": 4_000_000, "runtimeSessionId": pair,
+        });
+        socket.expect("hello", hello);
+        let goal = json!({"agent": role, "kind": "goal", "text": text});
+        socket.expect("note/append", goal);
+    };
+    goal("default", "codex", "the login holds");
+    goal("two", "claude", "the index is fast");
+    goal("three", "codex", "the build is small");
+    daemon.stop();
+    let of = |pair: &str, args: &[&str]| {
+        let told = project.ctxrelay(args.iter().copied());
+        run(&told.env("CONTEXTRELAY_RUNTIME_SESSION", pair)).expect_success()
+    };
+    for (pair, codex, claude) in [
+        ("two", "the login holds", json!("the index is fast")),
+        ("three", "the build is small", json!(null)),
+    ] {
+        let status = of(pair, &["continuity", "status", "--json"]).json();
+        let agents = &status["agents"];
+        assert_eq!(agents["codex"]["objective"], codex, "{pair}");
+        assert_eq!(agents["claude"]["objective"], claude, "{pair}");
+        let held = of(pair, &["continuity", "objective", "--json"]).json();
+        assert_eq!(held["codex"], codex, "{pair}");
+        let shown = of(pair, &["continuity", "show", "codex"]).stdout;
+        assert!(shown.contains(codex), "{pair}: {shown}");
+        let resume = of(pair, &["recover", "--json"]).json()["resume"]["codex"].clone();
+        assert!(resume.as_str().unwrap().contains(codex), "{pair}: {resume}");
+    }
+}
+
+#[test]
 fn recover_counts_all_of_what_it_shows_the_latest() {
     let project = Project::new();
     let record = Record::of(64);

@@ -105,7 +105,7 @@ fn held(context: &CliContext, agent: Option<Agent>) -> CliOutcome {
         .into_iter()
         .filter(|each| agent.is_none_or(|agent| agent == *each))
     {
-        let state = world.state_of(each, &context.setting.runtime_session);
+        let state = world.work_of(each, &context.setting.runtime_session);
         let objective = state.and_then(|state| state.objective.as_ref());
         value[each.as_str()] = json!(objective.map(|said| &said.text));
         text.line(match objective {
@@ -124,7 +124,7 @@ async fn named(context: &CliContext, name: &str) -> Result<String, Failure> {
         list: "ctxrelay continuity show --json",
     };
     let world = world(&context.setting).await?;
-    let of = |agent| world.state_of(agent, &context.setting.runtime_session);
+    let of = |agent| world.work_of(agent, &context.setting.runtime_session);
     let states: Vec<&ContinuityState> = Agent::ALL.into_iter().filter_map(of).collect();
     if states.iter().any(|state| state.knows(name)) {
         return Ok(name.to_owned());

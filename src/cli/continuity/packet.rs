@@ -32,7 +32,7 @@ impl<'a> ShownPacket<'a> {
         world: &'a Snapshot,
         agent: Agent,
     ) -> Result<Option<Self>, Failure> {
-        let pair = &context.setting.runtime_session;
+        let pair = &world.pair_of_work(agent, &context.setting.runtime_session);
         let state = world.state_of(agent, pair);
         if let Some(seen) = state.and_then(|state| state.packet.as_ref()) {
             return given(context, seen);

@@ -56,7 +56,7 @@ fn one(
     out: &mut ReportText,
 ) -> Result<Value, Failure> {
     let none = ContinuityState::default();
-    let of = |agent| world.state_of(agent, &context.setting.runtime_session);
+    let of = |agent| world.work_of(agent, &context.setting.runtime_session);
     let shown = ShownState {
         agent,
         state: of(agent).unwrap_or(&none),
@@ -103,10 +103,11 @@ fn recorded<T>(
     };
     let page = |filter: &_, limit| reading.page(filter, None, false, limit);
     let recent = recent_work(page).map_err(|error| disk::unreadable(reading.path(), &error))?;
+    let world = reading.snapshot();
     Ok(Some(make(&WorkSources {
-        world: reading.snapshot(),
+        world,
         agent,
-        pair: &context.setting.runtime_session,
+        pair: &world.pair_of_work(agent, &context.setting.runtime_session),
         entries: &recent,
         heads: &[],
         time: &utc,

@@ -24,7 +24,7 @@ pub(super) fn run(context: &CliContext) -> CliOutcome {
     let mut agents = Map::new();
     let mut text = ReportText::new();
     for agent in Agent::ALL {
-        let state = world.state_of(agent, &context.setting.runtime_session);
+        let state = world.work_of(agent, &context.setting.runtime_session);
         let state = state.unwrap_or(&none);
         let cost = match agent {
             Agent::Claude => agents_now.claude.continuity.cost_today,

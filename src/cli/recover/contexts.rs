@@ -75,7 +75,7 @@ impl RecoveredContexts {
             });
         let mut packets = Map::new();
         for agent in Agent::ALL {
-            let state = world.state_of(agent, pair);
+            let state = world.work_of(agent, pair);
             let packet = state.and_then(|state| state.packet.as_ref());
             let packet = packet.map(|packet| {
                 json!({"seq": packet.seq, "at": packet.at_ms, "state": packet.step.as_str()})
@@ -111,7 +111,7 @@ impl RecoveredContexts {
         let packets: Vec<RecoveryRow> = Agent::ALL
             .into_iter()
             .filter_map(|agent| {
-                let packet = world.state_of(agent, pair)?.packet.as_ref()?;
+                let packet = world.work_of(agent, pair)?.packet.as_ref()?;
                 let text = format!("{agent}: {}", of_packet(packet));
                 Some(row(packet.at_ms, "", text))
             })

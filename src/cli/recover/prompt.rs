@@ -55,7 +55,7 @@ impl<'a> ResumePrompts<'a> {
         }
         let terms = PacketTerms {
             agent,
-            pair: self.past.pairs.own(),
+            pair: &world.pair_of_work(agent, self.past.pairs.own()),
             cause: &ReloadCause::Resumed,
             at: &self.at,
             chars_max: PACKET_CHARS_MAX,

@@ -183,7 +183,7 @@ fn questions(world: &Snapshot, pairs: &RecoveredPairs) -> Vec<RecoveryRow> {
         row(question.at_ms, question.id.as_str(), text)
     });
     let states = Agent::ALL.into_iter();
-    let states = states.filter_map(|agent| world.state_of(agent, pairs.own()));
+    let states = states.filter_map(|agent| world.work_of(agent, pairs.own()));
     let noted = states.flat_map(|state| &state.questions).map(|noted| {
         let text = format!("{}: {}", noted.by, short(&noted.text, TEXT_CHARS));
         row(noted.at_ms, noted.id.as_str(), text)

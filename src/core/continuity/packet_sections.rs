@@ -49,7 +49,7 @@ pub(super) fn sections(
         agent,
         pair,
         state: world.state_of(agent, pair).unwrap_or(&none),
-        peer: world.state_of(agent.peer(), pair).unwrap_or(&none),
+        peer: world.work_of(agent.peer(), pair).unwrap_or(&none),
     };
     let state = view.state;
     let all = [
@@ -121,7 +121,8 @@ impl View<'_> {
         let mut decisions: Vec<&StatedText> = self.state.decisions.iter().collect();
         decisions.extend(&self.peer.decisions);
         decisions.sort_by_key(|decision| std::cmp::Reverse(decision.seq));
-        decisions.dedup_by_key(|decision| decision.seq);
+        // What the operator says of both is one entry, or one for each where their work stands apart.
+        decisions.dedup_by(|one, other| one.seq == other.seq || is_same_word(one, other));
         decisions.into_iter().map(said).collect()
     }
 
@@ -194,9 +195,12 @@ impl View<'_> {
             items.push(format!("{name} works on: {}", brief(text)));
         }
         // One of the operator's may be both agents'.
-        let mine = self.state.objective.as_ref().map(|mine| mine.seq);
+        let mine = self.state.objective.as_ref();
+        let is_mine = |its: &StatedText| {
+            mine.is_some_and(|mine| mine.seq == its.seq || is_same_word(mine, its))
+        };
         let its = self.peer.objective.as_ref();
-        if let Some(objective) = its.filter(|its| Some(its.seq) != mine) {
+        if let Some(objective) = its.filter(|its| !is_mine(its)) {
             items.push(format!("{name}'s objective: {}", brief(&objective.text)));
         }
         if !self.peer.files.is_empty() {
@@ -274,6 +278,11 @@ impl View<'_> {
         });
         files.collect()
     }
+}
+
+/// Whether the operator said the same twice.
+fn is_same_word(one: &StatedText, other: &StatedText) -> bool {
+    one.by == Party::Human && other.by == Party::Human && one.text == other.text
 }
 
 fn work(title: &'static str, weight: u8, items: Vec<String>) -> Section {

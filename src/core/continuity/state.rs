@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::inference::{INFERRED_TURNS, InferencesSeen, InferredSeen, day_of};
 use super::stated::{StateTag, StatedText, is_state};
-use crate::agent::Agent;
+use crate::agent::{Agent, Party};
 use crate::entry::{
     ChangedRules, Compaction, ContinuityFact, Entry, Inference, NoteKind, Reload, ReloadCause,
     ReloadStep, ReloadWay, TurnFiles,
@@ -76,6 +76,10 @@ pub struct ContinuityState {
     pub compactions_total: u64,
     /// The last packet that it was given or is to be given.
     pub packet: Option<PacketSeen>,
+    /// The agent itself, or its program, told something of this: also where the operator has replaced
+    /// all of that since, or had it forgotten.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_own: bool,
     /// Rules of the project that are not what it was told any more.
     pub rules_changed: Vec<RulesSeen>,
     /// What a model took from its words, as long as nobody has said more.
@@ -177,6 +181,7 @@ impl ContinuityState {
         let said = StatedText::of(entry, self.turns);
         if entry.source.agent().is_some() {
             self.turns_since_written = 0;
+            self.is_own = true;
         }
         if entry.source.agent().is_some() || said.tag == StateTag::Auto {
             self.inferred = None;
@@ -208,6 +213,7 @@ impl ContinuityState {
 
     /// A fact about the agent's context.
     pub fn take_fact(&mut self, entry: &Entry, fact: &ContinuityFact) {
+        self.is_own |= entry.source.agent().is_some();
         match fact {
             ContinuityFact::TurnFiles(files) => self.take_files(entry, files),
             ContinuityFact::Compacted(compaction) => {
@@ -239,6 +245,7 @@ impl ContinuityState {
                     compactions: std::mem::take(&mut self.compactions),
                     compactions_total: self.compactions_total,
                     packet: self.packet.take(),
+                    is_own: self.is_own,
                     rules_changed: std::mem::take(&mut self.rules_changed),
                     inferences: self.inferences,
                     ..Self::default()
@@ -377,6 +384,30 @@ impl Snapshot {
     /// What an agent is at, in a runtime session.
     pub fn state_of(&self, agent: Agent, pair: &RuntimeSession) -> Option<&ContinuityState> {
         self.continuity.get(&agent)?.get(pair)
+    }
+
+    /// The runtime session under which an agent's work stands that is seen from a pair. The Codex that
+    /// a daemon runs has one conversation for all pairs, and its work stands under the first of them;
+    /// one that a person runs beside it, with a bridge of its own, has what it says under its own
+    /// pair. What the operator says there, and turns, of which no entry names a pair, are no sign of it.
+    pub fn pair_of_work(&self, agent: Agent, pair: &RuntimeSession) -> RuntimeSession {
+        let is_own = || {
+            let state = self.state_of(agent, pair);
+            // A checkpoint of a version before does not tell it.
+            let by = Party::Agent(agent);
+            let is_own =
+                |state: &ContinuityState| state.is_own || state.stated().any(|said| said.by == by);
+            state.is_some_and(is_own)
+        };
+        match agent == Agent::Claude || is_own() {
+            true => pair.clone(),
+            false => RuntimeSession::default(),
+        }
+    }
+
+    /// What an agent is at that is seen from a pair.
+    pub fn work_of(&self, agent: Agent, pair: &RuntimeSession) -> Option<&ContinuityState> {
+        self.state_of(agent, &self.pair_of_work(agent, pair))
     }
 
     /// How often a model was asked on a day what an agent is at, by what is known of the latest ones.

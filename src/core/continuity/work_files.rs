@@ -72,11 +72,20 @@ impl std::fmt::Debug for WorkSources<'_> {
 }
 
 impl WorkSources<'_> {
+    /// What the agent is at, and what the other one is: that one's work may stand elsewhere.
+    fn states<'a>(
+        &'a self,
+        none: &'a ContinuityState,
+    ) -> (&'a ContinuityState, &'a ContinuityState) {
+        let state = self.world.state_of(self.agent, self.pair);
+        let peer = self.world.work_of(self.agent.peer(), self.pair);
+        (state.unwrap_or(none), peer.unwrap_or(none))
+    }
+
     /// The files; none where the record knows nothing of its work.
     pub fn files(&self) -> WorkFiles {
         let none = ContinuityState::default();
-        let of = |agent| self.world.state_of(agent, self.pair).unwrap_or(&none);
-        let (state, peer) = (of(self.agent), of(self.agent.peer()));
+        let (state, peer) = self.states(&none);
         if state.is_blank() && state.packet.is_none() && state.compactions.is_empty() {
             return WorkFiles::new();
         }
@@ -123,8 +132,7 @@ impl WorkSources<'_> {
     /// The files and the results of an agent, as one table each.
     pub fn index(&self) -> String {
         let none = ContinuityState::default();
-        let of = |agent| self.world.state_of(agent, self.pair).unwrap_or(&none);
-        let (state, peer) = (of(self.agent), of(self.agent.peer()));
+        let (state, peer) = self.states(&none);
         let mut text = format!("# {}: files and results\n", self.agent.title());
         text.push_str("\n| file | how | entry | changed since |\n|---|---|---|---|\n");
         for (files, op) in [(&state.files, "written"), (&state.reads, "read")] {

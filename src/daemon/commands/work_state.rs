@@ -8,6 +8,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::continuity::PINNED;
 use crate::core::entry::{ContinuityFact, Entry, EntryKind};
 use crate::core::id::RuntimeSession;
+use crate::core::snapshot::Snapshot;
 use crate::daemon::recorder::Recorder;
 use crate::wire::control::{ForgetWorkParams, Refusal, RefusalCode, STATED_MAX, StateWorkParams};
 
@@ -18,21 +19,43 @@ pub(super) fn state_work<T>(
     params: StateWorkParams,
 ) -> Result<ToRecord, Refusal> {
     check(&params)?;
-    let target = params.agent.map(Party::from);
-    let notes = params.values.into_iter().map(|value| {
-        let kind = EntryKind::Note {
-            note: value.kind,
-            handles: Vec::new(),
-            withdraws: None,
-        };
-        let session = Some(session.clone());
-        let mut entry = recorder.entry(Party::Human, target.clone(), kind, value.text, session);
-        if params.pinned {
-            entry.meta.insert(PINNED.to_owned(), Value::Bool(true));
+    let told = told(recorder.world(), session, params.agent);
+    let mut notes = Vec::new();
+    for value in params.values {
+        for (agent, session) in &told {
+            let kind = EntryKind::Note {
+                note: value.kind,
+                handles: Vec::new(),
+                withdraws: None,
+            };
+            let (to, session) = (agent.map(Party::from), Some(session.clone()));
+            let mut entry = recorder.entry(Party::Human, to, kind, value.text.clone(), session);
+            if params.pinned {
+                entry.meta.insert(PINNED.to_owned(), Value::Bool(true));
+            }
+            notes.push(entry);
         }
-        entry
-    });
-    Ok(ToRecord::done(notes.collect()))
+    }
+    Ok(ToRecord::done(notes))
+}
+
+/// To whom it is said, each where its work stands: one entry tells both where that is the same.
+fn told(
+    world: &Snapshot,
+    session: &RuntimeSession,
+    agent: Option<Agent>,
+) -> Vec<(Option<Agent>, RuntimeSession)> {
+    let of = |agent| (Some(agent), world.pair_of_work(agent, session));
+    match agent {
+        Some(agent) => vec![of(agent)],
+        None => {
+            let each = Agent::ALL.map(of);
+            match each.iter().all(|(_, stands_under)| stands_under == session) {
+                true => vec![(None, session.clone())],
+                false => each.into(),
+            }
+        }
+    }
 }
 
 /// What the operator has them forget.
@@ -46,7 +69,7 @@ pub(super) fn forget_work<T>(
         .into_iter()
         .filter(|agent| params.agent.is_none_or(|asked| asked == *agent));
     let know = asked.filter(|agent| {
-        let state = world.state_of(*agent, session);
+        let state = world.work_of(*agent, session);
         state.is_some_and(|state| match params.all {
             true => !state.is_blank(),
             false => state.knows(&params.what),
@@ -57,7 +80,8 @@ pub(super) fn forget_work<T>(
         let words = what.as_deref().unwrap_or("what it is at");
         let content = format!("{} forgets {words}", agent.title());
         let kind = ContinuityFact::Forgotten { what }.of(agent);
-        recorder.entry(Party::Human, None, kind, content, Some(session.clone()))
+        let session = world.pair_of_work(agent, session);
+        recorder.entry(Party::Human, None, kind, content, Some(session))
     });
     let forgotten: Vec<Entry> = forgotten.collect();
     if forgotten.is_empty() {

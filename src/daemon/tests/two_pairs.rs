@@ -7,17 +7,19 @@ use tokio::sync::oneshot;
 use super::approvals::request;
 use super::rig::{Guest, Rig};
 use super::silence::{attend, turn_started};
-use crate::adapters::codex::fact::ReportedStatus;
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{DeliveryWay, OnBusy, Outcome, Watched};
+use crate::core::entry::{NoteKind, TurnFiles};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
 use crate::daemon::stop::Stop;
 use crate::store::testing::Place;
 use crate::wire::config::read;
 use crate::wire::control::{
-    AskApprovalParams, Attendance, Command, GetMessagesParams, HandoffParams, HookParams,
-    HookReply, IdsParams, Notification, ReadContextParams, Refusal, Reply, Role, SendParams,
+    AskApprovalParams, Attendance, Command, ForgetWorkParams, GetMessagesParams, HandoffParams,
+    HookParams, HookReply, IdsParams, NoteParams, Notification, ReadContextParams, Refusal, Reply,
+    Role, SendParams, StateWorkParams, StatedValue,
 };
 use crate::wire::status::{ClaudeStatus, NoticeKey};
 
@@ -649,6 +651,107 @@ async fn a_claude_reads_the_record_of_its_own_pair_and_codex_that_of_all() {
             (entries, handoffs)
         );
     }
+}
+
+#[tokio::test]
+async fn what_codex_changed_since_is_told_to_the_claude_of_every_pair() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    two.rig.codex_runs().await;
+    two.hook(false, "UserPromptSubmit", None).await;
+    let wrote = HookParams {
+        event: "PostToolUse".into(),
+        claude_pid: Some(two.second.pid),
+        tool: Some("Write".to_owned()),
+        path: Some(place.dirs.root.join("a.rs").display().to_string()),
+        ..HookParams::default()
+    };
+    let wrote = Command::Hook(wrote);
+    two.rig.call(&two.second.hooks, wrote).await.unwrap();
+    two.hook(false, "Stop", None).await;
+    two.rig.settle().await;
+    two.rig.fact(CodexFact::TurnTraced {
+        files: TurnFiles {
+            written: vec!["a.rs".to_owned()],
+            ..TurnFiles::default()
+        },
+        said: Vec::new(),
+        is_over: true,
+    });
+    two.rig.settle().await;
+    let begun = two.hook(false, "SessionStart", Some("compact")).await;
+    let packet = begun.additional_context.unwrap();
+    let says = "- a.rs (Codex changed it since: read it again)";
+    assert!(packet.contains(says), "{packet}");
+    assert!(packet.contains("Codex changed: a.rs"), "{packet}");
+}
+
+#[tokio::test]
+async fn what_the_operator_says_in_a_pair_reaches_codex_where_its_work_stands() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    let operator = two.rig.connect(Role::Deck, None, true);
+    let said = |text: &str, agent| {
+        Command::StateWork(StateWorkParams {
+            agent,
+            values: vec![StatedValue {
+                kind: NoteKind::Goal,
+                text: text.to_owned(),
+            }],
+            pinned: false,
+            runtime_session_id: Some(RuntimeSession::new("second")),
+        })
+    };
+    let goals = |two: &Two| {
+        let world = two.rig.daemon.base.recorder.world();
+        let of = |agent, pair: &str| {
+            let state = world.state_of(agent, &RuntimeSession::new(pair));
+            let goal = state.and_then(|state| state.objective.as_ref());
+            goal.map_or_else(String::new, |goal| goal.text.clone())
+        };
+        [
+            of(Agent::Claude, "default"),
+            of(Agent::Codex, "default"),
+            of(Agent::Claude, "second"),
+            of(Agent::Codex, "second"),
+        ]
+    };
+    two.rig
+        .call(&operator, said("Sort the plums", None))
+        .await
+        .unwrap();
+    let both = ["", "Sort the plums", "Sort the plums", ""];
+    assert_eq!(goals(&two), both);
+    two.rig
+        .call(&operator, said("Sort the pears", Some(Agent::Codex)))
+        .await
+        .unwrap();
+    assert_eq!(goals(&two), ["", "Sort the pears", "Sort the plums", ""]);
+    let forget = Command::ForgetWork(ForgetWorkParams {
+        what: String::new(),
+        all: true,
+        agent: Some(Agent::Codex),
+        runtime_session_id: Some(RuntimeSession::new("second")),
+    });
+    two.rig.call(&operator, forget).await.unwrap();
+    assert_eq!(goals(&two), ["", "", "Sort the plums", ""]);
+    // A Codex that comes with a bridge of its own has what it says there.
+    let beside = two.rig.connect_to("second", Role::Codex, None);
+    let note = Command::AppendNote(NoteParams {
+        agent: Some(Agent::Codex),
+        text: "Sort the figs".to_owned(),
+        kind: NoteKind::Goal,
+        handles: Vec::new(),
+        finding: None,
+        withdraws: None,
+        runtime_session_id: None,
+    });
+    two.rig.call(&beside, note).await.unwrap();
+    two.rig
+        .call(&operator, said("Sort the nuts", None))
+        .await
+        .unwrap();
+    assert_eq!(goals(&two), ["", "", "Sort the nuts", "Sort the nuts"]);
 }
 
 #[tokio::test]
