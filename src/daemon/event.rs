@@ -341,12 +341,25 @@ pub struct WordsRead {
 /// The project's rules, and how they differ from what the agents were told.
 #[derive(Debug)]
 pub struct RulesLooked {
-    /// Of each agent: what it was told, and what differs.
-    pub differ: Vec<(Agent, Arc<RuleTexts>, Vec<RulesDiff>)>,
+    /// Of each agent that was told some.
+    pub differ: Vec<RulesCompared>,
     /// What the files say now.
     pub texts: Arc<RuleTexts>,
     /// Until this is heard.
     pub under_way: UnderWay,
+}
+
+/// The project's rules beside what one agent was told.
+#[derive(Debug)]
+pub struct RulesCompared {
+    /// The agent.
+    pub agent: Agent,
+    /// In which runtime session.
+    pub pair: RuntimeSession,
+    /// What it was told.
+    pub told: Arc<RuleTexts>,
+    /// What differs.
+    pub differ: Vec<RulesDiff>,
 }
 
 /// What is read beside the loop for a packet.

@@ -150,7 +150,7 @@ impl Agents {
         }
         if text.is_empty() {
             if let Some(told) = told {
-                self.rules_are_told(base, order.agent, &told, order.begins());
+                self.rules_are_told(base, order.agent, &order.pair, &told, order.begins());
             }
             return go_on_without_packet(held, then);
         }
@@ -290,7 +290,7 @@ impl Base {
                 if let Some(told) = told {
                     daemon
                         .agents
-                        .rules_are_told(&mut daemon.base, agent, &told, begins);
+                        .rules_are_told(&mut daemon.base, agent, &pair, &told, begins);
                 }
                 if let Some(before) = daemon.agents.reloads.offer(agent, pair.clone(), reload) {
                     let why = "another packet followed before anything was known of it".to_owned();

@@ -10,6 +10,7 @@ use crate::adapters::codex::instruction_names::{codex_home, fallback_names};
 use crate::adapters::project_rules::ProjectRules;
 use crate::core::agent::Agent;
 use crate::core::entry::ReloadCause;
+use crate::core::id::RuntimeSession;
 use crate::core::instructions::{FileName, RuleTexts, SharedRules, read_or_said};
 use crate::core::redact::Redactor;
 
@@ -60,13 +61,19 @@ impl RulesReading {
 
 impl Agents {
     /// `goes_on`: with the conversation in which it read its files.
-    pub(super) fn rules_reading(&self, base: &Base, agent: Agent, goes_on: bool) -> RulesReading {
+    pub(super) fn rules_reading(
+        &self,
+        base: &Base,
+        agent: Agent,
+        pair: &RuntimeSession,
+        goes_on: bool,
+    ) -> RulesReading {
         let reads_once = agent == Agent::Codex && goes_on;
         RulesReading {
             agent,
             root: base.dirs.root.clone(),
             redactor: Arc::clone(base.recorder.redactor()),
-            said: self.rules_watch.said_by(agent).cloned(),
+            said: self.rules_watch.said_by(agent, pair).cloned(),
             began: self.rules_watch.codex_began().filter(|_| reads_once),
             only: None,
         }
@@ -79,11 +86,11 @@ impl Agents {
         if !base.configuration.shares_rules() {
             return None;
         }
-        let reading = self.rules_reading(base, order.agent, !order.begins());
+        let reading = self.rules_reading(base, order.agent, &order.pair, !order.begins());
         if order.agent == Agent::Claude || order.cause != ReloadCause::Resumed {
             return Some(reading);
         }
-        let changed = base.changed_rules(order.agent);
+        let changed = base.changed_rules(order.agent, &order.pair);
         let only: BTreeSet<FileName> = changed.map(|changed| changed.file.clone()).collect();
         (!only.is_empty()).then_some(RulesReading {
             only: Some(only),

@@ -1,4 +1,5 @@
-//! [`RulesWatch`]: which rules of the project each agent was told, and when they are looked at again.
+//! [`RulesWatch`]: which rules of the project each agent was told, the Claude of each pair for itself,
+//! and when they are looked at again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,7 +9,9 @@ use tokio::time::Instant;
 
 use crate::core::agent::Agent;
 use crate::core::entry::ChangedRules;
+use crate::core::id::RuntimeSession;
 use crate::core::instructions::{FileName, RuleTexts};
+use crate::core::snapshot::RUNTIME_SESSIONS_MAX;
 
 /// Between two looks, while an agent is here.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
@@ -16,29 +19,53 @@ const LOOK_EVERY: Duration = Duration::from_secs(15);
 /// Files that Claude says it read; more than a project has.
 const SAID_MAX: usize = 256;
 
+/// Of how many agents something is kept: as many as the record has states.
+const KEPT_MAX: usize = 2 * RUNTIME_SESSIONS_MAX;
+
+/// An agent, Claude as that of one pair. Codex has one conversation for all pairs, under the first.
+pub(super) type RulesReader = (Agent, RuntimeSession);
+
 /// What each agent was told.
 #[derive(Debug, Default)]
 pub(super) struct RulesWatch {
-    told: BTreeMap<Agent, Arc<RuleTexts>>,
+    told: BTreeMap<RulesReader, Arc<RuleTexts>>,
     /// What differed, by the record, for agents whose beginning this daemon did not see: it differs
     /// still.
-    of_before: BTreeMap<Agent, Vec<ChangedRules>>,
+    of_before: BTreeMap<RulesReader, Vec<ChangedRules>>,
     /// What Codex read when its conversation began: it reads no file again, not even after a
     /// compaction (0.169.0, observed).
     codex_began: Option<Arc<RuleTexts>>,
     /// Which files each says that it read for its conversation.
-    said: BTreeMap<Agent, BTreeSet<FileName>>,
-    /// Claude begins anew: what it says from here on takes the place of what it said before.
-    claude_begins: bool,
+    said: BTreeMap<RulesReader, BTreeSet<FileName>>,
+    /// The Claudes that begin anew: what one says from here on takes the place of what it said before.
+    claude_begins: BTreeSet<RuntimeSession>,
     last: Option<Instant>,
     under_way: bool,
 }
 
+/// Whose rules these are, of an agent that is seen from a pair.
+pub(super) fn reader(agent: Agent, pair: &RuntimeSession) -> RulesReader {
+    match agent {
+        Agent::Claude => (agent, pair.clone()),
+        Agent::Codex => (agent, RuntimeSession::default()),
+    }
+}
+
 impl RulesWatch {
-    /// An agent begins or was compacted, and has these now; `begins`: another conversation.
-    pub(super) fn is_told(&mut self, agent: Agent, texts: &Arc<RuleTexts>, begins: bool) {
-        self.told.insert(agent, Arc::clone(texts));
-        self.of_before.remove(&agent);
+    /// An agent begins or was compacted, and has these now; `begins`: another conversation. Of one
+    /// pair too many nothing is kept: an agent chooses their names.
+    pub(super) fn is_told(
+        &mut self,
+        agent: Agent,
+        pair: &RuntimeSession,
+        texts: &Arc<RuleTexts>,
+        begins: bool,
+    ) {
+        let key = reader(agent, pair);
+        self.of_before.remove(&key);
+        if has_room(&self.told, &key) {
+            self.told.insert(key, Arc::clone(texts));
+        }
         self.last.get_or_insert_with(Instant::now);
         if agent == Agent::Codex && (begins || self.codex_began.is_none()) {
             self.codex_began = Some(Arc::clone(texts));
@@ -50,17 +77,22 @@ impl RulesWatch {
     pub(super) fn has(
         &mut self,
         agent: Agent,
+        pair: &RuntimeSession,
         texts: &Arc<RuleTexts>,
         of_before: Vec<ChangedRules>,
         begins: bool,
     ) {
-        self.is_told(agent, texts, begins);
-        self.of_before.insert(agent, of_before);
+        self.is_told(agent, pair, texts, begins);
+        let key = reader(agent, pair);
+        if has_room(&self.of_before, &key) {
+            self.of_before.insert(key, of_before);
+        }
     }
 
     /// What differed before this daemon was, and was not told since.
-    pub(super) fn of_before(&self, agent: Agent) -> &[ChangedRules] {
-        self.of_before.get(&agent).map_or(&[], Vec::as_slice)
+    pub(super) fn of_before(&self, agent: Agent, pair: &RuntimeSession) -> &[ChangedRules] {
+        let known = self.of_before.get(&reader(agent, pair));
+        known.map_or(&[], Vec::as_slice)
     }
 
     /// What Codex read by itself, when that is known.
@@ -70,23 +102,33 @@ impl RulesWatch {
 
     /// Codex says which files it read for its conversation.
     pub(super) fn codex_says(&mut self, read: BTreeSet<FileName>) {
-        self.said.insert(Agent::Codex, read);
+        let codex = reader(Agent::Codex, &RuntimeSession::default());
+        self.said.insert(codex, read);
     }
 
     /// Another Codex, which has not said anything yet.
     pub(super) fn codex_says_nothing(&mut self) {
-        self.said.remove(&Agent::Codex);
+        let codex = reader(Agent::Codex, &RuntimeSession::default());
+        self.said.remove(&codex);
     }
 
-    /// A conversation of Claude's begins, or goes on after a compaction: it reads its files again.
-    pub(super) fn claude_begins(&mut self) {
-        self.claude_begins = true;
+    /// A conversation of a pair's Claude begins, or goes on after a compaction: it reads its files
+    /// again.
+    pub(super) fn claude_begins(&mut self, pair: &RuntimeSession) {
+        if self.claude_begins.len() < KEPT_MAX {
+            self.claude_begins.insert(pair.clone());
+        }
     }
 
-    /// Claude says that it read a file, of the project or another one: it may read none of the project's.
-    pub(super) fn claude_says(&mut self, file: Option<FileName>) {
-        let said = self.said.entry(Agent::Claude).or_default();
-        if std::mem::take(&mut self.claude_begins) {
+    /// A pair's Claude says that it read a file, of the project or another one: it may read none of the
+    /// project's.
+    pub(super) fn claude_says(&mut self, pair: &RuntimeSession, file: Option<FileName>) {
+        let key = reader(Agent::Claude, pair);
+        if !has_room(&self.said, &key) {
+            return;
+        }
+        let said = self.said.entry(key).or_default();
+        if self.claude_begins.remove(pair) {
             said.clear();
         }
         if let Some(file) = file
@@ -97,8 +139,19 @@ impl RulesWatch {
     }
 
     /// The files of the project that an agent says it read by itself; none where it says nothing.
-    pub(super) fn said_by(&self, agent: Agent) -> Option<&BTreeSet<FileName>> {
-        self.said.get(&agent)
+    pub(super) fn said_by(
+        &self,
+        agent: Agent,
+        pair: &RuntimeSession,
+    ) -> Option<&BTreeSet<FileName>> {
+        self.said.get(&reader(agent, pair))
+    }
+
+    /// The same for the status, which tells of one of each: of the first pair's, else of another one.
+    pub(super) fn said_by_one(&self, agent: Agent) -> Option<&BTreeSet<FileName>> {
+        let first = self.said_by(agent, &RuntimeSession::default());
+        let mut all = self.said.iter();
+        first.or_else(|| all.find(|((of, _), _)| *of == agent).map(|(_, said)| said))
     }
 
     /// When they are looked at again; none where nobody was told anything yet.
@@ -108,7 +161,7 @@ impl RulesWatch {
     }
 
     /// What each agent was told, for a look that begins now; none while one goes on.
-    pub(super) fn begin_look(&mut self) -> Option<BTreeMap<Agent, Arc<RuleTexts>>> {
+    pub(super) fn begin_look(&mut self) -> Option<BTreeMap<RulesReader, Arc<RuleTexts>>> {
         if self.under_way {
             return None;
         }
@@ -123,7 +176,12 @@ impl RulesWatch {
     }
 
     /// What an agent was told.
-    pub(super) fn told(&self, agent: Agent) -> Option<&Arc<RuleTexts>> {
-        self.told.get(&agent)
+    pub(super) fn told(&self, agent: Agent, pair: &RuntimeSession) -> Option<&Arc<RuleTexts>> {
+        self.told.get(&reader(agent, pair))
     }
+}
+
+/// Whether there is room for an agent of a pair.
+fn has_room<T>(kept: &BTreeMap<RulesReader, T>, key: &RulesReader) -> bool {
+    kept.len() < KEPT_MAX || kept.contains_key(key)
 }

@@ -206,7 +206,7 @@ impl Agents {
             .state_of(agent, &RuntimeSession::default());
         let cost = self.costs.today(agent, base.clock.now_ms());
         ContinuityStatus {
-            instructions_read: self.rules_watch.said_by(agent).cloned(),
+            instructions_read: self.rules_watch.said_by_one(agent).cloned(),
             compacting: match agent {
                 Agent::Claude => self.reloads.is_compacting(base.clock.now_ms()),
                 Agent::Codex => self.codex.is_compacting(),

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::event::{Event, RulesLooked, ToldRules};
+use super::claude::turns::named;
+use super::event::{Event, RulesCompared, RulesLooked, ToldRules};
 use super::owners::{Agents, Base};
 use super::recent_writes::RECENT_MS;
+use super::rules_watch::{RulesReader, reader};
 use super::under_way::WorkBeside;
 use crate::adapters::project_rules::ProjectRules;
 use crate::core::agent::{Agent, Party};
@@ -26,16 +28,16 @@ impl Agents {
         base.clients.status_changed();
     }
 
-    /// A file that Claude says it loaded; as with Codex.
-    pub(super) fn claude_read(&mut self, base: &Base, path: &str) {
+    /// A file that a pair's Claude says it loaded; as with Codex.
+    pub(super) fn claude_read(&mut self, base: &Base, pair: &RuntimeSession, path: &str) {
         let file = base.in_project(path);
-        self.rules_watch.claude_says(file);
+        self.rules_watch.claude_says(pair, file);
         base.clients.status_changed();
     }
 
     /// When the rules are to be looked at again.
     pub(super) fn next_look_at_rules(&self, base: &Base) -> Option<Instant> {
-        let is_here = base.agents_here().next().is_some();
+        let is_here = !base.agents_here().is_empty();
         self.rules_watch.next_look().filter(|_| is_here)
     }
 
@@ -50,7 +52,7 @@ impl Agents {
 
     /// Has the project's rules compared with what the agents were told, beside the loop.
     pub(super) fn look_at_rules(&mut self, base: &Base) {
-        let is_of_use = base.configuration.shares_rules() && base.agents_here().next().is_some();
+        let is_of_use = base.configuration.shares_rules() && !base.agents_here().is_empty();
         if !is_of_use || base.operations.is_stopping() {
             return;
         }
@@ -61,9 +63,11 @@ impl Agents {
         let redactor = Arc::clone(base.recorder.redactor());
         base.beside(WorkBeside::RulesLook, move |under_way| {
             let texts = ProjectRules::read(&root, &redactor).texts();
-            let differ = told.into_iter().map(|(agent, told)| {
-                let differ = rules_diff(&told, &texts);
-                (agent, told, differ)
+            let differ = told.into_iter().map(|((agent, pair), told)| RulesCompared {
+                differ: rules_diff(&told, &texts),
+                agent,
+                pair,
+                told,
             });
             Event::RulesLooked(Box::new(RulesLooked {
                 differ: differ.collect(),
@@ -82,18 +86,18 @@ impl Agents {
         } = looked;
         self.rules_watch.looked();
         base.work_done(&WorkBeside::RulesLook);
-        let here: Vec<Agent> = base.agents_here().collect();
-        for agent in here {
-            let known = differ.iter().find(|(of, ..)| *of == agent);
-            let now = self.rules_watch.told(agent);
+        for (agent, pair) in base.agents_here() {
+            let mut known = differ.iter();
+            let known = known.find(|known| known.agent == agent && known.pair == pair);
+            let now = self.rules_watch.told(agent, &pair);
             match (known, now) {
                 // Its beginning was not seen: from here on.
                 (None, None) => {
-                    let of_before = base.changed_rules(agent).cloned().collect();
-                    self.rules_watch.has(agent, &texts, of_before, false);
+                    let of_before = base.changed_rules(agent, &pair).cloned().collect();
+                    self.rules_watch.has(agent, &pair, &texts, of_before, false);
                 }
-                (Some((_, told, differ)), Some(now)) if Arc::ptr_eq(told, now) => {
-                    self.record_rules(base, agent, differ);
+                (Some(known), Some(now)) if Arc::ptr_eq(&known.told, now) => {
+                    self.record_rules(base, agent, &pair, &known.differ);
                 }
                 // It was told meanwhile.
                 _ => {}
@@ -107,18 +111,19 @@ impl Agents {
         &mut self,
         base: &mut Base,
         agent: Agent,
+        pair: &RuntimeSession,
         told: &ToldRules,
         begins: bool,
     ) {
         let Some(read) = &told.read else {
-            self.rules_watch.is_told(agent, &told.texts, begins);
-            return self.record_rules(base, agent, &[]);
+            self.rules_watch.is_told(agent, pair, &told.texts, begins);
+            return self.record_rules(base, agent, pair, &[]);
         };
-        let before = self.rules_watch.told(agent);
+        let before = self.rules_watch.told(agent, pair);
         let mut of_before: Vec<ChangedRules> = match before {
-            Some(_) => self.rules_watch.of_before(agent).to_vec(),
+            Some(_) => self.rules_watch.of_before(agent, pair).to_vec(),
             // Its beginning was not seen.
-            None => base.changed_rules(agent).cloned().collect(),
+            None => base.changed_rules(agent, pair).cloned().collect(),
         };
         of_before.retain(|changed| !read.contains(&changed.file));
         let mut texts = RuleTexts::clone(before.unwrap_or(&told.texts));
@@ -129,13 +134,18 @@ impl Agents {
             };
         }
         self.rules_watch
-            .has(agent, &Arc::new(texts), of_before, begins);
+            .has(agent, pair, &Arc::new(texts), of_before, begins);
         self.look_at_rules(base);
     }
 
-    fn record_rules(&self, base: &mut Base, agent: Agent, differ: &[RulesDiff]) {
-        let pair = RuntimeSession::default();
-        let of_before = self.rules_watch.of_before(agent).iter();
+    fn record_rules(
+        &self,
+        base: &mut Base,
+        agent: Agent,
+        pair: &RuntimeSession,
+        differ: &[RulesDiff],
+    ) {
+        let of_before = self.rules_watch.of_before(agent, pair).iter();
         let of_before = of_before
             .filter(|known| !differ.iter().any(|differs| differs.file == known.file))
             .cloned();
@@ -145,7 +155,7 @@ impl Agents {
         let kept = of_before.iter().map(|known| (&known.file, &known.lines));
         let now = kept.chain(differ.iter().map(|differs| (&differs.file, &differs.lines)));
         if now.eq(base
-            .changed_rules(agent)
+            .changed_rules(agent, pair)
             .map(|known| (&known.file, &known.lines)))
         {
             return;
@@ -169,18 +179,18 @@ impl Agents {
         let change = RulesChange {
             files: of_before.into_iter().chain(files).collect(),
         };
+        let name = named(agent, pair);
         let content = match change.files.as_slice() {
-            [] => format!("{} has the project's rules of now", agent.title()),
+            [] => format!("{name} has the project's rules of now"),
             files => {
                 let names: Vec<&str> = files.iter().map(|changed| changed.file.as_str()).collect();
                 let names = names.join(", ");
-                format!("rules changed while {} runs: {names}", agent.title())
+                format!("rules changed while {name} runs: {names}")
             }
         };
         let fact = ContinuityFact::RulesChanged(change).of(agent);
-        let entry =
-            base.recorder
-                .entry(Party::System, Some(agent.into()), fact, content, Some(pair));
+        let (to, pair) = (Some(agent.into()), Some(pair.clone()));
+        let entry = base.recorder.entry(Party::System, to, fact, content, pair);
         base.recorder.record_mere_fact(entry);
     }
 }
@@ -192,17 +202,24 @@ impl Base {
     }
 
     /// What the record says differs from what the agent was told.
-    pub(super) fn changed_rules(&self, agent: Agent) -> impl Iterator<Item = &ChangedRules> {
-        let pair = RuntimeSession::default();
+    pub(super) fn changed_rules(
+        &self,
+        agent: Agent,
+        pair: &RuntimeSession,
+    ) -> impl Iterator<Item = &ChangedRules> + use<'_> {
+        let (agent, pair) = reader(agent, pair);
         let state = self.recorder.world().state_of(agent, &pair);
         let seen = state.into_iter().flat_map(|state| &state.rules_changed);
         seen.map(|seen| &seen.changed)
     }
 
-    fn agents_here(&self) -> impl Iterator<Item = Agent> {
+    /// The agents that are here: the Claude of each pair, and Codex.
+    fn agents_here(&self) -> Vec<RulesReader> {
         let world = self.recorder.world();
-        Agent::ALL
-            .into_iter()
-            .filter(|agent| world.agent(*agent).state.is_attached())
+        let claudes = world.agent(Agent::Claude).pairs_here().into_iter();
+        let claudes = claudes.map(|pair| reader(Agent::Claude, &pair));
+        let is_codex_here = world.agent(Agent::Codex).state.is_attached();
+        let codex = is_codex_here.then(|| reader(Agent::Codex, &RuntimeSession::default()));
+        claudes.chain(codex).collect()
     }
 }

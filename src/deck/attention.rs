@@ -125,19 +125,36 @@ pub(super) fn full_cards(
         .collect()
 }
 
-/// A card for each file of rules that is not what an agent that is here was told.
+/// A card for each file of rules that is not what an agent that is here was told. `is_attached`: of
+/// the first pair's; of each other Claude the record says it.
 pub(super) fn rules_cards(
     world: &Snapshot,
     is_attached: impl Fn(Agent) -> bool,
 ) -> Vec<ui::InboxCard> {
-    let pair = RuntimeSession::default();
-    let of = |agent| world.state_of(agent, &pair).map(|state| (agent, state));
-    let here = Agent::ALL.into_iter().filter(|agent| is_attached(*agent));
-    let changed = here
-        .filter_map(of)
-        .flat_map(|(agent, state)| state.rules_changed.iter().map(move |seen| (agent, seen)));
-    let cards = changed.map(|(agent, seen)| {
-        let (name, changed) = (agent.title(), &seen.changed);
+    let first = RuntimeSession::default();
+    let is_here = |agent: Agent, pair: &RuntimeSession| match *pair == first {
+        true => is_attached(agent),
+        false => world.agent(agent).standing(pair).state.is_attached(),
+    };
+    let states = world.continuity.iter();
+    let states = states.flat_map(|(agent, states)| {
+        let states = states.iter();
+        states.map(move |(pair, state)| (*agent, pair, state))
+    });
+    let here = states.filter(|(agent, pair, _)| is_here(*agent, pair));
+    let changed = here.flat_map(|(agent, pair, state)| {
+        let changed = state.rules_changed.iter();
+        changed.map(move |seen| (agent, pair, seen))
+    });
+    let cards = changed.map(|(agent, pair, seen)| {
+        let (name, key) = match *pair == first {
+            true => (agent.title().to_owned(), agent.to_string()),
+            false => (
+                format!("{} of pair {pair}", agent.title()),
+                format!("{agent}-{pair}"),
+            ),
+        };
+        let changed = &seen.changed;
         let by = match changed.by.as_slice() {
             [] => "by you or another program".to_owned(),
             agents => {
@@ -159,7 +176,7 @@ pub(super) fn rules_cards(
             command: Some(format!("ctxrelay instructions {agent}")),
             ..ui::InboxCard::new(
                 ui::InboxKind::Notice,
-                format!("rules-{agent}-{file}"),
+                format!("rules-{key}-{file}"),
                 ui::Party::System,
                 seen.at_ms,
                 summary,
@@ -257,9 +274,11 @@ pub(super) fn attend(agent: Agent, act: Attend) -> (Command, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::agent::AgentState;
     use crate::core::continuity::RulesSeen;
     use crate::core::entry::ChangedRules;
     use crate::core::id::Seq;
+    use crate::core::snapshot::AgentStanding;
 
     #[test]
     fn rules_that_changed_have_a_card_for_each_agent_that_is_here_with_lines_and_author() {
@@ -299,5 +318,23 @@ mod tests {
             Some("ctxrelay instructions claude")
         );
         assert!(rules_cards(&world, |_| false).is_empty());
+
+        // Another pair's Claude has cards of its own while that one is here.
+        let two = RuntimeSession::new("two");
+        let states = world.continuity.entry(Agent::Claude).or_default();
+        let changed = states[&RuntimeSession::default()].rules_changed.clone();
+        let state = states.entry(two.clone()).or_default();
+        state.rules_changed = changed;
+        assert_eq!(rules_cards(&world, |_| true).len(), 2);
+        let standing = AgentStanding {
+            state: AgentState::Idle,
+            ..AgentStanding::default()
+        };
+        let claude = world.agents.entry(Agent::Claude).or_default();
+        claude.standings.insert(two, standing);
+        let cards = rules_cards(&world, |_| true);
+        let told = "AGENTS.md changed while Claude of pair two runs, by Codex\n\n- one\n+ two";
+        assert_eq!((cards.len(), cards[1].summary.as_str()), (3, told));
+        assert_ne!(cards[0].id, cards[1].id);
     }
 }

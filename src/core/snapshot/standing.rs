@@ -34,6 +34,16 @@ impl AgentSnapshot {
         }
     }
 
+    /// The pairs whose agent is here.
+    pub fn pairs_here(&self) -> Vec<RuntimeSession> {
+        let first = RuntimeSession::default();
+        let others = self.standings.keys().filter(|pair| **pair != first);
+        let all = std::iter::once(&first).chain(others);
+        all.filter(|pair| self.standing(pair).state.is_attached())
+            .cloned()
+            .collect()
+    }
+
     /// Takes in what the agent of a pair does. Of several the one is shown that says most: what
     /// waits for the person before what works, and that before what rests; of the same the first.
     pub(crate) fn set_standing(&mut self, pair: &RuntimeSession, standing: AgentStanding) {

@@ -127,8 +127,8 @@ impl Daemon {
             return asked.with_nothing();
         }
         if params.event == HookEvent::InstructionsLoaded {
-            self.agents
-                .claude_read(&self.base, params.path.as_deref().unwrap_or_default());
+            let path = params.path.as_deref().unwrap_or_default();
+            self.agents.claude_read(&self.base, pair, path);
             return asked.with_nothing();
         }
         if let (Some(process), Some(runs)) = (params.claude_pid, params.monitor_runs) {
@@ -236,7 +236,7 @@ impl Daemon {
                 self.began_anew(pair, source.as_ref());
                 let now_ms = self.base.clock.now_ms();
                 self.agents.costs.conversation_began(Agent::Claude, now_ms);
-                self.agents.rules_watch.claude_begins();
+                self.agents.rules_watch.claude_begins(pair);
                 if matches!(source, Some(SessionSource::Startup | SessionSource::Clear)) {
                     self.agents.inferences.forget(Agent::Claude, pair);
                 }

@@ -143,15 +143,16 @@ impl Daemon {
                     .find(|agent| role == Role::of(*agent));
                 let is_of_pair = role == Role::Claude && !params.all_pairs;
                 let pair = is_of_pair.then(|| self.base.clients.pair(conn, None));
+                let own = self.base.clients.pair(conn, None);
                 let asking = agent.map(|agent| context::AskingAgent {
                     agent,
-                    pair: self.base.clients.pair(conn, None),
+                    pair: own.clone(),
                     root: self.base.dirs.root.clone(),
                     rules: self
                         .base
                         .configuration
                         .shares_rules()
-                        .then(|| self.agents.rules_reading(&self.base, agent, true)),
+                        .then(|| self.agents.rules_reading(&self.base, agent, &own, true)),
                 });
                 context::read(
                     &self.base.recorder,

@@ -7,12 +7,18 @@ use crate::core::agent::Agent;
 use crate::core::entry::NoteKind;
 use crate::core::id::RuntimeSession;
 use crate::store::testing::Place;
-use crate::wire::control::{Command, ContextView, NoteParams, ReadContextParams, Reply, Role};
+use crate::wire::control::{
+    Command, ContextView, HookParams, NoteParams, ReadContextParams, Reply, Role,
+};
 
 /// The files that differ for an agent, with who wrote them.
 fn changed(rig: &Rig, agent: Agent) -> Vec<(String, Vec<Agent>)> {
+    changed_in(rig, agent, &RuntimeSession::default())
+}
+
+fn changed_in(rig: &Rig, agent: Agent, pair: &RuntimeSession) -> Vec<(String, Vec<Agent>)> {
     let world = rig.daemon.base.recorder.world();
-    let state = world.state_of(agent, &RuntimeSession::default());
+    let state = world.state_of(agent, pair);
     let changed = state.into_iter().flat_map(|state| &state.rules_changed);
     changed
         .map(|seen| (seen.changed.file.clone(), seen.changed.by.clone()))
@@ -53,6 +59,54 @@ async fn a_change_is_recorded_once_with_its_author_until_the_agent_begins_anew()
     assert!(matches!(rig.call(&hooks, again).await, Ok(Reply::Hook(_))));
     rig.settle().await;
     assert_eq!(changed(&rig, Agent::Claude), []);
+}
+
+#[tokio::test]
+async fn a_claude_that_begins_or_is_compacted_takes_no_change_from_another_one() {
+    let place = Place::new();
+    let write = |text: &str| std::fs::write(place.dirs.root.join("AGENTS.md"), text).unwrap();
+    write("One.\n");
+    let mut rig = Rig::start(&place).await;
+    let _first = rig.connect(Role::Claude, Some(7_000_000), false);
+    let first_hooks = rig.connect(Role::Hook, None, false);
+    let two = RuntimeSession::new("two");
+    let _second = rig.connect_to("two", Role::Claude, Some(7_000_001));
+    let second_hooks = rig.connect_to("two", Role::Hook, None);
+    rig.settle().await;
+    let of_second = |source: &str| {
+        Command::Hook(HookParams {
+            event: "SessionStart".into(),
+            claude_pid: Some(7_000_001),
+            detail: Some(source.to_owned()),
+            ..HookParams::default()
+        })
+    };
+    let of_first = |source: &str| hook("SessionStart", Some(source));
+    rig.call(&first_hooks, of_first("startup")).await.unwrap();
+    rig.settle().await;
+    // Of each what it was told, or what stands in the record, is compared.
+    let look = async |rig: &mut Rig| {
+        for _ in 0..2 {
+            rig.daemon.agents.look_at_rules(&rig.daemon.base);
+            rig.settle().await;
+        }
+        let first = changed(rig, Agent::Claude).len();
+        (first, changed_in(rig, Agent::Claude, &two).len())
+    };
+    write("Two.\n");
+    // The second one's beginning was not seen: it has what there is at the first look.
+    assert_eq!(look(&mut rig).await, (1, 0));
+    rig.call(&second_hooks, of_second("startup")).await.unwrap();
+    rig.settle().await;
+    assert_eq!(look(&mut rig).await, (1, 0));
+    write("Three.\n");
+    assert_eq!(look(&mut rig).await, (1, 1));
+    rig.call(&second_hooks, of_second("compact")).await.unwrap();
+    rig.settle().await;
+    assert_eq!(look(&mut rig).await, (1, 0));
+    rig.call(&first_hooks, of_first("compact")).await.unwrap();
+    rig.settle().await;
+    assert_eq!(look(&mut rig).await, (0, 0));
 }
 
 /// Claude goes on while the daemon is replaced: it still has the rules of before.
