@@ -203,6 +203,13 @@ fn a_handoff_is_open_until_it_is_answered_by_id() {
     let context = claude.tool("read_context", json!({}));
     assert_eq!(context["open_handoffs"].as_array().unwrap().len(), 1);
     claude.tool("append_note", json!({"text": "thinking about it"}));
+    // Its text says who wrote what, as its structured half does.
+    let told = claude.call_tool("read_context", json!({})).text;
+    let is_note = |line: &str| {
+        let from = line.starts_with('#') && line.contains(" claude");
+        from && line.ends_with("]: thinking about it")
+    };
+    assert!(told.lines().any(is_note), "{told}");
     assert_eq!(
         claude.tool("read_context", json!({}))["open_handoffs"]
             .as_array()

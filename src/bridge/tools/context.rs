@@ -33,6 +33,9 @@ const ASK_CHARS: usize = 200;
 /// What the fields around a part of an entry may take, in characters.
 const PART_FIELDS_CHARS: usize = 1_000;
 
+/// What stands before each line of an entry but its first.
+const INDENT: &str = "  ";
+
 /// How often a page is asked for again with a smaller limit. New entries may arrive in between.
 const SHRINKS_MAX: usize = 8;
 
@@ -412,7 +415,8 @@ fn fitting(entries: &[Value], free: usize) -> usize {
         .iter()
         .rev()
         .take_while(|entry| {
-            // The raw line is the longer one, whatever the view.
+            // The raw line is the longer one, whatever the view: a line break is one of three
+            // characters in it, and in the other one of two with what indents behind it.
             let cost = 2 * escaped_chars(&entry.to_string()) + 4;
             let fits = cost <= free;
             free = free.saturating_sub(cost);
@@ -427,13 +431,25 @@ fn line(view: ContextView, entry: &Value) -> String {
     }
     let word = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
     let seq = entry.get("seq").and_then(Value::as_u64).unwrap_or_default();
-    let target = word("target");
-    let arrow = if target.is_empty() { "" } else { "→" };
+    let to = word("to");
+    let arrow = if to.is_empty() { "" } else { "→" };
     format!(
-        "#{seq} {} {}{arrow}{target} [{}]: {}",
+        "#{seq} {} {}{arrow}{to} [{}]: {}",
         word("type"),
-        word("source"),
+        word("from"),
         word("id"),
-        word("content")
+        indented(word("text"))
     )
+}
+
+/// Words of several lines, of which none can be taken for another entry's.
+fn indented(text: &str) -> String {
+    let mut lines = String::with_capacity(text.len());
+    for character in text.chars() {
+        lines.push(character);
+        if matches!(character, '\n' | '\r') {
+            lines.push_str(INDENT);
+        }
+    }
+    lines
 }
