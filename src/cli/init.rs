@@ -267,15 +267,10 @@ pub fn edit(
         Ok(real) => real,
         Err(why) => return step(format!("{name}: {why}"), InitState::Left),
     };
-    let before = match read_private(&real, FILE_BYTES_MAX) {
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Some(text),
-            Err(_) => return step(format!("{name}: it is not text in UTF-8"), InitState::Left),
-        },
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(unreadable(&real, &error)),
+    let before = content(&real)?;
+    let Ok(text) = str::from_utf8(before.as_deref().unwrap_or_default()) else {
+        return step(format!("{name}: it is not text in UTF-8"), InitState::Left);
     };
-    let text = before.as_deref().unwrap_or_default();
     let after = match change(text) {
         Ok(Some(after)) if after != text => after,
         Ok(_) => return step(format!("the instructions in {name}"), InitState::There),
@@ -317,3 +312,19 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
         "make it writable for you, or name another folder with --project",
     )
 }
+    // An editor or an agent may have written it while the question stood.
+    if content(&real)? != before {
+        return step(
+            format!("{name} was changed meanwhile; run it again"),
+            InitState::Left,
+        );
+    }
+/// What a file holds; `None` where there is none.
+fn content(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    match read_private(path, FILE_BYTES_MAX) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unreadable(path, &error)),
+    }
+}
+

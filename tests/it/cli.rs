@@ -1,5 +1,6 @@
 //! The command line as a user, a script and an agent meet it: shapes, exit codes, refusals.
 
+use std::io::Write as _;
 use std::path::Path;
 
 use rustix::process::Signal;
@@ -702,6 +703,44 @@ fn init_may_be_repeated_and_uninit_gives_the_users_files_back() {
     let (code, screen) = confirm(&project.ctxrelay(["uninit"]), "Type `delete`", "delete");
     assert_eq!(code, 0, "{screen}");
     assert!(!project.state().exists());
+}
+
+#[test]
+fn what_is_written_while_init_and_uninit_ask_stays() {
+    let project = Project::new();
+    let append = |name: &str| {
+        let path = project.root().join(name);
+        let mut file = std::fs::File::options().append(true).open(path).unwrap();
+        file.write_all(b"written meanwhile\n").unwrap();
+    };
+    project.write("CLAUDE.md", "# My rules\n");
+    let mut init = Pty::spawn(&project.ctxrelay(["init"]));
+    init.wait_for_text("Change CLAUDE.md? [y/N]");
+    append("CLAUDE.md");
+    init.type_text("y\r");
+    init.wait_for_text("Change AGENTS.md? [y/N]");
+    init.type_text("n\r");
+    assert_eq!(init.wait_exit(), 0);
+    init.wait_for_text("CLAUDE.md was changed meanwhile; run it again");
+    assert_eq!(project.read("CLAUDE.md"), "# My rules\nwritten meanwhile\n");
+
+    project.run(["init", "--yes"]).expect_success();
+    let names = ["CLAUDE.md", "AGENTS.md"];
+    let with = names.map(|name| project.read(name));
+    let mut uninit = Pty::spawn(&project.ctxrelay(["uninit"]));
+    // The first one would lose the block, and the second one, which holds nothing else, be removed.
+    for name in names {
+        uninit.wait_for_text(&format!("Change {name}? [y/N]"));
+        append(name);
+        uninit.type_text("y\r");
+    }
+    uninit.wait_for_text("Type `delete`");
+    uninit.type_text("no\r");
+    assert_eq!(uninit.wait_exit(), 0);
+    for (name, with) in names.into_iter().zip(with) {
+        uninit.wait_for_text(&format!("{name} was changed meanwhile; run it again"));
+        assert_eq!(project.read(name), format!("{with}written meanwhile\n"));
+    }
 }
 
 #[test]
