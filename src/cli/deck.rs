@@ -22,6 +22,7 @@ use super::logging;
 use super::operator;
 use super::replace::offer;
 use crate::client::{Client, WebsocketOptions, connect, operator_dial, project_dial};
+use crate::core::agent::AgentState;
 use crate::daemon::running::Running;
 use crate::daemon::start::StartError;
 use crate::deck::deck_options::Restarted;
@@ -31,6 +32,7 @@ use crate::store::ledger::ReadProgress;
 use crate::store::owner::is_held;
 use crate::store::published::Published;
 use crate::wire::control::{Command, ProgramCode, RefusalCode, Reply, Role};
+use crate::wire::status::Status;
 
 /// How long a start may take to be done after the operator has left its screen.
 const LEFT_WAIT: Duration = Duration::from_secs(1);
@@ -275,16 +277,14 @@ async fn host(
             // It was left as it was: the process ends as a daemon without a screen would.
             return Ok(running.ended().await.map(|()| After::Nothing)?);
         }
-        let agents = match client.call(Command::ReadStatus).await {
-            Ok(Reply::Status(status)) => Some(status.agents),
+        let status = match client.call(Command::ReadStatus).await {
+            Ok(Reply::Status(status)) => Some(status),
             _ => None,
         };
-        let attached = agents
-            .as_ref()
-            .is_some_and(|agents| agents.claude.state.is_attached() || agents.codex.tui);
+        let is_needed = status.as_deref().is_some_and(is_needed);
         let said = match left {
             DeckExit::Chosen(QuitChoice::Stay) => "left",
-            DeckExit::Gone if attached => "the terminal went away",
+            DeckExit::Gone if is_needed => "the terminal went away",
             DeckExit::Chosen(QuitChoice::Stop) | DeckExit::Gone | DeckExit::Failed => {
                 end(running, &mut once_more).await?;
                 return Ok(After::Nothing);
@@ -312,7 +312,7 @@ async fn host(
             stay(setting, kept).await?;
             return Ok(After::Nothing);
         }
-        let in_turn = agents.is_some_and(|agents| agents.codex.turn_id.is_some());
+        let in_turn = status.is_some_and(|status| status.agents.codex.turn_id.is_some());
         if failure.is(&RefusalCode::CannotTakeOver) && !in_turn {
             // Another version was installed meanwhile, and nothing is lost by a stop.
             end(kept, &mut once_more).await?;
@@ -321,6 +321,17 @@ async fn host(
         notice = Some(failure.message);
         running = kept;
     }
+}
+
+/// Whether somebody would miss the daemon that is told so. Not by a gate that runs: the next process
+/// does not go on with it.
+fn is_needed(status: &Status) -> bool {
+    let (claude, codex) = (&status.agents.claude, &status.agents.codex);
+    // Codex works for messages of Claude's without a terminal too.
+    let is_at_work = matches!(codex.state, AgentState::Busy | AgentState::Waiting)
+        || codex.turn_id.is_some()
+        || status.queue.codex.in_flight > 0;
+    claude.state.is_attached() || codex.tui || is_at_work
 }
 
 /// Does this, unless somebody insists on the end meanwhile: who was told to end already by the next

@@ -89,6 +89,7 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
             .filter(|agent| is_attached(model, *agent))
             .map(agent_of)
             .collect(),
+        running_gate: (status.gates.running.as_ref()).map(|gate| gate.name.clone()),
         demo: model.about.demo,
     }
 }

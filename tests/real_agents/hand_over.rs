@@ -15,8 +15,9 @@ use crate::support::mcp::McpClient;
 use crate::support::model_request::hears;
 use crate::support::operator::Operator;
 use crate::support::pair::Pair;
+use crate::support::panes::wait_for_state;
 use crate::support::project::Project;
-use crate::support::pty::Pty;
+use crate::support::pty::{Key, Pty};
 use crate::support::script::{Gate, Reply};
 use crate::support::wait::{timeout, wait_until};
 
@@ -177,6 +178,71 @@ fn a_turn_of_codex_goes_on_when_the_deck_is_left() {
     let mut deck = pair.deck();
     deck.wait_for_text("● daemon");
     codex_goes_on(&pair, || leave(&mut deck));
+}
+
+/// A turn that no terminal of Codex's shows, and for which no Claude waits any more.
+fn codex_goes_on_alone(leave: impl FnOnce(&mut Pty)) {
+    let Some(pair) = Pair::new() else { return };
+    let _tidy = Tidy(&pair.project);
+    let project = &pair.project;
+    let mut deck = pair.deck();
+    deck.wait_for_text("● daemon");
+    let gate = Gate::new("codex-works");
+    pair.responses
+        .when(hears("the first question"))
+        .once()
+        .reply(Reply::held("Half, ", &gate, "the other half."));
+    let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
+    claude.tool("reply", json!({"text": "the first question"}));
+    drop(claude);
+    gate.wait_arrived();
+    let before = wait_until("a Codex that works alone", timeout(), || {
+        let now = agents(&pair);
+        let (claude, codex) = (&now["claude"], &now["codex"]);
+        let is_alone = claude["state"] == "offline" && codex["tui"] == false;
+        (is_alone && codex["state"] == "busy").then_some(now)
+    });
+    wait_for_state(&mut deck, "Claude", "offline");
+    wait_for_state(&mut deck, "Codex", "busy");
+    let hosted = pid(&status(project));
+    let watch = LockWatch::start(project);
+
+    leave(&mut deck);
+
+    deck.wait_exit();
+    another_daemon(project, hosted);
+    watch.expect_never_free();
+    let now = wait_until("Codex back in its turn", timeout(), || {
+        let now = agents(&pair);
+        (now["codex"]["state"] == "busy").then_some(now)
+    });
+    for what in ["turnId", "threadId"] {
+        assert_eq!(now["codex"][what], before["codex"][what]);
+    }
+    gate.open();
+    wait_until("the whole answer in the record", timeout(), || {
+        let mut ledger = project.ledger().into_iter();
+        ledger
+            .any(|line| line.to_string().contains("the other half."))
+            .then_some(())
+    });
+    assert_eq!(pair.responses.times_heard("the first question"), 1);
+    expect_sound(project);
+    end_daemon(project);
+}
+
+#[test]
+fn a_turn_of_codex_alone_goes_on_when_the_deck_is_left() {
+    codex_goes_on_alone(|deck| {
+        deck.press(Key::Char('q'));
+        deck.wait_for_text("Codex is in the middle of a turn, which ends with the daemon.");
+        deck.press(Key::Enter);
+    });
+}
+
+#[test]
+fn a_turn_of_codex_alone_goes_on_when_the_terminal_of_the_deck_is_closed() {
+    codex_goes_on_alone(|deck| deck.signal(Signal::HUP));
 }
 
 #[test]

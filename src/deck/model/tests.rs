@@ -1,9 +1,12 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ctxrelay_ui::model as ui;
+use ctxrelay_ui::{Deck, Effect, Msg, QuitChoice, Settings, update};
 use serde_json::{Value, json};
 
 use super::{DaemonLink, Model, rows_of};
+use crate::core::agent::AgentState;
 use crate::core::entry::EntryKind;
 use crate::core::fold::fold;
 use crate::core::id::Seq;
@@ -11,6 +14,7 @@ use crate::core::snapshot::Snapshot;
 use crate::deck::deck_options::DeckAbout;
 use crate::deck::present::present;
 use crate::wire::control::EntryPage;
+use crate::wire::status::GateRunning;
 use crate::wire::window::{DeliveryStep, MachineRun, WindowPage, WindowPlace, WindowRow};
 
 fn model() -> Model {
@@ -481,4 +485,33 @@ fn what_cannot_be_read_is_said_with_its_reason_and_nothing_is_claimed_before_it_
     model.reset(world_at(1), page(vec![row(1)], 1), 0);
     assert_eq!(opening(&model), None);
     assert_eq!(lines(&model), [1]);
+}
+
+#[test]
+fn a_codex_that_works_without_a_terminal_is_asked_about_before_the_deck_is_left() {
+    let mut model = read(vec![row(1)], 1);
+    model.set_link(DaemonLink::Hosting, 0);
+    let leave = |model: &Model| {
+        let mut deck = Deck::new(Settings::new().unwrap()).unwrap();
+        update(&mut deck, Msg::Resize(120, 40));
+        update(&mut deck, Msg::View(Box::new(present(model, 0))));
+        let q = KeyEvent::new(KeyCode::Char('q'), KeyModifiers::NONE);
+        update(&mut deck, Msg::Key(q))
+    };
+    let stops = [Effect::Quit(QuitChoice::Stop)];
+    assert_eq!(leave(&model), stops);
+    model.status.agents.codex.state = AgentState::Busy;
+    assert!(!model.status.agents.codex.tui);
+    assert_eq!(leave(&model), [], "it asks");
+    model.status.agents.codex.state = AgentState::Idle;
+    assert_eq!(leave(&model), stops, "nothing of it would be missed");
+    model.status.queue.codex.in_flight = 1;
+    assert_eq!(leave(&model), [], "it asks");
+    model.status.queue.codex.in_flight = 0;
+    let name = "tests".to_owned();
+    model.status.gates.running = Some(GateRunning {
+        name,
+        ..GateRunning::default()
+    });
+    assert_eq!(leave(&model), [], "it asks");
 }

@@ -173,6 +173,8 @@ pub struct DeckView {
     pub policy: PolicyView,
     /// Agents to name when the operator quits.
     pub attached: Vec<Agent>,
+    /// The gate that runs.
+    pub running_gate: Option<String>,
     /// Scripted agents: says so in the header.
     pub demo: bool,
 }

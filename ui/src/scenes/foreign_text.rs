@@ -282,6 +282,7 @@ impl ForeignText for DeckView {
             first_run: _,
             policy,
             attached: _,
+            running_gate,
             demo: _,
         } = self;
         project.fill(text);
@@ -301,6 +302,7 @@ impl ForeignText for DeckView {
         inbox.fill(text);
         missing.fill(text);
         policy.fill(text);
+        running_gate.fill(text);
     }
 }
 

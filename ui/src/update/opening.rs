@@ -7,7 +7,9 @@ use super::tasking::tick;
 use crate::deck::Deck;
 use crate::drafts::Writing;
 use crate::effect::{Effect, QuitChoice};
-use crate::model::{Agent, AgentState, DaemonState, FirstStep, InboxCard, Level, StepAct};
+use crate::model::{
+    Agent, AgentState, DaemonState, DeckView, FirstStep, InboxCard, Level, StepAct,
+};
 use crate::overlays::{
     Choice, ChoiceOption, Composer, Confirm, Overlay, Pick, SearchSheet, Subject, TickSheet,
     starts_codex, warnings,
@@ -276,26 +278,9 @@ pub(super) fn ask_steps(deck: &mut Deck) {
 /// Asks when somebody would notice; `Some` when there is nothing to ask.
 pub(super) fn ask_quit(deck: &mut Deck) -> Option<()> {
     let view = &deck.view;
-    if view.attached.is_empty() || view.demo || view.daemon.state == DaemonState::Ended {
+    let mut lines = noticed(view);
+    if lines.is_empty() || view.demo || view.daemon.state == DaemonState::Ended {
         return Some(());
-    }
-    let names: Vec<&str> = view.attached.iter().map(|agent| agent.title()).collect();
-    let who = match names.as_slice() {
-        [one] => format!("{one} is attached."),
-        many => format!("{} are attached.", many.join(" and ")),
-    };
-    let mut lines = vec![who];
-    for card in view
-        .agents
-        .iter()
-        .filter(|card| view.attached.contains(&card.agent))
-    {
-        if matches!(card.state, AgentState::Busy | AgentState::Waiting) {
-            lines.push(format!(
-                "{} is in the middle of a turn.",
-                card.agent.title()
-            ));
-        }
     }
     match deck.drafts.on_their_way() {
         0 => {}
@@ -325,6 +310,37 @@ pub(super) fn ask_quit(deck: &mut Deck) -> Option<()> {
         options,
     )));
     None
+}
+
+/// What would be missed where the daemon ended now, a sentence each. Codex works for messages of
+/// Claude's without a terminal of its own too.
+fn noticed(view: &DeckView) -> Vec<String> {
+    let names: Vec<&str> = view.attached.iter().map(|agent| agent.title()).collect();
+    let mut lines = match names.as_slice() {
+        [] => Vec::new(),
+        [one] => vec![format!("{one} is attached.")],
+        many => vec![format!("{} are attached.", many.join(" and "))],
+    };
+    for card in &view.agents {
+        let (name, is_attached) = (card.agent.title(), view.attached.contains(&card.agent));
+        if matches!(card.state, AgentState::Busy | AgentState::Waiting) {
+            lines.push(match is_attached {
+                true => format!("{name} is in the middle of a turn."),
+                false => format!("{name} is in the middle of a turn, which ends with the daemon."),
+            });
+        } else if card.agent == Agent::Codex && !is_attached && card.queue.in_flight > 0 {
+            lines.push(format!("A message is on its way to {name}."));
+        }
+    }
+    lines.extend(view.running_gate.as_deref().map(|gate| {
+        let gate = sanitize::line(gate);
+        // The next process does not go on with it.
+        match view.daemon.state {
+            DaemonState::Hosting => format!("The gate {gate} runs, and stops when you leave."),
+            _ => format!("The gate {gate} runs."),
+        }
+    }));
+    lines
 }
 
 /// Leaves without a question: a host stops what it hosts, a guest only goes.

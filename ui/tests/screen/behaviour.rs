@@ -3,8 +3,8 @@
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
     Agent, AgentCard, AgentState, DaemonState, DeckView, EntryPlace, Field, FirstStep, FoldedRows,
-    HandoffRow, HandoffStage, InboxCard, InboxKind, Level, OutcomeState, Party, RowOutcome,
-    StepAct, TaskColumn, Tasks, ThreadView, TimelineRow, UnclearMessage, Verdict,
+    HandoffRow, HandoffStage, InboxCard, InboxKind, Level, OutcomeState, Party, QueueCounts,
+    RowOutcome, StepAct, TaskColumn, Tasks, ThreadView, TimelineRow, UnclearMessage, Verdict,
 };
 use ctxrelay_ui::scenes::{
     NOW_MS, asked, asked_user, empty_first_run, gated, gates_running, handed_over, held_up, keys,
@@ -1048,6 +1048,49 @@ fn nothing_is_claimed_before_it_was_read() {
         update(&mut deck, Msg::View(Box::new(quiet())));
         let screen = terminal(&deck, size).backend().to_string();
         assert!(!screen.contains("opening the record"), "{screen}");
+    }
+}
+
+#[test]
+fn leaving_asks_when_work_would_end_of_which_no_attached_agent_tells() {
+    let alone = |change: &dyn Fn(&mut DeckView)| {
+        let mut view = pair_at_work();
+        view.attached.clear();
+        view.daemon.state = DaemonState::Hosting;
+        for card in &mut view.agents {
+            card.state = AgentState::Offline;
+            card.queue = QueueCounts::default();
+        }
+        change(&mut view);
+        deck(view)
+    };
+    assert_eq!(
+        keys(&mut alone(&|_| ()), "q"),
+        [Effect::Quit(QuitChoice::Stop)]
+    );
+    let turn = "Codex is in the middle of a turn, which ends with the daemon.";
+    let cases: [(&dyn Fn(&mut DeckView), &str); 4] = [
+        (&|view| view.agents[1].state = AgentState::Busy, turn),
+        (&|view| view.agents[1].state = AgentState::Waiting, turn),
+        (
+            &|view| {
+                view.agents[1].state = AgentState::Idle;
+                view.agents[1].queue.in_flight = 1;
+            },
+            "A message is on its way to Codex.",
+        ),
+        (
+            &|view| view.running_gate = Some("tests".to_owned()),
+            "The gate tests runs, and stops when you leave.",
+        ),
+    ];
+    for (change, said) in cases {
+        let mut deck = alone(change);
+        assert_eq!(keys(&mut deck, "q"), [], "{said}");
+        let screen = shown(&deck);
+        assert!(screen.contains(said), "{screen}");
+        assert!(!screen.contains("is attached."), "{screen}");
+        assert_eq!(keys(&mut deck, "<enter>"), [Effect::Quit(QuitChoice::Stay)]);
     }
 }
 
