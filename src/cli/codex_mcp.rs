@@ -12,16 +12,19 @@ use super::exit::{CliOutcome, Failure};
 use super::launch::{Captured, missing_codex};
 use super::operator::may_change;
 use super::report::{Report, ReportText};
+use super::settings::environment;
 use super::shell::quoted;
 use super::vendor_command::{VendorChangeArgs, changed, vendor_command};
 use crate::core::agent::Agent;
 use crate::host::ProjectContext;
+use crate::store::dirs::UserDirs;
 
 /// The key in Codex's configuration.
 const NAME: &str = "contextrelay";
 
-/// Codex gives its MCP servers a fixed list of variables (0.169.0, observed); without this one the
-/// server would look for the person's daemons in another place than this process does.
+/// Codex gives its MCP servers a fixed list of variables, with HOME and without XDG_STATE_HOME
+/// (0.169.0, observed); without this one the server would look for the person's daemons in another
+/// place than this process does, and start one with another registry.
 const REGISTRY: &str = "CONTEXTRELAY_REGISTRY_DIR";
 
 /// What is one project's or one terminal's: the entry serves all of them.
@@ -78,7 +81,7 @@ struct Entry {
 fn install(context: &CliContext, program: &Path, yes: bool) -> CliOutcome {
     let setting = &context.setting;
     let found = entry(context, program)?;
-    let args = add_args(setting, |name| std::env::var_os(name));
+    let args = add_args(setting, environment("HOME"));
     let mut what = format!(
         "This registers `{NAME}` in your Codex configuration, for every plain `codex`: it works in \
          the project of the folder that Codex works in, and writes nothing where there is none."
@@ -106,11 +109,14 @@ fn install(context: &CliContext, program: &Path, yes: bool) -> CliOutcome {
 }
 
 /// `codex mcp add` replaces an entry of the same name silently (0.169.0, observed).
-fn add_args(setting: &ProjectContext, var: impl Fn(&str) -> Option<OsString>) -> Vec<OsString> {
+fn add_args(setting: &ProjectContext, home: Option<OsString>) -> Vec<OsString> {
     let mut args: Vec<OsString> = ["mcp", "add", NAME].map(OsString::from).into();
-    if let Some(value) = var(REGISTRY).filter(|value| !value.is_empty()) {
+    let registry = &setting.user_dirs.registry;
+    let found_alone =
+        UserDirs::from_env(|name| home.clone().filter(|_| name == "HOME").map(Into::into));
+    if found_alone.is_none_or(|found| found.registry != *registry) {
         let mut pair = OsString::from(format!("{REGISTRY}="));
-        pair.push(value);
+        pair.push(registry);
         args.extend(["--env".into(), pair]);
     }
     args.push("--".into());

@@ -27,9 +27,12 @@ const RUNTIME_SESSION: &str = "CONTEXTRELAY_RUNTIME_SESSION";
 
 /// Variables that a pane needs too: a tmux server passes its own environment on, not ours. None
 /// of them is a secret.
-const PASSED_ON: [&str; 12] = [
+const PASSED_ON: [&str; 15] = [
     "CONTEXTRELAY_STATE_DIR",
     "CONTEXTRELAY_REGISTRY_DIR",
+    "XDG_STATE_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CONFIG_HOME",
     "CODEX_WS_PORT",
     "CODEX_PROXY_PORT",
     "CONTEXTRELAY_CONTROL_PORT",
@@ -426,14 +429,20 @@ mod tests {
         })
         .unwrap();
         let env = |name: &str| {
-            name.starts_with("CONTEXTRELAY_")
-                .then(|| "/elsewhere".into())
+            let is_set = name.starts_with("CONTEXTRELAY_") || name.starts_with("XDG_");
+            is_set.then(|| "/elsewhere".into())
         };
         let words = beside_us(&setting, "codex", env);
         let place = |word: &str| words.iter().position(|it| it == word);
         let state = place("CONTEXTRELAY_STATE_DIR=/elsewhere").unwrap();
         assert_eq!(words[state - 1], "-e");
-        assert!(place("CONTEXTRELAY_REGISTRY_DIR=/elsewhere").is_some());
+        for name in [
+            "CONTEXTRELAY_REGISTRY_DIR",
+            "XDG_STATE_HOME",
+            "XDG_DATA_HOME",
+        ] {
+            assert!(place(&format!("{name}=/elsewhere")).is_some(), "{name}");
+        }
         // Of the pane's, before its program.
         assert!(state < place("/bin/sh").unwrap(), "{words:?}");
         assert!(words.ends_with(&["codex".into()]));

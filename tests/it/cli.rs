@@ -637,6 +637,39 @@ fn the_users_codex_configuration_changes_only_when_asked() {
     assert_eq!(status["state"], "foreign");
 }
 
+/// Codex gives a server HOME and no other variable that says where the registry is.
+#[cfg(not(target_os = "macos"))]
+#[test]
+fn the_entry_for_codex_names_a_registry_that_its_home_does_not_lead_to() {
+    let project = Project::new();
+    let log = project.base().join("codex.log");
+    let body = format!(
+        r#"if [ "$2" = list ]; then echo '[]'; else printf '%s\n' "$*" > '{}'; fi"#,
+        log.display()
+    );
+    script(&project, "codex", &body);
+    let added = |launch: Launch| {
+        run(&launch).expect_success();
+        let said = std::fs::read_to_string(&log).unwrap();
+        let (options, _) = said.split_once("-- ").unwrap();
+        options.to_owned()
+    };
+    let install = || project.ctxrelay(["codex-mcp", "install", "--yes"]);
+    let begin = "mcp add contextrelay ";
+    let named = |registry: &Path| {
+        format!(
+            "{begin}--env CONTEXTRELAY_REGISTRY_DIR={} ",
+            registry.display()
+        )
+    };
+    assert_eq!(added(install()), named(&project.registry()));
+    let of_xdg = install().env_remove("CONTEXTRELAY_REGISTRY_DIR");
+    let registry = project.base().join("xdg/state/contextrelay");
+    assert_eq!(added(of_xdg), named(&registry));
+    let of_home = install().env_remove("CONTEXTRELAY_REGISTRY_DIR");
+    assert_eq!(added(of_home.env_remove("XDG_STATE_HOME")), begin);
+}
+
 #[test]
 fn init_may_be_repeated_and_uninit_gives_the_users_files_back() {
     let project = Project::new();
