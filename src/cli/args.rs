@@ -11,8 +11,8 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use super::agent::AgentArgs;
 use super::later::Later;
 use super::{
-    approvals, capsule, claude_plugin, codex_mcp, completions, config, continuity, daemon, doctor,
-    finality, gates, hold, hook, init, instances, instructions, kill, ledger, man, notify,
+    approvals, bridge, capsule, claude_plugin, codex_mcp, completions, config, continuity, daemon,
+    doctor, finality, gates, hold, hook, init, instances, instructions, kill, ledger, man, notify,
     operator_key, pair, policy, queue, recover, redact, review, search, status, statusline, trust,
     unbuilt, uninit,
 };
@@ -149,7 +149,7 @@ pub enum Verb {
 
     /// The MCP server that Claude starts
     #[command(hide = true)]
-    Bridge,
+    Bridge(bridge::Args),
     /// The plugin's monitor, which wakes Claude
     #[command(hide = true)]
     Doorbell,

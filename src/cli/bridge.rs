@@ -1,5 +1,7 @@
 //! `ctxrelay bridge` (hidden): the MCP server that Claude starts.
 
+use std::path::PathBuf;
+
 use super::connect::runtime;
 use super::context::CliContext;
 use super::exit::CliOutcome;
@@ -9,6 +11,14 @@ use crate::client::{Autostart, Client, WebsocketOptions, connect, project_dial};
 use crate::core::agent::Agent;
 use crate::host::ProjectContext;
 use crate::wire::control::{Command, Role};
+
+/// Arguments of `bridge`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Where trust lies, whatever the environment says
+    #[arg(long, hide = true)]
+    pub registry: Option<PathBuf>,
+}
 
 pub fn run(context: &CliContext) -> CliOutcome {
     serve(&context.setting, Agent::Claude)
@@ -55,6 +65,10 @@ fn autostart(setting: &ProjectContext) -> Option<Autostart> {
     let program = setting.own_program.clone();
     let mut autostart = Autostart::detached(program, &setting.dirs, setting.begun.clone());
     autostart.args.push("--unless-killed".into());
+    // The daemon's registry is ours, whatever environment the agent has from a file of the project.
+    let registry = setting.user_dirs.registry.clone();
+    let name = "CONTEXTRELAY_REGISTRY_DIR";
+    autostart.env.push((name.into(), registry.into()));
     Some(autostart)
 }
 

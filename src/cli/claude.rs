@@ -8,6 +8,7 @@ use super::context::CliContext;
 use super::detach;
 use super::exit::{CliOutcome, Failure};
 use super::launch::{Launch, missing_claude};
+use crate::adapters::claude::install::Marketplace;
 use crate::adapters::claude::plugin::{self, PluginSpec, launch_args};
 use crate::host::ProjectContext;
 use crate::wire::control::ProgramCode;
@@ -67,6 +68,14 @@ pub fn plugin_spec(setting: &ProjectContext) -> PluginSpec {
 /// Writes the project's plugin, when program, version or path have changed. Says whether it had
 /// to.
 ///
+/// The plugin for a plain `claude`.
+pub fn market(setting: &ProjectContext) -> Marketplace {
+    let user = &setting.user_dirs;
+    let program = setting.own_program.clone();
+    let version = env!("CARGO_PKG_VERSION");
+    Marketplace::new(&user.data, program, version, user.registry.clone())
+}
+
 /// # Errors
 ///
 /// When the data folder cannot be written, or a path cannot be quoted.

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use serde_json::json;
 
-use super::claude::plugin_failure;
+use super::claude::{market, plugin_failure};
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::launch::missing_claude;
 use super::operator::may_change;
 use super::report::Report;
 use super::vendor_command::{VendorChangeArgs, changed, vendor_command};
-use crate::adapters::claude::install::{self, Installed, Marketplace, plugin_id};
+use crate::adapters::claude::install::{self, Installed, plugin_id};
 use crate::core::agent::Agent;
 use status_line::StatusLineVerb;
 
@@ -70,9 +70,9 @@ fn install(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
         ),
     };
     may_change(context, &what, yes)?;
-    let market = Marketplace::new(&setting.user_dirs.data);
+    let market = market(setting);
     market
-        .write(setting.own_program.clone(), env!("CARGO_PKG_VERSION"))
+        .write()
         .map_err(|error| plugin_failure(setting, &error))?;
     for args in market.install() {
         vendor_command(Agent::Claude, context, &program, &args)?;

@@ -168,7 +168,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         verb => verb,
     };
     let named = match verb {
-        Some(Verb::Hook(_) | Verb::Statusline(_) | Verb::Doorbell | Verb::Bridge) => Named::Near,
+        Some(Verb::Hook(_) | Verb::Statusline(_) | Verb::Doorbell | Verb::Bridge(_)) => Named::Near,
         _ => Named::Exactly,
     };
     let project = match &verb {
@@ -177,6 +177,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
     };
     let registry = match &verb {
         Some(Verb::Hook(args)) => args.registry.clone(),
+        Some(Verb::Bridge(args)) => args.registry.clone(),
         _ => None,
     };
     let var = |name: &str| match (&registry, name) {
@@ -238,7 +239,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Config(Later(config::Verb::Show))) => config::show(context),
         Some(Verb::Trust(args)) => trust::run(context, &args),
         Some(Verb::Operator(Later(verb))) => operator_key::run(context, &verb),
-        Some(Verb::Bridge) => bridge::run(context),
+        Some(Verb::Bridge(_)) => bridge::run(context),
         Some(Verb::Doorbell) => doorbell::run(context),
         Some(Verb::Hook(args)) => hook::run(context, &args),
         Some(Verb::Statusline(args)) => statusline::run(context, &args),

@@ -27,6 +27,8 @@ pub struct Autostart {
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
+    /// Variables that it gets beside our own.
+    pub env: Vec<(OsString, OsString)>,
     /// Nothing is started before this is there: an agent that merely runs in a folder makes no
     /// project of it.
     pub begun: PathBuf,
@@ -43,6 +45,7 @@ impl Autostart {
         Self {
             program,
             args,
+            env: Vec::new(),
             begun,
         }
     }
@@ -103,6 +106,8 @@ impl Starter {
             .stderr(Stdio::null())
             .process_group(0);
         forget_agent(&mut command);
+        let env = self.autostart.env.iter();
+        command.envs(env.map(|(name, value)| (name, value)));
         let mut child = command.spawn()?;
         let pid = child.id();
         // Somebody has to take its exit status, or it stays as a zombie while we live.

@@ -7,7 +7,9 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use crate::support::hand_over::{Tidy, end_daemon};
 use crate::support::launch::Launch;
+use crate::support::mcp::McpClient;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 use crate::support::wait::{never_within, timeout, wait_until};
@@ -299,4 +301,23 @@ fn what_the_environment_of_a_hook_says_takes_no_rule_away() {
             "{name}: {said}"
         );
     }
+}
+
+/// As a file of the project may have it for everything that Claude runs.
+#[test]
+fn a_daemon_that_a_bridge_starts_has_the_registry_of_the_plugin() {
+    let project = Project::new();
+    let _tidy = Tidy(&project);
+    project.begin();
+    let registry = project.registry().display().to_string();
+    let elsewhere = project.base().join("elsewhere");
+    let launch = project
+        .ctxrelay(["bridge", "--registry", &registry])
+        .env("CONTEXTRELAY_REGISTRY_DIR", &elsewhere);
+    let mut claude = McpClient::start(&launch);
+    claude.tool("append_note", json!({"text": "here"}));
+    assert!(project.registry().join("instances.json").is_file());
+    assert!(!elsewhere.exists());
+    drop(claude);
+    end_daemon(&project);
 }

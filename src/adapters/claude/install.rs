@@ -11,11 +11,14 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::files::write_tree;
+use super::files::{Tree, write_tree};
 use super::plugin::{PLUGIN_NAME, PluginError, PluginSpec};
 
 /// The marketplace's name.
 pub const MARKETPLACE_NAME: &str = "ctxrelay-market";
+
+/// What names its plugins, in the folder.
+const MANIFEST: &str = ".claude-plugin/marketplace.json";
 
 /// Arguments of one `claude` command.
 pub type ClaudeArgs = Vec<OsString>;
@@ -24,6 +27,7 @@ pub type ClaudeArgs = Vec<OsString>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marketplace {
     dir: PathBuf,
+    plugin: PluginSpec,
 }
 
 /// What `claude plugin list --json` tells about our plugin.
@@ -38,27 +42,41 @@ pub enum Installed {
 }
 
 impl Marketplace {
-    /// The one in the user's data folder.
-    pub fn new(data: &Path) -> Self {
+    /// The one in the user's data folder, with a plugin that serves whatever project Claude runs in.
+    /// A file of that project can name another registry in the environment of its hooks; they look
+    /// for trust in this one.
+    pub fn new(data: &Path, program: PathBuf, version: &str, registry: PathBuf) -> Self {
         Self {
             dir: data.join("market"),
+            plugin: PluginSpec {
+                program,
+                version: version.to_owned(),
+                project: None,
+                registry: Some(registry),
+            },
         }
     }
 
-    /// Writes it with a plugin that serves whatever project Claude runs in. Says whether
-    /// anything had to be written.
+    /// Writes it. Says whether anything had to be written.
     ///
     /// # Errors
     ///
     /// See [`PluginError`].
-    pub fn write(&self, program: PathBuf, version: &str) -> Result<bool, PluginError> {
-        let plugin = PluginSpec {
-            program,
-            version: version.to_owned(),
-            project: None,
-            registry: None,
-        };
-        let wrote = plugin.write(&self.dir.join("plugins").join(PLUGIN_NAME))?;
+    pub fn write(&self) -> Result<bool, PluginError> {
+        let wrote = self.plugin.write(&self.plugin_dir())?;
+        let tree = self.manifest();
+        let wrote_manifest = write_tree(&self.dir, &tree).map_err(|source| PluginError::Write {
+            dir: self.dir.clone(),
+            source,
+        })?;
+        Ok(wrote || wrote_manifest)
+    }
+
+    fn plugin_dir(&self) -> PathBuf {
+        self.dir.join("plugins").join(PLUGIN_NAME)
+    }
+
+    fn manifest(&self) -> Tree {
         let manifest = json!({
             "name": MARKETPLACE_NAME,
             "owner": {"name": "ctxrelay"},
@@ -67,15 +85,10 @@ impl Marketplace {
                 "name": PLUGIN_NAME,
                 "source": format!("./plugins/{PLUGIN_NAME}"),
                 "description": "Claude Code and Codex as one auditable team, over ctxrelay",
-                "version": version,
+                "version": self.plugin.version,
             }],
         });
-        let tree = vec![(".claude-plugin/marketplace.json", format!("{manifest:#}\n"))];
-        let wrote_manifest = write_tree(&self.dir, &tree).map_err(|source| PluginError::Write {
-            dir: self.dir.clone(),
-            source,
-        })?;
-        Ok(wrote || wrote_manifest)
+        vec![(MANIFEST, format!("{manifest:#}\n"))]
     }
 
     /// What `claude` is run with, one after the other, to install the plugin for this user. Both

@@ -19,6 +19,12 @@ pub const PLUGIN_NAME: &str = "contextrelay";
 /// Claude's name for the plugin's server; in the list of allowed tools it means all of them.
 pub const ALLOWED_TOOLS: &str = "mcp__plugin_contextrelay_contextrelay";
 
+/// What describes the plugin, in its folder.
+const MANIFEST: &str = ".claude-plugin/plugin.json";
+
+/// The argument by which our programs are told the registry.
+const REGISTRY: &str = "--registry";
+
 /// After how long Claude gives a hook up, in s. The hook itself ends far earlier.
 const HOOK_TIMEOUT_S: u64 = 5;
 
@@ -56,8 +62,8 @@ pub struct PluginSpec {
     pub version: String,
     /// One project; `None` for a plugin that serves whatever project Claude runs in.
     pub project: Option<PathBuf>,
-    /// Where trust lies of that project. A call is judged by what lies there, whatever environment
-    /// a file of the project gives Claude's hooks.
+    /// Where trust lies. A call is judged by what lies there, and a daemon begins there, whatever
+    /// environment a file of the project gives Claude's hooks and servers.
     pub registry: Option<PathBuf>,
 }
 
@@ -101,8 +107,8 @@ impl PluginSpec {
         let registry = self.registry.as_deref().map(Quoted::new).transpose()?;
         Ok(vec![
             (
-                ".claude-plugin/plugin.json",
-                pretty(&self.manifest(&program, project.as_ref())),
+                MANIFEST,
+                pretty(&self.manifest(&program, project.as_ref(), registry.as_ref())),
             ),
             (
                 "hooks/hooks.json",
@@ -121,8 +127,16 @@ impl PluginSpec {
         ])
     }
 
-    fn manifest(&self, program: &Quoted, project: Option<&Quoted>) -> Value {
+    fn manifest(
+        &self,
+        program: &Quoted,
+        project: Option<&Quoted>,
+        registry: Option<&Quoted>,
+    ) -> Value {
         let mut args = vec!["bridge"];
+        if let Some(registry) = registry {
+            args.extend([REGISTRY, registry.as_str()]);
+        }
         if let Some(project) = project {
             args.extend(["--project", project.as_str()]);
         }
@@ -147,7 +161,7 @@ impl PluginSpec {
 fn hooks(program: &Quoted, project: Option<&Quoted>, registry: Option<&Quoted>) -> Value {
     // A hook runs wherever Claude has gone to; its environment names the project.
     let project = project.map_or_else(|| "\"$CLAUDE_PROJECT_DIR\"".to_owned(), Quoted::to_string);
-    let registry = registry.map_or_else(String::new, |dir| format!(" --registry {dir}"));
+    let registry = registry.map_or_else(String::new, |dir| format!(" {REGISTRY} {dir}"));
     let events = HookEvent::ALL
         .iter()
         .filter(|event| event.is_claudes())

@@ -6,27 +6,53 @@ use serde_json::Value;
 
 use super::*;
 
+fn market(data: &Path, version: &str) -> Marketplace {
+    let program = PathBuf::from("/usr/bin/ctxrelay");
+    Marketplace::new(data, program, version, "/of the user/registry".into())
+}
+
 #[test]
 fn the_marketplace_names_a_plugin_that_is_there() {
     let dir = tempfile::tempdir().unwrap();
-    let market = Marketplace::new(dir.path());
-    let program = PathBuf::from("/usr/bin/ctxrelay");
-    assert!(market.write(program.clone(), "0.1.0").unwrap());
-    assert!(!market.write(program.clone(), "0.1.0").unwrap());
+    let market = market(dir.path(), "0.1.0");
+    assert!(market.write().unwrap());
+    assert!(!market.write().unwrap());
     let manifest = fs::read(market.dir.join(".claude-plugin/marketplace.json")).unwrap();
     let manifest: Value = serde_json::from_slice(&manifest).unwrap();
     let source = manifest["plugins"][0]["source"].as_str().unwrap();
     let plugin = market.dir.join(source).join(".claude-plugin/plugin.json");
     assert!(plugin.is_file());
-    assert!(
-        market.write(program, "0.2.0").unwrap(),
-        "an upgrade in place"
+    let upgraded = self::market(dir.path(), "0.2.0");
+    assert!(upgraded.write().unwrap(), "an upgrade in place");
+}
+
+#[test]
+fn its_plugin_looks_for_trust_in_the_registry_of_the_user_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let market = market(dir.path(), "0.1.0");
+    market.write().unwrap();
+    let plugin = market.dir.join("plugins").join(PLUGIN_NAME);
+    let read = |name: &str| -> Value {
+        serde_json::from_slice(&fs::read(plugin.join(name)).unwrap()).unwrap()
+    };
+    let hooks = read("hooks/hooks.json");
+    for (event, hook) in hooks["hooks"].as_object().unwrap() {
+        let command = hook[0]["hooks"][0]["command"].as_str().unwrap();
+        assert!(
+            command.contains("--judged --registry '/of the user/registry' --project"),
+            "{event}: {command}"
+        );
+    }
+    let server = &read(".claude-plugin/plugin.json")["mcpServers"][PLUGIN_NAME];
+    assert_eq!(
+        server["args"],
+        json!(["bridge", "--registry", "/of the user/registry"])
     );
 }
 
 #[test]
 fn it_is_installed_and_removed_by_claude_itself() {
-    let market = Marketplace::new(Path::new("/d a"));
+    let market = market(Path::new("/d a"), "0.1.0");
     assert_eq!(
         market.install(),
         [

@@ -54,7 +54,13 @@ fn its_commands_run_the_program_with_paths_as_they_are() {
     assert_eq!(server["command"], program.to_str().unwrap());
     assert_eq!(
         server["args"],
-        json!(["bridge", "--project", project.to_str().unwrap()])
+        json!([
+            "bridge",
+            "--registry",
+            "/of the user/registry",
+            "--project",
+            project.to_str().unwrap()
+        ])
     );
     assert_eq!(server["alwaysLoad"], true);
 
