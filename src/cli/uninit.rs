@@ -13,6 +13,7 @@ use super::instruction_files::{Homes, Plan};
 use super::operator;
 use crate::store::dirs::{exists, make_private_dir};
 use crate::store::owner::OwnerLock;
+use crate::store::state_owner::state_elsewhere;
 use crate::store::{operator_socket, registry, trust};
 use crate::wire::control::ProgramCode;
 
@@ -43,7 +44,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     }
     let plugin = plugin_dir(setting);
     steps.push(remove(&plugin, "the Claude plugin", args.dry_run)?);
-    steps.push(record(context, args)?);
+    steps.extend(record(context, args)?);
     report(context, &steps)
 }
 
@@ -73,40 +74,72 @@ fn alone_here(context: &CliContext) -> Result<Option<OwnerLock>, Failure> {
     }
 }
 
-/// The record is the operator's: to end it needs a terminal and its name typed.
-fn record(context: &CliContext, args: &Args) -> Result<InitStep, Failure> {
-    let dirs = &context.setting.dirs;
-    let name = ".contextrelay/ with the whole record";
-    if !exists(&dirs.relay) {
-        return Ok(InitStep::new(name, InitState::Absent));
+/// The record is the operator's: to end it needs a terminal and its name typed. What is derived from
+/// it holds its words too, wherever that lies.
+fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
+    let (dirs, user) = (&context.setting.dirs, &context.setting.user_dirs);
+    let name = ".contextrelay/ with the whole record".to_owned();
+    let mut folders = vec![(&*dirs.relay, name)];
+    if let Some(state) = state_elsewhere(dirs) {
+        folders.push((state, format!("{} with its state", state.display())));
+    }
+    let all = |state: InitState, why: &str| -> Vec<InitStep> {
+        let steps = folders.iter();
+        let step = |(_, name): &(_, String)| InitStep::new(format!("{name}{why}"), state);
+        steps.map(step).collect()
+    };
+    if folders.iter().all(|(dir, _)| !exists(dir)) {
+        return Ok(all(InitState::Absent, ""));
     }
     if args.dry_run {
-        return Ok(InitStep::new(name, InitState::Would));
+        return Ok(all(InitState::Would, ""));
     }
     if operator::asking_refusal().is_some() {
-        return Ok(InitStep::new(
-            format!("{name}; it goes only from a terminal of your own"),
-            InitState::Left,
-        ));
+        let why = "; it goes only from a terminal of your own";
+        return Ok(all(InitState::Left, why));
     }
+    let places: Vec<String> = folders
+        .iter()
+        .map(|(dir, _)| dir.display().to_string())
+        .collect();
     let what = format!(
         "This deletes {} for good, archives included.",
-        dirs.relay.display()
+        places.join(" and ")
     );
     match operator::confirm(context, &what, "delete") {
         Ok(()) => {}
         Err(failure) if failure.code == ProgramCode::NotConfirmed.into() => {
-            return Ok(InitStep::new(name, InitState::Left));
+            return Ok(all(InitState::Left, ""));
         }
         Err(failure) => return Err(failure),
     }
-    let step = remove(&dirs.relay, name, false)?;
-    operator_socket::remove(&context.setting.user_dirs, dirs);
-    registry::forget(&context.setting.user_dirs, dirs)
+    let mut steps = Vec::new();
+    // The record last: where something stays before it, the command can be run again.
+    for (dir, name) in folders.iter().rev() {
+        steps.insert(0, remove(dir, name, false)?);
+    }
+    operator_socket::remove(user, dirs);
+    registry::forget(user, dirs)
         .map_err(|error| Failure::internal("forget the project in the registry", error))?;
-    trust::forget(&context.setting.user_dirs, &dirs.instance_id())
+    let instance_id = dirs.instance_id();
+    trust::forget(user, &instance_id)
         .map_err(|error| Failure::internal("forget what was trusted of the project", error))?;
-    Ok(step)
+    steps.extend(signer_stays(&user.signer(&instance_id)));
+    Ok(steps)
+}
+
+/// What is known of the key that signed is no part of the record: a process of an agent's that found a
+/// way to end the record here would else begin one in which it decides without the key, and nobody
+/// would hear of that.
+fn signer_stays(path: &Path) -> Option<InitStep> {
+    let what = || {
+        format!(
+            "{}, which knows the key that signed here: a new record goes on with that key and has an \
+             alarm that it was lost; remove the file yourself if you want neither",
+            path.display()
+        )
+    };
+    exists(path).then(|| InitStep::new(what(), InitState::Left))
 }
 
 fn remove(dir: &Path, what: &str, dry_run: bool) -> Result<InitStep, Failure> {

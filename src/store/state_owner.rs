@@ -3,7 +3,7 @@
 
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::dirs::{ProjectDirs, RELAY_DIR, exists, read_private, write_private};
 
@@ -15,10 +15,23 @@ const PATH_BYTES_MAX: u64 = 64 * 1024;
 
 /// The other project whose state lies in the state folder of this one; `None` when that is gone.
 pub fn state_of_another(dirs: &ProjectDirs) -> Option<PathBuf> {
-    let named = read_private(&dirs.state_file(MARKER), PATH_BYTES_MAX).ok()?;
-    let root = PathBuf::from(std::ffi::OsString::from_vec(named));
+    let root = marked(dirs)?;
     let is_another = root != dirs.root && exists(&root.join(RELAY_DIR));
     (is_another && !is_within(dirs)).then_some(root)
+}
+
+/// The state folder of this project, where it does not lie in it and says that it is this one's. Not
+/// one that the project itself lies in: that is more than state.
+pub fn state_elsewhere(dirs: &ProjectDirs) -> Option<&Path> {
+    let is_elsewhere = !is_within(dirs) && !dirs.root.starts_with(&dirs.state);
+    let is_ours = is_elsewhere && marked(dirs)? == dirs.root;
+    is_ours.then_some(&*dirs.state)
+}
+
+/// Whose state it holds, where it says so.
+fn marked(dirs: &ProjectDirs) -> Option<PathBuf> {
+    let named = read_private(&dirs.state_file(MARKER), PATH_BYTES_MAX).ok()?;
+    Some(PathBuf::from(std::ffi::OsString::from_vec(named)))
 }
 
 /// Says in the state folder whose it is. To be done as its owner.
@@ -40,7 +53,7 @@ pub fn mark_state(dirs: &ProjectDirs) -> io::Result<()> {
 }
 
 /// In words.
-pub fn shared(other: &std::path::Path) -> String {
+pub fn shared(other: &Path) -> String {
     format!("it holds the state of the project {}", other.display())
 }
 
@@ -63,7 +76,11 @@ mod tests {
         std::fs::create_dir(&state).unwrap();
         let of = |place: &Place| ProjectDirs::new(place.dirs.root.clone(), Some(state.clone()));
         assert_eq!(state_of_another(&of(&second)), None);
+        assert_eq!(state_elsewhere(&of(&first)), None, "nobody said so");
         mark_state(&of(&first)).unwrap();
+        assert_eq!(state_elsewhere(&of(&first)), Some(&*state));
+        assert_eq!(state_elsewhere(&of(&second)), None);
+        assert_eq!(state_elsewhere(&first.dirs), None);
         mark_state(&of(&first)).unwrap();
         assert_eq!(state_of_another(&of(&first)), None);
         let root = first.dirs.root.clone();

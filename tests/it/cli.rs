@@ -739,6 +739,39 @@ fn init_may_be_repeated_and_uninit_gives_the_users_files_back() {
 }
 
 #[test]
+fn uninit_deletes_the_state_wherever_it_lies_and_nothing_that_is_not_the_projects() {
+    let project = Project::new();
+    let state = project.base().join("elsewhere");
+    let with = |args: &[&'static str], state: &Path| {
+        let launch = project.ctxrelay(args.iter().copied());
+        launch.env("CONTEXTRELAY_STATE_DIR", state)
+    };
+    let begin = ["init", "--instructions", "skip"];
+    run(&with(&begin, &state)).expect_success();
+    assert!(state.join("token").is_file());
+    let dry = run(&with(&["uninit", "--dry-run"], &state)).expect_success();
+    assert!(dry.stdout.contains(state.to_str().unwrap()), "{dry:?}");
+    let mut uninit = Pty::spawn(&with(&["uninit"], &state));
+    uninit.wait_for_text("Type `delete`");
+    uninit.type_text("delete\r");
+    assert_eq!(uninit.wait_exit(), 0, "{}", uninit.screen());
+    let said = String::from_utf8_lossy(&uninit.transcript()).into_owned();
+    let asked = format!("and {} for good", state.display());
+    assert!(said.contains(&asked), "{said}");
+    assert!(!project.state().exists() && !state.exists());
+
+    // The variable names a folder in which the state of this project never was.
+    let theirs = project.base().join("theirs");
+    std::fs::create_dir(&theirs).unwrap();
+    std::fs::write(theirs.join("thesis"), "mine").unwrap();
+    project.run(begin).expect_success();
+    let (code, screen) = confirm(&with(&["uninit"], &theirs), "Type `delete`", "delete");
+    assert_eq!(code, 0, "{screen}");
+    assert!(!project.state().exists());
+    assert!(theirs.join("thesis").is_file());
+}
+
+#[test]
 fn what_is_written_while_init_and_uninit_ask_stays() {
     let project = Project::new();
     let append = |name: &str| {

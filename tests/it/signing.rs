@@ -120,6 +120,40 @@ fn only_who_knows_the_passphrase_decides_and_the_record_says_whose_key_it_was() 
 }
 
 #[test]
+fn uninit_says_that_the_key_which_signed_is_not_forgotten() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    make_key(&project);
+    let (code, screen) = switch(&project, "passphrase", PASSPHRASE);
+    assert_eq!(code, 0, "{screen}");
+    daemon.stop();
+    let answers = [("Type `delete`", "delete")];
+    let (code, screen) = at_a_terminal(&project, &["uninit"], &answers);
+    assert_eq!(code, 0, "{screen}");
+    assert!(!project.state().exists());
+    let shown = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        shown.contains("which knows the key that signed here"),
+        "{screen}"
+    );
+    let known = names(&project.registry().join("signing"));
+    assert_eq!(known.len(), 1, "{known:?}");
+    // As it says: the new record has the alarm, and none has it once the file is gone.
+    let alarmed = || {
+        let init = ["init", "--instructions", "skip"];
+        project.run(init).expect_success();
+        let alarm = |line: &Value| line.to_string().contains("is known outside the project");
+        project.ledger().into_iter().filter(alarm).count()
+    };
+    assert_ne!(alarmed(), 0);
+    at_a_terminal(&project, &["uninit"], &answers);
+    for name in known {
+        fs::remove_file(project.registry().join("signing").join(name)).unwrap();
+    }
+    assert_eq!(alarmed(), 0);
+}
+
+#[test]
 fn switching_off_wants_the_key_and_a_new_session_is_signed_as_the_one_before() {
     let project = Project::new();
     let _daemon = project.daemon();
