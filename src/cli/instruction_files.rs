@@ -96,11 +96,15 @@ impl Plan {
     /// Looks at the files of a project. Reads only.
     pub fn of(root: &Path, homes: &Homes) -> Self {
         let fallbacks = fallback_names(root, homes.codex.as_deref());
+        // The root has no links in it; what HOME says may have.
+        let home = homes.home.as_deref();
+        let real_home = home.and_then(|home| home.canonicalize().ok());
+        let is_home = |folder: &Path| [home, real_home.as_deref()].contains(&Some(folder));
         let above = root.ancestors().skip(1).any(|folder| {
             CLAUDE_FILES
                 .iter()
                 // This one is for all of the user's projects and hides nothing.
-                .filter(|name| **name != CLAUDE_FOLDER || homes.home.as_deref() != Some(folder))
+                .filter(|name| **name != CLAUDE_FOLDER || !is_home(folder))
                 .any(|name| holds(&folder.join(name)) != Holds::Nothing)
         });
         let mut plan = plan(|name| holds(&root.join(name)), above, fallbacks);

@@ -150,6 +150,10 @@ fn claudes_file_above_the_project_counts_and_the_homes_own_does_not() {
     fs::create_dir(dir.path().join(".claude")).unwrap();
     fs::write(dir.path().join(".claude/CLAUDE.md"), "# Mine").unwrap();
     assert_eq!(Plan::of(&root, &homes(dir.path())).with, ["AGENTS.md"]);
+    let links = tempfile::tempdir().unwrap();
+    let linked = links.path().join("home");
+    std::os::unix::fs::symlink(dir.path(), &linked).unwrap();
+    assert_eq!(Plan::of(&root, &homes(&linked)).with, ["AGENTS.md"]);
     let elsewhere = homes(Path::new("/nowhere"));
     let both = ["CLAUDE.md", "AGENTS.md"];
     assert_eq!(Plan::of(&root, &elsewhere).with, both);
