@@ -72,15 +72,15 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     if is_open {
         is_of_this_pair(setting, &tmux, environment)?;
     }
-    let mut commands = commands(setting, inside, environment);
+    let (first, last) = match (inside, is_open) {
+        (true, _) => (missing_panes(setting, &tmux, true)?, None),
+        // A second `pair` attaches, and opens what has ended meanwhile.
+        (false, true) => (missing_panes(setting, &tmux, false)?, Some(attach(setting))),
+        (false, false) => (commands(setting, environment), Some(attach(setting))),
+    };
     if args.dry_run {
-        if is_open {
-            let attach = commands.split_off(commands.len().saturating_sub(1));
-            commands = missing_panes(setting, &tmux)?;
-            commands.extend(attach);
-        }
+        let commands = first.iter().chain(&last);
         let mut lines: Vec<String> = commands
-            .iter()
             .map(|command| {
                 let mut words = vec![tmux.clone().into_os_string()];
                 words.extend(command.iter().cloned());
@@ -102,22 +102,11 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     // A pane whose program is missing would close before it could be read.
     setting.claude_program.as_ref().ok_or_else(missing_claude)?;
     setting.codex_program.as_ref().ok_or_else(missing_codex)?;
-    let (last, first) = match (inside, commands.split_last()) {
-        (false, Some((attach, first))) => (Some(attach.clone()), first.to_vec()),
-        _ => (None, commands),
-    };
     if !inside {
         private_folder(&socket(setting))?;
     }
-    if !is_open {
-        for command in &first {
-            tmux_run(&tmux, command, &setting.dirs.root)?;
-        }
-    } else {
-        // A second `pair` attaches, and opens what has ended meanwhile.
-        for command in &missing_panes(setting, &tmux)? {
-            tmux_run(&tmux, command, &setting.dirs.root)?;
-        }
+    for command in &first {
+        tmux_run(&tmux, command, &setting.dirs.root)?;
     }
     match last {
         Some(attach) => Err(Launch {
@@ -177,20 +166,44 @@ fn is_of_this_pair(
     ))
 }
 
-/// The commands that open the panes of the pair that its session has not any more, and put the
-/// program again into those in which it has ended, to be run in their order. One that is not open yet
-/// is named by the corner that it comes to.
-fn missing_panes(setting: &ProjectContext, tmux: &Path) -> Result<Vec<Vec<OsString>>, Failure> {
+/// The commands that open the panes of the pair that are not there (any more), and put the program
+/// again into those in which it has ended, to be run in their order. One that is not open yet is named
+/// by the corner that it comes to. `inside`: in a tmux of the user's, where our own pane becomes the
+/// deck and an agent may be in any window.
+fn missing_panes(
+    setting: &ProjectContext,
+    tmux: &Path,
+    inside: bool,
+) -> Result<Vec<Vec<OsString>>, Failure> {
     let root = &setting.dirs.root;
     let session = session_name(root, &setting.dirs.instance_id());
-    let ours = |command: &[OsString]| {
-        let mut words: Vec<OsString> = server(&socket(setting)).into();
+    let in_it = |command: &[OsString]| {
+        let mut words: Vec<OsString> = match inside {
+            true => Vec::new(),
+            false => server(&socket(setting)).into(),
+        };
         words.extend(command.iter().cloned());
         words
     };
-    let list = ["list-panes", "-s", "-t", &session, "-F", PANES_FORMAT];
-    let listed = tmux_run(tmux, &ours(&list.map(OsString::from)), root)?;
-    let mut there = panes(&listed, root);
+    let list: &[&str] = match inside {
+        true => &["list-panes", "-a", "-F", PANES_FORMAT],
+        false => &["list-panes", "-s", "-t", &session, "-F", PANES_FORMAT],
+    };
+    let list: Vec<OsString> = list.iter().map(OsString::from).collect();
+    let listed = tmux_run(tmux, &in_it(&list), root)?;
+    // The session of a server of ours is one pair's.
+    let pair = inside.then_some(&setting.runtime_session);
+    let mut there = panes(&listed, root, pair);
+    if inside {
+        there.retain(|pane| pane.part != PairPart::Deck);
+        // Where tmux has named none, it is the current one.
+        let id = environment("TMUX_PANE").unwrap_or_default();
+        there.push(PairPane {
+            part: PairPart::Deck,
+            id: id.to_string_lossy().into_owned(),
+            has_ended: false,
+        });
+    }
     let env = passed_on(environment);
     let mut commands = Vec::new();
     for part in PairPart::ALL {
@@ -198,19 +211,22 @@ fn missing_panes(setting: &ProjectContext, tmux: &Path) -> Result<Vec<Vec<OsStri
             None => beside(part, &there, &session),
             Some(pane) if pane.has_ended => {
                 // Before it runs again, which may mark it again.
-                commands.push(ours(&unmark(&pane.id)));
+                commands.push(in_it(&unmark(&pane.id)));
                 (&["respawn-pane", "-k"][..], &*pane.id)
             }
             Some(_) => continue,
         };
-        commands.push(ours(&pane(setting, &env, verb, Some(target), part.verb())));
-        let opened = PairPane {
-            part,
-            id: format!("{session}:.{}", part.corner()),
-            has_ended: false,
+        commands.push(in_it(&pane(setting, &env, verb, Some(target), part.verb())));
+        let id = match inside {
+            true => "{right}".to_owned(),
+            false => format!("{session}:.{}", part.corner()),
         };
         if there.iter().all(|pane| pane.part != part) {
-            there.push(opened);
+            there.push(PairPane {
+                part,
+                id,
+                has_ended: false,
+            });
         }
     }
     Ok(commands)
@@ -301,7 +317,10 @@ fn pane(
     words.extend(env.iter().cloned());
     // Several words are a program and its arguments; tmux gives them to no shell.
     match program {
-        Some(agent) => words.extend(kept(agent, own(setting, program))),
+        Some(agent) => {
+            let command = own(setting, program);
+            words.extend(kept(agent, &setting.runtime_session, command));
+        }
         None => words.extend(own(setting, None)),
     }
     words
@@ -317,35 +336,19 @@ pub(super) fn beside_us(
     pane(setting, &passed_on(var), &split, None, Some(agent))
 }
 
-/// The tmux commands: two splits beside our own pane, or a session with three panes and, last,
-/// the attach.
+/// The tmux commands that open the pair's session with its three panes.
 fn commands(
     setting: &ProjectContext,
-    inside: bool,
     var: impl Fn(&str) -> Option<OsString>,
 ) -> Vec<Vec<OsString>> {
     let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
     let env = passed_on(var);
     let pane = |verb: &[&str], target: Option<&str>, program: Option<&str>| {
-        pane(setting, &env, verb, target, program)
-    };
-    if inside {
-        return vec![
-            pane(&["split-window", "-h", "-d"], None, Some("claude")),
-            pane(
-                &["split-window", "-v", "-d", "-t", "{right}"],
-                None,
-                Some("codex"),
-            ),
-        ];
-    }
-    // A server of its own, which a plain `tmux` does not find.
-    let ours = |command: Vec<OsString>| {
         let mut words: Vec<OsString> = server(&socket(setting)).into();
-        words.extend(command);
+        words.extend(pane(setting, &env, verb, target, program));
         words
     };
-    let commands = [
+    vec![
         pane(&["new-session", "-d", "-s", &session], None, None),
         pane(
             &["split-window", "-h", "-d"],
@@ -357,11 +360,18 @@ fn commands(
             Some(&format!("{session}:.{{right}}")),
             Some("codex"),
         ),
-        ["attach-session", "-t", &session]
-            .map(OsString::from)
-            .into(),
-    ];
-    commands.into_iter().map(ours).collect()
+    ]
+}
+
+/// The command that shows the pair's session here. By itself tmux takes nothing for the clipboard from
+/// the programs in it, and the deck's keys that copy would do nothing.
+fn attach(setting: &ProjectContext) -> Vec<OsString> {
+    let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
+    let mut words: Vec<OsString> = server(&socket(setting)).into();
+    let attach = ["attach-session", "-t", &session];
+    let clipboard = [";", "set-option", "-s", "set-clipboard", "on"];
+    words.extend(attach.iter().chain(&clipboard).map(OsString::from));
+    words
 }
 
 /// A name that tmux takes: it changes `.` and `:` by itself and would then not find it.
@@ -402,7 +412,8 @@ mod tests {
             "CONTEXTRELAY_MODE" => Some("pull".into()),
             _ => None,
         };
-        let commands = commands(&setting, false, env);
+        let mut commands = commands(&setting, env);
+        commands.push(attach(&setting));
         // Behind the server's socket, which is none of the user's.
         assert!(commands.iter().all(|words| words[0] == "-S"));
         let verbs: Vec<_> = commands.iter().map(|words| words[2].clone()).collect();

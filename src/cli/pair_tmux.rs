@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::core::id::RuntimeSession;
 use crate::host::ProjectContext;
 use crate::store::operator_socket;
 
@@ -22,13 +23,23 @@ const KEEP: &str = "name=$1; shift; began=$(date +%s); trap : INT; \"$@\"; code=
     read -r line; exit $code";
 
 /// A command for a pane that stays when the command has failed or ends at once.
-pub fn kept(name: &str, command: Vec<OsString>) -> Vec<OsString> {
-    let shell = ["/bin/sh", "-c", KEEP, "ctxrelay", name];
+pub fn kept(name: &str, pair: &RuntimeSession, command: Vec<OsString>) -> Vec<OsString> {
+    let of_pair = of_pair(pair);
+    let shell = ["/bin/sh", "-c", KEEP, &of_pair, name];
     shell
         .into_iter()
         .map(OsString::from)
         .chain(command)
         .collect()
+}
+
+/// What the shell of a pane is called: by it a pane of this pair is known among those of others, for
+/// tmux does not tell the variables that a pane was given.
+fn of_pair(pair: &RuntimeSession) -> String {
+    if *pair == RuntimeSession::default() {
+        return "ctxrelay".to_owned();
+    }
+    format!("ctxrelay:{pair}")
 }
 
 /// The socket of the pair's tmux server: in a folder that is private, beside the operator's, and
@@ -93,15 +104,20 @@ pub fn unmark(id: &str) -> [OsString; 5] {
     ["set-option", "-pu", "-t", id, ENDED].map(OsString::from)
 }
 
-/// The panes of the pair among those that are there.
-pub fn panes(listed: &str, root: &Path) -> Vec<PairPane> {
+/// The panes of a pair among those that are there: of this one, where others may be among them.
+pub fn panes(listed: &str, root: &Path, pair: Option<&RuntimeSession>) -> Vec<PairPane> {
     // Each tmux quotes in its own way.
     let bare = |text: &str| text.replace(['"', '\'', '\\'], "");
     let root = bare(&format!("--project {}", root.display()));
+    let of_pair = pair.map(|pair| bare(&of_pair(pair)));
+    let is_its = |command: &str, verb: &str| {
+        let its = of_pair.as_ref().map(|name| format!(" {name} {verb} "));
+        its.is_none_or(|words| command.contains(&words))
+    };
     let part_of = |command: &str| {
         PairPart::ALL.into_iter().find(|part| match part.verb() {
             None => command.ends_with(&root),
-            Some(verb) => command.ends_with(&format!("{root} {verb}")),
+            Some(verb) => command.ends_with(&format!("{root} {verb}")) && is_its(command, verb),
         })
     };
     let panes = listed.lines().filter_map(|line| {
@@ -142,4 +158,29 @@ pub fn is_ours(setting: &ProjectContext, tmux: Option<&OsStr>) -> bool {
     let socket = socket(setting);
     tmux.and_then(|tmux| tmux.as_bytes().strip_prefix(socket.as_os_str().as_bytes()))
         .is_some_and(|rest| rest.first() == Some(&b','))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::shell::quoted;
+
+    #[test]
+    fn a_pane_of_another_pair_is_known_by_its_shell() {
+        let [default, two] = [
+            RuntimeSession::default(),
+            RuntimeSession::new("two".to_owned()),
+        ];
+        let own = ["/x/ctxrelay", "--project", "/p", "claude"].map(OsString::from);
+        let listed = |pair: &RuntimeSession| {
+            let words = kept("claude", pair, own.to_vec());
+            format!("%1 runs {}", quoted(&words))
+        };
+        let found = |of, pair| panes(&listed(of), Path::new("/p"), pair).len();
+        for (of, other) in [(&default, &two), (&two, &default)] {
+            assert_eq!(found(of, Some(of)), 1, "{of}");
+            assert_eq!(found(of, Some(other)), 0, "{of}");
+            assert_eq!(found(of, None), 1, "{of}");
+        }
+    }
 }

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
 use crate::support::child::{is_alive, run};
+use crate::support::hand_over::Tidy;
 use crate::support::launch::Launch;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
@@ -230,4 +233,106 @@ fn a_second_pair_opens_what_has_ended_meanwhile() {
         .collect();
     assert_eq!(at_left.len(), 1, "{listed:?}");
     assert!(!at_left[0].contains("ctxrelay claude"), "{listed:?}");
+}
+
+/// Ends a tmux server with this value.
+struct UsersTmux<'a> {
+    project: &'a Project,
+    socket: PathBuf,
+}
+
+impl UsersTmux<'_> {
+    fn tmux(&self, args: &[&str]) -> Launch {
+        let tmux = self.project.program("tmux").arg("-S").arg(&self.socket);
+        tmux.args(["-f", "/dev/null"]).args(args.iter().copied())
+    }
+
+    /// A line for each pane of the server.
+    fn panes(&self) -> Vec<String> {
+        let format = "#{pane_pid} #{pane_start_command}";
+        let listed = run(&self.tmux(&["list-panes", "-a", "-F", format]));
+        listed.stdout.lines().map(str::to_owned).collect()
+    }
+
+    fn claudes(&self) -> Vec<String> {
+        let mut panes = self.panes();
+        panes.retain(|pane| pane.contains("ctxrelay claude "));
+        panes
+    }
+}
+
+impl Drop for UsersTmux<'_> {
+    fn drop(&mut self) {
+        if self.socket.exists() {
+            run(&self.tmux(&["kill-server"]));
+        }
+    }
+}
+
+#[test]
+fn a_second_pair_in_a_tmux_of_the_users_opens_only_what_is_missing() {
+    let panes = Panes::new("echo claude is up; exec sleep 600");
+    let project = &panes.project;
+    let _tidy = Tidy(project);
+    let users = UsersTmux {
+        project,
+        socket: project.base().join("users.tmux"),
+    };
+    let launch = users.tmux(&["new-session"]).envs(project.env());
+    let mut terminal = Pty::spawn_sized(&launch, 200, 50).labelled("tmux");
+    wait_until("a pane", timeout(), || {
+        (users.panes().len() == 1).then_some(())
+    });
+    let pair = format!("{} pair\r", env!("CARGO_BIN_EXE_ctxrelay"));
+    let leave = |terminal: &mut Pty| {
+        terminal.press(Key::Char('q'));
+        terminal.wait_until_gone("✓ chain");
+    };
+    terminal.type_text(&pair);
+    terminal.wait_for_text("✓ chain");
+    terminal.wait_for_text("claude is up");
+    terminal.wait_for_text("codex has ended");
+    assert_eq!(users.panes().len(), 3);
+    let claudes = users.claudes();
+    assert_eq!(claudes.len(), 1, "{claudes:?}");
+
+    // Our own pane is the shell again, and the agents' panes are there.
+    leave(&mut terminal);
+    terminal.type_text(&pair);
+    terminal.wait_for_text("✓ chain");
+    assert_eq!(users.panes().len(), 3);
+    assert_eq!(users.claudes(), claudes, "the same one");
+
+    // From another window too.
+    leave(&mut terminal);
+    run(&users.tmux(&["new-window"])).expect_success();
+    terminal.wait_until_gone("claude is up");
+    terminal.type_text(&pair);
+    terminal.wait_for_text("✓ chain");
+    assert_eq!(users.panes().len(), 4);
+    assert_eq!(users.claudes(), claudes, "the same one");
+}
+
+#[test]
+fn what_the_deck_copies_is_in_the_tmux_of_the_pair() {
+    let panes = Panes::new("echo claude is up; exec sleep 600");
+    let mut pair = panes.pair();
+    pair.wait_for_text("✓ chain");
+    pair.wait_for_text("claude is up");
+    pair.wait_for_text("codex has ended");
+    let mut socket = panes.project.control_of("codex").unwrap();
+    let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
+    socket.expect("hello", hello);
+    let note = json!({"agent": "codex", "kind": "note", "text": "words to be copied"});
+    socket.expect("note/append", note);
+    pair.wait_for_screen("the selected note", |screen| {
+        let is_selected = |line: &str| line.contains('▸') && line.contains("words to be copied");
+        screen.lines().any(is_selected)
+    });
+    pair.press(Key::Char('y'));
+    let copied = wait_until("what was copied", timeout(), || {
+        let shown = run(&panes.tmux(&["show-buffer"]));
+        (shown.code() == 0).then_some(shown.stdout)
+    });
+    assert!(copied.contains("words to be copied"), "{copied}");
 }
