@@ -25,6 +25,9 @@ pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
     let program = program.ok_or_else(missing_claude)?;
     detach::ensure(setting)?;
     write_plugin(setting)?;
+    market(setting)
+        .renew()
+        .map_err(|error| plugin_failure(setting, &error))?;
     Err(become_agent(setting, launch(setting, program, args.args)))
 }
 
@@ -65,9 +68,6 @@ pub fn plugin_spec(setting: &ProjectContext) -> PluginSpec {
     }
 }
 
-/// Writes the project's plugin, when program, version or path have changed. Says whether it had
-/// to.
-///
 /// The plugin for a plain `claude`.
 pub fn market(setting: &ProjectContext) -> Marketplace {
     let user = &setting.user_dirs;
@@ -76,6 +76,9 @@ pub fn market(setting: &ProjectContext) -> Marketplace {
     Marketplace::new(&user.data, program, version, user.registry.clone())
 }
 
+/// Writes the project's plugin, when program, version or path have changed. Says whether it had
+/// to.
+///
 /// # Errors
 ///
 /// When the data folder cannot be written, or a path cannot be quoted.

@@ -69,13 +69,16 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
 
 /// Our entry in Codex's configuration.
 #[derive(Debug, PartialEq)]
-struct Entry {
+pub(super) struct CodexMcpEntry {
+    /// The program that Codex starts.
+    pub(super) program: Option<String>,
     /// How Codex starts or reaches it, without its environment, which may hold secrets.
     what: String,
     enabled: bool,
     ours: bool,
-    /// The one project that it serves, as earlier versions wrote it.
-    bound_to: Option<String>,
+    /// The one project that it serves, as earlier versions wrote it: a plain `codex` in any folder
+    /// writes into the record of that one.
+    pub(super) bound_to: Option<String>,
 }
 
 fn install(context: &CliContext, program: &Path, yes: bool) -> CliOutcome {
@@ -162,13 +165,16 @@ fn status(context: &CliContext, program: &Path) -> CliOutcome {
     let what = what.map_or_else(String::new, |what| format!(" ({what})"));
     let mut text = ReportText::from(format!("{NAME}: {state}{what}"));
     if let Some(project) = bound_to {
-        text.note(format!("{}; {BOUND_HINT} mends that", told_bound(&project)));
+        text.note(format!(
+            "{}; {INSTALL_HINT} mends that",
+            told_bound(&project)
+        ));
     }
     context.out.report(Report::new(&value, text))
 }
 
-/// What mends an entry that serves one project alone.
-pub(super) const BOUND_HINT: &str = "`ctxrelay codex-mcp install`";
+/// What mends an entry.
+pub(super) const INSTALL_HINT: &str = "`ctxrelay codex-mcp install`";
 
 pub(super) fn told_bound(project: &str) -> String {
     format!(
@@ -176,7 +182,7 @@ pub(super) fn told_bound(project: &str) -> String {
     )
 }
 
-fn entry(context: &CliContext, program: &Path) -> Result<Option<Entry>, Failure> {
+fn entry(context: &CliContext, program: &Path) -> Result<Option<CodexMcpEntry>, Failure> {
     let said = codex(
         context,
         program,
@@ -185,15 +191,14 @@ fn entry(context: &CliContext, program: &Path) -> Result<Option<Entry>, Failure>
     Ok(read_entry(&said.stdout))
 }
 
-/// The one project that our entry serves, in what `codex mcp list --json` says: an earlier version
-/// wrote it, and a plain `codex` in any folder writes into the record of that one.
-pub(super) fn bound_to(json: &str) -> Option<String> {
-    read_entry(json)?.bound_to
+/// Our entry in what `codex mcp list --json` says; `None` also where one of that name is not ours.
+pub(super) fn own_entry(json: &str) -> Option<CodexMcpEntry> {
+    read_entry(json).filter(|entry| entry.ours)
 }
 
 /// Finds our entry in `codex mcp list --json`, which shows environments in clear: they are left
 /// out here.
-fn read_entry(json: &str) -> Option<Entry> {
+fn read_entry(json: &str) -> Option<CodexMcpEntry> {
     let list: Vec<Value> = serde_json::from_str(json).ok()?;
     let entry = list.iter().find(|entry| entry["name"] == NAME)?;
     let transport = &entry["transport"];
@@ -218,7 +223,8 @@ fn read_entry(json: &str) -> Option<Entry> {
     let ours = args.starts_with(&["codex-mcp".into(), "server".into()]);
     let mut after = args.iter().skip_while(|arg| *arg != "--project").skip(1);
     let bound_to = after.next().filter(|_| ours);
-    Some(Entry {
+    Some(CodexMcpEntry {
+        program: transport["command"].as_str().map(str::to_owned),
         what,
         enabled: entry["enabled"].as_bool().unwrap_or(true),
         ours,

@@ -76,6 +76,7 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         programs::plugin(setting),
         programs::tmux(setting),
     ];
+    checks.extend(programs::installed_plugin(setting));
     checks.extend(programs::codex_mcp(setting));
     checks.extend(hook.map(|review| codex_hook(&review)));
     let ok = checks.iter().all(|check| check.ok);

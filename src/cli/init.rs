@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::claude::{plugin_dir, plugin_spec, write_plugin};
+use super::claude::{market, plugin_dir, plugin_failure, plugin_spec, write_plugin};
 use super::connect::{self, DaemonFound, wait_for};
 use super::context::CliContext;
 use super::disk::{self, policy_on_disk, unreadable};
@@ -97,6 +97,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         config(context, args.dry_run)?,
         plugin(context, args.dry_run)?,
     ];
+    steps.extend(installed_plugin(context, args.dry_run)?);
     if args.instructions == Instructions::Project {
         steps.extend(instruct(context, args)?);
     }
@@ -242,6 +243,29 @@ fn plugin(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
     ))
 }
 
+/// The plugin for a plain `claude`, where it was installed for another program or version.
+fn installed_plugin(context: &CliContext, dry_run: bool) -> Result<Option<InitStep>, Failure> {
+    let setting = &context.setting;
+    let market = market(setting);
+    if !market.is_there() || market.is_current() {
+        return Ok(None);
+    }
+    let renewed = match dry_run {
+        true => Ok(false),
+        false => market.renew(),
+    };
+    let state = match renewed.map_err(|error| plugin_failure(setting, &error))? {
+        true => InitState::Made,
+        false if dry_run => InitState::Would,
+        false => InitState::Left,
+    };
+    let what = match state {
+        InitState::Left => "the installed Claude plugin, which names another registry",
+        _ => "the installed Claude plugin",
+    };
+    Ok(Some(InitStep::new(what, state)))
+}
+
 /// Changes a file of the user's: shows the diff and asks first. Without a terminal and without
 /// `--yes` it is left alone. `change` gives `None` when nothing is to be done; a file in which
 /// nothing remains is removed.
@@ -289,12 +313,28 @@ pub fn edit(
             InitState::Left,
         );
     }
+    // An editor or an agent may have written it while the question stood.
+    if content(&real)? != before {
+        return step(
+            format!("{name} was changed meanwhile; run it again"),
+            InitState::Left,
+        );
+    }
     if after.trim().is_empty() {
         std::fs::remove_file(&real).map_err(|error| unwritable(&real, &error))?;
     } else {
         replace(&real, &after, before.is_some()).map_err(|error| unwritable(&real, &error))?;
     }
     step(format!("the instructions in {name}"), InitState::Made)
+}
+
+/// What a file holds; `None` where there is none.
+fn content(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    match read_private(path, FILE_BYTES_MAX) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unreadable(path, &error)),
+    }
 }
 
 fn agrees(context: &CliContext, name: &str) -> Result<bool, Failure> {
@@ -312,19 +352,3 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
         "make it writable for you, or name another folder with --project",
     )
 }
-    // An editor or an agent may have written it while the question stood.
-    if content(&real)? != before {
-        return step(
-            format!("{name} was changed meanwhile; run it again"),
-            InitState::Left,
-        );
-    }
-/// What a file holds; `None` where there is none.
-fn content(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    match read_private(path, FILE_BYTES_MAX) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unreadable(path, &error)),
-    }
-}
-

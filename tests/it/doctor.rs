@@ -152,9 +152,10 @@ fn the_doctor_looks_at_the_configuration_and_its_columns_stay_apart() {
 fn the_doctor_says_that_an_entry_of_before_serves_one_project_alone() {
     let project = Project::new();
     let codex = project.base().join("codex-of-this-test");
-    let check = |args: &[&str]| {
+    let own = env!("CARGO_BIN_EXE_ctxrelay");
+    let check_of = |program: &str, args: &[&str]| {
         let entry = json!([{"name": "contextrelay", "enabled": true, "transport": {
-            "type": "stdio", "command": "/opt/ctxrelay", "args": args}}]);
+            "type": "stdio", "command": program, "args": args}}]);
         write_program(
             &codex,
             &format!(
@@ -168,7 +169,23 @@ fn the_doctor_says_that_an_entry_of_before_serves_one_project_alone() {
         let mut checks = checks.filter(|check| check["id"] == "codex-mcp");
         checks.next().cloned()
     };
+    let check = |args: &[&str]| check_of(own, args);
     assert_eq!(check(&["codex-mcp", "server"]), None);
+    assert_eq!(check_of("/opt/somebodys", &["serve"]), None, "not ours");
+    for (program, how) in [
+        (
+            "/gone/ctxrelay",
+            "a program that is not there: /gone/ctxrelay",
+        ),
+        ("/bin/sh", "another program: /bin/sh"),
+    ] {
+        let told = check_of(program, &["codex-mcp", "server"]).unwrap();
+        assert!(told["message"].as_str().unwrap().ends_with(how), "{told}");
+        assert!(
+            told["hint"].as_str().unwrap().contains("codex-mcp install"),
+            "{told}"
+        );
+    }
     let bound = ["codex-mcp", "server", "--project", "/home/me/one"];
     let told = check(&bound).unwrap();
     assert_eq!(told["ok"], true, "{told}");
@@ -183,4 +200,36 @@ fn the_doctor_says_that_an_entry_of_before_serves_one_project_alone() {
         told["hint"].as_str().unwrap().contains("codex-mcp install"),
         "{told}"
     );
+}
+
+#[test]
+fn an_installed_plugin_of_another_program_is_told_and_renewed_by_init() {
+    let project = Project::new();
+    // In Claude's place: it takes what it is told.
+    write_program(&project.bin().join("claude"), "#!/bin/sh\necho '[]'\n");
+    let check = || {
+        let told = project.run(["doctor", "--json"]).json();
+        let checks = told["checks"].as_array().unwrap().iter();
+        let mut checks = checks.filter(|check| check["id"] == "claude-plugin");
+        checks.next().cloned()
+    };
+    assert_eq!(check(), None, "nobody installed it");
+    project
+        .run(["claude-plugin", "install", "--yes"])
+        .expect_success();
+    let current = check().unwrap();
+    assert_eq!(current["hint"], "", "{current}");
+    let plugin = project
+        .base()
+        .join("xdg/data/contextrelay/market/plugins/contextrelay/.claude-plugin/plugin.json");
+    let text = std::fs::read_to_string(&plugin).unwrap();
+    let own = env!("CARGO_BIN_EXE_ctxrelay");
+    std::fs::write(&plugin, text.replace(own, "/gone/ctxrelay")).unwrap();
+    let told = check().unwrap();
+    let hint = told["hint"].as_str().unwrap();
+    assert!(hint.contains("claude-plugin install"), "{told}");
+
+    project.run(["init"]).expect_success();
+    assert_eq!(std::fs::read_to_string(&plugin).unwrap(), text);
+    assert_eq!(check().unwrap(), current);
 }

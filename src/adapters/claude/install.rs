@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::files::{Tree, write_tree};
+use super::files::{Tree, is_current, write_tree};
 use super::plugin::{PLUGIN_NAME, PluginError, PluginSpec};
 
 /// The marketplace's name.
@@ -70,6 +70,37 @@ impl Marketplace {
             source,
         })?;
         Ok(wrote || wrote_manifest)
+    }
+
+    /// Writes it again where one is there, of another program or version: Claude reads it from where it
+    /// lies. Says whether anything had to be written. One that looks for trust in another registry is
+    /// left alone: a process whose environment names another one would take the rules away from every
+    /// plain `claude`.
+    ///
+    /// # Errors
+    ///
+    /// See [`PluginError`].
+    pub fn renew(&self) -> Result<bool, PluginError> {
+        match self.is_there() && !self.is_of_another_registry() {
+            true => self.write(),
+            false => Ok(false),
+        }
+    }
+
+    /// Whether one was written.
+    pub fn is_there(&self) -> bool {
+        self.dir.join(MANIFEST).is_file()
+    }
+
+    /// Whether the one that is there is the one that would be written now.
+    pub fn is_current(&self) -> bool {
+        self.plugin.is_current(&self.plugin_dir()) && is_current(&self.dir, &self.manifest())
+    }
+
+    /// One of an earlier version looks for trust in whatever registry its environment names.
+    fn is_of_another_registry(&self) -> bool {
+        let found = self.plugin.registry_in(&self.plugin_dir());
+        found.is_some() && found != self.plugin.registry
     }
 
     fn plugin_dir(&self) -> PathBuf {

@@ -100,6 +100,15 @@ impl PluginSpec {
         self.tree().is_ok_and(|tree| is_current(dir, &tree))
     }
 
+    /// The registry that the plugin there names, as its server's arguments have it.
+    pub(super) fn registry_in(&self, dir: &Path) -> Option<PathBuf> {
+        let manifest = std::fs::read(dir.join(MANIFEST)).ok()?;
+        let manifest: Value = serde_json::from_slice(&manifest).ok()?;
+        let args = manifest["mcpServers"][PLUGIN_NAME]["args"].as_array()?;
+        let mut behind = args.iter().skip_while(|arg| *arg != REGISTRY).skip(1);
+        behind.next()?.as_str().map(PathBuf::from)
+    }
+
     /// The plugin's files.
     pub(super) fn tree(&self) -> Result<Tree, PluginError> {
         let program = Quoted::new(&self.program)?;

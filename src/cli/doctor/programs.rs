@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::check::{Check, bad, good, note};
-use crate::cli::claude::{plugin_dir, plugin_spec};
-use crate::cli::codex_mcp::{BOUND_HINT, bound_to, told_bound};
+use crate::cli::claude::{market, plugin_dir, plugin_spec};
+use crate::cli::codex_mcp::{INSTALL_HINT, own_entry, told_bound};
 use crate::cli::launch::capture;
 use crate::cli::settings::{environment, find_program};
 use crate::host::ProjectContext;
@@ -40,19 +40,34 @@ pub(super) fn codex(setting: &ProjectContext) -> Check {
     }
 }
 
-/// The entry for a plain `codex`, where an earlier version bound it to one project.
+/// The entry for a plain `codex`, where an earlier version bound it to one project, or it starts
+/// another program.
 pub(super) fn codex_mcp(setting: &ProjectContext) -> Option<Check> {
+    const ID: &str = "codex-mcp";
     let program = setting.codex_program.as_ref()?;
     let list = ["mcp", "list", "--json"].map(Into::into);
     let said = capture(program, &list, &setting.dirs.root, VERSION_WAIT).ok()?;
-    let project = bound_to(&said.stdout).filter(|_| said.ok)?;
+    let entry = own_entry(&said.stdout).filter(|_| said.ok)?;
+    if let Some(project) = entry.bound_to {
+        return Some(note(
+            ID,
+            format!(
+                "the entry for a plain `codex` serves one project: {}",
+                told_bound(&project)
+            ),
+            format!("{INSTALL_HINT} writes it anew, for every project"),
+        ));
+    }
+    let is_own = |program: &String| Path::new(program) == setting.own_program;
+    let other = entry.program.filter(|program| !is_own(program))?;
+    let how = match Path::new(&other).exists() {
+        true => "another program",
+        false => "a program that is not there",
+    };
     Some(note(
-        "codex-mcp",
-        format!(
-            "the entry for a plain `codex` serves one project: {}",
-            told_bound(&project)
-        ),
-        format!("{BOUND_HINT} writes it anew, for every project"),
+        ID,
+        format!("the entry for a plain `codex` starts {how}: {other}"),
+        format!("{INSTALL_HINT} makes it start this one"),
     ))
 }
 
@@ -143,6 +158,23 @@ pub(super) fn plugin(setting: &ProjectContext) -> Check {
         "the Claude plugin is not written yet",
         "`ctxrelay claude` writes it",
     )
+}
+
+/// The plugin for a plain `claude`, where it was installed.
+pub(super) fn installed_plugin(setting: &ProjectContext) -> Option<Check> {
+    const ID: &str = "claude-plugin";
+    let market = market(setting);
+    if !market.is_there() {
+        return None;
+    }
+    Some(match market.is_current() {
+        true => good(ID, "the plugin for a plain `claude` is of this program"),
+        false => note(
+            ID,
+            "the plugin for a plain `claude` is of another program, version or registry",
+            "`ctxrelay claude-plugin install` renews it; restart a Claude that runs",
+        ),
+    })
 }
 
 pub(super) fn tmux(setting: &ProjectContext) -> Check {

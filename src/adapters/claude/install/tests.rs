@@ -51,6 +51,26 @@ fn its_plugin_looks_for_trust_in_the_registry_of_the_user_alone() {
 }
 
 #[test]
+fn it_is_renewed_where_it_is_there_and_its_registry_is_this_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let market = market(dir.path(), "0.1.0");
+    assert!(!market.renew().unwrap(), "nobody installed it");
+    assert!(!market.is_there() && !market.dir.exists());
+    // As an earlier version wrote it.
+    let mut earlier = market.clone();
+    earlier.plugin.program = "/gone/ctxrelay".into();
+    earlier.plugin.registry = None;
+    earlier.write().unwrap();
+    assert!(market.is_there() && !market.is_current());
+    assert!(market.renew().unwrap() && market.is_current());
+    assert!(!market.renew().unwrap());
+    let mut other = market.clone();
+    other.plugin.registry = Some("/elsewhere".into());
+    assert!(!other.is_current());
+    assert!(!other.renew().unwrap() && market.is_current());
+}
+
+#[test]
 fn it_is_installed_and_removed_by_claude_itself() {
     let market = market(Path::new("/d a"), "0.1.0");
     assert_eq!(
