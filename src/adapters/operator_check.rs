@@ -10,6 +10,9 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+
 use super::process::{ProcessStat, environment};
 use crate::core::agent::{AGENT_VARIABLE, is_agents_variable};
 
@@ -28,6 +31,10 @@ pub enum NotOperator {
     /// It has no controlling terminal.
     #[error("it has no controlling terminal")]
     NoTerminal,
+    /// A parent of another user, of which the system tells nothing (`hidepid`): `sshd`, `su`. No
+    /// agent of this user's is such a parent; whether one is above it cannot be told.
+    #[error("the system hides what it runs below (/proc is mounted with hidepid)")]
+    HiddenParent,
     /// What cannot be checked is not let in.
     #[error("the system does not say what it runs below")]
     Unknown,
@@ -47,7 +54,7 @@ pub fn check(pid: u32, agents: &[u32], registry: &Path) -> Result<(), NotOperato
         None if cfg!(target_os = "linux") => return Err(NotOperator::Unknown),
         _ => {}
     }
-    check_ancestors(pid, agents, registry)?;
+    check_ancestors(pid, agents, registry, parent)?;
     if own.has_terminal {
         Ok(())
     } else {
@@ -55,7 +62,24 @@ pub fn check(pid: u32, agents: &[u32], registry: &Path) -> Result<(), NotOperato
     }
 }
 
-fn check_ancestors(pid: u32, agents: &[u32], registry: &Path) -> Result<(), NotOperator> {
+/// The parent of a process.
+fn parent(pid: u32) -> Result<u32, NotOperator> {
+    let Some(stat) = ProcessStat::of(pid) else {
+        let is_there = Pid::from_raw(pid.cast_signed()).map(test_kill_process);
+        return Err(match is_there {
+            Some(Err(Errno::PERM)) => NotOperator::HiddenParent,
+            _ => NotOperator::Unknown,
+        });
+    };
+    Ok(stat.parent)
+}
+
+fn check_ancestors(
+    pid: u32,
+    agents: &[u32],
+    registry: &Path,
+    parent: impl Fn(u32) -> Result<u32, NotOperator>,
+) -> Result<(), NotOperator> {
     let mut pid = pid;
     for _ in 0..ANCESTORS_MAX {
         if agents.contains(&pid) {
@@ -69,7 +93,7 @@ fn check_ancestors(pid: u32, agents: &[u32], registry: &Path) -> Result<(), NotO
             return Err(NotOperator::BelowAgent);
         }
         // A command of a sandbox may have its own group and session; the parents tell in any case.
-        pid = ProcessStat::of(pid).ok_or(NotOperator::Unknown)?.parent;
+        pid = parent(pid)?;
     }
     Err(NotOperator::Unknown)
 }
@@ -105,7 +129,32 @@ mod tests {
     const REGISTRY: &str = "/home/me/.local/state/contextrelay";
 
     fn ancestors(pid: u32, agents: &[u32]) -> Result<(), NotOperator> {
-        check_ancestors(pid, agents, Path::new(REGISTRY))
+        check_ancestors(pid, agents, Path::new(REGISTRY), parent)
+    }
+
+    #[test]
+    fn a_parent_that_the_system_hides_is_told_from_one_that_is_gone_and_from_an_agent() {
+        let own = std::process::id();
+        let above = |hidden: NotOperator, agents: &[u32]| {
+            let parent = |pid| {
+                if pid == own {
+                    Ok(u32::MAX)
+                } else {
+                    Err(hidden)
+                }
+            };
+            check_ancestors(own, agents, Path::new(REGISTRY), parent)
+        };
+        let hidden = NotOperator::HiddenParent;
+        assert_eq!(above(hidden, &[]), Err(hidden));
+        assert_eq!(above(NotOperator::Unknown, &[]), Err(NotOperator::Unknown));
+        // Who is known counts before.
+        assert_eq!(above(hidden, &[own]), Err(NotOperator::BelowAgent));
+        let mut child = Command::new("true").spawn().unwrap();
+        let gone = child.id();
+        child.wait().unwrap();
+        assert_eq!(parent(gone), Err(NotOperator::Unknown));
+        assert_eq!(parent(own), Ok(std::os::unix::process::parent_id()));
     }
 
     /// A shell that runs below another one, whose environment is this alone; the shell has none.

@@ -61,9 +61,7 @@ fn own_names() -> impl Iterator<Item = OsString> {
 pub fn hosting_refusal(registry: &Path) -> Option<Failure> {
     let below = || {
         let checked = operator_check::check(std::process::id(), &[], registry);
-        let why = checked
-            .err()
-            .filter(|why| *why != NotOperator::NoTerminal)?;
+        let why = checked.err().filter(|why| is_in_the_way(*why))?;
         Some(format!(
             "where no daemon runs the deck is the operator, and this process is not: {why}"
         ))
@@ -77,6 +75,12 @@ pub fn hosting_refusal(registry: &Path) -> Option<Failure> {
         why,
         "open the deck yourself, in a terminal of your own",
     ))
+}
+
+/// Whether a deck may not host because of this. Where the system hides whose child it is, the person
+/// has no other way to decide: an agent's own way there is `sudo` or `su` without a password.
+fn is_in_the_way(why: NotOperator) -> bool {
+    !matches!(why, NotOperator::NoTerminal | NotOperator::HiddenParent)
 }
 
 /// As [`own_refusal`], for what is asked before it is done: what cannot be read is not answered.

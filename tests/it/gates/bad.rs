@@ -238,7 +238,6 @@ fn a_gate_is_nobodys_operator_and_has_nothing_of_an_agents_environment() {
         .env("CLAUDECODE", "1")
         .env("CLAUDE_CODE_MESSAGING_TOKEN", "secret-of-claude")
         .env("GIT_DIR", "/nowhere")
-        .env("SSH_AUTH_SOCK", "/nowhere/agent")
         .env("KEPT_FOR_TOOLS", "yes");
     let _daemon = crate::support::daemon::Daemon::start(&launch);
     trust(&project, &json!([{"name": "tests", "cmd": "env"}]));
@@ -251,7 +250,6 @@ fn a_gate_is_nobodys_operator_and_has_nothing_of_an_agents_environment() {
         "CLAUDECODE",
         "CLAUDE_CODE_MESSAGING",
         "GIT_DIR",
-        "SSH_AUTH_SOCK",
         "CONTEXTRELAY_REGISTRY_DIR",
     ] {
         assert!(!text.contains(gone), "{gone}: {text}");
