@@ -3,7 +3,7 @@
 
 use super::owners::{Base, Deliveries};
 use crate::core::agent::Party;
-use crate::core::entry::{DeliveryResult, ErrorCode};
+use crate::core::entry::ErrorCode;
 use crate::core::id::EntryId;
 use crate::wire::status::NoticeKey;
 
@@ -26,21 +26,10 @@ impl Deliveries {
             NoticeKey::MessageAltered,
             format!("{text} (`ctxrelay ledger verify`)"),
         );
-        let result = DeliveryResult::Rejected;
         let kind = ErrorCode::MessageAltered;
         let alarm = base.recorder.entry(Party::System, None, kind, text, None);
-        let mut settled = self.delivery_entry(base, &id, to, result, None, None);
-        "its line was edited: not delivered".clone_into(&mut settled.content);
-        self.outbox.records(&id, result);
-        base.recorder.record_fact(
-            vec![alarm, settled],
-            Box::new(move |daemon, recorded| {
-                if recorded.is_ok() {
-                    daemon.result_is_durable(id, result);
-                }
-            }),
-        );
-        base.clients.status_changed();
+        let why = "its line was edited: not delivered".to_owned();
+        self.reject(base, &id, Some(alarm), why);
     }
 }
 

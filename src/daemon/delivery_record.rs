@@ -7,6 +7,37 @@ use crate::core::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind};
 use crate::core::id::{EntryId, TurnId};
 
 impl Deliveries {
+    /// A message that waits is settled as given to nobody, for another reason than that its receiver
+    /// is busy. `before`: what the record is told ahead of that.
+    pub(super) fn reject(
+        &mut self,
+        base: &mut Base,
+        id: &EntryId,
+        before: Option<Entry>,
+        why: String,
+    ) {
+        let Some(to) = self.outbox.get(id).map(|row| row.to) else {
+            return;
+        };
+        if self.outbox.backlog().is_recording(id) {
+            return;
+        }
+        let result = DeliveryResult::Rejected;
+        let mut settled = self.delivery_entry(base, id, to, result, None, None);
+        settled.content = why;
+        self.outbox.records(id, result);
+        let id = id.clone();
+        base.recorder.record_fact(
+            before.into_iter().chain([settled]).collect(),
+            Box::new(move |daemon, recorded| {
+                if recorded.is_ok() {
+                    daemon.result_is_durable(id, result);
+                }
+            }),
+        );
+        base.clients.status_changed();
+    }
+
     /// The delivery entry of a message.
     pub(super) fn delivery_entry(
         &self,

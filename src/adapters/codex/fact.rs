@@ -101,6 +101,12 @@ pub enum CodexFact {
         /// A sentence.
         why: String,
     },
+    /// The message is larger than an input may be: it is not taken, and would not be the next time.
+    TooLarge {
+        message_id: EntryId,
+        /// In words.
+        why: String,
+    },
     /// The message is held in the app-server's queue: recovery found it there, or an idle thread
     /// did not take it within three seconds (after the human stopped a turn, the queue waits for
     /// their next one).

@@ -30,8 +30,9 @@ const READ_BUFFER_BYTES: usize = 16 * 1024;
 /// An answer with a page of history holds the output of every command in it.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// What of ours may wait to be written; one message is at most about 100 KiB.
-const WRITE_BUFFER_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// What of ours may wait to be written. The largest input that Codex takes is six times as many bytes
+/// as it has characters where each of them is escaped.
+const WRITE_BUFFER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// The connection is of no more use.
 #[derive(Debug, thiserror::Error)]

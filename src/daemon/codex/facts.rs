@@ -92,6 +92,11 @@ impl Daemon {
                     self.agents.codex_trouble(&self.base, &why);
                 }
             }
+            CodexFact::TooLarge { message_id, why } => {
+                let told = format!("Codex takes no message of this size: {why}");
+                self.deliveries
+                    .reject(&mut self.base, &message_id, None, told);
+            }
             CodexFact::Unanswered { message_id } => {
                 self.deliveries.outbox.following(&message_id).in_scope(|| {
                     tracing::info!("codex went away before it answered; recovery will tell");

@@ -9,6 +9,17 @@ use crate::core::relay_cost::CostSort;
 use crate::daemon::bodies::Body;
 use crate::daemon::inbox::{enveloped, whole_text};
 use crate::daemon::owners::{Agents, Base, Daemon};
+use crate::wire::codex::call::INPUT_CHARS_MAX;
+
+/// What rides along is shorter than this, in characters: a few lines of ours.
+const RIDERS_CHARS: usize = 4_000;
+
+/// Whether a text is no longer than Codex takes with what rides along, too. Bytes bound characters
+/// from above, so most texts need no counting.
+fn has_room_for_riders(text: &str) -> bool {
+    let room = INPUT_CHARS_MAX - RIDERS_CHARS;
+    text.len() <= room || text.chars().count() <= room
+}
 
 impl Daemon {
     /// One message to the adapter. Its row is on disk.
@@ -31,12 +42,16 @@ impl Daemon {
         self.deliveries.given.note(&message);
         let mut text = message.text;
         let pair = RuntimeSession::default();
-        let more = self.agents.rides_along(&self.base, Agent::Codex, &pair);
+        // What has no room goes with the next message; that it is too large is no message's fault.
+        let has_room = has_room_for_riders(&text);
+        let more = has_room.then(|| self.agents.rides_along(&self.base, Agent::Codex, &pair));
+        let more = more.flatten();
         if let Some(more) = &more {
             text.push_str("\n\n");
             text.push_str(&more.text);
         }
-        if let Some(note) = self.agents.tell_coordinator(&mut self.base, &id) {
+        let note = has_room.then(|| self.agents.tell_coordinator(&mut self.base, &id));
+        if let Some(note) = note.flatten() {
             text.push_str("\n\n");
             text.push_str(&note);
         }
@@ -85,6 +100,20 @@ impl Agents {
     pub(in crate::daemon) fn codex_trouble(&mut self, base: &Base, why: &str) {
         if self.codex.rests_because(why) {
             base.clients.status_changed();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rides_along_takes_no_room_from_a_message() {
+        let room = INPUT_CHARS_MAX - RIDERS_CHARS;
+        for letter in ["x", "\u{e9}"] {
+            assert!(has_room_for_riders(&letter.repeat(room)));
+            assert!(!has_room_for_riders(&letter.repeat(room + 1)));
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::core::continuity::MARKER_CHARS_MAX;
 use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::EntryId;
 use crate::daemon::recorder::Recorder;
-use crate::wire::control::{Refusal, RefusalCode, TEXT_CHARS_MAX};
+use crate::wire::control::{HandoffParams, Refusal, RefusalCode, TEXT_CHARS_MAX};
 
 /// How many open handoffs a refusal names; `read_context` has all.
 const HANDOFFS_NAMED: usize = 5;
@@ -106,6 +106,26 @@ pub(super) fn check_text(field: &str, text: &str) -> Result<(), Refusal> {
         ));
     }
     check_length(field, text)
+}
+
+/// Refuses a handoff whose parts are too long together: they reach their receiver as one text, and
+/// Codex takes none that is much longer than this.
+pub(super) fn check_together(params: &HandoffParams) -> Result<(), Refusal> {
+    let refs = params.context_refs.iter();
+    let chars = params.ask.chars().count()
+        + params.reason.chars().count()
+        // Each stands behind a comma and a space.
+        + refs.map(|one| one.chars().count() + 2).sum::<usize>();
+    if chars <= TEXT_CHARS_MAX {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        RefusalCode::TooLarge,
+        format!(
+            "`ask`, `reason` and `context_refs` are longer than {TEXT_CHARS_MAX} characters together"
+        ),
+        "put the longest into a file in the project and name the file",
+    ))
 }
 
 /// Refuses free text that is too long.

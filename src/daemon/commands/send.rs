@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::answers::{
     check_reply, is_missing, settles_turn, turn_of_call, turns_message, unanswered_by,
 };
-use super::checks::{check_handles, check_length, check_text};
+use super::checks::{check_handles, check_text, check_together};
 use super::pair_to_send_to::{PairAsked, pair_to_send_to};
 use super::sender;
 use crate::core::agent::{Agent, AgentState};
@@ -89,8 +89,7 @@ impl Daemon {
     pub(super) fn hand_off(&mut self, conn: ConnId, params: HandoffParams, reply: ReplySender) {
         let to = match receiver(params.from, params.to)
             .and_then(|to| check_text("ask", &params.ask).map(|()| to))
-            .and_then(|to| check_length("reason", &params.reason).map(|()| to))
-            .and_then(|to| check_length("context_refs", &params.context_refs.concat()).map(|()| to))
+            .and_then(|to| check_together(&params).map(|()| to))
             .and_then(|to| check_handles(&self.base.recorder, &params.handles).map(|()| to))
             .and_then(|to| self.deliveries.room(to).map(|()| to))
         {

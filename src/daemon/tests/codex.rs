@@ -9,9 +9,10 @@ use crate::core::entry::{ErrorCode, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::daemon::clients::Wants;
 use crate::store::testing::Place;
+use crate::wire::codex::call::INPUT_CHARS_MAX;
 use crate::wire::control::{
-    Command, IdsParams, QueueChange, QueueChangeParams, RefusalCode, Reply, Role, SendParams,
-    WaitMessagesParams,
+    Command, HandoffParams, IdsParams, QueueChange, QueueChangeParams, RefusalCode, Reply, Role,
+    SendParams, WaitMessagesParams,
 };
 
 #[tokio::test]
@@ -362,4 +363,55 @@ async fn a_conversation_that_does_not_open_is_said_once_and_shown_until_it_does(
     let record = std::fs::read_to_string(rig.daemon.base.recorder.ledger().path()).unwrap();
     // That the app-server is gone, and why there is none.
     assert_eq!(record.lines().filter(|line| line.contains(SHUT)).count(), 2);
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_large_for_codex_is_rejected_and_the_next_one_goes_out() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let large = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let next = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), [large.clone()]);
+    rig.fact(CodexFact::TooLarge {
+        message_id: large.clone(),
+        why: "it has more than 1048576 characters".to_owned(),
+    });
+    rig.settle().await;
+    assert_eq!(rig.delivered_ids(), [next]);
+    let world = rig.daemon.base.recorder.world();
+    assert!(!world.unsettled.contains_key(&large));
+    assert_eq!(
+        rig.daemon.agents.codex.receipt(&large),
+        Some(Outcome::Rejected)
+    );
+    let record = std::fs::read_to_string(rig.daemon.base.recorder.ledger().path()).unwrap();
+    let why = "Codex takes no message of this size: it has more than 1048576 characters";
+    assert_eq!(record.matches(why).count(), 1);
+}
+
+#[tokio::test]
+async fn the_parts_of_a_handoff_are_as_long_together_as_one_message_may_be() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    // With the comma and the space before it.
+    let of = |reason: usize| {
+        Command::Handoff(HandoffParams {
+            from: Some(Agent::Claude),
+            ask: "x".repeat(999_000),
+            reason: "y".repeat(reason),
+            context_refs: vec!["z".to_owned()],
+            ..HandoffParams::default()
+        })
+    };
+    let refused = rig.call(&claude, of(998)).await.unwrap_err();
+    assert_eq!(refused.code, RefusalCode::TooLarge);
+    assert!(refused.message.contains("together"), "{refused:?}");
+    assert_eq!(rig.delivered(), []);
+    drop(rig.ask(&claude, of(997)));
+    rig.settle().await;
+    let delivered = rig.delivered();
+    assert_eq!(delivered.len(), 1);
+    assert!(delivered[0].1.chars().count() <= INPUT_CHARS_MAX);
 }

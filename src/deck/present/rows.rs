@@ -273,6 +273,11 @@ fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui
             };
             (ui::OutcomeState::Done, text)
         }
+        // It was offered all the same: not taken for what it is.
+        DeliveryResult::Rejected if last.attempt_id.is_some() => (
+            ui::OutcomeState::Failed,
+            format!("rejected: {} did not take it", to.title()),
+        ),
         DeliveryResult::Rejected => (
             ui::OutcomeState::Failed,
             format!("rejected: {} was busy", to.title()),

@@ -7,7 +7,9 @@ use crate::core::delivery::recovery::Unconfirmed;
 use crate::core::delivery::{OnBusy, Way, way};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::core::trace;
-use crate::wire::codex::call::{QueueAdd, QueueStart, TextInput, TurnStart, TurnSteer};
+use crate::wire::codex::call::{
+    INPUT_CHARS_MAX, QueueAdd, QueueStart, TextInput, TurnStart, TurnSteer,
+};
 use crate::wire::codex::frame::RpcError;
 
 use super::super::fact::CodexFact;
@@ -31,6 +33,12 @@ impl Session<'_> {
                 .await;
             return Ok(());
         };
+        if is_longer(&message.text, INPUT_CHARS_MAX) {
+            // Nor would the app-server stay on the line for one that is much longer.
+            let why = format!("it has more than {INPUT_CHARS_MAX} characters");
+            self.too_large(message.id, why).await;
+            return Ok(());
+        }
         if self.needs_sign_in {
             // Its turn would fail, and the message with it.
             self.not_taken(&message.id, "codex waits for somebody to sign in")
@@ -222,6 +230,12 @@ impl Session<'_> {
         .await;
     }
 
+    /// Tells of a message that no app-server takes, however often it is offered.
+    async fn too_large(&self, message_id: EntryId, why: String) {
+        tracing::debug!(why, "too large");
+        self.tell(CodexFact::TooLarge { message_id, why }).await;
+    }
+
     /// Tells of a message of which it cannot be said yet whether the app-server has it.
     pub(super) async fn unanswered(&self, id: &EntryId) {
         tracing::debug!("unanswered");
@@ -298,6 +312,10 @@ impl Session<'_> {
                 self.expect_proof(&id);
                 self.tell(CodexFact::Queued { message_id: id }).await;
             }
+            Err(CallError::Refused(error)) if !proven && is_too_large(&error) => {
+                self.memory.inflight.remove(id.as_str());
+                self.too_large(id, error.message).await;
+            }
             Err(CallError::Refused(error)) if !proven => {
                 self.memory.inflight.remove(id.as_str());
                 let why = format!("codex refused it: {}", error.message);
@@ -329,6 +347,17 @@ pub(super) fn has_no_queue(error: &RpcError) -> bool {
     error.message.contains("requires experimentalApi")
         || (error.message.contains("unknown variant") && error.message.contains("thread/queue"))
         || error.code == -32601
+}
+
+/// Its words say how many characters it may have; what it is stands beside them.
+fn is_too_large(error: &RpcError) -> bool {
+    const NAME: &str = "input_too_large";
+    error.data["input_error_code"] == NAME || error.message.contains(NAME)
+}
+
+/// Whether a text has more characters than this. Bytes bound them from above.
+fn is_longer(text: &str, chars_max: usize) -> bool {
+    text.len() > chars_max && text.chars().nth(chars_max).is_some()
 }
 
 fn is_unloaded(error: &RpcError) -> bool {

@@ -297,10 +297,10 @@ fn kept_from_us(thread_id: &ThreadId, error: &RpcError) -> CallError {
         format!("see what `codex resume {thread_id}` says of it")
     };
     CallError::Refused(RpcError {
-        code: error.code,
         message: format!(
             "its conversation {thread_id} does not open ({why}); {next}, messages wait until then"
         ),
+        ..error.clone()
     })
 }
 

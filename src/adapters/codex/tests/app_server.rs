@@ -27,6 +27,7 @@ const SOON: std::time::Duration = std::time::Duration::from_secs(5);
 /// What a test asks of the session.
 pub(super) enum Ask {
     Deliver(&'static str, OnBusy),
+    DeliverText(&'static str, String),
     /// As an attempt after one that these turns had.
     DeliverAgain(&'static str, &'static [&'static str]),
     Recover(Vec<AttemptedMessage>),
@@ -289,6 +290,10 @@ async fn drive(
                 Some(ask) = asked.recv() => match ask {
                     Ask::Deliver(id, on_busy) => {
                         session.deliver(outgoing(id, &[]), on_busy).await?;
+                    }
+                    Ask::DeliverText(id, text) => {
+                        let message = Outgoing { text, ..outgoing(id, &[]) };
+                        session.deliver(message, OnBusy::Queue).await?;
                     }
                     Ask::DeliverAgain(id, cut_off_in) => {
                         session.deliver(outgoing(id, cut_off_in), OnBusy::Queue).await?;

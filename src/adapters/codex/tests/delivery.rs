@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::app_server::{Ask, Script, message};
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::delivery::OnBusy;
+use crate::wire::codex::call::INPUT_CHARS_MAX;
 
 fn queued(id: &str) -> CodexFact {
     CodexFact::Queued {
@@ -308,4 +309,45 @@ async fn a_message_whose_thread_was_unloaded_was_not_taken_when_the_connection_e
         matches!(&told[..], [CodexFact::NotTaken { .. }]),
         "{told:?}"
     );
+}
+
+#[tokio::test]
+async fn a_message_that_codex_refuses_for_its_size_is_told_as_too_large() {
+    let mut script = Script::idle().await;
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    let add = script.expect("thread/queue/add").await;
+    let why = "Input exceeds the maximum length of 1048576 characters.";
+    let data = json!({"input_error_code": "input_too_large", "max_chars": 1_048_576});
+    let error = json!({"code": -32602, "message": why, "data": data});
+    script.send(json!({"id": add["id"], "error": error})).await;
+    assert_eq!(
+        script.fact().await,
+        CodexFact::TooLarge {
+            message_id: "m1".into(),
+            why: why.to_owned(),
+        }
+    );
+    script.ask(Ask::Deliver("m2", OnBusy::Queue)).await;
+    script.serve("thread/queue/add", json!({})).await;
+    assert_eq!(script.fact().await, queued("m2"));
+}
+
+#[tokio::test]
+async fn the_longest_input_is_sent_however_it_is_escaped_and_a_longer_one_is_not() {
+    let mut script = Script::idle().await;
+    let longer = "x".repeat(INPUT_CHARS_MAX + 1);
+    script.ask(Ask::DeliverText("m1", longer)).await;
+    let fact = script.fact().await;
+    assert!(
+        matches!(&fact, CodexFact::TooLarge { message_id, .. } if message_id.as_str() == "m1"),
+        "{fact:?}"
+    );
+    // Six bytes for each.
+    let longest = "\u{1}".repeat(INPUT_CHARS_MAX);
+    script.ask(Ask::DeliverText("m2", longest.clone())).await;
+    let add = script.expect("thread/queue/add").await;
+    assert_eq!(add["params"]["clientUserMessageId"], "m2");
+    assert!(add["params"]["input"][0]["text"] == longest.as_str());
+    script.answer(&add, json!({})).await;
+    assert_eq!(script.fact().await, queued("m2"));
 }

@@ -334,6 +334,27 @@ fn what_nobody_can_know_is_given_up_and_only_the_operator_sends_it_again() {
 }
 
 #[test]
+fn one_that_is_rejected_on_its_way_holds_up_nothing_behind_it() {
+    let mut lane = Lane::new(CodexTerms::default());
+    lane.send(1, OnBusy::Queue);
+    assert_eq!(handed_over(&lane.send(2, OnBusy::Queue)), []);
+    let (rejected, result) = (id(1), DeliveryResult::Rejected);
+    let mut effects = Vec::new();
+    lane.backlog
+        .record(&rejected, result, None, None, &mut effects);
+    let effects = lane.hear(CodexInput::Durable {
+        id: rejected.clone(),
+        result,
+    });
+    assert_eq!(handed_over(&effects), [(id(2), false)]);
+    let told = DeliveryEffect::Receipt {
+        id: rejected,
+        outcome: Outcome::Rejected,
+    };
+    assert!(effects.contains(&told), "{effects:?}");
+}
+
+#[test]
 fn what_waits_for_too_long_expires_on_the_record() {
     let mut lane = Lane::new(CodexTerms {
         expiry_ms: Some(1_000),

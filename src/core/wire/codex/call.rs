@@ -161,6 +161,9 @@ pub struct QueueAdd {
 }
 call!(QueueAdd, "thread/queue/add", IgnoredAny);
 
+/// The characters of one input, all of it; more is refused (Codex 0.169.0, observed).
+pub const INPUT_CHARS_MAX: usize = 1_048_576;
+
 /// `thread/queue/list`; works on a thread that is not loaded.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

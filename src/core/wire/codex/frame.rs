@@ -61,6 +61,9 @@ pub struct RpcError {
     /// The text.
     #[serde(default)]
     pub message: String,
+    /// What else it says, where it does.
+    #[serde(default)]
+    pub data: Value,
 }
 
 #[derive(Deserialize)]
