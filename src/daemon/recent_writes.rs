@@ -1,8 +1,10 @@
 //! [`RecentWrites`]: which files each agent has written in the last minutes.
 //!
-//! In memory only: a request for approval that names one of them says so.
+//! Not in the record: a request for approval that names one of them says so.
 
 use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
 
 use crate::core::agent::Agent;
 
@@ -13,7 +15,8 @@ pub(super) const RECENT_MS: i64 = 10 * 60 * 1_000;
 const FILES_MAX: usize = 100;
 
 /// The latest writes of each agent.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(super) struct RecentWrites {
     files: BTreeMap<Agent, VecDeque<(String, i64)>>,
 }

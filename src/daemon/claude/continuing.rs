@@ -144,6 +144,13 @@ impl Agents {
         }
     }
 
+    /// This process ends, and whoever goes on knows of a turn that runs only what the record says.
+    pub(in crate::daemon) fn record_touched_so_far(&mut self, base: &mut Base) {
+        for (pair, files) in self.touched.take_all() {
+            base.record_files(&pair, files);
+        }
+    }
+
     fn record_touched(&mut self, base: &mut Base, pair: &RuntimeSession) {
         if let Some(files) = self.touched.take(pair) {
             base.record_files(pair, files);

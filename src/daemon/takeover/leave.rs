@@ -131,12 +131,14 @@ impl Daemon {
             known: CarriedState {
                 lane: self.agents.codex.carried(),
                 agents: self.agents.agent_processes.drain(),
+                recent_writes: std::mem::take(&mut self.agents.recent_writes),
             },
         })
     }
 
     /// Tells everybody, and takes no more.
     pub(in crate::daemon) fn stop_serving(&mut self, killed: bool) {
+        self.agents.record_touched_so_far(&mut self.base);
         self.base
             .clients
             .tell_all(&Notification::Stopping { killed });
@@ -184,5 +186,6 @@ impl Agents {
     ) {
         self.codex.inherit(known.lane, server_stays, terminal_stays);
         self.agent_processes.inherit(known.agents);
+        self.recent_writes = known.recent_writes;
     }
 }

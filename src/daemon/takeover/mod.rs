@@ -29,6 +29,7 @@ use tokio::net::{TcpListener, UnixListener};
 use crate::adapters::codex::passed::{Passed, PassedText};
 use crate::adapters::fd_channel;
 use crate::daemon::codex_lane::LaneState;
+use crate::daemon::recent_writes::RecentWrites;
 use crate::store::dirs::ProjectDirs;
 use crate::store::owner::OwnerLock;
 use crate::store::publisher::Publisher;
@@ -86,6 +87,8 @@ pub(in crate::daemon) struct CarriedState {
     pub(in crate::daemon) lane: LaneState,
     /// Processes whose descendants may not decide, with their start.
     pub(in crate::daemon) agents: Vec<(u32, Option<String>)>,
+    #[serde(default)]
+    pub(in crate::daemon) recent_writes: RecentWrites,
 }
 
 /// The listeners, in use.

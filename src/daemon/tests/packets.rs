@@ -10,6 +10,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{NoteKind, ReloadStep};
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
+use crate::daemon::stop::Stop;
 use crate::store::testing::Place;
 use crate::wire::control::{Command, HookParams, NoteParams, Reply, Role};
 
@@ -188,6 +189,54 @@ async fn a_compaction_in_the_middle_of_a_turn_has_the_files_of_that_turn_in_its_
     assert!(packet.contains("Not said yet"), "no objective: {packet}");
     hears(&mut rig, &hooks, hook("PostCompact", None)).await;
     assert_eq!(compactions_of(&rig, Agent::Claude), 1);
+}
+
+/// A Claude whose turn wrote a file and goes on.
+async fn has_written(place: &Place) -> Rig {
+    let mut rig = Rig::start(place).await;
+    let hooks = claude(&mut rig).await;
+    hears(&mut rig, &hooks, hook("UserPromptSubmit", None)).await;
+    let wrote = Command::Hook(HookParams {
+        event: "PostToolUse".into(),
+        claude_pid: Some(7_000_000),
+        tool: Some("Write".to_owned()),
+        path: Some(place.dirs.root.join("plums.rs").display().to_string()),
+        ..HookParams::default()
+    });
+    hears(&mut rig, &hooks, wrote).await;
+    rig
+}
+
+/// What Claude is given when it is compacted under this daemon, before its turn ends.
+async fn compacted_in_its_turn(rig: &mut Rig) -> String {
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    rig.settle().await;
+    hears(rig, &hooks, hook("PreCompact", Some("auto"))).await;
+    hears(rig, &hooks, hook("SessionStart", Some("compact"))).await
+}
+
+#[tokio::test]
+async fn a_daemon_that_goes_on_in_the_middle_of_a_turn_knows_the_files_of_that_turn() {
+    let place = Place::new();
+    let known = has_written(&place).await.leave().await;
+    let mut rig = Rig::start_after(&place, Some(known)).await;
+    let written = rig.daemon.agents.recent_writes.since(Agent::Claude, 0);
+    assert_eq!(written.collect::<Vec<_>>(), ["plums.rs"]);
+    let packet = compacted_in_its_turn(&mut rig).await;
+    assert!(packet.contains("- plums.rs\n"), "{packet}");
+}
+
+#[tokio::test]
+async fn a_daemon_that_stops_in_the_middle_of_a_turn_records_the_files_of_that_turn() {
+    let place = Place::new();
+    let mut rig = has_written(&place).await;
+    rig.daemon.stop(Stop::now(false));
+    rig.settle().await;
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    let packet = compacted_in_its_turn(&mut rig).await;
+    assert!(packet.contains("- plums.rs\n"), "{packet}");
 }
 
 fn noted(text: &str, kind: NoteKind) -> Command {
