@@ -73,9 +73,10 @@ impl Session<'_> {
         };
         let needed = match self.call(read).await {
             Ok(answer) => answer.requires_openai_auth && answer.account.is_none(),
-            Err(CallError::Refused(_) | CallError::Lost(Lost::Encode(_))) => false,
-            // It may be busy: what is known stays so, and is asked again.
-            Err(CallError::Lost(Lost::Silent(_))) => self.needs_sign_in,
+            Err(CallError::Lost(Lost::Encode(_))) => false,
+            // It may be busy, or about to end: what is known stays so, and is asked again. Of one that
+            // does not know the question nothing is known.
+            Err(CallError::Refused(_) | CallError::Lost(Lost::Silent(_))) => self.needs_sign_in,
             Err(CallError::Lost(lost)) => return Err(lost),
         };
         self.signs_in(needed).await;

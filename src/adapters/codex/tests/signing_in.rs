@@ -63,3 +63,18 @@ async fn a_provider_of_its_own_needs_no_account() {
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     script.expect("thread/queue/add").await;
 }
+
+#[tokio::test]
+async fn a_refusal_to_say_is_no_sign_that_somebody_has_signed_in() {
+    let mut script = Script::idle().await;
+    script.notify("account/updated", json!({})).await;
+    script.serve("account/read", account(Value::Null)).await;
+    let needed = true;
+    assert_eq!(script.fact().await, CodexFact::SignIn { needed });
+    let read = script.expect("account/read").await;
+    let why = "Server is draining; retry after reconnecting";
+    script.refuse(&read, why).await;
+    assert_eq!(script.fact().await, CodexFact::SignIn { needed });
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    next_fact!(script, NotTaken);
+}
