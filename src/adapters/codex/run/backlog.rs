@@ -96,7 +96,11 @@ impl Run {
 
     /// Before the conversation is taken up: what an earlier process handed over is looked for in its
     /// own thread, also where another takes that one's place, and in its queue before that goes on.
+    /// Where there was none yet, the first one can tell.
     pub(super) async fn doubt_earlier(&mut self) {
+        if self.memory.thread_of_before().is_none() {
+            return;
+        }
         for request in std::mem::take(&mut self.backlog) {
             match request {
                 CodexRequest::Recover { messages } => self.doubt(messages).await,

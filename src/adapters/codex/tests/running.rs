@@ -260,32 +260,45 @@ async fn a_conversation_that_never_opens_is_given_up_with_its_reason_until_it_is
     }
 }
 
-#[tokio::test]
-async fn a_new_conversation_says_nothing_of_what_an_earlier_process_gave_to_the_one_before() {
+/// What is told of `m1`, which an earlier process handed over, where `T` cannot be found any more.
+async fn told_of_m1(memory: ThreadState) -> CodexFact {
     let project = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let (asked, _was_asked) = mpsc::unbounded_channel();
     let server = tokio::spawn(serve(listener, asked, has_lost_it));
     let (mut run, requests, mut facts) = run(project.path(), port);
-    run.memory = ThreadState::new(Some("T".into()));
+    run.memory = memory;
     let run = tokio::spawn(run.until_dropped());
     let messages = vec![handed_over("m1", &[])];
     requests
         .send(CodexRequest::Recover { messages })
         .await
         .unwrap();
-
-    let answer = loop {
+    let told = loop {
         match next(&mut facts).await {
-            answer @ (CodexFact::NotTaken { .. } | CodexFact::Unanswered { .. }) => break answer,
+            told @ (CodexFact::NotTaken { .. } | CodexFact::Unanswered { .. }) => break told,
             _ => {}
         }
     };
-    let message_id = "m1".into();
-    assert_eq!(answer, CodexFact::Unanswered { message_id });
-
     drop(requests);
     timeout(SOON, run).await.expect("an end in time").unwrap();
     server.abort();
+    told
+}
+
+#[tokio::test]
+async fn a_new_conversation_says_nothing_of_what_an_earlier_process_gave_to_the_one_before() {
+    let told = told_of_m1(ThreadState::new(Some("T".into()))).await;
+    let message_id = "m1".into();
+    assert_eq!(told, CodexFact::Unanswered { message_id });
+}
+
+#[tokio::test]
+async fn what_was_to_go_into_the_first_conversation_of_all_was_not_taken() {
+    let told = told_of_m1(ThreadState::new(None)).await;
+    assert!(
+        matches!(&told, CodexFact::NotTaken { message_id, .. } if message_id.as_str() == "m1"),
+        "{told:?}"
+    );
 }
