@@ -42,6 +42,12 @@ pub enum CodexFact {
         /// The files.
         paths: Vec<String>,
     },
+    /// Another thread takes the place of the one of before, which Codex does not open; it is adopted
+    /// next.
+    ThreadReplaced {
+        /// A sentence.
+        why: String,
+    },
     /// This is the visible thread from now on, and we are subscribed to it.
     ThreadAdopted { thread_id: ThreadId },
     /// The thread's status changed.

@@ -13,6 +13,7 @@ mod hook;
 mod inject;
 mod limits;
 mod recover;
+mod refused_thread;
 mod rollout;
 mod take;
 

@@ -39,6 +39,10 @@ impl Daemon {
                 self.agents.codex_trouble(&self.base, &why);
             }
             CodexFact::InstructionsRead { paths } => self.agents.codex_read(&self.base, &paths),
+            CodexFact::ThreadReplaced { why } => {
+                let code = ErrorCode::CodexFailed;
+                self.base.recorder.note_fact(Party::System, code, why);
+            }
             CodexFact::ThreadAdopted { thread_id } => self.thread_adopted(thread_id),
             CodexFact::ThreadStatus { status } => self.thread_status(status),
             CodexFact::TurnStarted { turn_id, .. } => {

@@ -12,7 +12,7 @@ use super::super::fact::{CodexFact, ReportedStatus};
 use super::super::rpc::Lost;
 use super::super::thread_state::ThreadState;
 use super::super::turns::TurnBook;
-use super::recover::has_no_thread;
+use super::refused_thread::RefusedThread;
 use super::{CallError, Session, Todo};
 
 /// Turns that a lost connection can have hidden from us, and are worth telling.
@@ -21,16 +21,12 @@ const CATCH_UP_TURNS: u32 = 3;
 /// Instruction files of one thread; more are not believable.
 const INSTRUCTIONS_MAX: usize = 100;
 
-/// How much of Codex's reason is told; some of its texts are very long.
-const WHY_CHARS_MAX: usize = 200;
-
 /// Threads that were left behind with a message of ours in them; more are not waited for.
 const LEFT_MAX: usize = 8;
 
 impl Session<'_> {
-    /// Takes up the thread of before, or makes one where there is none or it is gone. One that is
-    /// there and does not open is no reason for that: what was said in it would be lost to the pair,
-    /// and nobody would know. `fresh`: the app-server was just started, so no turn of before can
+    /// Takes up the thread of before, or makes one where there is none, or where [`RefusedThread`] has
+    /// another one take its place. `fresh`: the app-server was just started, so no turn of before can
     /// still be running.
     pub(in super::super) async fn take_up(&mut self, fresh: bool) -> Result<(), CallError> {
         self.fresh |= fresh;
@@ -40,15 +36,13 @@ impl Session<'_> {
             self.note_queued(&thread_id).await?;
             match self.resume(&thread_id).await {
                 Ok(resumed) => {
+                    self.memory.refusals = 0;
                     self.adopt(resumed).await;
                     self.catch_up(cut_off).await?;
                     self.settle_elsewhere(fresh).await?;
                     return Ok(self.look().await?);
                 }
-                Err(CallError::Refused(error)) if has_no_thread(&error) => {
-                    tracing::info!(why = error.message, "the thread is gone; a new one is made");
-                }
-                Err(CallError::Refused(error)) => return Err(kept_from_us(&thread_id, &error)),
+                Err(CallError::Refused(error)) => self.opens_not(&thread_id, error).await?,
                 Err(lost) => return Err(lost),
             }
         }
@@ -69,6 +63,22 @@ impl Session<'_> {
         }
         self.adopt(started).await;
         Ok(self.settle_elsewhere(fresh).await?)
+    }
+
+    /// Codex does not open the thread: an error while it is waited for, nothing where another one is
+    /// to take its place.
+    async fn opens_not(&mut self, thread_id: &ThreadId, error: RpcError) -> Result<(), CallError> {
+        let refused = RefusedThread::of(&error);
+        self.memory.refusals = self.memory.refusals.saturating_add(1);
+        if !refused.is_replaced(self.memory.refusals) {
+            let message = refused.awaited(thread_id, &error);
+            return Err(CallError::Refused(RpcError { message, ..error }));
+        }
+        self.memory.refusals = 0;
+        if let Some(why) = refused.replaced(thread_id, &error) {
+            self.tell(CodexFact::ThreadReplaced { why }).await;
+        }
+        Ok(())
     }
 
     /// Makes a thread of the terminal's the visible one.
@@ -285,23 +295,6 @@ impl Session<'_> {
             Err(CallError::Lost(lost)) => Err(lost),
         }
     }
-}
-
-/// The thread is there, and Codex does not let us have it. Its reason, and what a person can do.
-fn kept_from_us(thread_id: &ThreadId, error: &RpcError) -> CallError {
-    let why: String = error.message.chars().take(WHY_CHARS_MAX).collect();
-    // Codex keeps two processes off one thread (0.169.0, observed).
-    let next = if why.contains("active writer") {
-        "close it where it is open".to_owned()
-    } else {
-        format!("see what `codex resume {thread_id}` says of it")
-    };
-    CallError::Refused(RpcError {
-        message: format!(
-            "its conversation {thread_id} does not open ({why}); {next}, messages wait until then"
-        ),
-        ..error.clone()
-    })
 }
 
 /// A refusal does not matter here.

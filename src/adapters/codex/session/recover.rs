@@ -20,6 +20,7 @@ use super::super::rpc::Lost;
 use super::super::thread_state::ThreadState;
 use super::super::turns::TurnBook;
 use super::deliver::has_no_queue;
+use super::refused_thread::RefusedThread;
 use super::rollout::hidden_message;
 use super::{CallError, LOOK_AGAIN, Session};
 
@@ -68,7 +69,7 @@ pub(super) enum Seen {
 impl Seen {
     /// What a refusal leaves to be seen of the history.
     fn behind(error: &RpcError) -> Self {
-        if has_no_thread(error) {
+        if RefusedThread::of(error) == RefusedThread::Gone {
             return Self::Nothing;
         }
         tracing::debug!(why = error.message, "codex does not show what it has");
@@ -79,13 +80,6 @@ impl Seen {
     fn is_all(queue: Self, history: Self) -> bool {
         queue == Self::Nothing || queue == Self::Whole && history != Self::Part
     }
-}
-
-/// Codex knows of no such conversation, or nothing was written of it yet. No other refusal says that
-/// there is none.
-pub(super) fn has_no_thread(error: &RpcError) -> bool {
-    let says = |why| error.message.contains(why);
-    says("no rollout found") || says("is not materialized yet")
 }
 
 /// Whether all of these turns began before any of these messages was written.

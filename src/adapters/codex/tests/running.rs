@@ -21,6 +21,7 @@ use crate::adapters::codex::run::{RetryPolicy, Run};
 use crate::adapters::codex::session::Timeouts;
 use crate::adapters::codex::thread_state::ThreadState;
 use crate::core::entry::ErrorCode;
+use crate::core::id::ThreadId;
 
 /// For all starts together; each is a shell or three.
 const SOON: Duration = Duration::from_secs(60);
@@ -301,4 +302,65 @@ async fn what_was_to_go_into_the_first_conversation_of_all_was_not_taken() {
         matches!(&told, CodexFact::NotTaken { message_id, .. } if message_id.as_str() == "m1"),
         "{told:?}"
     );
+}
+
+/// The facts up to the conversation that is adopted: what was said of the one before, and which it is.
+async fn adopted(facts: &mut mpsc::Receiver<CodexFact>) -> (Vec<String>, ThreadId) {
+    let mut said = Vec::new();
+    loop {
+        match next(facts).await {
+            CodexFact::ThreadReplaced { why } => said.push(why),
+            CodexFact::ThreadAdopted { thread_id } => return (said, thread_id),
+            _ => {}
+        }
+    }
+}
+
+/// The conversation T is refused with these words, whenever it is asked for.
+async fn behind_a_refusal(why: &'static str) -> (Vec<String>, ThreadId, Vec<String>) {
+    let project = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (asked, mut was_asked) = mpsc::unbounded_channel();
+    let answers = move |method: &str, _: &Value| match method {
+        "initialize" => Ok(json!({"userAgent": "ctxrelay/0.169.0 (x) y"})),
+        "thread/resume" => Err(why),
+        "thread/start" => Ok(json!({"thread": thread("N", "idle")})),
+        "thread/name/set" => Ok(json!({})),
+        _ => Err("not here"),
+    };
+    let server = tokio::spawn(serve(listener, asked, answers));
+    let (mut run, requests, mut facts) = run(project.path(), port);
+    run.memory = ThreadState::new(Some("T".into()));
+    let run = tokio::spawn(run.until_dropped());
+    let (reply, _ensured) = oneshot::channel();
+    requests.send(CodexRequest::Ensure { reply }).await.unwrap();
+    let (said, thread_id) = adopted(&mut facts).await;
+    drop(requests);
+    timeout(SOON, run).await.expect("an end in time").unwrap();
+    server.abort();
+    let asked = std::iter::from_fn(|| was_asked.try_recv().ok()).collect();
+    (said, thread_id, asked)
+}
+
+#[tokio::test]
+async fn a_conversation_that_the_person_archived_is_followed_by_a_new_one_and_that_is_told() {
+    let why = "session T is archived. Run `codex unarchive T` to unarchive it first.";
+    let (said, thread_id, asked) = behind_a_refusal(why).await;
+    assert_eq!(thread_id.as_str(), "N");
+    let told = "Codex works in a new conversation: the one before, T, is archived";
+    assert_eq!(said, [told]);
+    let resumed = asked.iter().filter(|method| *method == "thread/resume");
+    assert_eq!(resumed.count(), 1);
+}
+
+#[tokio::test]
+async fn a_conversation_that_codex_cannot_read_is_tried_three_times_before_a_new_one_is_made() {
+    let why = "failed to read thread: thread-store internal error";
+    let (said, thread_id, asked) = behind_a_refusal(why).await;
+    assert_eq!(thread_id.as_str(), "N");
+    assert_eq!(said.len(), 1);
+    assert!(said[0].contains(why), "{said:?}");
+    let resumed = asked.iter().filter(|method| *method == "thread/resume");
+    assert_eq!(resumed.count(), 3);
 }
