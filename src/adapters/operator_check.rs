@@ -65,7 +65,8 @@ pub fn check(pid: u32, agents: &[u32], registry: &Path) -> Result<(), NotOperato
 /// The parent of a process.
 fn parent(pid: u32) -> Result<u32, NotOperator> {
     let Some(stat) = ProcessStat::of(pid) else {
-        let is_there = Pid::from_raw(pid.cast_signed()).map(test_kill_process);
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let is_there = pid.map(test_kill_process);
         return Err(match is_there {
             Some(Err(Errno::PERM)) => NotOperator::HiddenParent,
             _ => NotOperator::Unknown,

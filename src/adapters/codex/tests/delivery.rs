@@ -49,10 +49,10 @@ async fn a_refusal_is_certain() {
     let mut script = Script::idle().await;
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     let add = script.expect("thread/queue/add").await;
-    script.refuse(&add, "input_too_large").await;
+    script.refuse(&add, "the queue is full").await;
     let fact = script.fact().await;
     assert!(
-        matches!(&fact, CodexFact::NotTaken { why, .. } if why.contains("input_too_large")),
+        matches!(&fact, CodexFact::NotTaken { why, .. } if why.contains("the queue is full")),
         "{fact:?}"
     );
 }
