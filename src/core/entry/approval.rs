@@ -135,6 +135,10 @@ pub struct ApprovalRequest {
     /// that was known when it was asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peer_files: Vec<String>,
+    /// What a yes grants beside the subject, in words, as far as there is room; the content tells
+    /// all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_wants: Vec<String>,
 }
 
 impl ApprovalRequest {
@@ -151,6 +155,7 @@ impl ApprovalRequest {
             turn_id: None,
             call_waits_until_ms: None,
             peer_files: Vec::new(),
+            also_wants: Vec::new(),
         }
     }
 

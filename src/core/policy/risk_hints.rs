@@ -24,6 +24,12 @@ pub fn risk_hints(
         format!("only its beginning is here: read all of it in {agent}'s own terminal")
     });
     let mut hints: Vec<String> = cut.into_iter().chain(git.into_iter().flatten()).collect();
+    hints.extend(
+        request
+            .also_wants
+            .iter()
+            .map(|it| format!("also wants: {it}")),
+    );
     hints.extend(reach(&request.kind, &request.subject));
     hints.extend(outside(root, request));
     hints.extend(of_peer(agent, request));
@@ -140,6 +146,15 @@ mod tests {
             said,
             ["Claude wrote it in the minutes before: a.rs and 1 more"]
         );
+    }
+
+    #[test]
+    fn what_a_yes_grants_beside_the_command_is_said() {
+        let mut request = ApprovalRequest::new(ApprovalKind::Command, "k".into(), "make".into());
+        request.also_wants = vec!["the network".to_owned(), "write /home/me/.ssh".to_owned()];
+        let said = risk_hints(Agent::Codex, &request, &[], "/home/you/acme");
+        let wanted = ["also wants: the network", "also wants: write /home/me/.ssh"];
+        assert_eq!(said, wanted);
     }
 
     #[test]

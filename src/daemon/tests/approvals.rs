@@ -39,6 +39,7 @@ pub fn request(key: &str) -> ApprovalRequest {
         turn_id: Some(TurnId::new("turn-1")),
         call_waits_until_ms: None,
         peer_files: Vec::new(),
+        also_wants: Vec::new(),
     }
 }
 

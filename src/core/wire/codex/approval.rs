@@ -20,6 +20,9 @@ const DIFF_CHARS_MAX: usize = 200_000;
 /// The longest name of a choice, in characters.
 const LABEL_CHARS_MAX: usize = 300;
 
+/// The most lines that are kept of what a yes grants beside the subject; the details tell all.
+const ALSO_WANTS_MAX: usize = 16;
+
 /// A question, with the answer that each choice of its stands for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CodexQuestion {
@@ -74,6 +77,7 @@ impl CodexQuestion {
                 turn_id: params.turn_id.map(TurnId::new),
                 call_waits_until_ms: None,
                 peer_files: Vec::new(),
+                also_wants: question.also_wants,
             },
             details: question.details,
             results,
@@ -102,6 +106,7 @@ struct Params {
     available_decisions: Option<Vec<Value>>,
     grant_root: Option<String>,
     permissions: Option<Value>,
+    additional_permissions: Option<Value>,
     server_name: Option<String>,
     message: Option<String>,
     requested_schema: Option<Value>,
@@ -139,6 +144,7 @@ struct Draft {
     kind: ApprovalKind,
     subject: String,
     details: String,
+    also_wants: Vec<String>,
     choices: Vec<(ApprovalChoice, Value)>,
 }
 
@@ -148,6 +154,7 @@ impl Draft {
             kind,
             subject,
             details: String::new(),
+            also_wants: Vec::new(),
             choices: Vec::new(),
         }
     }
@@ -245,6 +252,16 @@ fn command(params: &Params) -> Draft {
     }
     if params.kind.as_deref() == Some("writeStdin") {
         draft.detail("It is input for a command that runs already.");
+    }
+    // A yes to the command grants these, too.
+    let wanted = params.additional_permissions.clone().unwrap_or_default();
+    if !without_nothing(wanted.clone()).is_null() {
+        for line in in_words(&wanted).lines() {
+            draft.detail(&format!("It also wants: {line}"));
+            if draft.also_wants.len() < ALSO_WANTS_MAX {
+                draft.also_wants.push(cut(line.to_owned(), LABEL_CHARS_MAX));
+            }
+        }
     }
     let usual = [json!("accept"), json!("decline"), json!("cancel")];
     draft.decisions(params.available_decisions.as_deref().unwrap_or(&usual));

@@ -272,10 +272,14 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
         prop::option::of(text().prop_map(ThreadId::new)),
         prop::option::of("t[0-3]".prop_map(TurnId::new)),
         prop::option::of(0_i64..4_000_000_000_000),
-        prop::collection::vec(text(), 0..3),
+        (
+            prop::collection::vec(text(), 0..3),
+            prop::collection::vec(text(), 0..3),
+        ),
     )
         .prop_map(
-            |(kind, (key, subject), cwd, reason, choices, thread_id, turn_id, until, files)| {
+            |(kind, (key, subject), cwd, reason, choices, thread_id, turn_id, until, lists)| {
+                let (files, also_wants) = lists;
                 ApprovalRequest {
                     kind: kind.into(),
                     key,
@@ -287,6 +291,7 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
                     turn_id,
                     call_waits_until_ms: until,
                     peer_files: files,
+                    also_wants,
                 }
             },
         )

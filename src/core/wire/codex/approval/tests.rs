@@ -295,6 +295,39 @@ fn nothing_is_granted_that_the_card_does_not_name() {
 }
 
 #[test]
+fn what_a_command_is_granted_with_a_yes_stands_on_its_card() {
+    let ask = |wanted: Value| {
+        let params = json!({"threadId": "T", "itemId": "c", "command": "make", "additionalPermissions": wanted});
+        read("item/commandExecution/requestApproval", params)
+    };
+    let entry = json!({"path": {"type": "path", "path": "/etc/motd"}, "access": "write"});
+    let question = ask(json!({"network": {"enabled": true},
+        "fileSystem": {"read": null, "write": ["/home/me/.ssh"], "entries": [entry]}}));
+    let said = format!(
+        "It also wants: the network\nIt also wants: write /home/me/.ssh\nIt also wants: {entry}"
+    );
+    assert_eq!(question.details, said);
+    let entry = entry.to_string();
+    let wanted = ["the network", "write /home/me/.ssh", &entry];
+    assert_eq!(question.request.also_wants, wanted);
+    assert_eq!(question.request.subject, "make");
+    for nothing in [
+        json!(null),
+        json!({}),
+        json!({"network": null, "fileSystem": {"read": null}}),
+    ] {
+        let question = ask(nothing);
+        assert_eq!(question.details, "");
+        assert_eq!(question.request.also_wants, [""; 0]);
+    }
+    // All of many is told, and the first of them stand with the hints.
+    let many: Vec<String> = (0..40).map(|n| format!("/x/{n}")).collect();
+    let question = ask(json!({"fileSystem": {"write": many}}));
+    assert!(question.details.ends_with("It also wants: write /x/39"));
+    assert_eq!(question.request.also_wants.len(), ALSO_WANTS_MAX);
+}
+
+#[test]
 fn a_rule_that_is_too_long_to_be_read_is_not_offered() {
     let offer = |rule: Value| {
         read(
