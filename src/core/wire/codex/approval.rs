@@ -108,7 +108,10 @@ struct Params {
     permissions: Option<Value>,
     additional_permissions: Option<Value>,
     server_name: Option<String>,
+    mode: Option<String>,
     message: Option<String>,
+    title: Option<String>,
+    description: Option<String>,
     requested_schema: Option<Value>,
     url: Option<String>,
     #[serde(rename = "_meta")]
@@ -368,7 +371,10 @@ fn without_nothing(value: Value) -> Value {
 
 fn elicitation(params: &Params) -> Draft {
     let server = params.server_name.as_deref().unwrap_or("an MCP server");
-    let message = params.message.as_deref().unwrap_or_default();
+    let message = params.message.clone().unwrap_or_else(|| {
+        let said = [&params.title, &params.description].into_iter().flatten();
+        said.map(String::as_str).collect::<Vec<_>>().join(": ")
+    });
     let meta = params.meta.clone().unwrap_or_default();
     let is_tool = meta["codex_approval_kind"] == "mcp_tool_call";
     let mut draft = if is_tool {
@@ -381,7 +387,7 @@ fn elicitation(params: &Params) -> Draft {
     } else {
         Draft::new(ApprovalKind::Question, format!("{server} asks: {message}"))
     };
-    let form = ElicitationForm::of(params.requested_schema.as_ref());
+    let form = ElicitationForm::of(params.mode.as_deref(), params.requested_schema.as_ref());
     let answer = |action: &str, content: Value, meta: Value| json!({ "action": action, "content": content, "_meta": meta });
     if let Some(url) = &params.url {
         draft.detail(&format!("It leads to {url}"));
@@ -395,8 +401,12 @@ fn elicitation(params: &Params) -> Draft {
             ("session", "allow for this session"),
             ("always", "allow always"),
         ] {
-            let offered = meta["persist"].as_array().into_iter().flatten();
-            if is_tool && offered.into_iter().any(|word| word == persist) {
+            // One word, or a list of them.
+            let offered = &meta["persist"];
+            let offered = offered
+                .as_array()
+                .map_or_else(|| std::slice::from_ref(offered), Vec::as_slice);
+            if is_tool && offered.iter().any(|word| word == persist) {
                 let result = answer("accept", content.clone(), json!({ "persist": persist }));
                 draft.choice(persist, label, ChoiceEffect::AllowMore, result);
             }
@@ -416,7 +426,9 @@ fn elicitation(params: &Params) -> Draft {
             draft.choice(&number.to_string(), label, ChoiceEffect::Answer, result);
         }
     } else {
-        draft.detail("It is a form: fill it in in Codex's own terminal, or decline here.");
+        draft.detail(
+            "It wants more than a yes: answer it in Codex's own terminal, or decline here.",
+        );
     }
     let decline = answer("decline", Value::Null, Value::Null);
     draft.choice("decline", "do not", ChoiceEffect::Deny, decline);

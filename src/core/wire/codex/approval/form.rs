@@ -10,6 +10,16 @@ const CHOICES_MAX: usize = 7;
 /// The most that a choice says, in characters.
 const LABEL_CHARS_MAX: usize = 300;
 
+/// What a schema may have that asks for nothing.
+const PLAIN_KEYS: [&str; 6] = [
+    "$schema",
+    "additionalProperties",
+    "description",
+    "properties",
+    "title",
+    "type",
+];
+
 /// The form of an elicitation (MCP 2025-06-18, `requestedSchema`).
 #[derive(Debug, PartialEq)]
 pub(super) enum ElicitationForm {
@@ -29,20 +39,22 @@ pub(super) enum ElicitationForm {
 }
 
 impl ElicitationForm {
-    pub(super) fn of(schema: Option<&Value>) -> Self {
-        let Some(fields) = schema.map(|it| &it["properties"]) else {
+    /// Of an elicitation of this mode. Any mode but MCP's own form wants more than a yes: a proof of
+    /// the device, for example (Codex 0.169.0, its schema).
+    pub(super) fn of(mode: Option<&str>, schema: Option<&Value>) -> Self {
+        if mode.is_some_and(|mode| mode != "form") {
+            return Self::Other;
+        }
+        let Some(schema) = schema else {
             return Self::Empty;
         };
-        let mut named = match fields {
-            Value::Null => return Self::Empty,
-            Value::Object(fields) => fields.iter(),
-            _ => return Self::Other,
-        };
+        if asks_for_nothing(schema) {
+            return Self::Empty;
+        }
+        let fields = schema["properties"].as_object();
+        let mut named = fields.into_iter().flatten();
         let (Some((name, field)), None) = (named.next(), named.next()) else {
-            return match fields.as_object().is_some_and(serde_json::Map::is_empty) {
-                true => Self::Empty,
-                false => Self::Other,
-            };
+            return Self::Other;
         };
         let values = values(field);
         if values.is_empty() || values.len() > CHOICES_MAX {
@@ -59,6 +71,24 @@ impl ElicitationForm {
             values,
         }
     }
+}
+
+/// Whether nothing but an object without members is wanted.
+fn asks_for_nothing(schema: &Value) -> bool {
+    let Some(members) = schema.as_object() else {
+        return false;
+    };
+    let has_fields = match &schema["properties"] {
+        Value::Null => false,
+        Value::Object(fields) => !fields.is_empty(),
+        _ => true,
+    };
+    let is_plain = |(key, value): (&String, &Value)| match value {
+        Value::Null => true,
+        Value::Array(list) if key == "required" => list.is_empty(),
+        _ => PLAIN_KEYS.contains(&key.as_str()),
+    };
+    schema["type"] == "object" && !has_fields && members.iter().all(is_plain)
 }
 
 /// What a field takes, where that is a list.

@@ -124,6 +124,77 @@ fn a_tool_of_an_mcp_server_is_allowed_once_for_the_session_or_always() {
 }
 
 #[test]
+fn a_tool_may_be_allowed_for_longer_whether_codex_names_one_way_or_several() {
+    for (persist, wanted) in [
+        (
+            json!("session"),
+            &["accept", "session", "decline", "cancel"][..],
+        ),
+        (json!("always"), &["accept", "always", "decline", "cancel"]),
+        (
+            json!(["always"]),
+            &["accept", "always", "decline", "cancel"],
+        ),
+        (json!("later"), &["accept", "decline", "cancel"]),
+        (json!(null), &["accept", "decline", "cancel"]),
+    ] {
+        let question = read(
+            "mcpServer/elicitation/request",
+            json!({"threadId": "T", "serverName": "x", "mode": "form", "message": "Allow it?",
+                "_meta": {"codex_approval_kind": "mcp_tool_call", "persist": persist, "tool_name": "t"},
+                "requestedSchema": {"type": "object", "properties": {}}}),
+        );
+        assert_eq!(ids(&question), wanted, "{persist}");
+    }
+}
+
+#[test]
+fn what_wants_more_than_a_yes_is_answered_in_the_terminal() {
+    let ask = |params: Value| {
+        let mut asked = json!({"threadId": "T", "serverName": "x", "_meta": null});
+        for (key, value) in params.as_object().unwrap() {
+            asked[key] = value.clone();
+        }
+        read("mcpServer/elicitation/request", asked)
+    };
+    let proof = ask(
+        json!({"mode": "openai/userVerification", "title": "Pay the bill",
+        "description": "12 euros", "challenge": "c2VjcmV0"}),
+    );
+    assert_eq!(proof.request.subject, "x asks: Pay the bill: 12 euros");
+    assert_eq!(ids(&proof), ["decline", "cancel"]);
+    assert!(proof.details.contains("terminal"), "{}", proof.details);
+
+    let empty = json!({"type": "object", "properties": {}});
+    for mode in ["openai/form", "openaiForm", "url", "tomorrow"] {
+        let form = ask(json!({"mode": mode, "message": "Sure?", "requestedSchema": empty}));
+        assert_eq!(ids(&form), ["decline", "cancel"], "{mode}");
+    }
+    // Of the known form only what asks for nothing is a plain yes.
+    for schema in [
+        json!({"type": "array"}),
+        json!({"type": "string"}),
+        json!({"$ref": "#/x"}),
+        json!({"type": "object", "oneOf": [{"required": ["a"]}]}),
+        json!({"type": "object", "properties": {}, "required": ["a"]}),
+        json!(true),
+    ] {
+        let form = ask(json!({"mode": "form", "message": "Sure?", "requestedSchema": schema}));
+        assert_eq!(ids(&form), ["decline", "cancel"], "{schema}");
+    }
+    for schema in [
+        empty,
+        json!({"type": "object"}),
+        json!({"type": "object", "title": "Sure", "required": []}),
+    ] {
+        for mode in [json!(null), json!("form")] {
+            let form = ask(json!({"mode": mode, "message": "Sure?", "requestedSchema": schema}));
+            assert_eq!(ids(&form), ["accept", "decline", "cancel"], "{schema}");
+        }
+    }
+}
+
+#[test]
 fn a_form_is_filled_in_in_the_terminal_and_can_be_declined_here() {
     let question = read(
         "mcpServer/elicitation/request",
