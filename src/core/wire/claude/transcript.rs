@@ -18,14 +18,14 @@ pub struct TranscriptEnd {
 }
 
 /// Windows by the beginning of the model's name, in tokens. `claude-opus-5-5`: by Claude's status
-/// line (2.1.330, observed); the others: as their vendor documents them.
-const WINDOWS: [(&str, u64); 8] = [
+/// line (2.1.330, observed); the others: as their vendor documents them. A model that is offered with
+/// two windows (`claude-sonnet-4-5`, `claude-sonnet-4-2…`) is not among them: a transcript has its
+/// name without `[1m]`, whichever it runs with.
+const WINDOWS: [(&str, u64); 6] = [
     ("claude-opus-5-5", 1_000_000),
     ("claude-opus-4-5", 200_000),
     ("claude-opus-4-1", 200_000),
     ("claude-opus-4-2", 200_000),
-    ("claude-sonnet-4-5", 200_000),
-    ("claude-sonnet-4-2", 200_000),
     ("claude-haiku-4-5", 200_000),
     ("claude-3", 200_000),
 ];
@@ -231,6 +231,15 @@ mod tests {
     fn a_window_that_the_name_tells_is_believed() {
         assert_eq!(window_of("claude-sonnet-4-5[1m]"), Some((1_000_000, TABLE)));
         assert_eq!(window_of("gpt"), None);
+    }
+
+    #[test]
+    fn a_model_of_two_windows_has_none_by_its_bare_name() {
+        for model in ["claude-sonnet-4-5-20250929", "claude-sonnet-4-20250514"] {
+            assert_eq!(window_of(model), None, "{model}");
+        }
+        let end = read(&[answer("claude-sonnet-4-5-20250929", 300_000, 10)]).unwrap();
+        assert_eq!((end.used, end.window), (300_220, None));
     }
 
     #[test]
