@@ -57,8 +57,8 @@ pub(crate) struct Drafts {
     given: u64,
     on_cards: BTreeMap<CardKey, String>,
     lines: BTreeMap<TypedFor, String>,
-    /// What was ticked for a task that could not begin.
-    ticks: Vec<FoundSnippet>,
+    /// The title of a task that could not begin, and what was ticked for it.
+    ticks: Option<(String, Vec<FoundSnippet>)>,
     /// What the person left of tasks in their editor and was not recorded, by the task.
     edits: BTreeMap<String, TaskEdit>,
     /// The task whose text the editor has, and what is said of it in the record.
@@ -162,16 +162,27 @@ impl Drafts {
         is_free
     }
 
-    /// What is ticked as soon as it is found again for a task that begins.
-    pub(crate) fn ticks(&self) -> &[FoundSnippet] {
-        &self.ticks
+    /// What was ticked for a task of this title that could not begin: another task begins with nothing
+    /// of it.
+    pub(crate) fn ticks(&self, title: &str) -> &[FoundSnippet] {
+        let of_it = self.ticks.as_ref().filter(|(of, _)| of == title);
+        of_it.map_or(&[], |(_, ticks)| ticks)
+    }
+
+    /// Keeps the title of a task until that begins; a blank one is that of none.
+    pub(crate) fn keep_title(&mut self, title: String) {
+        if title.trim().is_empty() {
+            self.forget_task();
+        } else {
+            self.keep_line(TypedFor::TaskTitle, title);
+        }
     }
 
     /// A task of this title could not begin.
     pub(crate) fn task_came_back(&mut self, title: String, ticks: Vec<FoundSnippet>) -> bool {
-        let is_kept = self.line_came_back(TypedFor::TaskTitle, title);
+        let is_kept = self.line_came_back(TypedFor::TaskTitle, title.clone());
         if is_kept {
-            self.ticks = ticks;
+            self.ticks = Some((title, ticks));
         }
         is_kept
     }
@@ -179,7 +190,7 @@ impl Drafts {
     /// A task begins.
     pub(crate) fn forget_task(&mut self) {
         self.forget_line(&TypedFor::TaskTitle);
-        self.ticks.clear();
+        self.ticks = None;
     }
 
     /// The editor is opened on what is said of a task: on what the person left there before, where

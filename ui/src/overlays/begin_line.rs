@@ -26,7 +26,7 @@ impl BeginLine {
     /// Puts the title away, until the task begins.
     pub(crate) fn keep(&self, drafts: &mut Drafts) {
         let title = self.title.clone().unwrap_or_else(|| self.field.text());
-        drafts.keep_line(TypedFor::TaskTitle, title);
+        drafts.keep_title(title);
     }
 
     /// Asks for the words next; those of the title stand there already.

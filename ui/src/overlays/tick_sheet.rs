@@ -8,6 +8,7 @@ use super::key_footer::KeyFooter;
 use super::sheet::SheetText;
 use crate::action::Action;
 use crate::deck::Deck;
+use crate::drafts::Drafts;
 use crate::effect::Effect;
 use crate::model::{Agent, AlikeTo, FoundSnippet};
 use crate::sanitize;
@@ -29,9 +30,10 @@ pub(crate) struct TickSheet {
     /// By what it is looked for.
     pub(crate) alike_to: AlikeTo,
     goes: TicksGo,
-    /// What was found and whether it goes along, or why nothing could be looked for; nothing while it
-    /// is looked for.
-    found: Option<Result<Vec<(FoundSnippet, bool)>, String>>,
+    /// What can go along, and whether it does.
+    rows: Vec<(FoundSnippet, bool)>,
+    /// That it was looked for, or why it could not be; nothing while it is looked for.
+    looked: Option<Result<(), String>>,
     pub(crate) list: ListState,
 }
 
@@ -50,60 +52,48 @@ impl TickSheet {
         Self {
             alike_to,
             goes,
-            found: None,
+            rows: Vec::new(),
+            looked: None,
             list: ListState::default(),
         }
     }
 
-    /// It was looked for. Nothing goes along unless it is ticked; `ticked`: what was, before a task
-    /// that could not begin then. The list may have been opened twice for one task: a second answer
-    /// would take the ticks off again.
-    pub(crate) fn take(
-        &mut self,
-        found: Result<Vec<FoundSnippet>, String>,
-        ticked: &[FoundSnippet],
-    ) {
-        if self.found.is_some() {
+    /// It was looked for. Nothing goes along unless it is ticked; what was ticked before a task of the
+    /// same title could not begin stands there ticked, also where nothing could be looked for. The list
+    /// may have been opened twice for one task: a second answer would take the ticks off again.
+    pub(crate) fn take(&mut self, found: Result<Vec<FoundSnippet>, String>, drafts: &Drafts) {
+        if self.looked.is_some() {
             return;
         }
-        let begins = matches!(self.goes, TicksGo::Into { .. });
-        let ticked: &[FoundSnippet] = if begins { ticked } else { &[] };
-        self.found = Some(found.map(|found| {
+        let ticked = match &self.goes {
+            TicksGo::Into { title } => drafts.ticks(title),
+            TicksGo::Along { .. } => &[],
+        };
+        self.rows = ticked.iter().map(|it| (it.clone(), true)).collect();
+        self.looked = Some(found.map(|found| {
             // By other words it may not be found again.
             let others = found.into_iter().filter(|it| !ticked.contains(it));
-            let others = others.map(|it| (it, false));
-            let again = ticked.iter().map(|it| (it.clone(), true));
-            again.chain(others).collect()
+            self.rows.extend(others.map(|it| (it, false)));
         }));
-    }
-
-    fn rows(&self) -> &[(FoundSnippet, bool)] {
-        match &self.found {
-            Some(Ok(rows)) => rows,
-            _ => &[],
-        }
     }
 
     /// Moves by rows.
     pub(crate) fn step(&mut self, by: isize) {
-        let len = self.rows().len();
-        self.list.step(by, len);
+        self.list.step(by, self.rows.len());
     }
 
     /// The one under the cursor goes along, or not.
     pub(crate) fn tick(&mut self) {
-        if let Some(Ok(rows)) = &mut self.found
-            && let Some((_, goes)) = rows.get_mut(self.list.selected)
-        {
+        if let Some((_, goes)) = self.rows.get_mut(self.list.selected) {
             *goes = !*goes;
         }
     }
 
     /// What is done with what is ticked; nothing before it was looked for. Where that could not be
-    /// done it goes on with nothing.
+    /// done it goes on without it.
     pub(crate) fn done(&self) -> Option<Effect> {
-        self.found.as_ref()?;
-        let ticked = self.rows().iter().filter(|(_, goes)| *goes);
+        self.looked.as_ref()?;
+        let ticked = self.rows.iter().filter(|(_, goes)| *goes);
         let found = ticked.map(|(found, _)| found.clone()).collect();
         Some(match &self.goes {
             TicksGo::Along { id, to } => Effect::HandCapsule {
@@ -120,7 +110,7 @@ impl TickSheet {
 
     pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
         let theme = &deck.theme;
-        let rows = self.rows();
+        let rows = &self.rows;
         let (title, done, alone) = match &self.goes {
             TicksGo::Along { to, .. } => {
                 let title = format!("Said before: what goes along to {}?", to.title());
@@ -141,13 +131,13 @@ impl TickSheet {
             .map(|(at, row)| self.listed(deck, at, row, columns))
             .collect();
         let mut document = Document::new(deck, columns);
-        match &self.found {
+        match &self.looked {
             None => document.text("looking for it …", ThemeRole::TextMuted),
             Some(Err(why)) => document.text(why, ThemeRole::Wait),
-            Some(Ok(rows)) if rows.is_empty() => {
+            Some(Ok(())) if rows.is_empty() => {
                 document.text("Nothing was found that goes along.", ThemeRole::Text);
             }
-            Some(Ok(_)) => {}
+            Some(Ok(())) => {}
         }
         if let Some((found, _)) = rows.get(self.list.selected) {
             document.heading("All of it", "");
@@ -159,9 +149,9 @@ impl TickSheet {
         if !rows.is_empty() {
             keys.push((Action::Mark, "tick"));
         }
-        match &self.found {
-            Some(Ok(_)) => keys.push((Action::Open, done)),
-            Some(Err(_)) => keys.push((Action::Open, alone)),
+        match &self.looked {
+            Some(Err(_)) if rows.is_empty() => keys.push((Action::Open, alone)),
+            Some(_) => keys.push((Action::Open, done)),
             None => {}
         }
         keys.push((Action::Back, "close"));
@@ -212,7 +202,10 @@ mod tests {
         let id = "cap_00000000000a".to_owned();
         let mut sheet = TickSheet::for_handing(id.clone(), Agent::Claude);
         assert_eq!(sheet.done(), None, "it is looked for");
-        sheet.take(Err("the index is being made".to_owned()), &[]);
+        sheet.take(
+            Err("the index is being made".to_owned()),
+            &Drafts::default(),
+        );
         let alone = Effect::HandCapsule {
             id,
             to: Agent::Claude,
@@ -228,9 +221,9 @@ mod tests {
             text: "tokens live for one hour".to_owned(),
             cited: "claude, entry 4".to_owned(),
         };
-        sheet.take(Ok(vec![found.clone()]), &[]);
+        sheet.take(Ok(vec![found.clone()]), &Drafts::default());
         sheet.tick();
-        sheet.take(Ok(vec![found]), &[]);
-        assert!(matches!(sheet.rows(), [(_, true)]));
+        sheet.take(Ok(vec![found]), &Drafts::default());
+        assert!(matches!(&*sheet.rows, [(_, true)]));
     }
 }

@@ -79,7 +79,7 @@ pub(super) fn take_alike(deck: &mut Deck, to: &AlikeTo, found: Result<Vec<FoundS
         _ => None,
     });
     if let Some(sheet) = sheet {
-        sheet.take(found, deck.drafts.ticks());
+        sheet.take(found, &deck.drafts);
     }
 }
 
@@ -236,7 +236,7 @@ pub(super) fn agree_on_beginning(deck: &mut Deck, line: BeginLine) -> Vec<Effect
         return vec![Effect::BeginTask { title, found }];
     }
     // It is not begun yet, and can still be left.
-    deck.drafts.keep_line(TypedFor::TaskTitle, title.clone());
+    deck.drafts.keep_title(title.clone());
     tick(deck, TickSheet::for_beginning(title, said))
 }
 

@@ -446,6 +446,52 @@ fn the_title_and_the_ticks_of_a_task_that_could_not_begin_are_there_again() {
     assert!(shown(&deck).contains("[ ] two"), "{}", shown(&deck));
 }
 
+/// `two` is ticked for a task that is refused then.
+fn refused_with_a_tick() -> (Deck, Vec<Effect>) {
+    let mut deck = deck();
+    look(&mut deck, "nRotate tokens<enter><enter>");
+    let sent = keys(&mut deck, "j<space><enter>");
+    refuse(&mut deck, &sent);
+    (deck, sent)
+}
+
+#[test]
+fn the_ticks_of_a_task_that_could_not_begin_do_not_go_into_another() {
+    let (mut deck, _) = refused_with_a_tick();
+    let clear = "<backspace>".repeat("Rotate tokens".len());
+    // By the same words, so that the same is found.
+    let other = format!("n{clear}Other<enter>{clear}Rotate tokens<enter>");
+    look(&mut deck, &other);
+    let screen = shown(&deck);
+    assert!(screen.contains("[ ] one"), "{screen}");
+    assert!(screen.contains("[ ] two"), "{screen}");
+    let begun = Effect::BeginTask {
+        title: "Other".to_owned(),
+        found: Vec::new(),
+    };
+    assert_eq!(keys(&mut deck, "<enter>"), [begun]);
+    // Who takes the title away takes its ticks away.
+    let (mut deck, _) = refused_with_a_tick();
+    keys(&mut deck, &format!("n{clear}<esc>"));
+    look(&mut deck, "nRotate tokens<enter><enter>");
+    let screen = shown(&deck);
+    assert!(screen.contains("[ ] two"), "{screen}");
+}
+
+#[test]
+fn ticks_that_are_kept_go_into_their_task_also_where_nothing_can_be_looked_for() {
+    let (mut deck, sent) = refused_with_a_tick();
+    let to = AlikeTo::Words("Rotate tokens".to_owned());
+    let looked = keys(&mut deck, "n<enter><enter>");
+    assert_eq!(looked, [Effect::FindAlike(to.clone())]);
+    let found = Err("the index is being made".to_owned());
+    update(&mut deck, Msg::Alike { to, found });
+    let screen = shown(&deck);
+    assert!(screen.contains("the index is being made"), "{screen}");
+    assert!(screen.contains("[x] two"), "{screen}");
+    assert_eq!(keys(&mut deck, "<enter>"), sent);
+}
+
 #[test]
 fn what_is_written_of_a_task_stays_while_the_daemon_is_away() {
     let away = || Msg::View(Box::new(disconnected()));
