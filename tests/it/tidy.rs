@@ -207,6 +207,31 @@ fn only_the_deck_touches_the_terminal() {
     assert!(wrong.is_empty(), "terminal by hand:\n{}", wrong.join("\n"));
 }
 
+/// How long a file may be that is not one of tests, its comments included.
+const LINES_MAX: usize = 500;
+
+#[test]
+fn no_source_file_is_too_long_to_be_read_at_once() {
+    let mut count = 0;
+    let mut wrong = Vec::new();
+    for folder in ["src", "ui/src"] {
+        for Source { path, .. } in sources(folder) {
+            // As it lies there: with the tests at its end.
+            let lines = fs::read_to_string(&path).unwrap().lines().count();
+            count += 1;
+            if lines > LINES_MAX {
+                wrong.push(format!("{}: {lines} lines", path.display()));
+            }
+        }
+    }
+    assert!(count > 500, "only {count} files found");
+    assert!(
+        wrong.is_empty(),
+        "to be split by their types:\n{}",
+        wrong.join("\n")
+    );
+}
+
 #[test]
 fn type_names_say_what_a_type_is() {
     let forbidden = ["Manager", "Helper", "Util", "Info", "Processor"];
