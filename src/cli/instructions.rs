@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::context::CliContext;
 use super::exit::CliOutcome;
+use super::masking::Masking;
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::status;
@@ -14,7 +15,6 @@ use crate::adapters::codex::instruction_names::{codex_home, fallback_names};
 use crate::adapters::project_rules::ProjectRules;
 use crate::core::agent::Agent;
 use crate::core::instructions::{FileName, RuleRow, RuleState, SharedRules, read_or_said};
-use crate::core::redact::Redactor;
 use crate::deck::deck_options::RulesOfFiles;
 use crate::host::ProjectContext;
 use crate::store::config;
@@ -53,19 +53,21 @@ struct FilesRead {
     fallbacks: Vec<String>,
     /// Why these are not known.
     doubt: Option<String>,
+    masking: Masking,
 }
 
 impl FilesRead {
     fn of(setting: &ProjectContext) -> Self {
         let loaded = config::load(&setting.dirs, &setting.user_dirs);
-        let redactor = Redactor::with(loaded.rules);
+        let masking = Masking::of(&loaded);
         let fallbacks = fallback_names(&setting.dirs.root, codex_home().as_deref());
         let doubt = fallbacks.as_ref().err();
         Self {
             share: loaded.config.instructions.share,
-            files: ProjectRules::read(&setting.dirs.root, &redactor),
+            files: ProjectRules::read(&setting.dirs.root, &masking.redactor()),
             doubt: doubt.map(|why| format!("{why}; Codex may read more")),
             fallbacks: fallbacks.unwrap_or_default(),
+            masking,
         }
     }
 
@@ -91,13 +93,18 @@ pub(super) fn rules_of_files(
     let read = FilesRead::of(setting);
     RulesOfFiles {
         rows: read.rows(agent, said),
-        doubts: read.doubt.into_iter().collect(),
+        doubts: read
+            .doubt
+            .into_iter()
+            .chain(read.masking.remark())
+            .collect(),
         unread: read.files.unread,
     }
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let read = FilesRead::of(&context.setting);
+    read.masking.tell(&|remark| context.out.note(remark));
     if let Some(doubt) = &read.doubt {
         context.out.note(doubt);
     }

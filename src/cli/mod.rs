@@ -53,6 +53,7 @@ mod launch;
 mod ledger;
 pub mod logging;
 mod man;
+mod masking;
 mod notification_keys;
 mod notify;
 mod notify_command;

@@ -21,6 +21,7 @@ use super::agent_word::agent_word;
 use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, Failure};
+use super::masking::Masking;
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::status;
@@ -71,7 +72,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let setting = &context.setting;
     let past = past(setting)?;
     let tree = RecoveredTree::read(&setting.dirs.root);
-    let prompts = ResumePrompts::new(setting, &past, &tree);
+    let masking = Masking::load(setting);
+    masking.tell(&|remark| context.out.note(remark));
+    let prompts = ResumePrompts::new(&masking, &past, &tree);
     if let Some(agent) = args.prompt {
         let prompt = prompts.of(agent);
         let value = json!({"agent": agent, "prompt": prompt});
@@ -134,7 +137,7 @@ impl Past {
 pub(super) fn recovery_view(setting: &ProjectContext) -> Result<RecoveryView, String> {
     let past = past(setting).map_err(|failure| failure.to_string())?;
     let tree = RecoveredTree::read(&setting.dirs.root);
-    let prompts = ResumePrompts::new(setting, &past, &tree);
+    let prompts = ResumePrompts::new(&Masking::load(setting), &past, &tree);
     let of = |agent, of| AgentRecovery {
         agent: of,
         command: past.pairs.state().resume_command(agent),

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::ledger::search::{noted, pieces};
+use super::masking::Masking;
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::words::{count, now_ms, time};
@@ -74,6 +75,7 @@ impl SearchPlace {
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let words = args.words.join(" ");
     let note = noted(context);
+    Masking::load(&context.setting).tell(&note);
     let everywhere = Everywhere::new(&context.setting, &note, words)?;
     let page = everywhere.standing_page(args.place.kinds(), args.limit, args.after.as_deref())?;
     context.out.report(Report::new(&page, text(&page)))

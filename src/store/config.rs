@@ -65,6 +65,16 @@ impl Loaded {
         Some(format!("config.json: {first}{more}"))
     }
 
+    /// Why less may be masked than the operator wants: the file cannot be taken, or one of its
+    /// redaction rules cannot. What is wrong with the allow-list masks more.
+    pub fn masking_doubt(&self) -> Option<String> {
+        let is_of_rules =
+            |key: &str| key.is_empty() || key == "redaction" || key.starts_with("redaction.rules");
+        let mut problems = self.problems.iter();
+        let found = problems.find(|problem| is_of_rules(&problem.key))?;
+        Some(format!("config.json: {found}"))
+    }
+
     /// The keys that are ignored until somebody trusts them.
     pub fn ignored_keys(&self) -> Vec<&str> {
         self.waiting

@@ -112,6 +112,70 @@ fn changes_go_along_without_secrets_and_are_put_in_after_a_typed_word() {
 }
 
 #[test]
+fn nothing_goes_out_while_a_redaction_rule_of_the_project_cannot_be_read() {
+    let (project, id) = at_work();
+    let config = |text: &str| project.write(".contextrelay/config.json", text);
+    let rules = json!({"redaction": {"rules": [{"name": "brand", "pattern": "three"}]}});
+    let rules = rules.to_string();
+    config(&rules);
+    let _daemon = project.daemon();
+    let without_login = || {
+        let (_, _, capsule) = exported(&project, &id, &["--patch"]);
+        let left = capsule["redaction"]["files"].as_array().unwrap();
+        assert!(left.contains(&json!("src/login.rs")), "{capsule}");
+        let patch = from_base64(capsule["patch"]["data"].as_str().unwrap());
+        assert!(!patch.contains("three"), "{patch}");
+    };
+    without_login();
+    let out = project.base().join("out.txt");
+    let file = out.to_str().unwrap();
+    for broken in [
+        format!("{rules},").as_str(),
+        &format!("\u{feff}{rules}"),
+        &rules[..rules.len() / 2],
+        r#"{"redaction": {"rules": [{"name": "brand", "pattern": "("}]}}"#,
+        r#"{"redaction": {"rules": {"brand": "three"}}}"#,
+        r#"{"redaction": []}"#,
+    ] {
+        config(broken);
+        for args in [
+            &["export", &id, "-o", file, "--patch"][..],
+            &["handoff", &id, "--to", "cursor", "-o", file],
+            &["handoff", &id, "--to", "markdown", "--copy"],
+            &["handoff", &id, "--to", "codex", "--send"],
+        ] {
+            let (code, screen) = in_terminal(&project, args);
+            assert_eq!(code, 3, "{broken} {args:?}: {screen}");
+            assert!(
+                screen.contains("config.json: "),
+                "{broken} {args:?}: {screen}"
+            );
+            assert!(!out.exists(), "{broken} {args:?}");
+        }
+        let packed = project.run(["continuity", "pack", "--json"]);
+        assert_eq!(packed.code(), 3, "{broken}");
+        for shown in [
+            &["capsule", "show", &id, "--json"][..],
+            &["search", "login"],
+            &["ledger", "search", "login"],
+        ] {
+            let shown = project.run(shown).expect_success();
+            assert!(
+                shown.stderr.contains("may be shown here"),
+                "{}",
+                shown.stderr
+            );
+        }
+    }
+    // What is wrong elsewhere in it hinders nobody.
+    let mut odd: Value = serde_json::from_str(&rules).unwrap();
+    odd["idleShutdownSeconds"] = json!("soon");
+    odd["redaction"]["allow"] = json!([7]);
+    config(&odd.to_string());
+    without_login();
+}
+
+#[test]
 fn new_files_and_names_of_every_script_go_along_and_what_git_does_not_know_is_counted() {
     let (project, id) = at_work();
     let _daemon = project.daemon();

@@ -30,6 +30,7 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
         return Err(refusal);
     }
     let mut maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand)?;
+    maker.check_to_go_out()?;
     // While git is asked.
     let changing = Changing::open(context)?;
     let plain = maker.named(&args.id)?;

@@ -93,6 +93,7 @@ fn view(setting: &ProjectContext, id: &str) -> Result<ui::CapsuleView, Failure> 
     let maker = CapsuleMaker::open(setting)?;
     let mut made = maker.named(id)?;
     let stands = maker.compare_last(&mut made);
+    made.remarks.extend(maker.masking_remark());
     let made = maker.shown(made);
     let remarks = ("Remarks", made.remarks.clone());
     let remarks = Some(remarks).filter(|(_, rows)| !rows.is_empty());
@@ -128,6 +129,7 @@ fn exported(
         return Err(refusal);
     }
     let maker = CapsuleMaker::open(setting)?;
+    maker.check_to_go_out()?;
     let plain = maker.named(id)?;
     let along = Along {
         patch: along.patch,
@@ -184,6 +186,7 @@ fn handoff(
     found: &[FoundText],
 ) -> Result<HandedTask, Failure> {
     let maker = CapsuleMaker::open(setting)?;
+    maker.check_to_go_out()?;
     let mut made = maker.named(id)?;
     let stands = maker.stands_with_last(&mut made);
     let made = maker.shown(made);
@@ -210,6 +213,7 @@ fn told(
     to: ui::CapsuleReader,
 ) -> Result<(String, Vec<String>), Failure> {
     let maker = CapsuleMaker::open(setting)?;
+    maker.check_to_go_out()?;
     let mut made = maker.named(id)?;
     let stands = maker.stands_with_last(&mut made);
     let made = maker.shown(made);

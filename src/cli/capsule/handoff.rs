@@ -95,6 +95,8 @@ fn budget(text: &str) -> Result<usize, String> {
 
 pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
     let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand)?;
+    // What is printed goes out too: it is made for somebody else.
+    maker.check_to_go_out()?;
     let mut made = maker.named(&args.id)?;
     let stands = maker.stands_with_last(&mut made);
     for remark in &made.remarks {

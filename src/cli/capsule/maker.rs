@@ -12,10 +12,10 @@ use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow};
 use crate::adapters::git_now::{GitAhead, GitNeed};
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
+use crate::cli::masking::Masking;
 use crate::cli::record_now::RecordNow;
 use crate::core::capsule::{Capsule, DIGEST_UNTOLD, Freshness, KeptSays, TreeNow};
 use crate::core::id::CapsuleId;
-use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::host::ProjectContext;
 use crate::store::blobs::Blobs;
@@ -50,6 +50,7 @@ pub(in crate::cli) struct CapsuleMaker {
     pub(super) now: CapsulesNow,
     record: Rc<RecordNow>,
     pub(super) sessions: KeptSessions,
+    masking: Masking,
 }
 
 impl CapsuleMaker {
@@ -71,7 +72,8 @@ impl CapsuleMaker {
         let path = record.path().to_owned();
         let loaded = config::load(&setting.dirs, &setting.user_dirs);
         let gates = loaded.config.gates.iter().map(|gate| gate.name.clone());
-        let redactor = Arc::new(Redactor::with(loaded.rules.clone()));
+        let masking = Masking::of(&loaded);
+        let redactor = Arc::new(masking.redactor());
         if ahead.is_some() {
             let redactor = Arc::clone(&redactor);
             thread::spawn(move || redactor.compile());
@@ -98,7 +100,18 @@ impl CapsuleMaker {
             kept: Capsules::of(&setting.dirs),
             now,
             record,
+            masking,
         })
+    }
+
+    /// Of what goes out of the project: see [`Masking::check_to_go_out`].
+    pub(super) fn check_to_go_out(&self) -> Result<(), Failure> {
+        self.masking.check_to_go_out()
+    }
+
+    /// Of what is shown: see [`Masking::remark`].
+    pub(super) fn masking_remark(&self) -> Option<String> {
+        self.masking.remark()
     }
 
     /// The capsule that a person means by its id, or by the end of it. That of a task which is

@@ -17,6 +17,7 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
     let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand)?;
     let mut made = maker.named(name)?;
     let stands = maker.compare_last(&mut made);
+    made.remarks.extend(maker.masking_remark());
     let made = maker.shown(made);
     let capsule = &made.capsule;
     let mut text = ReportText::new();

@@ -9,13 +9,12 @@ use crate::cli::alone::unwritable;
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure, START_ONE};
+use crate::cli::masking::Masking;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
-use crate::core::redact::Redactor;
 use crate::host::ProjectContext;
-use crate::store::config;
 use crate::store::work_folders::{WorkFolders, recent_work};
 
 /// A folder that was written.
@@ -53,12 +52,15 @@ pub(super) fn run(context: &CliContext) -> CliOutcome {
 ///
 /// # Errors
 ///
-/// When there is no record, or it cannot be read, or the folders cannot be written.
+/// When there is no record, or it cannot be read, or the folders cannot be written, or the redaction
+/// rules cannot all be read.
 pub(in crate::cli) fn pack(setting: &ProjectContext) -> Result<Vec<PackedFolder>, Failure> {
     let dirs = &setting.dirs;
     let reading = disk::current_reading(setting)?.ok_or_else(|| Failure::no_session(START_ONE))?;
     let unreadable = |error| disk::unreadable(reading.path(), &error);
-    let redactor = Redactor::with(config::load(dirs, &setting.user_dirs).rules);
+    let masking = Masking::load(setting);
+    masking.check_to_go_out()?;
+    let redactor = masking.redactor();
     let page = |filter: &_, limit| reading.page(filter, None, false, limit);
     let recent = recent_work(page).map_err(unreadable)?;
     let read = |seq| Some(reading.read(seq).ok()??.entry);

@@ -20,7 +20,7 @@ use crate::cli::words::count;
 use crate::core::redact::Redactor;
 use crate::store::derived;
 use crate::store::search::rebuild_file;
-use crate::wire::control::{Command, RefusalCode};
+use crate::wire::control::{Command, ProgramCode, RefusalCode};
 use crate::wire::search::{IndexReport, RebuildParams};
 
 /// How often a daemon is asked how far it is. Its answer costs nothing, and a person watches.
@@ -44,7 +44,16 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         Some(done) => done,
         None => here(context)?,
     };
-    let folders = pack(&context.setting)?;
+    let folders = match pack(&context.setting) {
+        // The index is made anew all the same.
+        Err(failure) if failure.code == ProgramCode::BadConfig.into() => {
+            context
+                .out
+                .note(&format!("{}; {}", failure.message, failure.hint));
+            Vec::new()
+        }
+        folders => folders?,
+    };
     let took_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     let mut text = ReportText::from(format!(
         "made anew in {took_ms} ms: the search index of {}, up to entry {}",

@@ -7,14 +7,14 @@ use crate::cli::connect::{self, DaemonFound, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
+use crate::cli::masking::Masking;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, now_ms, time};
 use crate::core::id::SessionId;
-use crate::core::redact::Redactor;
 use crate::host::ProjectContext;
 use crate::store::search::{RequestError, SearchError, SearchRequest, find_indexed, search_file};
-use crate::store::{config, registry, session};
+use crate::store::{registry, session};
 use crate::wire::control::Command;
 use crate::wire::search::{SearchHit, SearchPage, SearchParams};
 
@@ -56,6 +56,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         after: args.after.clone(),
         ..SearchParams::default()
     };
+    Masking::load(&context.setting).tell(&noted(context));
     let page = match args.session.as_deref() {
         None => wait_for(current(&context.setting, &noted(context), &params))?,
         Some(ALL) => all(&context.setting, &noted(context), params, None)?,
@@ -183,8 +184,7 @@ fn from_file(
     let request = request(params)?;
     // An index that came with somebody else's project is not believed.
     let known = registry::is_known(&setting.user_dirs, &setting.dirs).unwrap_or(false);
-    let rules = config::load(&setting.dirs, &setting.user_dirs).rules;
-    let redactor = Redactor::with(rules);
+    let redactor = Masking::load(setting).redactor();
     let indexed = || find_indexed(&setting.dirs, session, path, &redactor, &request);
     if let Some(found) = known.then(indexed).flatten() {
         return Ok(found.into_page(names_session.then_some(session)));

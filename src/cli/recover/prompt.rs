@@ -2,13 +2,12 @@
 
 use super::tree::RecoveredTree;
 use super::{Past, TEXT_CHARS};
+use crate::cli::masking::Masking;
 use crate::cli::words::{now_ms, short, time};
 use crate::core::agent::Agent;
 use crate::core::continuity::{PACKET_CHARS_MAX, Packet, PacketTerms};
 use crate::core::entry::ReloadCause;
 use crate::core::redact::Redactor;
-use crate::host::ProjectContext;
-use crate::store::config;
 
 /// What stands before the packet: an operator says it, who sends it.
 const GO_ON: &str = "Go on with the work of this project. Call read_context and task_state first; \
@@ -24,14 +23,13 @@ pub(super) struct ResumePrompts<'a> {
 }
 
 impl<'a> ResumePrompts<'a> {
-    pub(super) fn new(setting: &ProjectContext, past: &'a Past, tree: &'a RecoveredTree) -> Self {
-        let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    pub(super) fn new(masking: &Masking, past: &'a Past, tree: &'a RecoveredTree) -> Self {
         let now = now_ms();
         Self {
             past,
             tree,
             // The record is masked; names of files and subjects of commits come from git.
-            redactor: Redactor::with(loaded.rules),
+            redactor: masking.redactor(),
             at: time(now, now),
         }
     }

@@ -8,15 +8,15 @@ use crate::cli::connect::{self, DaemonFound, unexpected, wait_for};
 use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::cli::ledger::search::senseless;
+use crate::cli::masking::Masking;
 use crate::cli::replace::NO_SUCH_METHOD;
 use crate::client::{Client, ClientError};
 use crate::core::capsule::Freshness;
 use crate::core::id::CapsuleId;
-use crate::core::redact::Redactor;
 use crate::host::ProjectContext;
 use crate::store::capsules::{CapsuleOwner, Capsules};
+use crate::store::registry;
 use crate::store::search::{CapsuleRequest, search_capsules};
-use crate::store::{config, registry};
 use crate::wire::capsule;
 use crate::wire::control::{Command, Reply};
 use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchParams};
@@ -36,8 +36,7 @@ pub(super) fn find(setting: &ProjectContext, params: &SearchParams) -> Result<Fo
     let request = CapsuleRequest::of(params, world).map_err(|error| senseless(&error))?;
     // An index that came with somebody else's project is not believed.
     let known = registry::is_known(&setting.user_dirs, &setting.dirs).unwrap_or(false);
-    let rules = config::load(&setting.dirs, &setting.user_dirs).rules;
-    let redactor = Redactor::with(rules);
+    let redactor = Masking::load(setting).redactor();
     Ok(search_capsules(&setting.dirs, known, &redactor, &request))
 }
 
