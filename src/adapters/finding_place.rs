@@ -14,6 +14,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use super::git_anchor::GitAnchor;
 use super::plain_file::read_plain;
 use crate::core::entry::FindingFacts;
+use crate::core::redact::Redactor;
 use crate::core::review::{FindingPlace, LineFate, is_inside};
 
 /// The longest file that is looked into, in bytes.
@@ -66,20 +67,61 @@ impl FindingPlaces {
         }
     }
 
-    /// Where a finding stands.
+    /// Where a finding stands; nothing of the file is shown.
     pub fn of(&self, facts: &FindingFacts) -> FindingPlace {
+        match self.stand(facts) {
+            Ok(stand) => FindingPlace {
+                line_now: stand.line_now,
+                ..FindingPlace::unseen(stand.fate)
+            },
+            Err(unseen) => unseen,
+        }
+    }
+
+    /// Where a finding stands, and the lines there. The file may hold what is masked everywhere else,
+    /// and a secret more lines than are shown: the whole of it is masked first.
+    pub fn shown(&self, facts: &FindingFacts, redactor: &Redactor) -> FindingPlace {
+        let stand = match self.stand(facts) {
+            Ok(stand) => stand,
+            Err(unseen) => return unseen,
+        };
+        let lines = match stand.now.as_ref() {
+            Some(Ok(now)) => masked_lines(now, redactor),
+            _ => Vec::new(),
+        };
+        let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
+        let near = stand.near.clamp(1, count.max(1));
+        let first = near.saturating_sub(AROUND).max(1);
+        let last = near.saturating_add(AROUND).min(count);
+        let cut = |line: &String| line.chars().take(LINE_CHARS_MAX).collect();
+        let range = first as usize - 1..(last as usize).max(first as usize - 1);
+        FindingPlace {
+            fate: stand.fate,
+            line_now: stand.line_now,
+            first,
+            lines: lines[range].iter().map(cut).collect(),
+        }
+    }
+
+    /// The place of a finding in its file of now; else why there is none.
+    fn stand(&self, facts: &FindingFacts) -> Result<Stand, FindingPlace> {
         let Some(path) = facts.path.as_deref().filter(|path| is_inside(path)) else {
-            return FindingPlace::unseen(LineFate::Unknown);
+            return Err(FindingPlace::unseen(LineFate::Unknown));
         };
         let now = keep(&self.now, path, || read_below(&self.top, path));
-        let now = match now.as_ref() {
-            None => return FindingPlace::unseen(LineFate::Gone),
-            Some(Err(())) => return FindingPlace::unseen(LineFate::Unknown),
-            Some(Ok(now)) => now,
+        let text = match now.as_ref() {
+            None => return Err(FindingPlace::unseen(LineFate::Gone)),
+            Some(Err(())) => return Err(FindingPlace::unseen(LineFate::Unknown)),
+            Some(Ok(text)) => text,
         };
-        let lines: Vec<&str> = now.lines().collect();
+        let stand = |fate, line_now, near| Stand {
+            fate,
+            line_now,
+            near,
+            now: Rc::clone(&now),
+        };
         let Some(line) = facts.line else {
-            return shown(LineFate::Unknown, None, 1, &lines);
+            return Ok(stand(LineFate::Unknown, None, 1));
         };
         let commit = facts.commit.as_deref().unwrap_or_default();
         let name = format!("{commit}:{path}");
@@ -90,21 +132,72 @@ impl FindingPlaces {
             })
         });
         let Some(then) = then.as_deref().and_then(Option::as_deref) else {
-            return shown(LineFate::Unknown, None, line, &lines);
+            return Ok(stand(LineFate::Unknown, None, line));
         };
         let steps = keep(&self.steps, &name, || {
-            let then: Vec<&str> = then.lines().collect();
-            let until = Instant::now() + COMPARE_TIME;
-            capture_diff_slices_deadline(Algorithm::Myers, &then, &lines, Some(until))
+            let (then, now): (Vec<&str>, Vec<&str>) =
+                (then.lines().collect(), text.lines().collect());
+            compared(&then, &now)
         });
-        match line_now(&steps, line) {
-            (Some(number), _) if number == line => {
-                shown(LineFate::Same, Some(number), number, &lines)
-            }
-            (Some(number), _) => shown(LineFate::Moved, Some(number), number, &lines),
-            (None, near) => shown(LineFate::Changed, None, near, &lines),
-        }
+        Ok(match line_now(&steps, line) {
+            (Some(number), _) if number == line => stand(LineFate::Same, Some(number), number),
+            (Some(number), _) => stand(LineFate::Moved, Some(number), number),
+            (None, near) => stand(LineFate::Changed, None, near),
+        })
     }
+}
+
+/// Where a finding stands in a file that there is.
+struct Stand {
+    fate: LineFate,
+    line_now: Option<u32>,
+    /// The line around which it is shown.
+    near: u32,
+    /// The file as it is now.
+    now: Rc<Option<Result<String, ()>>>,
+}
+
+fn compared(before: &[&str], after: &[&str]) -> Vec<DiffOp> {
+    let until = Instant::now() + COMPARE_TIME;
+    capture_diff_slices_deadline(Algorithm::Myers, before, after, Some(until))
+}
+
+/// The lines of a text masked as a whole, as many as it has itself: each line of a secret that has
+/// several is the line with its mark. All of them are of the masked text, so that none can show what
+/// is not there, wherever two states are laid over each other wrongly.
+fn masked_lines(text: &str, redactor: &Redactor) -> Vec<String> {
+    let before: Vec<&str> = text.lines().collect();
+    let (masked, _) = redactor.redact_text(text);
+    let after: Vec<&str> = masked.lines().collect();
+    if masked == text {
+        return before.into_iter().map(str::to_owned).collect();
+    }
+    let mut lines: Vec<&str> = Vec::with_capacity(before.len());
+    let alone = |line: &str| redactor.redact_text(line).0.into_owned();
+    let mut mark = "";
+    for step in compared(&before, &after) {
+        let (old, new) = (&before[step.old_range()], &after[step.new_range()]);
+        if matches!(step, DiffOp::Equal { .. }) {
+            lines.extend(new);
+            continue;
+        }
+        let is_same = |(old, new): &(&&str, &&str)| alone(old) == **new;
+        let head = old.iter().zip(new).take_while(is_same).count();
+        let (inner, marks) = (&old[head..], &new[head..]);
+        let tail = inner.iter().rev().zip(marks.iter().rev());
+        let tail = tail.take_while(is_same).count();
+        let marks = &marks[..marks.len() - tail];
+        lines.extend(&new[..head]);
+        // The first line of a key is masked alone too.
+        mark = new[..head].last().copied().unwrap_or(mark);
+        for at in 0..inner.len() - tail {
+            // The mark of what goes on here may stand before.
+            mark = marks.get(at).copied().unwrap_or(mark);
+            lines.push(mark);
+        }
+        lines.extend(&new[new.len() - tail..]);
+    }
+    lines.into_iter().map(str::to_owned).collect()
 }
 
 fn keep<T>(kept: &Kept<T>, name: &str, read: impl FnOnce() -> T) -> Rc<T> {
@@ -149,21 +242,6 @@ fn line_now(steps: &[DiffOp], line: u32) -> (Option<u32>, u32) {
         };
     }
     (None, line)
-}
-
-fn shown(fate: LineFate, line_now: Option<u32>, near: u32, lines: &[&str]) -> FindingPlace {
-    let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
-    let near = near.clamp(1, count.max(1));
-    let first = near.saturating_sub(AROUND).max(1);
-    let last = near.saturating_add(AROUND).min(count);
-    let cut = |line: &&str| line.chars().take(LINE_CHARS_MAX).collect();
-    let range = first as usize - 1..(last as usize).max(first as usize - 1);
-    FindingPlace {
-        fate,
-        line_now,
-        first,
-        lines: lines[range].iter().map(cut).collect(),
-    }
 }
 
 #[cfg(test)]

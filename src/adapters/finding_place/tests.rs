@@ -54,6 +54,10 @@ fn repository() -> (TempDir, String) {
     (dir, commit)
 }
 
+fn shown(root: &Path, facts: &FindingFacts) -> FindingPlace {
+    FindingPlaces::open(root).shown(facts, &Redactor::new())
+}
+
 fn numbered(lines: impl Iterator<Item = u32>) -> String {
     lines.map(|line| format!("line {line}\n")).collect()
 }
@@ -61,7 +65,7 @@ fn numbered(lines: impl Iterator<Item = u32>) -> String {
 #[test]
 fn a_line_is_followed_through_what_was_written_since() {
     let (dir, commit) = repository();
-    let place = |line| FindingPlaces::open(dir.path()).of(&facts("src/a.rs", line, &commit));
+    let place = |line| shown(dir.path(), &facts("src/a.rs", line, &commit));
     let here = place(12);
     assert_eq!(
         (here.fate, here.line_now, here.first),
@@ -91,7 +95,7 @@ fn a_line_is_followed_through_what_was_written_since() {
 fn a_commit_that_is_not_here_and_a_file_that_is_none_of_the_project_tell_nothing() {
     let (dir, commit) = repository();
     let places = FindingPlaces::open(dir.path());
-    let unknown = places.of(&facts("src/a.rs", 3, &"0".repeat(40)));
+    let unknown = shown(dir.path(), &facts("src/a.rs", 3, &"0".repeat(40)));
     assert_eq!((unknown.fate, unknown.line_now), (LineFate::Unknown, None));
     assert_eq!(unknown.lines[0], "line 1");
 
@@ -99,12 +103,12 @@ fn a_commit_that_is_not_here_and_a_file_that_is_none_of_the_project_tell_nothing
     fs::write(outside.path().join("secret"), "a secret\n").unwrap();
     std::os::unix::fs::symlink(outside.path(), dir.path().join("out")).unwrap();
     for path in ["out/secret", "../secret", "/etc/passwd", "src"] {
-        let place = places.of(&facts(path, 1, &commit));
+        let place = places.shown(&facts(path, 1, &commit), &Redactor::new());
         assert_eq!(place, FindingPlace::unseen(LineFate::Unknown), "{path}");
     }
     let plain = tempfile::tempdir().unwrap();
     fs::write(plain.path().join("a"), "one\n").unwrap();
-    let place = FindingPlaces::open(plain.path()).of(&facts("a", 1, &commit));
+    let place = shown(plain.path(), &facts("a", 1, &commit));
     assert_eq!(
         (place.fate, place.lines),
         (LineFate::Unknown, vec!["one".to_owned()])
@@ -119,7 +123,7 @@ fn a_file_that_was_too_long_then_is_not_read() {
     git(dir.path(), &["commit", "-qam", "long"]);
     let long = git(dir.path(), &["rev-parse", "HEAD"]);
     fs::write(&path, numbered(1..=20)).unwrap();
-    let place = FindingPlaces::open(dir.path()).of(&facts("src/a.rs", 12, &long));
+    let place = shown(dir.path(), &facts("src/a.rs", 12, &long));
     assert_eq!(place.fate, LineFate::Unknown);
     assert_eq!(place.lines[8], "line 12");
 }
@@ -148,4 +152,47 @@ fn a_file_with_many_findings_is_compared_once() {
     kept(Rc::new(steps));
     assert_eq!((line(3), line(7)), (Some(8), Some(12)));
     assert_eq!(places.steps.borrow().len(), 1);
+}
+
+#[test]
+fn a_secret_of_several_lines_is_masked_wherever_in_it_a_finding_stands() {
+    let (dir, commit) = repository();
+    let bounds = |word: &str| format!("-----{word} PRIVATE {}-----", "KEY");
+    let inner: Vec<String> = (0..30)
+        .map(|at| format!("{at:02}{}", "aB3d".repeat(15)))
+        .collect();
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let text = format!(
+        "one\na {token}\n{}\n{}\n{}\nother {token}\nlast\n",
+        bounds("BEGIN"),
+        inner.join("\n"),
+        bounds("END"),
+    );
+    fs::write(dir.path().join("key.pem"), text).unwrap();
+    // The first lines, the midst of the key, and its end: 36 lines in all.
+    for line in [1, 3, 18, 33, 36] {
+        let place = shown(dir.path(), &facts("key.pem", line, &commit));
+        let told = place.lines.join("\n");
+        assert!(
+            !told.contains("aB3d") && !told.contains("a1B2"),
+            "{line}: {told}"
+        );
+        let at = |number: u32| place.lines.get(number.checked_sub(place.first)? as usize);
+        for (number, means) in [
+            (1, "one"),
+            (2, "a [REDACTED_GITHUB_TOKEN]"),
+            (3, "[REDACTED_PRIVATE_KEY]"),
+            (18, "[REDACTED_PRIVATE_KEY]"),
+            (34, "[REDACTED_PRIVATE_KEY]"),
+            (35, "other [REDACTED_GITHUB_TOKEN]"),
+            (36, "last"),
+        ] {
+            assert!(
+                at(number).is_none_or(|shown| shown == means),
+                "{number}: {told}"
+            );
+        }
+        let near = at(line).is_some();
+        assert!(near, "{line}: {told}");
+    }
 }

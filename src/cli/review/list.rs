@@ -7,16 +7,15 @@ use crate::adapters::finding_place::FindingPlaces;
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
+use crate::cli::masking::Masking;
 use crate::cli::output::Tone;
 use crate::cli::record_now::RecordNow;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, short};
 use crate::core::entry::EntryKind;
 use crate::core::id::FindingId;
-use crate::core::redact::Redactor;
 use crate::core::review::{FindingPlace, FindingSeverity, LineFate, unquoted};
 use crate::core::snapshot::{FindingCursor, FindingSnapshot, FindingState};
-use crate::store::config;
 
 /// How much of a title fits its line, in characters.
 const TITLE_CHARS: usize = 60;
@@ -98,13 +97,10 @@ pub(super) fn show(context: &CliContext, name: &str) -> CliOutcome {
     let record = RecordNow::open(&context.setting)?;
     let world = record.world();
     let (id, finding) = named(world, name)?;
-    let mut place = FindingPlaces::open(&context.setting.dirs.root).of(&finding.facts);
-    let rules = config::load(&context.setting.dirs, &context.setting.user_dirs).rules;
-    let redactor = Redactor::with(rules);
-    for line in &mut place.lines {
-        // A file may hold what is masked everywhere else.
-        *line = redactor.redact_text(line).0.into_owned();
-    }
+    let masking = Masking::load(&context.setting);
+    masking.tell(&|remark| context.out.note(remark));
+    let places = FindingPlaces::open(&context.setting.dirs.root);
+    let place = places.shown(&finding.facts, &masking.redactor());
     let mut value = row(id, finding, Some(&place));
     let mut text = ReportText::new();
     line(&mut text, id, finding, Some(&place));

@@ -140,11 +140,7 @@ pub(super) fn read_finding<T>(
             EntryKind::Finding(record) => record.suggestions.clone(),
             _ => Vec::new(),
         });
-        let mut place = FindingPlaces::open(&root).of(&finding.facts);
-        for line in &mut place.lines {
-            // A file may hold what is masked everywhere else.
-            *line = redactor.redact_text(line).0.into_owned();
-        }
+        let place = FindingPlaces::open(&root).shown(&finding.facts, &redactor);
         Ok(Reply::Finding(FindingText {
             finding: params.finding,
             text: entry.map_or_else(String::new, |entry| unquoted(&entry.content)),
