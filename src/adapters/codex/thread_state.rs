@@ -9,7 +9,7 @@ use crate::core::delivery::recovery::Unconfirmed;
 use crate::core::id::ThreadId;
 use crate::wire::codex::approval::CodexQuestion;
 use crate::wire::codex::item::{FileUpdate, Item};
-use crate::wire::codex::limits::RateLimits;
+use crate::wire::codex::limits::RateBuckets;
 
 use super::inflight::{Inflight, Outgoing, Unproven};
 use super::packet::PacketInThread;
@@ -60,7 +60,7 @@ pub(super) struct ThreadState {
     pub(super) approvals_told: (u64, u64),
     /// The account's usage windows. The app-server tells them again.
     #[serde(skip)]
-    pub(super) rate_limits: RateLimits,
+    pub(super) rate_limits: RateBuckets,
     /// When a limit would end, s since the epoch, as told last.
     #[serde(skip)]
     pub(super) limit_ends_told: Option<i64>,

@@ -30,9 +30,13 @@ impl Session<'_> {
         }
     }
 
-    /// Takes in what the account's windows are, and tells when a limit would end.
+    /// Takes in what the windows of a bucket are, and tells when a limit would end.
     pub(super) async fn rate_limits(&mut self, newer: RateLimits) {
-        self.memory.rate_limits.merge(newer);
+        self.memory.rate_limits.take_in(newer);
+        self.tell_limit_ends().await;
+    }
+
+    async fn tell_limit_ends(&mut self) {
         let ends = self.memory.rate_limits.resets_at();
         if let Some(ends_s) = ends
             && ends != self.memory.limit_ends_told
@@ -93,7 +97,9 @@ impl Session<'_> {
     }
 
     async fn read_limit(&mut self, answer: RateLimitsAnswer) -> Checked {
-        self.rate_limits(answer.rate_limits).await;
+        let by_id = answer.rate_limits_by_limit_id.unwrap_or_default();
+        self.memory.rate_limits.take_all(answer.rate_limits, by_id);
+        self.tell_limit_ends().await;
         let ends_s = self.memory.rate_limits.resets_at();
         match answer.ordinary_usage_allowed {
             Some(true) => Checked::Over,

@@ -1,5 +1,7 @@
 //! [`Call`]: the requests that we send, each with its method and its answer.
 
+use std::collections::BTreeMap;
+
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
@@ -277,8 +279,10 @@ pub struct RateLimitsAnswer {
     /// Whether work is allowed now. Without it nothing is to be inferred from percentages or times
     /// (Codex 0.169.0, its schema).
     pub ordinary_usage_allowed: Option<bool>,
-    /// The windows.
+    /// The windows of one bucket.
     pub rate_limits: RateLimits,
+    /// Those of each, by its name.
+    pub rate_limits_by_limit_id: Option<BTreeMap<String, RateLimits>>,
 }
 
 /// `account/read`.
