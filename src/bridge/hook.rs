@@ -5,6 +5,7 @@
 //! reach the model: so it is quick, silent on any failure, and never fails.
 
 mod before_tool;
+mod claude_question;
 mod permission;
 mod status_line;
 

@@ -7,6 +7,8 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::claude_question::ClaudeQuestion;
+
 use crate::core::entry::{
     ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, SUBJECT_CHARS_MAX,
 };
@@ -24,21 +26,44 @@ const DENIED: &str = "The operator does not allow this.";
 /// The choices that are always there, by id; a suggestion's is this prefix and its number.
 const ALLOW: &str = "allow";
 const SUGGESTION: &str = "suggestion/";
+const ANSWER: &str = "choice/";
 const DENY: &str = "deny";
 const STOP: &str = "stop";
+
+/// Tools whose use is a dialog of its own. Of those Claude takes a yes only with the whole input,
+/// and asks on without it (2.1.330, its code).
+const ASK_USER_QUESTION: &str = "AskUserQuestion";
+const EXIT_PLAN_MODE: &str = "ExitPlanMode";
 
 /// A question of Claude's.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PermissionAsk {
     pub(super) request: ApprovalRequest,
     pub(super) details: String,
-    suggestions: Vec<Value>,
+    /// What each choice that says yes stands for, by its id.
+    allows: Vec<(String, Allowed)>,
+    /// The tool's input, where a yes has to repeat it.
+    input: Option<Value>,
+}
+
+/// What a yes says beside it.
+#[derive(Debug, Clone, PartialEq)]
+enum Allowed {
+    Once,
+    /// A suggestion of Claude's.
+    Rule(Value),
+    /// The `answers` that the input gets.
+    Answers(Value),
 }
 
 /// What names a use of a tool: the same when it is asked for and when it ran.
 pub(super) fn tool_use(input: &Value) -> Option<String> {
     let name = input.get("tool_name")?.as_str()?;
-    let arguments = input.get("tool_input").unwrap_or(&Value::Null).to_string();
+    let arguments = match name {
+        // What the person says in the dialog is in the input afterwards, and one is open at a time.
+        ASK_USER_QUESTION | EXIT_PLAN_MODE => String::new(),
+        _ => input.get("tool_input").unwrap_or(&Value::Null).to_string(),
+    };
     let digest = Sha256::digest(format!("{name}\0{arguments}"));
     Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }
@@ -49,6 +74,23 @@ impl PermissionAsk {
         let tool = input.get("tool_name")?.as_str()?;
         let arguments = input.get("tool_input").cloned().unwrap_or_default();
         let word = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let question = (tool == ASK_USER_QUESTION).then(|| ClaudeQuestion::read(&arguments));
+        if let Some(question) = question {
+            let answers = (1..)
+                .zip(question.options)
+                .map(|(number, (label, answers))| {
+                    let id = format!("{ANSWER}{number}");
+                    let choice = choice(&id, &label, ChoiceEffect::Answer);
+                    (choice, Allowed::Answers(answers))
+                });
+            let request = ApprovalRequest::new(ApprovalKind::Question, key, question.subject);
+            return Some(Self::of(
+                input,
+                request,
+                &question.details,
+                answers.collect(),
+            ));
+        }
         let (kind, subject, details) = match (tool, word("command"), path(&arguments)) {
             ("Bash", Some(command), _) => {
                 let details = word("description").unwrap_or_default().to_owned();
@@ -71,12 +113,31 @@ impl PermissionAsk {
             .and_then(Value::as_array);
         let offered = offered.into_iter().flatten().take(SUGGESTIONS_MAX);
         let known = offered.filter_map(|it| Some((it.clone(), suggestion(it)?)));
-        let (suggestions, labels): (Vec<Value>, Vec<String>) = known.unzip();
-        let mut choices = vec![choice(ALLOW, "allow once", ChoiceEffect::AllowOnce)];
-        for (at, label) in labels.into_iter().enumerate() {
+        let rules = known.enumerate().map(|(at, (rule, label))| {
             let id = format!("{SUGGESTION}{at}");
-            choices.push(choice(&id, &label, ChoiceEffect::AllowMore));
-        }
+            let choice = choice(&id, &label, ChoiceEffect::AllowMore);
+            (choice, Allowed::Rule(rule))
+        });
+        let once = choice(ALLOW, "allow once", ChoiceEffect::AllowOnce);
+        let allows = std::iter::once((once, Allowed::Once)).chain(rules);
+        let request = ApprovalRequest::new(kind, key, subject);
+        Some(Self::of(input, request, &details, allows.collect()))
+    }
+
+    /// With the choices that say no, and bounded.
+    fn of(
+        input: &Value,
+        request: ApprovalRequest,
+        details: &str,
+        allows: Vec<(ApprovalChoice, Allowed)>,
+    ) -> Self {
+        let (mut choices, allows): (Vec<_>, Vec<_>) = allows
+            .into_iter()
+            .map(|(choice, allowed)| (choice.clone(), (choice.id, allowed)))
+            .unzip();
+        let tool = input.get("tool_name").and_then(Value::as_str);
+        let is_dialog = tool.is_some_and(|it| [ASK_USER_QUESTION, EXIT_PLAN_MODE].contains(&it));
+        let given = input.get("tool_input").filter(|given| given.is_object());
         choices.push(choice(
             DENY,
             "do not; Claude goes on without it",
@@ -87,34 +148,49 @@ impl PermissionAsk {
             "do not, and stop the turn",
             ChoiceEffect::Stop,
         ));
-        Some(Self {
+        Self {
             request: ApprovalRequest {
                 cwd: input.get("cwd").and_then(Value::as_str).map(str::to_owned),
                 choices,
-                ..ApprovalRequest::new(kind, key, cut(&subject, SUBJECT_CHARS_MAX))
+                subject: cut(&request.subject, SUBJECT_CHARS_MAX),
+                ..request
             },
-            details: cut(&details, DETAILS_CHARS_MAX),
-            suggestions,
-        })
+            details: cut(details, DETAILS_CHARS_MAX),
+            allows,
+            input: given.filter(|_| is_dialog).cloned(),
+        }
     }
 
     /// What the hook prints for a choice; `None` for one that it did not offer.
     pub(super) fn output(&self, choice: &str, note: Option<&str>) -> Option<String> {
         let decision = match choice {
-            ALLOW => json!({"behavior": "allow"}),
             DENY => json!({"behavior": "deny", "message": note.unwrap_or(DENIED)}),
             STOP => json!({
                 "behavior": "deny", "message": note.unwrap_or(DENIED), "interrupt": true,
             }),
             other => {
-                let at: usize = other.strip_prefix(SUGGESTION)?.parse().ok()?;
-                let rule = self.suggestions.get(at)?;
-                json!({"behavior": "allow", "updatedPermissions": [rule]})
+                let (_, allowed) = self.allows.iter().find(|(id, _)| id == other)?;
+                self.allow(allowed)
             }
         };
         let event = HookEvent::PermissionRequest;
         let output = json!({"hookSpecificOutput": {"hookEventName": event, "decision": decision}});
         Some(format!("{output}\n"))
+    }
+
+    fn allow(&self, allowed: &Allowed) -> Value {
+        let mut decision = json!({"behavior": "allow"});
+        if let Allowed::Rule(rule) = allowed {
+            decision["updatedPermissions"] = json!([rule]);
+        }
+        if let Some(input) = &self.input {
+            let mut input = input.clone();
+            if let Allowed::Answers(answers) = allowed {
+                input["answers"] = answers.clone();
+            }
+            decision["updatedInput"] = input;
+        }
+        decision
     }
 }
 
@@ -185,7 +261,7 @@ fn suggestion(it: &Value) -> Option<String> {
     Some(cut(&label, 300))
 }
 
-fn cut(text: &str, chars: usize) -> String {
+pub(super) fn cut(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
         None => text.to_owned(),
         Some((end, _)) => format!("{} …", &text[..end]),
@@ -263,6 +339,103 @@ mod tests {
         for input in [json!(null), json!({}), json!({"tool_name": 5})] {
             assert_eq!(PermissionAsk::read(&input, String::new()), None);
         }
+    }
+
+    fn ids(ask: &PermissionAsk) -> Vec<&str> {
+        let choices = ask.request.choices.iter();
+        choices.map(|it| it.id.as_str()).collect()
+    }
+
+    fn lock(multi: bool) -> Value {
+        json!({"question": "Which lock?", "header": "Lock", "multiSelect": multi, "options": [
+            {"label": "A", "description": "a file"}, {"label": "B", "description": ""}]})
+    }
+
+    fn questions(questions: &Value) -> PermissionAsk {
+        let rule = json!({"type": "setMode", "mode": "acceptEdits", "destination": "session"});
+        read(json!({"tool_name": "AskUserQuestion", "cwd": "/p",
+            "tool_input": {"questions": questions}, "permission_suggestions": [rule]}))
+    }
+
+    #[test]
+    fn a_question_of_one_choice_is_answered_with_the_whole_input_and_the_label() {
+        let ask = questions(&json!([lock(false)]));
+        assert_eq!(ask.request.kind, ApprovalKind::Question);
+        assert_eq!(ask.request.subject, "Which lock?");
+        assert_eq!(ask.request.cwd.as_deref(), Some("/p"));
+        assert_eq!(ask.details, "Lock");
+        assert_eq!(ids(&ask), ["choice/1", "choice/2", "deny", "stop"]);
+        let labels: Vec<_> = ask.request.choices.iter().map(|it| &*it.label).collect();
+        assert_eq!(labels[..2], ["A: a file", "B"]);
+        assert_eq!(ask.request.choices[0].effect, ChoiceEffect::Answer);
+        let answered = json!({"behavior": "allow", "updatedInput": {
+            "questions": [lock(false)], "answers": {"Which lock?": "A"}}});
+        assert_eq!(decision(&ask, "choice/1", None), answered);
+        // A bare yes would be no answer, and Claude would ask on.
+        for unknown in ["allow", "suggestion/0", "choice/0", "choice/3"] {
+            assert_eq!(ask.output(unknown, None), None, "{unknown}");
+        }
+        let denied = json!({"behavior": "deny", "message": "ask later"});
+        assert_eq!(decision(&ask, "deny", Some("ask later")), denied);
+    }
+
+    #[test]
+    fn what_one_choice_does_not_answer_is_for_claudes_terminal() {
+        let mut text = lock(false);
+        text["kind"] = json!("text");
+        let mut long = lock(false);
+        long["options"][0]["label"] = json!("é".repeat(301));
+        let mut none = lock(false);
+        none["options"] = json!([]);
+        for asked in [
+            json!([lock(false), lock(false)]),
+            json!([lock(true)]),
+            json!([text]),
+            json!([long]),
+            json!([none]),
+            json!([]),
+            json!("Which?"),
+            json!([{"question": 5}]),
+        ] {
+            let ask = questions(&asked);
+            assert_eq!(ids(&ask), ["deny", "stop"], "{asked}");
+            let says = "Answer it in Claude's own terminal.";
+            assert!(ask.details.starts_with(says), "{}", ask.details);
+        }
+        let several = questions(&json!([lock(true), lock(false)]));
+        assert_eq!(several.request.subject, "Which lock?\nWhich lock?");
+        assert!(several.details.contains("- A: a file\n- B\n"));
+        let huge = json!([{"question": "é".repeat(1_000_000), "options": [{"label": "A"}]}]);
+        let huge = questions(&huge);
+        assert!(huge.request.is_cut());
+        assert!(huge.request.subject.chars().count() < SUBJECT_CHARS_MAX + 10);
+        let bare = read(json!({"tool_name": "AskUserQuestion"}));
+        assert_eq!(ids(&bare), ["deny", "stop"]);
+    }
+
+    #[test]
+    fn a_plan_is_approved_with_its_whole_input() {
+        let plan = json!({"plan": "1. Mend the lock.", "allowedPrompts": []});
+        let rule = json!({"type": "setMode", "mode": "acceptEdits", "destination": "session"});
+        let ask = read(json!({"tool_name": "ExitPlanMode", "tool_input": plan,
+            "permission_suggestions": [rule]}));
+        assert!(ask.details.contains("Mend the lock"));
+        let allowed = json!({"behavior": "allow", "updatedInput": plan});
+        assert_eq!(decision(&ask, "allow", None), allowed);
+        let with_rule =
+            json!({"behavior": "allow", "updatedPermissions": [rule], "updatedInput": plan});
+        assert_eq!(decision(&ask, "suggestion/0", None), with_rule);
+    }
+
+    #[test]
+    fn a_dialog_is_the_same_use_whatever_was_answered_in_it() {
+        let asked =
+            json!({"tool_name": "AskUserQuestion", "tool_input": {"questions": [lock(false)]}});
+        let mut ran = asked.clone();
+        ran["tool_input"]["answers"] = json!({"Which lock?": "A"});
+        assert_eq!(tool_use(&asked), tool_use(&ran));
+        let plan = json!({"tool_name": "ExitPlanMode", "tool_input": {}});
+        assert_ne!(tool_use(&asked), tool_use(&plan));
     }
 
     #[test]
