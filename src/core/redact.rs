@@ -11,7 +11,9 @@
 
 mod allow;
 mod assign;
+mod code;
 mod drawn;
+mod found;
 mod mark;
 mod name;
 mod own;

@@ -4,20 +4,20 @@
 use regex::Regex;
 
 use super::allow::AllowList;
+use super::code::{Around, is_expression, is_member};
 use super::drawn::{is_drawn, is_words};
+use super::found::{Found, LOOK_MAX, is_end_of_string, value_at};
 use super::mark::{Masked, is_mark};
 use super::name::{NameClass, classify};
-use super::value::{is_camel_case, is_code, is_constant, is_name, is_placeholder, is_random};
+use super::value::{
+    is_camel_case, is_code, is_constant, is_mixed, is_name, is_placeholder, is_random, is_reference,
+};
 
 /// What a text must hold for any of this to be tried.
 pub(super) const HINT: &str = r"(?i)pass|pwd|psk|kennwort|secret|token|key|auth|credential";
 
 /// How much of a name is looked at before its last word.
 const NAME_MAX: usize = 64;
-
-/// A value that is longer is a secret without being looked at: reading every value to its end
-/// would make hostile texts quadratic.
-const LOOK_MAX: usize = 512;
 
 /// The last word of a name, and how it is joined to its value.
 const JOINT: &str = concat!(
@@ -37,7 +37,7 @@ pub(super) struct Assignments {
 
 /// How a name is joined to its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Joint {
+pub(super) enum Joint {
     /// `name=value`, without spaces: shells, URLs, connection strings.
     Tight,
     /// `name: value`, `name = value`: configuration, code, and prose.
@@ -52,20 +52,6 @@ enum Joint {
     Call,
     /// `set NAME value`.
     Word,
-}
-
-/// A value in a text.
-#[derive(Debug, Clone, Copy)]
-struct Found<'a> {
-    start: usize,
-    text: &'a str,
-    quoted: bool,
-    /// Nothing follows it on its line.
-    ends_line: bool,
-    /// The character behind it.
-    next: Option<char>,
-    /// It was not read to its end.
-    long: bool,
 }
 
 impl Assignments {
@@ -104,7 +90,9 @@ impl Assignments {
                 continue;
             };
             let closed = found.name("close").is_some_and(|close| !close.is_empty());
-            let Some(value) = value_at(text, gap.end(), joint) else {
+            let is_line =
+                is_environment(joint, name.text) && matches!(name.before, None | Some('\n'));
+            let Some(value) = value_at(text, gap.end(), joint, is_line) else {
                 continue;
             };
             if value.quoted && !closed && is_end_of_string(text, word.start(), value) {
@@ -183,186 +171,6 @@ fn joint(op: Option<&str>, gap: &str, name: &Name<'_>) -> Option<Joint> {
     }
 }
 
-fn value_at(text: &str, at: usize, joint: Joint) -> Option<Found<'_>> {
-    let rest = text.get(at..)?;
-    let (open, quote) = opening(rest);
-    let start = at + open;
-    let body = &text[start..];
-    let body = &body[..floor(body, LOOK_MAX)];
-    if let Some((quote, escapes)) = quote
-        && let Some(len) = closing(body, quote, escapes)
-    {
-        return Some(Found {
-            start,
-            text: &body[..len],
-            quoted: true,
-            ends_line: true,
-            next: Some(quote),
-            long: false,
-        });
-    }
-    if quote.is_none() && is_blank(body) {
-        return None;
-    }
-    let end = body
-        .char_indices()
-        .find(|(at, letter)| ends_value(body, *at, *letter, joint))
-        .map(|(at, _)| at);
-    if joint == Joint::Element && end.is_none_or(|end| !body[end..].starts_with("</")) {
-        return None;
-    }
-    let (value, long) = match end {
-        Some(end) => (&body[..end], false),
-        None if body.len() < LOOK_MAX => (body, false),
-        None => {
-            // Longer than is looked at: all of it goes, up to where it ends.
-            let whole = &text[start..];
-            let len = whole
-                .find(|letter: char| letter.is_whitespace() || "\"'`<".contains(letter))
-                .unwrap_or(whole.len());
-            (&whole[..len], true)
-        }
-    };
-    let value = if long { value } else { trim(value) };
-    if value.is_empty() {
-        return None;
-    }
-    let after = &text[start + value.len()..];
-    let next = after.chars().next();
-    let after = after.trim_start_matches([' ', '\t', '\r', ';', ',']);
-    let ends_line = after.is_empty()
-        || after.starts_with(['\n', '#'])
-        || after.starts_with("//")
-        || after.starts_with("\\n");
-    Some(Found {
-        start,
-        text: value,
-        quoted: quote.is_some(),
-        ends_line,
-        next,
-        long,
-    })
-}
-
-/// Whether the quote before a value is the one that ends the string in which the name stands:
-/// `prompt("Password: ")`.
-fn is_end_of_string(text: &str, word: usize, value: Found<'_>) -> bool {
-    let Some(quote) = text[..value.start].chars().next_back() else {
-        return false;
-    };
-    let near = &text[floor(text, word.saturating_sub(LOOK_MAX))..word];
-    let line = &near[near.rfind('\n').map_or(0, |end| end + 1)..];
-    let opened = line.matches(quote).count() % 2 == 1;
-    opened
-        && text[value.start..]
-            .chars()
-            .next()
-            .is_none_or(|next| next.is_whitespace() || ")],;}".contains(next))
-}
-
-/// Whether somebody is to fill this in: `<your password>`, `[your password]`.
-fn is_blank(body: &str) -> bool {
-    let close = match body.as_bytes().first() {
-        Some(b'<') => '>',
-        Some(b'[') => ']',
-        _ => return false,
-    };
-    body.find([close, '\n'])
-        .is_some_and(|end| body[end..].starts_with(close) && body[..end].contains(' '))
-}
-
-/// How long the opening of a quoted value is, with its quote and how many backslashes stand
-/// before that.
-fn opening(rest: &str) -> (usize, Option<(char, usize)>) {
-    let bytes = rest.as_bytes();
-    // String prefixes of Python, Rust and C#, and the one call that is as good as a literal.
-    let prefix = match rest {
-        _ if rest.starts_with("String::from(") => "String::from(".len(),
-        _ if rest.starts_with("Some(") => "Some(".len(),
-        _ if bytes.len() > 1
-            && b"bBrRuUfF@".contains(&bytes[0])
-            && (bytes[1] == b'"' || bytes[1] == b'\'') =>
-        {
-            1
-        }
-        _ => 0,
-    };
-    let escapes = bytes[prefix..]
-        .iter()
-        .take_while(|byte| **byte == b'\\')
-        .count();
-    match bytes.get(prefix + escapes) {
-        Some(quote @ (b'"' | b'\'' | b'`')) => {
-            (prefix + escapes + 1, Some((char::from(*quote), escapes)))
-        }
-        _ => (0, None),
-    }
-}
-
-/// Where a quoted value ends: at the same quote with as many backslashes before it.
-fn closing(body: &str, quote: char, escapes: usize) -> Option<usize> {
-    let mut from = 0;
-    while let Some(at) = body[from..].find(quote) {
-        let at = from + at;
-        let before = body[..at]
-            .bytes()
-            .rev()
-            .take_while(|byte| *byte == b'\\')
-            .count();
-        if before == escapes || (escapes == 0 && before % 2 == 0) || before < escapes {
-            return Some(at - before.min(escapes));
-        }
-        from = at + 1;
-    }
-    None
-}
-
-fn ends_value(body: &str, at: usize, letter: char, joint: Joint) -> bool {
-    let next = body.as_bytes().get(at + 1).copied();
-    match letter {
-        '"' | '\'' | '`' => true,
-        '<' => joint == Joint::Element || next == Some(b'/'),
-        // An escaped end of line or quote, in text that is JSON inside JSON.
-        '\\' => matches!(next, Some(b'n' | b'r' | b't' | b'"' | b'\'')),
-        _ => letter.is_whitespace(),
-    }
-}
-
-/// Cuts off what follows an unquoted value: further parameters, and closing signs.
-fn trim(value: &str) -> &str {
-    let mut end = value.len();
-    for (at, _) in value.match_indices(['&', ';', ',']) {
-        let next = &value[at + 1..];
-        let name = next
-            .bytes()
-            .take_while(|byte| byte.is_ascii_alphanumeric() || b"_.-[]".contains(byte))
-            .count();
-        let is_parameter = name > 0
-            && next.as_bytes()[0].is_ascii_alphabetic()
-            && matches!(next.as_bytes().get(name), Some(b'=' | b':'));
-        if is_parameter || next.is_empty() {
-            end = at;
-            break;
-        }
-    }
-    let mut value = &value[..end];
-    while let Some(last) = value.chars().next_back() {
-        let open = match last {
-            ')' => '(',
-            ']' => '[',
-            '}' => '{',
-            '>' => '<',
-            '.' | ',' | ';' | ':' => '\0',
-            _ => break,
-        };
-        if value.contains(open) {
-            break;
-        }
-        value = &value[..value.len() - 1];
-    }
-    value
-}
-
 fn is_secret(class: NameClass, joint: Joint, name: &str, value: Found<'_>) -> bool {
     let text = value.text;
     if value.long {
@@ -380,8 +188,35 @@ fn is_secret(class: NameClass, joint: Joint, name: &str, value: Found<'_>) -> bo
     }
 }
 
+/// Whether a value is code where it stands.
+fn is_code_at(class: NameClass, joint: Joint, name: &str, value: Found<'_>) -> bool {
+    let text = value.text;
+    let is_environment = is_environment(joint, name);
+    let around = Around {
+        goes_on: value.goes_on(),
+        plain: value.quoted || is_environment,
+    };
+    // Words joined by dots are a password that people think up.
+    let is_phrase = class == NameClass::Password
+        && is_environment
+        && is_member(text)
+        && !text.split('.').any(|part| classify(part).is_some());
+    is_reference(text) || is_expression(text, around) && !is_phrase
+}
+
+/// `DB_PASSWORD=`: an environment, where values are meant as they are.
+fn is_environment(joint: Joint, name: &str) -> bool {
+    joint == Joint::Tight && is_shouted(name)
+}
+
+fn is_shouted(name: &str) -> bool {
+    name.bytes().all(|byte| !byte.is_ascii_lowercase())
+}
+
 fn is_password(joint: Joint, name: &str, value: Found<'_>) -> bool {
     let text = value.text;
+    let is_code = || is_code_at(NameClass::Password, joint, name, value);
+    let is_random = || is_mixed(text) && !is_code();
     if value.quoted {
         // A label or a message that speaks of passwords is not one.
         let lower = text.to_lowercase();
@@ -391,24 +226,22 @@ fn is_password(joint: Joint, name: &str, value: Found<'_>) -> bool {
                 .any(|word| lower.contains(word));
         return !speaks
             && match joint {
-                Joint::Call => is_random(text) && !text.contains('/'),
-                Joint::Comma => is_random(text),
+                Joint::Call => is_random() && !text.contains('/'),
+                Joint::Comma => is_random(),
                 _ => true,
             };
     }
     match joint {
         Joint::Element => true,
-        Joint::Tight => !is_code(text) && !is_argument(name, value),
+        Joint::Tight => !is_code() && !is_argument(name, value),
         Joint::Word => is_opaque_word(text),
         // `--password hunter2`, but `the --password flag`.
-        Joint::Flag => {
-            !text.starts_with('-') && (is_random(text) || (value.ends_line && !is_code(text)))
-        }
+        Joint::Flag => !text.starts_with('-') && (is_random() || (value.ends_line && !is_code())),
         Joint::Loose | Joint::Comma | Joint::Call => {
-            is_random(text)
+            is_random()
                 || (value.ends_line
                     && text.len() >= 4
-                    && !is_code(text)
+                    && !is_code()
                     && !text.contains('_')
                     && !text
                         .starts_with(|letter: char| letter.is_ascii_uppercase() || letter == '&'))
@@ -426,9 +259,10 @@ fn is_argument(name: &str, value: Found<'_>) -> bool {
 
 fn is_token(joint: Joint, name: &str, value: Found<'_>) -> bool {
     let text = value.text;
-    if text.contains(char::is_whitespace) || is_code(text) {
+    if text.contains(char::is_whitespace) || is_code_at(NameClass::Secret, joint, name, value) {
         return false;
     }
+    let is_random = is_mixed(text);
     // Sixteen letters in a row are no word that stands in such a place, but may be a name.
     let has_cases = text.bytes().any(|byte| byte.is_ascii_lowercase())
         && text.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -439,19 +273,18 @@ fn is_token(joint: Joint, name: &str, value: Found<'_>) -> bool {
         return is_opaque_word(text);
     }
     if value.quoted || joint == Joint::Element {
-        return (is_random(text) && !is_label(text)) || opaque || is_drawn(text);
+        return (is_random && !is_label(text)) || opaque || is_drawn(text);
     }
     match joint {
         Joint::Tight => {
-            let shouted = name.bytes().all(|byte| !byte.is_ascii_lowercase());
             let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-            is_random(text)
+            is_random
                 || opaque
-                || (shouted && text.len() >= 4 && !digits)
+                || (is_shouted(name) && text.len() >= 4 && !digits)
                 || (digits && text.len() >= 8)
         }
         Joint::Word => is_opaque_word(text),
-        _ => (is_random(text) && text.len() >= 8 && !is_name(text)) || opaque || is_drawn(text),
+        _ => (is_random && text.len() >= 8 && !is_name(text)) || opaque || is_drawn(text),
     }
 }
 
@@ -466,12 +299,4 @@ fn is_label(text: &str) -> bool {
     is_name(text)
         && text.bytes().all(|byte| !byte.is_ascii_uppercase())
         && text.contains(['-', '_'])
-}
-
-fn floor(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }

@@ -76,6 +76,10 @@ impl Draw {
     }
 
     fn piece(&mut self, class: &str, len: usize) -> String {
+        // Without those that would end a string, or begin an escape in it.
+        const SIGNS: &str = "!#$%&()*+,-./:;<=>?@[]^_{|}~";
+        // Of `get_random_secret_key`.
+        const DJANGO: &str = "abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)";
         const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
         let digits = if self.digits { "0123456789" } else { "" };
         match class {
@@ -89,12 +93,11 @@ impl Draw {
             "X" => self.letters("0123456789ABCDEF", len),
             "d" => self.letters("123456789", len),
             "w" => WORDS[self.below(WORDS.len())].to_owned(),
-            "p" => format!(
-                "{}!{}#{}",
-                self.letters(LETTERS, 4),
-                self.letters("123456789", 2),
-                self.letters(LETTERS, 4)
-            ),
+            "p" => {
+                let len = if len == 0 { 16 } else { len };
+                self.letters(&format!("{LETTERS}{digits}{SIGNS}"), len)
+            }
+            "j" => self.letters(DJANGO, if len == 0 { 50 } else { len }),
             "c" => {
                 let plain = format!("me:{}", self.letters(LETTERS, len));
                 base64(plain.as_bytes())

@@ -1,5 +1,6 @@
 //! What a secret looks like, and what only stands in its place.
 
+use super::code::{Around, is_expression};
 use super::drawn::{is_drawn, is_words};
 use super::mark::is_mark;
 
@@ -228,8 +229,13 @@ fn is_variable(value: &str) -> bool {
 
 /// Letters mixed with digits or signs, as in no word, path, address or piece of code.
 pub(super) fn is_random(value: &str) -> bool {
+    is_mixed(value) && !is_code(value)
+}
+
+/// Letters mixed with digits or signs, be it code or not.
+pub(super) fn is_mixed(value: &str) -> bool {
     const SIGNS: &str = "!@#$%^&*+=~";
-    if value.len() < 6 || is_placeholder(value) || is_code(value) {
+    if value.len() < 6 || is_placeholder(value) {
         return false;
     }
     // `realm=` is the name of what follows, and no padding.
@@ -244,36 +250,37 @@ pub(super) fn is_random(value: &str) -> bool {
     (letter && (digit || sign)) || (digit && value.len() > 12)
 }
 
-/// A name, a call, a path, an address, a type, a version or a date.
+/// An expression, a path, an address, a type, a version or a date, of which no more is known than
+/// itself.
 pub(super) fn is_code(value: &str) -> bool {
-    let is_pointer = is_pointer(value);
-    let value = value.strip_prefix('&').unwrap_or(value);
-    let begins_with_name = value
-        .starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_' || letter == '&');
-    let is_call = begins_with_name
-        && value.find('(').is_some_and(|open| {
-            value[..open]
-                .chars()
-                .all(|letter| letter.is_ascii_alphanumeric() || "_.:&!>-".contains(letter))
-        });
-    let is_index = begins_with_name
-        && value.find('[').is_some_and(|open| {
-            value[..open]
-                .chars()
-                .all(|letter| letter.is_ascii_alphanumeric() || "_.!".contains(letter))
-        })
-        && value.contains(']');
-    let is_type = begins_with_name && value.contains('<');
-    is_call
-        || is_index
-        || is_type
-        || value.contains("://")
-        || value.contains("::")
-        || is_pointer
-        || is_small_hex(value)
-        || is_path(value)
-        || is_member(value)
-        || is_number(value)
+    let goes_on = value.ends_with(['(', '[', '<', ',']);
+    is_reference(value)
+        || is_expression(
+            value,
+            Around {
+                goes_on,
+                plain: false,
+            },
+        )
+}
+
+/// What is code wherever it stands: a path, an address, a version or a date.
+pub(super) fn is_reference(value: &str) -> bool {
+    let name = value.strip_prefix('&').unwrap_or(value);
+    value.contains("://")
+        || is_scope(name)
+        || is_pointer(value)
+        || is_small_hex(name)
+        || is_path(name)
+        || is_number(name)
+}
+
+/// `std::env::var`, `Vec<T>::new`: what stands before the colons is a name.
+fn is_scope(value: &str) -> bool {
+    value.split_once("::").is_some_and(|(name, _)| {
+        name.chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "_<>&.([!".contains(letter))
+    })
 }
 
 /// `&SecretString`, `&'a`, `*const`: a type.
@@ -343,20 +350,6 @@ fn is_path(value: &str) -> bool {
         && value
             .chars()
             .all(|letter| letter.is_ascii_alphanumeric() || "/._-~ *".contains(letter))
-}
-
-/// `self.token2`, `process.env.TOKEN`: names joined by dots, each without a digit before its end.
-fn is_member(value: &str) -> bool {
-    let parts: Vec<_> = value.split('.').collect();
-    parts.len() > 1
-        && parts.iter().all(|part| {
-            let name = part.trim_end_matches(|letter: char| letter.is_ascii_digit());
-            part.len() - name.len() <= 3
-                && !name.is_empty()
-                && name
-                    .chars()
-                    .all(|letter| letter.is_ascii_alphabetic() || letter == '_')
-        })
 }
 
 /// `1.2.3`, `v2`, `2026-11-22`, `10:30`, `64-bit`.

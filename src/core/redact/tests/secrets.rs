@@ -1,6 +1,7 @@
 //! One case or more for each rule: the secret goes, the mark names the rule, the rest stays.
 
 use super::{REDACTOR, alnum, hexa, upper};
+use crate::redact::secret_samples::{Draw, around, leaks, with_secrets};
 
 /// Every way in which a secret without context stands in a text.
 const AROUND: [(&str, &str); 9] = [
@@ -495,4 +496,51 @@ fn a_name_in_the_place_of_a_value_hides_nothing() {
         REDACTOR.redact_text(&text).0,
         "token: password: [REDACTED_PASSWORD]"
     );
+}
+
+/// Where a value is meant as it is, no sign in it makes it code. Of each kind many are drawn: one
+/// in some hundred happens to look like a placeholder or a comparison.
+#[test]
+fn of_drawn_passwords_and_keys_next_to_none_passes_for_code() {
+    const DRAWN: u64 = 400;
+    for template in [
+        "DB_PASSWORD=«‹p›»\n",
+        "A=1\nSECRET_KEY=«‹p24›»\nB=2\n",
+        "export DB_PASSWORD='«‹p›»'\n",
+        "\"password\": \"«‹p›»\",",
+        "client_secret: \"«‹p32›»\"",
+        "SECRET_KEY = '«‹j›»'",
+        "SECRET_KEY = 'django-insecure-«‹j›»'",
+        "DJANGO_SECRET_KEY=«‹j›»\n",
+    ] {
+        let leaked: Vec<_> = (0..DRAWN)
+            .map(|draw| Draw::new(template, draw).fill(template))
+            .filter_map(|filled| {
+                let (text, secrets) = with_secrets(&filled);
+                let masked = REDACTOR.redact_text(&text).0.into_owned();
+                leaks(&masked, &around(&filled), &secrets[0]).then_some(text)
+            })
+            .collect();
+        assert!(leaked.len() <= 4, "{template}: {leaked:#?}");
+    }
+}
+
+#[test]
+fn code_is_code_as_far_as_it_goes() {
+    for text in [
+        "DB_PASSWORD=xK9<mQ2vLp7T\n",
+        "DB_PASSWORD=xK9(mQ2vLp7T\n",
+        "DB_PASSWORD=xKq[mQ]vLp7T\n",
+        "db_password=xK9(mQ2vLp7T\n",
+        "password: xK9<mQ2vLp7T\n",
+        "PASSWORD=correct.horse.battery\n",
+        "Server=h;Password=xK9(mQ2vLp7T;Encrypt=true",
+        "SECRET_KEY = 'django-insecure-x7k(w2m!q8z'",
+        "A=1\nDB_PASSWORD=xK9;ab=mQ2&cd=vLp7T\n",
+    ] {
+        let masked = REDACTOR.redact_text(text).0;
+        assert!(masked.contains("[REDACTED_"), "{masked}");
+        let tail = ["vLp7T", "battery", "q8z"];
+        assert!(!tail.iter().any(|tail| masked.contains(tail)), "{masked}");
+    }
 }
