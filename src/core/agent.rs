@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::id::RuntimeSession;
 use crate::word::words;
 
 words! {
@@ -30,6 +31,14 @@ impl Agent {
         match self {
             Self::Claude => "Claude",
             Self::Codex => "Codex",
+        }
+    }
+
+    /// That, with its pair where that is not the first.
+    pub fn title_in(self, pair: &RuntimeSession) -> String {
+        match *pair == RuntimeSession::default() {
+            true => self.title().to_owned(),
+            false => format!("{} of pair {pair}", self.title()),
         }
     }
 }

@@ -14,7 +14,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::claude::turns::named;
 use super::clock::{now_ms, rand_u32};
 use super::deletion::Deletion;
 use super::foreign::open_alarms;
@@ -243,7 +242,7 @@ impl Base {
                 let standing = was.standing(pair);
                 let text = format!(
                     "{} is {} as before",
-                    named(*agent, pair),
+                    agent.title_in(pair),
                     standing.state.as_str()
                 );
                 let changed = AgentChanged {

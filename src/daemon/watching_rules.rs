@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::claude::turns::named;
 use super::event::{Event, RulesCompared, RulesLooked, ToldRules};
 use super::owners::{Agents, Base};
 use super::recent_writes::RECENT_MS;
@@ -179,7 +178,7 @@ impl Agents {
         let change = RulesChange {
             files: of_before.into_iter().chain(files).collect(),
         };
-        let name = named(agent, pair);
+        let name = agent.title_in(pair);
         let content = match change.files.as_slice() {
             [] => format!("{name} has the project's rules of now"),
             files => {

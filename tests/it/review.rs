@@ -872,8 +872,8 @@ fn in_the_deck_a_finding_is_read_beside_its_file_dismissed_with_a_reason_and_ano
     deck.type_text("the caller checks it");
     deck.press(Key::Enter);
     deck.wait_for_text("You: the caller checks it");
-    // What is over stands behind what is open.
-    deck.press(Key::Char('K'));
+    // What is over stands behind what is open, and the next one is the one behind it before.
+    deck.press(Key::Char('J'));
     deck.wait_for_text("gh:rc:2");
     deck.press(Key::Char('r'));
     deck.wait_for_text("Resolve: how was it dealt with?");

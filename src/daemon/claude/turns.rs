@@ -48,7 +48,7 @@ impl Daemon {
 
 impl Base {
     fn record_claude(&mut self, pair: &RuntimeSession, change: ClaudeChange, has_come: bool) {
-        let who = named(Agent::Claude, pair);
+        let who = Agent::Claude.title_in(pair);
         let text = match &change.why {
             None if has_come => format!("{who} attached"),
             Some(why) if has_come => format!("{who} attached: {why}"),
@@ -119,13 +119,5 @@ impl Agents {
             since_ms: 0,
             ..recorded
         }
-    }
-}
-
-/// An agent, with its pair where that is not the first.
-pub(in crate::daemon) fn named(agent: Agent, pair: &RuntimeSession) -> String {
-    match *pair == RuntimeSession::default() {
-        true => agent.title().to_owned(),
-        false => format!("{} of pair {pair}", agent.title()),
     }
 }
