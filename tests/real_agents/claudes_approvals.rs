@@ -11,7 +11,7 @@ use crate::support::claude_home;
 use crate::support::model_request::{hears, says, tool_said};
 use crate::support::pair::Pair;
 use crate::support::pty::{Key, Pty};
-use crate::support::script::Reply;
+use crate::support::script::{Reply, ToolCall};
 
 const DIALOG: &str = "Do you want to proceed?";
 
@@ -89,6 +89,7 @@ fn what_claude_asks_is_answered_in_its_dialog_in_the_deck_or_on_the_command_line
     a_refusal_in_the_deck_and_its_reason_reach_claudes_model(&pair, &mut deck, &mut claude);
     a_refusal_on_the_command_line_and_its_reason_reach_claudes_model(&pair, &mut deck, &mut claude);
     claude_that_is_answered_in_its_own_dialog_waits_for_nobody(&pair, &mut deck, &mut claude);
+    a_question_of_claudes_own_is_answered_with_one_of_its_options(&pair, &mut deck, &mut claude);
     verify(&pair);
 }
 
@@ -141,6 +142,16 @@ fn a_refusal_in_the_deck_and_its_reason_reach_claudes_model(
     expect_steps(pair, &id, &wanted);
 }
 
+/// Runs `ctxrelay approvals answer …` in a terminal, where `word` is typed before it is sent.
+#[track_caller]
+fn answers_on_the_command_line(pair: &Pair, answer: &[&str], word: &str) {
+    let mut line = Pty::spawn(&pair.project.ctxrelay(answer.iter().copied()));
+    line.wait_for_text(&format!("Type `{word}` to go on"));
+    line.type_text(word);
+    line.press(Key::Enter);
+    assert_eq!(line.wait_exit(), 0, "{}", line.screen());
+}
+
 fn a_refusal_on_the_command_line_and_its_reason_reach_claudes_model(
     pair: &Pair,
     deck: &mut Pty,
@@ -160,11 +171,7 @@ fn a_refusal_on_the_command_line_and_its_reason_reach_claudes_model(
     let deny = choices.iter().find(|choice| choice["effect"] == "deny");
     let deny = deny.unwrap()["id"].as_str().unwrap();
     let answer = ["approvals", "answer", &id, deny, "--note", reason];
-    let mut line = Pty::spawn(&pair.project.ctxrelay(answer));
-    line.wait_for_text("Type `deny` to go on");
-    line.type_text("deny");
-    line.press(Key::Enter);
-    assert_eq!(line.wait_exit(), 0, "{}", line.screen());
+    answers_on_the_command_line(pair, &answer, "deny");
     claude.wait_for_text("Then with the queue.");
     assert!(!is_made(pair, "denied"));
     deck.wait_for_text("Nothing waits for you");
@@ -184,4 +191,47 @@ fn claude_that_is_answered_in_its_own_dialog_waits_for_nobody(
     assert!(is_made(pair, "answered"));
     deck.wait_for_text("Nothing waits for you");
     expect_steps(pair, &id, &["claude asked", "system answered"]);
+}
+
+/// Claude takes a bare yes to its own question for no answer, and asks on: its model hears the option.
+fn a_question_of_claudes_own_is_answered_with_one_of_its_options(
+    pair: &Pair,
+    deck: &mut Pty,
+    claude: &mut Pty,
+) {
+    let question = "Which lock shall guard the file?";
+    let asks = ToolCall::named(
+        "AskUserQuestion",
+        json!({"questions": [{"question": question, "header": "Lock", "multiSelect": false,
+        "options": [
+            {"label": "Mutex", "description": "within the process"},
+            {"label": "Advisory", "description": "between processes"},
+        ]}]}),
+    );
+    wait_status(pair, "an idle Claude", |status| {
+        status["agents"]["claude"]["state"] == "idle"
+    });
+    pair.messages
+        .when(says("guard it"))
+        .once()
+        .reply(Reply::call(asks));
+    let chosen = pair
+        .messages
+        .when(tool_said(&format!("\"{question}\"=\"Advisory\"")));
+    chosen.once().reply(Reply::text("An advisory one."));
+    claude.submit("guard it");
+    let asked = wait_asked(pair, question);
+    let id = id_of(&asked);
+    assert_eq!(asked["runtimeEvent"]["request"]["kind"], "question");
+    claude.wait_for_text(question);
+    let listed = listed(pair);
+    let choices = listed["approvals"][0]["choices"].as_array().unwrap();
+    let label = "Advisory: between processes";
+    let choice = choices.iter().find(|choice| choice["label"] == label);
+    let choice = choice.unwrap()["id"].as_str().unwrap();
+    answers_on_the_command_line(pair, &["approvals", "answer", &id, choice], "answer");
+    claude.wait_for_text("An advisory one.");
+    deck.wait_for_text("Nothing waits for you");
+    let wanted = ["claude asked", "human given", "system answered"];
+    expect_steps(pair, &id, &wanted);
 }
