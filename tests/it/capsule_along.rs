@@ -159,7 +159,7 @@ fn nothing_goes_out_while_a_redaction_rule_of_the_project_cannot_be_read() {
             &["search", "login"],
             &["ledger", "search", "login"],
         ] {
-            let shown = project.run(shown).expect_success();
+            let shown = project.run(shown.iter().copied()).expect_success();
             assert!(
                 shown.stderr.contains("may be shown here"),
                 "{}",
