@@ -24,6 +24,12 @@ impl Daemon {
         self.base.configuration = Configuration::new(user, loaded);
         self.agents.set_delivery_terms(&self.base);
         self.base.note_configuration(loaded);
+        if loaded.file.is_none() && !loaded.are_rules_of_before {
+            let said = "config.json could not be read when the daemon started, and no redaction rules \
+                of before are kept: what only a rule of yours masks is recorded as it is until you mend \
+                the file";
+            self.base.notices.set(NoticeKey::RulesUnread, said);
+        }
         self.apply_configuration(&loaded.config);
     }
 
@@ -58,6 +64,9 @@ impl Daemon {
             return;
         }
         self.base.recorder.redactor().replace(loaded.rules);
+        if self.base.notices.clear(&NoticeKey::RulesUnread) {
+            self.base.clients.status_changed();
+        }
         self.apply_configuration(&loaded.config);
         self.base.configuration.replace(loaded.config);
         self.agents.set_delivery_terms(&self.base);

@@ -1,7 +1,10 @@
 //! [`load`]: a project's `config.json` as it counts: read, judged key by key, and with nothing in
 //! it that has power and was not trusted.
 //!
-//! Loading never fails. Whatever is wrong is a [`Problem`], and the default stands in its place.
+//! Loading never fails. Whatever is wrong is a [`Problem`], and the default stands in its place; but
+//! of a file that cannot be taken at all the redaction rules of before count on.
+
+mod kept_rules;
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,6 +19,9 @@ use ctxrelay_core::wire::config::{
     Config, Migrated, Problem, Waiting, digest, is_contextrelay_3, migrate, only_trusted,
     own_rules, power, read, waiting,
 };
+use kept_rules::rules_of_before;
+
+pub use kept_rules::keep_rules;
 
 /// The largest `config.json`, in bytes. A hundred times what one that uses every key needs.
 pub const CONFIG_BYTES_MAX: u64 = 256 * 1024;
@@ -32,6 +38,8 @@ pub struct Loaded {
     pub config: Config,
     /// Its redaction rules and allow-list.
     pub rules: OwnRules,
+    /// The file cannot be taken, and these rules are those of the last one that could.
+    pub are_rules_of_before: bool,
     /// What is wrong.
     pub problems: Vec<Problem>,
     /// What waits for the operator's trust.
@@ -62,7 +70,11 @@ impl Loaded {
             1 => String::new(),
             n => format!(" (and {} more: `ctxrelay config show`)", n - 1),
         };
-        Some(format!("config.json: {first}{more}"))
+        let rules = match self.are_rules_of_before {
+            true => "; its redaction rules of before count on",
+            false => "",
+        };
+        Some(format!("config.json: {first}{more}{rules}"))
     }
 
     /// Why less may be masked than the operator wants: the file cannot be taken, or one of its
@@ -131,6 +143,10 @@ pub fn load(dirs: &ProjectDirs, user: &UserDirs) -> Loaded {
     only_trusted(&mut config, &trusted.keys);
     let (rules, wrong) = own_rules(&config);
     problems.extend(wrong);
+    let before = match &file {
+        Some(_) => None,
+        None => rules_of_before(dirs),
+    };
     Loaded {
         waiting: match &file {
             Some(_) => waiting(&power, &trusted.keys),
@@ -140,7 +156,8 @@ pub fn load(dirs: &ProjectDirs, user: &UserDirs) -> Loaded {
         digest: digest(&power),
         file,
         config,
-        rules,
+        are_rules_of_before: before.is_some(),
+        rules: before.unwrap_or(rules),
         problems,
     }
 }

@@ -167,6 +167,33 @@ fn a_bad_configuration_keeps_nobody_from_starting() {
 }
 
 #[test]
+fn a_daemon_that_starts_with_a_broken_file_masks_by_the_rules_of_before() {
+    let project = Project::new();
+    let broken = "{\"redaction\": ";
+    project.write(".contextrelay/config.json", broken);
+    let daemon = project.daemon();
+    // There were none that anybody knows of.
+    assert!(notices(&project).contains("no redaction rules of before are kept"));
+    write_config(
+        &project,
+        &json!({"redaction": {"rules": [{"name": "acme", "pattern": "acme-[0-9]+"}]}}),
+    );
+    entry(&project, "config_reloaded");
+    wait_until("the end of the row", timeout(), || {
+        (!notices(&project).contains("of before")).then_some(())
+    });
+    daemon.stop();
+
+    project.write(".contextrelay/config.json", broken);
+    let _daemon = project.daemon();
+    assert!(notices(&project).contains("its redaction rules of before count on"));
+    assert_eq!(
+        note(&project, "see acme-123")["content"],
+        "see [REDACTED_ACME]"
+    );
+}
+
+#[test]
 fn the_schema_is_one_and_needs_no_project() {
     let project = Project::without_git();
     let schema = project.run(["config", "schema"]).expect_success().json();

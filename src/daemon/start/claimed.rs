@@ -143,6 +143,9 @@ impl Claimed {
             trust::set_aside(&user, &dirs.instance_id(), now_ms()).map_err(registry_failed)?;
         }
         let loaded = config::load(&dirs, &user);
+        if let Err(error) = config::keep_rules(&dirs, &loaded) {
+            tracing::warn!(%error, "the redaction rules are not kept for a start without config.json");
+        }
         let secrets = secrets::ensure(&dirs, is_clone).map_err(state_failed)?;
         let foreign_queue = contextrelay3::set_aside(&dirs).map_err(state_failed)?;
         if is_clone {

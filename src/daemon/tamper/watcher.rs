@@ -306,6 +306,9 @@ impl Watcher {
             return;
         }
         self.watched.config.clone_from(&loaded.file);
+        if let Err(error) = config::keep_rules(&self.watched.dirs, &loaded) {
+            tracing::warn!(%error, "the redaction rules are not kept for a start without config.json");
+        }
         // What counted until now was the last file that could be taken.
         let changed = match &loaded.file {
             Some(file) => {

@@ -185,6 +185,10 @@ pub(super) fn about(key: Option<&NoticeKey>) -> NoticeAbout {
             Trouble,
             &["Open the rows of ambiguous messages, and send again or give up each of them."],
         ),
+        Some(NoticeKey::RulesUnread) => (
+            Trouble,
+            &["Mend config.json: its rules count again as soon as you save it."],
+        ),
         Some(NoticeKey::LedgerUnwritable | NoticeKey::Queue | NoticeKey::Disk) => (
             Trouble,
             &[
@@ -233,7 +237,7 @@ pub(super) fn about(key: Option<&NoticeKey>) -> NoticeAbout {
         }
         Some(NoticeKey::QueuePutBack) => "ctxrelay queue list",
         Some(NoticeKey::Codex) => "ctxrelay doctor",
-        Some(NoticeKey::Config) => "ctxrelay config show",
+        Some(NoticeKey::Config | NoticeKey::RulesUnread) => "ctxrelay config show",
         Some(NoticeKey::ConfigTrust) => "ctxrelay trust",
         Some(NoticeKey::Proxy) => "ctxrelay codex",
         _ => "",
@@ -280,6 +284,7 @@ mod tests {
             "current",
             "message_altered",
             "queue_put_back",
+            "rules_unread",
             "ledger_unwritable",
             "queue",
             "disk",

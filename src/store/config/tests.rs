@@ -145,3 +145,47 @@ fn folders_that_were_open_are_closed_and_links_are_not_followed() {
     assert_eq!(mode(&place.dirs.sessions()), 0o700);
     assert_eq!(mode(&elsewhere), 0o755);
 }
+
+#[test]
+fn a_file_that_is_none_takes_no_rule_away_that_was_kept() {
+    let place = Place::new();
+    let kept = place.dirs.state_file("redaction-rules.json");
+    let masks = |loaded: &Loaded| {
+        let redactor = Redactor::with(loaded.rules.clone());
+        redactor.redact_text("see acme-12").1 == 1
+    };
+    let rules = json!({"redaction": {"rules": [{"name": "acme", "pattern": "acme-[0-9]+"}]}});
+    write(&place, &rules.to_string());
+    keep_rules(&place.dirs, &loaded(&place)).unwrap();
+    assert_eq!(mode(&kept), 0o600);
+
+    for broken in ["{", "[]", &format!("\u{feff}{rules}")] {
+        write(&place, broken);
+        let loaded = loaded(&place);
+        assert!(masks(&loaded) && loaded.are_rules_of_before, "{broken}");
+        let notices = loaded.notices();
+        assert!(
+            notices[0].ends_with("redaction rules of before count on"),
+            "{notices:?}"
+        );
+        assert!(loaded.masking_doubt().is_some());
+        // What is not known takes nothing away from what was.
+        keep_rules(&place.dirs, &loaded).unwrap();
+        assert!(kept.exists());
+    }
+    // A rule that is none takes no rule of before away, and one that was taken out is gone.
+    write(
+        &place,
+        r#"{"redaction": {"rules": [{"name": "a", "pattern": "("}]}}"#,
+    );
+    keep_rules(&place.dirs, &loaded(&place)).unwrap();
+    assert!(kept.exists() && !masks(&loaded(&place)));
+    write(&place, "{}");
+    keep_rules(&place.dirs, &loaded(&place)).unwrap();
+    assert!(!kept.exists());
+    write(&place, "{");
+    assert!(!masks(&loaded(&place)) && !loaded(&place).are_rules_of_before);
+    // What is no list of rules is none.
+    std::fs::write(&kept, "{\"name\": 7}").unwrap();
+    assert!(!loaded(&place).are_rules_of_before);
+}

@@ -45,6 +45,8 @@ words! {
         QueuePutBack = "queue_put_back",
         RenderingFailed = "rendering_failed",
         RulesLookFailed = "rules_look_failed",
+        /// The daemon began without the redaction rules of the project.
+        RulesUnread = "rules_unread",
         SealedTaskFailed = "sealed_task_failed",
         /// More than one Claude of one pair.
         SecondClaude = "second_claude",
