@@ -12,6 +12,9 @@ const HEAD_BYTES: usize = 128 * 1024;
 /// How much of the end is kept, in bytes: what failed stands there.
 const TAIL_BYTES: usize = 512 * 1024;
 
+/// How far from a cut its line may go, in bytes: what has no lines is not told line by line.
+const LINE_BYTES_MAX: usize = 64 * 1024;
+
 /// How much of the end is told while it runs, in bytes.
 const TOLD_BYTES: usize = 4 * 1024;
 
@@ -20,21 +23,25 @@ const TOLD_BYTES: usize = 4 * 1024;
 pub(super) struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
+    /// The byte before the tail, where some are left out between.
+    before_tail: Option<u8>,
     bytes: u64,
     digest: Sha256,
 }
 
 impl Capture {
-    pub(super) fn take(&mut self, mut bytes: &[u8]) {
+    pub(super) fn take(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         self.digest.update(bytes);
         let free = HEAD_BYTES - self.head.len();
         let (head, rest) = bytes.split_at(free.min(bytes.len()));
         self.head.extend_from_slice(head);
-        bytes = &rest[rest.len().saturating_sub(TAIL_BYTES)..];
-        let over = (self.tail.len() + bytes.len()).saturating_sub(TAIL_BYTES);
-        self.tail.drain(..over);
-        self.tail.extend(bytes);
+        let (left_out, rest) = rest.split_at(rest.len().saturating_sub(TAIL_BYTES));
+        let over = (self.tail.len() + rest.len()).saturating_sub(TAIL_BYTES);
+        let drained = self.tail.drain(..over).next_back();
+        let before = left_out.last().copied().or(drained);
+        self.before_tail = before.or(self.before_tail);
+        self.tail.extend(rest);
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -52,27 +59,57 @@ impl Capture {
         let kept = self.head.iter().chain(&self.tail);
         let skipped = (self.head.len() + self.tail.len()).saturating_sub(TOLD_BYTES);
         let end: Vec<u8> = kept.skip(skipped).copied().collect();
-        let text = String::from_utf8_lossy(&end);
-        match text.split_once('\n') {
-            Some((_, whole)) if skipped > 0 => whole.to_owned(),
-            None if skipped > 0 => String::new(),
-            _ => text.into_owned(),
+        if skipped == 0 {
+            return String::from_utf8_lossy(&end).into_owned();
         }
+        let whole = end.iter().position(|byte| *byte == b'\n');
+        let whole = whole.map_or(&[][..], |at| &end[at + 1..]);
+        String::from_utf8_lossy(behind_cut_key(whole)).into_owned()
     }
 
-    /// What is kept, as text. What is not is counted where it was.
+    /// What is kept, as text. What is not is counted where it was: nothing that is cut there is told,
+    /// for it may be the rest of a secret.
     pub(super) fn into_text(self) -> String {
         let (head, tail) = (self.head, Vec::from(self.tail));
         let left_out = self.bytes - (head.len() + tail.len()) as u64;
         if left_out == 0 {
             return String::from_utf8_lossy(&[head, tail].concat()).into_owned();
         }
+        let mut end = head.iter().rev().take(LINE_BYTES_MAX);
+        let cut = end.position(|byte| *byte == b'\n');
+        let head = &head[..head.len() - cut.unwrap_or(0)];
+        let mut end = tail.iter().take(LINE_BYTES_MAX);
+        let cut = match self.before_tail {
+            Some(b'\n') => None,
+            _ => end.position(|byte| *byte == b'\n'),
+        };
+        let tail = behind_cut_key(&tail[cut.map_or(0, |at| at + 1)..]);
+        let left_out = self.bytes - (head.len() + tail.len()) as u64;
         format!(
             "{}\n[… {left_out} bytes left out …]\n{}",
-            String::from_utf8_lossy(&head),
-            String::from_utf8_lossy(&tail)
+            String::from_utf8_lossy(head),
+            String::from_utf8_lossy(tail)
         )
     }
+}
+
+/// An end without the private key that began before it: nothing says of the rest what it is.
+fn behind_cut_key(end: &[u8]) -> &[u8] {
+    let has = |line: &[u8], word: &[u8]| line.windows(word.len()).any(|seen| seen == word);
+    let mut at = 0;
+    for line in end.split_inclusive(|byte| *byte == b'\n') {
+        at += line.len();
+        if !has(line, b"PRIVATE KEY") {
+            continue;
+        }
+        // The first of them is the end of one, or a whole one begins.
+        return match has(line, b"BEGIN ") {
+            true => end,
+            false if has(line, b"END ") => &end[at..],
+            false => continue,
+        };
+    }
+    end
 }
 
 #[cfg(test)]
@@ -112,6 +149,37 @@ mod tests {
         assert!(text.contains(&format!("[… {left_out} bytes left out …]")));
         assert!(text.ends_with("0123456789abcde\n"));
         assert!(text.len() < HEAD_BYTES + TAIL_BYTES + 100);
+    }
+
+    #[test]
+    fn nothing_is_told_of_a_line_or_a_key_that_is_cut() {
+        let key_line = format!("{}\n", "aB3d".repeat(16));
+        let end = format!("-----END PRIVATE {}-----\n", "KEY");
+        // A line is cut at the end of the head, and a key at the beginning of the tail.
+        let mut all = "x".repeat(HEAD_BYTES - 10) + "\n" + "password one two\n";
+        all += &key_line.repeat(40_000);
+        let behind = format!("{end}{}last\n", "a line\n".repeat(70_000));
+        assert!(behind.len() < TAIL_BYTES);
+        all += &behind;
+        let mut capture = Capture::default();
+        for part in all.as_bytes().chunks(77_777) {
+            capture.take(part);
+        }
+        let text = capture.into_text();
+        assert!(
+            !text.contains("aB3d") && !text.contains("passw"),
+            "it is told"
+        );
+        let told = "a line\n".len() * 70_000 + "last\n".len() + HEAD_BYTES - 9;
+        let left_out = format!("[… {} bytes left out …]", all.len() - told);
+        assert!(text.contains(&left_out) && text.ends_with("a line\nlast\n"));
+
+        let short = [key_line.repeat(100).as_bytes(), end.as_bytes(), b"done\n"].concat();
+        assert_eq!(captured(&[&short]).last_lines(), "done\n");
+        // A whole one is masked by who tells it.
+        let whole = format!("-----BEGIN PRIVATE {}-----\n{key_line}{end}", "KEY");
+        let long = "a line\n".repeat(2_000) + &whole;
+        assert!(captured(&[long.as_bytes()]).last_lines().ends_with(&whole));
     }
 
     #[test]
