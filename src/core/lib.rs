@@ -5,6 +5,7 @@
 pub mod agent;
 pub mod alarm;
 mod base64;
+pub mod between_words;
 pub mod capsule;
 pub mod carried;
 pub mod check_file;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, open};
 
+use crate::core::between_words::cut_between_words;
 use crate::core::id::EntryId;
 use crate::wire::claude::own_words::OwnWords;
 use crate::wire::claude::transcript::{CompactBoundary, TranscriptEnd};
@@ -214,7 +215,7 @@ impl SpokenWords {
             if self.running.len() == COMMANDS_MAX {
                 self.running.remove(0);
             }
-            let command = command.chars().take(COMMAND_CHARS_MAX).collect();
+            let command = cut_between_words(&command, COMMAND_CHARS_MAX).to_owned();
             self.running.push((id, command));
         }
         texts

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::between_words::cut_between_words;
 use crate::core::continuity::markers;
 use crate::core::entry::TurnFiles;
 use crate::wire::codex::item::Item;
@@ -36,7 +37,7 @@ impl TurnTrace {
             && self.running.len() < COMMANDS_MAX
             && !self.running.iter().any(|(known, _)| known == id)
         {
-            let command = command.chars().take(COMMAND_CHARS_MAX).collect();
+            let command = cut_between_words(command, COMMAND_CHARS_MAX).to_owned();
             self.running.push((id.clone(), command));
         }
     }
