@@ -17,6 +17,7 @@ mod found;
 mod mark;
 mod name;
 mod own;
+mod pem;
 mod rule;
 #[cfg(any(test, feature = "testing"))]
 pub mod secret_samples;

@@ -10,6 +10,7 @@ use regex::Regex;
 use super::allow::AllowList;
 use super::drawn::is_drawn_behind_prefix;
 use super::mark::{Masked, is_mark};
+use super::pem::key_end;
 use super::value::{holds_credentials, is_constant, is_placeholder, is_random};
 
 /// One format.
@@ -46,6 +47,8 @@ pub(super) enum Accept {
     Random,
     /// Anything but a placeholder.
     Filled,
+    /// With what follows it, a private key: the match is its first line.
+    PrivateKey,
     /// Base64 of `user:password`.
     Credentials,
     /// Anything but a placeholder or a group of an address.
@@ -65,7 +68,15 @@ pub(super) fn mask_all(
         let Some(secret) = found.name("s").or_else(|| found.get(0)) else {
             break;
         };
+        let mut range = secret.range();
         let is_secret = match rule.accept {
+            Accept::PrivateKey => match key_end(text, range.end) {
+                Some(end) => {
+                    range.end = end;
+                    true
+                }
+                None => false,
+            },
             Accept::Any => !is_placeholder(secret.as_str()),
             Accept::Random => {
                 let secret = secret.as_str();
@@ -76,10 +87,10 @@ pub(super) fn mask_all(
             Accept::Filled => !is_placeholder(secret.as_str()),
             Accept::Credentials => holds_credentials(secret.as_str()),
         };
-        if is_secret && !is_mark(secret.as_str()) && !allow.has(text, secret.range()) {
-            masked.replace(secret.start(), secret.end(), rule.mark);
+        at = range.end.max(at + 1);
+        if is_secret && !is_mark(secret.as_str()) && !allow.has(text, range.clone()) {
+            masked.replace(range.start, range.end, rule.mark);
         }
-        at = secret.end().max(at + 1);
         while at < text.len() && !text.is_char_boundary(at) {
             at += 1;
         }
@@ -129,10 +140,8 @@ const fn filled(mark: &'static str, hint: &'static str, pattern: &'static str) -
 pub(super) const RULES: &[Rule] = &[
     // PEM (RFC 7468), OpenSSH, PGP (RFC 9580), SSH2 (RFC 4716: four dashes and a space). To its
     // end line, or as far as there is base64 when the end was cut off.
-    any("PRIVATE_KEY", r"PRIVATE KEY|Static key V1", concat!(
-        r"(?s)-{4,5} ?BEGIN (?:[A-Za-z0-9]+ ){0,4}(?:PRIVATE KEY|Static key V1)(?: BLOCK)? ?-{4,5}",
-        r"(?:[A-Za-z0-9+/=\s\\:,;.()@<>_*-]*?-{4,5} ?END (?:[A-Za-z0-9]+ ){0,4}(?:PRIVATE KEY|Static key V1)(?: BLOCK)? ?-{4,5}",
-        r"|(?:\s|\\+[nr])*[A-Za-z0-9+/]{32}[A-Za-z0-9+/=\s\\]*)")),
+    Rule { mark: "PRIVATE_KEY", hint: r"PRIVATE KEY|Static key V1",
+        pattern: r"-{4,5} ?BEGIN (?:[A-Za-z0-9]+ ){0,4}(?:PRIVATE KEY|Static key V1)(?: BLOCK)? ?-{4,5}", accept: Accept::PrivateKey },
     // PuTTY's own format: the private half is a counted block of base64 lines.
     any("PRIVATE_KEY", r"Private-Lines:", r"Private-Lines: [0-9]{1,3}(?:\r?\n|\\+n)(?P<s>(?:[A-Za-z0-9+/=]{1,64}(?:\r?\n|\\+n|\z))+)"),
     // age (github.com/FiloSottile/age): Bech32 with this prefix.

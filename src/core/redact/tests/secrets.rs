@@ -199,6 +199,33 @@ fn private_keys_go_from_their_first_line_to_their_last() {
         let masked = REDACTOR.redact_text(cut).0.into_owned();
         assert!(masked.starts_with("[REDACTED_PRIVATE_KEY]") && !masked.contains(&body[..20]));
     }
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----");
+    for (before, after) in [
+        ("\"", "\\n\""),
+        ("    '", "' +"),
+        ("  \"", "\","),
+        ("# ", ""),
+        ("web_1  | ", ""),
+        ("   12→", ""),
+        ("│ 12 │ ", " │"),
+    ] {
+        let wrap = |line: &str| format!("{before}{line}{after}\n");
+        let text: String = key.lines().map(wrap).collect();
+        let masked = REDACTOR.redact_text(&format!("a\n{text}b")).0.into_owned();
+        let wanted = format!("a\n{before}[REDACTED_PRIVATE_KEY]{after}\nb");
+        assert_eq!(masked, wanted);
+        let cut: String = key.lines().take(4).map(wrap).collect();
+        let masked = REDACTOR.redact_text(&format!("a\n{cut}b")).0.into_owned();
+        let wanted = format!("a\n{before}[REDACTED_PRIVATE_KEY]");
+        assert!(
+            masked.starts_with(&wanted) && masked.ends_with("\nb"),
+            "{masked}"
+        );
+        assert!(
+            !body.lines().any(|line| masked.contains(&line[..10])),
+            "{masked}"
+        );
+    }
     let pgp = format!(
         "-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\n\n{body}\n-----END PGP PRIVATE KEY BLOCK-----"
     );

@@ -31,6 +31,8 @@ fn a_megabyte_of_anything_is_done_in_time() {
         fill("sk-"),
         fill("eyJaaaaaaaa."),
         fill("-----BEGIN PRIVATE KEY-----"),
+        fill(&format!("-----BEGIN PRIVATE KEY-----\n| {}\n| ", alnum(40))),
+        format!("-----BEGIN PRIVATE KEY-----{}", fill("a ")),
         fill("Authorization: "),
         fill("mysql "),
         fill("login x "),

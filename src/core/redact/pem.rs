@@ -1,0 +1,148 @@
+//! [`key_end`]: how far a private key goes behind its first line.
+//!
+//! A key stands in source code, in logs and in listings, with quotes, escapes, names and numbers
+//! around each of its lines. So what is looked for is base64, and what stands between is not asked
+//! for its form.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// A line of a key has so many letters of base64 at least, except the last.
+const LINE_MIN: usize = 32;
+
+/// What may stand between two lines of a key, in bytes.
+const GAP_MAX: usize = 64;
+
+/// One letter in so many of a key with its end line is base64.
+const SHARE: usize = 4;
+
+/// The next line that begins or ends a key.
+#[expect(clippy::expect_used, reason = "a constant, compiled by every test run")]
+static EDGE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"-{4,5} ?(?:BEGIN|END) (?:[A-Za-z0-9]+ ){0,4}(?:PRIVATE KEY|Static key V1)(?: BLOCK)? ?-{4,5}",
+    )
+    .expect("the edge of a key compiles")
+});
+
+/// The end of the key whose first line ends at `from`: its end line, or the last of its base64
+/// when the end was cut off. `None` where no key follows.
+///
+/// Looks no further than the next first line, so that many of them cost no more than one.
+pub(super) fn key_end(text: &str, from: usize) -> Option<usize> {
+    let rest = &text[from..];
+    let edge = EDGE.find(rest);
+    let body = edge.map_or(rest, |edge| &rest[..edge.start()]);
+    match edge {
+        Some(edge) if is_end(edge.as_str()) && (is_bare(body) || is_mostly_key(body)) => {
+            Some(from + edge.end())
+        }
+        _ => cut_end(body).map(|end| from + end),
+    }
+}
+
+fn is_end(edge: &str) -> bool {
+    edge.trim_start_matches(['-', ' ']).starts_with("END")
+}
+
+/// Whether nothing but the letters of a key and of its headers is there, however short.
+fn is_bare(body: &str) -> bool {
+    body.chars().all(|letter| {
+        letter.is_ascii_alphanumeric()
+            || letter.is_whitespace()
+            || "+/=\\:,;.()@<>_*-".contains(letter)
+    })
+}
+
+fn is_mostly_key(body: &str) -> bool {
+    let key: usize = lines(body).map(|line| line.end - line.start).sum();
+    key * SHARE >= body.len().max(1)
+}
+
+/// Where a key without an end line ends.
+fn cut_end(body: &str) -> Option<usize> {
+    let mut end = None;
+    for line in lines(body) {
+        let from = end.unwrap_or(0);
+        if !is_gap(&body[from..line.start], &body[line.clone()], end.is_none()) {
+            break;
+        }
+        end = Some(line.end);
+    }
+    let end = end?;
+    // The last line is shorter, and may be cut.
+    let rest = &body[end..];
+    let bare = rest
+        .find(|letter: char| {
+            !(letter.is_ascii_alphanumeric() || letter.is_whitespace() || "+/=\\".contains(letter))
+        })
+        .unwrap_or(rest.len());
+    Some(end + last_line(rest).unwrap_or(0).max(bare))
+}
+
+/// Whether what stands between two lines of a key may stand there.
+fn is_gap(gap: &str, line: &str, is_first: bool) -> bool {
+    if gap.len() > GAP_MAX {
+        return false;
+    }
+    let plain = ["\\n", "\\r", "%0A", "%0D", "%0a", "%0d"]
+        .iter()
+        .fold(gap.to_owned(), |plain, sign| plain.replace(sign, "\n"));
+    let has_letters = plain.contains(|letter: char| letter.is_ascii_alphabetic());
+    let has = |test: fn(&u8) -> bool| line.as_bytes().iter().any(test);
+    // Behind words stands a digest rather than a key, unless it holds both cases.
+    (!is_first || plain.contains('\n') || !has_letters)
+        && (!has_letters || has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase))
+}
+
+/// The end of a short last line behind what stands before each line: padded, or the text ends.
+fn last_line(rest: &str) -> Option<usize> {
+    static LAST: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r#"^(?:=*\\+[nr]|=*%0[AaDd]|\+\s|[^A-Za-z0-9+/]){1,24}?(?:[A-Za-z0-9_.-]{0,32} *[|│→:] *)?[ "'#]{0,8}"#,
+            r"[A-Za-z0-9+/]{1,63}(?:={1,2}|(?:%3[Dd]){1,2}|\z)",
+        ))
+        .ok()
+    });
+    let mut limit = rest.len().min(256);
+    while !rest.is_char_boundary(limit) {
+        limit -= 1;
+    }
+    LAST.as_ref()?.find(&rest[..limit]).map(|last| last.end())
+}
+
+/// The lines of base64 in a text, without what stands around them. Escaped signs count as the
+/// letters that they are.
+fn lines(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < bytes.len() {
+            let start = at;
+            let mut letters = 0;
+            while let Some(len) = letter(&bytes[at..]) {
+                at += len;
+                letters += 1;
+            }
+            if letters >= LINE_MIN {
+                return Some(start..at);
+            }
+            at = at.max(start + 1);
+        }
+        None
+    })
+}
+
+/// How many bytes the first letter of base64 takes: `\/` in JSON, `%2B` in addresses.
+fn letter(bytes: &[u8]) -> Option<usize> {
+    match bytes {
+        [
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/' | b'=',
+            ..,
+        ] => Some(1),
+        [b'\\', b'/', ..] => Some(2),
+        [b'%', b'2', b'b' | b'B' | b'f' | b'F', ..] | [b'%', b'3', b'd' | b'D', ..] => Some(3),
+        _ => None,
+    }
+}
