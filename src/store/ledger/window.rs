@@ -60,14 +60,20 @@ impl SharedLedger {
         Ok(page)
     }
 
-    /// Keeps the lines whose entries a query may want.
-    pub(crate) fn sieve(&self, query: &RowQuery, waiting: &BTreeSet<u64>, lines: &mut Vec<u64>) {
-        let index = self.index();
-        let sieve = Sieve::new(query, index.words());
-        lines.retain(|line| {
-            let slot = index.get(Seq(*line));
-            slot.is_some_and(|slot| sieve.takes(&slot, waiting))
-        });
+    /// What keeps of lines those whose entries a query may want, among the entries that are there now.
+    pub(crate) fn sieve(
+        &self,
+        query: &RowQuery,
+        waiting: &BTreeSet<u64>,
+    ) -> impl Fn(&mut Vec<u64>) {
+        let sieve = Sieve::new(query, self.index().words());
+        move |lines| {
+            let index = self.index();
+            lines.retain(|line| {
+                let slot = index.get(Seq(*line));
+                slot.is_some_and(|slot| sieve.takes(&slot, waiting))
+            });
+        }
     }
 }
 

@@ -22,12 +22,10 @@ pub const LIMIT_MAX: usize = 1_000;
 /// Up to how many matches are counted: a word that is everywhere is not counted to its end.
 pub const TOTAL_MAX: u64 = 10_000;
 
-/// In how many blocks of [`TOTAL_MAX`] matches those are looked for that are wanted of them. A page
-/// that ends there says so, and the next one goes on behind it.
-const BLOCKS_MAX: usize = 100;
-
-/// How long entries that are not in the index yet are looked through, newest first. In ordinary
-/// work these are the ones of the last second; while the index is built it is all but some.
+/// How long entries that are not in the index yet are looked through, newest first: in ordinary
+/// work these are the ones of the last second; while the index is built it is all but some. And how
+/// long those that are wanted are looked for among the matches of the index, since whoever asks next
+/// waits for that.
 pub(super) const LOOK: Duration = Duration::from_millis(300);
 
 /// How many entries are read from the ledger at once. They may be large, and few of them are
@@ -208,13 +206,15 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Searches an open ledger. An index that is of another session counts as none.
+/// Searches an open ledger. An index that is of another session counts as none. What is narrowed is
+/// looked for in the index `until` then.
 pub(super) fn find(
     index: Option<&SearchIndex>,
     redactor: &Redactor,
     ledger: &Ledger,
     session: &SessionId,
     request: &SearchRequest,
+    until: Instant,
 ) -> Result<SearchHits, SearchError> {
     let unreadable = |source| SearchError::Ledger {
         path: ledger.path().to_path_buf(),
@@ -230,7 +230,7 @@ pub(super) fn find(
             let wanted = collector.wanted();
             let rows = match request.rows.is_empty() {
                 true => index.find(&request.query, request.before, wanted, TOTAL_MAX)?,
-                false => narrowed(index, ledger, request, wanted)?,
+                false => narrowed(index, ledger, request, wanted, until)?,
             };
             Ok((mark.seq, rows))
         })?,
@@ -253,20 +253,22 @@ pub(super) fn find(
 }
 
 /// The matches that are wanted of those below the page: as many as `wanted` or some more, and fewer
-/// only where there are no more, or too much was looked at.
+/// only where there are no more, or the time was over. A page that ends for that says where, and the
+/// next one goes on behind it: one block is always looked at.
 fn narrowed(
     index: &SearchIndex,
     ledger: &Ledger,
     request: &SearchRequest,
     wanted: usize,
+    until: Instant,
 ) -> Result<Rows, SearchError> {
-    let (mut seqs, mut blocks, mut lowest) = (Vec::new(), 0, None);
+    let sieve = ledger.sieve(&request.rows, &request.waiting);
+    let (mut seqs, mut lowest) = (Vec::new(), None);
     let take = |mut block: Vec<u64>| {
-        blocks += 1;
         lowest = block.last().copied();
-        ledger.sieve(&request.rows, &request.waiting, &mut block);
+        sieve(&mut block);
         seqs.append(&mut block);
-        match seqs.len() >= wanted || blocks == BLOCKS_MAX {
+        match seqs.len() >= wanted || Instant::now() >= until {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }

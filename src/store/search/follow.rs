@@ -328,7 +328,8 @@ impl SharedIndexer {
             match job {
                 Job::Entries(Target { ledger, session }, request, answer) => {
                     answer(self.search(is_of_use, |index| {
-                        find(index, &self.redactor, &ledger, &session, &request)
+                        let until = Instant::now() + LOOK;
+                        find(index, &self.redactor, &ledger, &session, &request, until)
                     }));
                 }
                 Job::Capsules(request, answer) => answer(self.search(is_of_use, |index| {

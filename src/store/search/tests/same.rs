@@ -1,8 +1,12 @@
 //! The index finds what reading finds, for whatever was written and whatever is typed.
 
+use std::time::Instant;
+
 use proptest::prelude::*;
 
-use super::support::{Bench, DEADLINE, ask, request, seqs};
+use super::super::find::find;
+use super::super::index::SearchIndex;
+use super::support::{Bench, DEADLINE, REDACTOR, ask, request, seqs};
 use crate::search::{Query, QueryError, SearchHits, SearchRequest};
 use ctxrelay_core::agent::{Agent, Party};
 use ctxrelay_core::wire::window::RowQuery;
@@ -191,12 +195,33 @@ fn what_is_narrowed_is_found_behind_any_number_of_other_matches() {
         },
         ..request("same")
     };
-    // All of them are asked for, and so all matches are looked at.
-    let found = ask(&search, narrowed(100, None));
+    let index = SearchIndex::open_to_read(&bench.place.dirs).unwrap();
+    let find = |request: &SearchRequest, until| {
+        let (ledger, session) = (&bench.ledger, &bench.session);
+        find(index.as_ref(), &REDACTOR, ledger, session, request, until).unwrap()
+    };
+    // All of them are asked for, and so all matches are looked at while there is time.
+    let in_time = Instant::now() + DEADLINE;
+    let found = find(&narrowed(100, None), in_time);
     let mut all: Vec<u64> = (late_from..late_from + 5).rev().collect();
     all.extend([3, 2, 1]);
     assert_eq!(seqs(&found), all);
     assert_eq!((found.total, found.total_is_at_least), (8, false));
+    assert_eq!(found.next, None);
+    // Where the time is over it ends behind a block of matches, and goes on there.
+    let over = Instant::now();
+    let block = super::super::TOTAL_MAX;
+    let (late, early) = all.split_at(5);
+    let found = find(&narrowed(100, None), over);
+    assert_eq!(seqs(&found), late);
+    assert_eq!(found.next, Some(bench.len() - block + 1));
+    assert!(found.total_is_at_least, "{found:?}");
+    let found = find(&narrowed(100, Some(late_from)), over);
+    assert_eq!(seqs(&found), [0_u64; 0]);
+    assert_eq!(found.next, Some(late_from - block));
+    assert!(found.total_is_at_least, "{found:?}");
+    let found = find(&narrowed(100, found.next), over);
+    assert_eq!(seqs(&found), early);
     assert_eq!(found.next, None);
     // A page that is full before that says that there may be more.
     let (mut shown, mut before) = (Vec::new(), None);
