@@ -14,6 +14,37 @@ pub fn width(text: &str) -> usize {
     }
 }
 
+/// [`width`] of a text that has at most so many columns, and a number above them for any other: what
+/// stands behind them is not looked at, since few columns are drawn of a long text, and that again and
+/// again.
+pub fn width_to(text: &str, columns: usize) -> usize {
+    match text.is_ascii() {
+        true => width(text),
+        false => columns_of(pieces(text), columns),
+    }
+}
+
+/// Columns of these graphemes, up to the first one that is beyond so many.
+fn columns_of<'a>(graphemes: impl Iterator<Item = &'a str>, columns: usize) -> usize {
+    let mut used = 0;
+    for grapheme in graphemes {
+        used += cells(grapheme);
+        if used > columns {
+            break;
+        }
+    }
+    used
+}
+
+/// The graphemes of a text, one after the other; in plain text a letter is one.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let is_plain = text.is_ascii();
+    let plain = is_plain.then(|| text.split_inclusive(|_: char| true));
+    let other = (!is_plain).then(|| text.graphemes(true));
+    let plain = plain.into_iter().flatten();
+    plain.chain(other.into_iter().flatten())
+}
+
 /// Cells of a grapheme; nothing is drawn for a control character.
 fn cells(grapheme: &str) -> usize {
     match grapheme.contains(char::is_control) {
@@ -24,25 +55,32 @@ fn cells(grapheme: &str) -> usize {
 
 /// The text in at most `columns`; what was cut ends in `…`.
 pub fn fit(text: &str, columns: usize) -> String {
-    if width(text) <= columns {
+    let Some(cut) = cut(pieces(text), columns) else {
         return text.to_owned();
-    }
+    };
     if columns == 0 {
         return String::new();
     }
-    let mut out = String::with_capacity(columns);
-    let mut used = 0;
-    for grapheme in text.graphemes(true) {
-        let w = cells(grapheme);
-        if used + w > columns - 1 {
-            break;
-        }
-        out.push_str(grapheme);
-        used += w;
-    }
-    out.truncate(out.trim_end().len());
+    let mut out = text[..cut].trim_end().to_owned();
     out.push('…');
     out
+}
+
+/// How many bytes of these graphemes stand before a `…` in so many columns; none where all of them
+/// have room. Behind the first one that has none nothing is looked at.
+fn cut<'a>(graphemes: impl Iterator<Item = &'a str>, columns: usize) -> Option<usize> {
+    let (mut used, mut bytes, mut cut) = (0, 0, 0);
+    for grapheme in graphemes {
+        used += cells(grapheme);
+        if used > columns {
+            return Some(cut);
+        }
+        bytes += grapheme.len();
+        if used < columns {
+            cut = bytes;
+        }
+    }
+    None
 }
 
 /// The text in exactly `columns`: cut as [`fit`] does it, or filled with spaces.
@@ -69,13 +107,13 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut current = String::new();
     let mut used = 0;
     for word in words(text) {
-        let w = width(word);
+        let w = width_to(word, columns);
         if used + w <= columns {
             current.push_str(word);
             used += w;
             continue;
         }
-        let blank = word.chars().all(|c| c == ' ');
+        let blank = word.starts_with(' ');
         if used > 0 && (blank || w <= columns) && (!current.trim().is_empty()) {
             current.truncate(current.trim_end().len());
             out.push(std::mem::take(&mut current));
@@ -84,7 +122,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
                 continue;
             }
         }
-        for grapheme in word.graphemes(true) {
+        for grapheme in pieces(word) {
             let w = cells(grapheme);
             if used + w > columns && used > 0 {
                 out.push(std::mem::take(&mut current));
@@ -278,14 +316,16 @@ pub fn short(id: &str, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use proptest::prelude::*;
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::style::Style;
 
     use super::{
-        age, clock, day, fill, fit, grouped, is_now, pad, running, short, tokens, took, until,
-        width, wrap, wrap_to,
+        age, clock, columns_of, cut, day, fill, fit, grouped, is_now, pad, pieces, running, short,
+        tokens, took, until, width, width_to, wrap, wrap_to,
     };
 
     #[test]
@@ -299,6 +339,22 @@ mod tests {
         assert_eq!(pad("漢字漢", 4), "漢… ");
         assert_eq!(fill("h7", 4), "h7  ");
         assert_eq!(fill("h98706", 4), "h98706");
+    }
+
+    #[test]
+    fn of_a_long_text_no_more_is_looked_at_than_has_room() {
+        for long in ["漢 — word ", "plain "] {
+            let long = long.repeat(1_000);
+            let looked_at = Cell::new(0);
+            let graphemes = || pieces(&long).inspect(|_| looked_at.set(looked_at.get() + 1));
+            assert!(columns_of(graphemes(), 20) > 20);
+            assert!(looked_at.take() <= 21, "{long}");
+            assert!(cut(graphemes(), 20).is_some());
+            assert!(looked_at.take() <= 21, "{long}");
+        }
+        assert_eq!(width_to("漢 —", 4), width("漢 —"));
+        assert_eq!(fit("a\u{300}b — c", 4), "a\u{300}b…");
+        assert_eq!(wrap("— abcdefgh", 3), ["— a", "bcd", "efg", "h"]);
     }
 
     #[test]

@@ -27,13 +27,17 @@ pub(crate) fn spans_of(line: Line<'static>) -> Vec<Span<'static>> {
 
 /// The line in at most `columns`; what was cut ends in `…` in the style of the span it falls in.
 pub(crate) fn fit_line(line: Line<'static>, columns: usize) -> Line<'static> {
-    if width_of(&line) <= columns {
+    let mut room = Some(columns);
+    for span in &line.spans {
+        room = room.and_then(|room| room.checked_sub(text::width_to(&span.content, room)));
+    }
+    if room.is_some() {
         return line;
     }
     let mut left = columns;
     let mut out: Vec<Span<'static>> = Vec::new();
     for span in spans_of(line) {
-        let w = text::width(&span.content);
+        let w = text::width_to(&span.content, left);
         if w < left {
             left -= w;
             out.push(span);
