@@ -8,11 +8,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::drawn::is_words;
+
 /// A line of a key has so many letters of base64 at least, except the last.
 const LINE_MIN: usize = 32;
 
 /// What may stand between two lines of a key, in bytes.
-const GAP_MAX: usize = 64;
+const GAP_MAX: usize = 80;
 
 /// One letter in so many of a key with its end line is base64.
 const SHARE: usize = 4;
@@ -92,8 +94,9 @@ fn is_gap(gap: &str, line: &str, is_first: bool) -> bool {
     let has_letters = plain.contains(|letter: char| letter.is_ascii_alphabetic());
     let has = |test: fn(&u8) -> bool| line.as_bytes().iter().any(test);
     // Behind words stands a digest rather than a key, unless it holds both cases.
+    let is_header = gap.contains("DEK-Info: ");
     (!is_first || plain.contains('\n') || !has_letters)
-        && (!has_letters || has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase))
+        && (!has_letters || is_header || has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase))
 }
 
 /// The end of a short last line behind what stands before each line: padded, or the text ends.
@@ -125,7 +128,9 @@ fn lines(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
                 at += len;
                 letters += 1;
             }
-            if letters >= LINE_MIN {
+            let line = &text[start..at];
+            let is_name = line.bytes().all(|byte| byte.is_ascii_alphabetic()) && is_words(line);
+            if letters >= LINE_MIN && !is_name {
                 return Some(start..at);
             }
             at = at.max(start + 1);
