@@ -13,6 +13,19 @@ use super::mark::{Masked, is_mark};
 use super::pem::key_end;
 use super::value::{holds_credentials, is_constant, is_placeholder, is_random};
 
+/// With this most patterns begin.
+const BOUNDARY: &str = r"(?-u:\b)";
+
+const NO_CASE: &str = "(?i)";
+
+/// What ends in a letter or a digit and is no part of the word behind it: an escape in a string, in
+/// an address, and a colour of a terminal.
+const BEHIND: &str =
+    r"\\[bfnrt]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\[[0-9;]{0,16}m|%[0-9A-Fa-f]{2}";
+
+/// Stands for [`BEHIND`] in patterns that begin otherwise.
+const BEHIND_MARK: &str = "<behind>";
+
 /// One format.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rule {
@@ -34,7 +47,19 @@ impl Rule {
     /// Never: the patterns are constants, and a test compiles every one.
     #[expect(clippy::expect_used, reason = "constants, compiled by every test run")]
     pub(super) fn compile(&self) -> Regex {
-        Regex::new(self.pattern).expect("the rule table compiles")
+        let (flags, pattern) = match self.pattern.strip_prefix(NO_CASE) {
+            Some(rest) => (NO_CASE, rest),
+            None => ("", self.pattern),
+        };
+        let pattern = match pattern.strip_prefix(BOUNDARY) {
+            // In a format of words, `_` makes another name of the first one.
+            Some(rest) if rest.contains("(?P<s>") => {
+                format!("{flags}(?:{BOUNDARY}|{BEHIND}){rest}")
+            }
+            Some(rest) => format!("{flags}(?:{BOUNDARY}|{BEHIND}|_)(?P<s>{rest})"),
+            None => self.pattern.replace(BEHIND_MARK, BEHIND),
+        };
+        Regex::new(&pattern).expect("the rule table compiles")
     }
 }
 
@@ -49,6 +74,8 @@ pub(super) enum Accept {
     Filled,
     /// With what follows it, a private key: the match is its first line.
     PrivateKey,
+    /// Anything but a placeholder or the port of an address: `user@host:5432/`.
+    UrlPassword,
     /// Base64 of `user:password`.
     Credentials,
     /// Anything but a placeholder or a group of an address.
@@ -84,6 +111,13 @@ pub(super) fn mask_all(
                     || (is_drawn_behind_prefix(secret) && !is_placeholder(secret))
             }
             Accept::PgPass => !is_placeholder(secret.as_str()) && !is_group(secret.as_str()),
+            Accept::UrlPassword => {
+                let before = found
+                    .get(0)
+                    .map_or("", |whole| &text[whole.start()..range.start]);
+                !is_placeholder(secret.as_str())
+                    && !(before.contains('@') && begins_with_port(secret.as_str()))
+            }
             Accept::Filled => !is_placeholder(secret.as_str()),
             Accept::Credentials => holds_credentials(secret.as_str()),
         };
@@ -105,6 +139,12 @@ pub(super) fn mask_all(
 fn is_group(text: &str) -> bool {
     text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
         || text.split(':').all(|part| part.len() == 2) && text.contains(':')
+}
+
+/// `5432/db`, `27017,host`: a password that begins so is encoded where a mail address is its user.
+fn begins_with_port(text: &str) -> bool {
+    let rest = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    (1..=5).contains(&(text.len() - rest.len())) && rest.starts_with(['/', '?', ','])
 }
 
 const fn any(mark: &'static str, hint: &'static str, pattern: &'static str) -> Rule {
@@ -170,7 +210,8 @@ pub(super) const RULES: &[Rule] = &[
 
     // GitHub: ghp_ gho_ ghu_ ghs_ ghr_ and fine-grained tokens (GitHub, "Behind GitHub's new
     // authentication token formats", 2021).
-    any("GITHUB_TOKEN", r"gh[pousr]_|github_pat_", r"gh[pousr]_[A-Za-z0-9]{36,}|(?-u:\b)(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{20,})"),
+    any("GITHUB_TOKEN", r"gh[pousr]_", r"gh[pousr]_[A-Za-z0-9]{36,}"),
+    any("GITHUB_TOKEN", r"gh[pousr]_|github_pat_", r"(?-u:\b)(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{20,})"),
     // GitLab ("Token prefixes" in its documentation), and the older runner registration token.
     random("GITLAB_TOKEN", r"gl[a-z]{2,6}-|GR1348941|glptt-|_gitlab_session=", concat!(
         r"(?-u:\b)(?:gl(?:pat|oas|dt|rt|rtr|cbt|ptt|ft|imt|agent|wt|soat|ffct|feedtoken)-[A-Za-z0-9_.-]{16,}|GR1348941[A-Za-z0-9_-]{16,}",
@@ -198,7 +239,7 @@ pub(super) const RULES: &[Rule] = &[
     // Google: API keys, OAuth client secrets, access and refresh tokens.
     any("GOOGLE_KEY", r"AIza|GOCSPX-|ya29\.|1//0", r"(?-u:\b)(?:AIza[A-Za-z0-9_-]{30,}|GOCSPX-[A-Za-z0-9_-]{20,}|ya29\.[A-Za-z0-9_.-]{20,}|1//0[A-Za-z0-9_-]{30,})"),
     // Azure: client secrets of Entra ID hold "Q~" at their fifth place.
-    random("AZURE_SECRET", r"Q~", r"(?:^|[^A-Za-z0-9_~.-])(?P<s>[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{28,})"),
+    random("AZURE_SECRET", r"Q~", r"(?:^|<behind>|_|[^A-Za-z0-9_~.-])(?P<s>[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{28,})"),
     // Azure storage: shared access signatures.
     any("AZURE_SECRET", r"sig=", r"[?&;]sig=(?P<s>[A-Za-z0-9%+/=]{20,})"),
     // AWS: presigned requests.
@@ -225,10 +266,10 @@ pub(super) const RULES: &[Rule] = &[
     // Twilio: API keys (the SK form of its SIDs) stand for a secret that is shown once.
     any("TWILIO_KEY", r"SK[0-9a-fA-F]", r"(?-u:\b)SK[0-9a-fA-F]{32}(?-u:\b)"),
     // Mail: SendGrid, Mailgun, Mailchimp (Mandrill), Brevo, Resend.
-    random("MAIL_KEY", r"SG\.|key-[0-9a-f]|-us[0-9]|xkeysib-|xsmtpsib-|re_|md-", concat!(
-        r"(?:(?-u:\b)SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|(?:^|[^A-Za-z0-9_-])(?P<s>key-[0-9a-f]{32})(?-u:\b)",
-        r"|(?-u:\b)[0-9a-f]{32}-us[0-9]{1,2}(?-u:\b)|(?-u:\b)x(?:key|smtp)sib-[0-9a-f]{40,}-[A-Za-z0-9]{10,}",
-        r"|(?-u:\b)re_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,})")),
+    random("MAIL_KEY", r"SG\.|-us[0-9]|xkeysib-|xsmtpsib-|re_|md-", concat!(
+        r"(?-u:\b)(?:SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|[0-9a-f]{32}-us[0-9]{1,2}(?-u:\b)",
+        r"|x(?:key|smtp)sib-[0-9a-f]{40,}-[A-Za-z0-9]{10,}|re_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,})")),
+    random("MAIL_KEY", r"key-[0-9a-f]", r"(?:^|<behind>|[^A-Za-z0-9_-])(?P<s>key-[0-9a-f]{32})(?-u:\b)"),
 
     // Hosting: DigitalOcean, Heroku, Cloudflare, Fly.io, Netlify, Render, Vercel, Supabase, Neon,
     // PlanetScale, Scalingo, Linode's and others have no prefix.
@@ -282,10 +323,11 @@ pub(super) const RULES: &[Rule] = &[
     filled("COOKIE", r"(?i)cookie", r#"(?i)(?-u:\b)(?:set-)?cookie\\*["']?\s{0,4}[:=]\s{0,4}\\*["']?(?P<s>[A-Za-z0-9_.%-]+=[^\s"'\\;]{4,}(?:; ?[A-Za-z0-9_.%-]+=[^\s"'\\;]+)*)"#),
     filled("COOKIE", r"(?i)sess(?:ion)?id|connect\.sid", r#"(?i)(?:phpsessid|jsessionid|asp\.net_sessionid|(?-u:\b)sessionid|connect\.sid)=(?P<s>[A-Za-z0-9%._:-]{8,})"#),
 
-    // Passwords in URLs (RFC 3986 §3.2.1). Those of databases and brokers hold any character.
-    filled("URL_PASSWORD", r"(?i)(?:postgres|mysql|maria|mongo|redis|amqp|mssql|sqlserver|clickhouse|cockroach|nats|kafka|ldap|smtp|ftp)[a-z+]*://",
-        r#"(?i)(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|nats|kafka|ldaps?|smtps?|s?ftps?)(?:\+[a-z0-9]+)?://[^\s:/@"'`<>]*:(?P<s>[^\s"'`<>]{1,512})@[A-Za-z0-9\[_$\{%]"#),
-    filled("URL_PASSWORD", r"://", r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s:/@"'`<>]*:(?P<s>[^\s/"'`<>]{1,512})@[A-Za-z0-9\[_$\{%]"#),
+    // Passwords in URLs (RFC 3986 §3.2.1). Those of databases and brokers hold any character. A
+    // user may be a mail address.
+    Rule { mark: "URL_PASSWORD", hint: r"(?i)(?:postgres|mysql|maria|mongo|redis|amqp|mssql|sqlserver|clickhouse|cockroach|nats|kafka|ldap|smtp|ftp)[a-z+]*://",
+        pattern: r#"(?i)(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|nats|kafka|ldaps?|smtps?|s?ftps?)(?:\+[a-z0-9]+)?://[^\s:/"'`<>]*:(?P<s>[^\s"'`<>]{1,512})@[A-Za-z0-9\[_$\{%]"#, accept: Accept::UrlPassword },
+    Rule { mark: "URL_PASSWORD", hint: r"://", pattern: r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s:/"'`<>]*:(?P<s>[^\s/"'`<>]{1,512})@[A-Za-z0-9\[_$\{%]"#, accept: Accept::UrlPassword },
     // A token in the place of the user, as in `https://TOKEN@host/`.
     random("URL_TOKEN", r"://", r#"(?-u:\b)https?://(?P<s>[A-Za-z0-9_.~%-]{20,})@[A-Za-z0-9\[]"#),
 
