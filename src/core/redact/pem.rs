@@ -128,15 +128,18 @@ fn lines(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
                 at += len;
                 letters += 1;
             }
-            let line = &text[start..at];
-            let is_name = line.bytes().all(|byte| byte.is_ascii_alphabetic()) && is_words(line);
-            if letters >= LINE_MIN && !is_name {
+            if letters >= LINE_MIN && !is_name(&text[start..at]) {
                 return Some(start..at);
             }
             at = at.max(start + 1);
         }
         None
     })
+}
+
+/// `readTheWholeBodyOfThePrivateKey`.
+fn is_name(line: &str) -> bool {
+    line.bytes().all(|byte| byte.is_ascii_alphabetic()) && is_words(line)
 }
 
 /// How many bytes the first letter of base64 takes: `\/` in JSON, `%2B` in addresses.
