@@ -149,9 +149,25 @@ fn name_before(text: &str, word: usize, end: usize) -> Name<'_> {
     while start > 0 && word - start < NAME_MAX && is_part(text.as_bytes()[start - 1]) {
         start -= 1;
     }
+    let mut before = text[..start].chars().next_back();
+    // The end of an escape in a string, or of a colour, is no part of the name behind it.
+    let behind = &text[start..word];
+    let skip = match before {
+        Some('\\') if behind.starts_with(['n', 'r', 't']) => 1,
+        Some('[' | ';') => behind
+            .strip_prefix(|letter: char| letter.is_ascii_digit())
+            .map(|rest| rest.trim_start_matches(|letter: char| letter.is_ascii_digit()))
+            .and_then(|rest| rest.strip_prefix('m'))
+            .map_or(0, |rest| behind.len() - rest.len()),
+        _ => 0,
+    };
+    if skip > 0 {
+        start += skip;
+        before = Some('\n');
+    }
     Name {
         text: &text[start..end],
-        before: text[..start].chars().next_back(),
+        before,
     }
 }
 
@@ -217,6 +233,9 @@ fn is_password(joint: Joint, name: &str, value: Found<'_>) -> bool {
     let text = value.text;
     let is_code = || is_code_at(NameClass::Password, joint, name, value);
     let is_random = || is_mixed(text) && !is_code();
+    if is_verdict(joint, name, value) {
+        return false;
+    }
     if value.quoted {
         // A label or a message that speaks of passwords is not one.
         let lower = text.to_lowercase();
@@ -247,6 +266,36 @@ fn is_password(joint: Joint, name: &str, value: Found<'_>) -> bool {
                         .starts_with(|letter: char| letter.is_ascii_uppercase() || letter == '&'))
         }
     }
+}
+
+/// Whether this is what a test runner prints: `PASS: tests/foo.sh`, `--- PASS: TestHTTP2`,
+/// `pass=12`. In quotes and in an environment `PASS` may well be the name of a password.
+fn is_verdict(joint: Joint, name: &str, value: Found<'_>) -> bool {
+    let name = name.trim_start_matches('-');
+    let text = value.text;
+    if !name.eq_ignore_ascii_case("pass") || joint == Joint::Flag {
+        return false;
+    }
+    if is_count(text, if value.quoted { 3 } else { 7 }) {
+        return true;
+    }
+    match joint {
+        Joint::Loose if value.quoted => is_shouted(name) && text.contains(' '),
+        // `pass: hunter2xyz` stands in configuration, `PASS: sha256-check` after a test.
+        Joint::Loose => {
+            is_shouted(name)
+                || !(is_random(text) && value.ends_line && !is_name(text) && !text.contains('/'))
+        }
+        _ => false,
+    }
+}
+
+/// `12`, `12/12`, `98%`, `1.5s`: what tests are counted and timed by.
+fn is_count(text: &str, max: usize) -> bool {
+    let unit =
+        text.trim_start_matches(|letter: char| letter.is_ascii_digit() || ".,/".contains(letter));
+    let number = &text[..text.len() - unit.len()];
+    (1..=max).contains(&number.len()) && matches!(unit, "" | "%" | "s" | "ms" | "m")
 }
 
 /// `connect(password=password)`: a bare word, followed by more of a call. Not `--password=word`.

@@ -67,7 +67,7 @@ fn cut_end(body: &str) -> Option<usize> {
     let mut end = None;
     for line in lines(body) {
         let from = end.unwrap_or(0);
-        if !is_gap(&body[from..line.start], &body[line.clone()], end.is_none()) {
+        if !is_gap(&body[from..line.start], &body[line.clone()]) {
             break;
         }
         end = Some(line.end);
@@ -84,7 +84,7 @@ fn cut_end(body: &str) -> Option<usize> {
 }
 
 /// Whether what stands between two lines of a key may stand there.
-fn is_gap(gap: &str, line: &str, is_first: bool) -> bool {
+fn is_gap(gap: &str, line: &str) -> bool {
     if gap.len() > GAP_MAX {
         return false;
     }
@@ -95,8 +95,7 @@ fn is_gap(gap: &str, line: &str, is_first: bool) -> bool {
     let has = |test: fn(&u8) -> bool| line.as_bytes().iter().any(test);
     // Behind words stands a digest rather than a key, unless it holds both cases.
     let is_header = gap.contains("DEK-Info: ");
-    (!is_first || plain.contains('\n') || !has_letters)
-        && (!has_letters || is_header || has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase))
+    !has_letters || is_header || has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
 }
 
 /// The end of a short last line behind what stands before each line: padded, or the text ends.

@@ -165,6 +165,7 @@ fn code_and_prose_about_secrets_survive() {
         "xai-grok-is-a-model-name",
         "see RFC 7519 (eyJ is how it begins)",
         "the file begins with -----BEGIN PRIVATE KEY----- and ends so",
+        "so begins one: -----BEGIN PRIVATE KEY-----é漢🦀 und so weiter 𐭭",
         "AKIA is a prefix",
         "i18n: {\"password\": \"Please enter your password\"}",
         "\"secret\": \"my-app-secret\"",

@@ -592,3 +592,25 @@ fn code_is_code_as_far_as_it_goes() {
         assert!(!tail.iter().any(|tail| masked.contains(tail)), "{masked}");
     }
 }
+
+#[test]
+fn what_is_called_pass_is_a_password_where_it_is_no_result_of_a_test() {
+    for (text, wanted) in [
+        ("A=1\nPASS=hunter2xyz\n", "A=1\nPASS=[REDACTED_PASSWORD]\n"),
+        ("PASS=swordfish\n", "PASS=[REDACTED_PASSWORD]\n"),
+        ("pass: hunter2xyz\n", "pass: [REDACTED_PASSWORD]\n"),
+        ("pass: 'swordfish'", "pass: '[REDACTED_PASSWORD]'"),
+        ("pass: \"1234\"", "pass: \"[REDACTED_PASSWORD]\""),
+        (
+            "\"PASS\": \"swordfish\"",
+            "\"PASS\": \"[REDACTED_PASSWORD]\"",
+        ),
+        ("tool --pass swordfish", "tool --pass [REDACTED_PASSWORD]"),
+        ("DB_PASS: swordfish", "DB_PASS: [REDACTED_PASSWORD]"),
+        ("PASS: hunter2xyz", "PASS: hunter2xyz"),
+        ("PASS=12 FAIL=0", "PASS=12 FAIL=0"),
+        ("pass: 12", "pass: 12"),
+    ] {
+        assert_eq!(REDACTOR.redact_text(text).0, wanted);
+    }
+}
