@@ -242,9 +242,21 @@ struct UsersTmux<'a> {
 }
 
 impl UsersTmux<'_> {
+    fn new(project: &Project) -> UsersTmux<'_> {
+        let base = project.base();
+        // A login shell would have another PATH.
+        let settings = "set-option -g default-command sh\n";
+        std::fs::write(base.join("users.tmux.conf"), settings).unwrap();
+        UsersTmux {
+            project,
+            socket: base.join("users.tmux"),
+        }
+    }
+
     fn tmux(&self, args: &[&str]) -> Launch {
+        let settings = self.socket.with_extension("tmux.conf");
         let tmux = self.project.program("tmux").arg("-S").arg(&self.socket);
-        tmux.args(["-f", "/dev/null"]).args(args.iter().copied())
+        tmux.arg("-f").arg(settings).args(args.iter().copied())
     }
 
     /// A line for each pane of the server.
@@ -274,10 +286,7 @@ fn a_second_pair_in_a_tmux_of_the_users_opens_only_what_is_missing() {
     let panes = Panes::new("echo claude is up; exec sleep 600");
     let project = &panes.project;
     let _tidy = Tidy(project);
-    let users = UsersTmux {
-        project,
-        socket: project.base().join("users.tmux"),
-    };
+    let users = UsersTmux::new(project);
     let launch = users.tmux(&["new-session"]).envs(project.env());
     let mut terminal = Pty::spawn_sized(&launch, 200, 50).labelled("tmux");
     wait_until("a pane", timeout(), || {

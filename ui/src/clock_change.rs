@@ -1,6 +1,7 @@
-//! [`Deck::follow_clock`]: a clock that is put back. What goes after some seconds goes after as many.
+//! [`Deck::follow_clock`] and [`Deck::show_notice`]: what goes after some seconds goes after as many,
+//! whatever the clock does and whenever it was drawn last.
 
-use crate::deck::Deck;
+use crate::deck::{Deck, NOTICE_MS};
 
 /// By less than this it is not put back: a view is of a moment before the last tick.
 const PUT_BACK_MS: i64 = 1_000;
@@ -23,5 +24,16 @@ impl Deck {
         self.inbox.put_back(by_ms);
         self.work.put_back(by_ms);
         self.news.put_back(by_ms);
+    }
+
+    /// The next frame is of now. What was said since the last one stands for its time from here on:
+    /// on a quiet screen that frame may be older than a sentence lasts.
+    pub(crate) fn show_notice(&mut self) {
+        let until_ms = self.view.now_ms.saturating_add(NOTICE_MS);
+        if let Some(notice) = self.notice.as_mut()
+            && !std::mem::replace(&mut notice.is_shown, true)
+        {
+            notice.until_ms = notice.until_ms.max(until_ms);
+        }
     }
 }

@@ -85,6 +85,8 @@ pub(crate) struct Notice {
     pub(crate) level: Level,
     pub(crate) text: String,
     pub(crate) until_ms: i64,
+    /// A frame has shown it.
+    pub(crate) is_shown: bool,
 }
 
 /// The screen.
@@ -339,6 +341,7 @@ impl Deck {
             level,
             text: text.into(),
             until_ms: self.view.now_ms.saturating_add(NOTICE_MS),
+            is_shown: false,
         });
     }
 
@@ -348,6 +351,7 @@ impl Deck {
             level,
             text: text.into(),
             until_ms: i64::MAX,
+            is_shown: false,
         });
     }
 

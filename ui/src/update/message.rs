@@ -66,6 +66,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         Msg::Tick(now_ms) => {
             deck.follow_clock(now_ms);
             deck.view.now_ms = now_ms;
+            deck.show_notice();
             Vec::new()
         }
         Msg::View(view) => {
@@ -416,7 +417,7 @@ fn settle(deck: &mut Deck) -> Option<Effect> {
     if deck
         .notice
         .as_ref()
-        .is_some_and(|notice| notice.until_ms <= now)
+        .is_some_and(|notice| notice.is_shown && notice.until_ms <= now)
     {
         deck.notice = None;
     }

@@ -1316,6 +1316,23 @@ fn seconds_are_counted_only_while_something_runs() {
 }
 
 #[test]
+fn what_is_said_long_after_the_last_frame_stands_as_long_as_any_other() {
+    let mut deck = deck(pair_at_work());
+    update(&mut deck, Msg::Tick(NOW_MS));
+    // Nothing was drawn for a while, and a view comes behind it.
+    update(&mut deck, Msg::Notice(Level::Info, "done at last".into()));
+    let mut view = pair_at_work();
+    view.now_ms = NOW_MS + 55_000;
+    update(&mut deck, Msg::View(Box::new(view)));
+    update(&mut deck, Msg::Tick(NOW_MS + 55_010));
+    assert!(shown(&deck).contains("done at last"), "{}", shown(&deck));
+    update(&mut deck, Msg::Tick(NOW_MS + 62_000));
+    assert!(shown(&deck).contains("done at last"));
+    update(&mut deck, Msg::Tick(NOW_MS + 63_010));
+    assert!(!shown(&deck).contains("done at last"));
+}
+
+#[test]
 fn whatever_counts_seconds_ticks_together() {
     let mut view = pair_at_work();
     for (row, n) in view.timeline.iter_mut().zip(0..) {
