@@ -294,8 +294,19 @@ fn a_second_pair_in_a_tmux_of_the_users_opens_only_what_is_missing() {
     });
     let pair = format!("{} pair\r", env!("CARGO_BIN_EXE_ctxrelay"));
     let leave = |terminal: &mut Pty| {
-        terminal.press(Key::Char('q'));
-        terminal.wait_until_gone("✓ chain");
+        terminal.press_until(Key::Char('q'), "the deck to go", |screen| {
+            !screen.contains("✓ chain")
+        });
+        // What is typed before belongs to nobody.
+        wait_until("the shell", timeout(), || {
+            let format = "#{pane_index} #{pane_current_command}";
+            let listed = run(&users.tmux(&["list-panes", "-F", format]));
+            listed
+                .stdout
+                .lines()
+                .any(|pane| pane == "0 sh")
+                .then_some(())
+        });
     };
     terminal.type_text(&pair);
     terminal.wait_for_text("✓ chain");
