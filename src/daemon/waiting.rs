@@ -27,7 +27,7 @@ use crate::wire::json_size::json_chars;
 /// What there is for a call that waits.
 enum Found {
     /// Its answer.
-    Reply(Reply),
+    Reply(Box<Reply>),
     /// It lies in the app-server's queue, behind the turn that waits.
     BehindItsTurn(EntryId),
 }
@@ -128,7 +128,7 @@ impl Deliveries {
                 };
                 let page = self.message_page(base, &query, read)?;
                 if !page.messages.is_empty() {
-                    Some(Found::Reply(Reply::Messages(page)))
+                    Some(Found::Reply(Box::new(Reply::Messages(page))))
                 } else if *agent == Agent::Codex {
                     self.behind_its_turn(base, codex, &query, read)?
                         .map(Found::BehindItsTurn)
@@ -137,11 +137,11 @@ impl Deliveries {
                 }
             }
             Wants::Receipt(sent) => codex.receipt(&sent.message_id).map(|outcome| {
-                Found::Reply(Reply::Sent(Sent {
+                Found::Reply(Box::new(Reply::Sent(Sent {
                     outcome,
                     delivery_attempt_id: codex.last_attempt(&sent.message_id),
                     ..sent.clone()
-                }))
+                })))
             }),
         })
     }
@@ -233,7 +233,7 @@ impl Daemon {
             self.deliveries
                 .ready(&self.base, &self.agents.codex, wants, &read)
         }) {
-            Some(Ok(Some(Found::Reply(reply)))) => reply,
+            Some(Ok(Some(Found::Reply(reply)))) => *reply,
             Some(Ok(Some(Found::BehindItsTurn(id)))) => {
                 let awaited = CodexInput::Awaited { id };
                 return self.base.later.push(LaterInput::Codex(awaited));

@@ -284,7 +284,10 @@ fn is_verdict(joint: Joint, name: &str, value: Found<'_>) -> bool {
         // `pass: hunter2xyz` stands in configuration, `PASS: sha256-check` after a test.
         Joint::Loose => {
             is_shouted(name)
-                || !(is_random(text) && value.ends_line && !is_name(text) && !text.contains('/'))
+                || !is_random(text)
+                || !value.ends_line
+                || is_name(text)
+                || text.contains('/')
         }
         _ => false,
     }

@@ -115,8 +115,8 @@ pub(super) fn mask_all(
                 let before = found
                     .get(0)
                     .map_or("", |whole| &text[whole.start()..range.start]);
-                !is_placeholder(secret.as_str())
-                    && !(before.contains('@') && begins_with_port(secret.as_str()))
+                let is_port = before.contains('@') && begins_with_port(secret.as_str());
+                !is_port && !is_placeholder(secret.as_str())
             }
             Accept::Filled => !is_placeholder(secret.as_str()),
             Accept::Credentials => holds_credentials(secret.as_str()),

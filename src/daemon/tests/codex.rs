@@ -372,7 +372,7 @@ async fn a_message_that_is_too_large_for_codex_is_rejected_and_the_next_one_goes
     let claude = rig.connect(Role::Claude, None, false);
     let large = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let next = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
-    assert_eq!(rig.delivered_ids(), [large.clone()]);
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&large));
     rig.fact(CodexFact::TooLarge {
         message_id: large.clone(),
         why: "it has more than 1048576 characters".to_owned(),

@@ -1053,7 +1053,8 @@ fn nothing_is_claimed_before_it_was_read() {
 
 #[test]
 fn leaving_asks_when_work_would_end_of_which_no_attached_agent_tells() {
-    let alone = |change: &dyn Fn(&mut DeckView)| {
+    type Change<'a> = &'a dyn Fn(&mut DeckView);
+    let alone = |change: Change<'_>| {
         let mut view = pair_at_work();
         view.attached.clear();
         view.daemon.state = DaemonState::Hosting;
@@ -1069,7 +1070,7 @@ fn leaving_asks_when_work_would_end_of_which_no_attached_agent_tells() {
         [Effect::Quit(QuitChoice::Stop)]
     );
     let turn = "Codex is in the middle of a turn, which ends with the daemon.";
-    let cases: [(&dyn Fn(&mut DeckView), &str); 4] = [
+    let cases: [(Change<'_>, &str); 4] = [
         (&|view| view.agents[1].state = AgentState::Busy, turn),
         (&|view| view.agents[1].state = AgentState::Waiting, turn),
         (

@@ -277,9 +277,9 @@ async fn told_of_m1(memory: ThreadState) -> CodexFact {
         .await
         .unwrap();
     let told = loop {
-        match next(&mut facts).await {
-            told @ (CodexFact::NotTaken { .. } | CodexFact::Unanswered { .. }) => break told,
-            _ => {}
+        let fact = next(&mut facts).await;
+        if let CodexFact::NotTaken { .. } | CodexFact::Unanswered { .. } = fact {
+            break fact;
         }
     };
     drop(requests);
