@@ -85,7 +85,13 @@ fn install(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
 }
 
 fn remove(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
+    let market = market(&context.setting);
+    let discard = || {
+        let discarded = market.discard();
+        discarded.map_err(|error| Failure::internal("remove the plugin's files", error))
+    };
     if installed(context, &program)? == Some(Installed::No) {
+        discard()?;
         return changed(context, "absent", "it is not installed");
     }
     let what = format!(
@@ -96,6 +102,7 @@ fn remove(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
     for args in install::remove() {
         vendor_command(Agent::Claude, context, &program, &args)?;
     }
+    discard()?;
     changed(context, "removed", "removed")
 }
 

@@ -260,7 +260,7 @@ fn installed_plugin(context: &CliContext, dry_run: bool) -> Result<Option<InitSt
         false => InitState::Left,
     };
     let what = match state {
-        InitState::Left => "the installed Claude plugin, which names another registry",
+        InitState::Left => "the installed Claude plugin, which is of another program or registry",
         _ => "the installed Claude plugin",
     };
     Ok(Some(InitStep::new(what, state)))

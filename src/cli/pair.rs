@@ -73,9 +73,12 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         is_of_this_pair(setting, &tmux, environment)?;
     }
     let (first, last) = match (inside, is_open) {
-        (true, _) => (missing_panes(setting, &tmux, true)?, None),
+        (true, _) => (missing_panes(setting, &tmux, true, args.dry_run)?, None),
         // A second `pair` attaches, and opens what has ended meanwhile.
-        (false, true) => (missing_panes(setting, &tmux, false)?, Some(attach(setting))),
+        (false, true) => {
+            let missing = missing_panes(setting, &tmux, false, false)?;
+            (missing, Some(attach(setting)))
+        }
         (false, false) => (commands(setting, environment), Some(attach(setting))),
     };
     if args.dry_run {
@@ -174,6 +177,7 @@ fn missing_panes(
     setting: &ProjectContext,
     tmux: &Path,
     inside: bool,
+    dry_run: bool,
 ) -> Result<Vec<Vec<OsString>>, Failure> {
     let root = &setting.dirs.root;
     let session = session_name(root, &setting.dirs.instance_id());
@@ -190,7 +194,11 @@ fn missing_panes(
         false => &["list-panes", "-s", "-t", &session, "-F", PANES_FORMAT],
     };
     let list: Vec<OsString> = list.iter().map(OsString::from).collect();
-    let listed = tmux_run(tmux, &in_it(&list), root)?;
+    let listed = match tmux_run(tmux, &in_it(&list), root) {
+        // One that is gone has none; what is only shown needs no server.
+        Err(_) if dry_run => String::new(),
+        listed => listed?,
+    };
     // The session of a server of ours is one pair's.
     let pair = inside.then_some(&setting.runtime_session);
     let mut there = panes(&listed, root, pair);
@@ -363,14 +371,11 @@ fn commands(
     ]
 }
 
-/// The command that shows the pair's session here. By itself tmux takes nothing for the clipboard from
-/// the programs in it, and the deck's keys that copy would do nothing.
+/// The command that shows the pair's session here.
 fn attach(setting: &ProjectContext) -> Vec<OsString> {
     let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
     let mut words: Vec<OsString> = server(&socket(setting)).into();
-    let attach = ["attach-session", "-t", &session];
-    let clipboard = [";", "set-option", "-s", "set-clipboard", "on"];
-    words.extend(attach.iter().chain(&clipboard).map(OsString::from));
+    words.extend(["attach-session", "-t", &session].map(OsString::from));
     words
 }
 

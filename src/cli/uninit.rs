@@ -13,7 +13,7 @@ use super::instruction_files::{Homes, Plan};
 use super::operator;
 use crate::store::dirs::{exists, make_private_dir};
 use crate::store::owner::OwnerLock;
-use crate::store::state_owner::state_elsewhere;
+use crate::store::state_owner::{remove_state, state_elsewhere};
 use crate::store::{operator_socket, registry, trust};
 use crate::wire::control::ProgramCode;
 
@@ -80,8 +80,9 @@ fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
     let (dirs, user) = (&context.setting.dirs, &context.setting.user_dirs);
     let name = ".contextrelay/ with the whole record".to_owned();
     let mut folders = vec![(&*dirs.relay, name)];
-    if let Some(state) = state_elsewhere(dirs) {
-        folders.push((state, format!("{} with its state", state.display())));
+    let elsewhere = state_elsewhere(dirs);
+    if let Some(state) = elsewhere {
+        folders.push((state, format!("its state in {}", state.display())));
     }
     let all = |state: InitState, why: &str| -> Vec<InitStep> {
         let steps = folders.iter();
@@ -98,10 +99,8 @@ fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
         let why = "; it goes only from a terminal of your own";
         return Ok(all(InitState::Left, why));
     }
-    let places: Vec<String> = folders
-        .iter()
-        .map(|(dir, _)| dir.display().to_string())
-        .collect();
+    let mut places = vec![dirs.relay.display().to_string()];
+    places.extend(elsewhere.map(|state| format!("its state in {}", state.display())));
     let what = format!(
         "This deletes {} for good, archives included.",
         places.join(" and ")
@@ -113,11 +112,10 @@ fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
         }
         Err(failure) => return Err(failure),
     }
-    let mut steps = Vec::new();
     // The record last: where something stays before it, the command can be run again.
-    for (dir, name) in folders.iter().rev() {
-        steps.insert(0, remove(dir, name, false)?);
-    }
+    let with_state = elsewhere.map(remove_elsewhere).transpose()?;
+    let mut steps = vec![remove(&dirs.relay, &folders[0].1, false)?];
+    steps.extend(with_state);
     operator_socket::remove(user, dirs);
     registry::forget(user, dirs)
         .map_err(|error| Failure::internal("forget the project in the registry", error))?;
@@ -140,6 +138,23 @@ fn signer_stays(path: &Path) -> Option<InitStep> {
         )
     };
     exists(path).then(|| InitStep::new(what(), InitState::Left))
+}
+
+/// The state in a folder that is named for it, and that may hold something else.
+fn remove_elsewhere(state: &Path) -> Result<InitStep, Failure> {
+    let what = format!("its state in {}", state.display());
+    match remove_state(state) {
+        Ok(true) => Ok(InitStep::new(what, InitState::Removed)),
+        Ok(false) => {
+            let what = format!("{what}; what else lies there stays");
+            Ok(InitStep::new(what, InitState::Removed))
+        }
+        Err(error) => Err(Failure::unwritable(
+            state,
+            error,
+            "make it writable for you",
+        )),
+    }
 }
 
 fn remove(dir: &Path, what: &str, dry_run: bool) -> Result<InitStep, Failure> {

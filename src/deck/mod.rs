@@ -16,6 +16,7 @@ mod agent_work;
 mod attention;
 mod beside_work;
 pub mod capsules;
+mod clipboard;
 pub mod clock;
 pub mod deck_options;
 pub mod display;

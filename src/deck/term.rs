@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
-use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
     DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
     EnableFocusChange, EnableMouseCapture,
@@ -24,6 +23,7 @@ use ratatui::backend::CrosstermBackend;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use terminal_colorsaurus::{QueryOptions, background_color};
 
+use super::clipboard;
 use crate::core::panicked::Panicked;
 
 /// The terminal is in our hands now.
@@ -149,13 +149,13 @@ impl Screen {
         execute!(stdout(), Print(notification(ways, text)))
     }
 
-    /// Puts text on the clipboard of whoever looks at this terminal (OSC 52).
+    /// Puts text on the clipboard of whoever looks at this terminal; see [`clipboard`].
     ///
     /// # Errors
     ///
     /// When the terminal is gone.
     pub fn copy(&mut self, text: &str) -> io::Result<()> {
-        execute!(stdout(), CopyToClipboard::to_clipboard_from(text))
+        clipboard::copy(text)
     }
 }
 

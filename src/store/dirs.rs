@@ -25,7 +25,7 @@ const CONFIG_FILE: &str = "config.json";
 pub(crate) const UNPLACED: &str = ".new-";
 
 /// Whoever writes one has finished by then.
-const UNPLACED_FOR: Duration = Duration::from_secs(3600);
+pub(crate) const UNPLACED_FOR: Duration = Duration::from_secs(3600);
 
 /// Where things lie in one project.
 #[derive(Debug, Clone, PartialEq, Eq)]

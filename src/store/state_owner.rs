@@ -1,11 +1,13 @@
 //! Whose state a state folder holds: `CONTEXTRELAY_STATE_DIR` may name the same one for two projects,
 //! whose daemon, queue and tokens would then be one.
 
-use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use super::dirs::{ProjectDirs, RELAY_DIR, exists, read_private, write_private};
+use super::dirs::{
+    ProjectDirs, RELAY_DIR, UNPLACED, exists, read_private, remove_if_there, write_private,
+};
 
 /// In a state folder that does not lie in its project: the project's root.
 const MARKER: &str = "project";
@@ -26,6 +28,60 @@ pub fn state_elsewhere(dirs: &ProjectDirs) -> Option<&Path> {
     let is_elsewhere = !is_within(dirs) && !dirs.root.starts_with(&dirs.state);
     let is_ours = is_elsewhere && marked(dirs)? == dirs.root;
     is_ours.then_some(&*dirs.state)
+}
+
+/// Removes the state from such a folder, and the folder when nothing else lies in it. What else does is
+/// the person's: any folder may be named as the one for the state. Returns whether it is gone.
+///
+/// # Errors
+///
+/// When something of it cannot be removed.
+pub fn remove_state(state: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir(state)? {
+        let entry = entry?;
+        if !is_state(&entry.file_name().to_string_lossy()) {
+            continue;
+        }
+        // Of a link it goes, and not what it points to.
+        match entry.file_type()?.is_dir() {
+            true => fs::remove_dir_all(entry.path())?,
+            false => remove_if_there(&entry.path())?,
+        }
+    }
+    match fs::remove_dir(state) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
+        removed => removed.map(|()| true),
+    }
+}
+
+/// Whether a file or folder of this name is made by us.
+fn is_state(name: &str) -> bool {
+    const EXACT: [&str; 18] = [
+        "claude-token",
+        "codex-app-server.json",
+        "codex-token",
+        "continuity",
+        "cost-today.json",
+        "daemon-identity",
+        "daemon.lock",
+        "daemon.pid",
+        "failed",
+        "killed",
+        "ports.json",
+        "proxy-token",
+        "redaction-rules.json",
+        "runtime-sessions",
+        "sessions.json",
+        "status.json",
+        "token",
+        "viewer-token",
+    ];
+    // With what SQLite, a start and a rotation put beside them.
+    const WITH_COPIES: [&str; 4] = ["checkpoint", "contextrelay.log", "index.db", "queue.db"];
+    name == MARKER
+        || EXACT.contains(&name)
+        || name.starts_with(UNPLACED)
+        || WITH_COPIES.iter().any(|of| name.starts_with(of))
 }
 
 /// Whose state it holds, where it says so.

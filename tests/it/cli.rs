@@ -749,6 +749,8 @@ fn uninit_deletes_the_state_wherever_it_lies_and_nothing_that_is_not_the_project
     let begin = ["init", "--instructions", "skip"];
     run(&with(&begin, &state)).expect_success();
     assert!(state.join("token").is_file());
+    // Any folder may be named, also one that holds something else.
+    std::fs::write(state.join("thesis"), "mine").unwrap();
     let dry = run(&with(&["uninit", "--dry-run"], &state)).expect_success();
     assert!(dry.stdout.contains(state.to_str().unwrap()), "{dry:?}");
     let mut uninit = Pty::spawn(&with(&["uninit"], &state));
@@ -756,9 +758,12 @@ fn uninit_deletes_the_state_wherever_it_lies_and_nothing_that_is_not_the_project
     uninit.type_text("delete\r");
     assert_eq!(uninit.wait_exit(), 0, "{}", uninit.screen());
     let said = String::from_utf8_lossy(&uninit.transcript()).into_owned();
-    let asked = format!("and {} for good", state.display());
+    let asked = format!("and its state in {} for good", state.display());
     assert!(said.contains(&asked), "{said}");
-    assert!(!project.state().exists() && !state.exists());
+    assert!(!project.state().exists());
+    let left = std::fs::read_dir(&state).unwrap();
+    let left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(left, ["thesis"]);
 
     // The variable names a folder in which the state of this project never was.
     let theirs = project.base().join("theirs");

@@ -334,6 +334,19 @@ fn a_second_pair_in_a_tmux_of_the_users_opens_only_what_is_missing() {
 }
 
 #[test]
+fn what_pair_would_do_is_shown_also_where_the_tmux_around_it_is_gone() {
+    let panes = Panes::new("exec sleep 600");
+    let launch = panes.project.ctxrelay(["pair", "--dry-run"]);
+    let shown = run(&launch.env("TMUX", "/nowhere,1,0"))
+        .expect_success()
+        .stdout;
+    for verb in ["claude", "codex"] {
+        let opens = |line: &str| line.contains("split-window") && line.contains(verb);
+        assert!(shown.lines().any(opens), "{shown}");
+    }
+}
+
+#[test]
 fn what_the_deck_copies_is_in_the_tmux_of_the_pair() {
     let panes = Panes::new("echo claude is up; exec sleep 600");
     let mut pair = panes.pair();

@@ -6,6 +6,7 @@
 //! or [`remove`].
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -72,18 +73,30 @@ impl Marketplace {
         Ok(wrote || wrote_manifest)
     }
 
-    /// Writes it again where one is there, of another program or version: Claude reads it from where it
-    /// lies. Says whether anything had to be written. One that looks for trust in another registry is
-    /// left alone: a process whose environment names another one would take the rules away from every
-    /// plain `claude`.
+    /// Writes it again where one is there of an earlier version of this program, or of one that is gone:
+    /// Claude reads it from where it lies. Says whether anything had to be written. One of another
+    /// program or registry is left alone: what somebody builds and runs once, or a process whose
+    /// environment names another registry, would take the rules away from every plain `claude`.
     ///
     /// # Errors
     ///
     /// See [`PluginError`].
     pub fn renew(&self) -> Result<bool, PluginError> {
-        match self.is_there() && !self.is_of_another_registry() {
+        match self.is_there() && !self.is_of_another_registry() && !self.is_of_another_program() {
             true => self.write(),
             false => Ok(false),
+        }
+    }
+
+    /// Removes what was written; Claude does not read it any more.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be removed.
+    pub fn discard(&self) -> io::Result<()> {
+        match std::fs::remove_dir_all(&self.dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
         }
     }
 
@@ -101,6 +114,11 @@ impl Marketplace {
     fn is_of_another_registry(&self) -> bool {
         let found = self.plugin.registry_in(&self.plugin_dir());
         found.is_some() && found != self.plugin.registry
+    }
+
+    fn is_of_another_program(&self) -> bool {
+        let found = self.plugin.program_in(&self.plugin_dir());
+        found.is_some_and(|found| found != self.plugin.program && found.exists())
     }
 
     fn plugin_dir(&self) -> PathBuf {

@@ -102,11 +102,15 @@ impl PluginSpec {
 
     /// The registry that the plugin there names, as its server's arguments have it.
     pub(super) fn registry_in(&self, dir: &Path) -> Option<PathBuf> {
-        let manifest = std::fs::read(dir.join(MANIFEST)).ok()?;
-        let manifest: Value = serde_json::from_slice(&manifest).ok()?;
-        let args = manifest["mcpServers"][PLUGIN_NAME]["args"].as_array()?;
+        let server = server_in(dir)?;
+        let args = server["args"].as_array()?;
         let mut behind = args.iter().skip_while(|arg| *arg != REGISTRY).skip(1);
         behind.next()?.as_str().map(PathBuf::from)
+    }
+
+    /// The program that the plugin there runs.
+    pub(super) fn program_in(&self, dir: &Path) -> Option<PathBuf> {
+        server_in(dir)?["command"].as_str().map(PathBuf::from)
     }
 
     /// The plugin's files.
@@ -164,6 +168,13 @@ impl PluginSpec {
             },
         })
     }
+}
+
+/// The server of the plugin in a folder.
+fn server_in(dir: &Path) -> Option<Value> {
+    let manifest = std::fs::read(dir.join(MANIFEST)).ok()?;
+    let mut manifest: Value = serde_json::from_slice(&manifest).ok()?;
+    Some(manifest["mcpServers"][PLUGIN_NAME].take())
 }
 
 /// A hook whose program is gone must not fail: that would be shown at every prompt.

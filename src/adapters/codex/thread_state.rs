@@ -40,9 +40,9 @@ pub(super) struct ThreadState {
     /// held for what is added to it, too (Codex 0.169.0, observed).
     #[serde(default)]
     pub(super) released: bool,
-    /// How often in a row Codex has not opened the thread.
+    /// How often in a row Codex could not read the thread.
     #[serde(skip)]
-    pub(super) refusals: u32,
+    pub(super) unreadable_tries: u32,
     /// The packet of which it is not known yet whether the model has it.
     #[serde(default)]
     pub(super) packet: Option<PacketInThread>,

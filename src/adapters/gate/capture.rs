@@ -96,18 +96,21 @@ impl Capture {
 /// An end without the private key that began before it: nothing says of the rest what it is.
 fn behind_cut_key(end: &[u8]) -> &[u8] {
     let has = |line: &[u8], word: &[u8]| line.windows(word.len()).any(|seen| seen == word);
+    // As OpenSSL, PuTTY and OpenVPN write them; a sentence may hold the words alone.
+    let is_edge = |line: &[u8], edges: [&[u8]; 2]| edges.into_iter().any(|edge| has(line, edge));
     let mut at = 0;
     for line in end.split_inclusive(|byte| *byte == b'\n') {
         at += line.len();
-        if !has(line, b"PRIVATE KEY") {
+        if !has(line, b"PRIVATE KEY") && !has(line, b"Static key") {
             continue;
         }
         // The first of them is the end of one, or a whole one begins.
-        return match has(line, b"BEGIN ") {
-            true => end,
-            false if has(line, b"END ") => &end[at..],
-            false => continue,
-        };
+        if is_edge(line, [b"-----BEGIN ", b"---- BEGIN "]) {
+            return end;
+        }
+        if is_edge(line, [b"-----END ", b"---- END "]) {
+            return &end[at..];
+        }
     }
     end
 }
@@ -176,6 +179,8 @@ mod tests {
 
         let short = [key_line.repeat(100).as_bytes(), end.as_bytes(), b"done\n"].concat();
         assert_eq!(captured(&[&short]).last_lines(), "done\n");
+        let told = [&b"a failure\n"[..], b"cannot SEND PRIVATE KEY\n", b"done\n"].concat();
+        assert_eq!(captured(&[&told]).last_lines().as_bytes(), told);
         // A whole one is masked by who tells it.
         let whole = format!("-----BEGIN PRIVATE {}-----\n{key_line}{end}", "KEY");
         let long = "a line\n".repeat(2_000) + &whole;

@@ -116,6 +116,11 @@ pub(super) fn mask_all(
                     .get(0)
                     .map_or("", |whole| &text[whole.start()..range.start]);
                 let is_port = before.contains('@') && begins_with_port(secret.as_str());
+                if is_port {
+                    // What follows may be another address, with a password.
+                    let port = secret.as_str().bytes().take_while(u8::is_ascii_digit);
+                    range.end = range.start + port.count();
+                }
                 !is_port && !is_placeholder(secret.as_str())
             }
             Accept::Filled => !is_placeholder(secret.as_str()),

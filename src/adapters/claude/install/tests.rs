@@ -68,6 +68,17 @@ fn it_is_renewed_where_it_is_there_and_its_registry_is_this_one() {
     other.plugin.registry = Some("/elsewhere".into());
     assert!(!other.is_current());
     assert!(!other.renew().unwrap() && market.is_current());
+    // Another program that is there has been asked for by name.
+    let mut built = market.clone();
+    built.plugin.program = dir.path().join("built");
+    fs::write(&built.plugin.program, "").unwrap();
+    built.write().unwrap();
+    assert!(!market.renew().unwrap() && built.is_current());
+    built.plugin.version = "0.2.0".to_owned();
+    assert!(built.renew().unwrap() && built.is_current());
+    built.discard().unwrap();
+    built.discard().unwrap();
+    assert!(!built.is_there() && !built.dir.exists());
 }
 
 #[test]

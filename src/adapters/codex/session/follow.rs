@@ -30,19 +30,20 @@ impl Session<'_> {
     /// still be running.
     pub(in super::super) async fn take_up(&mut self, fresh: bool) -> Result<(), CallError> {
         self.fresh |= fresh;
+        let mut replaced = None;
         if let Some(thread_id) = self.memory.thread_id().cloned() {
             let open = self.memory.visible.as_ref().and_then(TurnBook::open_turn);
             let cut_off = open.filter(|_| fresh).cloned();
             self.note_queued(&thread_id).await?;
             match self.resume(&thread_id).await {
                 Ok(resumed) => {
-                    self.memory.refusals = 0;
+                    self.memory.unreadable_tries = 0;
                     self.adopt(resumed).await;
                     self.catch_up(cut_off).await?;
                     self.settle_elsewhere(fresh).await?;
                     return Ok(self.look().await?);
                 }
-                Err(CallError::Refused(error)) => self.opens_not(&thread_id, error).await?,
+                Err(CallError::Refused(error)) => replaced = self.opens_not(&thread_id, error)?,
                 Err(lost) => return Err(lost),
             }
         }
@@ -56,6 +57,11 @@ impl Session<'_> {
             .memory
             .visible
             .replace(TurnBook::new(ThreadId::new(started.thread.id.as_str())));
+        self.memory.unreadable_tries = 0;
+        // Not before there is one: until then the one of before may open again.
+        if let Some(why) = replaced {
+            self.tell(CodexFact::ThreadReplaced { why }).await;
+        }
         if let Some(mut before) = before {
             let mut facts = Vec::new();
             before.close_as_interrupted(&mut facts);
@@ -65,20 +71,24 @@ impl Session<'_> {
         Ok(self.settle_elsewhere(fresh).await?)
     }
 
-    /// Codex does not open the thread: an error while it is waited for, nothing where another one is
-    /// to take its place.
-    async fn opens_not(&mut self, thread_id: &ThreadId, error: RpcError) -> Result<(), CallError> {
+    /// Codex does not open the thread: an error while it is waited for; where another one is to take
+    /// its place what is then said of it, if anything is.
+    fn opens_not(
+        &mut self,
+        thread_id: &ThreadId,
+        error: RpcError,
+    ) -> Result<Option<String>, CallError> {
         let refused = RefusedThread::of(&error);
-        self.memory.refusals = self.memory.refusals.saturating_add(1);
-        if !refused.is_replaced(self.memory.refusals) {
-            let message = refused.awaited(thread_id, &error);
-            return Err(CallError::Refused(RpcError { message, ..error }));
+        // In a row: one that was open elsewhere meanwhile can be read.
+        self.memory.unreadable_tries = match refused {
+            RefusedThread::Unreadable => self.memory.unreadable_tries.saturating_add(1),
+            _ => 0,
+        };
+        if refused.is_replaced(self.memory.unreadable_tries) {
+            return Ok(refused.replaced(thread_id, &error));
         }
-        self.memory.refusals = 0;
-        if let Some(why) = refused.replaced(thread_id, &error) {
-            self.tell(CodexFact::ThreadReplaced { why }).await;
-        }
-        Ok(())
+        let message = refused.awaited(thread_id, &error);
+        Err(CallError::Refused(RpcError { message, ..error }))
     }
 
     /// Makes a thread of the terminal's the visible one.

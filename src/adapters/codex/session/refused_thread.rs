@@ -37,13 +37,13 @@ impl RefusedThread {
         }
     }
 
-    /// Whether another conversation takes its place, after so many tries to open it. Where it is only
+    /// Whether another conversation takes its place, after so many tries to read it in a row. Where it is only
     /// open elsewhere, none ever does: what was said in it would be lost to the pair.
-    pub(super) fn is_replaced(self, tries: u32) -> bool {
+    pub(super) fn is_replaced(self, unreadable_tries: u32) -> bool {
         match self {
             Self::Gone | Self::Archived => true,
             Self::OpenElsewhere => false,
-            Self::Unreadable => tries >= TRIES_MAX,
+            Self::Unreadable => unreadable_tries >= TRIES_MAX,
         }
     }
 

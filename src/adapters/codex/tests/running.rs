@@ -318,14 +318,22 @@ async fn adopted(facts: &mut mpsc::Receiver<CodexFact>) -> (Vec<String>, ThreadI
 
 /// The conversation T is refused with these words, whenever it is asked for.
 async fn behind_a_refusal(why: &'static str) -> (Vec<String>, ThreadId, Vec<String>) {
+    behind(move || Err(why), || true).await
+}
+
+/// How the conversation T is opened at each try, and whether a new one can be made.
+async fn behind(
+    mut opens: impl FnMut() -> Result<(), &'static str> + Send + 'static,
+    mut can_be_made: impl FnMut() -> bool + Send + 'static,
+) -> (Vec<String>, ThreadId, Vec<String>) {
     let project = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let (asked, mut was_asked) = mpsc::unbounded_channel();
     let answers = move |method: &str, _: &Value| match method {
         "initialize" => Ok(json!({"userAgent": "ctxrelay/0.169.0 (x) y"})),
-        "thread/resume" => Err(why),
-        "thread/start" => Ok(json!({"thread": thread("N", "idle")})),
+        "thread/resume" => opens().map(|()| json!({"thread": thread("T", "idle")})),
+        "thread/start" if can_be_made() => Ok(json!({"thread": thread("N", "idle")})),
         "thread/name/set" => Ok(json!({})),
         _ => Err("not here"),
     };
@@ -363,4 +371,34 @@ async fn a_conversation_that_codex_cannot_read_is_tried_three_times_before_a_new
     assert!(said[0].contains(why), "{said:?}");
     let resumed = asked.iter().filter(|method| *method == "thread/resume");
     assert_eq!(resumed.count(), 3);
+}
+
+#[tokio::test]
+async fn tries_at_a_conversation_that_is_open_elsewhere_do_not_count_as_unreadable() {
+    let mut tries = 0;
+    let opens = move || {
+        tries += 1;
+        match tries {
+            1..=3 => Err(OPEN_ELSEWHERE),
+            4 => Err("failed to read thread: it is busy"),
+            _ => Ok(()),
+        }
+    };
+    let (said, thread_id, asked) = behind(opens, || true).await;
+    assert_eq!(thread_id.as_str(), "T");
+    assert!(said.is_empty(), "{said:?}");
+    assert!(!asked.contains(&"thread/start".to_owned()), "{asked:?}");
+}
+
+#[tokio::test]
+async fn nothing_is_said_of_a_new_conversation_before_there_is_one() {
+    let mut tries = 0;
+    let can_be_made = move || {
+        tries += 1;
+        tries > 2
+    };
+    let archived = || Err("session T is archived. Run `codex unarchive T` first.");
+    let (said, thread_id, _) = behind(archived, can_be_made).await;
+    assert_eq!(thread_id.as_str(), "N");
+    assert_eq!(said.len(), 1, "{said:?}");
 }

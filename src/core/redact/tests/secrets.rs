@@ -365,6 +365,10 @@ fn passwords_in_addresses_go_and_the_address_stays() {
             "https://dev@acme.com:[REDACTED_URL_PASSWORD]@git.acme.com/a.git",
         ),
         (
+            "amqp://me@corp.org:5672,amqp://svc:S3/cret@host",
+            "amqp://me@corp.org:5672,amqp://svc:[REDACTED_URL_PASSWORD]@host",
+        ),
+        (
             "jdbc:mysql://h/d?user=u&password=hunter2&ssl=true",
             "jdbc:mysql://h/d?user=u&password=[REDACTED_PASSWORD]&ssl=true",
         ),

@@ -30,6 +30,7 @@ fn a_megabyte_of_anything_is_done_in_time() {
         fill("a://b:c"),
         fill("a://b@c"),
         fill("a://b@c:d@e"),
+        fill("amqp://a@b:1,"),
         fill("sk-"),
         fill("_sk-"),
         fill("\\n%20[0m_ghp_"),
