@@ -287,6 +287,18 @@ fn behind_a_dead_doorbell_what_was_pushed_in_vain_is_no_repeat(scene: &mut Scene
     // They were pushed, to a Claude that was not started with channels.
     scene.wait_delivery("the end of pushing", |delivery| delivery["rung"] == "hook");
     scene.claude.submit("what is new");
+    let messages = &scene.pair.messages;
+    messages.wait_for_request("the prompt", hears("what is new"));
+    scene.wait_idle();
+    // The last ones may still have been on their way to a channel when it came: they go with the next.
+    let confirmed = "confirmed".to_owned();
+    if !ids.iter().all(|id| scene.results(id).contains(&confirmed)) {
+        scene.wait_delivery("what had no effect", |delivery| {
+            let why = delivery["why"].as_str().unwrap_or_default();
+            why.contains("waits until Claude asks")
+        });
+        scene.claude.submit("what else is new");
+    }
     wait_confirmed(scene, habit, &ids);
     // A hook is proof before the request that it is part of leaves.
     scene.pair.messages.wait_for_request("the last", |request| {
