@@ -129,7 +129,7 @@ mod tests {
     fn a_state_folder_is_one_projects_until_that_is_gone() {
         let (first, second) = (Place::new(), Place::new());
         let state = first.dir.path().join("state");
-        std::fs::create_dir(&state).unwrap();
+        fs::create_dir(&state).unwrap();
         let of = |place: &Place| ProjectDirs::new(place.dirs.root.clone(), Some(state.clone()));
         assert_eq!(state_of_another(&of(&second)), None);
         assert_eq!(state_elsewhere(&of(&first)), None, "nobody said so");
@@ -142,7 +142,7 @@ mod tests {
         let root = first.dirs.root.clone();
         assert_eq!(state_of_another(&of(&second)), Some(root));
         mark_state(&of(&second)).unwrap_err();
-        std::fs::remove_dir_all(&first.dirs.relay).unwrap();
+        fs::remove_dir_all(&first.dirs.relay).unwrap();
         mark_state(&of(&second)).unwrap();
         assert_eq!(state_of_another(&of(&second)), None);
         // In the project itself nothing is marked.
