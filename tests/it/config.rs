@@ -343,7 +343,11 @@ fn a_daemon_that_a_bridge_starts_has_the_registry_of_the_plugin() {
         .env("CONTEXTRELAY_REGISTRY_DIR", &elsewhere);
     let mut claude = McpClient::start(&launch);
     claude.tool("append_note", json!({"text": "here"}));
-    assert!(project.registry().join("instances.json").is_file());
+    // A daemon answers before it is listed.
+    let listed = project.registry().join("instances.json");
+    wait_until("the daemon to be listed", timeout(), || {
+        listed.is_file().then_some(())
+    });
     assert!(!elsewhere.exists());
     drop(claude);
     end_daemon(&project);
