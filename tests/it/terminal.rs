@@ -233,6 +233,21 @@ fn a_storm_of_sizes_ends_in_a_whole_picture() {
 }
 
 #[test]
+fn a_key_that_comes_together_with_a_new_size_is_read_without_another_one() {
+    let project = Project::new();
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("● daemon");
+    deck.press(Key::Char('m'));
+    deck.wait_for_text("your message");
+    for typed in 1..=100_u16 {
+        deck.resize(110 + typed % 7, 40);
+        deck.press(Key::Char('x'));
+        // The next one would bring it.
+        deck.wait_for_text(&format!(" {typed} character"));
+    }
+}
+
+#[test]
 fn one_cell_is_enough_to_live_in() {
     let project = Project::new();
     let mut deck = deck(&project, 1, 1);
@@ -242,7 +257,6 @@ fn one_cell_is_enough_to_live_in() {
     deck.resize(120, 40);
     deck.wait_for_text("● daemon");
     deck.resize(1, 1);
-    // A key that comes together with a new size may be read with the next one only.
     deck.wait_for_screen("one cell", |screen| screen.trim() == "…");
     deck.press(Key::Char('q'));
     assert_eq!(deck.wait_exit(), 0);
