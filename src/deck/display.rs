@@ -8,17 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crossterm::event::{Event as TermEvent, KeyEventKind};
 use ctxrelay_ui::model::DeckView;
 use ctxrelay_ui::{Deck, Effect, Msg, Settings};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
 use super::drawing::Drawing;
-use super::input_pause::InputPause;
 use super::key_slot::KeySlot;
-use super::late_reply::LateReply;
 use super::term::{DRAWING_THREAD, Screen, is_taking, restore, restore_unread};
+use super::terminal_input::TerminalInput;
 
 /// Inputs that may wait for the drawing thread. A person types slower; a paste is one message.
 const INPUTS_MAX: usize = 256;
@@ -112,6 +110,7 @@ pub struct Display {
     is_resized: Arc<AtomicBool>,
     wishes: mpsc::Receiver<Effect>,
     tells_of_tree: watch::Receiver<bool>,
+    typed: &'static TerminalInput,
     /// Until it is waited for.
     drawing: Option<JoinHandle<()>>,
 }
@@ -138,12 +137,7 @@ impl Display {
         let (tells, tells_of_tree) = watch::channel(false);
         let slot = ViewSlot::default();
         let is_resized = Arc::<AtomicBool>::default();
-        let keys = inputs.clone();
-        let pause = InputPause::default();
-        let reading = pause.clone();
-        thread::Builder::new()
-            .name("deck-input".to_owned())
-            .spawn(move || read_terminal(&keys, &reading))?;
+        let typed = TerminalInput::read_for(inputs.clone())?;
         let drawing = Drawing {
             screen,
             deck,
@@ -153,7 +147,7 @@ impl Display {
             wishes: wish,
             tells_of_tree: tells,
             host,
-            pause,
+            typed,
             effects: Vec::new(),
             was_away: false,
         };
@@ -166,6 +160,7 @@ impl Display {
             is_resized,
             wishes,
             tells_of_tree,
+            typed,
             drawing: Some(drawing),
         })
     }
@@ -215,7 +210,8 @@ impl Display {
         self.tells_of_tree.clone()
     }
 
-    /// Gives the terminal back. Returns whether drawing had failed by a fault of our own.
+    /// Gives the terminal back, with what is typed from now on. Returns whether drawing had failed by a
+    /// fault of our own.
     pub async fn close(mut self) -> bool {
         let Some(drawing) = self.drawing.take() else {
             return false;
@@ -232,32 +228,8 @@ impl Display {
             }
             sleep(Duration::from_millis(5)).await;
         }
+        self.typed.pause();
         restore();
         drawing.join().is_err()
-    }
-}
-
-/// Terminal events, as they come. Ends with the process: reading a terminal cannot be cancelled.
-fn read_terminal(inputs: &SyncSender<Input>, pause: &InputPause) {
-    let mut late = LateReply::new(std::time::Instant::now());
-    loop {
-        pause.rest();
-        let msg = match crossterm::event::read() {
-            Ok(TermEvent::Key(key)) if late.takes(&key, std::time::Instant::now()) => continue,
-            Ok(TermEvent::Key(key)) if key.kind != KeyEventKind::Release => Msg::Key(key),
-            Ok(TermEvent::Mouse(mouse)) => Msg::Mouse(mouse),
-            Ok(TermEvent::Paste(text)) => Msg::Paste(text),
-            Ok(TermEvent::Resize(columns, rows)) => Msg::Resize(columns, rows),
-            Ok(TermEvent::FocusGained) => Msg::Focus(true),
-            Ok(TermEvent::FocusLost) => Msg::Focus(false),
-            Ok(TermEvent::Key(_)) => continue,
-            Err(_) => {
-                let _ = inputs.send(Input::End);
-                return;
-            }
-        };
-        if inputs.send(Input::Msg(Box::new(msg))).is_err() {
-            return;
-        }
     }
 }

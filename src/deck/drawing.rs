@@ -14,9 +14,9 @@ use tokio::sync::{mpsc, watch};
 use super::clock::now_ms;
 use super::display::{DisplayHost, Input, ViewSlot};
 use super::editor::Edited;
-use super::input_pause::InputPause;
 use super::lend::{edit, keep};
 use super::term::Screen;
+use super::terminal_input::TerminalInput;
 use super::unsent::dropped;
 
 /// With nothing to draw the drawing thread looks this rarely whether it should end.
@@ -51,7 +51,7 @@ pub(super) struct Drawing {
     /// See [`Deck::tells_of_tree`].
     pub(super) tells_of_tree: watch::Sender<bool>,
     pub(super) host: DisplayHost,
-    pub(super) pause: InputPause,
+    pub(super) typed: &'static TerminalInput,
     /// What the deck wants and has not got.
     pub(super) effects: Vec<Effect>,
     /// Somebody else had the terminal; a view may have come meanwhile.
@@ -214,7 +214,7 @@ impl Drawing {
     ) -> Result<(), Ended> {
         let mut missed = Vec::new();
         let (screen, inputs) = (&mut self.screen, &self.inputs);
-        let edited = edit(screen, &self.pause, inputs, text, &mut missed).map_err(|_| Ended)?;
+        let edited = edit(screen, self.typed, inputs, text, &mut missed).map_err(|_| Ended)?;
         // What came meanwhile stands in the next frame.
         self.was_away = true;
         let edited = match edited {

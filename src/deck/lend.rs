@@ -7,8 +7,8 @@ use ctxrelay_ui::Msg;
 
 use super::display::Input;
 use super::editor::{Edited, Editor, command};
-use super::input_pause::InputPause;
 use super::term::Screen;
+use super::terminal_input::TerminalInput;
 
 /// How often it is looked whether the editor has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -29,7 +29,7 @@ pub(super) struct Over;
 /// When the deck is to end; the editor has ended then too.
 pub(super) fn edit(
     screen: &mut Screen,
-    pause: &InputPause,
+    typed: &TerminalInput,
     inputs: &Receiver<Input>,
     text: &str,
     missed: &mut Vec<Msg>,
@@ -37,7 +37,7 @@ pub(super) fn edit(
     let Some(command) = command() else {
         return Ok(Edited::Failed("no editor: set $EDITOR".to_owned()));
     };
-    if !pause.begin() {
+    if !typed.pause() {
         let why = "the terminal is busy: press the key again".to_owned();
         return Ok(Edited::Failed(why));
     }
@@ -52,7 +52,7 @@ pub(super) fn edit(
         Ok(_) => screen.resume().map_err(|_| Over),
         Err(Over) => Err(Over),
     };
-    pause.end();
+    typed.go_on();
     taken.and(edited)
 }
 
