@@ -1,7 +1,5 @@
 //! `ctxrelay doorbell` (hidden): the plugin's monitor.
 
-use std::sync::Arc;
-
 use super::bridge;
 use super::connect::runtime;
 use super::context::CliContext;
@@ -31,7 +29,7 @@ pub fn idle(failure: &Failure) -> CliOutcome {
     runtime()?.block_on(async {
         let claude = claude_pid();
         let client = connect(WebsocketOptions {
-            dial: Dial(Arc::new(move || Err(DialError::NotYet(why.clone())))),
+            dial: Dial::new(move || Err(DialError::NotYet(why.clone()))),
             hello: Hello {
                 protocol: PROTOCOL,
                 version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -8,8 +8,10 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
 
 use crate::core::agent::is_agents_own;
 use crate::store::dirs::{self, ProjectDirs};
@@ -55,13 +57,16 @@ impl Autostart {
 pub(super) struct Starter {
     autostart: Autostart,
     last: Mutex<Option<Instant>>,
+    is_over: Arc<Notify>,
 }
 
 impl Starter {
-    pub(super) fn new(autostart: Autostart) -> Self {
+    /// A start that is over, because the daemon answers or cannot, is told there.
+    pub(super) fn new(autostart: Autostart, is_over: Arc<Notify>) -> Self {
         Self {
             autostart,
             last: Mutex::new(None),
+            is_over,
         }
     }
 
@@ -111,9 +116,13 @@ impl Starter {
         let mut child = command.spawn()?;
         let pid = child.id();
         // Somebody has to take its exit status, or it stays as a zombie while we live.
+        let is_over = Arc::clone(&self.is_over);
         std::thread::Builder::new()
             .name("reap-daemon".to_owned())
-            .spawn(move || drop(child.wait()))?;
+            .spawn(move || {
+                drop(child.wait());
+                is_over.notify_one();
+            })?;
         Ok(pid)
     }
 }

@@ -5,6 +5,8 @@ use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::sync::Notify;
+
 use super::Dormancy;
 use super::autostart::{Autostart, Starter};
 use crate::store::dirs::{self, ProjectDirs, UserDirs};
@@ -44,10 +46,45 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// Looks up where the daemon is now. Called before each attempt, because a new daemon may stand
+/// Looks up where the daemon is now. Asked before each attempt, because a new daemon may stand
 /// elsewhere; may start one.
 #[derive(Clone)]
-pub struct Dial(pub Arc<dyn Fn() -> Result<Endpoint, DialError> + Send + Sync>);
+pub struct Dial {
+    look: Arc<dyn Fn() -> Result<Endpoint, DialError> + Send + Sync>,
+    news: Arc<Notify>,
+}
+
+impl Dial {
+    /// One that looks in this way.
+    pub fn new(look: impl Fn() -> Result<Endpoint, DialError> + Send + Sync + 'static) -> Self {
+        Self::with_news(look, Arc::default())
+    }
+
+    /// As [`Self::new`]; who tells of news knows that it is worth another look at once.
+    pub(super) fn with_news(
+        look: impl Fn() -> Result<Endpoint, DialError> + Send + Sync + 'static,
+        news: Arc<Notify>,
+    ) -> Self {
+        Self {
+            look: Arc::new(look),
+            news,
+        }
+    }
+
+    /// Where the daemon is.
+    ///
+    /// # Errors
+    ///
+    /// When there is nowhere to connect to.
+    pub fn look(&self) -> Result<Endpoint, DialError> {
+        (self.look)()
+    }
+
+    /// Waits until it is worth another look. News of before counts too.
+    pub(super) async fn news(&self) {
+        self.news.notified().await;
+    }
+}
 
 /// Why there is nowhere to connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,8 +104,9 @@ impl fmt::Debug for Dial {
 /// Finds the control port of a project's daemon by what it published, with the token of a role,
 /// and starts a daemon when none answers and `autostart` says how.
 pub fn project_dial(dirs: ProjectDirs, role: Role, autostart: Option<Autostart>) -> Dial {
-    let starter = autostart.map(Starter::new);
-    Dial(Arc::new(move || {
+    let news = Arc::<Notify>::default();
+    let starter = autostart.map(|autostart| Starter::new(autostart, Arc::clone(&news)));
+    let look = move || {
         if dirs::exists(&dirs.state_file(KILLED_FILE)) {
             return Err(DialError::Dormant(Dormancy::Killed));
         }
@@ -84,20 +122,21 @@ pub fn project_dial(dirs: ProjectDirs, role: Role, autostart: Option<Autostart>)
             }
             _ => Err(DialError::NotYet(starter.start(&dirs))),
         }
-    }))
+    };
+    Dial::with_news(look, news)
 }
 
 /// Finds the operator's socket of a project. The daemon checks the process that connects.
 pub fn operator_dial(user: &UserDirs, dirs: &ProjectDirs) -> Dial {
     let (user, dirs) = (user.clone(), dirs.clone());
-    Dial(Arc::new(move || {
+    Dial::new(move || {
         let path = operator_socket::find(&user, &dirs);
         if dirs::exists(&path) {
             Ok(Endpoint::Operator { path })
         } else {
             Err(DialError::NotYet(NO_DAEMON.to_owned()))
         }
-    }))
+    })
 }
 
 const NO_DAEMON: &str = "no daemon runs for this project";

@@ -54,14 +54,14 @@ pub(crate) struct Place(Arc<Mutex<Option<u16>>>);
 impl Place {
     pub(crate) fn dial(&self) -> Dial {
         let place = self.0.clone();
-        Dial(Arc::new(move || match *place.lock().unwrap() {
+        Dial::new(move || match *place.lock().unwrap() {
             Some(port) => Ok(Endpoint::Control {
                 port,
                 token: TOKEN.to_owned(),
                 older: None,
             }),
             None => Err(DialError::NotYet("nobody is there".to_owned())),
-        }))
+        })
     }
 
     pub(crate) fn client(&self, role: Role) -> Client {

@@ -269,7 +269,7 @@ impl Link {
     async fn run(mut self) {
         let mut pause = REDIAL_MIN;
         loop {
-            let why = match (self.options.dial.0)() {
+            let why = match self.options.dial.look() {
                 Ok(endpoint) => {
                     let began = match timeout(HELLO_WAIT, socket::open(&endpoint)).await {
                         Ok(Ok(socket::Socket::Tcp(ws))) => self.converse(ws).await,
@@ -293,8 +293,10 @@ impl Link {
                 Err(DialError::NotYet(why)) => why,
             };
             self.tell(Connection::Connecting { why });
-            sleep(pause).await;
-            pause = (pause * 2).min(REDIAL_MAX);
+            pause = tokio::select! {
+                () = sleep(pause) => (pause * 2).min(REDIAL_MAX),
+                () = self.options.dial.news() => REDIAL_MIN,
+            };
         }
     }
 

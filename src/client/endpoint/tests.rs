@@ -57,12 +57,12 @@ fn why(found: Result<Endpoint, DialError>) -> String {
 fn the_endpoint_is_what_the_daemon_published() {
     let (_dir, dirs) = project();
     let dial = project_dial(dirs.clone(), Role::Cli, None);
-    assert_eq!(why((dial.0)()), NO_DAEMON);
+    assert_eq!(why(dial.look()), NO_DAEMON);
     let _owner = own(&dirs);
     publish(&dirs, 4502);
-    assert_eq!((dial.0)(), control(4502, TOKEN, None));
+    assert_eq!(dial.look(), control(4502, TOKEN, None));
     fs::write(dirs.state_file("killed"), "").unwrap();
-    assert_eq!((dial.0)(), Err(DialError::Dormant(Dormancy::Killed)));
+    assert_eq!(dial.look(), Err(DialError::Dormant(Dormancy::Killed)));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn each_role_comes_with_its_own_token_and_to_a_daemon_of_before_with_the_one_the
     let (_dir, dirs) = project();
     let _owner = own(&dirs);
     publish(&dirs, 4502);
-    let dialled = |role| (project_dial(dirs.clone(), role, None).0)();
+    let dialled = |role| project_dial(dirs.clone(), role, None).look();
     assert_eq!(dialled(Role::Claude), control(4502, TOKEN, None));
     let (claude, codex) = ("c".repeat(64), "d".repeat(64));
     token(&dirs, "claude-token", &claude);
@@ -95,13 +95,13 @@ fn a_token_that_is_a_link_or_no_token_is_not_used() {
     let dial = project_dial(dirs.clone(), Role::Cli, None);
     let token = dirs.state_file("token");
     fs::write(&token, "x\r\nHost: elsewhere\n").unwrap();
-    let refused = why((dial.0)());
+    let refused = why(dial.look());
     assert!(refused.contains("does not hold a token"), "{refused}");
     fs::remove_file(&token).unwrap();
     let elsewhere = dir.path().join("elsewhere");
     fs::write(&elsewhere, TOKEN).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &token).unwrap();
-    let refused = why((dial.0)());
+    let refused = why(dial.look());
     assert!(refused.contains("the token cannot be read"), "{refused}");
 }
 
@@ -111,8 +111,8 @@ fn debug_does_not_show_the_token() {
     assert_eq!(format!("{shown:?}"), "127.0.0.1:4502");
 }
 
-#[test]
-fn a_daemon_is_started_once_when_none_answers_and_not_when_one_does() {
+#[tokio::test]
+async fn a_daemon_is_started_once_when_none_answers_and_not_when_one_does() {
     let (dir, dirs) = project();
     let marks = dir.path().join("starts");
     let program = dir.path().join("program");
@@ -125,9 +125,9 @@ fn a_daemon_is_started_once_when_none_answers_and_not_when_one_does() {
     let autostart = Autostart::detached(program, &dirs, dirs.relay.clone());
     let dial = project_dial(dirs.clone(), Role::Cli, Some(autostart));
 
-    assert_eq!(why((dial.0)()), "a daemon is starting");
+    assert_eq!(why(dial.look()), "a daemon is starting");
     assert_eq!(
-        why((dial.0)()),
+        why(dial.look()),
         "a daemon was started and does not answer yet"
     );
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -141,11 +141,13 @@ fn a_daemon_is_started_once_when_none_answers_and_not_when_one_does() {
         );
         std::thread::yield_now();
     }
+    let over = tokio::time::timeout(Duration::from_secs(20), dial.news());
+    over.await.expect("that the start is over is told");
 
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let _owner = own(&dirs);
     publish(&dirs, listener.local_addr().unwrap().port());
-    assert!((dial.0)().is_ok());
+    assert!(dial.look().is_ok());
 }
 
 #[test]
@@ -156,13 +158,13 @@ fn a_stranger_on_the_port_of_a_daemon_that_died_is_not_dialled_and_another_one_i
     let owner = own(&dirs);
     publish(&dirs, stranger.local_addr().unwrap().port());
     let waiting = project_dial(dirs.clone(), Role::Cli, None);
-    assert!((waiting.0)().is_ok());
+    assert!(waiting.look().is_ok());
     drop(owner);
-    assert_eq!(why((waiting.0)()), NO_DAEMON);
+    assert_eq!(why(waiting.look()), NO_DAEMON);
     let program = dir.path().join("nothing");
     let autostart = Autostart::detached(program, &dirs, dirs.relay.clone());
     let starting = project_dial(dirs.clone(), Role::Cli, Some(autostart));
-    let why = why((starting.0)());
+    let why = why(starting.look());
     assert!(why.contains("none can be started"), "{why}");
     let nobody = stranger.accept().unwrap_err();
     assert_eq!(nobody.kind(), ErrorKind::WouldBlock);
@@ -177,11 +179,11 @@ fn nothing_is_started_where_nobody_has_begun() {
     let autostart = Autostart::detached(program, &dirs, dirs.config());
     let dial = project_dial(dirs.clone(), Role::Cli, Some(autostart));
     let dormant = DialError::Dormant(Dormancy::NoProject(root));
-    assert_eq!((dial.0)(), Err(dormant.clone()));
+    assert_eq!(dial.look(), Err(dormant.clone()));
     assert!(!dirs.relay.exists());
     dirs.create().unwrap();
-    assert_eq!((dial.0)(), Err(dormant), "not without the file");
+    assert_eq!(dial.look(), Err(dormant), "not without the file");
     fs::write(dirs.config(), "{}").unwrap();
-    let why = why((dial.0)());
+    let why = why(dial.look());
     assert!(why.contains("none can be started"), "{why}");
 }

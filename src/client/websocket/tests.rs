@@ -2,6 +2,8 @@
 
 use std::sync::atomic::AtomicU32;
 
+use tokio::sync::Notify;
+
 use super::*;
 use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place, hello, serve_operator};
 use crate::client::operator_dial;
@@ -36,6 +38,30 @@ async fn a_call_waits_for_a_daemon_that_starts_later() {
     );
     let _daemon = FakeDaemon::start(&place, done).await;
     assert_eq!(within(call).await.unwrap(), Ok(Reply::Done));
+}
+
+#[tokio::test]
+async fn news_of_a_daemon_is_a_look_at_once() {
+    let (looked, mut looks) = mpsc::unbounded_channel();
+    let news = Arc::<Notify>::default();
+    let look = move || {
+        let _ = looked.send(());
+        Err(DialError::NotYet("nobody is there".to_owned()))
+    };
+    let _client = connect(WebsocketOptions {
+        dial: Dial::with_news(look, Arc::clone(&news)),
+        hello: hello(Role::Cli),
+        on_connect: Vec::new(),
+    });
+    within(looks.recv()).await.unwrap();
+    // The pauses alone would take longer than anybody waits here.
+    within(async {
+        for _ in 0..40 {
+            news.notify_one();
+            looks.recv().await.unwrap();
+        }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -127,13 +153,13 @@ async fn a_killed_project_is_dormant_and_says_so_at_once() {
     let _daemon = FakeDaemon::start(&place, done).await;
     let dial = {
         let (killed, inner) = (killed.clone(), place.dial());
-        Dial(Arc::new(move || {
+        Dial::new(move || {
             if killed.load(Ordering::SeqCst) {
                 Err(DialError::Dormant(Dormancy::Killed))
             } else {
-                (inner.0)()
+                inner.look()
             }
-        }))
+        })
     };
     let client = connect(WebsocketOptions {
         dial,
@@ -207,9 +233,9 @@ async fn the_wrong_token_is_told_apart() {
     let inner = place.dial();
     let attempts = Arc::new(AtomicU32::new(0));
     let counted = attempts.clone();
-    let dial = Dial(Arc::new(move || {
+    let dial = Dial::new(move || {
         counted.fetch_add(1, Ordering::SeqCst);
-        match (inner.0)() {
+        match inner.look() {
             Ok(super::super::Endpoint::Control { port, .. }) => {
                 Ok(super::super::Endpoint::Control {
                     port,
@@ -219,7 +245,7 @@ async fn the_wrong_token_is_told_apart() {
             }
             other => other,
         }
-    }));
+    });
     let client = connect(WebsocketOptions {
         dial,
         hello: hello(Role::Cli),
@@ -241,8 +267,8 @@ async fn a_daemon_of_before_that_refuses_the_roles_token_gets_the_one_it_knows()
     let place = Place::default();
     let _daemon = FakeDaemon::start(&place, done).await;
     let inner = place.dial();
-    let dial = Dial(Arc::new(move || {
-        let found = (inner.0)()?;
+    let dial = Dial::new(move || {
+        let found = inner.look()?;
         let super::super::Endpoint::Control { port, token, .. } = found else {
             return Ok(found);
         };
@@ -251,7 +277,7 @@ async fn a_daemon_of_before_that_refuses_the_roles_token_gets_the_one_it_knows()
             token: "ff".to_owned(),
             older: Some(token),
         })
-    }));
+    });
     let client = connect(WebsocketOptions {
         dial,
         hello: hello(Role::Claude),
