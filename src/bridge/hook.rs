@@ -162,6 +162,12 @@ where
 {
     let (input, connected) = tokio::join!(read(input), connected(&client));
     connected?;
+    let input = match input {
+        Some(input) => input,
+        // It may be a helper's, and what Claude is to get would be lost there: it comes with the next.
+        None if *event == HookEvent::PostToolUse => return None,
+        None => Value::Null,
+    };
     if input.get("agent_id").is_some() && *event != HookEvent::SubagentStop {
         // A helper of Claude's own: its context is not that of whom the messages are for. Its end is
         // counted, and nothing is printed then: what is printed makes it go on (Claude Code 2.1.330,
@@ -243,14 +249,13 @@ async fn connected(client: &Client) -> Option<()> {
     matches!(*state, Connection::Connected(_)).then_some(())
 }
 
-/// The event's input; what is no JSON object counts as empty.
-async fn read<R: AsyncRead + Unpin>(input: R) -> Value {
+/// The event's input; nothing where it is no JSON object, or too long to be one.
+async fn read<R: AsyncRead + Unpin>(input: R) -> Option<Value> {
     let mut bytes = Vec::new();
     let read = input.take(INPUT_BYTES_MAX).read_to_end(&mut bytes).await;
-    match read {
-        Ok(_) => serde_json::from_slice(&bytes).unwrap_or_default(),
-        Err(_) => Value::Null,
-    }
+    read.ok()?;
+    let input = serde_json::from_slice(&bytes).ok();
+    input.filter(Value::is_object)
 }
 
 fn params(event: &HookEvent, caller: HookCaller, input: &Value) -> HookParams {

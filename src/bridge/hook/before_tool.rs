@@ -38,6 +38,8 @@ pub async fn before_tool<R, W>(
     let work = async {
         let input = timeout(HOOK_WAIT / 2, read(input))
             .await
+            .ok()
+            .flatten()
             .unwrap_or_default();
         let verdict = if rules.restricts(Agent::Claude) {
             judge(rules, &input)

@@ -168,6 +168,21 @@ async fn what_a_helper_of_claude_does_is_not_reported() {
 }
 
 #[tokio::test]
+async fn of_a_tool_whose_answer_is_too_long_to_tell_whose_it_is_nothing_is_carried() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, context("not for a helper")).await;
+    let long = "x".repeat(usize::try_from(INPUT_BYTES_MAX).unwrap());
+    let of_helper = json!({"agent_id": "a97", "tool_response": &long}).to_string();
+    for input in [of_helper.as_str(), "this is no JSON", "[]"] {
+        assert_eq!(run_hook(&place, "PostToolUse", input).await, "");
+        assert!(daemon.so_far().is_empty());
+    }
+    // A prompt is nobody's but Claude's.
+    let prompt = json!({"prompt": &long}).to_string();
+    assert_ne!(run_hook(&place, "UserPromptSubmit", &prompt).await, "");
+}
+
+#[tokio::test]
 async fn that_a_helper_of_claude_ends_is_told_without_its_words() {
     let place = Place::default();
     let daemon = FakeDaemon::start(&place, context("not for a helper")).await;
