@@ -2,6 +2,7 @@
 //! it die. Channels are off here, as they are for everybody with a key and a service of their own.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -358,6 +359,40 @@ fn with_a_dead_doorbell_and_no_channel_a_message_comes_with_a_tool_call_or_at_a_
         .map(|(id, number)| (id, format!("the word is plum-{number}")))
         .collect::<Vec<_>>();
     scene.expect_each_once(&sent);
+}
+
+/// Longer than a push may take to show that it arrived.
+const PUSH_OVER: Duration = Duration::from_secs(2);
+
+#[test]
+fn with_a_dead_doorbell_what_is_pushed_while_a_prompt_comes_is_told_in_the_turn_of_that_prompt() {
+    // Nothing is told twice: what that turn leaves lying lies for ever.
+    let Some(mut scene) = Scene::that_tells_once() else {
+        return;
+    };
+    scene.kill("doorbell");
+    scene.wait_status("the dead doorbell", |status| {
+        status["notices"].to_string().contains("monitor has ended")
+    });
+    scene.wait_idle();
+    let gate = Gate::new("claude answers");
+    scene
+        .pair
+        .messages
+        .when(says("work for a while"))
+        .once()
+        .reply(Reply::held("Working", &gate, " is done."));
+    let id = scene.send("the word is plum");
+    let sent = Instant::now();
+    scene.claude.submit("work for a while");
+    gate.wait_arrived();
+    wait_until("a push that brought nothing", timeout(), || {
+        (sent.elapsed() > PUSH_OVER).then_some(())
+    });
+    gate.open();
+    scene.wait_heard(&id, "the word is plum");
+    scene.wait_idle();
+    scene.expect_each_once(&[(id, "the word is plum".to_owned())]);
 }
 
 #[test]

@@ -4,7 +4,8 @@
 //! An offer is no proof: a pushed notification is dropped without a word where channels are off
 //! (Claude Code 2.1.330, observed). Proof is that a hook handed the message into a turn, that it
 //! was fetched, or that it was acknowledged. Without it an offer descends by one rung after one
-//! whole turn, or after some idle time; the doorbell rings once more before. After a turn that
+//! whole turn, or after some idle time; the doorbell rings once more before. Without a doorbell the
+//! stop of that very turn carries what was pushed, for nobody wakes Claude behind it. After a turn that
 //! brought proof of anything it rings anew for what is left, since nobody else would wake Claude.
 //! After proof nothing is offered unasked.
 
@@ -223,17 +224,14 @@ impl Ladder {
             LadderInput::Compacted => self.forget_offers(backlog),
             LadderInput::TurnBegan => {
                 self.idle_since = None;
-                backlog.change_offers(&self.pair, |_, offer| {
-                    // One that is not told of yet says nothing about its way.
-                    offer.turn_began = !offer.waits_for_ring();
-                    true
-                });
+                backlog.turn_began(&self.pair);
             }
+            LadderInput::TurnStops => self.turn_stops(backlog, at),
             LadderInput::TurnWorked { rests, is_read } => {
                 if !rests {
                     self.limit(false, effects);
                 }
-                self.turn_came_to_its_end(backlog, at);
+                self.turn_came_to_its_end(backlog, true, at);
                 if is_read {
                     backlog.were_read(&backlog.in_turn(&self.pair), effects);
                 }
@@ -334,11 +332,12 @@ impl Ladder {
             self.turn_over(at);
             backlog.out_of_turn(&self.pair, effects);
         } else {
-            self.turn_came_to_its_end(backlog, at);
+            self.turn_came_to_its_end(backlog, false, at);
         }
     }
 
-    fn turn_came_to_its_end(&mut self, backlog: &mut Backlog, at: &Moment) {
+    /// `worked`: its model read what there was, so that a push of which it said nothing was not heard.
+    fn turn_came_to_its_end(&mut self, backlog: &mut Backlog, worked: bool, at: &Moment) {
         self.turn_over(at);
         let has_progressed = std::mem::take(&mut self.has_progressed);
         if has_progressed && self.first_rung() == Some(Rung::Doorbell) {
@@ -351,7 +350,7 @@ impl Ladder {
         let rings_again = self.bell.is_some() && !self.waits_for_a_fetch(backlog);
         backlog.change_offers(&self.pair, |id, offer| {
             if std::mem::take(&mut offer.turn_began) {
-                self.is_deaf |= offer.rung == Rung::Channel;
+                self.is_deaf |= worked && offer.rung == Rung::Channel;
                 if rings_again && offer.is_rung_once() {
                     offer.ring_again();
                 } else {

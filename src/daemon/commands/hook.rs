@@ -274,6 +274,7 @@ impl Daemon {
     /// The turn ends, unless it is prolonged by what has found no other way. Once: what a stop
     /// has prolonged is not prolonged again, or two machines would talk for ever.
     fn stopped(&mut self, pair: &RuntimeSession, asked: AskedHook) {
+        self.tell_ladder(pair, LadderInput::TurnStops);
         let of = pair.clone();
         self.context_for(pair, HookPoint::Stop, move |daemon, handed| {
             if handed.additional_context.is_some() && !asked.is_gone() {

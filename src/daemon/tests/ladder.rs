@@ -277,6 +277,61 @@ async fn without_proof_a_message_comes_down_to_the_hooks_and_a_stop_prolongs_its
     assert_eq!(pair.state(), AgentState::Idle);
 }
 
+/// Longer than a push may take to show that it arrived.
+const PUSH_OVER_MS: i64 = 1_100;
+
+/// A Claude without a doorbell that is prompted in the moment in which something is pushed to it.
+async fn prompted_in_a_push(place: &Place) -> (Pair, EntryId) {
+    let mut pair = Pair::new(place, false).await;
+    let id = pair.send("plum").await;
+    pair.rig.later(2_100).await;
+    assert_eq!(pair.pushed(), std::slice::from_ref(&id));
+    // The push may cross what the prompt would carry.
+    assert_eq!(pair.hook("UserPromptSubmit").await, HookReply::default());
+    (pair, id)
+}
+
+#[tokio::test]
+async fn what_was_still_being_pushed_when_a_prompt_came_prolongs_the_turn_of_that_prompt() {
+    let place = Place::new();
+    let (mut pair, id) = prompted_in_a_push(&place).await;
+    pair.rig.later(PUSH_OVER_MS).await;
+    assert_eq!(pair.hook("PostToolUse").await, HookReply::default());
+    let reply = pair.hook("Stop").await;
+    assert_eq!(reply.ids, [id]);
+    // Nothing has proven the push: a mark would lose it where channels are off.
+    assert!(!text(&reply).contains("shown before"));
+    assert_eq!(pair.state(), AgentState::Busy, "its turn goes on");
+    pair.handed(reply.ids).await;
+    pair.prolonged_stop().await;
+    assert_eq!(pair.state(), AgentState::Idle);
+    assert!(pair.rig.daemon.base.recorder.world().unsettled.is_empty());
+    // To a Claude that heard no push the next one is not pushed.
+    pair.send("pear").await;
+    assert_eq!(pair.pushed(), []);
+}
+
+#[tokio::test]
+async fn a_push_that_the_turn_acknowledged_prolongs_nothing() {
+    let place = Place::new();
+    let (mut pair, id) = prompted_in_a_push(&place).await;
+    pair.ack(&id).await;
+    pair.rig.later(PUSH_OVER_MS).await;
+    assert_eq!(pair.hook("Stop").await, HookReply::default());
+    assert!(pair.rig.daemon.base.recorder.world().unsettled.is_empty());
+    let next = pair.send("pear").await;
+    assert_eq!(pair.pushed(), [next]);
+}
+
+#[tokio::test]
+async fn a_turn_that_ends_within_a_push_leaves_it_to_the_next_prompt() {
+    let place = Place::new();
+    let (mut pair, id) = prompted_in_a_push(&place).await;
+    assert_eq!(pair.hook("Stop").await, HookReply::default());
+    pair.rig.later(PUSH_OVER_MS).await;
+    assert_eq!(pair.hook("UserPromptSubmit").await.ids, [id]);
+}
+
 #[tokio::test]
 async fn a_dead_monitor_is_said_and_passed_over_until_there_is_another() {
     let place = Place::new();

@@ -2,7 +2,7 @@
 //! gets a message meanwhile.
 
 use super::Backlog;
-use crate::delivery::{DeliveryEffect, DeliveryFact, Shown};
+use crate::delivery::{Delivery, DeliveryEffect, DeliveryFact, Shown};
 use crate::id::{AttemptId, EntryId};
 
 /// A text is on its way to an agent.
@@ -61,6 +61,14 @@ impl Backlog {
         let is_cut = self.get(id).is_some_and(|row| row.shown == Shown::Head);
         let claim = self.claims.get(id);
         claim.is_some_and(|claim| is_cut || claim.shown_before == Shown::Head)
+    }
+
+    /// Whether it was pushed a moment ago to a Claude that nothing has shown to hear pushes: it may
+    /// cross what a hook carries.
+    pub fn is_pushed_unheard(&self, id: &EntryId) -> bool {
+        // Whoever asks for one is shown something of it.
+        let is_unseen = |row: &Delivery| row.is_on_its_way() && row.shown == Shown::Nothing;
+        self.is_claimed(id) && self.get(id).is_some_and(is_unseen)
     }
 
     /// Whether bodies are on their way to somebody who asked.

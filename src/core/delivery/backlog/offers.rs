@@ -95,6 +95,23 @@ impl Backlog {
         self.change_offers(pair, |_, _| false);
     }
 
+    /// A turn of a pair's Claude begins. One that is not told of yet says nothing about its way: it
+    /// waits for the doorbell, or its push for its row.
+    pub(in crate::delivery) fn turn_began(&mut self, pair: &RuntimeSession) {
+        let claims = &self.claims;
+        let is_leaving = |id: &EntryId| claims.get(id).is_some_and(Claim::is_leaving);
+        if let Some(lane) = self.lanes.get_mut(&LaneId::Claude(pair.clone())) {
+            lane.change_all(|row| {
+                // What a hook of this turn hands over waits for its row too, and says that it is shown.
+                let is_seen = row.delivery.shown != Shown::Nothing;
+                let has_left = is_seen || !is_leaving(&row.delivery.id);
+                if let Some(offer) = &mut row.offer {
+                    offer.turn_began = has_left && !offer.waits_for_ring();
+                }
+            });
+        }
+    }
+
     /// Channels are on at the Claude of a pair: what was pushed to it has left for its model. A push
     /// that still waits for its row has not.
     pub(in crate::delivery) fn pushes_arrived(

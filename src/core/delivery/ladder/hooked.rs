@@ -1,8 +1,8 @@
 //! What hooks carry into a turn, and what becomes of it at the end of that turn.
 
 use super::{HookPoint, Ladder, Rung};
-use crate::delivery::{Backlog, DeliveryEffect, OnBusy};
-use crate::id::EntryId;
+use crate::delivery::{Backlog, DeliveryEffect, Moment, OnBusy};
+use crate::id::{EntryId, Seq};
 
 impl Ladder {
     /// What a hook may carry into the model's context at this point, oldest first. The prompt
@@ -15,7 +15,9 @@ impl Ladder {
         let under_way = backlog
             .of_pair(&self.pair)
             .find(|row| {
-                let is_under_way = backlog.is_cut_claimed(&row.id) || backlog.is_leaving(&row.id);
+                let is_under_way = backlog.is_cut_claimed(&row.id)
+                    || backlog.is_leaving(&row.id)
+                    || backlog.is_pushed_unheard(&row.id);
                 is_under_way && !backlog.is_recording(&row.id)
             })
             .map(|row| row.seq);
@@ -34,6 +36,24 @@ impl Ladder {
             })
             .map(|row| row.id.clone())
             .collect()
+    }
+
+    /// The turn is about to end. Where no doorbell hangs nobody wakes Claude afterwards: its stop
+    /// carries what was pushed before this turn, which brought no proof of it.
+    pub(super) fn turn_stops(&mut self, backlog: &mut Backlog, at: &Moment) {
+        if self.bell.is_some() || self.proven == Some(Rung::Channel) {
+            return;
+        }
+        let is_unheard = |id: &EntryId| {
+            let offer = backlog.offer(id);
+            offer.is_some_and(|offer| offer.turn_began && offer.rung == Rung::Channel)
+        };
+        let unheard = self.waiting(backlog).filter(|row| is_unheard(&row.id));
+        let unheard: Vec<Seq> = unheard.map(|row| row.seq).collect();
+        self.is_deaf |= !unheard.is_empty();
+        backlog.change_offers_at(&self.pair, &unheard, |id, offer| {
+            offer.descend_to(Rung::Hooks, id, at);
+        });
     }
 
     /// Whether no hook will carry these when the doorbell rings for them: what stands first has to

@@ -105,6 +105,8 @@ pub enum LadderInput {
     /// The same, and what hooks handed into it is in it still: compacted.
     Compacted,
     TurnBegan,
+    /// A turn is about to come to its end by itself: what its stop carries prolongs it.
+    TurnStops,
     /// A turn came to its end by itself: what hooks handed into it was read.
     TurnWorked {
         /// What died of the limit that is over with this is sent again first: a lane that rests does

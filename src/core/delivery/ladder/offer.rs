@@ -60,7 +60,11 @@ impl Offer {
 
     /// This way brought no proof.
     pub(in crate::delivery) fn descend(&mut self, id: &EntryId, at: &Moment) {
-        let rung = self.rung.below();
+        self.descend_to(self.rung.below(), id, at);
+    }
+
+    /// The ways above this one brought no proof, or are not there.
+    pub(in crate::delivery) fn descend_to(&mut self, rung: Rung, id: &EntryId, at: &Moment) {
         if rung != self.rung {
             trace::descends(id, rung.as_str());
         }

@@ -42,7 +42,7 @@ impl Ladder {
             let offer = backlog.offer(&id).copied();
             let mut offer = offer.unwrap_or_else(|| Offer::at(first, at));
             if offer.rung == Rung::Doorbell && !has_bell {
-                offer = Offer::at(Rung::Hooks, at);
+                offer.descend_to(Rung::Hooks, &id, at);
             }
             match (offer.rung, self.bridge) {
                 (Rung::Channel, Some(_)) if pushes == PUSHES_MAX => {

@@ -64,15 +64,37 @@ impl Way {
     }
 
     fn send_on(&mut self, on_busy: OnBusy) -> Vec<DeliveryEffect> {
+        self.insert(id(), 1, on_busy);
+        self.hear(LadderInput::News)
+    }
+
+    /// As [`Self::send`], one that comes behind it.
+    fn send_next(&mut self, name: &str, seq: u64) -> (EntryId, Vec<DeliveryEffect>) {
+        let next = EntryId::new(name);
+        self.insert(next.clone(), seq, OnBusy::Queue);
+        (next, self.hear(LadderInput::News))
+    }
+
+    fn insert(&mut self, id: EntryId, seq: u64, on_busy: OnBusy) {
         self.backlog.insert(Delivery::recorded(
-            id(),
-            Seq(1),
+            id,
+            Seq(seq),
             Agent::Claude,
             RuntimeSession::default(),
             on_busy,
             self.now_ms,
         ));
-        self.hear(LadderInput::News)
+    }
+
+    /// Without a doorbell, and past the time in which one may still come.
+    fn by_channel() -> Self {
+        let mut way = Self::new(LadderMode::Auto, false);
+        way.wait(LadderTerms::default().bell_ms);
+        way
+    }
+
+    fn push_is_over(&mut self) {
+        self.wait(LadderTerms::default().push_ms);
     }
 
     fn carried(&self, carrier: HookPoint) -> usize {
@@ -493,4 +515,146 @@ fn a_push_that_waits_for_its_row_has_not_left_and_no_hook_overtakes_it() {
         .apply(&mut way.backlog, LadderInput::Acknowledged { ids }, &at);
     assert_eq!(way.ladder.proven(), Some(Rung::Channel));
     assert!(!way.backlog.get(&second).unwrap().is_repeat());
+}
+
+fn worked() -> LadderInput {
+    LadderInput::TurnWorked {
+        rests: false,
+        is_read: true,
+    }
+}
+
+fn is_pushed(effects: &[DeliveryEffect]) -> bool {
+    let is_push = |effect: &DeliveryEffect| matches!(effect, DeliveryEffect::Push { .. });
+    effects.iter().any(is_push)
+}
+
+#[test]
+fn what_was_still_being_pushed_when_a_turn_began_is_carried_by_the_stop_of_that_turn() {
+    let mut way = Way::by_channel();
+    assert!(is_pushed(&way.send()));
+    assert_eq!(way.carried(HookPoint::Prompt), 0);
+    way.hear(LadderInput::TurnBegan);
+    way.push_is_over();
+    assert_eq!(way.carried(HookPoint::Tool), 0);
+    assert_eq!(way.carried(HookPoint::Stop), 0);
+    way.hear(LadderInput::TurnStops);
+    assert_eq!(way.carried(HookPoint::Stop), 1);
+    assert!(!way.backlog.get(&id()).unwrap().is_repeat());
+    assert!(way.ladder.is_deaf());
+    // The turn ends after all: that says nothing more about it.
+    way.hear(worked());
+    assert_eq!(way.backlog.rung_of(&id()), Some(Rung::Hooks));
+    // It was pushed all the same, and may yet turn out to be heard.
+    way.hear(LadderInput::Acknowledged { ids: vec![id()] });
+    assert_eq!(way.ladder.proven(), Some(Rung::Channel));
+    assert!(!way.ladder.is_deaf());
+}
+
+#[test]
+fn a_stop_gives_up_no_push_that_may_yet_arrive_or_be_rung_for() {
+    // Its time is not over.
+    let mut way = Way::by_channel();
+    way.send();
+    way.hear(LadderInput::TurnBegan);
+    way.hear(LadderInput::TurnStops);
+    assert_eq!(way.carried(HookPoint::Stop), 0);
+    assert_eq!(way.backlog.rung_of(&id()), Some(Rung::Channel));
+    // It came within the turn.
+    let mut way = Way::by_channel();
+    way.hear(LadderInput::TurnBegan);
+    way.send();
+    way.push_is_over();
+    way.hear(LadderInput::TurnStops);
+    assert_eq!(way.carried(HookPoint::Stop), 0);
+    // Channels are on.
+    let mut way = Way::by_channel();
+    way.send();
+    way.hear(LadderInput::Acknowledged { ids: vec![id()] });
+    way.send_next("m2", 2);
+    way.hear(LadderInput::TurnBegan);
+    way.push_is_over();
+    way.hear(LadderInput::TurnStops);
+    assert_eq!(way.carried(HookPoint::Stop), 0);
+    // A doorbell rings for it when the turn has ended.
+    let mut way = Way::new(LadderMode::Push, true);
+    way.send();
+    way.hear(LadderInput::TurnBegan);
+    way.push_is_over();
+    way.hear(LadderInput::TurnStops);
+    assert_eq!(way.carried(HookPoint::Stop), 0);
+    let effects = way.hear(worked());
+    assert!(matches!(&effects[..], [DeliveryEffect::Ring { .. }]));
+}
+
+#[test]
+fn a_push_that_waits_for_its_row_when_a_turn_begins_is_not_given_up_by_its_end() {
+    let mut way = Way::by_channel();
+    way.insert(id(), 1, OnBusy::Queue);
+    let at = Moment {
+        now_ms: way.now_ms,
+        attempt: AttemptId::new("slow"),
+    };
+    let effects = way.ladder.apply(&mut way.backlog, LadderInput::News, &at);
+    assert!(is_pushed(&effects));
+    way.hear(LadderInput::TurnBegan);
+    way.backlog.sent(&id(), way.now_ms);
+    way.push_is_over();
+    way.hear(LadderInput::TurnStops);
+    way.hear(worked());
+    assert_eq!(way.backlog.rung_of(&id()), Some(Rung::Channel));
+    assert!(!way.ladder.is_deaf());
+}
+
+#[test]
+fn nothing_overtakes_what_was_pushed_a_moment_ago() {
+    let mut way = Way::by_channel();
+    way.send();
+    let (_, effects) = way.send_next("m2", 2);
+    assert!(is_pushed(&effects));
+    way.hear(LadderInput::TurnBegan);
+    way.hear(worked());
+    assert!(way.ladder.is_deaf());
+    let (third, effects) = way.send_next("m3", 3);
+    assert!(!is_pushed(&effects));
+    assert_eq!(way.carried(HookPoint::Prompt), 0);
+    // Nor when their bridge goes meanwhile.
+    way.hear(LadderInput::Left { bridge: 1 });
+    assert_eq!(way.carried(HookPoint::Prompt), 0);
+    way.push_is_over();
+    let carried = way.ladder.carries(&way.backlog, HookPoint::Prompt);
+    assert_eq!(carried, [id(), EntryId::new("m2"), third]);
+}
+
+#[test]
+fn a_channel_whose_first_acknowledgement_comes_behind_its_turn_is_not_given_up() {
+    let mut way = Way::by_channel();
+    way.send();
+    way.hear(LadderInput::TurnBegan);
+    way.hear(worked());
+    assert!(way.ladder.is_deaf());
+    way.push_is_over();
+    assert_eq!(way.backlog.rung_of(&id()), Some(Rung::Hooks));
+    way.hear(LadderInput::Acknowledged { ids: vec![id()] });
+    assert_eq!(way.ladder.proven(), Some(Rung::Channel));
+    assert!(!way.ladder.is_deaf());
+    assert!(is_pushed(&way.send_next("m2", 2).1));
+}
+
+#[test]
+fn a_turn_that_failed_or_was_stopped_shows_nothing_about_channels() {
+    for end in [
+        LadderInput::TurnEnded { limited: false },
+        LadderInput::TurnStopped,
+    ] {
+        let mut way = Way::by_channel();
+        way.send();
+        way.hear(LadderInput::TurnBegan);
+        way.push_is_over();
+        way.hear(end);
+        // A hook carries it, and the next one is pushed.
+        assert_eq!(way.carried(HookPoint::Tool), 1);
+        assert!(!way.ladder.is_deaf());
+        assert!(is_pushed(&way.send_next("m2", 2).1));
+    }
 }

@@ -252,6 +252,9 @@ impl World {
                 self.hook(process, carrier);
             }
             Call::Stop(process, is_prolonged) => {
+                if !is_prolonged {
+                    self.ladder(LadderInput::TurnStops);
+                }
                 if is_prolonged || !self.hook(process, HookPoint::Stop) {
                     self.ladder(LadderInput::TurnWorked {
                         rests: false,
