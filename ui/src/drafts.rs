@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::model::{Agent, FoundSnippet, InboxCard};
+use crate::model::{Agent, FoundSnippet};
 use crate::overlays::FindingRuling;
 
 /// What is being written.
@@ -229,9 +229,14 @@ impl Drafts {
         self.lines.remove(about);
     }
 
-    /// Forgets what was typed on cards that are answered.
-    pub(crate) fn forget_cards(&mut self, inbox: &[InboxCard]) {
-        self.on_cards
-            .retain(|(id, _), _| inbox.iter().any(|card| card.id == *id));
+    /// All that was typed on a card.
+    pub(crate) fn left_on(&self, card: &str) -> impl Iterator<Item = &str> {
+        let typed = self.on_cards.iter();
+        typed.filter_map(move |((id, _), text)| (id == card).then_some(text.as_str()))
+    }
+
+    /// Forgets what was typed on cards that are gone, but for those that are read still (`stays`).
+    pub(crate) fn forget_cards(&mut self, stays: impl Fn(&String) -> bool) {
+        self.on_cards.retain(|(id, _), _| stays(id));
     }
 }

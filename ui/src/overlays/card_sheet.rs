@@ -113,12 +113,16 @@ impl CardSheet {
     pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
         let theme = &deck.theme;
         let Some(card) = deck.card(&self.id) else {
+            let mut document = Document::new(deck, columns);
+            let gone = "This card is gone: it was answered or withdrawn elsewhere.";
+            document.text(gone, ThemeRole::Text);
+            for typed in deck.drafts.left_on(&self.id) {
+                document.heading("Not recorded", "what you had typed here");
+                document.body(typed, ThemeRole::Text);
+            }
             return SheetText {
-                title: Line::styled("Answered", theme.style(ThemeRole::TitleFocus)),
-                lines: vec![Line::styled(
-                    "This card is gone: it was answered or withdrawn elsewhere.",
-                    theme.style(ThemeRole::Text),
-                )],
+                title: Line::styled("Over", theme.style(ThemeRole::TitleFocus)),
+                lines: document.into_lines(),
                 keys: KeyFooter::new(deck, &[(Action::Back, "close")]),
                 ..SheetText::default()
             };

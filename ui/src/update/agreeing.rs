@@ -2,6 +2,7 @@
 
 use super::following::follow;
 use super::opening::{confirm_stale, pick};
+use super::outdated::GONE;
 use super::perform::{perform_anywhere, refuse};
 use super::reviewing::{open_finding, rule};
 use super::searching::{go_to_typed, take_hit};
@@ -144,7 +145,14 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
                     }
                     Vec::new()
                 }
-                (false, _) => Vec::new(),
+                // The key may have been on its way when the card went.
+                (false, _) => {
+                    deck.say(Level::Warn, GONE);
+                    if deck.drafts.left_on(&card.id).next().is_some() {
+                        deck.overlays.push(Overlay::Card(card));
+                    }
+                    Vec::new()
+                }
             }
         }
         Overlay::Messages(sheet) => agree_on_messages(deck, sheet),

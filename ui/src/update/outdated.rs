@@ -6,6 +6,9 @@ use crate::effect::Effect;
 use crate::model::Level;
 use crate::overlays::{CardStage, Overlay, Pick};
 
+/// What is said where a card is gone on which something was to be decided.
+pub(super) const GONE: &str = "this card is gone meanwhile: nothing was recorded from here";
+
 /// Takes back what holds no more in the view that has just come; `is_another_record`: of a session
 /// that began since.
 pub(super) fn take_back_outdated(deck: &mut Deck, is_another_record: bool) {
@@ -13,7 +16,30 @@ pub(super) fn take_back_outdated(deck: &mut Deck, is_another_record: bool) {
         take_back_clearing(deck);
     }
     take_back_gates(deck);
-    deck.drafts.forget_cards(&deck.view.inbox);
+    take_back_gone(deck);
+    let (inbox, overlays) = (&deck.view.inbox, &deck.overlays);
+    deck.drafts.forget_cards(|id| {
+        let is_open = |overlay: &Overlay| matches!(overlay, Overlay::Card(card) if card.id == *id);
+        inbox.iter().any(|card| card.id == *id) || overlays.iter().any(is_open)
+    });
+}
+
+/// What is asked, or typed, on a card that is gone meanwhile. Its words stay readable until it is closed.
+fn take_back_gone(deck: &mut Deck) {
+    let mut is_gone = false;
+    for overlay in &mut deck.overlays {
+        if let Overlay::Card(sheet) = overlay
+            && !matches!(sheet.stage, CardStage::Reading)
+            && !deck.view.inbox.iter().any(|card| card.id == sheet.id)
+        {
+            sheet.keep(&mut deck.drafts);
+            sheet.stage = CardStage::Reading;
+            is_gone = true;
+        }
+    }
+    if is_gone {
+        deck.say(Level::Warn, GONE);
+    }
 }
 
 fn take_back_clearing(deck: &mut Deck) {

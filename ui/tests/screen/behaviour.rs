@@ -470,6 +470,40 @@ fn a_card_answered_elsewhere_cannot_be_answered_again() {
 }
 
 #[test]
+fn what_was_typed_on_a_card_that_goes_meanwhile_is_not_lost_in_silence() {
+    for (world, typing) in [
+        (pair_at_work as fn() -> DeckView, "3<enter>x"),
+        (asked_user, "3<enter>ajj<enter>"),
+    ] {
+        for size in [(80, 24), (120, 40)] {
+            let mut deck = deck_at(world(), size);
+            keys(&mut deck, typing);
+            keys(&mut deck, "rotation is untested");
+            let mut without = world();
+            without.inbox.clear();
+            let says_so = |deck: &Deck| {
+                let screen = shown(deck);
+                for words in [
+                    "card is gone",
+                    "rotation is untested",
+                    "nothing was recorded",
+                ] {
+                    assert!(screen.contains(words), "{words}: {screen}");
+                }
+            };
+            update(&mut deck, Msg::View(Box::new(without.clone())));
+            says_so(&deck);
+            // The key was on its way.
+            assert_eq!(keys(&mut deck, "<enter>"), []);
+            update(&mut deck, Msg::View(Box::new(without.clone())));
+            says_so(&deck);
+            keys(&mut deck, "<esc>");
+            assert!(!shown(&deck).contains("rotation is untested"));
+        }
+    }
+}
+
+#[test]
 fn a_question_cannot_be_approved() {
     let mut deck = deck(pair_at_work());
     assert_eq!(keys(&mut deck, "3ja<enter>a<enter>"), []);
