@@ -29,6 +29,8 @@ pub(crate) struct RecordSearch {
     selected: usize,
     /// The latest last.
     history: Vec<String>,
+    /// All of it as it was when the search was opened, until something of it is gone to.
+    before: Option<Box<RecordSearch>>,
 }
 
 impl RecordSearch {
@@ -62,6 +64,14 @@ impl RecordSearch {
         })
     }
 
+    /// The question that goes on by itself: where much is read a page may come without any hit, and
+    /// without being the last one.
+    pub(crate) fn asks_on(&mut self, now_ms: i64) -> Option<Effect> {
+        let found = self.found.as_ref()?;
+        let is_without = found.rows.is_empty() && found.fault.is_none();
+        is_without.then(|| self.asks_more(now_ms)).flatten()
+    }
+
     /// Whether hits behind those that are listed are still to come.
     pub(crate) fn waits_for_more(&self, now_ms: i64) -> bool {
         // Not before its time either: a clock may be put back.
@@ -86,6 +96,41 @@ impl RecordSearch {
         self.more_asked_ms = None;
         self.found = None;
         self.selected = 0;
+    }
+
+    /// The search is opened: [`Self::leave`] has all as it was.
+    pub(crate) fn open(&mut self) {
+        self.before = None;
+        self.before = Some(Box::new(self.clone()));
+    }
+
+    /// The search is left. Returns whether the hits that stand again are all that these chips leave;
+    /// otherwise they are to be asked for.
+    pub(crate) fn leave(&mut self, chips: &Chips) -> bool {
+        let Some(before) = self.before.take() else {
+            self.clear();
+            return false;
+        };
+        let was_asked = before.asked;
+        // What was asked for meanwhile is not waited for any more.
+        let asked = self.asked + 1;
+        *self = Self {
+            asked,
+            more_asked_ms: None,
+            ..*before
+        };
+        let Some(found) = &mut self.found else {
+            return false;
+        };
+        let is_answer = std::mem::replace(&mut found.number, asked) == was_asked;
+        let is_narrowed = self.place == SearchScope::Record && self.chips != *chips;
+        is_answer && found.behind == 0 && !is_narrowed
+    }
+
+    /// Another record has begun.
+    pub(crate) fn begin_again(&mut self) {
+        self.before = None;
+        self.clear();
     }
 
     /// An answer has come. What was found for the words before stands until then.
@@ -115,11 +160,21 @@ impl RecordSearch {
     fn go_on(&mut self, more: FoundEntries) {
         // Not twice, where it came after all when it had been asked for again.
         let is_asked = self.more_asked_ms.take().is_some();
-        let listed = self.found.as_mut().filter(|_| is_asked);
-        if let (Some(listed), None) = (listed, &more.fault) {
-            listed.rows.extend(more.rows);
-            listed.cursor = more.cursor;
+        let Some(listed) = self.found.as_mut().filter(|_| is_asked) else {
+            return;
+        };
+        if more.fault.is_some() {
+            // Hits that there are stay.
+            if listed.rows.is_empty() {
+                listed.fault = more.fault;
+            }
+            return;
         }
+        listed.fault = None;
+        listed.rows.extend(more.rows);
+        listed.cursor = more.cursor;
+        // Not every page counts those before it.
+        listed.total = listed.total.max(listed.rows.len() as u64);
     }
 
     /// What was found.
@@ -150,6 +205,7 @@ impl RecordSearch {
 
     /// These words led somewhere.
     pub(crate) fn remember(&mut self, words: &str) {
+        self.before = None;
         let words = words.trim();
         if words.is_empty() {
             return;

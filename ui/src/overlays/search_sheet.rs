@@ -213,6 +213,9 @@ impl SearchSheet {
         if let Some(fault) = &found.fault {
             return say(sanitize::line(fault), buf);
         }
+        if found.rows.is_empty() && found.cursor.is_some() {
+            return say("nothing yet: the rest is being searched …".to_owned(), buf);
+        }
         if found.rows.is_empty() && !self.field.is_blank() {
             let where_to = deck.search.place();
             let chips = match where_to {

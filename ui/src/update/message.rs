@@ -145,7 +145,8 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         }
         Msg::Found(found) => {
             deck.search.take(*found);
-            Vec::new()
+            let on = deck.search.asks_on(deck.view.now_ms);
+            on.into_iter().collect()
         }
         Msg::NotSent { why, draft } => {
             let kept = match draft.and_then(|draft| deck.drafts.came_back(draft)) {
@@ -373,7 +374,7 @@ fn take_view(deck: &mut Deck, view: DeckView) {
         // Another record: numbers mean other entries now.
         deck.timeline.begin_again();
         deck.visited.clear();
-        deck.search.clear();
+        deck.search.begin_again();
         deck.asked_words.clear();
         deck.work.clear();
         deck.tasks = TaskList::default();

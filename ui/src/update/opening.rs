@@ -59,6 +59,7 @@ pub(super) fn open_next(deck: &mut Deck, rows: isize) -> Vec<Effect> {
 /// Opens the search with what was searched for last, to be gone on from.
 pub(super) fn open_search(deck: &mut Deck) -> Vec<Effect> {
     let words = deck.timeline.search.clone();
+    deck.search.open();
     deck.overlays
         .push(Overlay::Search(SearchSheet::new(&words)));
     search_now(deck)

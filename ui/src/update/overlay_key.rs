@@ -28,7 +28,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Back if matches!(deck.overlays.last(), Some(Overlay::Unlock(_))) => {
             return leave_unlock(deck);
         }
-        Action::Back => close(deck),
+        Action::Back => return close(deck),
         Action::Quit => return leave(deck),
         Action::Redraw => return vec![Effect::Redraw],
         Action::Suspend if super::applies(deck, action) => return vec![Effect::Suspend],
@@ -194,7 +194,7 @@ fn next_card_entry(deck: &mut Deck) {
 }
 
 /// Closes the overlay in front, or takes a card one step back.
-fn close(deck: &mut Deck) {
+fn close(deck: &mut Deck) -> Vec<Effect> {
     match deck.overlays.pop() {
         Some(Overlay::Card(mut card)) if !matches!(card.stage, CardStage::Reading) => {
             card.keep(&mut deck.drafts);
@@ -221,7 +221,7 @@ fn close(deck: &mut Deck) {
             search.chip = None;
             deck.overlays.push(Overlay::Search(search));
         }
-        Some(Overlay::Search(_)) => leave_search(deck),
+        Some(Overlay::Search(_)) => return leave_search(deck),
         Some(Overlay::Choice(Choice {
             theme_before: Some(name),
             ..
@@ -232,6 +232,7 @@ fn close(deck: &mut Deck) {
         }
         _ => {}
     }
+    Vec::new()
 }
 
 /// The keys that leave work on overlays too; a second time they take the safe answer.

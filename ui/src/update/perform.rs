@@ -12,7 +12,7 @@ use super::opening::{
 };
 use super::recovering::open_recovery;
 use super::reviewing::open_findings;
-use super::searching::go_to_hit;
+use super::searching::{go_to_hit, show_narrowed};
 use super::taking_text::take_text;
 use super::tasking::{begin_task, open_capsules};
 use super::why_not::{aim, reason};
@@ -56,7 +56,7 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::GoTo => deck.overlays.push(Overlay::Place(PlaceLine::new())),
         Action::ClearChips => {
             deck.timeline.chips = Chips::default();
-            return show_again(deck);
+            return show_narrowed(deck);
         }
         Action::Follow => {
             if deck.timeline.follow {

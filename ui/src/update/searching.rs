@@ -18,21 +18,39 @@ pub(super) fn search_now(deck: &mut Deck) -> Vec<Effect> {
         deck.search.clear();
         return Vec::new();
     }
+    let words = search.field.text();
+    vec![ask(deck, words)]
+}
+
+/// The question for these words, where and as narrowed as it is searched now.
+fn ask(deck: &mut Deck, words: String) -> Effect {
     let chips = deck.timeline.chips.clone();
-    vec![Effect::Search {
+    Effect::Search {
         place: deck.search.place(),
-        words: search.field.text(),
+        words,
         number: deck.search.ask(&chips),
         chips,
         after: None,
-    }]
+    }
 }
 
-/// Closes the search: what was marked before is marked again.
-pub(super) fn leave_search(deck: &mut Deck) {
+/// Searches again for what is marked where it stands.
+fn search_again(deck: &mut Deck) -> Vec<Effect> {
+    let words = deck.timeline.search.clone();
+    match words.is_empty() {
+        true => Vec::new(),
+        false => vec![ask(deck, words)],
+    }
+}
+
+/// Closes the search: what was marked before is marked again, and its hits are those again.
+pub(super) fn leave_search(deck: &mut Deck) -> Vec<Effect> {
     if deck.timeline.search.is_empty() {
         deck.search.clear();
+    } else if !deck.search.leave(&deck.timeline.chips) {
+        return search_again(deck);
     }
+    Vec::new()
 }
 
 /// `enter` on a hit.
@@ -46,7 +64,8 @@ pub(super) fn take_hit(deck: &mut Deck, search: SearchSheet) -> Vec<Effect> {
     let found = deck.search.found();
     let is_of_words = found.is_some_and(|found| found.words == search.field.text());
     if deck.search.hit().is_none() || !is_of_words {
-        let text = match is_of_words {
+        let is_over = found.is_some_and(|found| found.cursor.is_none());
+        let text = match is_of_words && is_over {
             true => "nothing was found",
             false => "it is being searched",
         };
@@ -179,8 +198,19 @@ pub(super) fn change_chips(deck: &mut Deck, action: Action) -> Vec<Effect> {
         }
         _ => deck.timeline.chips = Chips::default(),
     }
+    show_narrowed(deck)
+}
+
+/// The chips are others: what is shown follows, and so do the hits, also those that are walked while
+/// the search is closed.
+pub(super) fn show_narrowed(deck: &mut Deck) -> Vec<Effect> {
     let mut effects = show_again(deck);
-    effects.extend(search_now(deck));
+    effects.extend(match deck.overlays.last() {
+        Some(Overlay::Search(_)) => search_now(deck),
+        // Nowhere else do chips count.
+        _ if deck.search.place() == SearchScope::Record => search_again(deck),
+        _ => Vec::new(),
+    });
     effects
 }
 

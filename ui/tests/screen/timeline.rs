@@ -463,6 +463,108 @@ fn escape_leaves_all_as_it_was_and_earlier_searches_come_back() {
     assert_eq!(words(keys(&mut deck, "<down>")), "cookie");
 }
 
+/// A search for `cookie` whose second hit was gone to.
+fn at_a_hit() -> Deck {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let effects = keys(&mut deck, "2/cookie");
+    update(&mut deck, found(&effects));
+    let effects = keys(&mut deck, "<down><enter>");
+    let there = answer(wish(&effects), Some(640), vec![row(640, "x")]);
+    update(&mut deck, Msg::View(Box::new(there)));
+    deck
+}
+
+/// The only hit of the last question.
+fn one_hit(effects: &[Effect]) -> Msg {
+    let (words, number) = question(effects);
+    let mut one = found_entries();
+    one.rows.truncate(1);
+    (one.number, one.words, one.total) = (number, words, 1);
+    Msg::Found(Box::new(one))
+}
+
+#[test]
+fn a_search_that_is_left_leaves_the_hits_of_the_one_before() {
+    let mut deck = at_a_hit();
+    let before = shown(&deck);
+    assert!(before.contains("/cookie 2 of 5"), "{before}");
+    let effects = keys(&mut deck, "/s");
+    update(&mut deck, one_hit(&effects));
+    assert!(shown(&deck).contains("1 of 1 in"), "{}", shown(&deck));
+    assert_eq!(keys(&mut deck, "<esc>"), []);
+    assert_eq!(shown(&deck), before);
+    // What was asked for meanwhile may come late.
+    update(&mut deck, one_hit(&effects));
+    assert_eq!(shown(&deck), before);
+    assert_eq!(wish(&keys(&mut deck, "n")).go, TimelineGo::Entry(512));
+}
+
+#[test]
+fn chips_narrow_the_hits_that_are_walked_as_well() {
+    let narrowed = |effects: &[Effect]| {
+        let mut asked = effects.iter().filter_map(|effect| match effect {
+            Effect::Search { chips, .. } => Some(chips.words().len()),
+            _ => None,
+        });
+        (question(effects).0, asked.next_back())
+    };
+    let mut deck = at_a_hit();
+    let effects = keys(&mut deck, "f<space>");
+    assert_eq!(narrowed(&effects), ("cookie".to_owned(), Some(1)));
+    update(&mut deck, one_hit(&effects));
+    keys(&mut deck, "<esc>");
+    assert!(shown(&deck).contains("/cookie 1 of 1"), "{}", shown(&deck));
+    keys(&mut deck, "n");
+    assert!(shown(&deck).contains("this is the last hit"));
+    let effects = keys(&mut deck, "fc");
+    assert_eq!(narrowed(&effects), ("cookie".to_owned(), Some(0)));
+    // Those of a search that is left hold for what was marked before too.
+    let mut deck = at_a_hit();
+    keys(&mut deck, "/s<tab><space><esc>");
+    let effects = keys(&mut deck, "<esc>");
+    assert_eq!(narrowed(&effects), ("cookie".to_owned(), Some(1)));
+}
+
+#[test]
+fn a_page_without_hits_is_gone_on_from_where_it_is_not_the_last_one() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let number = question(&keys(&mut deck, "/cookie<ctrl-t><ctrl-t>")).1;
+    let page = |cursor: &str, goes_on, hits: usize| FoundEntries {
+        number,
+        rows: found_entries().rows[..hits].to_vec(),
+        total: hits as u64,
+        cursor: Some(cursor.to_owned()).filter(|cursor| !cursor.is_empty()),
+        goes_on,
+        ..found_entries()
+    };
+    let asked_on = |effects: &[Effect]| match effects {
+        [
+            Effect::Search {
+                after, number: of, ..
+            },
+        ] if *of == number => after.clone(),
+        _ => None,
+    };
+    let take = |deck: &mut Deck, page| update(deck, Msg::Found(Box::new(page)));
+    let effects = take(&mut deck, page("a", false, 0));
+    assert_eq!(asked_on(&effects).as_deref(), Some("a"));
+    let screen = shown(&deck);
+    assert!(screen.contains("nothing yet"), "{screen}");
+    keys(&mut deck, "<enter>");
+    assert!(shown(&deck).contains("it is being searched"));
+    let effects = take(&mut deck, page("b", true, 0));
+    assert_eq!(asked_on(&effects).as_deref(), Some("b"));
+    // What cannot be read is told, and not tried in a circle.
+    let mut fault = page("", true, 0);
+    fault.fault = Some("the disk is gone".to_owned());
+    assert_eq!(take(&mut deck, fault), []);
+    assert!(shown(&deck).contains("the disk is gone"));
+    let effects = keys(&mut deck, "<down>");
+    assert_eq!(asked_on(&effects).as_deref(), Some("b"));
+    assert_eq!(take(&mut deck, page("", true, 1)), []);
+    assert!(shown(&deck).contains("1 of 1"), "{}", shown(&deck));
+}
+
 #[test]
 fn what_cannot_be_searched_says_why_and_chips_hold_for_the_search_too() {
     let mut deck = deck_at(pair_at_work(), NO_DETAIL);
