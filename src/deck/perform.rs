@@ -299,7 +299,7 @@ async fn open(operator: &Client, model: &Model, place: EntryPlace) -> Option<Msg
         placed: false,
     };
     let mut shown = operator.call(show(true)).await;
-    if shown.is_err() {
+    if let Err(ClientError::Refused(_) | ClientError::Protocol(_)) = shown {
         // A long text that is lost: its beginning says itself that it is one.
         shown = operator.call(show(false)).await;
     }
@@ -335,7 +335,10 @@ async fn show_timeline(
         let place = params.place;
         match operator.call(Command::LedgerWindow(params)).await {
             Ok(Reply::Window(page)) => model.take_rows(place, page),
-            other => return Some(notice(other, "")),
+            other => {
+                model.timeline.fail();
+                return Some(notice(other, ""));
+            }
         }
     }
     None

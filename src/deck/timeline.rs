@@ -29,6 +29,7 @@ pub struct Timeline {
     query: RowQuery,
     unfolded: Vec<u64>,
     answered: u64,
+    has_failed: bool,
     line: Option<u64>,
     head: u64,
     marks: Vec<RecordMark>,
@@ -42,6 +43,7 @@ impl Timeline {
         self.unfolded.clone_from(&wish.unfolded);
         self.query = query_of(&wish.chips, now_ms);
         self.answered = wish.number;
+        self.has_failed = false;
         self.line = None;
         let current = self.away.as_ref().unwrap_or(&self.tail);
         let place = match wish.go {
@@ -67,6 +69,11 @@ impl Timeline {
                 ..self.params()
             })
             .collect()
+    }
+
+    /// What was asked last cannot be read.
+    pub(super) fn fail(&mut self) {
+        self.has_failed = true;
     }
 
     /// The newest rows.
@@ -182,6 +189,7 @@ impl Timeline {
         });
         let part = ui::TimelineWindow {
             answered: self.answered,
+            has_failed: self.has_failed,
             line: self.line,
             has_older: window.older().is_some(),
             has_newer: window.newer().is_some(),

@@ -10,6 +10,11 @@ const EDGE: usize = 60;
 /// What failed to be loaded may be asked for again after this long, ms.
 const ASK_AGAIN_MS: i64 = 2_000;
 
+/// Whether that time is not over yet. Not before its time either: a clock may be put back.
+fn is_too_soon(at_ms: i64, now_ms: i64) -> bool {
+    (0..ASK_AGAIN_MS).contains(&now_ms.saturating_sub(at_ms))
+}
+
 /// Folded rows that stand one by one at most; of more nobody remembers which.
 const UNFOLDED_MAX: usize = 64;
 
@@ -35,6 +40,8 @@ pub(crate) struct TimelineState {
     asked: Option<Asked>,
     /// What is asked for when the wish before it is answered.
     next: Option<TimelineGo>,
+    /// When it was told that what was asked for could not be read.
+    failed_ms: Option<i64>,
     /// The scroll bar is held.
     pub(crate) is_dragged: bool,
     /// What is marked where it stands; empty when nothing is searched for.
@@ -70,6 +77,7 @@ impl TimelineState {
             wishes: 0,
             asked: None,
             next: None,
+            failed_ms: None,
             is_dragged: false,
             search: String::new(),
             newest_first,
@@ -163,6 +171,7 @@ impl TimelineState {
         self.unfolded.clear();
         self.asked = None;
         self.next = None;
+        self.failed_ms = None;
         self.resume();
     }
 
@@ -200,9 +209,7 @@ impl TimelineState {
 
     fn is_waiting(&self, now_ms: i64) -> bool {
         let asked = self.asked.as_ref();
-        // Not before its time either: a clock may be put back.
-        let waits = 0..ASK_AGAIN_MS;
-        asked.is_some_and(|asked| waits.contains(&now_ms.saturating_sub(asked.at_ms)))
+        asked.is_some_and(|asked| is_too_soon(asked.at_ms, now_ms))
     }
 
     /// Asks for more rows when the selection comes near the end of what is loaded.
@@ -234,6 +241,9 @@ impl TimelineState {
             let line = line.filter(|_| pushed && len > 2 * EDGE);
             return line.map(|line| self.ask(TimelineGo::Line(line), now_ms));
         }
+        if (self.failed_ms).is_some_and(|failed_ms| is_too_soon(failed_ms, now_ms)) {
+            return None;
+        }
         let go = match window.has_newer {
             // Rows came that were not told of one by one.
             true if self.follow => TimelineGo::Newest,
@@ -244,15 +254,22 @@ impl TimelineState {
         Some(self.ask(go, now_ms))
     }
 
-    /// Rows have come: goes where they were asked for. Says so where there is nothing.
+    /// Rows have come: goes where they were asked for. Says so where there is nothing; why rows could
+    /// not be read was told already.
     pub(crate) fn answered(
         &mut self,
         rows: &[TimelineRow],
         window: &TimelineWindow,
+        now_ms: i64,
     ) -> Option<&'static str> {
         let asked = self
             .asked
             .take_if(|asked| asked.number <= window.answered)?;
+        self.failed_ms = window.has_failed.then_some(now_ms);
+        if window.has_failed {
+            self.next = None;
+            return None;
+        }
         let is_jump = !matches!(asked.go, TimelineGo::Older | TimelineGo::Newer);
         if !is_jump {
             return None;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use ctxrelay_ui::model::{Chips, EntryPlace, Level, TimelineGo, TimelineWish};
 use ctxrelay_ui::{Effect, Msg};
 
 use super::perform;
@@ -30,6 +31,44 @@ async fn words_are_read_no_further_once_the_daemon_is_lost() {
         matches!(asked[..], [Command::LedgerShow { .. }]),
         "{asked:?}"
     );
+}
+
+/// Asked twice it would keep the deck for twice as long. What was not read is no answer.
+#[tokio::test]
+async fn a_daemon_that_is_lost_is_asked_once_for_an_entry_and_answers_no_wish_for_rows() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |_| Answering::HangUp).await;
+    let operator = place.client(Role::Deck);
+    let mut connection = operator.connection();
+    let is_there = |state: &Connection| matches!(state, Connection::Connected(_));
+    connection.wait_for(is_there).await.unwrap();
+    let mut model = Model::new(DaemonLink::Attached, DeckAbout::default());
+    let read = Effect::OpenEntry {
+        place: EntryPlace {
+            session: "s".to_owned(),
+            line: 1,
+        },
+    };
+    let told = perform(read, None, &operator, &mut model).await;
+    assert!(
+        matches!(told, Some(Msg::Notice(Level::Error, _))),
+        "{told:?}"
+    );
+    let asked = daemon.so_far();
+    assert!(
+        matches!(asked[..], [Command::LedgerShow { .. }]),
+        "{asked:?}"
+    );
+    let show = Effect::ShowTimeline(TimelineWish {
+        number: 7,
+        go: TimelineGo::Oldest,
+        chips: Chips::default(),
+        unfolded: Vec::new(),
+    });
+    connection.wait_for(is_there).await.unwrap();
+    perform(show, None, &operator, &mut model).await;
+    let (_, window) = model.timeline.shown();
+    assert_eq!((window.answered, window.has_failed), (7, true));
 }
 
 #[tokio::test]

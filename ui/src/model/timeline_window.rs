@@ -8,6 +8,8 @@ use super::chips::Chips;
 pub struct TimelineWindow {
     /// The number of the last wish that the rows answer.
     pub answered: u64,
+    /// That could not be read: these are the rows that there were.
+    pub has_failed: bool,
     /// The line that it was for; `None` where there is no such row.
     pub line: Option<u64>,
     /// There are older rows than these.

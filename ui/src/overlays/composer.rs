@@ -279,7 +279,11 @@ impl Composer {
         let Some(card) = deck.view.agent(self.to) else {
             return Line::default();
         };
-        let (choice, words) = fate(card, self.when_busy);
+        let (choice, words) = match deck.view.daemon.state.can_act() {
+            true => fate(card, self.when_busy),
+            // What the agent is at now nobody tells.
+            false => ("not connected", "nothing can be sent now"),
+        };
         let style = |role| deck.theme.style(role);
         Line::from(vec![
             Span::styled(choice, style(ThemeRole::TextStrong)),
@@ -312,7 +316,9 @@ impl Composer {
         let Some(card) = card.filter(|_| self.writing != Writing::Note) else {
             return Line::default();
         };
-        let words = if !card.state.is_attached() {
+        let words = if !deck.view.daemon.state.can_act() {
+            "not connected".to_owned()
+        } else if !card.state.is_attached() {
             match self.to {
                 Agent::Codex => "offline: this starts it".to_owned(),
                 Agent::Claude => "offline: waits in the queue".to_owned(),

@@ -221,6 +221,7 @@ impl EntrySheet {
             document.gap();
         }
         self.write_refs(document);
+        let can_come = deck.view.daemon.state.can_act() || !self.is_of_record(deck);
         match (fetched, row) {
             (Some(fetched), _) => {
                 let (text, rest) = beginning(fetched.words());
@@ -229,14 +230,22 @@ impl EntrySheet {
             }
             (None, Some(row)) => {
                 document.markdown(&row.text);
+                let rest = match can_come {
+                    true => "… the rest is being read",
+                    false => "… the rest cannot be read now: not connected to the daemon",
+                };
                 if row.text_cut {
-                    document.text("… the rest is being read", ThemeRole::TextFaint);
+                    document.text(rest, ThemeRole::TextFaint);
                 }
             }
-            (None, None) if !self.is_of_record(deck) => {
-                document.text("being read from the disk …", ThemeRole::TextFaint);
+            (None, None) => {
+                let text = match (can_come, self.is_of_record(deck)) {
+                    (true, false) => "being read from the disk …",
+                    (true, true) => "being read from the record …",
+                    (false, _) => "not connected to the daemon: it cannot be read now",
+                };
+                document.text(text, ThemeRole::TextFaint);
             }
-            (None, None) => document.text("being read from the record …", ThemeRole::TextFaint),
         }
         for field in fetched.iter().flat_map(|fetched| &fetched.detail) {
             document.heading(&field.name, "");

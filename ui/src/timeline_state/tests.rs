@@ -69,7 +69,7 @@ fn only_what_came_after_a_far_jump_is_new_however_much_of_the_record_is_loaded_s
             ..TimelineWindow::default()
         };
         state.update(&there);
-        assert_eq!(state.answered(&there, &window), None);
+        assert_eq!(state.answered(&there, &window, 3_000), None);
         for (last, missed) in [(90, 0), (300, 0), (304, 4)] {
             state.remember(&there);
             let loaded = rows(1..=last);
@@ -125,14 +125,17 @@ fn more_is_asked_for_once_near_the_end_and_a_jump_selects_its_row() {
         window.answered = wish.number;
         window.line = Some(7);
         state.update(&there);
-        assert_eq!(state.answered(&there, &window), None);
+        assert_eq!(state.answered(&there, &window, 3_000), None);
         assert_eq!(selected(&state, &there), 7);
         assert!(!state.follow);
         state.ask(TimelineGo::LandmarkOlder(7), 4_000);
         assert_eq!(state.ask_next(TimelineGo::Line(9), 4_001), None);
         window.answered += 1;
         window.line = None;
-        assert!(state.answered(&there, &window).is_some(), "it is said");
+        assert!(
+            state.answered(&there, &window, 3_000).is_some(),
+            "it is said"
+        );
         assert_eq!(selected(&state, &there), 7, "where it was");
         let next = state.take_next(4_002).map(|wish| wish.go);
         assert_eq!(next, Some(TimelineGo::Line(9)));

@@ -383,7 +383,10 @@ fn take_view(deck: &mut Deck, view: DeckView) {
     take_back_outdated(deck, old.session_id != deck.view.session_id);
     let view = &deck.view;
     deck.timeline.update(&view.timeline);
-    let missing = deck.timeline.answered(&view.timeline, &view.window);
+    let missing = {
+        let (rows, window) = (&view.timeline, &view.window);
+        deck.timeline.answered(rows, window, view.now_ms)
+    };
     let is_looked_at = deck.focus == Pane::Inbox;
     deck.inbox.update(&view.inbox, view.now_ms, is_looked_at);
     deck.news.update(view);
@@ -472,11 +475,14 @@ fn settle(deck: &mut Deck) -> Option<Effect> {
     deck.detail.show(subject);
     panes::settle_detail(deck, &layout);
     let (fetched, view) = (&deck.fetched, &deck.view);
-    let is_here = |place: &EntryPlace| {
+    let can_act = view.daemon.state.can_act();
+    let needs_none = |place: &EntryPlace| {
         let fetched = fetched.get(place);
-        let is_bad = || place.session == view.session_id && view.is_no_entry(place.line);
-        fetched.is_some_and(|fetched| !fetched.is_stale) || is_bad()
+        // Nobody is there who would read it; one of another session is read from the disk.
+        let is_out_of_reach = || !can_act || view.is_no_entry(place.line);
+        fetched.is_some_and(|fetched| !fetched.is_stale)
+            || (place.session == view.session_id && is_out_of_reach())
     };
-    let place = deck.detail.asks(is_here, is_opened, now)?;
+    let place = deck.detail.asks(needs_none, is_opened, now)?;
     Some(Effect::OpenEntry { place })
 }

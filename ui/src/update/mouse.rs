@@ -4,7 +4,7 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
 use super::agreeing::agree;
-use super::moving::{go, step};
+use super::moving::{can_go, go, step};
 use super::opening::open_selected;
 use super::overlay_key::{overlay_action, preview};
 use super::perform::{focus, perform, unfold};
@@ -32,9 +32,12 @@ pub(super) fn mouse(deck: &mut Deck, event: MouseEvent) -> Vec<Effect> {
         MouseEventKind::ScrollUp => wheel(deck, screen, at, -1),
         MouseEventKind::Down(MouseButton::Left) => match on_scroll_bar(deck, screen, at, false) {
             Some(to) => {
-                deck.timeline.is_dragged = true;
-                deck.timeline.pause(&deck.view.timeline);
-                go(deck, to)
+                let asked = go(deck, to);
+                deck.timeline.is_dragged = !asked.is_empty();
+                if deck.timeline.is_dragged {
+                    deck.timeline.pause(&deck.view.timeline);
+                }
+                asked
             }
             None => click(deck, screen, at),
         },
@@ -62,6 +65,9 @@ fn on_scroll_bar(deck: &Deck, screen: Rect, at: Position, is_held: bool) -> Opti
 
 /// Of many places only the last one is gone to.
 fn drag(deck: &mut Deck, to: TimelineGo) -> Vec<Effect> {
+    if !can_go(deck) {
+        return Vec::new();
+    }
     deck.focus = Pane::Timeline;
     deck.timeline.pause(&deck.view.timeline);
     let wish = deck.timeline.ask_next(to, deck.view.now_ms);

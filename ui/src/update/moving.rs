@@ -2,7 +2,7 @@
 
 use crate::deck::Deck;
 use crate::effect::Effect;
-use crate::model::TimelineGo;
+use crate::model::{Level, TimelineGo};
 use crate::pane::Pane;
 use crate::visited_places::VisitedPlace;
 
@@ -32,8 +32,21 @@ pub(super) fn to_end(deck: &mut Deck, pane: Pane, last: bool) -> Vec<Effect> {
     step(deck, pane, if last { far } else { -far })
 }
 
+/// Whether other rows can be asked for; says so where they cannot.
+pub(super) fn can_go(deck: &mut Deck) -> bool {
+    let can_act = deck.view.daemon.state.can_act();
+    if !can_act {
+        let text = "not connected to the daemon: only the rows that are loaded can be read now";
+        deck.say(Level::Info, text);
+    }
+    can_act
+}
+
 /// Asks for what was put off, or for more rows near the end of those that are loaded.
 pub(super) fn slide(deck: &mut Deck) -> Vec<Effect> {
+    if !deck.view.daemon.state.can_act() {
+        return Vec::new();
+    }
     let now = deck.view.now_ms;
     let next = deck.timeline.take_next(now);
     let wish = next.or_else(|| {
@@ -45,6 +58,9 @@ pub(super) fn slide(deck: &mut Deck) -> Vec<Effect> {
 
 /// Goes to a place of the record; a jump whose answer is still to come is given up for it.
 pub(super) fn go(deck: &mut Deck, go: TimelineGo) -> Vec<Effect> {
+    if !can_go(deck) {
+        return Vec::new();
+    }
     deck.focus = Pane::Timeline;
     let wish = deck.timeline.ask(go, deck.view.now_ms);
     vec![Effect::ShowTimeline(wish)]
@@ -52,6 +68,9 @@ pub(super) fn go(deck: &mut Deck, go: TimelineGo) -> Vec<Effect> {
 
 /// As [`go`], and remembers where one was.
 pub(super) fn jump(deck: &mut Deck, to: TimelineGo) -> Vec<Effect> {
+    if !can_go(deck) {
+        return Vec::new();
+    }
     let place = VisitedPlace::Row {
         focus: deck.focus,
         line: (!deck.timeline.follow)
@@ -66,6 +85,10 @@ pub(super) fn jump(deck: &mut Deck, to: TimelineGo) -> Vec<Effect> {
 /// From the panes to where one was before the last jump or reference.
 pub(super) fn go_back(deck: &mut Deck) -> Vec<Effect> {
     match deck.visited.back_from_panes() {
+        Some(place @ VisitedPlace::Row { .. }) if !can_go(deck) => {
+            deck.visited.leave(place);
+            Vec::new()
+        }
         Some(VisitedPlace::Row { focus, line }) => {
             let to = line.map_or(TimelineGo::Newest, TimelineGo::Line);
             let effects = go(deck, to);

@@ -16,6 +16,7 @@ mod first_tab;
 mod holds;
 mod identity;
 mod large_entry;
+mod lost_daemon;
 mod notification;
 mod overlay_foot;
 mod palette;

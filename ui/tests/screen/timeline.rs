@@ -60,6 +60,7 @@ fn answer(wish: &TimelineWish, line: Option<u64>, rows: Vec<TimelineRow>) -> Dec
         timeline: rows,
         window: TimelineWindow {
             answered: wish.number,
+            has_failed: false,
             line,
             has_older: true,
             has_newer: true,
