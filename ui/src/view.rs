@@ -88,18 +88,30 @@ fn draw_overlays(deck: &Deck, area: Rect, buf: &mut Buffer) {
         return;
     }
     // A notice that comes while an overlay is open must be seen too.
-    if (deck.notice.is_some() || deck.receipt.is_some())
-        && deck
-            .overlays
-            .last()
-            .is_some_and(|overlay| overlay.is_modal())
-    {
-        let line = Rect {
-            y: area.bottom() - 1,
-            height: 1,
-            ..area
-        };
-        draw_notice(deck, line, buf);
+    if (deck.notice.is_some() || deck.receipt.is_some()) && is_covered(deck) {
+        draw_notice(deck, last_line(area), buf);
+    }
+}
+
+/// Whether the panes step back behind what is in front.
+fn is_covered(deck: &Deck) -> bool {
+    let front = deck.overlays.last();
+    front.is_some_and(|overlay| overlay.is_modal())
+}
+
+fn last_line(screen: Rect) -> Rect {
+    Rect {
+        y: screen.bottom().saturating_sub(1),
+        height: screen.height.min(1),
+        ..screen
+    }
+}
+
+/// Where a notice is read.
+pub(crate) fn notice_line(deck: &Deck, layout: &Layout) -> Rect {
+    match is_covered(deck) {
+        true => last_line(layout.screen),
+        false => layout.notice,
     }
 }
 

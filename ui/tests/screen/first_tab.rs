@@ -1,7 +1,7 @@
 //! Under 100 columns Agents and Inbox share the first tab, as far as Agents leave room.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use ctxrelay_ui::model::DeckView;
+use ctxrelay_ui::model::{DeckView, Level};
 use ctxrelay_ui::scenes::{held_up, keys, pair_at_work, quiet, terminal};
 use ctxrelay_ui::{Deck, Msg, Pane, Settings, update};
 
@@ -71,6 +71,44 @@ fn a_click_reaches_the_pane_and_row_under_it() {
     assert!(screen.contains("▸ ? question"), "{screen}");
     update(&mut deck, Msg::Mouse(click));
     assert!(shown(&deck).contains("It asks"), "a second one opens it");
+}
+
+/// The notice takes a row, which may be the one that the Inbox has no room without.
+#[test]
+fn a_click_beside_a_notice_means_what_is_seen_and_one_on_it_only_takes_it_away() {
+    let click = |deck: &mut Deck, row: usize| {
+        let click = MouseEvent {
+            kind: MouseEventKind::Down(MouseButton::Left),
+            column: 20,
+            row: row as u16,
+            modifiers: KeyModifiers::NONE,
+        };
+        update(deck, Msg::Mouse(click));
+    };
+    let mut hidden = 0;
+    for rows in 15..=24 {
+        let mut deck = deck_at(pair_at_work(), (80, rows));
+        keys(&mut deck, "1");
+        let (_, card) = places(&deck);
+        let tell = |deck: &mut Deck| {
+            let text = "it is said".to_owned();
+            update(deck, Msg::Notice(Level::Info, text));
+        };
+        tell(&mut deck);
+        let notice = shown(&deck)
+            .lines()
+            .position(|line| line.contains("it is said"));
+        click(&mut deck, notice.expect("a notice"));
+        assert_eq!(deck.focus(), Pane::Agents, "{rows}");
+        assert!(!shown(&deck).contains("it is said"));
+        tell(&mut deck);
+        if let (Some(card), None) = (card, places(&deck).1) {
+            hidden += 1;
+            click(&mut deck, card + 2);
+            assert_eq!(deck.focus(), Pane::Agents, "{rows}");
+        }
+    }
+    assert_eq!(hidden, 1);
 }
 
 #[test]
