@@ -93,6 +93,9 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
             room,
         );
         put(line.spans);
+    } else if matches!(card.state, AgentState::Busy | AgentState::Waiting) {
+        // What stands below does not move with each command.
+        put(Vec::new());
     }
     if let Some(context) = card.context {
         put(meter(deck, context, room));

@@ -112,6 +112,21 @@ fn a_click_beside_a_notice_means_what_is_seen_and_one_on_it_only_takes_it_away()
 }
 
 #[test]
+fn nothing_moves_when_a_command_ends_and_the_turn_goes_on() {
+    for size in [(80, 24), (120, 40)] {
+        let mut view = pair_at_work();
+        assert!(view.agents[1].tool.is_some());
+        let mut deck = deck_at(view.clone(), size);
+        keys(&mut deck, "1");
+        let before = places(&deck);
+        assert!(before.1.is_some());
+        view.agents[1].tool = None;
+        update(&mut deck, Msg::View(Box::new(view)));
+        assert_eq!(places(&deck), before, "{}", shown(&deck));
+    }
+}
+
+#[test]
 fn an_empty_inbox_says_so_below_the_agents() {
     let mut deck = deck_at(quiet(), (80, 24));
     keys(&mut deck, "1");
