@@ -83,6 +83,17 @@ fn limited(deck: &Deck, state: AgentState, limit: &UsageLimit) -> Vec<Span<'stat
     spans
 }
 
+/// `16:12`, and of another day than this one `25 Nov 16:12`.
+fn moment(deck: &Deck, at_ms: i64) -> String {
+    let (view, offset) = (&deck.view, deck.view.utc_offset_s(at_ms));
+    let today = text::day_number(view.now_ms, view.utc_offset_s(view.now_ms));
+    let clock = text::clock(at_ms, offset);
+    match text::day_number(at_ms, offset) == today {
+        true => clock,
+        false => format!("{} {clock}", text::day(at_ms, offset)),
+    }
+}
+
 /// When the limit ends.
 pub(crate) fn limit_words(deck: &Deck, limit: &UsageLimit) -> String {
     let view = &deck.view;
@@ -90,7 +101,7 @@ pub(crate) fn limit_words(deck: &Deck, limit: &UsageLimit) -> String {
         Some(at_ms) if at_ms > view.now_ms => format!(
             "limit ends in {} ({})",
             text::until(view.now_ms, at_ms),
-            text::clock(at_ms, view.utc_offset_s(at_ms))
+            moment(deck, at_ms)
         ),
         Some(_) => "limit: its time is up".to_owned(),
         None => "limit: its end was not said".to_owned(),
@@ -101,12 +112,13 @@ pub(crate) fn limit_words(deck: &Deck, limit: &UsageLimit) -> String {
 pub(crate) fn tries(deck: &Deck, limit: &UsageLimit) -> String {
     let view = &deck.view;
     let mut words = match limit.try_ms {
-        Some(at_ms) => format!(
-            "try {} of {} at {}",
-            limit.tries + 1,
-            limit.tries_max,
-            text::clock(at_ms, view.utc_offset_s(at_ms))
-        ),
+        Some(at_ms) => {
+            let at = moment(deck, at_ms);
+            // Beside a day there is less room.
+            let of = if at.contains(' ') { "/" } else { " of " };
+            let (next, max) = (limit.tries + 1, limit.tries_max);
+            format!("try {next}{of}{max} at {at}")
+        }
         None if limit.is_cancelled => "no tries by itself".to_owned(),
         None if limit.tries >= limit.tries_max => {
             format!("{} tries made, none follows by itself", limit.tries)

@@ -504,6 +504,22 @@ fn what_was_typed_on_a_card_that_goes_meanwhile_is_not_lost_in_silence() {
 }
 
 #[test]
+fn a_limit_that_ends_on_another_day_names_that_day() {
+    let mut view = held_up();
+    if let Some(limit) = &mut view.agents[0].limit {
+        limit.resets_ms = Some(NOW_MS + 3 * 86_400_000);
+        limit.try_ms = limit.resets_ms;
+    }
+    let screen = shown(&deck(view));
+    assert!(
+        screen.contains("limit ends in 3d (25 Nov 14:02)"),
+        "{screen}"
+    );
+    let tries = "try 2/6 at 25 Nov 14:02 · resends 1";
+    assert!(screen.contains(tries), "{screen}");
+}
+
+#[test]
 fn a_question_cannot_be_approved() {
     let mut deck = deck(pair_at_work());
     assert_eq!(keys(&mut deck, "3ja<enter>a<enter>"), []);
