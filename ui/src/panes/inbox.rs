@@ -66,7 +66,11 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         ]),
         Line::from(Span::styled(
             if gone {
-                "answered".to_owned()
+                // Of others nobody here knows what became: some end by themselves.
+                match card.kind {
+                    InboxKind::Approval | InboxKind::Question => "answered".to_owned(),
+                    _ => "over".to_owned(),
+                }
             } else if card.kind.is_state() {
                 // It is so now; since when is not known.
                 String::new()

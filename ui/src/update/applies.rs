@@ -44,16 +44,9 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
             selected_agent(deck).is_some_and(|agent| can_attend(deck, agent, action))
         }
         Action::WorkState | Action::Instructions => can_act && selected_agent(deck).is_some(),
-        Action::Approve
-            if deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Question) =>
-        {
-            true
-        }
         Action::Approve | Action::Reject => {
             let kind = selected_kind(deck);
-            let decided = [Some(InboxKind::Finality), Some(InboxKind::Approval)];
-            let is_trusted = action == Action::Approve && kind == Some(InboxKind::Trust);
-            deck.focus == Pane::Inbox && (decided.contains(&kind) || is_trusted)
+            deck.focus == Pane::Inbox && kind.is_some_and(|kind| is_decided(action, kind))
         }
         Action::Retry => deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Alarm),
         Action::Acknowledge => {
@@ -219,6 +212,15 @@ pub(super) fn selected_fold(deck: &Deck) -> Option<TaskColumn> {
     match deck.tasks.selected(&deck.work.tasks)? {
         TaskItem::Fold(column) if deck.focus == Pane::Tasks => Some(column),
         _ => None,
+    }
+}
+
+/// Whether a card of this kind is approved, or answered, and rejected.
+pub(super) fn is_decided(action: Action, kind: InboxKind) -> bool {
+    match kind {
+        InboxKind::Finality | InboxKind::Approval => true,
+        InboxKind::Question | InboxKind::Trust => action == Action::Approve,
+        _ => false,
     }
 }
 

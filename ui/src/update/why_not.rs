@@ -1,7 +1,7 @@
 //! [`why_not`]: the reason why an action would do nothing now, and [`aim`], where it would do
 //! something.
 
-use super::applies::{applies, can_start, selected_agent};
+use super::applies::{applies, can_start, is_decided, selected_agent};
 use super::attend::can_attend;
 use super::taking_text::why_none;
 use crate::action::Action;
@@ -20,9 +20,9 @@ pub(crate) fn why_not(deck: &Deck, action: Action) -> Option<String> {
 
 /// The first row on which the action would do something: its pane and its place there.
 pub(super) fn aim(deck: &Deck, action: Action) -> Option<(Pane, usize)> {
-    let card = |kind: InboxKind| {
+    let card = |does: &dyn Fn(InboxKind) -> bool| {
         let mut rows = deck.inbox.rows.iter();
-        let place = rows.position(|row| row.gone_until_ms.is_none() && row.card.kind == kind);
+        let place = rows.position(|row| row.gone_until_ms.is_none() && does(row.card.kind));
         Some((Pane::Inbox, place?))
     };
     let agent = |can: &dyn Fn(Agent) -> bool| {
@@ -31,9 +31,9 @@ pub(super) fn aim(deck: &Deck, action: Action) -> Option<(Pane, usize)> {
         Some((Pane::Agents, place?))
     };
     match action {
-        Action::Approve | Action::Reject => card(InboxKind::Finality),
-        Action::Retry => card(InboxKind::Alarm),
-        Action::Acknowledge => card(InboxKind::Tampering),
+        Action::Approve | Action::Reject => card(&|kind| is_decided(action, kind)),
+        Action::Retry => card(&|kind| kind == InboxKind::Alarm),
+        Action::Acknowledge => card(&|kind| kind == InboxKind::Tampering),
         Action::Start => agent(&|agent| can_start(deck, agent)),
         Action::WorkState | Action::Instructions if deck.view.daemon.state.can_act() => {
             agent(&|_| true)
@@ -92,8 +92,10 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::Import => "the review findings are not open",
         Action::Export => "no task that can be read is selected",
         Action::CloseTask => "no task that is open is selected",
-        Action::Approve | Action::Reject if waits => "what is selected is no proposal",
-        Action::Approve | Action::Reject => "no proposal waits",
+        Action::Approve if waits => "what is selected waits for no answer",
+        Action::Approve => "nothing waits for an answer",
+        Action::Reject if waits => "what is selected is no proposal or request",
+        Action::Reject => "no proposal or request waits",
         Action::Retry => "there is nothing to try again",
         Action::GiveUp | Action::Mark | Action::MarkRange => "no list of messages is open",
         Action::Acknowledge => "no alarm about the record waits",

@@ -462,11 +462,16 @@ fn a_card_answered_elsewhere_cannot_be_answered_again() {
     assert!(shown(&deck).contains("This card is gone"));
     assert_eq!(keys(&mut deck, "<enter>"), []);
     assert!(
-        shown(&deck).contains("answered"),
+        shown(&deck).contains("over │"),
         "the row stays dimmed for a moment"
     );
     update(&mut deck, Msg::Tick(NOW_MS + 10_000));
-    assert!(!shown(&deck).contains("answered"));
+    assert!(!shown(&deck).contains("over │"));
+    // A question has no other end.
+    let mut view = pair_at_work();
+    view.inbox.retain(|card| card.kind != InboxKind::Question);
+    update(&mut deck, Msg::View(Box::new(view)));
+    assert!(shown(&deck).contains("answered │"), "{}", shown(&deck));
 }
 
 #[test]

@@ -23,16 +23,16 @@ fn what_goes_by_itself_goes_after_as_many_seconds() {
     let told = Msg::Notice(Level::Info, "it is said".to_owned());
     update(&mut deck, told);
     let mut view = pair_at_work();
-    let answered = view.inbox.remove(0);
+    let over = view.inbox.remove(0);
     update(&mut deck, Msg::View(Box::new(view)));
-    assert!(shown(&deck).contains("it is said") && shown(&deck).contains("answered"));
+    assert!(shown(&deck).contains("it is said") && shown(&deck).contains("over │"));
     let back = NOW_MS - HOUR_MS;
     update(&mut deck, Msg::Tick(back));
     assert!(shown(&deck).contains("it is said"), "not at once either");
     let next = deck.next_redraw_ms().expect("a moment");
     assert!(next <= 8_000, "{next}");
     update(&mut deck, Msg::Tick(back + 5_000));
-    assert!(!shown(&deck).contains(&answered.id) && !shown(&deck).contains("answered"));
+    assert!(!shown(&deck).contains(&over.id) && !shown(&deck).contains("over │"));
     update(&mut deck, Msg::Tick(back + 9_000));
     assert!(!shown(&deck).contains("it is said"), "{}", shown(&deck));
 }

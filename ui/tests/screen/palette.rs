@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{DeckView, Level};
-use ctxrelay_ui::scenes::{keys, pair_at_work, quiet, terminal};
+use ctxrelay_ui::scenes::{asked, asked_user, keys, pair_at_work, quiet, terminal, trust_waits};
 use ctxrelay_ui::{Deck, Effect, Keymap, Msg, Pane, Settings, update};
 
 const SIZE: (u16, u16) = (120, 40);
@@ -60,7 +60,7 @@ fn click_at(deck: &mut Deck, column: u16, row: u16) -> Vec<Effect> {
 fn what_does_not_apply_says_why_and_does_nothing() {
     let mut deck = deck(quiet());
     keys(&mut deck, ":approve");
-    assert!(row(&deck, "open the card, to approve").contains("no proposal waits"));
+    assert!(row(&deck, "open the card, to approve").contains("nothing waits for an answer"));
     assert_eq!(keys(&mut deck, "<enter>"), []);
     assert!(shown(&deck).contains("Commands"), "it stays open");
     let screen = shown(&deck);
@@ -69,7 +69,7 @@ fn what_does_not_apply_says_why_and_does_nothing() {
         .rev()
         .find(|line| line.len() > 2)
         .unwrap_or("");
-    assert!(last.contains("no proposal waits"), "{screen}");
+    assert!(last.contains("nothing waits for an answer"), "{screen}");
 }
 
 #[test]
@@ -84,6 +84,22 @@ fn an_action_of_another_pane_finds_its_row() {
         shown(&deck).contains("Is it done?"),
         "it opens the card and decides nothing"
     );
+}
+
+#[test]
+fn what_waits_for_an_answer_is_found_whatever_it_is() {
+    for (world, title) in [
+        (asked as fn() -> DeckView, "May it?"),
+        (asked_user, "It asks"),
+        (trust_waits, "Shall it count?"),
+    ] {
+        let mut view = world();
+        view.inbox.truncate(1);
+        let mut deck = deck(view);
+        assert_eq!(deck.focus(), Pane::Timeline);
+        keys(&mut deck, ":approve<enter>");
+        assert!(shown(&deck).contains(title), "{}", shown(&deck));
+    }
 }
 
 #[test]
