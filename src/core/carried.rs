@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::agent::Agent;
+use super::entry::TurnFiles;
 use super::id::{Seq, SessionId, TurnId};
 
 /// Where a carried entry stood, and what of it is over already. The entry keeps its id, so that
@@ -30,4 +32,11 @@ pub struct CarriedEntry {
     /// again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut_off_in: Vec<TurnId>,
+    /// A note that says nothing any more of what these agents are at: there it was replaced, or
+    /// forgotten.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past_for: Vec<Agent>,
+    /// Of what a turn touched, what its agent is still at, where that is not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Box<TurnFiles>>,
 }

@@ -8,6 +8,7 @@
 //! - [`Packet`]: the text that it is given, within a budget.
 //! - [`WorkFiles`]: all of this as files, to look at.
 
+mod held;
 mod inference;
 mod marker;
 mod packet;

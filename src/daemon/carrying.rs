@@ -167,8 +167,7 @@ fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSe
         wanted.extend(about.into_iter().flatten().filter_map(&seq_of));
     }
     wanted.extend(world.open_blockers.iter().map(|blocker| blocker.seq));
-    let states = world.continuity.values().flat_map(BTreeMap::values);
-    wanted.extend(states.flat_map(|state| state.stated().map(|said| said.seq)));
+    wanted.extend(world.entries_of_states());
     wanted.extend(world.entries_of_open_tasks());
     wanted.extend(world.entries_of_findings());
     wanted.extend(world.gates.values().map(|gate| gate.seq));

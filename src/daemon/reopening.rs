@@ -90,6 +90,8 @@ fn carried(mut entry: Entry, session: &SessionId, task: &TaskSnapshot) -> Entry 
         task_only: true,
         in_turn: None,
         cut_off_in: Vec::new(),
+        past_for: Vec::new(),
+        held: None,
     });
     entry.seq = Seq(0);
     if let EntryKind::Task(record) = &mut entry.kind

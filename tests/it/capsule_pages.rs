@@ -241,6 +241,8 @@ fn of_many_sessions(project: &Project, count: u64) -> CapsuleId {
                     task_only: false,
                     in_turn: None,
                     cut_off_in: Vec::new(),
+                    past_for: Vec::new(),
+                    held: None,
                 });
             }
             let sealed = seal(serialize(&entry), at, &head).unwrap();

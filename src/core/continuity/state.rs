@@ -64,8 +64,12 @@ pub struct ContinuityState {
     pub unfinished: VecDeque<String>,
     /// How many turns it had begun when they were told.
     pub unfinished_turn: u64,
+    /// The entry that told them.
+    pub unfinished_seq: Seq,
     /// Turns that it began.
     pub turns: u64,
+    /// The entry by which the last of them began.
+    pub turn_seq: Seq,
     /// Turns that it began since it last said something of its state.
     pub turns_since_written: u64,
     /// Helpers of its own that came to an end.
@@ -215,7 +219,11 @@ impl ContinuityState {
     pub fn take_fact(&mut self, entry: &Entry, fact: &ContinuityFact) {
         self.is_own |= entry.source.agent().is_some();
         match fact {
-            ContinuityFact::TurnFiles(files) => self.take_files(entry, files),
+            ContinuityFact::TurnFiles(files) => {
+                let carried = entry.carried.as_ref();
+                let held = carried.and_then(|carried| carried.held.as_deref());
+                self.take_files(entry, held.unwrap_or(files));
+            }
             ContinuityFact::Compacted(compaction) => {
                 self.compactions_total = self.compactions_total.saturating_add(1);
                 let seen = CompactionSeen {
@@ -241,6 +249,7 @@ impl ContinuityState {
             ContinuityFact::Forgotten { what: None } => {
                 *self = Self {
                     turns: self.turns,
+                    turn_seq: self.turn_seq,
                     helpers_total: self.helpers_total,
                     compactions: std::mem::take(&mut self.compactions),
                     compactions_total: self.compactions_total,
@@ -288,6 +297,22 @@ impl ContinuityState {
         single.chain(listed.into_iter().flatten())
     }
 
+    /// What it holds of what this entry told of a turn.
+    pub(super) fn held_of(&self, seq: Seq) -> TurnFiles {
+        let of = |kept: &VecDeque<TouchedFile>| {
+            let kept = kept.iter().filter(|file| file.seq == seq);
+            kept.map(|file| file.path.clone()).collect()
+        };
+        let unfinished = self.unfinished.iter();
+        let unfinished = unfinished.filter(|_| self.unfinished_seq == seq);
+        TurnFiles {
+            read: of(&self.reads),
+            written: of(&self.files),
+            unfinished: unfinished.cloned().collect(),
+            helpers: 0,
+        }
+    }
+
     /// Whether it holds something of this name: a file's path, or the id of the entry that said a
     /// value.
     pub fn knows(&self, what: &str) -> bool {
@@ -321,6 +346,7 @@ impl ContinuityState {
         if !files.unfinished.is_empty() {
             self.unfinished.clear();
             self.unfinished_turn = self.turns;
+            self.unfinished_seq = entry.seq;
         }
         for command in &files.unfinished {
             let command = command.chars().take(PATH_CHARS_MAX).collect();

@@ -13,8 +13,11 @@ pub(super) fn note_of_state(world: &mut Snapshot, entry: &Entry, note: NoteKind)
     if entry.seq <= world.foreign_through || entry.is_of_task_only() {
         return;
     }
+    let carried = entry.carried.as_ref();
     for agent in Agent::ALL {
-        if is_note_for(entry, agent)
+        let is_past = carried.is_some_and(|carried| carried.past_for.contains(&agent));
+        if !is_past
+            && is_note_for(entry, agent)
             && let Some(state) = state_of(world, entry, agent)
         {
             state.take_note(entry, note);
@@ -24,10 +27,14 @@ pub(super) fn note_of_state(world: &mut Snapshot, entry: &Entry, note: NoteKind)
 
 /// A turn of the agent's begins.
 pub(super) fn turn_begins(world: &mut Snapshot, entry: &Entry, agent: Agent) {
+    let begin = |state: &mut ContinuityState| {
+        state.turn_began();
+        state.turn_seq = entry.seq;
+    };
     // Of the first pair's Claude no entry names the pair.
     if entry.runtime_session.is_some() || agent == Agent::Claude {
         if let Some(state) = state_of(world, entry, agent) {
-            state.turn_began();
+            begin(state);
         }
         return;
     }
@@ -36,7 +43,7 @@ pub(super) fn turn_begins(world: &mut Snapshot, entry: &Entry, agent: Agent) {
     if states.is_empty() {
         states.insert(RuntimeSession::default(), ContinuityState::default());
     }
-    states.values_mut().for_each(ContinuityState::turn_began);
+    states.values_mut().for_each(begin);
 }
 
 /// Takes a fact in. What somebody says who may not has no effect: an agent's program tells of its

@@ -103,6 +103,7 @@ impl Base {
                 Some(first) => (first.session_id, first.seq, first.task_only),
                 None => (self.recorder.session_id().clone(), seq, false),
             };
+            let (past_for, held) = (world.past_for(&entry), world.held_of(&entry));
             entry.carried = Some(CarriedEntry {
                 session_id,
                 seq,
@@ -111,6 +112,8 @@ impl Base {
                 task_only,
                 in_turn: in_turn.map(|(turn, _)| turn.clone()),
                 cut_off_in: known.map_or_else(Vec::new, |message| message.cut_off_in.clone()),
+                past_for,
+                held: held.map(Box::new),
             });
             entry.seq = Seq(0);
             if let EntryKind::Task(record) = &mut entry.kind

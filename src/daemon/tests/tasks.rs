@@ -11,14 +11,14 @@ use crate::wire::control::{
     ClearParams, Command, NoteParams, RefusalCode, Reply, Role, TaskChange, TaskParams,
 };
 
-fn change(change: TaskChange) -> Command {
+pub(super) fn change(change: TaskChange) -> Command {
     Command::ChangeTask(TaskParams {
         change,
         runtime_session_id: None,
     })
 }
 
-fn open(title: &str, goal: Option<&str>) -> Command {
+pub(super) fn open(title: &str, goal: Option<&str>) -> Command {
     change(TaskChange::Open {
         title: title.to_owned(),
         goal: goal.map(str::to_owned),
@@ -39,7 +39,7 @@ fn said(kind: NoteKind, text: &str) -> Command {
 }
 
 impl Rig {
-    async fn task(&mut self, operator: &Guest, command: Command) -> CapsuleId {
+    pub(super) async fn task(&mut self, operator: &Guest, command: Command) -> CapsuleId {
         match self.call(operator, command).await {
             Ok(Reply::Task(changed)) => changed.id,
             other => panic!("{other:?}"),
@@ -51,7 +51,7 @@ impl Rig {
     }
 
     /// A task without the places of its entries, which are other ones in another session.
-    fn content(&self, id: &CapsuleId) -> (Vec<String>, String, Vec<String>, bool) {
+    pub(super) fn content(&self, id: &CapsuleId) -> (Vec<String>, String, Vec<String>, bool) {
         let world = self.daemon.base.recorder.world();
         let task: &TaskSnapshot = &world.tasks[id];
         let said = task

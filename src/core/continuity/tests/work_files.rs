@@ -72,6 +72,8 @@ fn the_log_tells_nothing_of_a_task_of_long_ago_that_is_opened_again() {
         task_only: true,
         in_turn: None,
         cut_off_in: Vec::new(),
+        past_for: Vec::new(),
+        held: None,
     });
     fold(&mut record.world, &old);
     entries.push(old);

@@ -12,8 +12,8 @@ use crate::delivery::{DeliveryWay, OnBusy, Outcome};
 use crate::entry::{
     AgentChanged, ApprovalChoice, ApprovalEnd, ApprovalRecord, ApprovalRequest, ApprovalStep,
     ChoiceEffect, DeliveryRecord, DeliveryResult, Entry, EntryKind, FINDING, Fate, Handoff,
-    Message, NoteKind, Predecessor, SealedSession, TASK, TaskRecord, TurnRecord, TurnStatus,
-    WorkTree,
+    Message, NoteKind, Predecessor, SealedSession, TASK, TaskRecord, TurnFiles, TurnRecord,
+    TurnStatus, WorkTree,
 };
 use crate::id::{
     AttemptId, CapsuleId, EntryId, FindingId, RuntimeSession, Seq, SessionId, ThreadId, TurnId,
@@ -428,6 +428,13 @@ fn carried() -> impl Strategy<Value = CarriedEntry> {
             } else {
                 Vec::new()
             },
+            past_for: settled.then_some(Agent::Claude).into_iter().collect(),
+            held: answered.then(|| {
+                Box::new(TurnFiles {
+                    written: vec!["a.rs".to_owned()],
+                    ..TurnFiles::default()
+                })
+            }),
         }
     })
 }

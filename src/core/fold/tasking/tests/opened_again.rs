@@ -59,6 +59,8 @@ impl Record {
             task_only: true,
             in_turn: None,
             cut_off_in: Vec::new(),
+            past_for: Vec::new(),
+            held: None,
         });
         entry
     }
@@ -293,6 +295,8 @@ fn a_note_that_a_rollover_carries_still_claims_the_finding_of_an_open_task() {
         task_only: false,
         in_turn: None,
         cut_off_in: Vec::new(),
+        past_for: Vec::new(),
+        held: None,
     });
     fold(&mut now.record.world, &fixed);
     let state = &now.record.world.findings[&now.finding].state;

@@ -1,0 +1,60 @@
+//! What the agents' states hold of an entry that is carried into another session: what was replaced
+//! or forgotten since it was recorded does not come back with it.
+
+use std::collections::BTreeSet;
+
+use super::stated::{is_note_for, is_state};
+use crate::agent::Agent;
+use crate::entry::{ContinuityFact, Entry, EntryKind, TurnFiles};
+use crate::id::Seq;
+use crate::snapshot::Snapshot;
+
+impl Snapshot {
+    /// The entries that the agents' states are made of. Somebody else's record is none of ours.
+    pub fn entries_of_states(&self) -> BTreeSet<Seq> {
+        let mut entries = BTreeSet::new();
+        for state in self.continuity.values().flat_map(|states| states.values()) {
+            entries.extend(state.stated().map(|said| said.seq));
+            let touched = state.files.iter().chain(&state.reads);
+            entries.extend(touched.map(|file| file.seq));
+            let unfinished = (!state.unfinished.is_empty()).then_some(state.unfinished_seq);
+            entries.extend(unfinished);
+        }
+        entries.retain(|seq| *seq > self.foreign_through);
+        entries
+    }
+
+    /// The agents that a note speaks of and whose states do not hold it.
+    pub fn past_for(&self, entry: &Entry) -> Vec<Agent> {
+        let EntryKind::Note { note, .. } = &entry.kind else {
+            return Vec::new();
+        };
+        let pair = entry.pair();
+        let holds = |agent| {
+            let state = self.state_of(agent, &pair);
+            state.is_some_and(|state| state.stated().any(|said| said.id == entry.id))
+        };
+        let spoken_of = Agent::ALL
+            .into_iter()
+            .filter(|agent| is_state(*note) && is_note_for(entry, *agent));
+        spoken_of.filter(|agent| !holds(*agent)).collect()
+    }
+
+    /// What the agent's state holds of what a turn touched, where that is not all.
+    pub fn held_of(&self, entry: &Entry) -> Option<TurnFiles> {
+        let EntryKind::Continuity(record) = &entry.kind else {
+            return None;
+        };
+        let ContinuityFact::TurnFiles(files) = &record.fact else {
+            return None;
+        };
+        let state = self.state_of(record.agent, &entry.pair());
+        let state = state.filter(|_| entry.seq > self.foreign_through);
+        let held = state.map_or_else(TurnFiles::default, |state| state.held_of(entry.seq));
+        let held = TurnFiles {
+            helpers: files.helpers,
+            ..held
+        };
+        (held != *files).then_some(held)
+    }
+}
